@@ -1,0 +1,14 @@
+#include "serving-node/engine/engine.h"
+
+#include <future>
+
+namespace longshore::engine {
+
+Result<TensorMap> RunAndWait(LoadedModel& model, RunRequest request) {
+  std::promise<Result<TensorMap>> promise;
+  auto future = promise.get_future();
+  model.Run(std::move(request), [&promise](Result<TensorMap> result) { promise.set_value(std::move(result)); });
+  return future.get();
+}
+
+}  // namespace longshore::engine

@@ -1,0 +1,77 @@
+// The engine seam: loads a SavedModel and runs its signatures, on whatever device.
+//
+// Everything above this header (batching, warm-up, trials, routing) knows only what stands here, so that the CPU
+// engine, a CUDA engine and an engine in a child process fit it alike. Runs are asynchronous; tensors know their device.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "serving-node/tensor/tensor.h"
+#include "tensorflow/saved_model.pb.h"
+
+namespace longshore::engine {
+
+// Named tensors of one run: the keys are the names of the signature's inputs or outputs.
+using TensorMap = std::map<std::string, tensor::Tensor>;
+
+struct RunRequest {
+  std::string signature;             // "serving_default"
+  TensorMap inputs;                  // Every input of the signature that has no default, nothing else.
+  std::vector<std::string> outputs;  // Which outputs to compute; empty: all.
+};
+
+// Called exactly once, on any thread, never from within Run itself while the caller holds a lock of its own.
+using RunDone = std::function<void(Result<TensorMap>)>;
+
+// A model in memory. Thread-safe: any number of runs at once.
+class LoadedModel {
+ public:
+  virtual ~LoadedModel() = default;
+
+  // The signatures as the file has them: names, types and shape patterns.
+  virtual const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const = 0;
+
+  // Computes. Errors: InvalidArgument for inputs that do not fit (names, types, shapes), NotFound for an unknown
+  // signature, ResourceExhausted when memory does not suffice. The model outlives its runs: callers keep it by shared_ptr.
+  virtual void Run(RunRequest request, RunDone done) = 0;
+
+  // Bytes held on the device for weights and plans.
+  virtual int64_t memory_bytes() const = 0;
+};
+
+struct LoadOptions {
+  std::vector<std::string> tags = {"serve"};
+  tensor::Device device;
+};
+
+// What loading and running would need on one device.
+struct Estimate {
+  int64_t weights_bytes = 0;
+  int64_t run_bytes = 0;  // For one run of one row.
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual std::vector<tensor::Device> devices() const = 0;
+
+  // Without loading: NotFound or DataLoss when the files are not a SavedModel.
+  virtual Result<Estimate> EstimateLoad(const Path& version_dir, const LoadOptions& options) const = 0;
+
+  // Reads, checks and prepares a version directory (saved_model.pb, variables/, assets/).
+  // Unimplemented when the graph needs ops that the engine lacks: the message names every such op and one node of each.
+  // NotFound, DataLoss, FailedPrecondition for missing, damaged or half-copied files: the message names the file.
+  virtual Result<std::shared_ptr<LoadedModel>> Load(const Path& version_dir, const LoadOptions& options) = 0;
+};
+
+// Runs and waits: for trials, warm-up, tests and tools.
+Result<TensorMap> RunAndWait(LoadedModel& model, RunRequest request);
+
+}  // namespace longshore::engine
