@@ -1,0 +1,54 @@
+// The versions of models that this node holds: loading beside, warming, swapping, unloading after the last request.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "serving-node/batching/batching.h"
+#include "serving-node/engine/engine.h"
+
+namespace longshore::models {
+
+enum class State { kStart, kTrial, kLoading, kWarming, kAvailable, kUnloading, kEnd, kFailed };
+
+// A version that can answer. Whoever holds the pointer keeps it loaded: unloading waits for the last holder.
+struct ReadyVersion {
+  std::string model;
+  int64_t version = 0;
+  std::shared_ptr<engine::LoadedModel> loaded;
+  std::shared_ptr<batching::Queue> queue;  // Runs of this version go through it.
+};
+using Handle = std::shared_ptr<const ReadyVersion>;
+
+// What the node should hold of one model. Declarative: Apply brings the node there, new versions first.
+struct Wanted {
+  std::string name;
+  Path base_path;                          // Holds <version>/saved_model.pb.
+  std::vector<int64_t> versions;           // Which to hold.
+  std::map<std::string, int64_t> labels;
+  batching::Options batching;
+  bool warm_up = true;                     // Replay assets.extra/tf_serving_warmup_requests before it is available.
+};
+
+struct VersionStatus {
+  int64_t version = 0;
+  State state = State::kStart;
+  Error error;                             // kOk unless the version failed.
+  int64_t memory_bytes = 0;
+  std::string digest;                      // SHA-256 in hex over the version's files; "" until computed.
+};
+
+// Before a version is loaded in this process; runs on a loading thread. An error fails the load with it.
+using LoadGate = std::function<Status(const std::string& model, int64_t version, const Path& version_dir)>;
+// After every change of a version's state; any thread, no lock held.
+using OnChange = std::function<void(const std::string& model, const VersionStatus& status)>;
+
+}  // namespace longshore::models

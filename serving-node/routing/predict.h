@@ -1,0 +1,44 @@
+// The one way a request takes through a node: every frontend turns what it received into a PredictCall and hands it to
+// a Predictor, which picks the version, runs it here or forwards it to a peer, and calls back with the answer.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/error.h"
+#include "serving-node/engine/engine.h"
+#include "tensorflow_serving/apis.pb.h"
+
+namespace longshore::routing {
+
+enum class Protocol { kGrpc, kRest, kPeer };
+
+struct PredictCall {
+  tensorflow::serving::PredictRequest request;
+  // The request's bytes as they came, so that forwarding does not serialize again; "" when they did not come as protobuf.
+  std::string serialized;
+  // Header or metadata names in lower case, with their values.
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  Protocol protocol = Protocol::kGrpc;
+};
+
+struct PredictAnswer {
+  tensorflow::serving::ModelSpec model_spec;  // Name, resolved version, signature.
+  engine::TensorMap outputs;                  // Empty when `serialized` holds the answer.
+  std::string serialized;                     // A PredictResponse as a peer sent it.
+};
+
+using PredictDone = std::function<void(Result<PredictAnswer>)>;
+
+class Predictor {
+ public:
+  virtual ~Predictor() = default;
+  // Calls done exactly once, on any thread. Error texts are TensorFlow Serving's where clients know them.
+  virtual void Predict(PredictCall call, PredictDone done) = 0;
+};
+
+}  // namespace longshore::routing
