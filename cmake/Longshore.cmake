@@ -26,6 +26,10 @@ if(LONGSHORE_SANITIZE)
   add_link_options(-fsanitize=${LONGSHORE_SANITIZE})
 endif()
 
+# What ./dev builds by name: all programs, all unit tests.
+add_custom_target(programs)
+add_custom_target(unit_tests)
+
 add_library(longshore_warnings INTERFACE)
 target_compile_options(longshore_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
 
@@ -54,5 +58,17 @@ function(longshore_folder)
     target_compile_definitions(${target}_test PRIVATE LONGSHORE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_test(NAME ${target}_test COMMAND ${target}_test)
     set_tests_properties(${target}_test PROPERTIES LABELS unit TIMEOUT 300)
+    add_dependencies(unit_tests ${target}_test)
   endif()
+endfunction()
+
+# A program: the folder's main.cc, named as users call it, in build/PRESET/bin.
+#
+#   longshore_program(longshore-node DEPS serving_node_app)
+function(longshore_program name)
+  cmake_parse_arguments(PROGRAM "" "" "DEPS" ${ARGN})
+  add_executable(${name} main.cc)
+  target_link_libraries(${name} PRIVATE ${PROGRAM_DEPS} longshore_warnings)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+  add_dependencies(programs ${name})
 endfunction()
