@@ -1,0 +1,81 @@
+// An HTTP/1.1 server. Boost.Beast and Asio are seen only in this folder.
+//
+//   auto server = http::Server::Start({.address = "127.0.0.1:0"}, [](http::Request request, http::Responder respond) {
+//     respond({.status = 200, .body = "you asked for " + request.target});
+//   });
+//
+// Keep-alive and pipelining: one request of a connection is handled at a time, so answers keep their order. Bodies may
+// be chunked and gzipped; the handler sees plain bytes. What breaks a limit is answered 400, 413 or 431 and the
+// connection is closed; a client that is slower than the timeouts is disconnected.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/error.h"
+
+namespace longshore::http {
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+struct Request {
+  std::string method;   // "GET"
+  std::string target;   // Path and query as sent: "/v1/models/x?y=z".
+  Headers headers;      // Names in lower case.
+  std::string body;
+
+  // The first value of the header, "" when it was not sent. Requires: name in lower case.
+  std::string_view Header(std::string_view name) const;
+};
+
+struct Response {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+  Headers headers;
+};
+
+// Answers one request. Any thread, the first call counts. A request whose responder is dropped uncalled is answered 500.
+using Responder = std::function<void(Response)>;
+// Runs on a thread of the server: must not block.
+using Handler = std::function<void(Request, Responder)>;
+
+struct Options {
+  std::string address;    // "host:port"; "[::1]:80" for IPv6; port 0: any free one. Not used with listen_fd.
+  int listen_fd = -1;     // A listening socket to take over instead; owned by the server from then on.
+  int threads = 1;
+  size_t connections_max = 10000;               // More wait in the system's backlog.
+  size_t header_bytes_max = size_t{64} << 10;
+  size_t body_bytes_max = size_t{256} << 20;    // As sent.
+  size_t inflated_bytes_max = size_t{100} << 20;  // Of a gzipped body.
+  std::chrono::milliseconds read_timeout{30000};  // From the first byte of a request to its last, and for a write.
+  std::chrono::milliseconds idle_timeout{300000};  // Between two requests of a connection.
+  // A connection older than this is told to close with its next answer, so that clients spread over new processes;
+  // jittered by 10 %. 0: never.
+  std::chrono::milliseconds connection_age_max{0};
+  // HTTP/1.1 has no way to say goodbye: while stopping, an idle connection may send one more request for so long.
+  std::chrono::milliseconds stop_grace{1000};
+};
+
+class Server {
+ public:
+  // InvalidArgument for an address that is none; FailedPrecondition naming the address when it is in use.
+  static Result<std::unique_ptr<Server>> Start(Options options, Handler handler);
+  virtual ~Server() = default;  // Stops at once: open connections are cut.
+
+  virtual int port() const = 0;  // 0 for a unix socket.
+  virtual int listen_fd() const = 0;  // -1 once stopping.
+  virtual size_t connections() const = 0;
+
+  // Accepts no more, answers what is under way with "Connection: close", closes what is idle, and returns when no
+  // connection is left. Not from a handler.
+  virtual void Stop() = 0;
+};
+
+}  // namespace longshore::http

@@ -1,0 +1,108 @@
+// Metrics in Prometheus' text format. prometheus-cpp is seen only behind this header.
+//
+//   metrics::Registry registry;
+//   auto requests = registry.Counters("longshore_requests_total", "Requests answered.");
+//   requests.With({{"model", "digits"}, {"code", "OK"}}).Add();
+//
+// Thread-safe. With() takes a lock and looks up, so keep its result where that is hot; Add, Set and Observe take none
+// (a histogram takes a short one). Handles and families are small values, valid as long as the registry lives.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace prometheus {
+class Counter;
+class Gauge;
+class Histogram;
+}  // namespace prometheus
+
+namespace longshore::metrics {
+
+using Labels = std::map<std::string, std::string>;
+
+class Counter {
+ public:
+  using Backend = prometheus::Counter;
+  explicit Counter(Backend* backend) : backend_(backend) {}
+  void Add(double by = 1);  // Requires: by >= 0.
+  double value() const;
+
+ private:
+  Backend* backend_;
+};
+
+class Gauge {
+ public:
+  using Backend = prometheus::Gauge;
+  explicit Gauge(Backend* backend) : backend_(backend) {}
+  void Set(double value);
+  void Add(double by);
+  double value() const;
+
+ private:
+  Backend* backend_;
+};
+
+class Histogram {
+ public:
+  using Backend = prometheus::Histogram;
+  explicit Histogram(Backend* backend) : backend_(backend) {}
+  void Observe(double value);
+
+ private:
+  Backend* backend_;
+};
+
+// Upper bounds of buckets: 100 us to 100 s, about four per power of ten.
+std::vector<double> SecondsBuckets();
+
+template <typename Metric>
+class FamilyState;
+
+// The metrics of one name, told apart by their labels.
+template <typename Metric>
+class Family {
+ public:
+  explicit Family(FamilyState<Metric>* state) : state_(state) {}
+
+  // The metric with these labels. Beyond Options::label_sets_max sets, new ones share one whose values are all "other".
+  Metric With(const Labels& labels);
+
+ private:
+  FamilyState<Metric>* state_;
+};
+
+struct Options {
+  size_t label_sets_max = 1000;  // Per family.
+};
+
+class Registry {
+ public:
+  explicit Registry(Options options = {});
+  ~Registry();
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  // The family of this name; the same one when asked again. Requires: one name is always of one kind.
+  Family<Counter> Counters(const std::string& name, const std::string& help);
+  Family<Gauge> Gauges(const std::string& name, const std::string& help);
+  Family<Histogram> Histograms(const std::string& name, const std::string& help,
+                               std::vector<double> buckets = SecondsBuckets());
+
+  // Called before each Text, to set gauges that are read from elsewhere. Must not call Text.
+  void BeforeText(std::function<void()> refresh);
+
+  // Everything, in the text exposition format 0.0.4.
+  std::string Text() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace longshore::metrics
