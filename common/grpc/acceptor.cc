@@ -1,0 +1,119 @@
+#include "common/grpc/acceptor.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "common/log.h"
+
+namespace longshore::rpc {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr auto kYieldPerConnection = microseconds(200);
+constexpr auto kYieldMax = milliseconds(5);
+constexpr auto kDrainPoll = milliseconds(20);
+
+// The socket's inode while `fd` is a socket, else 0.
+uint64_t SocketInode(int fd) {
+  struct stat info {};
+  if (fstat(fd, &info) != 0 || !S_ISSOCK(info.st_mode)) return 0;
+  return info.st_ino;
+}
+
+}  // namespace
+
+ConnectionAcceptor::ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder)
+    : listen_fd_(listen_fd), wake_fd_(eventfd(0, EFD_CLOEXEC)) {
+  fcntl(listen_fd, F_SETFL, fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
+  grpc_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+      ::grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, ::grpc::InsecureServerCredentials());
+}
+
+ConnectionAcceptor::~ConnectionAcceptor() {
+  StopAccepting();
+  close(wake_fd_);
+}
+
+void ConnectionAcceptor::Start() {
+  thread_ = std::thread([this] { AcceptUntilStopped(); });
+}
+
+void ConnectionAcceptor::StopAccepting() {
+  if (thread_.joinable()) {
+    eventfd_write(wake_fd_, 1);
+    thread_.join();
+  }
+  if (const int fd = listen_fd_.exchange(-1); fd >= 0) close(fd);
+}
+
+// Waits for a connection to come, then for the processes with fewer connections to take it. False: stop.
+bool ConnectionAcceptor::AwaitTurn(int readiness_ms_max) {
+  pollfd waits[] = {{listen_fd_, POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+  poll(waits, 2, readiness_ms_max);
+  if (waits[1].revents != 0) return false;
+  if (waits[0].revents == 0) return true;
+  const auto yield = std::min<microseconds>(kYieldMax, kYieldPerConnection * static_cast<int64_t>(connections()));
+  std::this_thread::sleep_for(yield);
+  return true;
+}
+
+void ConnectionAcceptor::AcceptUntilStopped() {
+  constexpr int kPollMs = 1000;
+  while (AwaitTurn(kPollMs)) AcceptOne();
+  while (AcceptOne()) {
+  }
+}
+
+bool ConnectionAcceptor::AcceptOne() {
+  const int fd = accept4(listen_fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (fd < 0) {
+    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+      spdlog::warn("cannot accept a connection: {}", strerror(errno));
+      std::this_thread::sleep_for(kYieldMax);  // Out of descriptors: trying at once would only burn the processor.
+    }
+    return false;
+  }
+  const int yes = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  {
+    std::lock_guard lock(mutex_);
+    handed_over_[fd] = SocketInode(fd);
+  }
+  ::grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+  parameters.listener_fd = listen_fd_;
+  parameters.fd = fd;
+  grpc_acceptor_->HandleNewConnection(&parameters);
+  return true;
+}
+
+size_t ConnectionAcceptor::connections() {
+  std::lock_guard lock(mutex_);
+  std::erase_if(handed_over_, [](const auto& entry) { return SocketInode(entry.first) != entry.second; });
+  return handed_over_.size();
+}
+
+void ConnectionAcceptor::AwaitNoConnections(const std::function<void(size_t left)>& log) {
+  auto logged_at = std::chrono::steady_clock::now();
+  for (size_t left = connections(); left > 0; left = connections()) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - logged_at >= std::chrono::seconds(1)) {
+      log(left);
+      logged_at = now;
+    }
+    std::this_thread::sleep_for(kDrainPoll);
+  }
+}
+
+}  // namespace longshore::rpc

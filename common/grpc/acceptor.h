@@ -1,0 +1,65 @@
+// Accepts connections from a listening socket and hands them to a gRPC server.
+//
+// gRPC's own listener cannot share a socket with other processes fairly, nor stop listening without cutting streams.
+// This one can do both. Several processes may accept from one socket: before each accept it waits a little in
+// proportion to the connections it has, so that the process with the fewest wins and a new one gets work at once.
+//
+//   ::grpc::ServerBuilder builder;
+//   rpc::ConnectionAcceptor acceptor(listen_fd, builder);
+//   auto server = builder.BuildAndStart();
+//   acceptor.Start();
+//   ...
+//   acceptor.StopAccepting();
+//   acceptor.AwaitNoConnections([](size_t left) { spdlog::info("{} connections left", left); });
+//   server->Shutdown();                                     // Now nothing can be lost.
+#pragma once
+
+#include <grpcpp/server_builder.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace longshore::rpc {
+
+class ConnectionAcceptor {
+ public:
+  // Owns listen_fd, which becomes non-blocking. Call before builder.BuildAndStart().
+  ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder);
+  ~ConnectionAcceptor();
+  ConnectionAcceptor(const ConnectionAcceptor&) = delete;
+  ConnectionAcceptor& operator=(const ConnectionAcceptor&) = delete;
+
+  void Start();  // After BuildAndStart.
+
+  // Takes what waits in the backlog, closes the listening socket and joins the thread. The server must still run.
+  void StopAccepting();
+
+  // Returns when every connection is closed. Calls log about once a second. Requires: StopAccepting was called.
+  void AwaitNoConnections(const std::function<void(size_t left)>& log);
+
+  int listen_fd() const { return listen_fd_; }  // -1 after StopAccepting.
+
+  // Connections handed over and not closed since. Any thread.
+  size_t connections();
+
+ private:
+  void AcceptUntilStopped();
+  bool AcceptOne();
+  bool AwaitTurn(int readiness_ms_max);
+
+  std::atomic<int> listen_fd_;
+  int wake_fd_ = -1;  // An eventfd that ends the thread.
+  std::unique_ptr<::grpc::experimental::ExternalConnectionAcceptor> grpc_acceptor_;
+  std::thread thread_;
+  std::mutex mutex_;
+  // Descriptor -> inode of the socket. gRPC owns and closes the descriptors; a number that means another inode by
+  // now was closed and used again.
+  std::map<int, uint64_t> handed_over_;
+};
+
+}  // namespace longshore::rpc
