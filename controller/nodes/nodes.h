@@ -1,0 +1,69 @@
+// The controller's end of the nodes' streams (proto/longshore/control.proto).
+//
+// Nodes dial a unix socket in the state directory; who may open that directory may be a node. A node's stream may end
+// at any moment: what was sent on it may or may not have arrived, and its next hello tells what it really holds.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "longshore/control.pb.h"
+
+namespace longshore::nodes {
+
+// What is known of one node. Kept after its stream ended, until Forget.
+struct NodeView {
+  control::Hello hello;                  // Of the newest stream.
+  std::optional<control::Report> report;  // The newest; never of an earlier incarnation.
+  TimePoint report_at;
+  bool connected = false;
+  int64_t acked_epoch = 0;               // The newest state that it said it holds: by hello or acknowledgement.
+  int64_t acked_revision = 0;
+  std::string acked_digest;
+  std::string ack_error;                 // Why the newest message was refused; "" when it was taken.
+  // What it should hold after all that was sent to it on this stream; empty before the snapshot of this stream.
+  std::optional<control::DesiredState> sent;
+};
+
+struct Options {
+  Path socket;                           // Where nodes dial.
+  Path epoch_file;                       // Holds the highest epoch ever used here.
+  size_t queued_max = 1000;              // Messages waiting for a node; beyond, its stream is cut and it dials again.
+  int message_bytes_max = 64 << 20;
+};
+
+// A node said hello, reported, acknowledged or left. Called on a thread of the streams: must not block.
+using OnChange = std::function<void(const std::string& fleet, const std::string& node)>;
+
+// Thread-safe.
+class Registry {
+ public:
+  // Listens, with an epoch above the persisted one.
+  static Result<std::unique_ptr<Registry>> Start(Options options, const Clock& clock, OnChange on_change);
+  virtual ~Registry() = default;         // Ends all streams.
+
+  // The term of this controller; raised when a node is heard that holds a higher one.
+  virtual int64_t epoch() const = 0;
+
+  // The epoch becomes greater than this one. Persisted before it is used.
+  virtual Status RaiseEpochAbove(int64_t epoch) = 0;
+
+  // Nodes of one fleet, ordered by name.
+  virtual std::vector<NodeView> Nodes(const std::string& fleet) const = 0;
+
+  // Queues a message and does not wait; epoch and revision are filled in. The first message of a stream that changes
+  // the state has to be a snapshot: FailedPrecondition otherwise. NotFound when the node has no stream.
+  virtual Status Send(const std::string& fleet, const std::string& node, control::FromController message) = 0;
+
+  // Drops what is known of a node without a stream.
+  virtual void Forget(const std::string& fleet, const std::string& node) = 0;
+};
+
+}  // namespace longshore::nodes
