@@ -1,0 +1,70 @@
+// The node's side of the stream to the controller: takes the desired state, makes the node do it, tells what it has.
+//
+// Desired state survives in <state_dir>/desired.pb, written before it is acknowledged: a node that starts serves what
+// it served, whoever is reachable. Dialling never gives up. Which message is taken is decided in desired.h.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "longshore/control.pb.h"
+#include "serving-node/evidence/recorder.h"
+#include "serving-node/routing/guard.h"
+#include "serving-node/routing/router.h"
+#include "serving-node/trial/gate.h"
+
+namespace longshore::control {
+
+struct AgentOptions {
+  std::string controller;        // gRPC target: "unix:/dir/controller.sock" or "host:port".
+  std::string fleet;             // "namespace/name".
+  std::string node;
+  std::string peer_address;      // Where other nodes reach this one.
+  std::string admin_address;
+  std::string software_version;
+  Path state_dir;                // Exists and is writable.
+  std::chrono::milliseconds report_interval{200};
+  std::chrono::milliseconds backoff_min{50};
+  std::chrono::milliseconds backoff_max{2000};
+};
+
+struct AgentDeps {
+  models::ModelStore& store;
+  batching::Admission& admission;
+  routing::Router& router;
+  routing::GuardBook& guards;
+  evidence::Recorder& recorder;
+  trial::Gate& gate;
+  trial::Journal& journal;
+  const Clock& clock;
+  std::function<void()> drain;             // DrainNode: begins to leave and returns at once.
+  std::function<int64_t()> connections;    // Open client connections, for the load report.
+  std::function<void(const FleetState&)> on_fleet;  // Peers or limits are others now (connection age, for instance).
+};
+
+// Thread-safe. Has one thread of its own for dialling, applying and reporting, and one that reads the stream.
+class Agent {
+ public:
+  // Applies the state on disk, if there is one, before it returns; then dials. DataLoss when that state is damaged.
+  static Result<std::unique_ptr<Agent>> Start(AgentOptions options, AgentDeps deps);
+  virtual ~Agent() = default;  // Leaves the stream; the node goes on serving.
+
+  // Something changed (models::OnChange): report it now instead of at the next interval.
+  virtual void Wake() = 0;
+  // From now on reports say so.
+  virtual void SetDraining() = 0;
+  // An event for people, with the next report.
+  virtual void AddEvent(std::string event) = 0;
+  // Whether there is a state: from disk or from a controller.
+  virtual bool has_state() const = 0;
+  // Whether every version that the state wants here and gives weight to answers.
+  virtual bool ready() const = 0;
+};
+
+}  // namespace longshore::control

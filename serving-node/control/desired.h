@@ -1,0 +1,22 @@
+// Which messages of a controller change the desired state, and to what. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "common/error.h"
+#include "longshore/control.pb.h"
+
+namespace longshore::control {
+
+// SHA-256 in hex of the deterministic serialization.
+std::string DigestOf(const DesiredState& state);
+
+// Aborted when (epoch, revision) is not above what is held: the sender is an old leader or repeats itself. (A snapshot may
+// repeat the held number, because it replaces everything.) FailedPrecondition for a change before any snapshot, or for
+// another fleet; InvalidArgument when the message contradicts itself: weights that add up to neither 0 nor 10000, versions
+// twice. `fleet` is the node's own. A refused message changes nothing.
+Result<DesiredState> ApplyMessage(const std::optional<DesiredState>& held, const FromController& message,
+                                  const std::string& fleet);
+
+}  // namespace longshore::control

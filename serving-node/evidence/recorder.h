@@ -1,0 +1,99 @@
+// What versions did on this node, counted where they ran: requests, faults, non-finite answers, run times, drift.
+//
+// Counters only grow while the process lives; the controller takes differences. Counting takes no lock: the router
+// keeps a version's Counters and adds to them from any thread. Times are microseconds.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "longshore/control.pb.h"
+
+namespace longshore::evidence {
+
+// Bucket i counts times in (2^((i-1)/8), 2^(i/8)] microseconds, bucket 0 all up to 1, the last one all that is longer.
+inline constexpr int kTimeBuckets = 241;  // Up to 2^30 us, 18 minutes.
+int BucketOf(Duration time);
+
+// Counts of times, as the messages have them. Thread-safe without locks.
+class TimeHistogram {
+ public:
+  void Count(Duration time);
+  Duration sum() const { return Duration(sum_us_.load(std::memory_order_relaxed)); }
+  int64_t count() const { return count_.load(std::memory_order_relaxed); }
+  // Without the empty buckets after the last one that counted something.
+  void CopyTo(google::protobuf::RepeatedField<int64_t>* buckets) const;
+
+ private:
+  std::array<std::atomic<int64_t>, kTimeBuckets> buckets_{};
+  std::atomic<int64_t> sum_us_{0};
+  std::atomic<int64_t> count_{0};
+};
+
+// One paired replay of an input: how far the candidate's answer is from stable's.
+struct PairDifference {
+  double relative = 0;        // max|a-b| / max(1, max|b|) over the float outputs; infinity when they cannot be compared.
+  bool top1_changed = false;  // The largest column of a row is another one.
+};
+
+// One version's counters.
+class Counters {
+ public:
+  // A run that ended. Only faults of the server (INTERNAL, UNKNOWN, DATA_LOSS) count as errors; what the client or
+  // the load did wrong is no evidence about the version and is not counted at all.
+  void CountRun(Duration run_time, Code code);
+  // An answer with NaN or Inf where stable was finite on the same input.
+  void CountNonFinite(TimePoint at);
+  void CountPair(const PairDifference& difference);
+
+  int64_t requests() const { return requests_.load(std::memory_order_relaxed); }
+  int64_t errors() const { return errors_.load(std::memory_order_relaxed); }
+  // 0 before the first run.
+  Duration mean_run_time() const;
+  control::Evidence Snapshot() const;
+
+ private:
+  std::atomic<int64_t> requests_{0};
+  std::atomic<int64_t> errors_{0};
+  std::atomic<int64_t> non_finite_{0};
+  std::atomic<int64_t> first_non_finite_unix_ms_{0};
+  TimeHistogram run_times_;
+  mutable std::mutex mutex_;  // Guards drift_: pairs are few.
+  control::DriftEvidence drift_;
+};
+
+// All versions of the node, and what the node itself did. Thread-safe.
+class Recorder {
+ public:
+  // How many versions are told apart in one life of the process; those beyond share one set of counters.
+  static constexpr size_t kVersionsMax = 4096;
+
+  // Always the same counters for the same version. Takes a lock.
+  std::shared_ptr<Counters> For(const std::string& model, int64_t version);
+  control::Evidence Snapshot(const std::string& model, int64_t version) const;
+
+  void CountReceived() { received_.fetch_add(1, std::memory_order_relaxed); }
+  void CountForwarded() { forwarded_.fetch_add(1, std::memory_order_relaxed); }
+  void CountAnswered(Duration from_arrival) { total_times_.Count(from_arrival); }
+  // Fills received, forwarded and total_time_buckets; the other fields are the admission's and the frontend's.
+  void AddTo(control::NodeLoad* load) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, int64_t>, std::shared_ptr<Counters>> versions_;
+  std::shared_ptr<Counters> others_ = std::make_shared<Counters>();
+  std::atomic<int64_t> received_{0};
+  std::atomic<int64_t> forwarded_{0};
+  TimeHistogram total_times_;
+};
+
+}  // namespace longshore::evidence

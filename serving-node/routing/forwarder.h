@@ -1,0 +1,56 @@
+// The seam to the other nodes of the fleet: predictions as raw bytes, and what load they have.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/error.h"
+
+namespace longshore::routing {
+
+struct ForwardCall {
+  std::string target;      // gRPC target of the peer.
+  std::string serialized;  // A PredictRequest.
+  std::vector<std::pair<std::string, std::string>> metadata;
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+};
+
+// The bytes of a PredictResponse. Unavailable: the connection died, and the peer may have run the request or not.
+using ForwardDone = std::function<void(Result<std::string>)>;
+
+struct PeerLoad {
+  int64_t running = 0;
+  int64_t queued = 0;
+  int64_t concurrent_runs_max = 1;
+  // Requests that wait or run per slot: what a new one has before it.
+  double PerSlot() const;
+};
+
+// Thread-safe; calls back exactly once, on any thread, possibly before it returns.
+class Forwarder {
+ public:
+  virtual ~Forwarder() = default;
+  virtual void Forward(ForwardCall call, ForwardDone done) = 0;
+
+  // Peers of which the load is worth knowing from now on. Starts a poll where the last one is older than the interval.
+  virtual void Watch(const std::vector<std::string>& targets) = 0;
+  // Not older than a few intervals, with this node's own calls to the peer in flight counted in; nullopt when unknown.
+  virtual std::optional<PeerLoad> LoadOf(const std::string& target) const = 0;
+};
+
+struct GrpcForwarderOptions {
+  std::string fleet;
+  size_t channels_max = 256;   // Beyond, the channel that was used least recently is closed when it is idle.
+  std::chrono::milliseconds load_interval{200};
+  std::chrono::milliseconds load_age_max{1000};
+};
+// Calls in flight keep what they need: the forwarder may go before they end, and cancels them.
+std::unique_ptr<Forwarder> MakeGrpcForwarder(GrpcForwarderOptions options);
+
+}  // namespace longshore::routing

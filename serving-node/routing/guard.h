@@ -1,0 +1,84 @@
+// The node's own rule about a candidate: when it harms, its weight is 0 from the next request on, whoever is reachable.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "longshore/control.pb.h"
+#include "serving-node/evidence/recorder.h"
+
+namespace longshore::routing {
+
+// One rollout of one version: a new attempt has a new salt, and starts untripped.
+struct GuardKey {
+  std::string model;
+  int64_t version = 0;
+  std::string salt;
+  auto operator<=>(const GuardKey&) const = default;
+};
+
+struct Trip {
+  GuardKey key;
+  std::string reason;   // NonFinite, Errors, Crashed, ControllerSilent.
+  std::string message;
+  TimePoint at;
+};
+
+// Lock-free where requests look. The first trip stands.
+class GuardState {
+ public:
+  explicit GuardState(GuardKey key) : key_(std::move(key)) {}
+  bool tripped() const { return tripped_.load(std::memory_order_acquire); }
+  const GuardKey& key() const { return key_; }
+
+ private:
+  friend class GuardBook;
+  const GuardKey key_;
+  std::atomic<bool> tripped_{false};
+};
+
+// Why the error rate trips the guard; "" when it does not. Counts are since the rollout began on this node.
+std::string ErrorsTrip(const control::Guard& guard, int64_t requests, int64_t errors);
+
+// All guards of the node. Thread-safe.
+class GuardBook {
+ public:
+  static constexpr size_t kTripsMax = 1000;  // Kept on disk; the oldest goes first.
+  using OnTrip = std::function<void(const Trip&)>;
+
+  // Trips survive a restart in <state_dir>/guards.json; no directory: they do not.
+  static Result<std::unique_ptr<GuardBook>> Open(const Path& state_dir);
+
+  // The same object for the same key.
+  std::shared_ptr<GuardState> For(const GuardKey& key);
+
+  // Trips at once, then writes it down (a full disk is logged: the trip holds all the same) and calls on_trip.
+  // Nothing when it is tripped already.
+  void TripNow(GuardState& guard, std::string reason, std::string message, TimePoint at);
+  std::vector<Trip> Trips() const;
+  // Forgets the guards, tripped or not, that are not among those of the state any more.
+  void Keep(const std::vector<GuardKey>& keys);
+  // Called after every trip, no lock held. Set before requests arrive.
+  void SetOnTrip(OnTrip on_trip);
+
+ private:
+  explicit GuardBook(Path file) : file_(std::move(file)) {}
+  Status Read();
+  void Write();  // Requires: mutex_ held.
+
+  const Path file_;
+  mutable std::mutex mutex_;
+  std::map<GuardKey, std::shared_ptr<GuardState>> guards_;
+  std::vector<Trip> trips_;
+  OnTrip on_trip_;
+};
+
+}  // namespace longshore::routing

@@ -1,0 +1,73 @@
+// Takes every request of a node: picks the version, then runs it here, or hands the bytes to a peer, one hop at most.
+//
+// The order of a request:  Predict -> table (a snapshot) -> version -> here / peer -> guard -> evidence -> answer.
+// Managed, the table comes from the controller's state (SetState). Alone, it is what the ModelStore holds.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "common/clock.h"
+#include "common/metrics/metrics.h"
+#include "longshore/control.pb.h"
+#include "serving-node/evidence/recorder.h"
+#include "serving-node/routing/forwarder.h"
+#include "serving-node/routing/guard.h"
+#include "serving-node/routing/predict.h"
+
+namespace longshore::batching {
+class Admission;
+}
+namespace longshore::evidence {
+class DriftSampler;
+}
+namespace longshore::models {
+class ModelStore;
+}
+
+namespace longshore::routing {
+
+class Table;
+
+struct RouterDeps {
+  models::ModelStore& store;
+  batching::Admission& admission;
+  evidence::Recorder& recorder;
+  evidence::DriftSampler& drift;
+  metrics::Registry& metrics;
+  Forwarder& forwarder;
+  GuardBook& guards;
+  const Clock& clock;
+};
+
+struct RouterOptions {
+  std::string node;                            // This one among the peers.
+  std::chrono::milliseconds queue_delay_max{50};  // Above it requests spill to a peer, for models without an SLO.
+};
+
+// Thread-safe. Outlives its requests: before it goes, the frontends have ended and the ModelStore is drained.
+class Router final : public Predictor {
+ public:
+  Router(RouterDeps deps, RouterOptions options);
+  ~Router() override;
+
+  // From the next request on. Never blocks a request.
+  void SetState(std::shared_ptr<const control::DesiredState> state);
+
+  void Predict(PredictCall call, PredictDone done) override;
+
+  // What this node really applies to requests without a version: the state's weight, or 0 after a guard tripped.
+  int32_t AppliedWeight(const std::string& model, int64_t version) const;
+
+  // Trips what the state allows to trip without a request: candidates that had weight for so long without a controller.
+  void CheckSilence(Duration since_heard);
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace longshore::routing

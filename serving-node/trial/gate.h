@@ -1,0 +1,51 @@
+// What stands before the load of a version on a managed node: quarantine, pinned digest of intent, and the trial.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "longshore/control.pb.h"
+#include "serving-node/trial/journal.h"
+#include "serving-node/trial/trial.h"
+
+namespace longshore::trial {
+
+struct GateOptions {
+  TrialOptions trial;  // Limits and program; the rest is filled in per version.
+};
+
+// A models::LoadGate: `[&gate](auto& model, auto version, auto& dir) { return gate.Admit(model, version, dir); }`.
+// Thread-safe; trials run one after the other.
+class Gate {
+ public:
+  Gate(GateOptions options, Journal& journal) : options_(std::move(options)), journal_(journal) {}
+
+  void SetState(std::shared_ptr<const control::DesiredState> state);
+
+  // Runs the trial when the state asks for one and it has not passed yet, and notes "loading" in the journal.
+  // FailedPrecondition for a version that is quarantined or missed its golden set.
+  Status Admit(const std::string& model, int64_t version, const Path& version_dir);
+  // The load that Admit let through has ended, well or not.
+  void Loaded(const std::string& model, int64_t version);
+
+  std::optional<control::GoldenResult> Golden(const std::string& model, int64_t version) const;
+  bool InTrial(const std::string& model, int64_t version) const;
+
+ private:
+  using Key = std::pair<std::string, int64_t>;
+  Status Try(const Key& key, TrialOptions options);
+
+  const GateOptions options_;
+  Journal& journal_;
+  std::mutex trials_mutex_;  // One trial at a time: it may need as much memory as the node.
+  mutable std::mutex mutex_;
+  std::shared_ptr<const control::DesiredState> state_;
+  std::optional<Key> in_trial_;
+  std::map<Key, control::GoldenResult> golden_;
+};
+
+}  // namespace longshore::trial
