@@ -130,12 +130,21 @@ struct Command {
   int step = 0;
 };
 
+// Paired replays of sampled inputs on candidate and stable; only the candidate's side counts them.
+struct DriftEvidence {
+  int64_t pairs = 0;
+  double difference_sum = 0;          // Of max|a-b| / max(1, max|b|) per pair.
+  double difference_max = 0;
+  int64_t top1_changed = 0;
+};
+
 // Cumulative counts that survive node restarts: sums over incarnations, as the controller saw them.
 struct ArmEvidence {
   int64_t requests = 0;
   int64_t errors = 0;
   int64_t non_finite = 0;
   std::vector<int64_t> run_time_buckets;   // As control.proto's Evidence.
+  DriftEvidence drift;
 };
 
 struct Verdict {

@@ -1,0 +1,112 @@
+// How a model gets from the version that serves to the version that is wanted.
+//
+//   None ──► Validating ──► Loading ──► Step 0 ──► … ──► Promoting ──► Completed
+//             │ trial and     │ on the    │ weight, hold,   │ on all      the old one stays loaded for a soak
+//             │ golden set    │ first     │ evidence,       │ nodes
+//             │ on one node   │ node(s)   │ manual pause    │
+//             └───────────────┴───────────┴──► RolledBack ◄─┘   final until the spec changes or a person says retry
+//
+// Pure: the same input always gives the same decision. What must survive a restart is in ModelStatus.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "controller/analysis/analysis.h"
+#include "controller/api/types.h"
+
+namespace longshore::rollout {
+
+enum class NodeState { kAbsent, kTrial, kLoading, kWarming, kReady, kUnloading, kFailed, kQuarantined, kNotFound };
+
+struct GoldenSeen {
+  int64_t records = 0;
+  int64_t passed = 0;
+  double score = 0;
+  bool ok = false;
+  std::string message;
+};
+struct GuardSeen {
+  std::string reason;                 // NonFinite, Errors, Crashed, ControllerSilent.
+  std::string message;
+};
+
+// What one node says about one version.
+struct VersionSeen {
+  NodeState state = NodeState::kAbsent;
+  std::string message;                // Why, when it failed.
+  std::string digest;
+  std::optional<GoldenSeen> golden;
+  std::optional<GuardSeen> guard;     // Present when it tripped in this rollout.
+};
+
+// A node that can be given work: attached, or lost for less time than the shell's patience.
+struct NodeSeen {
+  std::string name;                   // Unique in the fleet.
+  bool draining = false;              // Gets no new work and does not count.
+  std::map<int64_t, VersionSeen> versions;
+};
+
+struct Observed {
+  std::vector<NodeSeen> nodes;
+  // The highest version a node finds under the source. Only used when the spec names no version.
+  std::optional<int64_t> latest_version;
+  // What status.rollout's candidate and stable did since the evidence was last used (see Decision::evidence_used).
+  analysis::WindowEvidence window;
+  // All that is known of status.stable_version's past; the baseline when a rollout begins.
+  api::ArmEvidence stable_past;
+};
+
+struct Event {
+  bool warning = false;
+  std::string reason;                 // One CamelCase word: "RolloutStarted", "RolledBack", ...
+  std::string message;
+};
+
+// Where one version should be, and its share of the requests that name no version.
+struct VersionPlacement {
+  int64_t version = 0;
+  int weight_bp = 0;                  // Of 10000.
+  bool candidate = false;             // Otherwise stable when weight_bp > 0 or it is status.stable_version, else extra.
+  bool trial = false;
+  std::vector<std::string> nodes;     // That hold it, ordered by name.
+
+  friend bool operator==(const VersionPlacement&, const VersionPlacement&) = default;
+};
+
+// The weights are the same on every node and add up to 10000, or are all 0 while there is nothing to serve.
+struct Placement {
+  std::vector<VersionPlacement> versions;   // Ordered by version.
+  std::string salt;                         // Of the assignment.
+
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
+struct Decision {
+  api::ModelStatus status;
+  Placement placement;
+  std::vector<Event> events;          // One per change of state.
+  // The candidate loses weight: nodes must hear it before it is written down. Otherwise the status is written first.
+  bool safety = false;
+  // Observed::window is now part of status.rollout.analysis: once that status is stored, the next window begins after
+  // it. While false the window keeps growing; so the status is written about once a second, not at every look.
+  bool evidence_used = false;
+  // When to look again even if nothing is heard; absent: only when something changes.
+  std::optional<Duration> check_again_in;
+};
+
+// Decides the next move. Never takes more than one step of the drawing at a time: call it again after applying.
+// `model.metadata` gives uid and generation, `model.status` what was decided before.
+Decision Decide(const api::Model& model, const Observed& observed, TimePoint now);
+
+// Nodes that must hold the candidate before it may have this weight: its share of the nodes, at least one.
+int NodesNeeded(double weight_percent, int nodes);
+
+// Time between two uses of the evidence.
+inline constexpr Duration kEvidenceInterval = std::chrono::seconds(1);
+
+}  // namespace longshore::rollout
