@@ -1,0 +1,19 @@
+// The reference engine: SavedModels on the CPU, one plain kernel per op.
+//
+// It judges every faster engine, so its kernels are written to be read; and it is quick enough to serve small models.
+#pragma once
+
+#include <memory>
+
+#include "serving-node/engine/engine.h"
+
+namespace longshore::engine {
+
+struct ReferenceOptions {
+  int threads = 0;                // Runs at the same time; 0: one per processor.
+  int waiting_runs_max = 10'000;  // Runs that wait for a thread; more are refused with ResourceExhausted.
+};
+
+std::unique_ptr<Engine> MakeReferenceEngine(const ReferenceOptions& options = {});
+
+}  // namespace longshore::engine

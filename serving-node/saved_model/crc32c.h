@@ -1,0 +1,20 @@
+// CRC-32C (Castagnoli), the checksum of TFRecord and TensorBundle.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace longshore::saved_model {
+
+// The checksum of what `crc` stands for followed by `bytes`; 0 stands for nothing.
+uint32_t ExtendCrc32c(uint32_t crc, std::string_view bytes);
+inline uint32_t Crc32c(std::string_view bytes) { return ExtendCrc32c(0, bytes); }
+
+// As it is stored: rotated and shifted, so that a checksum over bytes that hold checksums stays good.
+inline uint32_t MaskCrc32c(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8U; }
+inline uint32_t UnmaskCrc32c(uint32_t masked) {
+  const uint32_t rotated = masked - 0xa282ead8U;
+  return (rotated >> 17) | (rotated << 15);
+}
+
+}  // namespace longshore::saved_model
