@@ -1,0 +1,40 @@
+// The seam between the generator and a protocol: one request out, exactly one reply back.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "common/error.h"
+#include "tests/load/keys.h"
+
+namespace longshore::load {
+
+struct Ask {
+  size_t sample = 0;               // Which of the prepared inputs.
+  std::optional<KeyIndex> key;     // Sent as the header or metadata x-user-id.
+};
+
+struct Reply {
+  Code code = Code::kOk;
+  std::string message;
+  int64_t version = 0;             // The version that answered, 0: the reply did not say.
+  bool version_disputed = false;   // Header and body name different versions.
+  std::string node;                // Of the header x-longshore-node, "" when there was none.
+  bool non_finite = false;         // An output holds NaN or an infinity.
+  bool connection_died = false;    // The failure is the connection's, not an answer of the server.
+};
+
+using ReplyDone = std::function<void(Reply)>;
+
+// Thread-safe. The destructor waits for what is under way.
+class Client {
+ public:
+  virtual ~Client() = default;
+  // Calls done exactly once, on any thread, at the latest shortly after the deadline.
+  virtual void Send(const Ask& ask, ReplyDone done) = 0;
+};
+
+}  // namespace longshore::load

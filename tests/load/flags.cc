@@ -1,0 +1,80 @@
+#include "tests/load/flags.h"
+
+#include <CLI/CLI.hpp>
+
+namespace longshore::load {
+namespace {
+
+constexpr const char* kAbout = R"(Sends predict requests to a TensorFlow Serving endpoint and keeps a ledger of the answers.
+
+Open loop: requests arrive as a Poisson process at the given rate, whether or not earlier ones were answered.
+While it runs it takes lines on standard input:
+  rate 500      from now on 500 requests per second
+  mark NAME     end the segment under way and begin another
+  stop          send no more, wait for the answers, print the final ledger
+It prints JSON lines: "progress" each second, "segment" for each segment whose requests are all answered, "final".
+
+  longshore-load --grpc=127.0.0.1:8500 --model=half_plus_two --rate=100 --duration_s=10)";
+
+void AddTarget(CLI::App& app, Flags& flags) {
+  app.add_option("--grpc", flags.grpc_target, "gRPC address: host:port or unix:/path")->required();
+  app.add_option("--rest", flags.rest_target, "REST address: host:port; needed for --rest_share");
+  app.add_option("--connections", flags.connections, "gRPC connections")->check(CLI::Range(1, 1000))->capture_default_str();
+  app.add_option("--deadline_ms", flags.deadline_ms, "Of each request")->check(CLI::Range(1, 3'600'000))->capture_default_str();
+  app.add_option("--retries", flags.generator.retries, "How often a request whose connection died is sent again; counted")
+      ->check(CLI::Range(0, 10))
+      ->capture_default_str();
+}
+
+void AddInputs(CLI::App& app, Flags& flags) {
+  app.add_option("--model", flags.samples.model, "Name of the model")->capture_default_str();
+  app.add_option("--signature", flags.samples.signature, "Name of the signature; the model's default without it");
+  app.add_option("--model_version", flags.samples.version, "Name this version in every request");
+  app.add_option("--input", flags.samples.input, "Name of the input")->capture_default_str();
+  app.add_option("--shape", flags.samples.shape, "Of one request, batch first: 1,8,8,1")->delimiter(',')->capture_default_str();
+  app.add_option("--data", flags.samples.data, "Raw little-endian float32 inputs; small numbers without it")
+      ->check(CLI::ExistingFile);
+}
+
+void AddTraffic(CLI::App& app, Flags& flags) {
+  GeneratorOptions& generator = flags.generator;
+  app.add_option("--rate", generator.rate_per_second, "Requests per second at the start")
+      ->check(CLI::Range(0.0, kRateMax))
+      ->capture_default_str();
+  app.add_option("--rest_share", generator.rest_share, "Share of the requests over REST")->check(CLI::Range(0.0, 1.0));
+  app.add_option("--keyed_share", generator.keys.share, "Share of the requests with a user key in x-user-id")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--keys", generator.keys.distinct, "Distinct user keys")
+      ->check(CLI::Range(uint64_t{1}, kKeysMax))
+      ->capture_default_str();
+  app.add_flag("--keys_once", generator.keys.once, "Each key once, in turn, instead of a draw");
+  app.add_option("--in_flight_max", generator.in_flight_max, "Requests in flight; above it arrivals count as failed")
+      ->capture_default_str();
+  app.add_option("--requests", generator.requests_max, "Stop after so many; 0: never");
+  app.add_option("--duration_s", flags.duration_s, "Stop after so many seconds; 0: never");
+  app.add_option("--seed", generator.seed, "Of the random arrivals and keys")->capture_default_str();
+  app.add_option("--moves_file", flags.moves_file, "Write each change of a key's version here: sent_unix_ms,key,from,to");
+}
+
+}  // namespace
+
+Result<std::optional<Flags>> ParseFlags(int argc, char** argv) {
+  Flags flags;
+  CLI::App app(kAbout, "longshore-load");
+  AddTarget(app, flags);
+  AddInputs(app, flags);
+  AddTraffic(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) return InvalidArgument("{} (see longshore-load --help)", error.what());
+    app.exit(error);
+    return std::nullopt;
+  }
+  if (flags.generator.rest_share > 0 && flags.rest_target.empty()) {
+    return InvalidArgument("--rest_share needs --rest=HOST:PORT");
+  }
+  return flags;
+}
+
+}  // namespace longshore::load

@@ -1,0 +1,26 @@
+// What longshore-load is told on its command line.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "tests/load/generator.h"
+#include "tests/load/samples.h"
+
+namespace longshore::load {
+
+struct Flags {
+  std::string grpc_target;
+  std::string rest_target;
+  int connections = 8;
+  int deadline_ms = 5000;
+  double duration_s = 0;
+  std::string moves_file;
+  SampleOptions samples;
+  GeneratorOptions generator;
+};
+
+// nullopt: --help was printed. The error is ready to be shown.
+Result<std::optional<Flags>> ParseFlags(int argc, char** argv);
+
+}  // namespace longshore::load

@@ -1,0 +1,41 @@
+// Which user sends a request: the key that sticky routing sees.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tests/load/arrivals.h"
+
+namespace longshore::load {
+
+struct KeyOptions {
+  double share = 0;      // Share of the requests that carry a key, 0..1.
+  uint64_t distinct = 10'000;
+  bool once = false;     // Each key once, in turn, instead of a draw: then no more keyed requests.
+};
+
+// A key's place in 0..distinct-1.
+using KeyIndex = uint32_t;
+inline constexpr uint64_t kKeysMax = 10'000'000;
+
+// "user-17".
+std::string KeyName(KeyIndex key);
+
+class Keys {
+ public:
+  // Requires: options.distinct in 1..kKeysMax.
+  explicit Keys(const KeyOptions& options) : options_(options) {}
+
+  // The key of the next request; none when it should carry none.
+  std::optional<KeyIndex> Next(Arrivals& random);
+
+  // True when each key was sent once, and once was asked for.
+  bool exhausted() const { return options_.once && next_ >= options_.distinct; }
+
+ private:
+  KeyOptions options_;
+  uint64_t next_ = 0;
+};
+
+}  // namespace longshore::load

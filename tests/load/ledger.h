@@ -1,0 +1,136 @@
+// The ledger: every request that was sent, its one answer, and from which version and node it came.
+//
+// Requests belong to the segment in which they were sent; `Mark` opens the next one. Memory is bounded: by the
+// requests in flight, the number of keys, and kSegmentsMax, kNamesMax and kMovesMax.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/json/json.h"
+#include "tests/load/client.h"
+
+namespace longshore::load {
+
+inline constexpr size_t kSegmentsMax = 1000;
+inline constexpr size_t kNamesMax = 200;         // Distinct nodes or error texts counted by name; the rest as "other".
+inline constexpr size_t kMovesMax = 1'000'000;
+
+using RequestId = uint64_t;
+
+// Latencies in microseconds, bucket i up to 2^(i/8): quantiles are exact to 9 %.
+class LatencyCounts {
+ public:
+  void Add(Duration latency);
+  void Merge(const LatencyCounts& other);
+  // The upper end of the bucket that holds the quantile, in milliseconds; 0 when nothing was counted.
+  double QuantileMs(double quantile) const;
+
+ private:
+  std::array<int64_t, 256> buckets_{};
+  int64_t count_ = 0;
+};
+
+struct VersionCounts {
+  int64_t keyed = 0;
+  int64_t unkeyed = 0;
+  int64_t non_finite = 0;
+  std::optional<TimePoint> first_answer;
+  std::optional<TimePoint> last_answer;
+  std::optional<TimePoint> first_non_finite;
+};
+
+struct Counts {
+  int64_t sent = 0;
+  int64_t answered = 0;            // Good answers; failures are apart.
+  int64_t failed = 0;
+  int64_t retried = 0;
+  int64_t without_version = 0;     // Good answers that did not say which version they are from.
+  int64_t version_disputed = 0;
+  int64_t answered_twice = 0;
+  std::map<int64_t, VersionCounts> versions;
+  std::map<std::string, int64_t> nodes;
+  std::map<std::string, int64_t> failures;  // By code and text.
+  LatencyCounts latency;
+};
+Json ToJson(const Counts& counts);
+
+// A key that answered from another version than before.
+struct Move {
+  TimePoint sent_at;
+  KeyIndex key = 0;
+  int64_t from = 0;
+  int64_t to = 0;
+};
+
+struct SegmentReport {
+  std::string name;
+  TimePoint began_at;
+  std::optional<TimePoint> ended_at;
+  Counts counts;
+};
+Json ToJson(const SegmentReport& report);
+
+// Thread-safe.
+class Ledger {
+ public:
+  Ledger(TimePoint now, uint64_t keys);
+
+  void Sent(RequestId id, std::optional<KeyIndex> key, TimePoint now);
+  void Retried(RequestId id);
+  // The answer to a request; a second one to the same request is counted as answered_twice and otherwise ignored.
+  void Answered(RequestId id, const Reply& reply, TimePoint now);
+
+  // Ends the segment under way and opens the next one. ResourceExhausted after kSegmentsMax.
+  Status Mark(const std::string& name, TimePoint now);
+
+  // Segments that have ended and whose requests are all answered, each given out once, in order.
+  std::vector<SegmentReport> TakeFinished();
+  // What was answered since the last call, whichever segment it belongs to.
+  Counts TakeRecent();
+  // The moves since the last call, in order of the answers.
+  std::vector<Move> TakeMoves();
+
+  Counts Total() const;
+  size_t in_flight() const;
+  uint64_t distinct_keys() const;
+
+ private:
+  struct Pending {
+    size_t segment;
+    std::optional<KeyIndex> key;
+    TimePoint sent_at;
+  };
+  struct Segment {
+    SegmentReport report;
+    int64_t in_flight = 0;
+    bool given_out = false;
+  };
+  struct KeyState {
+    int64_t version = 0;
+    TimePoint answered_at;
+  };
+
+  void CountAll(const Pending& request, const Reply& reply, TimePoint now);
+  void NoteKey(const Pending& request, int64_t version, TimePoint now);
+
+  mutable std::mutex mutex_;
+  std::unordered_map<RequestId, Pending> pending_;
+  std::deque<Segment> segments_;
+  std::vector<KeyState> keys_;
+  std::vector<Move> moves_;
+  size_t moves_total_ = 0;
+  uint64_t distinct_keys_ = 0;
+  Counts total_;
+  Counts recent_;
+};
+
+}  // namespace longshore::load

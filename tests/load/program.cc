@@ -1,0 +1,169 @@
+#include "tests/load/program.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+
+#include "tests/load/commands.h"
+#include "tests/load/flags.h"
+#include "tests/load/generator.h"
+#include "tests/load/grpc_client.h"
+#include "tests/load/rest_client.h"
+
+namespace longshore::load {
+namespace {
+
+constexpr auto kProgressInterval = std::chrono::seconds(1);
+constexpr auto kSegmentInterval = std::chrono::milliseconds(50);
+
+void Print(const char* type, TimePoint at, const Json& content) {
+  Json line = {{"type", type}, {"at_unix_ms", ToUnixMillis(at)}};
+  line.update(content);
+  std::cout << line.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+}
+
+// SIGINT and SIGTERM as a descriptor. Must be made before any thread, so that every thread has them blocked.
+int BlockStopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signalfd(-1, &signals, SFD_CLOEXEC);
+}
+
+// The loop of the main thread: commands in, lines out.
+class Console {
+ public:
+  Console(Generator& generator, Ledger& ledger, const Clock& clock, int stop_signals, const std::string& moves_file)
+      : generator_(generator), ledger_(ledger), clock_(clock), stop_signals_(stop_signals) {
+    if (!moves_file.empty()) moves_.open(moves_file, std::ios::trunc);
+  }
+
+  // Until a stop command or signal, the end of the given time, or the end of the requests.
+  void RunUntilStopped(double duration_s) {
+    const TimePoint end = clock_.Now() + Duration(static_cast<int64_t>(duration_s * 1e6));
+    while (!stop_ && !generator_.exhausted() && (duration_s == 0 || clock_.Now() < end)) {
+      TakeInput();
+      PrintWhatIsDue();
+    }
+  }
+
+  // Waits until every request is answered; each has a deadline.
+  void Finish() {
+    generator_.Stop();
+    while (ledger_.in_flight() > 0) {
+      ::poll(nullptr, 0, 10);
+      PrintWhatIsDue();
+    }
+    (void)ledger_.Mark("end", clock_.Now());
+    PrintSegments();
+    Json total = ToJson(ledger_.Total());
+    total["unanswered"] = ledger_.in_flight();
+    total["distinct_keys"] = ledger_.distinct_keys();
+    Print("final", clock_.Now(), total);
+  }
+
+ private:
+  void TakeInput() {
+    pollfd watched[] = {{.fd = input_open_ ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
+                        {.fd = stop_signals_, .events = POLLIN, .revents = 0}};
+    ::poll(watched, 2, static_cast<int>(kSegmentInterval.count()));
+    if (watched[1].revents != 0) stop_ = true;
+    if (watched[0].revents == 0) return;
+    char bytes[4096];
+    const auto got = ::read(STDIN_FILENO, bytes, sizeof(bytes));
+    if (got <= 0) input_open_ = false;
+    if (got <= 0) return;
+    for (const std::string& line : lines_.Add({bytes, static_cast<size_t>(got)})) Obey(line);
+  }
+
+  void Obey(const std::string& line) {
+    const auto word = ParseControlWord(line);
+    Status done = word ? Obey(*word) : tl::make_unexpected(word.error());
+    if (!done) std::cerr << "longshore-load: " << done.error().message << "\n";
+  }
+
+  Status Obey(const ControlWord& word) {
+    switch (word.verb) {
+      case ControlWord::Verb::kRate: return generator_.SetRate(word.rate_per_second);
+      case ControlWord::Verb::kMark: return ledger_.Mark(word.name, clock_.Now());
+      case ControlWord::Verb::kStop: stop_ = true;
+    }
+    return {};
+  }
+
+  void PrintWhatIsDue() {
+    PrintSegments();
+    const TimePoint now = clock_.Now();
+    if (now < next_progress_) return;
+    next_progress_ = now + kProgressInterval;
+    Json progress = ToJson(ledger_.TakeRecent());
+    progress["rate"] = generator_.rate();
+    progress["in_flight"] = ledger_.in_flight();
+    progress["distinct_keys"] = ledger_.distinct_keys();
+    const Counts total = ledger_.Total();
+    progress["total"] = {{"sent", total.sent}, {"answered", total.answered}, {"failed", total.failed}, {"retried", total.retried}};
+    Print("progress", now, progress);
+  }
+
+  void PrintSegments() {
+    for (const SegmentReport& report : ledger_.TakeFinished()) Print("segment", clock_.Now(), ToJson(report));
+    for (const Move& move : ledger_.TakeMoves()) {
+      moves_ << ToUnixMillis(move.sent_at) << ',' << KeyName(move.key) << ',' << move.from << ',' << move.to << '\n';
+    }
+    moves_.flush();
+  }
+
+  Generator& generator_;
+  Ledger& ledger_;
+  const Clock& clock_;
+  const int stop_signals_;
+  std::ofstream moves_;
+  LineBuffer lines_;
+  TimePoint next_progress_ = TimePoint{};
+  bool input_open_ = true;
+  bool stop_ = false;
+};
+
+Result<int> Run(const Flags& flags, int stop_signals) {
+  ASSIGN_OR_RETURN(const Samples samples, MakeSamples(flags.samples));
+  const auto deadline = std::chrono::milliseconds(flags.deadline_ms);
+  const auto grpc = MakeGrpcClient(
+      {.target = flags.grpc_target, .connections = flags.connections, .deadline = deadline}, samples);
+  std::unique_ptr<Client> rest;
+  if (!flags.rest_target.empty()) {
+    ASSIGN_OR_RETURN(RestOptions options, ParseRestTarget(flags.rest_target));
+    options.deadline = deadline;
+    ASSIGN_OR_RETURN(rest, MakeRestClient(options, samples));
+  }
+  const SystemClock clock;
+  Ledger ledger(clock.Now(), flags.generator.keys.distinct);
+  GeneratorOptions options = flags.generator;
+  options.samples = samples.size();
+  Generator generator(options, *grpc, rest.get(), ledger, clock);
+  Console console(generator, ledger, clock, stop_signals, flags.moves_file);
+  console.RunUntilStopped(flags.duration_s);
+  console.Finish();
+  const Counts total = ledger.Total();
+  return total.failed + total.answered_twice + total.version_disputed == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  const int stop_signals = BlockStopSignals();
+  const auto flags = ParseFlags(argc, argv);
+  if (flags && !*flags) return 0;
+  const Result<int> code = flags ? Run(**flags, stop_signals) : tl::make_unexpected(flags.error());
+  if (code) return *code;
+  std::cerr << "longshore-load: " << code.error().message << "\n";
+  return 2;
+}
+
+}  // namespace longshore::load

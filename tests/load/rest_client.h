@@ -1,0 +1,29 @@
+// POST /v1/models/NAME:predict over kept-alive HTTP/1.1 connections, asynchronously on one thread.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "tests/load/client.h"
+#include "tests/load/samples.h"
+
+namespace longshore::load {
+
+struct RestOptions {
+  std::string host = "127.0.0.1";
+  uint16_t port = 0;
+  std::chrono::milliseconds deadline{5000};
+  int requests_per_connection_max = 200;  // Then a new connection, so that new nodes get their share.
+  size_t connections_max = 64;            // More requests than that at once wait for their turn.
+};
+
+inline constexpr size_t kRestBodyBytesMax = size_t{16} << 20;
+
+// `samples` must outlive the client. InvalidArgument when the host is no address.
+Result<std::unique_ptr<Client>> MakeRestClient(const RestOptions& options, const Samples& samples);
+
+// "127.0.0.1:8501" as options. InvalidArgument otherwise.
+Result<RestOptions> ParseRestTarget(const std::string& target);
+
+}  // namespace longshore::load

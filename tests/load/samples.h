@@ -1,0 +1,36 @@
+// The inputs that are sent: rows of float32 from a raw file, prepared for both protocols.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "tensorflow_serving/apis.pb.h"
+
+namespace longshore::load {
+
+struct SampleOptions {
+  std::string model = "default";
+  std::string signature;                   // "": the model's default.
+  std::string input = "x";
+  std::vector<int64_t> shape = {1};        // Of one request, the batch dimension first.
+  Path data;                               // Little-endian float32, whole requests; "": 64 small numbers.
+  int64_t version = 0;                     // Named in every request; 0: none is named.
+};
+
+inline constexpr size_t kSamplesMax = 100'000;
+
+struct Samples {
+  std::vector<tensorflow::serving::PredictRequest> grpc;
+  std::vector<std::string> rest_bodies;    // {"instances": [...]}
+  std::string rest_path;                   // "/v1/models/NAME:predict"
+
+  size_t size() const { return grpc.size(); }
+};
+
+// InvalidArgument when the file does not hold whole requests of this shape.
+Result<Samples> MakeSamples(const SampleOptions& options);
+
+}  // namespace longshore::load
