@@ -27,8 +27,8 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 struct Request {
   std::string method;   // "GET"
   std::string target;   // Path and query as sent: "/v1/models/x?y=z".
-  Headers headers;      // Names in lower case.
-  std::string body;
+  Headers headers = {};  // Names in lower case.
+  std::string body = {};
 
   // The first value of the header, "" when it was not sent. Requires: name in lower case.
   std::string_view Header(std::string_view name) const;
@@ -37,8 +37,8 @@ struct Request {
 struct Response {
   int status = 200;
   std::string content_type = "application/json";
-  std::string body;
-  Headers headers;
+  std::string body = {};
+  Headers headers = {};
 };
 
 // Answers one request. Any thread, the first call counts. A request whose responder is dropped uncalled is answered 500.
@@ -47,7 +47,7 @@ using Responder = std::function<void(Response)>;
 using Handler = std::function<void(Request, Responder)>;
 
 struct Options {
-  std::string address;    // "host:port"; "[::1]:80" for IPv6; port 0: any free one. Not used with listen_fd.
+  std::string address = {};  // "host:port"; "[::1]:80" for IPv6; port 0: any free one. Not used with listen_fd.
   int listen_fd = -1;     // A listening socket to take over instead; owned by the server from then on.
   int threads = 1;
   size_t connections_max = 10000;               // More wait in the system's backlog.

@@ -1,0 +1,52 @@
+#include "common/http/inflate.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace longshore::http {
+namespace {
+
+constexpr int kGzipOrZlib = 15 + 32;
+constexpr size_t kStepBytes = size_t{256} << 10;
+
+// Appends the next piece of output. False at the end of the input's last gzip member.
+Result<bool> Step(z_stream& stream, std::string& out, size_t bytes_max) {
+  const size_t before = out.size();
+  const size_t room = std::min(kStepBytes, bytes_max + 1 - before);
+  out.resize(before + room);
+  stream.next_out = reinterpret_cast<Bytef*>(out.data() + before);
+  stream.avail_out = static_cast<uInt>(room);
+  const int code = inflate(&stream, Z_NO_FLUSH);
+  out.resize(out.size() - stream.avail_out);
+  if (out.size() > bytes_max) return ResourceExhausted("gzip body holds more than {} bytes", bytes_max);
+  if (code == Z_STREAM_END) {
+    if (stream.avail_in == 0) return false;
+    if (inflateReset(&stream) != Z_OK) return InvalidArgument("gzip body is damaged");
+    return true;
+  }
+  if (code == Z_BUF_ERROR || (code == Z_OK && stream.avail_in == 0 && stream.avail_out > 0)) {
+    return InvalidArgument("gzip body ends early");
+  }
+  if (code != Z_OK) return InvalidArgument("gzip body is damaged");
+  return true;
+}
+
+}  // namespace
+
+Result<std::string> Inflate(std::string_view compressed, size_t bytes_max) {
+  if (compressed.size() > UINT32_MAX) return ResourceExhausted("gzip body of {} bytes", compressed.size());
+  z_stream stream{};
+  if (inflateInit2(&stream, kGzipOrZlib) != Z_OK) return ResourceExhausted("no memory to read a gzip body");
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, inflateEnd);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(compressed.data()));
+  stream.avail_in = static_cast<uInt>(compressed.size());
+  std::string out;
+  for (bool more = true; more;) {
+    ASSIGN_OR_RETURN(more, Step(stream, out, bytes_max));
+  }
+  return out;
+}
+
+}  // namespace longshore::http

@@ -1,0 +1,15 @@
+// Gzip bodies, never beyond a limit.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "common/error.h"
+
+namespace longshore::http {
+
+// The plain bytes of a gzip (or zlib) stream. InvalidArgument when it is damaged or ends early; ResourceExhausted when
+// it holds more than bytes_max, found without producing more than that.
+Result<std::string> Inflate(std::string_view compressed, size_t bytes_max);
+
+}  // namespace longshore::http

@@ -1,0 +1,162 @@
+#include "common/http/server.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <future>
+#include <thread>
+
+#include "common/http/connection.h"
+#include "common/log.h"
+#include "common/net/listen.h"
+
+namespace longshore::http {
+namespace {
+
+namespace asio = boost::asio;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr auto kYieldPerConnection = microseconds(200);
+constexpr auto kYieldMax = microseconds(5000);
+
+class AsioServer final : public Server {
+ public:
+  AsioServer(Options options, Handler handler, int listen_fd)
+      : context_(std::make_shared<asio::io_context>()), core_(std::make_shared<Core>()),
+        work_(context_->get_executor()), strand_(context_->get_executor()), listener_(strand_, listen_fd),
+        timer_(strand_), listen_fd_(listen_fd), port_(net::PortOf(listen_fd)) {
+    core_->options = std::move(options);
+    core_->handler = std::move(handler);
+    for (int i = 0; i < std::max(1, core_->options.threads); ++i) {
+      threads_.emplace_back([context = context_] { context->run(); });
+    }
+    asio::post(strand_, [this] { AwaitConnection(); });
+  }
+
+  ~AsioServer() override {
+    StopAccepting();
+    for (const auto& connection : Connections()) connection->Cut();
+    {
+      std::lock_guard lock(core_->mutex);
+      core_->connections.clear();
+    }
+    work_.reset();
+    for (auto& thread : threads_) thread.join();
+  }
+
+  int port() const override { return port_; }
+  int listen_fd() const override { return listen_fd_; }
+
+  size_t connections() const override {
+    std::lock_guard lock(core_->mutex);
+    return core_->connections.size();
+  }
+
+  void Stop() override {
+    core_->stopping = true;
+    StopAccepting();
+    for (const auto& connection : Connections()) connection->Leave();
+    std::unique_lock lock(core_->mutex);
+    core_->none_left.wait(lock, [this] { return core_->connections.empty(); });
+  }
+
+ private:
+  std::vector<std::shared_ptr<Connection>> Connections() const {
+    std::lock_guard lock(core_->mutex);
+    return {core_->connections.begin(), core_->connections.end()};
+  }
+
+  // As in common/grpc/acceptor.h: of the processes that share the socket, the one with the fewest connections wins.
+  void AwaitConnection() {
+    listener_.async_wait(asio::posix::descriptor_base::wait_read, [this](const boost::system::error_code& error) {
+      if (error) return;
+      const auto live = static_cast<int64_t>(connections());
+      AcceptAfter(std::min(kYieldMax, kYieldPerConnection * live));
+    });
+  }
+
+  void AcceptAfter(microseconds yield) {
+    timer_.expires_after(yield);
+    timer_.async_wait([this](const boost::system::error_code& error) {
+      if (error || listen_fd_ < 0) return;
+      if (connections() >= core_->options.connections_max) return AcceptAfter(kYieldMax);
+      AcceptOne();
+      AwaitConnection();
+    });
+  }
+
+  bool AcceptOne() {
+    sockaddr_storage peer{};
+    socklen_t length = sizeof peer;
+    const int fd = accept4(listener_.native_handle(), reinterpret_cast<sockaddr*>(&peer), &length,
+                           SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) {
+      if (errno == EMFILE || errno == ENFILE) spdlog::warn("cannot accept a connection: {}", strerror(errno));
+      return false;
+    }
+    const Connection::Protocol protocol(peer.ss_family, 0);
+    auto connection = std::make_shared<Connection>(context_, core_, protocol, fd);
+    {
+      std::lock_guard lock(core_->mutex);
+      core_->connections.insert(connection);
+    }
+    connection->Start();
+    return true;
+  }
+
+  // Takes what waits in the backlog first: closing a socket resets what nobody accepted.
+  void StopAccepting() {
+    const auto stopped = std::make_shared<std::promise<void>>();
+    asio::post(strand_, [this, stopped] {
+      if (listen_fd_ >= 0) {
+        while (AcceptOne()) {
+        }
+        listen_fd_ = -1;
+        listener_.close();
+        timer_.cancel();
+      }
+      stopped->set_value();
+    });
+    stopped->get_future().wait();
+  }
+
+  const std::shared_ptr<asio::io_context> context_;
+  const std::shared_ptr<Core> core_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  asio::strand<asio::io_context::executor_type> strand_;
+  asio::posix::stream_descriptor listener_;  // Used on the strand, as the timer.
+  asio::steady_timer timer_;
+  std::atomic<int> listen_fd_;
+  const int port_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+std::string_view Request::Header(std::string_view name) const {
+  for (const auto& [key, value] : headers) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Server>> Server::Start(Options options, Handler handler) {
+  int fd = options.listen_fd;
+  if (fd < 0) {
+    ASSIGN_OR_RETURN(fd, net::Listen(options.address));
+  }
+  return std::make_unique<AsioServer>(std::move(options), std::move(handler), fd);
+}
+
+}  // namespace longshore::http

@@ -1,0 +1,291 @@
+#include "common/http/server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <future>
+#include <latch>
+#include <thread>
+
+#include "common/http/inflate.h"
+
+namespace longshore::http {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// A client that says exactly the bytes that a test wants.
+class RawClient {
+ public:
+  explicit RawClient(int port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    connected_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    timeval limit{.tv_sec = 20, .tv_usec = 0};
+    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  }
+  ~RawClient() { close(fd_); }
+
+  bool connected() const { return connected_; }
+  void Send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return;
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    }
+  }
+  // Until the text was seen or the server closed.
+  std::string ReadUntil(std::string_view text) {
+    while (seen_.find(text) == std::string::npos) {
+      if (!ReadSome()) break;
+    }
+    const size_t end = seen_.find(text);
+    const size_t cut = end == std::string::npos ? seen_.size() : end + text.size();
+    std::string got = seen_.substr(0, cut);
+    seen_.erase(0, cut);
+    return got;
+  }
+  std::string ReadAll() {
+    while (ReadSome()) {
+    }
+    return std::exchange(seen_, "");
+  }
+
+ private:
+  bool ReadSome() {
+    char bytes[4096];
+    const ssize_t got = recv(fd_, bytes, sizeof bytes, 0);
+    if (got <= 0) return false;
+    seen_.append(bytes, static_cast<size_t>(got));
+    return true;
+  }
+
+  int fd_;
+  bool connected_ = false;
+  std::string seen_;
+};
+
+void Echo(Request request, Responder respond) {
+  respond({.status = 200, .content_type = "text/plain", .body = request.method + " " + request.target + " " + request.body + ";",
+           .headers = {{"x-seen", std::string(request.Header("x-mine"))}}});
+}
+
+std::unique_ptr<Server> StartServer(Options options = {}, Handler handler = Echo) {
+  if (options.listen_fd < 0) options.address = "127.0.0.1:0";
+  auto server = Server::Start(std::move(options), std::move(handler));
+  CHECK(server);
+  return std::move(*server);
+}
+
+std::string Gzip(const std::string& plain) {
+  z_stream stream{};
+  CHECK(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string out(deflateBound(&stream, plain.size()) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(plain.data()));
+  stream.avail_in = static_cast<uInt>(plain.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  CHECK(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+std::string Post(const std::string& body, const std::string& headers = "") {
+  return "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + headers + "\r\n" + body;
+}
+
+TEST(HttpServer, AnswersOnOneConnectionAgainAndAgain) {
+  auto server = StartServer();
+  RawClient client(server->port());
+  for (int i = 0; i < 3; ++i) {
+    client.Send("GET /a?b=c HTTP/1.1\r\nHost: h\r\nX-Mine: 7\r\n\r\n");
+    EXPECT_THAT(client.ReadUntil(";"), AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("x-seen: 7\r\n"), EndsWith("GET /a?b=c ;")));
+  }
+  EXPECT_EQ(server->connections(), 1u);
+}
+
+TEST(HttpServer, ReadsARequestThatArrivesByteByByte) {
+  auto server = StartServer();
+  RawClient client(server->port());
+  for (const char byte : Post("hello")) client.Send({&byte, 1});
+  EXPECT_THAT(client.ReadUntil(";"), EndsWith("POST /x hello;"));
+}
+
+TEST(HttpServer, AnswersPipelinedRequestsInTheirOrder) {
+  // The first is answered from another thread and last of all, if the server let it.
+  std::promise<Responder> first;
+  auto server = StartServer({.threads = 2}, [&](Request request, Responder respond) {
+    if (request.target == "/1") return first.set_value(std::move(respond));
+    Echo(std::move(request), std::move(respond));
+  });
+  RawClient client(server->port());
+  client.Send("GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\nGET /3 HTTP/1.1\r\nHost: h\r\n\r\n");
+  first.get_future().get()({.status = 200, .content_type = "text/plain", .body = "one;"});
+  EXPECT_THAT(client.ReadUntil(";"), EndsWith("one;"));
+  EXPECT_THAT(client.ReadUntil(";"), EndsWith("GET /2 ;"));
+  EXPECT_THAT(client.ReadUntil(";"), EndsWith("GET /3 ;"));
+}
+
+TEST(HttpServer, ReadsChunkedBodies) {
+  auto server = StartServer();
+  RawClient client(server->port());
+  client.Send("POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+  EXPECT_THAT(client.ReadUntil(";"), EndsWith("POST /x abcde;"));
+}
+
+TEST(HttpServer, TellsClientsThatAskToGoOn) {
+  auto server = StartServer();
+  RawClient client(server->port());
+  client.Send("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_EQ(client.ReadUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  client.Send("ab");
+  EXPECT_THAT(client.ReadUntil(";"), EndsWith("POST /x ab;"));
+}
+
+TEST(HttpServer, InflatesGzippedBodies) {
+  auto server = StartServer();
+  RawClient client(server->port());
+  client.Send(Post(Gzip("plain text"), "Content-Encoding: gzip\r\n"));
+  EXPECT_THAT(client.ReadUntil(";"), EndsWith("POST /x plain text;"));
+}
+
+struct Refused {
+  std::string name;
+  std::string request;
+  std::string status_line;
+};
+
+class HttpLimits : public testing::TestWithParam<Refused> {};
+
+TEST_P(HttpLimits, WhatBreaksALimitIsRefusedAndTheConnectionClosed) {
+  auto server = StartServer({.header_bytes_max = 1024, .body_bytes_max = 4096, .inflated_bytes_max = 100000});
+  RawClient client(server->port());
+  client.Send(GetParam().request);
+  EXPECT_THAT(client.ReadAll(), AllOf(StartsWith("HTTP/1.1 " + GetParam().status_line), HasSubstr("Connection: close\r\n")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, HttpLimits,
+    testing::Values(
+        Refused{"LongHeader", "GET / HTTP/1.1\r\nX: " + std::string(2000, 'x') + "\r\n\r\n", "431"},
+        Refused{"LongBody", Post(std::string(5000, 'x')), "413"},
+        Refused{"LongChunks", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1388\r\n" + std::string(5000, 'x'), "413"},
+        Refused{"GzipBomb", Post(Gzip(std::string(1000000, 'x')), "Content-Encoding: gzip\r\n"), "413"},
+        Refused{"BrokenGzip", Post("no gzip", "Content-Encoding: gzip\r\n"), "400"},
+        Refused{"NoHttp", "\x16\x03\x01 hello\r\n\r\n", "400"},
+        Refused{"TwoLengths", "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "400"},
+        Refused{"LengthAndChunks", "POST / HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"}),
+    [](const auto& each) { return each.param.name; });
+
+TEST(HttpServer, DisconnectsAClientThatIsTooSlow) {
+  auto server = StartServer({.read_timeout = milliseconds(50)});
+  RawClient client(server->port());
+  client.Send("GET / HTTP/1.1\r\nHos");
+  EXPECT_EQ(client.ReadAll(), "");
+}
+
+TEST(HttpServer, ClosesIdleConnections) {
+  auto server = StartServer({.idle_timeout = milliseconds(50)});
+  RawClient client(server->port());
+  EXPECT_EQ(client.ReadAll(), "");
+}
+
+TEST(HttpServer, ARequestWhoseResponderIsDroppedIsAnswered500) {
+  auto server = StartServer({}, [](Request, Responder) {});
+  RawClient client(server->port());
+  client.Send(Post(""));
+  EXPECT_THAT(client.ReadUntil("dropped"), StartsWith("HTTP/1.1 500"));
+}
+
+TEST(HttpServer, AnOldConnectionIsToldToCloseWithItsAnswer) {
+  auto server = StartServer({.connection_age_max = milliseconds(1)});
+  RawClient client(server->port());
+  std::string last;
+  for (int i = 0; i < 1000 && last.find("Connection: close") == std::string::npos; ++i) {
+    client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    last = client.ReadUntil(";");
+  }
+  EXPECT_THAT(last, HasSubstr("Connection: close\r\n"));
+  EXPECT_EQ(client.ReadAll(), "");
+}
+
+TEST(HttpServer, WhileStoppingItAnswersWhatIsUnderWayAndClosesTheRest) {
+  std::promise<Responder> asked;
+  auto server = StartServer({.stop_grace = milliseconds(20)},
+                            [&](Request, Responder respond) { asked.set_value(std::move(respond)); });
+  RawClient busy(server->port());
+  RawClient idle(server->port());
+  busy.Send(Post("x"));
+  Responder respond = asked.get_future().get();
+
+  std::thread stopper([&] { server->Stop(); });
+  EXPECT_EQ(idle.ReadAll(), "");
+  EXPECT_EQ(server->connections(), 1u);
+  respond({.status = 200, .content_type = "text/plain", .body = "late"});
+  EXPECT_THAT(busy.ReadAll(), AllOf(HasSubstr("Connection: close"), EndsWith("late")));
+  stopper.join();
+
+  EXPECT_EQ(server->connections(), 0u);
+  EXPECT_FALSE(RawClient(server->port()).connected());
+}
+
+TEST(HttpServer, ARequestThatArrivesWhileStoppingIsAnsweredAndTheConnectionClosed) {
+  auto server = StartServer({.stop_grace = milliseconds(20000)});
+  RawClient client(server->port());
+  client.Send("GET /1 HTTP/1.1\r\nHost: h\r\n\r\n");
+  client.ReadUntil(";");
+  std::thread stopper([&] { server->Stop(); });
+  while (server->listen_fd() >= 0) std::this_thread::yield();
+  client.Send("GET /2 HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(client.ReadAll(), AllOf(HasSubstr("Connection: close"), EndsWith("GET /2 ;")));
+  stopper.join();
+}
+
+TEST(HttpServer, AResponderMayOutliveTheServer) {
+  std::promise<Responder> asked;
+  auto server = StartServer({}, [&](Request, Responder respond) { asked.set_value(std::move(respond)); });
+  RawClient client(server->port());
+  client.Send(Post("x"));
+  Responder respond = asked.get_future().get();
+  server.reset();
+  respond({});
+  EXPECT_EQ(client.ReadAll(), "");
+}
+
+TEST(HttpServer, TheProcessWithTheFewestConnectionsTakesTheNext) {
+  auto crowded = StartServer();
+  std::vector<std::unique_ptr<RawClient>> clients;
+  const auto connect = [&](const Server& server) {
+    clients.push_back(std::make_unique<RawClient>(server.port()));
+    clients.back()->Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    clients.back()->ReadUntil(";");
+  };
+  for (int i = 0; i < 25; ++i) connect(*crowded);
+  auto fresh = StartServer({.listen_fd = dup(crowded->listen_fd())});
+  for (int i = 0; i < 15; ++i) connect(*fresh);
+  EXPECT_GE(fresh->connections(), 12u);
+}
+
+TEST(Inflate, ReadsWhatGzipWroteAndRefusesTheRest) {
+  const std::string plain(700000, 'a');
+  const std::string packed = Gzip(plain);
+  EXPECT_EQ(*Inflate(packed, plain.size()), plain);
+  EXPECT_EQ(*Inflate(packed + Gzip("b"), 1000000), plain + "b");
+  EXPECT_EQ(Inflate(packed, plain.size() - 1).error().code, Code::kResourceExhausted);
+  EXPECT_EQ(Inflate(packed.substr(0, packed.size() / 2), 1000000).error().message, "gzip body ends early");
+  EXPECT_EQ(Inflate("", 10).error().message, "gzip body ends early");
+  EXPECT_EQ(Inflate("garbage", 10).error().message, "gzip body is damaged");
+}
+
+}  // namespace
+}  // namespace longshore::http
