@@ -1,0 +1,199 @@
+#include "serving-node/saved_model/bundle.h"
+
+#include <leveldb/env.h>
+#include <leveldb/iterator.h>
+#include <leveldb/options.h>
+#include <leveldb/table.h>
+
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+#include "serving-node/saved_model/crc32c.h"
+#include "serving-node/tensor/proto.h"
+
+namespace longshore::saved_model {
+namespace {
+
+std::string_view View(const leveldb::Slice& slice) { return {slice.data(), slice.size()}; }
+
+// The index file opened as a table; the order of the members is the order in which they must go.
+struct Index {
+  std::unique_ptr<leveldb::RandomAccessFile> file;
+  std::unique_ptr<leveldb::Table> table;
+};
+
+Result<Index> OpenIndex(const Path& path) {
+  std::error_code error;
+  const uint64_t size = std::filesystem::file_size(path, error);
+  if (error) return NotFound("no {}", path.string());
+  leveldb::Options options;
+  options.paranoid_checks = true;
+  leveldb::RandomAccessFile* file = nullptr;
+  auto status = options.env->NewRandomAccessFile(path.string(), &file);
+  if (!status.ok()) return NotFound("cannot open {}: {}", path.string(), status.ToString());
+  Index index{std::unique_ptr<leveldb::RandomAccessFile>(file), nullptr};
+  leveldb::Table* table = nullptr;
+  status = leveldb::Table::Open(options, file, size, &table);
+  if (!status.ok()) return DataLoss("{} is damaged or truncated: {}", path.string(), status.ToString());
+  index.table.reset(table);
+  return index;
+}
+
+// Takes a varint of at most ten bytes off the front; false when there is none.
+bool TakeVarint(std::string_view* bytes, uint64_t* value) {
+  *value = 0;
+  for (unsigned shift = 0; shift < 64 && !bytes->empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(bytes->front());
+    bytes->remove_prefix(1);
+    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
+
+// Strings are stored as: all lengths as varints, the masked checksum of the lengths, the bytes one after the other. The
+// checksum of the entry covers the lengths as numbers (u32, or u64 when they do not fit), the checksum and the bytes.
+Result<uint32_t> DecodeStrings(std::string_view bytes, std::span<std::string> out) {
+  std::vector<uint64_t> lengths(out.size());
+  uint32_t crc = 0;
+  for (auto& length : lengths) {
+    if (!TakeVarint(&bytes, &length)) return DataLoss("the lengths of the strings are cut off");
+    const size_t width = length <= UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t);
+    crc = ExtendCrc32c(crc, {reinterpret_cast<const char*>(&length), width});
+  }
+  uint32_t stored = 0;
+  if (bytes.size() < sizeof(stored)) return DataLoss("the lengths of the strings are cut off");
+  std::memcpy(&stored, bytes.data(), sizeof(stored));
+  if (stored != MaskCrc32c(crc)) return DataLoss("the checksum of the lengths of the strings does not fit");
+  crc = ExtendCrc32c(crc, bytes.substr(0, sizeof(stored)));
+  bytes.remove_prefix(sizeof(stored));
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (lengths[i] > bytes.size()) return DataLoss("the strings are cut off");
+    out[i] = bytes.substr(0, lengths[i]);
+    bytes.remove_prefix(lengths[i]);
+  }
+  if (!bytes.empty()) return DataLoss("{} bytes are left after the strings", bytes.size());
+  return ExtendCrc32c(crc, [&] {
+    std::string all;
+    for (const auto& value : out) all += value;
+    return all;
+  }());
+}
+
+// The elements from the stored bytes; the checksum over them as TensorFlow computes it.
+Result<uint32_t> Decode(std::string_view bytes, tensor::Tensor* made) {
+  if (made->type() == tensor::DType::kString) return DecodeStrings(bytes, made->mutable_values<std::string>());
+  if (bytes.size() != made->bytes()) return DataLoss("{} bytes stored, {} needed", bytes.size(), made->bytes());
+  std::memcpy(made->mutable_data(), bytes.data(), bytes.size());
+  return Crc32c(bytes);
+}
+
+Status CheckHeader(const Path& index, const tensorflow::BundleHeaderProto& header) {
+  if (header.num_shards() < 1) return DataLoss("{}: no shards", index.string());
+  if (header.endianness() != tensorflow::BundleHeaderProto::LITTLE) {
+    return Unimplemented("{}: the variables are stored big-endian", index.string());
+  }
+  return {};
+}
+
+Path IndexFile(const Path& prefix) { return prefix.string() + ".index"; }
+
+}  // namespace
+
+Result<Bundle> Bundle::Open(const Path& prefix) {
+  Bundle bundle;
+  bundle.prefix_ = prefix;
+  const Path path = IndexFile(prefix);
+  ASSIGN_OR_RETURN(const Index index, OpenIndex(path));
+  leveldb::ReadOptions options;
+  options.verify_checksums = true;
+  const std::unique_ptr<leveldb::Iterator> at(index.table->NewIterator(options));
+  at->SeekToFirst();
+  tensorflow::BundleHeaderProto header;
+  if (!at->Valid() || !at->key().empty() || !header.ParseFromArray(at->value().data(), static_cast<int>(at->value().size()))) {
+    return DataLoss("{} is damaged: it has no header", path.string());
+  }
+  RETURN_IF_ERROR(CheckHeader(path, header));
+  bundle.shards_ = header.num_shards();
+  for (at->Next(); at->Valid(); at->Next()) RETURN_IF_ERROR(bundle.AddEntry(at->key().ToString(), View(at->value())));
+  if (!at->status().ok()) return DataLoss("{} is damaged: {}", path.string(), at->status().ToString());
+  RETURN_IF_ERROR(bundle.CheckDataFiles());
+  return bundle;
+}
+
+Status Bundle::AddEntry(const std::string& key, std::string_view value) {
+  tensorflow::BundleEntryProto entry;
+  const std::string index = IndexFile(prefix_).string();
+  if (!entry.ParseFromArray(value.data(), static_cast<int>(value.size())) || entry.shard_id() < 0 ||
+      entry.shard_id() >= shards_ || entry.offset() < 0 || entry.size() < 0 || entry.offset() > INT64_MAX - entry.size()) {
+    return DataLoss("{} is damaged: the entry of tensor \"{}\" makes no sense", index, key);
+  }
+  if (entries_.size() == kBundleEntriesMax) return ResourceExhausted("{} names more than {} tensors", index, kBundleEntriesMax);
+  entries_.emplace(key, std::move(entry));
+  return {};
+}
+
+Path Bundle::DataFile(int shard) const { return fmt::format("{}.data-{:05}-of-{:05}", prefix_.string(), shard, shards_); }
+
+Status Bundle::CheckDataFiles() const {
+  std::map<int, std::pair<int64_t, std::string>> ends;
+  for (const auto& [name, entry] : entries_) {
+    auto& end = ends[entry.shard_id()];
+    if (entry.offset() + entry.size() >= end.first) end = {entry.offset() + entry.size(), name};
+  }
+  for (const auto& [shard, end] : ends) {
+    std::error_code error;
+    const Path file = DataFile(shard);
+    const uint64_t size = std::filesystem::file_size(file, error);
+    if (error) return FailedPrecondition("{} is missing, and tensor \"{}\" lies in it", file.string(), end.second);
+    if (size < static_cast<uint64_t>(end.first)) {
+      return FailedPrecondition("{} has {} bytes, and tensor \"{}\" ends at {}: truncated, or not copied to its end",
+                                file.string(), size, end.second, end.first);
+    }
+  }
+  return {};
+}
+
+Result<std::string> Bundle::ReadBytes(const std::string& name, const tensorflow::BundleEntryProto& entry) const {
+  const Path path = DataFile(entry.shard_id());
+  std::ifstream file(path, std::ios::binary);
+  // The size was checked against the file when it was opened, so a damaged entry cannot ask for more than the file has.
+  std::string bytes(static_cast<size_t>(entry.size()), '\0');
+  file.seekg(entry.offset());
+  file.read(bytes.data(), entry.size());
+  if (!file) return FailedPrecondition("{}: cannot read {} bytes of tensor \"{}\" at {}", path.string(), entry.size(), name, entry.offset());
+  return bytes;
+}
+
+Result<tensor::Tensor> Bundle::Read(const std::string& name) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return NotFound("{} has no tensor \"{}\"", IndexFile(prefix_).string(), name);
+  const auto& entry = found->second;
+  const std::string where = fmt::format("{}: tensor \"{}\"", DataFile(entry.shard_id()).string(), name);
+  if (entry.slices_size() > 0) return Unimplemented("{} is stored in slices", where);
+  const auto pattern = tensor::PatternFromProto(entry.shape());
+  if (!pattern) return DataLoss("{} has no shape", where);
+  ASSIGN_OR_RETURN(const std::string bytes, ReadBytes(name, entry));
+  const auto type = tensor::FromProto(entry.dtype());
+  const auto count = tensor::ElementCount(*pattern);
+  // Before memory is taken for it: a damaged shape must not cost gigabytes. A string takes at least one byte.
+  const size_t least = std::max<size_t>(tensor::ElementBytes(type), 1);
+  if (!count || static_cast<size_t>(*count) > bytes.size() / least) {
+    return DataLoss("{} has the shape {}, but only {} bytes", where, tensor::ToString(*pattern), bytes.size());
+  }
+  auto made = tensor::Tensor::Make(type, *pattern);
+  if (!made) return Unimplemented("{} is of {}", where, tensor::DTypeName(type));
+  const auto crc = Decode(bytes, &*made);
+  if (!crc) return Prefixed(crc.error(), where);
+  if (MaskCrc32c(*crc) != entry.crc32c()) return DataLoss("{} is damaged: its checksum does not fit", where);
+  return *made;
+}
+
+int64_t Bundle::stored_bytes() const {
+  int64_t sum = 0;
+  for (const auto& [name, entry] : entries_) sum += entry.size();
+  return sum;
+}
+
+}  // namespace longshore::saved_model

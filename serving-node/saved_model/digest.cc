@@ -1,0 +1,62 @@
+#include "serving-node/saved_model/digest.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <vector>
+
+#include "common/sha256.h"
+
+namespace longshore::saved_model {
+namespace {
+
+void UpdateNumber(uint64_t value, Sha256Stream* digest) {
+  digest->Update({reinterpret_cast<const char*>(&value), sizeof(value)});
+}
+
+Result<std::vector<std::string>> RelativeNames(const Path& dir) {
+  std::error_code error;
+  std::vector<std::string> names;
+  auto walk = std::filesystem::recursive_directory_iterator(dir, error);
+  for (; !error && walk != std::filesystem::recursive_directory_iterator(); walk.increment(error)) {
+    if (!walk->is_regular_file(error) || error) continue;
+    if (names.size() == kVersionFilesMax) return ResourceExhausted("{} holds more than {} files", dir.string(), kVersionFilesMax);
+    names.push_back(walk->path().lexically_relative(dir).generic_string());
+  }
+  if (error) return NotFound("cannot list {}: {}", dir.string(), error.message());
+  if (names.empty()) return FailedPrecondition("{} holds no files", dir.string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Status UpdateFile(const Path& path, Sha256Stream* digest) {
+  std::error_code error;
+  const uint64_t size = std::filesystem::file_size(path, error);
+  std::ifstream file(path, std::ios::binary);
+  if (error || !file) return NotFound("cannot read {}", path.string());
+  UpdateNumber(size, digest);
+  std::vector<char> block(size_t{1} << 20);
+  uint64_t read = 0;
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
+    digest->Update({block.data(), static_cast<size_t>(file.gcount())});
+    read += static_cast<uint64_t>(file.gcount());
+  }
+  if (file.bad()) return DataLoss("cannot read {} to its end", path.string());
+  if (read != size) return FailedPrecondition("{} changed while it was read: {} bytes, then {}", path.string(), size, read);
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> VersionDigest(const Path& version_dir) {
+  ASSIGN_OR_RETURN(const auto names, RelativeNames(version_dir));
+  Sha256Stream digest;
+  for (const auto& name : names) {
+    UpdateNumber(name.size(), &digest);
+    digest.Update(name);
+    RETURN_IF_ERROR(UpdateFile(version_dir / name, &digest));
+  }
+  return ToHex(digest.Finish());
+}
+
+}  // namespace longshore::saved_model

@@ -1,0 +1,54 @@
+#include "serving-node/saved_model/saved_model.h"
+
+#include <set>
+
+namespace longshore::saved_model {
+namespace {
+
+std::string TagsText(const std::set<std::string>& tags) { return fmt::format("[{}]", fmt::join(tags, ", ")); }
+
+Result<std::string> ReadSavedModelBytes(const Path& version_dir) {
+  const Path file = version_dir / "saved_model.pb";
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) {
+    if (std::filesystem::exists(version_dir / "saved_model.pbtxt", error)) {
+      return Unimplemented("{} holds saved_model.pbtxt; only the binary saved_model.pb is read", version_dir.string());
+    }
+    return NotFound("no saved_model.pb in {}", version_dir.string());
+  }
+  return ReadFile(file, kSavedModelBytesMax);
+}
+
+}  // namespace
+
+Result<tensorflow::MetaGraphDef> ReadMetaGraph(const Path& version_dir, const std::vector<std::string>& tags) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadSavedModelBytes(version_dir));
+  const std::string file = (version_dir / "saved_model.pb").string();
+  tensorflow::SavedModel model;
+  if (bytes.empty() || !model.ParseFromString(bytes)) return DataLoss("{} is damaged or not a SavedModel", file);
+  const std::set<std::string> wanted(tags.begin(), tags.end());
+  std::vector<std::string> found;
+  for (auto& graph : *model.mutable_meta_graphs()) {
+    const auto& has = graph.meta_info_def().tags();
+    const std::set<std::string> tag_set(has.begin(), has.end());
+    if (tag_set == wanted) return std::move(graph);
+    found.push_back(TagsText(tag_set));
+  }
+  if (found.empty()) return DataLoss("{} holds no graph", file);
+  return NotFound("{} has no graph with the tags {}; it has {}", file, TagsText(wanted), fmt::join(found, " and "));
+}
+
+Path VariablesPrefix(const Path& version_dir) { return version_dir / "variables" / "variables"; }
+
+Result<Path> AssetPath(const Path& version_dir, const tensorflow::AssetFileDef& asset) {
+  const Path name = Path(asset.filename()).lexically_normal();
+  if (name.empty() || name.is_absolute() || *name.begin() == "..") {
+    return DataLoss("the asset \"{}\" does not lie below {}", asset.filename(), (version_dir / "assets").string());
+  }
+  Path path = version_dir / "assets" / name;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return NotFound("the asset {} is not there", path.string());
+  return path;
+}
+
+}  // namespace longshore::saved_model
