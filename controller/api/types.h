@@ -171,6 +171,7 @@ struct RolloutStatus {
   TimePoint step_started_at;
   int64_t step_candidate_requests = 0;   // Of the candidate when the step began.
   bool paused_by_command = false;
+  TimePoint evidence_used_at;         // When a window last went into `analysis`.
   // State of the sequential tests: log e-values, windows closed so far, totals, baseline of stable. Opaque to all but analysis/.
   Json analysis;
   Verdict verdict;

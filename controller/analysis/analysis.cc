@@ -1,0 +1,135 @@
+#include "controller/analysis/analysis.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "controller/analysis/evalue.h"
+#include "controller/analysis/histogram.h"
+
+namespace longshore::analysis {
+namespace {
+
+// Stable requests that must be known before their quantiles can be thresholds.
+constexpr int64_t kPastMin = 50;
+// Half of LatencyBaseline's share pays for not knowing the baseline's true distribution, half for the test.
+constexpr double kBaselineDelta = kAlphaLatencyBaseline / 2;
+
+int64_t Clamp(int64_t events, int64_t requests) { return std::clamp<int64_t>(events, 0, requests); }
+
+void Accumulate(EProcess& process, size_t alternative, double log_factor) {
+  process.log_e.resize(OddsRatios().size());
+  process.log_e[alternative] += log_factor;
+}
+
+void Test(const Block& block, double stable_rate, EProcess& process) {
+  for (size_t i = 0; i < OddsRatios().size(); ++i) {
+    Accumulate(process, i, LogEValue(block, WithOdds(stable_rate, OddsRatios()[i]), stable_rate));
+  }
+}
+
+// Stable's errors so far, pulled a little towards one in a hundred while little is known.
+double StableErrorRate(const Analysis& analysis) {
+  const auto errors = static_cast<double>(analysis.baseline.errors + analysis.stable.errors);
+  const auto requests = static_cast<double>(analysis.baseline.requests + analysis.stable.requests);
+  return std::clamp((errors + 0.05) / (requests + 5), 1e-7, 0.99);
+}
+
+void TestErrors(const WindowEvidence& window, Analysis& analysis) {
+  const api::ArmEvidence& candidate = window.candidate;
+  const api::ArmEvidence& stable = window.stable;
+  const Block block{candidate.requests, Clamp(candidate.errors, candidate.requests), stable.requests,
+                    Clamp(stable.errors, stable.requests)};
+  Test(block, StableErrorRate(analysis), analysis.errors);
+}
+
+// What is known of stable's run times before this window: recent ones once there are enough.
+Buckets StablePast(const Analysis& analysis) {
+  constexpr int64_t kRecentEnough = 1000;
+  Buckets past = analysis.stable.run_time_buckets;
+  if (Total(past) < kRecentEnough) AddTo(analysis.baseline.run_time_buckets, past);
+  return past;
+}
+
+void TestLatency(const WindowEvidence& window, Analysis& analysis) {
+  const Buckets past = StablePast(analysis);
+  const int64_t known = Total(past);
+  if (known < kPastMin) return;
+  for (size_t i = 0; i < kQuantiles.size(); ++i) {
+    const int threshold = QuantileBucket(past, kQuantiles[i]);
+    const Buckets& candidate = window.candidate.run_time_buckets;
+    const Buckets& stable = window.stable.run_time_buckets;
+    const Block block{Total(candidate), CountAbove(candidate, threshold + analysis.tolerance_buckets), Total(stable),
+                      CountAbove(stable, threshold)};
+    const double rate = (static_cast<double>(CountAbove(past, threshold)) + 0.5) / (static_cast<double>(known) + 1);
+    Test(block, rate, analysis.latency[i]);
+  }
+}
+
+void TestLatencyBaseline(const WindowEvidence& window, Analysis& analysis) {
+  const Buckets& baseline = analysis.baseline.run_time_buckets;
+  const int64_t known = Total(baseline);
+  if (!analysis.slo_missed || known < kPastMin) return;
+  for (size_t i = 0; i < kQuantiles.size(); ++i) {
+    const int threshold = QuantileBucket(baseline, kQuantiles[i]);
+    const double observed = static_cast<double>(CountAbove(baseline, threshold)) / static_cast<double>(known);
+    const double null_rate = std::min(observed + ShareMargin(known, kBaselineDelta), 0.999);
+    const Buckets& candidate = window.candidate.run_time_buckets;
+    const int64_t events = CountAbove(candidate, threshold + analysis.tolerance_buckets);
+    for (size_t k = 0; k < OddsRatios().size(); ++k) {
+      const double alternative = WithOdds(null_rate, OddsRatios()[k]);
+      Accumulate(analysis.latency_baseline[i], k, LogEValueAgainst(null_rate, Total(candidate), events, alternative));
+    }
+  }
+}
+
+// Whether the next window counts for LatencyBaseline: known before that window begins, so it cannot bias the test.
+bool MissesSlo(const WindowEvidence& window, const Analysis& analysis) {
+  if (!analysis.slo_bucket) return false;
+  Buckets both = window.stable.run_time_buckets;
+  AddTo(window.candidate.run_time_buckets, both);
+  const auto slow = static_cast<double>(CountAbove(both, *analysis.slo_bucket));
+  return slow > (1 - analysis.slo_quantile) * static_cast<double>(Total(both));
+}
+
+void Close(Analysis& analysis) {
+  const WindowEvidence window = std::exchange(analysis.open, {});
+  TestErrors(window, analysis);
+  TestLatency(window, analysis);
+  TestLatencyBaseline(window, analysis);
+  analysis.slo_missed = MissesSlo(window, analysis);
+  Add(window.stable, analysis.stable);
+  Add(window.candidate, analysis.candidate);
+}
+
+}  // namespace
+
+void Add(const api::ArmEvidence& more, api::ArmEvidence& total) {
+  total.requests += more.requests;
+  total.errors += more.errors;
+  total.non_finite += more.non_finite;
+  AddTo(more.run_time_buckets, total.run_time_buckets);
+  total.drift.pairs += more.drift.pairs;
+  total.drift.difference_sum += more.drift.difference_sum;
+  total.drift.difference_max = std::max(total.drift.difference_max, more.drift.difference_max);
+  total.drift.top1_changed += more.drift.top1_changed;
+}
+
+Analysis Begin(const api::ModelSpec& spec, const api::ArmEvidence& baseline) {
+  Analysis analysis;
+  analysis.tolerance_buckets = static_cast<int>(std::lround(8 * std::log2(1 + spec.rollout.latency.tolerance)));
+  if (spec.slo.latency_target) analysis.slo_bucket = BucketOf(*spec.slo.latency_target);
+  analysis.slo_quantile = spec.slo.latency_quantile;
+  analysis.baseline = baseline;
+  return analysis;
+}
+
+Analysis Update(Analysis analysis, const WindowEvidence& window) {
+  Add(window.candidate, analysis.open.candidate);
+  Add(window.stable, analysis.open.stable);
+  if (analysis.open.candidate.requests > 0 && analysis.open.stable.requests > 0) Close(analysis);
+  return analysis;
+}
+
+double EValue(const EProcess& process) { return std::exp(std::min(LogMean(process.log_e), 500.0)); }
+
+}  // namespace longshore::analysis

@@ -1,0 +1,24 @@
+// Run times as counts per bucket: bucket i holds (2^((i-1)/8), 2^(i/8)] microseconds (control.proto, Evidence).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/clock.h"
+
+namespace longshore::analysis {
+
+using Buckets = std::vector<int64_t>;
+inline constexpr int kBucketsMax = 320;        // 2^40 us, twelve days; what is above counts there.
+
+int64_t Total(const Buckets& buckets);
+// How many were slower than the upper edge of `bucket`.
+int64_t CountAbove(const Buckets& buckets, int bucket);
+// The first bucket that reaches this quantile. Requires: Total(buckets) > 0.
+int QuantileBucket(const Buckets& buckets, double quantile);
+// The bucket a time falls into.
+int BucketOf(Duration time);
+double UpperEdgeMicroseconds(int bucket);
+void AddTo(const Buckets& more, Buckets& total);
+
+}  // namespace longshore::analysis

@@ -1,0 +1,192 @@
+#include "controller/api/fields.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "controller/api/format.h"
+#include "controller/api/parse.h"
+#include "controller/api/units.h"
+
+namespace longshore::api {
+namespace {
+
+const Json& EmptyObject() {
+  static const Json kEmpty = Json::object();
+  return kEmpty;
+}
+
+size_t EditDistance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replace = diagonal + (std::tolower(a[i]) == std::tolower(b[j]) ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string Nearest(const std::string& name, const std::vector<std::string>& known) {
+  const auto best = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
+    return EditDistance(name, a) < EditDistance(name, b);
+  });
+  if (best != known.end() && EditDistance(name, *best) <= std::max<size_t>(1, name.size() / 3)) {
+    return fmt::format("; did you mean {}?", *best);
+  }
+  return fmt::format("; known here: {}", fmt::join(known, ", "));
+}
+
+}  // namespace
+
+void Reader::Refuse(const std::string& path, const std::string& why) {
+  if (!error_) error_ = Error{Code::kInvalidArgument, origin_.At(path) + why};
+}
+
+Status Reader::Finish() const {
+  if (error_) return tl::make_unexpected(*error_);
+  return {};
+}
+
+std::string Shown(const Json& value) {
+  if (value.is_object()) return "a mapping";
+  if (value.is_array()) return "a list";
+  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text.size() > 80 ? text.substr(0, 80) + "..." : text;
+}
+
+Fields::Fields(Reader& reader, const Json& object, std::string path)
+    : reader_(reader), object_(&object), path_(std::move(path)) {
+  if (object.is_object()) return;
+  if (!object.is_null()) reader_.Refuse(path_, fmt::format("{} is not a mapping of fields", Shown(object)));
+  object_ = &EmptyObject();
+}
+
+const Json* Fields::Take(const char* key, Need need) {
+  known_.push_back(key);
+  if (Has(key)) return &(*object_)[key];
+  if (need == Need::kRequired) Refuse(key, "is required");
+  return nullptr;
+}
+
+void Fields::Refuse(const std::string& key, const std::string& why) { reader_.Refuse(PathOf(key), why); }
+
+void Fields::Text(const char* key, std::string& out, Need need) {
+  const Json* value = Take(key, need);
+  if (value == nullptr) return;
+  if (!value->is_string()) return Refuse(key, fmt::format("{} is not a text; put it in quotes", Shown(*value)));
+  if (value->get_ref<const std::string&>().empty()) return Refuse(key, "is empty");
+  out = value->get<std::string>();
+}
+
+void Fields::Flag(const char* key, bool& out) {
+  const Json* value = Take(key);
+  if (value == nullptr) return;
+  if (!value->is_boolean()) return Refuse(key, fmt::format("{} is not true or false", Shown(*value)));
+  out = value->get<bool>();
+}
+
+void Fields::Integer(const char* key, int64_t& out, int64_t min, int64_t max, Need need) {
+  const Json* value = Take(key, need);
+  if (value == nullptr) return;
+  if (!value->is_number_integer()) return Refuse(key, fmt::format("{} is not a whole number", Shown(*value)));
+  const int64_t number = value->get<int64_t>();
+  if (number < min || number > max) {
+    return Refuse(key, max == INT64_MAX ? fmt::format("{} is less than {}", number, min)
+                                        : fmt::format("{} is not between {} and {}", number, min, max));
+  }
+  out = number;
+}
+
+void Fields::Integer(const char* key, int& out, int64_t min, int64_t max, Need need) {
+  int64_t wide = out;
+  Integer(key, wide, min, max, need);
+  out = static_cast<int>(wide);
+}
+
+void Fields::Number(const char* key, double& out, double min, double max, Need need) {
+  const Json* value = Take(key, need);
+  if (value == nullptr) return;
+  if (!value->is_number()) return Refuse(key, fmt::format("{} is not a number", Shown(*value)));
+  const double number = value->get<double>();
+  if (!(number >= min && number <= max)) return Refuse(key, fmt::format("{} is not between {} and {}", number, min, max));
+  out = number;
+}
+
+void Fields::Share(const char* key, double& out) {
+  const Json* value = Take(key);
+  if (value == nullptr) return;
+  double share = -1;
+  if (value->is_number()) share = value->get<double>();
+  if (value->is_string()) share = ParseShare(value->get<std::string>()).value_or(-1);
+  if (!(share >= 0 && share <= 1)) {
+    return Refuse(key, fmt::format("{} is not a share: write \"0.1%\" or 0.001, between 0% and 100%", Shown(*value)));
+  }
+  out = share;
+}
+
+void Fields::Time(const char* key, Duration& out, Duration min, Duration max) {
+  const Json* value = Take(key);
+  if (value == nullptr) return;
+  if (!value->is_string()) return Refuse(key, fmt::format("{} has no unit: write \"30s\", \"500ms\" or \"5m\"", Shown(*value)));
+  const Result<Duration> duration = ParseDuration(value->get<std::string>());
+  if (!duration) return Refuse(key, duration.error().message);
+  if (*duration < min || *duration > max) {
+    return Refuse(key, fmt::format("{} is not between {} and {}", FormatDuration(*duration), FormatDuration(min), FormatDuration(max)));
+  }
+  out = *duration;
+}
+
+void Fields::TextMap(const char* key, std::map<std::string, std::string>& out) {
+  const Json* value = Take(key);
+  if (value == nullptr) return;
+  if (!value->is_object()) return Refuse(key, fmt::format("{} is not a mapping", Shown(*value)));
+  for (const auto& [name, text] : value->items()) {
+    if (!text.is_string()) return Refuse(std::string(key) + "." + name, fmt::format("{} is not a text; put it in quotes", Shown(text)));
+    out[name] = text.get<std::string>();
+  }
+}
+
+void Fields::VersionMap(const char* key, std::map<std::string, int64_t>& out) {
+  Object(key, [&](Fields& labels) {
+    for (const auto& item : labels.object_->items()) {
+      labels.Integer(item.key().c_str(), out[item.key()], 1, INT64_MAX, Need::kRequired);
+    }
+  });
+}
+
+void Fields::Object(const char* key, const std::function<void(Fields&)>& read, Need need) {
+  known_.push_back(key);
+  if (!object_->contains(key)) {
+    if (need == Need::kRequired) Refuse(key, "is required");
+    return;
+  }
+  Fields child(reader_, (*object_)[key], PathOf(key));
+  if (!reader_.ok()) return;
+  read(child);
+  child.Done();
+}
+
+void Fields::List(const char* key, size_t items_max, const std::function<void(const Json&, const std::string&)>& read) {
+  const Json* value = Take(key);
+  if (value == nullptr) return;
+  if (!value->is_array()) return Refuse(key, fmt::format("{} is not a list", Shown(*value)));
+  if (value->size() > items_max) return Refuse(key, fmt::format("{} entries are more than {}", value->size(), items_max));
+  for (size_t i = 0; i < value->size() && reader_.ok(); ++i) read((*value)[i], fmt::format("{}[{}]", PathOf(key), i));
+}
+
+void Fields::NotYet(const char* key, const std::string& instead) {
+  if (object_->contains(key)) Refuse(key, "is planned but not served by this release; " + instead);
+}
+
+void Fields::Done() {
+  for (const auto& item : object_->items()) {
+    if (std::find(known_.begin(), known_.end(), item.key()) != known_.end()) continue;
+    return Refuse(item.key(), "is not a field" + Nearest(item.key(), known_));
+  }
+}
+
+}  // namespace longshore::api

@@ -1,0 +1,96 @@
+// Reads a tree field by field: types, ranges, choices, unknown names. The first mistake is kept, and after it nothing
+// more is read, so that a parser is a plain list of its fields:
+//
+//   Reader reader(origin);
+//   Fields spec(reader, json, "spec");
+//   spec.Text("fleet", out.fleet, kRequired);
+//   spec.Object("slo", [&](Fields& slo) { slo.Share("errorRate", out.slo.error_rate); });
+//   spec.Done();
+//   return reader.Finish();
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/api/document.h"
+#include "controller/api/types.h"
+
+namespace longshore::api {
+
+enum class Need { kOptional, kRequired };
+
+class Reader {
+ public:
+  explicit Reader(const Origin& origin) : origin_(origin) {}
+
+  void Refuse(const std::string& path, const std::string& why);
+  bool ok() const { return !error_; }
+  Status Finish() const;
+
+ private:
+  const Origin& origin_;
+  std::optional<Error> error_;
+};
+
+// How a value is shown in messages: `"abc"`, `120`, `a list`.
+std::string Shown(const Json& value);
+
+class Fields {
+ public:
+  // A null is an empty object, as in `errorRate:` with nothing after it.
+  Fields(Reader& reader, const Json& object, std::string path);
+
+  // Every reader leaves `out` as it is, its default, when the field is absent.
+  void Text(const char* key, std::string& out, Need need = Need::kOptional);
+  void Flag(const char* key, bool& out);
+  void Integer(const char* key, int64_t& out, int64_t min, int64_t max, Need need = Need::kOptional);
+  void Integer(const char* key, int& out, int64_t min, int64_t max, Need need = Need::kOptional);
+  void Number(const char* key, double& out, double min, double max, Need need = Need::kOptional);
+  // "0.1%" or 0.001.
+  void Share(const char* key, double& out);
+  void Time(const char* key, Duration& out, Duration min, Duration max);
+  // Label to version, name to text.
+  void TextMap(const char* key, std::map<std::string, std::string>& out);
+  void VersionMap(const char* key, std::map<std::string, int64_t>& out);
+
+  template <typename T>
+  void Choice(const char* key, T& out, std::initializer_list<std::pair<const char*, T>> choices, Need need = Need::kOptional) {
+    std::string text;
+    Text(key, text, need);
+    if (text.empty() || !Has(key)) return;
+    std::string allowed;
+    for (const auto& [name, value] : choices) {
+      if (text == name) { out = value; return; }
+      allowed += (allowed.empty() ? "" : ", ") + std::string(name);
+    }
+    Refuse(key, fmt::format("\"{}\" is not one of {}", text, allowed));
+  }
+
+  void Object(const char* key, const std::function<void(Fields&)>& read, Need need = Need::kOptional);
+  void List(const char* key, size_t items_max, const std::function<void(const Json& item, const std::string& path)>& read);
+
+  // A field that the design has and this release does not do.
+  void NotYet(const char* key, const std::string& instead);
+  void Refuse(const std::string& key, const std::string& why);
+  bool Has(const char* key) const { return object_->contains(key) && !(*object_)[key].is_null(); }
+  // Marks a field as known and gives its value; nullptr when absent. For fields that need a rule of their own.
+  const Json* Take(const char* key, Need need = Need::kOptional);
+
+  // Refuses fields that nobody asked for. Call it last.
+  void Done();
+
+  Reader& reader() { return reader_; }
+  std::string PathOf(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
+
+ private:
+  Reader& reader_;
+  const Json* object_;
+  std::string path_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace longshore::api

@@ -1,0 +1,71 @@
+#include "controller/api/fields.h"
+#include "controller/api/specs.h"
+
+namespace longshore::api {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kReplicasMax = 1000;
+
+void ReadReplicas(Fields& replicas, ServingFleetSpec& out) {
+  replicas.Integer("min", out.replicas_min, 1, kReplicasMax);
+  out.replicas_max = out.replicas_min;
+  replicas.Integer("max", out.replicas_max, 1, kReplicasMax);
+  if (out.replicas_max < out.replicas_min) {
+    replicas.Refuse("max", fmt::format("{} is below min, {}", out.replicas_max, out.replicas_min));
+  }
+}
+
+void ReadPorts(Fields& ports, ServingFleetSpec& out) {
+  ports.Integer("grpc", out.grpc_port, 0, 65535);
+  ports.Integer("rest", out.rest_port, 0, 65535);
+  if (out.grpc_port != 0 && out.grpc_port == out.rest_port) {
+    ports.Refuse("rest", fmt::format("{} is the grpc port too", out.rest_port));
+  }
+}
+
+void ReadAutoscaling(Fields& autoscaling, Autoscaling& out) {
+  autoscaling.Time("queueDelay", out.queue_delay_target, std::chrono::microseconds(100), hours(1));
+  autoscaling.Share("utilization", out.utilization_target);
+  if (out.utilization_target < 0.01) autoscaling.Refuse("utilization", "less than 1% would never be reached");
+  autoscaling.Object("prometheus", [&](Fields& prometheus) {
+    prometheus.Text("url", out.prometheus_url, Need::kRequired);
+    if (!out.prometheus_url.starts_with("http://") && !out.prometheus_url.starts_with("https://")) {
+      prometheus.Refuse("url", fmt::format("\"{}\" does not begin with http:// or https://", out.prometheus_url));
+    }
+  });
+  autoscaling.Time("metricsAgeMax", out.metrics_age_max, milliseconds(100), hours(1));
+  autoscaling.Time("scaleDownStabilization", out.scale_down_stabilization, Duration(0), hours(24));
+  autoscaling.Time("scaleUpCooldown", out.scale_up_cooldown, Duration(0), hours(1));
+}
+
+}  // namespace
+
+ServingFleetSpec ReadServingFleetSpec(Fields& spec) {
+  ServingFleetSpec out;
+  spec.Object("replicas", [&](Fields& replicas) { ReadReplicas(replicas, out); });
+  spec.Object("ports", [&](Fields& ports) { ReadPorts(ports, out); });
+  spec.Object("engine", [&](Fields& engine) {
+    engine.Integer("concurrentRuns", out.concurrent_runs_max, 0, 100000);
+    engine.Time("simulatedRun", out.simulated_run, Duration(0), seconds(60));
+  });
+  spec.Time("connectionAgeMax", out.connection_age_max, milliseconds(100), hours(24));
+  if (spec.Has("autoscaling")) out.autoscaling.emplace();
+  spec.Object("autoscaling", [&](Fields& autoscaling) {
+    if (!out.autoscaling) out.autoscaling.emplace();
+    ReadAutoscaling(autoscaling, *out.autoscaling);
+  });
+  if (!out.autoscaling && out.replicas_max > out.replicas_min) {
+    spec.Refuse("replicas.max", fmt::format("{} has no effect without autoscaling", out.replicas_max));
+  }
+  for (const char* key : {"image", "resources", "allowedNamespaces", "quotas"}) {
+    spec.NotYet(key, "fleets are local processes");
+  }
+  spec.Done();
+  return out;
+}
+
+}  // namespace longshore::api

@@ -1,0 +1,133 @@
+#include "controller/api/format.h"
+
+#include "controller/api/document.h"
+
+namespace longshore::api {
+namespace {
+
+const char* Name(AssignmentBy by) {
+  switch (by) {
+    case AssignmentBy::kHeader: return "Header";
+    case AssignmentBy::kCookie: return "Cookie";
+    case AssignmentBy::kRequest: break;
+  }
+  return "Request";
+}
+
+Json StepToJson(const Step& step) {
+  Json json{{"weight", step.weight_percent}};
+  if (step.hold) json["hold"] = FormatDuration(*step.hold);
+  if (step.manual_pause) json["pause"] = "Manual";
+  return json;
+}
+
+Json AnalysisToJson(const Rollout& rollout) {
+  Json drift = Json::object();
+  if (rollout.drift.max) drift["max"] = *rollout.drift.max;
+  return {{"errorRate", {{"enabled", rollout.error_rate.enabled}}},
+          {"latency", {{"enabled", rollout.latency.enabled}, {"tolerance", rollout.latency.tolerance}}},
+          {"drift", std::move(drift)}};
+}
+
+Json RolloutToJson(const Rollout& rollout) {
+  Json json{{"strategy", rollout.strategy == Strategy::kCanary ? "Canary" : "Immediate"}};
+  json["assignment"] = {{"by", Name(rollout.assignment_by)}};
+  if (!rollout.assignment_key.empty()) json["assignment"]["key"] = rollout.assignment_key;
+  for (const Step& step : rollout.steps) json["steps"].push_back(StepToJson(step));
+  json["hold"] = FormatDuration(rollout.hold);
+  json["requestsMin"] = rollout.requests_min;
+  json["analysis"] = AnalysisToJson(rollout);
+  json["onFailure"] = rollout.on_failure == OnFailure::kRollback ? "Rollback" : "Pause";
+  json["progressDeadline"] = FormatDuration(rollout.progress_deadline);
+  json["paused"] = rollout.paused;
+  return json;
+}
+
+Json SloToJson(const Slo& slo) {
+  Json json = Json::object();
+  if (slo.latency_target) {
+    json["latency"] = {{"quantile", slo.latency_quantile}, {"target", FormatDuration(*slo.latency_target)}};
+  }
+  if (slo.error_rate) json["errorRate"] = *slo.error_rate;
+  return json;
+}
+
+Json ValidationToJson(const Validation& validation) {
+  Json json = Json::object();
+  if (!validation.golden_set.empty()) {
+    json["goldenSet"] = {{"path", validation.golden_set},
+                         {"metric", validation.metric},
+                         {"minimum", validation.minimum},
+                         {"tolerance", {{"relative", validation.relative_tolerance}}}};
+  }
+  json["nonFinite"] = validation.non_finite_reject ? "Reject" : "Allow";
+  json["deterministic"] = validation.deterministic;
+  return json;
+}
+
+Json BatchingToJson(const Batching& batching) {
+  Json json{{"maxBatchSize", batching.max_batch_size},
+            {"maxDelay", FormatDuration(batching.max_delay)},
+            {"maxQueue", batching.max_queue}};
+  if (!batching.allowed_batch_sizes.empty()) json["allowedBatchSizes"] = batching.allowed_batch_sizes;
+  return json;
+}
+
+Json MetadataToJson(const Metadata& metadata) {
+  Json json{{"name", metadata.name}, {"namespace", metadata.namespace_}};
+  if (!metadata.uid.empty()) json["uid"] = metadata.uid;
+  if (metadata.generation != 0) json["generation"] = metadata.generation;
+  if (!metadata.resource_version.empty()) json["resourceVersion"] = metadata.resource_version;
+  if (!metadata.labels.empty()) json["labels"] = metadata.labels;
+  if (!metadata.annotations.empty()) json["annotations"] = metadata.annotations;
+  return json;
+}
+
+}  // namespace
+
+Json ToJson(const ModelSpec& spec) {
+  Json json{{"fleet", spec.fleet}, {"servedName", spec.served_name}, {"source", {{"uri", spec.source_uri}}}};
+  if (spec.version) {
+    json["version"] = *spec.version;
+  } else {
+    json["versionPolicy"] = "Latest";
+  }
+  if (!spec.version_labels.empty()) json["labels"] = spec.version_labels;
+  json["slo"] = SloToJson(spec.slo);
+  json["batching"] = BatchingToJson(spec.batching);
+  json["warmup"] = {{"source", spec.warm_up ? "Assets" : "None"}};
+  json["validation"] = ValidationToJson(spec.validation);
+  json["rollout"] = RolloutToJson(spec.rollout);
+  if (spec.replicas) json["replicas"] = *spec.replicas;
+  return json;
+}
+
+Json ToJson(const ServingFleetSpec& spec) {
+  Json json{{"replicas", {{"min", spec.replicas_min}, {"max", spec.replicas_max}}},
+            {"ports", {{"grpc", spec.grpc_port}, {"rest", spec.rest_port}}},
+            {"engine", {{"concurrentRuns", spec.concurrent_runs_max}, {"simulatedRun", FormatDuration(spec.simulated_run)}}},
+            {"connectionAgeMax", FormatDuration(spec.connection_age_max)}};
+  if (!spec.autoscaling) return json;
+  const Autoscaling& autoscaling = *spec.autoscaling;
+  json["autoscaling"] = {{"queueDelay", FormatDuration(autoscaling.queue_delay_target)},
+                         {"utilization", autoscaling.utilization_target}};
+  if (!autoscaling.prometheus_url.empty()) json["autoscaling"]["prometheus"] = {{"url", autoscaling.prometheus_url}};
+  json["autoscaling"]["metricsAgeMax"] = FormatDuration(autoscaling.metrics_age_max);
+  json["autoscaling"]["scaleDownStabilization"] = FormatDuration(autoscaling.scale_down_stabilization);
+  json["autoscaling"]["scaleUpCooldown"] = FormatDuration(autoscaling.scale_up_cooldown);
+  return json;
+}
+
+Json SpecToJson(const ParsedObject& object) {
+  return std::visit([](const auto& spec) { return ToJson(spec); }, object.spec);
+}
+
+Json Document(const std::string& kind, const Metadata& metadata, const Json& spec, const Json& status) {
+  Json json{{"apiVersion", kApiVersion}, {"kind", kind}, {"metadata", MetadataToJson(metadata)}, {"spec", spec}};
+  if (!status.is_null()) json["status"] = status;
+  return json;
+}
+
+std::string ToYaml(const Json& document) { return EmitYaml(document); }
+
+}  // namespace longshore::api

@@ -1,0 +1,222 @@
+#include <cctype>
+
+
+#include "controller/api/fields.h"
+#include "controller/api/format.h"
+#include "controller/api/parse.h"
+#include "controller/api/specs.h"
+
+namespace longshore::api {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr size_t kStepsMax = 50;
+constexpr size_t kBatchSizesMax = 32;
+constexpr int kBatchSizeMax = 65536;
+// What `mode: Auto` stands for: large enough to fill a processor, short enough to be lost in a run.
+constexpr int kAutoBatchSize = 16;
+constexpr Duration kAutoDelay = milliseconds(1);
+
+void ReadSource(Fields& spec, ModelSpec& out) {
+  spec.Object("source", [&](Fields& source) {
+    source.Text("uri", out.source_uri, Need::kRequired);
+    if (out.source_uri.empty() || out.source_uri.starts_with("file:///")) return;
+    source.Refuse("uri", fmt::format("\"{}\" does not begin with file:/// and an absolute path; object stores are planned "
+                                     "but not served by this release", out.source_uri));
+  }, Need::kRequired);
+}
+
+void ReadVersion(Fields& spec, ModelSpec& out) {
+  if (spec.Has("version")) {
+    int64_t version = 0;
+    spec.Integer("version", version, 1, INT64_MAX);
+    out.version = version;
+  } else {
+    spec.Take("version");
+  }
+  int latest = 0;
+  spec.Choice<int>("versionPolicy", latest, {{"Latest", 1}});
+  if (latest != 0 && out.version) spec.Refuse("versionPolicy", "version is given too: only one of them can decide");
+}
+
+void ReadLabels(Fields& spec, ModelSpec& out) { spec.VersionMap("labels", out.version_labels); }
+
+void ReadSlo(Fields& slo, Slo& out) {
+  slo.Object("latency", [&](Fields& latency) {
+    latency.Number("quantile", out.latency_quantile, 0.5, 0.9999);
+    Duration target{0};
+    latency.Time("target", target, std::chrono::microseconds(10), hours(1));
+    if (!latency.Has("target")) return latency.Refuse("target", "is required");
+    out.latency_target = target;
+  });
+  double rate = -1;
+  slo.Share("errorRate", rate);
+  if (rate >= 0) out.error_rate = rate;
+}
+
+void ReadBatchSizes(Fields& batching, Batching& out) {
+  batching.List("allowedBatchSizes", kBatchSizesMax, [&](const Json& item, const std::string& path) {
+    Reader& reader = batching.reader();
+    if (!item.is_number_integer()) return reader.Refuse(path, fmt::format("{} is not a whole number", Shown(item)));
+    const int64_t size = item.get<int64_t>();
+    const int before = out.allowed_batch_sizes.empty() ? 0 : out.allowed_batch_sizes.back();
+    if (size <= before || size > out.max_batch_size) {
+      return reader.Refuse(path, fmt::format("{} is not above {} and at most maxBatchSize {}", size, before, out.max_batch_size));
+    }
+    out.allowed_batch_sizes.push_back(static_cast<int>(size));
+  });
+  if (!out.allowed_batch_sizes.empty() && out.allowed_batch_sizes.back() != out.max_batch_size) {
+    batching.Refuse("allowedBatchSizes", fmt::format("the last one must be maxBatchSize, {}", out.max_batch_size));
+  }
+}
+
+void ReadBatching(Fields& batching, Batching& out) {
+  enum class Mode { kSizes, kAuto, kOff } mode = Mode::kSizes;
+  batching.Choice<Mode>("mode", mode, {{"Auto", Mode::kAuto}, {"Off", Mode::kOff}});
+  if (mode == Mode::kAuto) {
+    out.max_batch_size = kAutoBatchSize;
+    out.max_delay = kAutoDelay;
+  }
+  for (const char* key : {"maxBatchSize", "maxDelay", "allowedBatchSizes"}) {
+    if (mode != Mode::kSizes && batching.Has(key)) batching.Refuse(key, "mode decides this; leave one of them out");
+  }
+  batching.Integer("maxBatchSize", out.max_batch_size, 1, kBatchSizeMax);
+  batching.Time("maxDelay", out.max_delay, Duration(0), seconds(10));
+  batching.Integer("maxQueue", out.max_queue, 1, 1000000);
+  ReadBatchSizes(batching, out);
+}
+
+void ReadGoldenSet(Fields& golden, Validation& out) {
+  golden.Text("path", out.golden_set, Need::kRequired);
+  if (out.golden_set.starts_with("/") || out.golden_set.find("..") != std::string::npos) {
+    golden.Refuse("path", fmt::format("\"{}\" is not below the source: write it relative to source.uri", out.golden_set));
+  }
+  golden.Choice<std::string>("metric", out.metric, {{"top1", "top1"}, {"tolerance", "tolerance"}});
+  golden.Number("minimum", out.minimum, 0, 1);
+  golden.Object("tolerance", [&](Fields& tolerance) { tolerance.Number("relative", out.relative_tolerance, 0, 1); });
+}
+
+void ReadValidation(Fields& validation, Validation& out) {
+  validation.Object("goldenSet", [&](Fields& golden) { ReadGoldenSet(golden, out); });
+  validation.Choice<bool>("nonFinite", out.non_finite_reject, {{"Reject", true}, {"Allow", false}});
+  validation.Flag("deterministic", out.deterministic);
+}
+
+void ReadAssignment(Fields& assignment, Rollout& out) {
+  assignment.Choice<AssignmentBy>("by", out.assignment_by,
+                                  {{"Request", AssignmentBy::kRequest}, {"Header", AssignmentBy::kHeader}, {"Cookie", AssignmentBy::kCookie}});
+  const bool keyed = out.assignment_by != AssignmentBy::kRequest;
+  assignment.Text("key", out.assignment_key, keyed ? Need::kRequired : Need::kOptional);
+  if (!keyed && assignment.Has("key")) assignment.Refuse("key", "has no effect without `by: Header` or `by: Cookie`");
+}
+
+Step ReadStep(Reader& reader, const Json& item, const std::string& path) {
+  Step out;
+  Fields step(reader, item, path);
+  step.Number("weight", out.weight_percent, 0, 100, Need::kRequired);
+  if (reader.ok() && out.weight_percent < 0.01) step.Refuse("weight", "less than 0.01 percent cannot be split");
+  if (step.Has("hold")) {
+    out.hold = Duration(0);
+    step.Time("hold", *out.hold, Duration(0), hours(24 * 30));
+  } else {
+    step.Take("hold");
+  }
+  step.Choice<bool>("pause", out.manual_pause, {{"Manual", true}});
+  step.Done();
+  return out;
+}
+
+void ReadSteps(Fields& rollout, Rollout& out) {
+  if (!rollout.Has("steps")) {
+    rollout.Take("steps");
+    if (out.strategy == Strategy::kImmediate) out.steps.clear();
+    return;
+  }
+  out.steps.clear();
+  rollout.List("steps", kStepsMax, [&](const Json& item, const std::string& path) {
+    const Step step = ReadStep(rollout.reader(), item, path);
+    const double before = out.steps.empty() ? 0 : out.steps.back().weight_percent;
+    if (step.weight_percent <= before) {
+      rollout.reader().Refuse(path + ".weight", fmt::format("{} is not above the {} before it", step.weight_percent, before));
+    }
+    out.steps.push_back(step);
+  });
+  if (out.steps.empty()) rollout.Refuse("steps", "is empty; `strategy: Immediate` is a rollout without steps");
+  if (out.strategy == Strategy::kImmediate) rollout.Refuse("steps", "has no effect with `strategy: Immediate`");
+}
+
+void ReadAnalysis(Fields& analysis, Rollout& out) {
+  analysis.Object("errorRate", [&](Fields& rate) { rate.Flag("enabled", out.error_rate.enabled); });
+  analysis.Object("latency", [&](Fields& latency) {
+    latency.Flag("enabled", out.latency.enabled);
+    latency.Number("tolerance", out.latency.tolerance, 0, 10);
+  });
+  analysis.Object("drift", [&](Fields& drift) {
+    double max = -1;
+    drift.Number("max", max, 0, 1e9);
+    if (max >= 0) out.drift.max = max;
+  });
+  analysis.NotYet("queries", "judge by errorRate, latency and drift");
+}
+
+void ReadRollout(Fields& rollout, Rollout& out) {
+  const Json* strategy = rollout.Take("strategy");
+  if (strategy != nullptr && (*strategy == "BlueGreen" || *strategy == "Shadow")) {
+    return rollout.Refuse("strategy", fmt::format("{} is planned but not served by this release; use Canary or Immediate", Shown(*strategy)));
+  }
+  rollout.Choice<Strategy>("strategy", out.strategy, {{"Canary", Strategy::kCanary}, {"Immediate", Strategy::kImmediate}});
+  rollout.Object("assignment", [&](Fields& assignment) { ReadAssignment(assignment, out); });
+  ReadSteps(rollout, out);
+  rollout.Time("hold", out.hold, Duration(0), hours(24 * 30));
+  rollout.Integer("requestsMin", out.requests_min, 0, 1000000000);
+  rollout.Object("analysis", [&](Fields& analysis) { ReadAnalysis(analysis, out); });
+  rollout.Choice<OnFailure>("onFailure", out.on_failure, {{"Rollback", OnFailure::kRollback}, {"Pause", OnFailure::kPause}});
+  rollout.Time("progressDeadline", out.progress_deadline, milliseconds(100), hours(24 * 7));
+  rollout.Flag("paused", out.paused);
+}
+
+void ReadReplicas(Fields& spec, ModelSpec& out) {
+  if (const Json* value = spec.Take("replicas"); value != nullptr && *value == 0) {
+    return spec.Refuse("replicas", "0, a model that sleeps until it is asked for, is planned but not served by this release");
+  }
+  if (!spec.Has("replicas")) return;
+  int replicas = 1;
+  spec.Integer("replicas", replicas, 1, 100000);
+  out.replicas = replicas;
+}
+
+void CheckServedName(Fields& spec, const ModelSpec& out) {
+  for (const char c : out.served_name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_-.").find(c) != std::string_view::npos) continue;
+    return spec.Refuse("servedName", fmt::format("\"{}\" has a character other than letters, digits, _ - .", out.served_name));
+  }
+  if (out.served_name.size() > 253) spec.Refuse("servedName", "is longer than 253 characters");
+}
+
+}  // namespace
+
+ModelSpec ReadModelSpec(Fields& spec, const std::string& name) {
+  ModelSpec out;
+  out.served_name = name;
+  spec.Text("fleet", out.fleet, Need::kRequired);
+  spec.Text("servedName", out.served_name);
+  CheckServedName(spec, out);
+  ReadSource(spec, out);
+  ReadVersion(spec, out);
+  ReadLabels(spec, out);
+  spec.Object("slo", [&](Fields& slo) { ReadSlo(slo, out.slo); });
+  spec.Object("batching", [&](Fields& batching) { ReadBatching(batching, out.batching); });
+  spec.Object("warmup", [&](Fields& warmup) {
+    warmup.Choice<bool>("source", out.warm_up, {{"Assets", true}, {"None", false}});
+  });
+  spec.Object("validation", [&](Fields& validation) { ReadValidation(validation, out.validation); });
+  spec.Object("rollout", [&](Fields& rollout) { ReadRollout(rollout, out.rollout); });
+  ReadReplicas(spec, out);
+  spec.Done();
+  return out;
+}
+
+}  // namespace longshore::api

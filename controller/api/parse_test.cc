@@ -1,0 +1,251 @@
+#include "controller/api/parse.h"
+
+#include <gmock/gmock.h>
+
+#include "controller/api/format.h"
+
+namespace longshore::api {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* kFull = R"(apiVersion: longshore.dev/v1alpha1
+kind: Model
+metadata: {name: digits, namespace: vision, labels: {team: a}}
+spec:
+  fleet: cpu
+  servedName: my_digits
+  source: {uri: "file:///models/digits"}
+  version: 3
+  labels: {canary: 3, "stable": 2}
+  slo: {latency: {quantile: 0.99, target: 50ms}, errorRate: "0.1%"}
+  batching: {maxBatchSize: 8, maxDelay: 2ms, allowedBatchSizes: [1, 4, 8], maxQueue: 64}
+  warmup: {source: None}
+  validation:
+    goldenSet: {path: golden, metric: top1, minimum: 0.95, tolerance: {relative: 1e-3}}
+    nonFinite: Allow
+    deterministic: true
+  rollout:
+    strategy: Canary
+    assignment: {by: Header, key: x-user-id}
+    hold: 5m
+    requestsMin: 250
+    steps:
+    - weight: 5
+    - weight: 25
+      hold: 500ms
+    - {weight: 50, pause: Manual}
+    analysis:
+      errorRate:
+      latency: {tolerance: 0.2}
+      drift: {max: 0.01}
+    onFailure: Pause
+    progressDeadline: 1h
+    paused: true
+  replicas: 2
+)";
+
+ModelSpec ParseModel(const std::string& text) {
+  const auto objects = ParseManifests("m.yaml", text);
+  EXPECT_TRUE(objects) << objects.error().message;
+  return objects ? std::get<ModelSpec>(objects->at(0).spec) : ModelSpec{};
+}
+
+std::string MessageOf(const std::string& text) {
+  const auto objects = ParseManifests("m.yaml", text);
+  EXPECT_FALSE(objects) << "accepted: " << text;
+  return objects ? "" : objects.error().message;
+}
+
+// A model with the given lines of spec below the required ones; the first of them is line 5.
+std::string WithSpec(const std::string& lines) {
+  return "apiVersion: longshore.dev/v1alpha1\nkind: Model\nmetadata: {name: digits}\n"
+         "spec: \n" + lines + "\n  fleet: cpu\n  source: {uri: \"file:///m\"}\n";
+}
+std::string WithFleetSpec(const std::string& lines) {
+  return "apiVersion: longshore.dev/v1alpha1\nkind: ServingFleet\nmetadata: {name: cpu}\nspec:\n" + lines + "\n";
+}
+
+std::string Replaced(std::string text, const std::string& what, const std::string& with) {
+  const size_t at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  return text.replace(at, what.size(), with);
+}
+
+TEST(Parse, ReadsEveryFieldOfAModel) {
+  const ModelSpec spec = ParseModel(kFull);
+  EXPECT_EQ(spec.served_name, "my_digits");
+  EXPECT_EQ(spec.version, 3);
+  EXPECT_EQ(spec.version_labels.at("stable"), 2);
+  EXPECT_EQ(spec.slo.latency_target, std::chrono::milliseconds(50));
+  EXPECT_DOUBLE_EQ(*spec.slo.error_rate, 0.001);
+  EXPECT_THAT(spec.batching.allowed_batch_sizes, testing::ElementsAre(1, 4, 8));
+  EXPECT_FALSE(spec.warm_up);
+  EXPECT_DOUBLE_EQ(spec.validation.relative_tolerance, 1e-3);
+  EXPECT_FALSE(spec.validation.non_finite_reject);
+  EXPECT_EQ(spec.rollout.assignment_by, AssignmentBy::kHeader);
+  EXPECT_EQ(spec.rollout.hold, std::chrono::minutes(5));
+  EXPECT_EQ(spec.rollout.steps.at(1).hold, std::chrono::milliseconds(500));
+  EXPECT_TRUE(spec.rollout.steps.at(2).manual_pause);
+  EXPECT_TRUE(spec.rollout.error_rate.enabled);
+  EXPECT_DOUBLE_EQ(*spec.rollout.drift.max, 0.01);
+  EXPECT_EQ(spec.rollout.on_failure, OnFailure::kPause);
+  EXPECT_TRUE(spec.rollout.paused);
+  EXPECT_EQ(spec.replicas, 2);
+}
+
+TEST(Parse, GivesDefaultsToWhatIsNotWritten) {
+  const ModelSpec spec = ParseModel(WithSpec(""));
+  EXPECT_EQ(spec.served_name, "digits");
+  EXPECT_EQ(spec.version, std::nullopt);
+  EXPECT_EQ(spec.rollout.steps.size(), 3u);
+  EXPECT_EQ(spec.batching.max_batch_size, 1);
+}
+
+TEST(Parse, AModelReadsBackAsItWasWritten) {
+  for (const std::string& text : {std::string(kFull), WithSpec(""), WithSpec("  rollout: {strategy: Immediate}\n  batching: {mode: Auto}")}) {
+    const Json written = ToJson(ParseModel(text));
+    const auto again = ModelSpecFromJson(written, "digits");
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(ToJson(*again), written);
+  }
+}
+
+TEST(Parse, TheDocumentForPeopleReadsBackToo) {
+  const auto objects = ParseManifests("m.yaml", kFull);
+  ASSERT_TRUE(objects);
+  const std::string yaml = ToYaml(Document(kModelKind, objects->at(0).metadata, SpecToJson(objects->at(0)), nullptr));
+  EXPECT_EQ(ToJson(ParseModel(yaml)), SpecToJson(objects->at(0))) << yaml;
+}
+
+TEST(Parse, NamesFileLineFieldAndWhatIsAllowed) {
+  EXPECT_EQ(MessageOf(Replaced(kFull, "    - weight: 25", "    - weight: 120")),
+            "m.yaml:24: spec.rollout.steps[1].weight: 120 is not between 0 and 100");
+}
+
+TEST(Parse, RefusesEachMistakeWithItsReason) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {WithSpec("  flet: cpu"), "m.yaml:5: spec.flet: is not a field; did you mean fleet?"},
+      {WithSpec("  rollout: {step: []}"), "m.yaml:5: spec.rollout.step: is not a field; did you mean steps?"},
+      {WithSpec("  rollout: {hold: 30}"), "m.yaml:5: spec.rollout.hold: 30 has no unit"},
+      {WithSpec("  rollout: {hold: 30parsecs}"), "\"30parsecs\" is not a duration"},
+      {WithSpec("  rollout: {strategy: BlueGreen}"), "is planned but not served by this release"},
+      {WithSpec("  rollout: {strategy: Shadow}"), "is planned but not served by this release"},
+      {WithSpec("  rollout: {strategy: Canarry}"), "\"Canarry\" is not one of Canary, Immediate"},
+      {WithSpec("  rollout: {analysis: {queries: []}}"), "spec.rollout.analysis.queries: is planned but not served"},
+      {WithSpec("  rollout: {steps: []}"), "spec.rollout.steps: is empty"},
+      {WithSpec("  rollout: {steps: [{weight: 5}, {weight: 5}]}"), "steps[1].weight: 5 is not above the 5 before it"},
+      {WithSpec("  rollout: {steps: [{weight: 5, pause: 30s}]}"), "\"30s\" is not one of Manual"},
+      {WithSpec("  rollout: {strategy: Immediate, steps: [{weight: 5}]}"), "has no effect with `strategy: Immediate`"},
+      {WithSpec("  rollout: {assignment: {by: Header}}"), "spec.rollout.assignment.key: is required"},
+      {WithSpec("  rollout: {assignment: {key: a}}"), "has no effect without"},
+      {WithSpec("  version: 1\n  versionPolicy: Latest"), "m.yaml:6: spec.versionPolicy: version is given too"},
+      {WithSpec("  versionPolicy: All"), "\"All\" is not one of Latest"},
+      {WithSpec("  version: 0"), "spec.version: 0 is less than 1"},
+      {WithSpec("  version: \"3\""), "spec.version: \"3\" is not a whole number"},
+      {WithSpec("  replicas: 0"), "sleeps until it is asked for"},
+      {WithSpec("  slo: {errorRate: \"120%\"}"), "\"120%\" is not a share"},
+      {WithSpec("  slo: {latency: {quantile: 0.9}}"), "spec.slo.latency.target: is required"},
+      {WithSpec("  batching: {mode: Auto, maxBatchSize: 4}"), "mode decides this"},
+      {WithSpec("  batching: {maxBatchSize: 4, allowedBatchSizes: [2, 8]}"), "8 is not above 2 and at most maxBatchSize 4"},
+      {WithSpec("  validation: {goldenSet: {path: /etc/passwd}}"), "is not below the source"},
+      {WithSpec("  servedName: a/b"), "has a character other than"},
+      {WithSpec("  labels: {a: x}"), "m.yaml:5: spec.labels.a: \"x\" is not a whole number"},
+      {WithSpec("  fleet: gpu"), "m.yaml:6: spec.fleet: written twice"},
+      {Replaced(kFull, "file:///models/digits", "s3://bucket/digits"), "does not begin with file:///"},
+      {Replaced(kFull, "  fleet: cpu\n", ""), "spec.fleet: is required"},
+      {Replaced(kFull, "kind: Model", "kind: Modell"), "m.yaml:2: kind: \"Modell\" is not one of Model, ServingFleet"},
+      {Replaced(kFull, "name: digits", "name: Digits"), "m.yaml:3: metadata.name: \"Digits\" is not a name"},
+      {Replaced(kFull, "name: digits", "name: digits, uid: x"), "is given by the store"},
+      {std::string(kFull) + "status: {a: 1}\n", "status: is written by the controller"},
+      {std::string(kFull) + "---\n" + kFull, "Model vision/digits is in this file twice"},
+      {"a: [1", "m.yaml:"},
+      {WithFleetSpec("  replicas: {min: 3, max: 2}"), "spec.replicas.max: 2 is below min, 3"},
+      {WithFleetSpec("  replicas: 2"), "spec.replicas: 2 is not a mapping of fields"},
+      {WithFleetSpec("  replicas: {min: 1, max: 2}"), "2 has no effect without autoscaling"},
+      {WithFleetSpec("  image: x"), "spec.image: is planned but not served"},
+      {WithFleetSpec("  ports: {grpc: 80000}"), "spec.ports.grpc: 80000 is not between 0 and 65535"},
+      {WithFleetSpec("  autoscaling: {prometheus: {}}"), "spec.autoscaling.prometheus.url: is required"},
+  };
+  for (const auto& [text, message] : cases) {
+    EXPECT_THAT(MessageOf(text), HasSubstr(message)) << text;
+  }
+}
+
+TEST(Parse, ADocumentThatIsNoMappingIsNamed) {
+  EXPECT_THAT(MessageOf("- 1\n"), HasSubstr("m.yaml:1: a list is not a mapping of fields"));
+}
+
+TEST(Parse, ReadsSeveralDocumentsAndSkipsEmptyOnes) {
+  const auto objects = ParseManifests("m.yaml", std::string("---\n") + kFull + "---\n---\n" + WithFleetSpec("  replicas: {min: 2}"));
+  ASSERT_TRUE(objects) << objects.error().message;
+  ASSERT_EQ(objects->size(), 2u);
+  EXPECT_EQ(objects->at(1).kind, kServingFleetKind);
+  EXPECT_EQ(std::get<ServingFleetSpec>(objects->at(1).spec).replicas_max, 2);
+}
+
+TEST(Parse, AFleetReadsBackAsItWasWritten) {
+  const auto objects = ParseManifests("f.yaml", WithFleetSpec(
+      "  replicas: {min: 2, max: 5}\n  ports: {grpc: 0, rest: 0}\n  engine: {concurrentRuns: 2, simulatedRun: 20ms}\n"
+      "  connectionAgeMax: 5s\n  autoscaling: {queueDelay: 5ms, utilization: \"80%\", prometheus: {url: \"http://127.0.0.1:9090\"}}"));
+  ASSERT_TRUE(objects) << objects.error().message;
+  const Json written = SpecToJson(objects->at(0));
+  EXPECT_EQ(written["autoscaling"]["utilization"], 0.8);
+  const auto again = ServingFleetSpecFromJson(written);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(ToJson(*again), written);
+}
+
+TEST(Parse, RefusesABombOfAliases) {
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 9; ++i) {
+    bomb += fmt::format("a{}: &a{} [", i, i);
+    for (int k = 0; k < 10; ++k) bomb += fmt::format("*a{}{}", i - 1, k < 9 ? ", " : "]\n");
+  }
+  EXPECT_THAT(MessageOf(bomb), HasSubstr("more than"));
+}
+
+TEST(Units, DurationsRoundTripExactly) {
+  for (const char* text : {"0s", "30s", "1500ms", "250us", "90s"}) EXPECT_EQ(FormatDuration(*ParseDuration(text)), text);
+  EXPECT_EQ(*ParseDuration("1.5h"), std::chrono::minutes(90));
+  for (const char* text : {"", "5", "s", "-1s", "1m30s", "1e300s", "nans"}) EXPECT_FALSE(ParseDuration(text)) << text;
+}
+
+TEST(Status, ReadsBackAsItWasWritten) {
+  ModelStatus status;
+  status.epoch = 4;
+  status.stable_version = 2;
+  status.conditions.push_back({"Ready", "True", "Serving", "because", 7, FromUnixMillis(1700000000123)});
+  status.rollout = {.id = "u/3/1", .phase = RolloutPhase::kPaused, .stable = 2, .candidate = 3, .attempt = 1, .step_index = 1,
+                    .weight_percent = 25, .paused_reason = "Manual", .started_at = FromUnixMillis(5), .step_started_at = {},
+                    .step_candidate_requests = 12, .paused_by_command = true, .evidence_used_at = FromUnixMillis(9),
+                    .analysis = Json{{"x", 1}}, .verdict = {"Fail", "Latency", "m", {{"e", 2.5}}}};
+  status.failed.push_back({3, "d", 7, "GoldenSet", "m", FromUnixMillis(6)});
+  status.history.push_back({FromUnixMillis(8), 3, "Started", "m"});
+  status.digests[3] = "abc";
+  status.command = Command{"promote", 7, 1};
+  status.nodes.push_back({"n", "1:Ready"});
+  const Json written = ToJson(status);
+  const auto again = ModelStatusFromJson(written);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(ToJson(*again), written);
+  EXPECT_EQ(written["conditions"][0]["lastTransitionTime"], "2023-11-14T22:13:20.123Z");
+}
+
+TEST(Status, AFleetsReadsBackToo) {
+  ServingFleetStatus status;
+  status.grpc_address = "127.0.0.1:1";
+  status.autoscale = {3, "QueueDelay", "m", 0.5, 0.1, FromUnixMillis(4), FromUnixMillis(5), {{FromUnixMillis(6), 2}}};
+  status.nodes.push_back({"n", 12, "Ready", "127.0.0.1:2"});
+  const Json written = ToJson(status);
+  EXPECT_EQ(ToJson(*ServingFleetStatusFromJson(written)), written);
+}
+
+TEST(Status, IsEmptyWhenThereIsNoneAndAnErrorWhenItIsNoMapping) {
+  EXPECT_EQ(ModelStatusFromJson(nullptr)->stable_version, 0);
+  EXPECT_FALSE(ModelStatusFromJson(Json::array()));
+}
+
+}  // namespace
+}  // namespace longshore::api

@@ -1,0 +1,86 @@
+#include "controller/api/units.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <ctime>
+#include <utility>
+
+#include "controller/api/format.h"
+#include "controller/api/parse.h"
+
+namespace longshore::api {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  int64_t microseconds;
+};
+constexpr std::array<Unit, 5> kUnits = {{{"h", 3600000000}, {"m", 60000000}, {"s", 1000000}, {"ms", 1000}, {"us", 1}}};
+constexpr double kDurationMicrosecondsMax = 1e15;  // 31 years: sums of a few stay far from overflow.
+
+}  // namespace
+
+Result<Duration> ParseDuration(std::string_view text) {
+  double number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(rest, static_cast<size_t>(text.data() + text.size() - rest));
+  for (const Unit& known : kUnits) {
+    if (error != std::errc() || unit != known.name) continue;
+    const double microseconds = number * static_cast<double>(known.microseconds);
+    if (!(microseconds >= 0 && microseconds <= kDurationMicrosecondsMax)) break;
+    return Duration(std::llround(microseconds));
+  }
+  return InvalidArgument("\"{}\" is not a duration: write one number with us, ms, s, m or h, as in \"30s\"", text);
+}
+
+std::string FormatDuration(Duration duration) {
+  const int64_t count = duration.count();
+  if (count == 0) return "0s";
+  // Seconds before minutes: people compare holds and deadlines, and "90s" and "60s" compare better than "90s" and "1m".
+  for (const Unit& unit : {kUnits[2], kUnits[3]}) {
+    if (count % unit.microseconds == 0) return fmt::format("{}{}", count / unit.microseconds, unit.name);
+  }
+  return fmt::format("{}us", count);
+}
+
+Result<double> ParseShare(std::string_view text) {
+  double number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(rest, static_cast<size_t>(text.data() + text.size() - rest));
+  if (error != std::errc() || (unit != "" && unit != "%")) return InvalidArgument("\"{}\" is not a share", text);
+  return unit == "%" ? number / 100 : number;
+}
+
+std::string FormatShare(double share) {
+  std::string digits = fmt::format("{:.4f}", share * 100);
+  digits.erase(digits.find_last_not_of('0') + 1);
+  if (digits.back() == '.') digits.pop_back();
+  return digits + "%";
+}
+
+std::string FormatTime(TimePoint at) {
+  if (at == TimePoint{}) return "";
+  const int64_t ms = ToUnixMillis(at);
+  const time_t seconds = ms / 1000;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
+                     utc.tm_hour, utc.tm_min, utc.tm_sec, ms % 1000);
+}
+
+Result<TimePoint> ParseTime(std::string_view text) {
+  if (text.empty()) return TimePoint{};
+  std::tm utc{};
+  int ms = 0;
+  char end = 0;
+  const std::string copy(text);
+  const int read = std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d.%3d%c", &utc.tm_year, &utc.tm_mon, &utc.tm_mday,
+                               &utc.tm_hour, &utc.tm_min, &utc.tm_sec, &ms, &end);
+  if (read != 8 || end != 'Z') return InvalidArgument("\"{}\" is not a time such as 2026-11-21T05:23:49.120Z", text);
+  utc.tm_year -= 1900;
+  utc.tm_mon -= 1;
+  return FromUnixMillis(timegm(&utc) * 1000 + ms);
+}
+
+}  // namespace longshore::api

@@ -1,0 +1,17 @@
+// Units as people write them.
+#pragma once
+
+#include <string_view>
+
+#include "common/clock.h"
+#include "common/error.h"
+
+namespace longshore::api {
+
+// "0.1%" or "0.001"; not checked against 0..1.
+Result<double> ParseShare(std::string_view text);
+
+// RFC 3339 in UTC as FormatTime writes it; "" is TimePoint{}.
+Result<TimePoint> ParseTime(std::string_view text);
+
+}  // namespace longshore::api
