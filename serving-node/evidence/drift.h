@@ -17,7 +17,8 @@ namespace longshore::evidence {
 // True when a float output holds NaN or Inf. A pass over the bytes that compilers turn into vector code.
 bool HasNonFinite(const engine::TensorMap& outputs);
 
-// How far `candidate` is from `stable`: see PairDifference. Outputs that only one of them has make it infinite.
+// How far `candidate` is from `stable`: see PairDifference. Outputs that only one of them has count as
+// far apart.
 PairDifference Compare(const engine::TensorMap& candidate, const engine::TensorMap& stable);
 
 // Every n-th of a stream so that the share is exact: Sampled(i, 0.25) is true for one of four consecutive i.

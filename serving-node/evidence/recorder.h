@@ -41,7 +41,7 @@ class TimeHistogram {
 
 // One paired replay of an input: how far the candidate's answer is from stable's.
 struct PairDifference {
-  double relative = 0;        // max|a-b| / max(1, max|b|) over the float outputs; infinity when they cannot be compared.
+  double relative = 0;        // max|a-b| / max(1, max|b|) over the float outputs; 1e6 when they cannot be compared.
   bool top1_changed = false;  // The largest column of a row is another one.
 };
 

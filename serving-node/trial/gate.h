@@ -1,4 +1,4 @@
-// What stands before the load of a version on a managed node: quarantine, pinned digest of intent, and the trial.
+// What stands before the load of a version on a managed node: the quarantine, the pinned digest and the trial.
 #pragma once
 
 #include <map>
@@ -22,30 +22,36 @@ struct GateOptions {
 // Thread-safe; trials run one after the other.
 class Gate {
  public:
+  static constexpr size_t kResultsMax = 1000;
+
   Gate(GateOptions options, Journal& journal) : options_(std::move(options)), journal_(journal) {}
 
   void SetState(std::shared_ptr<const control::DesiredState> state);
 
-  // Runs the trial when the state asks for one and it has not passed yet, and notes "loading" in the journal.
-  // FailedPrecondition for a version that is quarantined or missed its golden set.
+  // Runs the trial when the state asks for one, once per attempt, and notes "loading" in the journal.
+  // FailedPrecondition for a version that is quarantined, missed its golden set or has other files than the pinned ones.
   Status Admit(const std::string& model, int64_t version, const Path& version_dir);
   // The load that Admit let through has ended, well or not.
   void Loaded(const std::string& model, int64_t version);
 
   std::optional<control::GoldenResult> Golden(const std::string& model, int64_t version) const;
   bool InTrial(const std::string& model, int64_t version) const;
+  // Why the version is quarantined in its present attempt; nullopt when it is not.
+  std::optional<std::string> Quarantined(const std::string& model, int64_t version) const;
 
  private:
-  using Key = std::pair<std::string, int64_t>;
-  Status Try(const Key& key, TrialOptions options);
+  struct Asked;
+  Asked Ask(const std::string& model, int64_t version) const;
+  Status RunOnce(const Asked& asked, const Path& version_dir);
+  Result<control::GoldenResult> RunAndNote(const Asked& asked, const Path& version_dir);
 
   const GateOptions options_;
   Journal& journal_;
   std::mutex trials_mutex_;  // One trial at a time: it may need as much memory as the node.
   mutable std::mutex mutex_;
   std::shared_ptr<const control::DesiredState> state_;
-  std::optional<Key> in_trial_;
-  std::map<Key, control::GoldenResult> golden_;
+  std::optional<Try> in_trial_;
+  std::map<Try, control::GoldenResult> results_;  // At most kResultsMax, the first in their order go.
 };
 
 }  // namespace longshore::trial

@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "common/error.h"
@@ -17,38 +19,42 @@
 namespace longshore::trial {
 
 enum class Deed { kLoading, kFirstRun };
-// "loading", "first run of".
+// "loading", "first run".
 std::string_view DeedName(Deed deed);
+
+// One try of one version. A new attempt (the salt of its rollout) is not bound by what became of the one before.
+struct Try {
+  std::string model;
+  int64_t version = 0;
+  std::string attempt;
+  auto operator<=>(const Try&) const = default;
+};
 
 // Thread-safe.
 class Journal {
  public:
-  static constexpr size_t kEntriesMax = 1000;
+  static constexpr size_t kEntriesMax = 1000;  // Quarantines beyond it: the first in order of their names goes.
 
   // Reads what the last process left; its open entries become quarantines. DataLoss when the file is damaged.
   static Result<std::unique_ptr<Journal>> Open(const Path& state_dir);
 
   // Requires that End follows. The entry is on the disk when this returns; an error means it is not.
-  Status Begin(const std::string& model, int64_t version, Deed deed);
-  void End(const std::string& model, int64_t version, Deed deed);
+  Status Begin(const Try& what, Deed deed);
+  void End(const Try& what);
 
   // Why the version is not tried again; nullopt when it is not quarantined.
-  std::optional<std::string> Quarantined(const std::string& model, int64_t version) const;
-  Status Quarantine(const std::string& model, int64_t version, const std::string& reason);
-  // A person, or new files under the same number, gives it another chance.
-  Status Release(const std::string& model, int64_t version);
+  std::optional<std::string> Quarantined(const Try& what) const;
+  Status Quarantine(const Try& what, const std::string& reason);
 
  private:
-  using Key = std::pair<std::string, int64_t>;
-
   explicit Journal(Path file) : file_(std::move(file)) {}
   Status Read();
   Status Write();  // Requires: mutex_ held.
 
   const Path file_;
   mutable std::mutex mutex_;
-  std::map<Key, Deed> open_;
-  std::map<Key, std::string> quarantined_;
+  std::map<Try, Deed> open_;
+  std::map<Try, std::string> quarantined_;
 };
 
 }  // namespace longshore::trial

@@ -1,13 +1,12 @@
 // The trial of a version: its first load, warm-up and golden set happen in a process of their own, so that a file that
 // kills its reader kills only that.
 //
-// RunTrial starts the node's program again as `longshore-node trial ...`, which is Main below. The child writes one
-// serialized control.GoldenResult to its standard output; everything else about it is bounded by TrialOptions.
+// RunTrial starts the node's program again as `longshore-node trial ...`, which is Main below. The child writes its result
+// to a pipe, one line with an error code and then the error's text or a serialized control.GoldenResult, and ends.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,7 +30,7 @@ struct TrialOptions {
 
 // Waits for the trial. The result tells how the golden set went, good or bad (`ok`, `message`).
 // Errors: the child's own one when the version does not load or warm up; Aborted when it died ("the trial process of
-// "digits" version 3 died by signal 11 (SIGSEGV)"); DeadlineExceeded after time_max, when the child is killed.
+// "digits" version 3 was killed by signal 11 (SIGSEGV)"); DeadlineExceeded after time_max, when the child is killed.
 Result<control::GoldenResult> RunTrial(const TrialOptions& options);
 
 // Loads, warms up and judges in this process. `ok` is false, and `message` says why, when the golden set misses its

@@ -1,0 +1,146 @@
+#include "serving-node/evidence/drift.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace longshore::evidence {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+
+// Finite, so that sums of it can be subtracted.
+constexpr double kIncomparable = 1e6;
+
+// Every NaN and Inf has all exponent bits set, and nothing else has. The loop has no exit, so that it becomes vector code.
+template <typename Bits, Bits kExponent>
+bool AnyNonFinite(const Tensor& values) {
+  unsigned found = 0;
+  const std::byte* data = values.data();
+  for (int64_t i = 0; i < values.elements(); ++i) {
+    Bits bits;
+    std::memcpy(&bits, data + static_cast<size_t>(i) * sizeof(Bits), sizeof(Bits));
+    found |= (bits & kExponent) == kExponent ? 1u : 0u;
+  }
+  return found != 0;
+}
+
+bool HasNonFinite(const Tensor& values) {
+  switch (values.type()) {
+    case DType::kFloat: return AnyNonFinite<uint32_t, 0x7F800000u>(values);
+    case DType::kDouble: return AnyNonFinite<uint64_t, 0x7FF0000000000000u>(values);
+    case DType::kHalf: return AnyNonFinite<uint16_t, 0x7C00u>(values);
+    case DType::kBfloat16: return AnyNonFinite<uint16_t, 0x7F80u>(values);
+    default: return false;
+  }
+}
+
+template <typename T>
+double Relative(std::span<const T> a, std::span<const T> b) {
+  double difference_max = 0;
+  double scale = 1;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double difference = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    if (!std::isfinite(difference)) return kIncomparable;
+    difference_max = std::max(difference_max, difference);
+    scale = std::max(scale, std::abs(static_cast<double>(b[i])));
+  }
+  return std::min(difference_max / scale, kIncomparable);
+}
+
+bool Top1Changed(const Tensor& a, const Tensor& b) {
+  const auto columns = static_cast<size_t>(a.dim(a.rank() - 1));
+  const auto x = a.values<float>();
+  const auto y = b.values<float>();
+  for (size_t row = 0; row + columns <= x.size(); row += columns) {
+    const auto argmax = [&](std::span<const float> of) {
+      return std::max_element(of.begin() + static_cast<std::ptrdiff_t>(row),
+                              of.begin() + static_cast<std::ptrdiff_t>(row + columns)) - of.begin();
+    };
+    if (argmax(x) != argmax(y)) return true;
+  }
+  return false;
+}
+
+void CompareOne(const Tensor& a, const Tensor& b, PairDifference* difference) {
+  if (a.type() != b.type() || a.shape() != b.shape()) {
+    difference->relative = kIncomparable;
+  } else if (a.type() == DType::kFloat) {
+    difference->relative = std::max(difference->relative, Relative(a.values<float>(), b.values<float>()));
+    if (a.rank() > 0 && a.dim(a.rank() - 1) > 1 && Top1Changed(a, b)) difference->top1_changed = true;
+  } else if (a.type() == DType::kDouble) {
+    difference->relative = std::max(difference->relative, Relative(a.values<double>(), b.values<double>()));
+  }
+}
+
+}  // namespace
+
+bool HasNonFinite(const engine::TensorMap& outputs) {
+  return std::any_of(outputs.begin(), outputs.end(), [](const auto& entry) { return HasNonFinite(entry.second); });
+}
+
+PairDifference Compare(const engine::TensorMap& candidate, const engine::TensorMap& stable) {
+  PairDifference difference;
+  if (candidate.size() != stable.size()) difference.relative = kIncomparable;
+  for (const auto& [name, values] : candidate) {
+    const auto other = stable.find(name);
+    if (other == stable.end()) {
+      difference.relative = kIncomparable;
+    } else {
+      CompareOne(values, other->second, &difference);
+    }
+  }
+  return difference;
+}
+
+bool Sampled(uint64_t i, double share) {
+  const double before = std::floor(static_cast<double>(i) * share);
+  return std::floor(static_cast<double>(i + 1) * share) > before;
+}
+
+DriftSampler::DriftSampler(size_t waiting_max) : waiting_max_(waiting_max), thread_([this] { Loop(); }) {}
+
+DriftSampler::~DriftSampler() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    waiting_.clear();
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void DriftSampler::Offer(Replay replay) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_ || waiting_.size() >= waiting_max_) return;
+    waiting_.push_back(std::move(replay));
+  }
+  changed_.notify_all();
+}
+
+void DriftSampler::Drain() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return waiting_.empty() && !running_; });
+}
+
+void DriftSampler::Loop() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (stopping_) return;
+    Replay replay = std::move(waiting_.front());
+    waiting_.pop_front();
+    running_ = true;
+    lock.unlock();
+    const auto stable = replay.run_stable();
+    if (stable) replay.counters->CountPair(Compare(replay.candidate_outputs, *stable));
+    replay = {};
+    lock.lock();
+    running_ = false;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace longshore::evidence

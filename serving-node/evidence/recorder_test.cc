@@ -1,0 +1,91 @@
+#include "serving-node/evidence/recorder.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+#include <vector>
+
+namespace longshore::evidence {
+namespace {
+
+using std::chrono::microseconds;
+
+TEST(TimeHistogram, PutsEveryTimeBetweenItsBucketsBounds) {
+  for (const int64_t us : {1, 2, 3, 9, 100, 999, 1000, 12345, 1000000}) {
+    const int bucket = BucketOf(microseconds(us));
+    EXPECT_LE(static_cast<double>(us), std::exp2(bucket / 8.0) + 1e-6) << us;
+    if (bucket > 0) {
+      EXPECT_GT(static_cast<double>(us), std::exp2((bucket - 1) / 8.0)) << us;
+    }
+  }
+  EXPECT_EQ(BucketOf(microseconds(0)), 0);
+  EXPECT_EQ(BucketOf(std::chrono::hours(10)), kTimeBuckets - 1);
+}
+
+TEST(Counters, CountOnlyTheServersFaultsAsErrors) {
+  Counters counters;
+  for (const Code code : {Code::kOk, Code::kInternal, Code::kUnknown, Code::kDataLoss}) counters.CountRun(microseconds(10), code);
+  for (const Code code : {Code::kInvalidArgument, Code::kDeadlineExceeded, Code::kCancelled, Code::kResourceExhausted}) {
+    counters.CountRun(microseconds(10), code);
+  }
+  EXPECT_EQ(counters.requests(), 4);
+  EXPECT_EQ(counters.errors(), 3);
+}
+
+TEST(Counters, RememberWhenTheFirstNonFiniteAnswerWas) {
+  Counters counters;
+  counters.CountNonFinite(FromUnixMillis(1000));
+  counters.CountNonFinite(FromUnixMillis(2000));
+  EXPECT_EQ(counters.Snapshot().non_finite(), 2);
+  EXPECT_EQ(counters.Snapshot().first_non_finite_unix_ms(), 1000);
+}
+
+TEST(Counters, SumAndBucketsAgreeWithTheRuns) {
+  Counters counters;
+  counters.CountRun(microseconds(1), Code::kOk);
+  counters.CountRun(microseconds(2), Code::kOk);
+  counters.CountRun(microseconds(2), Code::kOk);
+  const control::Evidence evidence = counters.Snapshot();
+  ASSERT_EQ(evidence.run_time_buckets_size(), 9);
+  EXPECT_EQ(evidence.run_time_buckets(0), 1);
+  EXPECT_EQ(evidence.run_time_buckets(8), 2);
+  EXPECT_DOUBLE_EQ(evidence.run_time_sum_us(), 5);
+  EXPECT_EQ(counters.mean_run_time(), microseconds(1));
+}
+
+TEST(Recorder, LosesNoCountWhenManyThreadsCount) {
+  Recorder recorder;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&recorder] {
+      for (int i = 0; i < 5000; ++i) recorder.For("m", i % 2)->CountRun(microseconds(i), Code::kOk);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(recorder.Snapshot("m", 0).requests() + recorder.Snapshot("m", 1).requests(), 20000);
+}
+
+TEST(Recorder, SharesOneSetOfCountersAmongVersionsBeyondItsLimit) {
+  Recorder recorder;
+  for (size_t v = 0; v < Recorder::kVersionsMax; ++v) recorder.For("m", static_cast<int64_t>(v));
+  EXPECT_EQ(recorder.For("n", 1), recorder.For("n", 2));
+  EXPECT_NE(recorder.For("m", 1), recorder.For("m", 2));
+}
+
+TEST(Recorder, TellsTheNodesTotals) {
+  Recorder recorder;
+  recorder.CountReceived();
+  recorder.CountReceived();
+  recorder.CountForwarded();
+  recorder.CountAnswered(microseconds(1));
+  control::NodeLoad load;
+  recorder.AddTo(&load);
+  EXPECT_EQ(load.received(), 2);
+  EXPECT_EQ(load.forwarded(), 1);
+  ASSERT_EQ(load.total_time_buckets_size(), 1);
+  EXPECT_EQ(load.total_time_buckets(0), 1);
+}
+
+}  // namespace
+}  // namespace longshore::evidence

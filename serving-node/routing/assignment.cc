@@ -1,0 +1,54 @@
+#include "serving-node/routing/assignment.h"
+
+#include "common/sha256.h"
+
+namespace longshore::routing {
+namespace {
+
+__extension__ using Uint128 = unsigned __int128;
+
+// u is a share of 2^64; the same share of the buckets.
+uint32_t Scaled(uint64_t u) { return static_cast<uint32_t>((static_cast<Uint128>(u) * kBuckets) >> 64); }
+
+std::string_view Trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+}  // namespace
+
+uint32_t BucketOfSequence(uint64_t n) {
+  constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;  // 2^64 / phi, odd.
+  return Scaled(n * kGoldenRatio);
+}
+
+uint32_t BucketOfKey(std::string_view salt, std::string_view key) {
+  const Sha256Bytes digest = Sha256(std::string(salt) + "\n" + std::string(key));
+  uint64_t u = 0;
+  for (int i = 0; i < 8; ++i) u = u << 8 | digest[static_cast<size_t>(i)];
+  return Scaled(u);
+}
+
+std::optional<int64_t> OwnerOf(uint32_t bucket, std::span<const Share> shares) {
+  int64_t end = 0;
+  for (const Share& share : shares) {
+    end += share.weight_bp;
+    if (bucket < end) return share.version;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string_view> CookieValue(std::string_view header, std::string_view name) {
+  while (!header.empty()) {
+    const size_t end = header.find(';');
+    const std::string_view pair = Trimmed(header.substr(0, end));
+    const size_t equals = pair.find('=');
+    if (equals != std::string_view::npos && pair.substr(0, equals) == name) return pair.substr(equals + 1);
+    if (end == std::string_view::npos) break;
+    header.remove_prefix(end + 1);
+  }
+  return std::nullopt;
+}
+
+}  // namespace longshore::routing

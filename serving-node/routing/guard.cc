@@ -1,0 +1,106 @@
+#include "serving-node/routing/guard.h"
+
+#include <algorithm>
+#include <set>
+
+#include "common/json/json.h"
+#include "common/log.h"
+
+namespace longshore::routing {
+namespace {
+
+Json ToJson(const Trip& trip) {
+  return {{"model", trip.key.model}, {"version", trip.key.version}, {"salt", trip.key.salt},
+          {"reason", trip.reason},   {"message", trip.message},     {"at_unix_ms", ToUnixMillis(trip.at)}};
+}
+
+Trip FromJson(const Json& entry) {
+  return {{entry.at("model").get<std::string>(), entry.at("version").get<int64_t>(), entry.at("salt").get<std::string>()},
+          entry.at("reason").get<std::string>(),
+          entry.at("message").get<std::string>(),
+          FromUnixMillis(entry.at("at_unix_ms").get<int64_t>())};
+}
+
+}  // namespace
+
+std::string ErrorsTrip(const control::Guard& guard, int64_t requests, int64_t errors) {
+  if (guard.error_rate_max() <= 0 || requests < std::max<int64_t>(1, guard.errors_min_requests())) return "";
+  const double rate = static_cast<double>(errors) / static_cast<double>(requests);
+  if (rate <= guard.error_rate_max()) return "";
+  return fmt::format("{} of {} requests failed, more than {:.2f} %", errors, requests, 100 * guard.error_rate_max());
+}
+
+Result<std::unique_ptr<GuardBook>> GuardBook::Open(const Path& state_dir) {
+  std::unique_ptr<GuardBook> book(new GuardBook(state_dir.empty() ? Path() : state_dir / "guards.json"));
+  if (!book->file_.empty()) RETURN_IF_ERROR(book->Read());
+  return book;
+}
+
+Status GuardBook::Read() {
+  const auto bytes = ReadFile(file_);
+  if (!bytes && bytes.error().code == Code::kNotFound) return {};
+  if (!bytes) return tl::make_unexpected(bytes.error());
+  const auto json = ParseJson(*bytes);
+  if (!json) return DataLoss("{}: {}", file_.string(), json.error().message);
+  try {
+    for (const Json& entry : *json) trips_.push_back(FromJson(entry));
+  } catch (const Json::exception& e) {
+    return DataLoss("{}: {}", file_.string(), e.what());
+  }
+  for (const Trip& trip : trips_) {
+    auto guard = std::make_shared<GuardState>(trip.key);
+    guard->tripped_ = true;
+    guards_[trip.key] = std::move(guard);
+  }
+  return {};
+}
+
+void GuardBook::Write() {
+  if (file_.empty()) return;
+  Json json = Json::array();
+  for (const Trip& trip : trips_) json.push_back(ToJson(trip));
+  if (const auto written = WriteFileAtomically(file_, json.dump(1)); !written) {
+    spdlog::warn("guards: {}", ToString(written.error()));
+  }
+}
+
+std::shared_ptr<GuardState> GuardBook::For(const GuardKey& key) {
+  const std::lock_guard lock(mutex_);
+  auto& guard = guards_[key];
+  if (!guard) guard = std::make_shared<GuardState>(key);
+  return guard;
+}
+
+void GuardBook::TripNow(GuardState& guard, std::string reason, std::string message, TimePoint at) {
+  if (guard.tripped_.exchange(true, std::memory_order_acq_rel)) return;
+  const Trip trip{guard.key(), std::move(reason), std::move(message), at};
+  spdlog::warn("model \"{}\" version {}: guard {}: {}", trip.key.model, trip.key.version, trip.reason, trip.message);
+  OnTrip on_trip;
+  {
+    const std::lock_guard lock(mutex_);
+    trips_.push_back(trip);
+    if (trips_.size() > kTripsMax) trips_.erase(trips_.begin());
+    Write();
+    on_trip = on_trip_;
+  }
+  if (on_trip) on_trip(trip);
+}
+
+std::vector<Trip> GuardBook::Trips() const {
+  const std::lock_guard lock(mutex_);
+  return trips_;
+}
+
+void GuardBook::Keep(const std::vector<GuardKey>& keys) {
+  const std::set<GuardKey> kept(keys.begin(), keys.end());
+  const std::lock_guard lock(mutex_);
+  std::erase_if(guards_, [&](const auto& entry) { return !kept.contains(entry.first); });
+  if (std::erase_if(trips_, [&](const Trip& trip) { return !kept.contains(trip.key); }) > 0) Write();
+}
+
+void GuardBook::SetOnTrip(OnTrip on_trip) {
+  const std::lock_guard lock(mutex_);
+  on_trip_ = std::move(on_trip);
+}
+
+}  // namespace longshore::routing

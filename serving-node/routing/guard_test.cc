@@ -1,0 +1,73 @@
+#include "serving-node/routing/guard.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+namespace longshore::routing {
+namespace {
+
+const GuardKey kV4{"digits", 4, "uid/4/1"};
+
+TEST(ErrorsTrip, NeedsEnoughRequestsAndTooManyErrors) {
+  control::Guard guard;
+  guard.set_error_rate_max(0.1);
+  guard.set_errors_min_requests(20);
+  EXPECT_EQ(ErrorsTrip(guard, 19, 19), "");
+  EXPECT_EQ(ErrorsTrip(guard, 20, 2), "");
+  EXPECT_EQ(ErrorsTrip(guard, 20, 3), "3 of 20 requests failed, more than 10.00 %");
+  guard.set_error_rate_max(0);
+  EXPECT_EQ(ErrorsTrip(guard, 20, 20), "");
+}
+
+class GuardBookTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/guards.XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(dir_); }
+  Path dir_;
+};
+
+TEST_F(GuardBookTest, StaysTrippedAfterARestart) {
+  {
+    const auto book = *GuardBook::Open(dir_);
+    book->TripNow(*book->For(kV4), "NonFinite", "NaN", FromUnixMillis(5));
+  }
+  const auto book = *GuardBook::Open(dir_);
+  EXPECT_TRUE(book->For(kV4)->tripped());
+  EXPECT_FALSE(book->For({"digits", 4, "uid/4/2"})->tripped()) << "a new attempt starts untripped";
+  ASSERT_EQ(book->Trips().size(), 1u);
+  EXPECT_EQ(book->Trips()[0].message, "NaN");
+  EXPECT_EQ(ToUnixMillis(book->Trips()[0].at), 5);
+}
+
+TEST_F(GuardBookTest, TripsOnceAndTellsOnce) {
+  const auto book = *GuardBook::Open(dir_);
+  int told = 0;
+  book->SetOnTrip([&told](const Trip&) { ++told; });
+  book->TripNow(*book->For(kV4), "NonFinite", "first", {});
+  book->TripNow(*book->For(kV4), "Errors", "second", {});
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(book->Trips()[0].message, "first");
+}
+
+TEST_F(GuardBookTest, TripsEvenWhenTheDiskDoesNotTakeIt) {
+  const auto book = *GuardBook::Open(dir_);
+  std::filesystem::remove_all(dir_);
+  book->TripNow(*book->For(kV4), "NonFinite", "NaN", {});
+  EXPECT_TRUE(book->For(kV4)->tripped());
+}
+
+TEST_F(GuardBookTest, ForgetsWhatTheStateNoLongerHolds) {
+  const auto book = *GuardBook::Open(dir_);
+  book->TripNow(*book->For(kV4), "NonFinite", "NaN", {});
+  book->Keep({{"digits", 4, "uid/4/2"}});
+  EXPECT_TRUE(book->Trips().empty());
+  EXPECT_FALSE((*GuardBook::Open(dir_))->For(kV4)->tripped());
+}
+
+}  // namespace
+}  // namespace longshore::routing

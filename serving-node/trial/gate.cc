@@ -1,0 +1,112 @@
+#include "serving-node/trial/gate.h"
+
+#include <algorithm>
+
+#include "common/log.h"
+#include "serving-node/saved_model/digest.h"
+
+namespace longshore::trial {
+
+// What the state says about a version that is to be loaded.
+struct Gate::Asked {
+  Try what;
+  bool trial = false;
+  std::string digest;
+  control::Validation validation;
+};
+
+void Gate::SetState(std::shared_ptr<const control::DesiredState> state) {
+  const std::lock_guard lock(mutex_);
+  state_ = std::move(state);
+}
+
+Gate::Asked Gate::Ask(const std::string& model, int64_t version) const {
+  std::shared_ptr<const control::DesiredState> state;
+  {
+    const std::lock_guard lock(mutex_);
+    state = state_;
+  }
+  Asked asked{{model, version, ""}, false, "", {}};
+  if (!state) return asked;
+  const auto found = std::ranges::find(state->models(), model, &control::ModelState::served_name);
+  if (found == state->models().end()) return asked;
+  asked.what.attempt = found->assignment().salt();
+  asked.validation = found->validation();
+  const auto entry = std::ranges::find(found->versions(), version, &control::VersionState::version);
+  if (entry == found->versions().end()) return asked;
+  asked.trial = entry->trial();
+  asked.digest = entry->digest();
+  return asked;
+}
+
+Status Gate::Admit(const std::string& model, int64_t version, const Path& version_dir) {
+  const Asked asked = Ask(model, version);
+  if (const auto why = journal_.Quarantined(asked.what)) {
+    return FailedPrecondition("\"{}\" version {} is quarantined: {}", model, version, *why);
+  }
+  if (!asked.digest.empty()) {
+    ASSIGN_OR_RETURN(const std::string digest, saved_model::VersionDigest(version_dir));
+    if (digest != asked.digest) {
+      return FailedPrecondition("\"{}\" version {}: the files in {} have the digest {}, not {} as verified first", model,
+                                version, version_dir.string(), digest, asked.digest);
+    }
+  }
+  if (asked.trial) RETURN_IF_ERROR(RunOnce(asked, version_dir));
+  return journal_.Begin(asked.what, Deed::kLoading);
+}
+
+void Gate::Loaded(const std::string& model, int64_t version) { journal_.End(Ask(model, version).what); }
+
+Status Gate::RunOnce(const Asked& asked, const Path& version_dir) {
+  const std::lock_guard one_at_a_time(trials_mutex_);
+  auto result = Golden(asked.what.model, asked.what.version);
+  if (!result) {
+    ASSIGN_OR_RETURN(result, RunAndNote(asked, version_dir));
+  }
+  if (result->ok()) return {};
+  return FailedPrecondition("\"{}\" version {}: {}", asked.what.model, asked.what.version, result->message());
+}
+
+Result<control::GoldenResult> Gate::RunAndNote(const Asked& asked, const Path& version_dir) {
+  {
+    const std::lock_guard lock(mutex_);
+    in_trial_ = asked.what;
+  }
+  TrialOptions options = options_.trial;
+  options.model = asked.what.model;
+  options.version = asked.what.version;
+  options.version_dir = version_dir;
+  options.validation = asked.validation;
+  auto result = RunTrial(options);
+  if (!result && (result.error().code == Code::kAborted || result.error().code == Code::kDeadlineExceeded)) {
+    // It kills or hangs its process: that is not tried a second time by itself, not even after a restart.
+    if (auto noted = journal_.Quarantine(asked.what, result.error().message); !noted) {
+      spdlog::warn("quarantine: {}", ToString(noted.error()));
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  in_trial_.reset();
+  // What failed for a reason outside the version (files still being copied) is tried again.
+  if (result) results_.insert_or_assign(asked.what, *result);
+  while (results_.size() > kResultsMax) results_.erase(results_.begin());
+  return result;
+}
+
+std::optional<control::GoldenResult> Gate::Golden(const std::string& model, int64_t version) const {
+  const Try what = Ask(model, version).what;
+  const std::lock_guard lock(mutex_);
+  const auto found = results_.find(what);
+  if (found == results_.end()) return std::nullopt;
+  return found->second;
+}
+
+bool Gate::InTrial(const std::string& model, int64_t version) const {
+  const std::lock_guard lock(mutex_);
+  return in_trial_ && in_trial_->model == model && in_trial_->version == version;
+}
+
+std::optional<std::string> Gate::Quarantined(const std::string& model, int64_t version) const {
+  return journal_.Quarantined(Ask(model, version).what);
+}
+
+}  // namespace longshore::trial

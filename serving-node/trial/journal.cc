@@ -1,0 +1,92 @@
+#include "serving-node/trial/journal.h"
+
+#include "common/json/json.h"
+#include "common/log.h"
+
+namespace longshore::trial {
+namespace {
+
+Json ToJson(const Try& what) {
+  return {{"model", what.model}, {"version", what.version}, {"attempt", what.attempt}};
+}
+
+Try FromJson(const Json& entry) {
+  return {entry.at("model").get<std::string>(), entry.at("version").get<int64_t>(), entry.at("attempt").get<std::string>()};
+}
+
+}  // namespace
+
+std::string_view DeedName(Deed deed) { return deed == Deed::kLoading ? "loading" : "first run"; }
+
+Result<std::unique_ptr<Journal>> Journal::Open(const Path& state_dir) {
+  std::unique_ptr<Journal> journal(new Journal(state_dir / "journal.json"));
+  const std::lock_guard lock(journal->mutex_);
+  RETURN_IF_ERROR(journal->Read());
+  return journal;
+}
+
+Status Journal::Read() {
+  const auto bytes = ReadFile(file_);
+  if (!bytes && bytes.error().code == Code::kNotFound) return {};
+  if (!bytes) return tl::make_unexpected(bytes.error());
+  const auto json = ParseJson(*bytes);
+  if (!json) return DataLoss("{}: {}", file_.string(), json.error().message);
+  try {
+    for (const Json& entry : json->at("quarantined")) {
+      quarantined_[FromJson(entry)] = entry.at("reason").get<std::string>();
+    }
+    for (const Json& entry : json->at("open")) {
+      quarantined_[FromJson(entry)] =
+          fmt::format("the process died during the {} of the version", entry.at("deed").get<std::string>());
+    }
+    if (json->at("open").empty()) return {};
+  } catch (const Json::exception& e) {
+    return DataLoss("{}: {}", file_.string(), e.what());
+  }
+  return Write();
+}
+
+Status Journal::Write() {
+  while (quarantined_.size() > kEntriesMax) quarantined_.erase(quarantined_.begin());
+  Json open = Json::array();
+  for (const auto& [what, deed] : open_) {
+    open.push_back(ToJson(what));
+    open.back()["deed"] = DeedName(deed);
+  }
+  Json quarantined = Json::array();
+  for (const auto& [what, reason] : quarantined_) {
+    quarantined.push_back(ToJson(what));
+    quarantined.back()["reason"] = reason;
+  }
+  return WriteFileAtomically(file_, Json{{"open", open}, {"quarantined", quarantined}}.dump(1));
+}
+
+Status Journal::Begin(const Try& what, Deed deed) {
+  const std::lock_guard lock(mutex_);
+  open_[what] = deed;
+  auto written = Write();
+  if (!written) open_.erase(what);
+  return written;
+}
+
+void Journal::End(const Try& what) {
+  const std::lock_guard lock(mutex_);
+  if (open_.erase(what) == 0) return;
+  // An entry that stays on a full disk costs a quarantine after a crash, not a request now.
+  if (const auto written = Write(); !written) spdlog::warn("journal: {}", ToString(written.error()));
+}
+
+std::optional<std::string> Journal::Quarantined(const Try& what) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = quarantined_.find(what);
+  if (found == quarantined_.end()) return std::nullopt;
+  return found->second;
+}
+
+Status Journal::Quarantine(const Try& what, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  quarantined_[what] = reason;
+  return Write();
+}
+
+}  // namespace longshore::trial

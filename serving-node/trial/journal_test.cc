@@ -1,0 +1,64 @@
+#include "serving-node/trial/journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+namespace longshore::trial {
+namespace {
+
+class JournalTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/journal.XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(dir_); }
+  std::unique_ptr<Journal> Opened() {
+    auto journal = Journal::Open(dir_);
+    EXPECT_TRUE(journal) << ToString(journal.error());
+    return std::move(*journal);
+  }
+  Path dir_;
+  const Try v3_{"digits", 3, "uid/3/1"};
+};
+
+TEST_F(JournalTest, QuarantinesAVersionThatWasBeingLoadedWhenTheProcessDied) {
+  ASSERT_TRUE(Opened()->Begin(v3_, Deed::kLoading));
+  const auto restarted = Opened();
+  ASSERT_TRUE(restarted->Quarantined(v3_).has_value());
+  EXPECT_THAT(*restarted->Quarantined(v3_), testing::HasSubstr("during the loading"));
+  EXPECT_TRUE(Opened()->Quarantined(v3_).has_value()) << "a second restart forgets it";
+}
+
+TEST_F(JournalTest, DoesNotBlameAVersionWhoseDeedEnded) {
+  const auto journal = Opened();
+  ASSERT_TRUE(journal->Begin(v3_, Deed::kFirstRun));
+  journal->End(v3_);
+  EXPECT_FALSE(Opened()->Quarantined(v3_).has_value());
+}
+
+TEST_F(JournalTest, GivesANewAttemptANewChance) {
+  ASSERT_TRUE(Opened()->Quarantine(v3_, "the trial died"));
+  EXPECT_EQ(Opened()->Quarantined(v3_), "the trial died");
+  EXPECT_FALSE(Opened()->Quarantined({"digits", 3, "uid/3/2"}).has_value());
+}
+
+TEST_F(JournalTest, SaysWhichFileIsDamaged) {
+  ASSERT_TRUE(WriteFileAtomically(dir_ / "journal.json", "{\"open\": 3"));
+  const auto journal = Journal::Open(dir_);
+  ASSERT_FALSE(journal);
+  EXPECT_EQ(journal.error().code, Code::kDataLoss);
+  EXPECT_THAT(journal.error().message, testing::HasSubstr("journal.json"));
+}
+
+TEST_F(JournalTest, DoesNotClaimWhatItCouldNotWrite) {
+  const auto journal = Opened();
+  std::filesystem::remove_all(dir_);
+  EXPECT_FALSE(journal->Begin(v3_, Deed::kLoading));
+}
+
+}  // namespace
+}  // namespace longshore::trial

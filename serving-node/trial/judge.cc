@@ -1,0 +1,178 @@
+// What the trial's process does with the version.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "serving-node/evidence/drift.h"
+#include "serving-node/saved_model/tfrecord.h"
+#include "serving-node/tensor/proto.h"
+#include "serving-node/trial/trial.h"
+#include "tensorflow_serving/prediction_log.pb.h"
+
+namespace longshore::trial {
+namespace {
+
+using engine::TensorMap;
+using tensor::DType;
+using tensor::Tensor;
+
+constexpr size_t kWarmUpRecordsMax = 1000;
+constexpr size_t kGoldenRecordsMax = 100'000;
+
+struct Record {
+  engine::RunRequest request;
+  TensorMap expected;
+};
+
+Result<TensorMap> FromProtos(const google::protobuf::Map<std::string, tensorflow::TensorProto>& protos) {
+  TensorMap tensors;
+  for (const auto& [name, proto] : protos) {
+    ASSIGN_OR_RETURN(tensors[name], tensor::FromProto(proto));
+  }
+  return tensors;
+}
+
+Result<Record> ParseRecord(const std::string& bytes) {
+  tensorflow::serving::PredictionLog log;
+  if (!log.ParseFromString(bytes)) return DataLoss("it is no PredictionLog");
+  if (!log.has_predict_log()) return Unimplemented("it is no predict log");
+  const auto& predict = log.predict_log();
+  Record record;
+  const std::string& signature = predict.request().model_spec().signature_name();
+  record.request.signature = signature.empty() ? "serving_default" : signature;
+  record.request.outputs.assign(predict.request().output_filter().begin(), predict.request().output_filter().end());
+  ASSIGN_OR_RETURN(record.request.inputs, FromProtos(predict.request().inputs()));
+  ASSIGN_OR_RETURN(record.expected, FromProtos(predict.response().outputs()));
+  return record;
+}
+
+Result<std::vector<Record>> ReadRecords(const Path& file, size_t records_max) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, saved_model::ReadTfRecords(file, records_max));
+  std::vector<Record> records;
+  for (size_t i = 0; i < all.size(); ++i) {
+    auto record = ParseRecord(all[i]);
+    if (!record) return Prefixed(record.error(), fmt::format("record {} of {}", i, file.string()));
+    records.push_back(std::move(*record));
+  }
+  return records;
+}
+
+Status WarmUp(engine::LoadedModel& model, const Path& version_dir) {
+  const Path file = version_dir / "assets.extra" / "tf_serving_warmup_requests";
+  if (!std::filesystem::exists(file)) return {};
+  ASSIGN_OR_RETURN(std::vector<Record> records, ReadRecords(file, kWarmUpRecordsMax));
+  for (size_t i = 0; i < records.size(); ++i) {
+    const auto outputs = engine::RunAndWait(model, std::move(records[i].request));
+    if (!outputs) return Prefixed(outputs.error(), fmt::format("record {} of {}", i, file.string()));
+  }
+  return {};
+}
+
+// The first float output with more than one column, as argmax needs it.
+const Tensor* Scores(const TensorMap& outputs) {
+  for (const auto& [name, values] : outputs) {
+    if (values.type() == DType::kFloat && values.rank() > 0 && values.dim(values.rank() - 1) > 1) return &values;
+  }
+  return nullptr;
+}
+
+bool SameTop1(const TensorMap& outputs, const TensorMap& expected) {
+  const Tensor* ours = Scores(outputs);
+  const Tensor* theirs = Scores(expected);
+  if (ours == nullptr || theirs == nullptr || ours->shape() != theirs->shape()) return false;
+  return !evidence::Compare({{"scores", *ours}}, {{"scores", *theirs}}).top1_changed;
+}
+
+bool BitEqual(const TensorMap& a, const TensorMap& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    const Tensor& left = x.second;
+    const Tensor& right = y.second;
+    if (x.first != y.first || left.type() != right.type() || left.shape() != right.shape()) return false;
+    if (left.type() == DType::kString) return std::ranges::equal(left.values<std::string>(), right.values<std::string>());
+    return left.bytes() == 0 || std::memcmp(left.data(), right.data(), left.bytes()) == 0;
+  });
+}
+
+// Strings and whole numbers that should be equal and are not, as a record's outputs beside the expected ones.
+bool ExactOutputsDiffer(const TensorMap& outputs, const TensorMap& expected) {
+  for (const auto& [name, want] : expected) {
+    if (want.type() == DType::kFloat || want.type() == DType::kDouble) continue;
+    const auto found = outputs.find(name);
+    if (found == outputs.end() || !BitEqual({{name, found->second}}, {{name, want}})) return true;
+  }
+  return false;
+}
+
+class GoldenSet {
+ public:
+  GoldenSet(engine::LoadedModel& model, const control::Validation& validation)
+      : model_(model), validation_(validation) {}
+
+  // Requires: records were read for this version.
+  Result<control::GoldenResult> Judge(std::vector<Record> records) {
+    for (size_t i = 0; i < records.size(); ++i) {
+      auto judged = JudgeOne(std::move(records[i]), i);
+      if (!judged) return Prefixed(judged.error(), fmt::format("golden record {}", i));
+    }
+    return Finished();
+  }
+
+ private:
+  Status JudgeOne(Record record, size_t i) {
+    const engine::RunRequest again = record.request;
+    ASSIGN_OR_RETURN(const TensorMap outputs, engine::RunAndWait(model_, std::move(record.request)));
+    result_.set_records(result_.records() + 1);
+    const double difference = evidence::Compare(outputs, record.expected).relative;
+    result_.set_worst_relative_difference(std::max(result_.worst_relative_difference(), difference));
+    if (validation_.non_finite_reject() && evidence::HasNonFinite(outputs)) Refuse("an output of record {} is NaN or Inf", i);
+    if (validation_.deterministic()) {
+      ASSIGN_OR_RETURN(const TensorMap repeated, engine::RunAndWait(model_, again));
+      if (!BitEqual(outputs, repeated)) Refuse("the input of record {} gave two different answers", i);
+    }
+    const bool passed = validation_.metric() == "tolerance"
+                            ? difference <= validation_.relative_tolerance() && !ExactOutputsDiffer(outputs, record.expected)
+                            : SameTop1(outputs, record.expected);
+    if (passed) result_.set_passed(result_.passed() + 1);
+    return {};
+  }
+
+  // The first reason stands.
+  void Refuse(fmt::format_string<size_t&> reason, size_t i) {
+    if (result_.message().empty()) result_.set_message(fmt::format(reason, i));
+  }
+
+  control::GoldenResult Finished() {
+    const auto records = static_cast<double>(result_.records());
+    result_.set_score(records == 0 ? 0 : static_cast<double>(result_.passed()) / records);
+    if (result_.message().empty() && result_.score() < validation_.minimum()) {
+      result_.set_message(fmt::format("the golden set {} scored {:.4f}, below the minimum of {:.4f} ({} of {} records by {})",
+                                      validation_.golden_set(), result_.score(), validation_.minimum(), result_.passed(),
+                                      result_.records(), validation_.metric()));
+    }
+    result_.set_ok(result_.message().empty());
+    return result_;
+  }
+
+  engine::LoadedModel& model_;
+  const control::Validation& validation_;
+  control::GoldenResult result_;
+};
+
+}  // namespace
+
+Result<control::GoldenResult> Judge(engine::Engine& engine, const TrialOptions& options) {
+  ASSIGN_OR_RETURN(const auto model, engine.Load(options.version_dir, {}));
+  if (options.warm_up) {
+    if (auto warm = WarmUp(*model, options.version_dir); !warm) return Prefixed(warm.error(), "warm-up");
+  }
+  control::GoldenResult none;
+  none.set_ok(true);
+  if (options.validation.golden_set().empty()) return none;
+  const Path file = options.version_dir.parent_path() / options.validation.golden_set();
+  auto records = ReadRecords(file, kGoldenRecordsMax);
+  if (!records) return Prefixed(records.error(), "golden set");
+  if (records->empty()) return DataLoss("golden set: {} holds no records", file.string());
+  return GoldenSet(*model, options.validation).Judge(std::move(*records));
+}
+
+}  // namespace longshore::trial

@@ -1,0 +1,177 @@
+#include "serving-node/trial/trial.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <new>
+
+#include "common/log.h"
+#include "common/process/process.h"
+
+namespace longshore::trial {
+namespace {
+
+using process::Descriptor;
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+constexpr int kResultDescriptor = 3;  // In the child.
+constexpr size_t kResultBytesMax = 1 << 20;
+
+std::vector<std::string> Arguments(const TrialOptions& options) {
+  const control::Validation& validation = options.validation;
+  return {options.program.string(), "trial",
+          "--model", options.model,
+          "--version", std::to_string(options.version),
+          "--version-dir", options.version_dir.string(),
+          "--golden-set", validation.golden_set(),
+          "--metric", validation.metric(),
+          "--minimum", fmt::format("{}", validation.minimum()),
+          "--relative-tolerance", fmt::format("{}", validation.relative_tolerance()),
+          "--non-finite-reject", validation.non_finite_reject() ? "true" : "false",
+          "--deterministic", validation.deterministic() ? "true" : "false",
+          "--warm-up", options.warm_up ? "true" : "false",
+          "--memory-bytes-max", std::to_string(options.memory_bytes_max)};
+}
+
+std::string Encode(const Result<control::GoldenResult>& result) {
+  if (!result) return fmt::format("{}\n{}", static_cast<int>(result.error().code), result.error().message);
+  return "0\n" + result->SerializeAsString();
+}
+
+// nullopt when the child did not finish what it wrote.
+std::optional<Result<control::GoldenResult>> Decode(const std::string& text) {
+  const size_t line = text.find('\n');
+  if (line == std::string::npos) return std::nullopt;
+  const int code = std::atoi(text.c_str());
+  if (code != 0) return tl::make_unexpected(Error{static_cast<Code>(code), text.substr(line + 1)});
+  control::GoldenResult result;
+  if (!result.ParseFromString(text.substr(line + 1))) return std::nullopt;
+  return result;
+}
+
+std::chrono::milliseconds Left(SteadyTime deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  return std::max(left, std::chrono::milliseconds(0));
+}
+
+// All that the child writes until it closes its end; false at the deadline.
+bool ReadUntilClosed(int fd, SteadyTime deadline, std::string* text) {
+  while (true) {
+    pollfd waiting{fd, POLLIN, 0};
+    const int ready = poll(&waiting, 1, static_cast<int>(Left(deadline).count()));
+    if (ready == 0) return false;
+    if (ready < 0 && errno == EINTR) continue;
+    char piece[4096];
+    const ssize_t got = read(fd, piece, sizeof(piece));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0 || text->size() + static_cast<size_t>(got) > kResultBytesMax) return true;
+    text->append(piece, static_cast<size_t>(got));
+  }
+}
+
+std::string Who(const TrialOptions& options) {
+  return fmt::format("the trial process of \"{}\" version {}", options.model, options.version);
+}
+
+std::string How(const process::Exit& exit) {
+  std::string how = ToString(exit);
+  if (exit.signal == SIGKILL) how += ", as it happens when the machine runs out of memory";
+  return how;
+}
+
+void LimitThisProcess(int64_t memory_bytes_max) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // A trial outlives no node.
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  if (memory_bytes_max <= 0) return;
+  const rlimit memory{static_cast<rlim_t>(memory_bytes_max), static_cast<rlim_t>(memory_bytes_max)};
+  setrlimit(RLIMIT_AS, &memory);
+}
+
+Result<TrialOptions> ParseArguments(const std::vector<std::string>& arguments) {
+  TrialOptions options;
+  std::string golden_set, metric = "top1";
+  double minimum = 0, tolerance = 0;
+  bool non_finite_reject = true, deterministic = false;
+  CLI::App app("Loads one version, warms it up and runs its golden set: started by a node.");
+  app.add_option("--model", options.model);
+  app.add_option("--version", options.version);
+  app.add_option("--version-dir", options.version_dir)->required();
+  app.add_option("--golden-set", golden_set);
+  app.add_option("--metric", metric);
+  app.add_option("--minimum", minimum);
+  app.add_option("--relative-tolerance", tolerance);
+  app.add_option("--non-finite-reject", non_finite_reject);
+  app.add_option("--deterministic", deterministic);
+  app.add_option("--warm-up", options.warm_up);
+  app.add_option("--memory-bytes-max", options.memory_bytes_max);
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::ParseError& e) {
+    return InvalidArgument("trial: {}", e.what());
+  }
+  options.validation.set_golden_set(golden_set);
+  options.validation.set_metric(metric);
+  options.validation.set_minimum(minimum);
+  options.validation.set_relative_tolerance(tolerance);
+  options.validation.set_non_finite_reject(non_finite_reject);
+  options.validation.set_deterministic(deterministic);
+  return options;
+}
+
+Result<control::GoldenResult> JudgeWithinMemory(engine::Engine& engine, const TrialOptions& options) {
+  try {
+    return Judge(engine, options);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("the version needs more memory than the {} bytes of a trial", options.memory_bytes_max);
+  }
+}
+
+}  // namespace
+
+Result<control::GoldenResult> RunTrial(const TrialOptions& options) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return Unavailable("{} cannot start: no pipe: {}", Who(options), strerror(errno));
+  const Descriptor reading(ends[0]);
+  Descriptor writing(ends[1]);
+  auto child = process::Spawn({.argv = Arguments(options), .env = {}, .descriptors = {{kResultDescriptor, writing.get()}},
+                               .log_file = {}, .new_session = false});
+  if (!child) return Prefixed(child.error(), Who(options) + " cannot start");
+  writing.Reset();
+  const SteadyTime deadline = std::chrono::steady_clock::now() + options.time_max;
+  std::string text;
+  const bool closed = ReadUntilClosed(reading.get(), deadline, &text);
+  auto exit = closed ? child->Wait(Left(deadline)) : std::nullopt;
+  if (!exit) {
+    (void)child->Signal(SIGKILL);
+    child->Wait(std::chrono::seconds(10));
+    return DeadlineExceeded("{} did not end within {} ms and was killed", Who(options), options.time_max.count());
+  }
+  const auto result = Decode(text);
+  if (!exit->ok() || !result) return Aborted("{} {}", Who(options), How(*exit));
+  return *result;
+}
+
+int Main(const std::vector<std::string>& arguments, engine::Engine& engine) {
+  const auto options = ParseArguments(arguments);
+  if (!options) {
+    spdlog::error("{}", ToString(options.error()));
+    return 2;
+  }
+  LimitThisProcess(options->memory_bytes_max);
+  const std::string text = Encode(JudgeWithinMemory(engine, *options));
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t wrote = write(kResultDescriptor, text.data() + done, text.size() - done);
+    if (wrote < 0 && errno != EINTR) return 1;
+    if (wrote > 0) done += static_cast<size_t>(wrote);
+  }
+  return 0;
+}
+
+}  // namespace longshore::trial

@@ -1,0 +1,273 @@
+// Trials in real child processes: this program starts itself again as `trial ...`, with an engine whose models do what
+// the file "behaviour" in their directory says. The engine's own reading of SavedModels is tested beside the engine.
+#include "serving-node/trial/trial.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <new>
+
+#include "common/file.h"
+#include "serving-node/saved_model/digest.h"
+#include "serving-node/saved_model/tfrecord.h"
+#include "serving-node/tensor/proto.h"
+#include "serving-node/trial/gate.h"
+#include "tensorflow_serving/prediction_log.pb.h"
+
+namespace longshore::trial {
+namespace {
+
+using engine::TensorMap;
+using tensor::Tensor;
+using testing::HasSubstr;
+
+// Answers {x, 0}; "nan", "unsteady" and "fails" differ from that, one way each.
+class ScriptedModel final : public engine::LoadedModel {
+ public:
+  explicit ScriptedModel(std::string behaviour) : behaviour_(std::move(behaviour)) {}
+  const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override { return none_; }
+  int64_t memory_bytes() const override { return 0; }
+  void Run(engine::RunRequest request, engine::RunDone done) override {
+    if (behaviour_ == "fails") return done(Internal("kernel MatMul failed"));
+    float x = request.inputs.at("x").values<float>()[0];
+    if (behaviour_ == "nan") x = std::nanf("");
+    if (behaviour_ == "unsteady") x += static_cast<float>(++runs_);
+    done(TensorMap{{"scores", Tensor::Of<float>({1, 2}, {x, 0})}});
+  }
+
+ private:
+  const google::protobuf::Map<std::string, tensorflow::SignatureDef> none_;
+  const std::string behaviour_;
+  int runs_ = 0;
+};
+
+class ScriptedEngine final : public engine::Engine {
+ public:
+  std::vector<tensor::Device> devices() const override { return {{}}; }
+  Result<engine::Estimate> EstimateLoad(const Path&, const engine::LoadOptions&) const override { return engine::Estimate{}; }
+  Result<std::shared_ptr<engine::LoadedModel>> Load(const Path& dir, const engine::LoadOptions&) override {
+    ASSIGN_OR_RETURN(const std::string behaviour, ReadFile(dir / "behaviour"));
+    if (behaviour == "segv") {
+      signal(SIGSEGV, SIG_DFL);  // Not the sanitizer's handler.
+      raise(SIGSEGV);
+    }
+    if (behaviour == "exit") _exit(7);
+    if (behaviour == "hang") pause();
+    if (behaviour == "out of memory") throw std::bad_alloc();
+    if (behaviour == "unknown op") return Unimplemented("ops that the engine lacks: Frobnicate (node \"f\")");
+    return std::make_shared<ScriptedModel>(behaviour);
+  }
+};
+
+std::string GoldenRecord(float x, bool first_wins) {
+  tensorflow::serving::PredictionLog log;
+  auto* predict = log.mutable_predict_log();
+  tensor::ToProto(Tensor::Of<float>({1}, {x}), &(*predict->mutable_request()->mutable_inputs())["x"]);
+  tensor::ToProto(Tensor::Of<float>({1, 2}, {first_wins ? 1.0F : -1.0F, 0}),
+                  &(*predict->mutable_response()->mutable_outputs())["scores"]);
+  return log.SerializeAsString();
+}
+
+class TrialTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/trial.XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+    options_.model = "digits";
+    options_.version = 3;
+    options_.version_dir = dir_ / "3";
+    std::filesystem::create_directories(options_.version_dir / "assets.extra");
+  }
+  void TearDown() override { std::filesystem::remove_all(dir_); }
+
+  Result<control::GoldenResult> Run(const std::string& behaviour) {
+    EXPECT_TRUE(WriteFileAtomically(options_.version_dir / "behaviour", behaviour));
+    return RunTrial(options_);
+  }
+  // Records of which `right` are answered as expected by an engine that behaves.
+  void WriteGolden(int right, int wrong) {
+    std::vector<std::string> records;
+    for (int i = 0; i < right; ++i) records.push_back(GoldenRecord(1, true));
+    for (int i = 0; i < wrong; ++i) records.push_back(GoldenRecord(1, false));
+    ASSERT_TRUE(saved_model::WriteTfRecords(dir_ / "golden", records));
+    options_.validation.set_golden_set("golden");
+    options_.validation.set_metric("top1");
+    options_.validation.set_minimum(0.95);
+  }
+
+  Path dir_;
+  TrialOptions options_;
+};
+
+TEST_F(TrialTest, PassesAVersionThatAnswersItsGoldenSet) {
+  WriteGolden(20, 1);
+  const auto result = Run("well");
+  ASSERT_TRUE(result) << ToString(result.error());
+  EXPECT_TRUE(result->ok()) << result->message();
+  EXPECT_EQ(result->records(), 21);
+  EXPECT_EQ(result->passed(), 20);
+  EXPECT_NEAR(result->score(), 20.0 / 21, 1e-9);
+}
+
+TEST_F(TrialTest, RefusesAVersionBelowItsMinimum) {
+  WriteGolden(9, 1);
+  const auto result = Run("well");
+  ASSERT_TRUE(result) << ToString(result.error());
+  EXPECT_FALSE(result->ok());
+  EXPECT_THAT(result->message(), HasSubstr("scored 0.9000, below the minimum of 0.9500 (9 of 10 records by top1)"));
+}
+
+TEST_F(TrialTest, JudgesByToleranceWhenAsked) {
+  WriteGolden(10, 0);
+  options_.validation.set_metric("tolerance");
+  options_.validation.set_relative_tolerance(1e-3);
+  EXPECT_TRUE(Run("well")->ok());
+  WriteGolden(9, 1);
+  options_.validation.set_metric("tolerance");
+  const auto result = Run("well");
+  EXPECT_FALSE(result->ok());
+  EXPECT_DOUBLE_EQ(result->worst_relative_difference(), 2);
+}
+
+TEST_F(TrialTest, RefusesNonFiniteOutputsWhenAsked) {
+  WriteGolden(10, 0);
+  options_.validation.set_minimum(0);
+  EXPECT_TRUE(Run("nan")->ok());
+  options_.validation.set_non_finite_reject(true);
+  EXPECT_THAT(Run("nan")->message(), HasSubstr("record 0 is NaN or Inf"));
+}
+
+TEST_F(TrialTest, RefusesTwoAnswersToOneInputWhenAsked) {
+  WriteGolden(10, 0);
+  EXPECT_TRUE(Run("unsteady")->ok());
+  options_.validation.set_deterministic(true);
+  EXPECT_THAT(Run("unsteady")->message(), HasSubstr("two different answers"));
+  EXPECT_TRUE(Run("well")->ok());
+}
+
+TEST_F(TrialTest, TellsWhyAVersionDoesNotLoad) {
+  const auto result = Run("unknown op");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kUnimplemented);
+  EXPECT_THAT(result.error().message, HasSubstr("Frobnicate"));
+}
+
+TEST_F(TrialTest, TellsWhichWarmUpRecordFails) {
+  ASSERT_TRUE(saved_model::WriteTfRecords(options_.version_dir / "assets.extra/tf_serving_warmup_requests",
+                                          {GoldenRecord(1, true), "no message"}));
+  const auto result = Run("well");
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("record 1 of"));
+  options_.warm_up = false;
+  EXPECT_TRUE(Run("well"));
+}
+
+TEST_F(TrialTest, NamesTheSignalThatKilledTheProcess) {
+  const auto result = Run("segv");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kAborted);
+  EXPECT_THAT(result.error().message, HasSubstr("the trial process of \"digits\" version 3"));
+  EXPECT_THAT(result.error().message, HasSubstr("signal 11 (SIGSEGV)"));
+}
+
+TEST_F(TrialTest, TellsWhenTheProcessEndsWithoutAResult) {
+  const auto result = Run("exit");
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("7"));
+}
+
+TEST_F(TrialTest, KillsWhatDoesNotEnd) {
+  options_.time_max = std::chrono::milliseconds(1000);
+  const auto result = Run("hang");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kDeadlineExceeded);
+}
+
+TEST_F(TrialTest, TellsWhenMemoryDoesNotSuffice) { EXPECT_EQ(Run("out of memory").error().code, Code::kResourceExhausted); }
+
+class GateTest : public TrialTest {
+ protected:
+  void SetUp() override {
+    TrialTest::SetUp();
+    journal_ = std::move(*Journal::Open(dir_));
+    gate_ = std::make_unique<Gate>(GateOptions{options_}, *journal_);
+    SetState("uid/3/1", "");
+  }
+  void SetState(const std::string& attempt, const std::string& digest) {
+    auto state = std::make_shared<control::DesiredState>();
+    auto* model = state->add_models();
+    model->set_served_name("digits");
+    model->mutable_assignment()->set_salt(attempt);
+    *model->mutable_validation() = options_.validation;
+    auto* version = model->add_versions();
+    version->set_version(3);
+    version->set_trial(true);
+    version->set_digest(digest);
+    gate_->SetState(state);
+  }
+  Status Admit(const std::string& behaviour) {
+    EXPECT_TRUE(WriteFileAtomically(options_.version_dir / "behaviour", behaviour));
+    return gate_->Admit("digits", 3, options_.version_dir);
+  }
+  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<Gate> gate_;
+};
+
+TEST_F(GateTest, QuarantinesAVersionThatKillsItsTrialUntilTheNextAttempt) {
+  EXPECT_EQ(Admit("segv").error().code, Code::kAborted);
+  const auto again = Admit("well");
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().message, HasSubstr("quarantined"));
+  EXPECT_TRUE(gate_->Quarantined("digits", 3));
+  SetState("uid/3/2", "");
+  EXPECT_TRUE(Admit("well"));
+}
+
+TEST_F(GateTest, KeepsTheGoldenResultAndDoesNotJudgeTwice) {
+  WriteGolden(1, 9);
+  SetState("uid/3/1", "");
+  const auto refused = Admit("well");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(refused.error().message, HasSubstr("below the minimum"));
+  EXPECT_EQ(gate_->Golden("digits", 3)->passed(), 1);
+  EXPECT_FALSE(Admit("segv")) << "a second trial would have quarantined it";
+  EXPECT_FALSE(gate_->Quarantined("digits", 3));
+}
+
+TEST_F(GateTest, NotesTheLoadingUntilItEnds) {
+  ASSERT_TRUE(Admit("well"));
+  EXPECT_TRUE((*Journal::Open(dir_))->Quarantined({"digits", 3, "uid/3/1"}));
+  std::filesystem::remove(dir_ / "journal.json");
+  gate_->Loaded("digits", 3);
+  EXPECT_FALSE((*Journal::Open(dir_))->Quarantined({"digits", 3, "uid/3/1"}));
+}
+
+TEST_F(GateTest, RefusesOtherFilesThanThePinnedOnes) {
+  ASSERT_TRUE(Admit("well"));
+  gate_->Loaded("digits", 3);
+  const auto digest = saved_model::VersionDigest(options_.version_dir);
+  ASSERT_TRUE(digest);
+  SetState("uid/3/1", *digest);
+  EXPECT_TRUE(Admit("well"));
+  const auto other = Admit("well!");
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message, HasSubstr("not " + *digest));
+}
+
+}  // namespace
+}  // namespace longshore::trial
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "trial") {
+    longshore::trial::ScriptedEngine engine;
+    return longshore::trial::Main({argv + 2, argv + argc}, engine);
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
