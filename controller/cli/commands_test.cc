@@ -1,0 +1,125 @@
+// The commands against the real local store; a thread stands for the controller that takes them.
+#include "controller/cli/commands.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "controller/api/format.h"
+#include "controller/cli/options.h"
+#include "controller/store/local/local_store.h"
+
+namespace longshore::cli {
+namespace {
+
+constexpr const char* kManifest = R"(apiVersion: longshore.dev/v1alpha1
+kind: Model
+metadata: {name: digits}
+spec:
+  fleet: cpu
+  source: {uri: "file:///models/digits"}
+  version: 1
+)";
+
+class Commands : public testing::Test {
+ protected:
+  Commands() {
+    std::string pattern = testing::TempDir() + "cli.XXXXXX";
+    dir_ = ::mkdtemp(pattern.data());
+    store_ = store::LocalStore::Open({.dir = dir_}).value();
+  }
+  ~Commands() override {
+    store_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+
+  const api::Key key_{api::kModelKind, "default", "digits"};
+  Path dir_;
+  std::unique_ptr<store::LocalStore> store_;
+};
+
+TEST_F(Commands, ApplySaysWhatBecameOfEachObject) {
+  EXPECT_EQ(ApplyManifest(*store_, "m.yaml", kManifest)->at(0).what, "created");
+  EXPECT_EQ(ApplyManifest(*store_, "m.yaml", kManifest)->at(0).what, "unchanged");
+  std::string other = kManifest;
+  other.replace(other.find("version: 1"), 10, "version: 2");
+  EXPECT_EQ(ApplyManifest(*store_, "m.yaml", other)->at(0).what, "changed");
+}
+
+TEST_F(Commands, AMalformedManifestNamesFileAndLineAndChangesNothing) {
+  const auto applied = ApplyManifest(*store_, "m.yaml", std::string(kManifest) + "  color: red\n");
+  ASSERT_FALSE(applied);
+  EXPECT_NE(applied.error().message.find("m.yaml:8"), std::string::npos) << applied.error().message;
+  EXPECT_TRUE(store_->List(api::kModelKind)->empty());
+}
+
+TEST_F(Commands, DeletingWhatIsNotThereNamesWhatThereIs) {
+  ASSERT_TRUE(ApplyManifest(*store_, "m.yaml", kManifest));
+  const Status deleted = DeleteObject(*store_, {api::kModelKind, "default", "digit"});
+  ASSERT_FALSE(deleted);
+  EXPECT_EQ(ExitCodeOf(deleted.error()), kExitNotFound);
+  EXPECT_NE(deleted.error().message.find("digits -n default"), std::string::npos) << deleted.error().message;
+  EXPECT_TRUE(DeleteObject(*store_, key_));
+  EXPECT_TRUE(store_->List(api::kModelKind)->empty());
+}
+
+TEST_F(Commands, ACommandCarriesWhatThePersonSawAndReturnsTheControllersWords) {
+  ASSERT_TRUE(ApplyManifest(*store_, "m.yaml", kManifest));
+  api::Command taken;
+  std::thread controller([&] {
+    while (true) {
+      const auto object = store_->Get(key_).value();
+      api::Model model = ToModel(object).value();
+      if (!model.status.command) continue;
+      taken = *model.status.command;
+      model.status.command.reset();
+      model.status.command_result = "promoted to step 2";
+      if (store_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, api::ToJson(model.status))) return;
+    }
+  });
+  const auto result = SendCommand(*store_, key_, "promote", std::chrono::seconds(20));
+  controller.join();
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(*result, "promoted to step 2");
+  EXPECT_EQ(taken.verb, "promote");
+  EXPECT_EQ(taken.generation, 1);
+}
+
+TEST_F(Commands, ACommandThatNobodyTakesIsWithdrawn) {
+  ASSERT_TRUE(ApplyManifest(*store_, "m.yaml", kManifest));
+  const auto result = SendCommand(*store_, key_, "abort", std::chrono::milliseconds(50));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(ExitCodeOf(result.error()), kExitTimeout);
+  EXPECT_FALSE(ToModel(store_->Get(key_).value())->status.command.has_value());
+}
+
+TEST(Options, UnderstandsKindsInAnyNumberAndRefusesOthers) {
+  const char* get[] = {"longshore", "--manifests=/m", "get", "models"};
+  EXPECT_EQ((*ParseOptions(4, get))->kind, api::kModelKind);
+  const char* fleets[] = {"longshore", "get", "Fleets", "--manifests=/m", "-o", "yaml"};
+  EXPECT_EQ((*ParseOptions(6, fleets))->kind, api::kServingFleetKind);
+  const char* bad[] = {"longshore", "--manifests=/m", "get", "pods"};
+  EXPECT_NE(ParseOptions(4, bad).error().message.find("models or fleets"), std::string::npos);
+}
+
+TEST(Options, WithoutADirectoryTheHintSaysHowToNameIt) {
+  ::unsetenv("LONGSHORE_MANIFESTS");
+  const char* get[] = {"longshore", "get", "models"};
+  const auto options = ParseOptions(3, get);
+  ASSERT_FALSE(options);
+  EXPECT_EQ(ExitCodeOf(options.error()), kExitUsage);
+  EXPECT_NE(options.error().message.find("LONGSHORE_MANIFESTS"), std::string::npos);
+}
+
+TEST(Options, CommandsCarryTheirVerb) {
+  const char* promote[] = {"longshore", "promote", "digits", "-n", "vision", "--manifests=/m", "--timeout_s=3"};
+  const auto options = ParseOptions(7, promote);
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ((*options)->command, "promote");
+  EXPECT_EQ((*options)->namespace_, "vision");
+  EXPECT_EQ((*options)->timeout, std::chrono::seconds(3));
+}
+
+}  // namespace
+}  // namespace longshore::cli

@@ -1,0 +1,125 @@
+#include "controller/cli/explain.h"
+
+#include <algorithm>
+
+#include "controller/cli/table.h"
+#include "controller/cli/text.h"
+
+namespace longshore::cli {
+namespace {
+
+using api::RolloutPhase;
+
+std::string Section(const std::string& title, const std::string& body) { return "\n" + title + "\n" + body; }
+
+const api::HistoryEntry* LastOf(const api::ModelStatus& status, int64_t version) {
+  const auto found = std::find_if(status.history.rbegin(), status.history.rend(),
+                                  [&](const api::HistoryEntry& entry) { return entry.version == version; });
+  return found == status.history.rend() ? nullptr : &*found;
+}
+
+const api::FailedVersion* FailureOf(const api::ModelStatus& status, int64_t version) {
+  const auto found = std::find_if(status.failed.rbegin(), status.failed.rend(),
+                                  [&](const api::FailedVersion& failed) { return failed.version == version; });
+  return found == status.failed.rend() ? nullptr : &*found;
+}
+
+std::string WhyThisVersion(const api::Model& model, TimePoint now) {
+  const int64_t stable = model.status.stable_version;
+  if (stable == 0) return "  No version serves yet: the first one has to load and pass its golden set.\n";
+  std::string text = fmt::format("  Version {} serves", stable);
+  const api::HistoryEntry* entry = LastOf(model.status, stable);
+  if (entry == nullptr) return text + ".\n";
+  return text + fmt::format(": {} {} ago. {}\n", entry->what, Age(entry->at, now), entry->message);
+}
+
+std::string WhyNotTheWanted(const api::Model& model, TimePoint now) {
+  const auto wanted = model.spec.version;
+  if (!wanted) return "  The manifest wants the latest version that the nodes find.\n";
+  if (*wanted == model.status.stable_version) return fmt::format("  The manifest wants version {}: it is served.\n", *wanted);
+  std::string text = fmt::format("  The manifest wants version {}.\n", *wanted);
+  if (const api::FailedVersion* failed = FailureOf(model.status, *wanted)) {
+    text += fmt::format("  It failed {} ago ({}): {}\n", Age(failed->at, now), failed->reason, failed->message);
+    text += "  It is not tried again until its files or the manifest change, or somebody says retry.\n";
+  } else if (model.status.rollout.candidate == *wanted && IsUnderWay(model.status.rollout.phase)) {
+    text += "  Its rollout is under way.\n";
+  } else if (model.status.observed_generation < model.metadata.generation) {
+    text += "  The controller has not looked at this manifest yet. Is longshore-controller running?\n";
+  }
+  return text;
+}
+
+std::string WaitReason(const api::Model& model, TimePoint now) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const auto index = static_cast<size_t>(std::max(0, rollout.step_index));
+  const auto& steps = model.spec.rollout.steps;
+  if (rollout.phase == RolloutPhase::kPaused) {
+    return "It is paused: " + (rollout.paused_reason.empty() ? std::string("by a command") : rollout.paused_reason);
+  }
+  if (rollout.phase == RolloutPhase::kValidating) return "The version runs in a trial process against its golden set.";
+  if (rollout.phase == RolloutPhase::kLoading) return "The version is being loaded beside the one that serves.";
+  if (rollout.phase == RolloutPhase::kPromoting) return "All traffic goes to it; the old version stays loaded for a while.";
+  if (index >= steps.size()) return "";
+  const Duration hold = steps[index].hold.value_or(model.spec.rollout.hold);
+  const Duration held = now - rollout.step_started_at;
+  if (held < hold) return fmt::format("The step is held for {}s more.", std::max<int64_t>(1, (hold - held) / std::chrono::seconds(1)));
+  if (steps[index].manual_pause) return "The step waits for somebody to say promote.";
+  return "The step waits for evidence.";
+}
+
+std::string RolloutText(const api::Model& model, TimePoint now) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  if (rollout.phase == RolloutPhase::kNone) return "  None so far.\n";
+  if (!IsUnderWay(rollout.phase)) {
+    return fmt::format("  The last one, to version {}, is over: {}.\n", rollout.candidate, RolloutPhaseName(rollout.phase));
+  }
+  std::string text = fmt::format("  {}, for {} (since {} in this step)\n", RolloutInShort(model), Age(rollout.started_at, now),
+                                 Age(rollout.step_started_at, now));
+  const std::string reason = WaitReason(model, now);
+  return reason.empty() ? text : text + "  " + reason + "\n";
+}
+
+std::string NumbersText(const api::Verdict& verdict) {
+  if (verdict.result.empty()) return "  No verdict yet.\n";
+  std::string text = "  " + verdict.result;
+  if (!verdict.reason.empty()) text += " (" + verdict.reason + ")";
+  if (!verdict.message.empty()) text += ": " + verdict.message;
+  text += "\n";
+  if (verdict.numbers.empty()) return text;
+  Table table({"NUMBER", "VALUE"});
+  for (const auto& [name, value] : verdict.numbers) table.Add({name, fmt::format("{:g}", value)});
+  return text + table.Text(2);
+}
+
+std::string CommandsText(const api::Model& model) {
+  const std::string target = model.metadata.namespace_ == "default"
+                                 ? model.metadata.name
+                                 : model.metadata.name + " -n " + model.metadata.namespace_;
+  const auto phase = model.status.rollout.phase;
+  std::string text;
+  if (IsUnderWay(phase)) {
+    text += "  longshore promote " + target + "   go on to the next step now\n";
+    text += phase == RolloutPhase::kPaused ? "  longshore resume " + target + "    go on by evidence\n"
+                                           : "  longshore pause " + target + "     stay at this weight\n";
+    text += "  longshore abort " + target + "     all traffic back to version " +
+            std::to_string(model.status.rollout.stable) + "\n";
+  }
+  if (model.spec.version && FailureOf(model.status, *model.spec.version) != nullptr) {
+    text += "  longshore retry " + target + "     try version " + std::to_string(*model.spec.version) + " again\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ExplainModel(const api::Model& model, TimePoint now) {
+  std::string text = fmt::format("Model {}/{} on fleet {}\n", model.metadata.namespace_, model.metadata.name, model.spec.fleet);
+  text += Section("Why this version", WhyThisVersion(model, now) + WhyNotTheWanted(model, now));
+  text += Section("The rollout", RolloutText(model, now));
+  text += Section("The numbers", NumbersText(model.status.rollout.verdict));
+  const std::string commands = CommandsText(model);
+  if (!commands.empty()) text += Section("What you can do", commands);
+  return text;
+}
+
+}  // namespace longshore::cli

@@ -1,0 +1,15 @@
+// The answer to "why": why this version serves, why the rollout waits or ended, with the numbers, and what one can do.
+//
+// Pure, as text.h.
+#pragma once
+
+#include <string>
+
+#include "common/clock.h"
+#include "controller/api/types.h"
+
+namespace longshore::cli {
+
+std::string ExplainModel(const api::Model& model, TimePoint now);
+
+}  // namespace longshore::cli

@@ -1,0 +1,152 @@
+#include "controller/cli/options.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+#include "controller/api/types.h"
+
+namespace longshore::cli {
+namespace {
+
+constexpr const char* kAbout = R"(Look at models and fleets, and tell their rollouts what to do.
+
+  longshore get models                  what serves, what is wanted, which rollouts are under way
+  longshore explain digits              why this version serves, why a rollout waits, and the numbers
+  longshore apply -f digits.yaml        say what should be served; the controller does the rest
+  longshore promote digits              go on to the next step of the rollout now
+  longshore abort digits                all traffic back to the stable version, now
+
+It works on the controller's directory of manifests: --manifests, or LONGSHORE_MANIFESTS in the environment.)";
+
+constexpr const char* kFooter =
+    "Exit codes: 0 done, 1 refused or failed, 2 not understood, 3 not found, 4 nobody answered in time.";
+
+const std::map<std::string, std::string>& Kinds() {
+  static const std::map<std::string, std::string> kinds = {
+      {"model", api::kModelKind},        {"models", api::kModelKind},         {"fleet", api::kServingFleetKind},
+      {"fleets", api::kServingFleetKind}, {"servingfleet", api::kServingFleetKind}, {"servingfleets", api::kServingFleetKind}};
+  return kinds;
+}
+
+struct Flags {
+  Options options;
+  std::string kind;
+  std::string output = "text";
+  int timeout_s = 10;
+};
+
+void AddNamespace(CLI::App& verb, Flags& flags) {
+  verb.add_option("-n,--namespace", flags.options.namespace_, "Namespace of the object")->capture_default_str();
+}
+
+void AddKind(CLI::App& verb, Flags& flags) {
+  verb.add_option("kind", flags.kind, "models or fleets")->required();
+  AddNamespace(verb, flags);
+}
+
+void AddOutput(CLI::App& verb, Flags& flags) {
+  verb.add_option("-o,--output", flags.output, "text, json or yaml")->check(CLI::IsMember({"text", "json", "yaml"}));
+}
+
+void AddReading(CLI::App& app, Flags& flags) {
+  CLI::App* get = app.add_subcommand("get", "List models or fleets")->callback([&] { flags.options.verb = Verb::kGet; });
+  AddKind(*get, flags);
+  get->add_option("name", flags.options.name, "Only this one");
+  get->add_flag("-A,--all-namespaces", flags.options.all_namespaces, "Of every namespace");
+  get->add_flag("-w,--watch", flags.options.watch, "Print again after each change, until interrupted");
+  AddOutput(*get, flags);
+  CLI::App* describe =
+      app.add_subcommand("describe", "Everything about one object")->callback([&] { flags.options.verb = Verb::kDescribe; });
+  AddKind(*describe, flags);
+  describe->add_option("name", flags.options.name, "Its name")->required();
+  AddOutput(*describe, flags);
+  CLI::App* explain = app.add_subcommand("explain", "Why this version serves, why the rollout waits, and the numbers");
+  explain->callback([&] { flags.options.verb = Verb::kExplain; });
+  explain->add_option("name", flags.options.name, "Name of the model")->required();
+  AddNamespace(*explain, flags);
+}
+
+void AddWriting(CLI::App& app, Flags& flags) {
+  CLI::App* apply = app.add_subcommand("apply", "Create or change what a manifest says");
+  apply->callback([&] { flags.options.verb = Verb::kApply; });
+  apply->add_option("-f,--file", flags.options.file, "YAML file; - reads standard input")->required();
+  CLI::App* remove = app.add_subcommand("delete", "Delete a model or a fleet; its manifest file is not touched");
+  remove->callback([&] { flags.options.verb = Verb::kDelete; });
+  AddKind(*remove, flags);
+  remove->add_option("name", flags.options.name, "Its name")->required();
+}
+
+void AddCommands(CLI::App& app, Flags& flags) {
+  const std::pair<const char*, const char*> commands[] = {
+      {"promote", "Go on to the next step of the rollout now"},
+      {"abort", "End the rollout: all traffic back to the stable version"},
+      {"pause", "Stay at the present weight until resume"},
+      {"resume", "Go on after a pause"},
+      {"retry", "Try a version again that failed"}};
+  for (const auto& [name, about] : commands) {
+    CLI::App* command = app.add_subcommand(name, about);
+    const std::string verb = name;
+    command->callback([&flags, verb] {
+      flags.options.verb = Verb::kCommand;
+      flags.options.command = verb;
+    });
+    command->add_option("name", flags.options.name, "Name of the model")->required();
+    AddNamespace(*command, flags);
+    command->add_option("--timeout_s", flags.timeout_s, "How long to wait for the controller")
+        ->check(CLI::Range(1, 3600))
+        ->capture_default_str();
+  }
+}
+
+Result<Options> Resolve(Flags flags) {
+  Options& options = flags.options;
+  options.kind = api::kModelKind;
+  if (!flags.kind.empty()) {
+    const auto kind = Kinds().find(CLI::detail::to_lower(flags.kind));
+    if (kind == Kinds().end()) return InvalidArgument("\"{}\" is not a kind: say models or fleets", flags.kind);
+    options.kind = kind->second;
+  }
+  if (options.manifests.empty()) {
+    return InvalidArgument("which controller? Say --manifests=DIR, the directory that longshore-controller was started with, "
+                           "or set LONGSHORE_MANIFESTS");
+  }
+  options.output = flags.output == "json" ? Output::kJson : flags.output == "yaml" ? Output::kYaml : Output::kText;
+  if (options.watch && options.output != Output::kText) return InvalidArgument("--watch prints text, not {}", flags.output);
+  options.timeout = std::chrono::seconds(flags.timeout_s);
+  return options;
+}
+
+}  // namespace
+
+int ExitCodeOf(const Error& error) {
+  switch (error.code) {
+    case Code::kOk: return kExitOk;
+    case Code::kInvalidArgument: return kExitUsage;
+    case Code::kNotFound: return kExitNotFound;
+    case Code::kDeadlineExceeded: return kExitTimeout;
+    default: return kExitFailed;
+  }
+}
+
+Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
+  Flags flags;
+  CLI::App app(kAbout, "longshore");
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_option("--manifests", flags.options.manifests, "The controller's directory of manifests")
+      ->envname("LONGSHORE_MANIFESTS");
+  AddReading(app, flags);
+  AddWriting(app, flags);
+  AddCommands(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) return InvalidArgument("{} (see longshore --help)", error.what());
+    app.exit(error);
+    return std::nullopt;
+  }
+  return Resolve(std::move(flags));
+}
+
+}  // namespace longshore::cli

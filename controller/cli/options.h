@@ -1,0 +1,41 @@
+// The command line of `longshore` as a value.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "common/error.h"
+#include "common/file.h"
+
+namespace longshore::cli {
+
+enum class Verb { kGet, kDescribe, kExplain, kApply, kDelete, kCommand };
+enum class Output { kText, kJson, kYaml };
+
+struct Options {
+  Verb verb = Verb::kGet;
+  Path manifests;                       // The controller's directory of manifests.
+  std::string kind;                     // Of get, describe, delete: kModelKind or kServingFleetKind.
+  std::string name;                     // "": all of the kind.
+  std::string namespace_ = "default";
+  bool all_namespaces = false;
+  std::string command;                  // Of kCommand: "promote", ...
+  std::string file;                     // Of kApply; "-": standard input.
+  Output output = Output::kText;
+  bool watch = false;
+  std::chrono::milliseconds timeout{10'000};
+};
+
+// Exit codes, so that scripts can tell what happened.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitNotFound = 3;
+inline constexpr int kExitTimeout = 4;
+int ExitCodeOf(const Error& error);
+
+// nullopt: help was asked for and printed. InvalidArgument when it cannot be understood, ready to be shown.
+Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv);
+
+}  // namespace longshore::cli

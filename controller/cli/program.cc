@@ -1,0 +1,170 @@
+#include "controller/cli/program.h"
+
+#include <condition_variable>
+#include <iostream>
+#include <iterator>
+#include <mutex>
+
+#include "controller/api/format.h"
+#include "controller/cli/commands.h"
+#include "controller/cli/explain.h"
+#include "controller/cli/text.h"
+#include "controller/store/document.h"
+#include "controller/store/local/local_store.h"
+
+namespace longshore::cli {
+namespace {
+
+// So that a busy rollout does not flood the terminal.
+constexpr auto kWatchInterval = std::chrono::milliseconds(200);
+
+Result<std::vector<store::Object>> Select(const Options& options, store::Store& store) {
+  if (!options.name.empty()) {
+    ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store, {options.kind, options.namespace_, options.name}));
+    return std::vector{object};
+  }
+  ASSIGN_OR_RETURN(std::vector<store::Object> objects, store.List(options.kind));
+  if (!options.all_namespaces) {
+    std::erase_if(objects, [&](const store::Object& object) { return object.metadata.namespace_ != options.namespace_; });
+  }
+  return objects;
+}
+
+Json ListDocument(const std::vector<store::Object>& objects) {
+  Json items = Json::array();
+  for (const store::Object& object : objects) items.push_back(store::ToDocument(object));
+  return {{"kind", "List"}, {"items", items}};
+}
+
+std::string Written(const Json& document, Output output) {
+  return output == Output::kJson ? document.dump(2) + "\n" : api::ToYaml(document);
+}
+
+Result<std::string> TextOf(const std::vector<store::Object>& objects, const std::string& kind, TimePoint now) {
+  std::vector<api::Model> models;
+  std::vector<api::ServingFleet> fleets;
+  for (const store::Object& object : objects) {
+    if (kind == api::kModelKind) {
+      ASSIGN_OR_RETURN(models.emplace_back(), ToModel(object));
+    } else {
+      ASSIGN_OR_RETURN(fleets.emplace_back(), ToFleet(object));
+    }
+  }
+  return kind == api::kModelKind ? ModelsTable(models, now) : FleetsTable(fleets);
+}
+
+Status GetOnce(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
+  ASSIGN_OR_RETURN(const std::vector<store::Object> objects, Select(options, store));
+  if (options.output != Output::kText) {
+    out << Written(options.name.empty() ? ListDocument(objects) : store::ToDocument(objects[0]), options.output);
+    return {};
+  }
+  ASSIGN_OR_RETURN(const std::string text, TextOf(objects, options.kind, clock.Now()));
+  out << text << std::flush;
+  return {};
+}
+
+// Ends only when the program is interrupted or the output cannot be written.
+Status GetAndWatch(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
+  std::mutex mutex;
+  std::condition_variable noticed;
+  bool changed = true;
+  ASSIGN_OR_RETURN(const auto watch, store.WatchAll([&](const api::Key& key) {
+    const std::lock_guard lock(mutex);
+    changed = changed || key.kind == options.kind;
+    noticed.notify_all();
+  }));
+  std::unique_lock lock(mutex);
+  while (out) {
+    noticed.wait(lock, [&] { return changed; });
+    changed = false;
+    lock.unlock();
+    out << api::FormatTime(clock.Now()) << "\n";
+    RETURN_IF_ERROR(GetOnce(options, store, clock, out));
+    out << std::endl;
+    lock.lock();
+    noticed.wait_for(lock, kWatchInterval, [] { return false; });
+  }
+  return {};
+}
+
+Status Describe(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
+  ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store, {options.kind, options.namespace_, options.name}));
+  if (options.output != Output::kText) {
+    out << Written(store::ToDocument(object), options.output);
+  } else if (options.kind == api::kModelKind) {
+    ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
+    out << DescribeModel(model, clock.Now());
+  } else {
+    ASSIGN_OR_RETURN(const api::ServingFleet fleet, ToFleet(object));
+    out << DescribeFleet(fleet, clock.Now());
+  }
+  return {};
+}
+
+Status Explain(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
+  ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store, {api::kModelKind, options.namespace_, options.name}));
+  ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
+  out << ExplainModel(model, clock.Now());
+  return {};
+}
+
+Result<std::string> ReadManifest(const std::string& file) {
+  if (file == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  return ReadFile(file);
+}
+
+Status Apply(const Options& options, store::Store& store, std::ostream& out) {
+  ASSIGN_OR_RETURN(const std::string text, ReadManifest(options.file));
+  ASSIGN_OR_RETURN(const std::vector<Applied> applied, ApplyManifest(store, options.file, text));
+  for (const Applied& object : applied) out << api::ToString(object.key) << " " << object.what << "\n";
+  return {};
+}
+
+Status Delete(const Options& options, store::Store& store, std::ostream& out) {
+  const api::Key key{options.kind, options.namespace_, options.name};
+  RETURN_IF_ERROR(DeleteObject(store, key));
+  out << api::ToString(key) << " deleted\n";
+  return {};
+}
+
+Status Command(const Options& options, store::Store& store, std::ostream& out) {
+  const api::Key key{api::kModelKind, options.namespace_, options.name};
+  ASSIGN_OR_RETURN(const std::string result, SendCommand(store, key, options.command, options.timeout));
+  if (IsRefusal(result)) return FailedPrecondition("{}", result);
+  out << result << "\n";
+  return {};
+}
+
+}  // namespace
+
+Status Run(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
+  switch (options.verb) {
+    case Verb::kGet: return options.watch ? GetAndWatch(options, store, clock, out) : GetOnce(options, store, clock, out);
+    case Verb::kDescribe: return Describe(options, store, clock, out);
+    case Verb::kExplain: return Explain(options, store, clock, out);
+    case Verb::kApply: return Apply(options, store, out);
+    case Verb::kDelete: return Delete(options, store, out);
+    case Verb::kCommand: return Command(options, store, out);
+  }
+  return {};
+}
+
+int Main(int argc, char** argv) {
+  const auto fail = [](const Error& error) {
+    std::cerr << "longshore: " << error.message << "\n";
+    return ExitCodeOf(error);
+  };
+  const auto options = ParseOptions(argc, argv);
+  if (!options) return fail(options.error());
+  if (!*options) return kExitOk;
+  if (!std::filesystem::is_directory((*options)->manifests)) {
+    return fail(Error{Code::kNotFound, "there is no directory " + (*options)->manifests.string()});
+  }
+  const auto store = store::LocalStore::Open({.dir = (*options)->manifests});
+  if (!store) return fail(store.error());
+  const Status done = Run(**options, **store, SystemClock(), std::cout);
+  return done ? kExitOk : fail(done.error());
+}
+
+}  // namespace longshore::cli

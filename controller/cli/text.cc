@@ -1,0 +1,162 @@
+#include "controller/cli/text.h"
+
+#include <algorithm>
+
+#include "controller/api/format.h"
+#include "controller/cli/table.h"
+
+namespace longshore::cli {
+namespace {
+
+using api::RolloutPhase;
+
+std::string VersionText(int64_t version) { return version == 0 ? "-" : std::to_string(version); }
+
+std::string WantedText(const api::ModelSpec& spec) { return spec.version ? std::to_string(*spec.version) : "latest"; }
+
+const api::Condition* Find(const std::vector<api::Condition>& conditions, const std::string& type) {
+  const auto found = std::find_if(conditions.begin(), conditions.end(), [&](const auto& c) { return c.type == type; });
+  return found == conditions.end() ? nullptr : &*found;
+}
+
+std::string ReadyText(const std::vector<api::Condition>& conditions) {
+  const api::Condition* ready = Find(conditions, "Ready");
+  if (ready == nullptr) return "Unknown";
+  return ready->status == "True" ? "True" : ready->status + " (" + ready->reason + ")";
+}
+
+std::string Heading(const std::string& text) { return "\n" + text + "\n"; }
+
+std::string ConditionsText(const std::vector<api::Condition>& conditions, TimePoint now) {
+  Table table({"TYPE", "STATUS", "SINCE", "REASON", "MESSAGE"});
+  for (const api::Condition& condition : conditions) {
+    table.Add({condition.type, condition.status, Age(condition.last_transition, now), condition.reason, condition.message});
+  }
+  return table.empty() ? "  none\n" : table.Text(2);
+}
+
+std::string HistoryText(const std::vector<api::HistoryEntry>& history, TimePoint now) {
+  Table table({"AGO", "VERSION", "WHAT", "MESSAGE"});
+  for (auto entry = history.rbegin(); entry != history.rend(); ++entry) {
+    table.Add({Age(entry->at, now), VersionText(entry->version), entry->what, entry->message});
+  }
+  return table.empty() ? "  nothing yet\n" : table.Text(2);
+}
+
+std::string FailedText(const std::vector<api::FailedVersion>& failed, TimePoint now) {
+  Table table({"VERSION", "AGO", "REASON", "MESSAGE"});
+  for (const api::FailedVersion& version : failed) {
+    table.Add({VersionText(version.version), Age(version.at, now), version.reason, version.message});
+  }
+  return table.Text(2);
+}
+
+std::string NodesText(const std::vector<api::NodeStatus>& nodes) {
+  Table table({"NODE", "VERSIONS"});
+  for (const api::NodeStatus& node : nodes) table.Add({node.node, node.state});
+  return table.empty() ? "  none\n" : table.Text(2);
+}
+
+std::string StepsText(const api::Rollout& rollout) {
+  if (rollout.strategy == api::Strategy::kImmediate) return "all at once";
+  std::string text;
+  for (const api::Step& step : rollout.steps) {
+    text += Percent(step.weight_percent) + (step.manual_pause ? " (waits for promote)" : "") + " -> ";
+  }
+  return text + "100 %";
+}
+
+std::string ScaleText(const api::AutoscaleStatus& scale, TimePoint now) {
+  std::string text = "  wanted nodes   " + std::to_string(scale.desired) + "\n  why            " + scale.reason + ": " +
+                     scale.message + "\n";
+  if (scale.evidence_at != TimePoint{}) text += "  evidence of    " + Age(scale.evidence_at, now) + " ago\n";
+  return text;
+}
+
+}  // namespace
+
+bool IsUnderWay(RolloutPhase phase) {
+  return phase != RolloutPhase::kNone && phase != RolloutPhase::kCompleted && phase != RolloutPhase::kRolledBack;
+}
+
+std::string Age(TimePoint at, TimePoint now) {
+  if (at == TimePoint{}) return "-";
+  const int64_t seconds = std::max<int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(now - at).count());
+  if (seconds < 120) return std::to_string(seconds) + "s";
+  if (seconds < 2 * 3600) return std::to_string(seconds / 60) + "m";
+  if (seconds < 2 * 86400) return std::to_string(seconds / 3600) + "h";
+  return std::to_string(seconds / 86400) + "d";
+}
+
+std::string Percent(double percent) { return fmt::format("{:g} %", percent); }
+
+std::string RolloutInShort(const api::Model& model) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  if (!IsUnderWay(rollout.phase)) return "-";
+  const std::string from_to = VersionText(rollout.stable) + " -> " + VersionText(rollout.candidate);
+  const bool weighted = rollout.phase == RolloutPhase::kStep || rollout.phase == RolloutPhase::kPaused;
+  if (!weighted) return from_to + ", " + std::string(RolloutPhaseName(rollout.phase));
+  return fmt::format("{}, step {} of {} at {}{}", from_to, rollout.step_index + 1, model.spec.rollout.steps.size(),
+                     Percent(rollout.weight_percent), rollout.phase == RolloutPhase::kPaused ? ", paused" : "");
+}
+
+std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now) {
+  if (models.empty()) return "No models. Apply a manifest: longshore apply -f model.yaml\n";
+  Table table({"NAMESPACE", "NAME", "FLEET", "SERVES", "WANTED", "READY", "ROLLOUT", "LAST"});
+  for (const api::Model& model : models) {
+    const auto& history = model.status.history;
+    const std::string last = history.empty() ? "-" : history.back().what + " " + Age(history.back().at, now) + " ago";
+    table.Add({model.metadata.namespace_, model.metadata.name, model.spec.fleet, VersionText(model.status.stable_version),
+               WantedText(model.spec), ReadyText(model.status.conditions), RolloutInShort(model), last});
+  }
+  return table.Text();
+}
+
+std::string FleetsTable(const std::vector<api::ServingFleet>& fleets) {
+  if (fleets.empty()) return "No fleets. Apply a manifest: longshore apply -f fleet.yaml\n";
+  Table table({"NAMESPACE", "NAME", "READY", "NODES", "WANTED", "BOUNDS", "WHY", "GRPC", "REST"});
+  for (const api::ServingFleet& fleet : fleets) {
+    const api::ServingFleetStatus& status = fleet.status;
+    table.Add({fleet.metadata.namespace_, fleet.metadata.name, ReadyText(status.conditions),
+               fmt::format("{} of {} ready", status.ready_replicas, status.replicas),
+               std::to_string(status.autoscale.desired), fmt::format("{}-{}", fleet.spec.replicas_min, fleet.spec.replicas_max),
+               status.autoscale.reason, status.grpc_address, status.rest_address});
+  }
+  return table.Text();
+}
+
+std::string DescribeModel(const api::Model& model, TimePoint now) {
+  const api::ModelStatus& status = model.status;
+  const api::ModelSpec& spec = model.spec;
+  std::string text = fmt::format("Model {}/{}\n", model.metadata.namespace_, model.metadata.name);
+  text += fmt::format("  called         {} on fleet {}\n", spec.served_name, spec.fleet);
+  text += fmt::format("  source         {}\n", spec.source_uri);
+  text += fmt::format("  serves         version {}\n", VersionText(status.stable_version));
+  text += fmt::format("  wanted         version {}\n", WantedText(spec));
+  text += fmt::format("  rollout        {}\n", RolloutInShort(model));
+  text += fmt::format("  steps          {}\n", StepsText(spec.rollout));
+  text += fmt::format("  generation     {}, seen {}\n", model.metadata.generation, status.observed_generation);
+  if (!status.command_result.empty()) text += "  last command   " + status.command_result + "\n";
+  text += Heading("Conditions") + ConditionsText(status.conditions, now);
+  text += Heading("Nodes") + NodesText(status.nodes);
+  if (!status.failed.empty()) text += Heading("Versions that failed") + FailedText(status.failed, now);
+  text += Heading("History, newest first") + HistoryText(status.history, now);
+  return text;
+}
+
+std::string DescribeFleet(const api::ServingFleet& fleet, TimePoint now) {
+  const api::ServingFleetStatus& status = fleet.status;
+  std::string text = fmt::format("ServingFleet {}/{}\n", fleet.metadata.namespace_, fleet.metadata.name);
+  text += fmt::format("  gRPC           {}\n  REST           {}\n", status.grpc_address, status.rest_address);
+  text += fmt::format("  nodes          {}, {} ready, bounds {} to {}\n", status.replicas, status.ready_replicas,
+                      fleet.spec.replicas_min, fleet.spec.replicas_max);
+  text += Heading("Scaling") + ScaleText(status.autoscale, now);
+  text += Heading("Conditions") + ConditionsText(status.conditions, now);
+  Table nodes({"NODE", "PID", "STATE", "ADMIN"});
+  for (const api::FleetNodeStatus& node : status.nodes) {
+    nodes.Add({node.name, std::to_string(node.pid), node.state, node.admin_address});
+  }
+  return text + Heading("Nodes") + (nodes.empty() ? "  none\n" : nodes.Text(2));
+}
+
+}  // namespace longshore::cli

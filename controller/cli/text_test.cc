@@ -1,0 +1,144 @@
+// Texts are compared with the files of tests/golden/cli. After a wanted change: LONGSHORE_GOLDEN_WRITE=1 writes them.
+#include "controller/cli/text.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "common/file.h"
+#include "controller/cli/explain.h"
+#include "controller/cli/table.h"
+
+namespace longshore::cli {
+namespace {
+
+using api::RolloutPhase;
+
+constexpr TimePoint kNow{std::chrono::seconds(1'800'000'000)};
+constexpr TimePoint Ago(int64_t seconds) { return kNow - std::chrono::seconds(seconds); }
+
+void ExpectGolden(const std::string& name, const std::string& text) {
+  const Path path = Path(LONGSHORE_SOURCE_DIR) / "tests/golden/cli" / (name + ".txt");
+  if (std::getenv("LONGSHORE_GOLDEN_WRITE") != nullptr) {
+    ASSERT_TRUE(WriteFileAtomically(path, text));
+  }
+  const auto golden = ReadFile(path);
+  ASSERT_TRUE(golden) << golden.error().message;
+  EXPECT_EQ(text, *golden) << "differs from " << path;
+}
+
+api::Model MakeModel() {
+  api::Model model;
+  model.metadata.name = "digits";
+  model.metadata.namespace_ = "vision";
+  model.metadata.generation = 4;
+  model.spec.fleet = "cpu";
+  model.spec.served_name = "my_digits";
+  model.spec.source_uri = "file:///models/digits";
+  model.spec.version = 3;
+  model.status.observed_generation = 4;
+  model.status.stable_version = 2;
+  model.status.conditions = {{"Ready", "True", "Serving", "version 2 is ready on 2 of 2 nodes", 4, Ago(3000)}};
+  model.status.nodes = {{"cpu-0", "2:Ready 3:Ready"}, {"cpu-1", "2:Ready"}};
+  model.status.history = {{Ago(3100), 1, "Promoted", "The first version."},
+                          {Ago(900), 2, "Promoted", "No evidence against it in 4100 requests."},
+                          {Ago(40), 3, "Started", "2 -> 3"}};
+  return model;
+}
+
+api::Model RollingOut() {
+  api::Model model = MakeModel();
+  api::RolloutStatus& rollout = model.status.rollout;
+  rollout.phase = RolloutPhase::kStep;
+  rollout.stable = 2;
+  rollout.candidate = 3;
+  rollout.step_index = 1;
+  rollout.weight_percent = 25;
+  rollout.started_at = Ago(40);
+  rollout.step_started_at = Ago(12);
+  rollout.verdict = {.result = "Undecided", .reason = "TooFewRequests", .message = "60 of 100 requests",
+                     .numbers = {{"candidate_requests", 60}, {"e_errors", 0.75}}};
+  return model;
+}
+
+api::Model Failed() {
+  api::Model model = MakeModel();
+  model.status.rollout.phase = RolloutPhase::kRolledBack;
+  model.status.rollout.candidate = 3;
+  model.status.rollout.verdict = {.result = "Fail", .reason = "GoldenSet", .message = "score 0.11 is below 0.95", .numbers = {}};
+  model.status.failed = {{3, "abc", 4, "GoldenSet", "score 0.11 is below 0.95", Ago(30)}};
+  return model;
+}
+
+api::ServingFleet MakeFleet() {
+  api::ServingFleet fleet;
+  fleet.metadata.name = "cpu";
+  fleet.metadata.namespace_ = "vision";
+  fleet.spec.replicas_min = 2;
+  fleet.spec.replicas_max = 4;
+  fleet.status.replicas = 3;
+  fleet.status.ready_replicas = 2;
+  fleet.status.grpc_address = "127.0.0.1:8500";
+  fleet.status.rest_address = "127.0.0.1:8501";
+  fleet.status.autoscale.desired = 3;
+  fleet.status.autoscale.reason = "QueueDelay";
+  fleet.status.autoscale.message = "31 ms is above 10 ms";
+  fleet.status.autoscale.evidence_at = Ago(1);
+  fleet.status.conditions = {{"Ready", "False", "NodesStarting", "2 of 3 nodes are ready", 1, Ago(2)}};
+  fleet.status.nodes = {{"cpu-0", 100, "Ready", "127.0.0.1:1"}, {"cpu-2", 102, "Starting", ""}};
+  return fleet;
+}
+
+TEST(Text, ModelsAreATableOfWhatServesAndWhatIsWanted) {
+  api::Model fresh;
+  fresh.metadata.name = "new";
+  fresh.spec.fleet = "cpu";
+  ExpectGolden("models", ModelsTable({RollingOut(), Failed(), fresh}, kNow));
+}
+TEST(Text, FleetsAreATableOfNodesAndWhyThereAreSoMany) { ExpectGolden("fleets", FleetsTable({MakeFleet()})); }
+TEST(Text, NoObjectsIsAHintAndNoEmptyTable) {
+  EXPECT_NE(ModelsTable({}, kNow).find("longshore apply"), std::string::npos);
+  EXPECT_NE(FleetsTable({}).find("longshore apply"), std::string::npos);
+}
+TEST(Text, DescribesAModel) { ExpectGolden("describe_model", DescribeModel(Failed(), kNow)); }
+TEST(Text, DescribesAFleet) { ExpectGolden("describe_fleet", DescribeFleet(MakeFleet(), kNow)); }
+TEST(Explain, SaysWhyAStepIsHeldAndWithWhichNumbers) { ExpectGolden("explain_step", ExplainModel(RollingOut(), kNow)); }
+TEST(Explain, SaysWhyTheWantedVersionIsNotServed) { ExpectGolden("explain_failed", ExplainModel(Failed(), kNow)); }
+
+TEST(Explain, AManualPauseWaitsForPromoteOnlyAfterTheHold) {
+  api::Model model = RollingOut();
+  model.spec.rollout.steps[1].manual_pause = true;
+  EXPECT_NE(ExplainModel(model, kNow).find("is held for 18s more"), std::string::npos) << ExplainModel(model, kNow);
+  model.status.rollout.step_started_at = Ago(31);
+  EXPECT_NE(ExplainModel(model, kNow).find("waits for somebody to say promote"), std::string::npos);
+}
+
+TEST(Explain, APausedRolloutOffersResume) {
+  api::Model model = RollingOut();
+  model.status.rollout.phase = RolloutPhase::kPaused;
+  model.status.rollout.paused_reason = "somebody said pause";
+  const std::string text = ExplainModel(model, kNow);
+  EXPECT_NE(text.find("It is paused: somebody said pause"), std::string::npos);
+  EXPECT_NE(text.find("longshore resume digits -n vision"), std::string::npos);
+  EXPECT_EQ(text.find("longshore pause"), std::string::npos);
+}
+
+TEST(Age, IsGivenInTheUnitThatPeopleWouldUse) {
+  EXPECT_EQ(Age(TimePoint{}, kNow), "-");
+  EXPECT_EQ(Age(Ago(0), kNow), "0s");
+  EXPECT_EQ(Age(Ago(119), kNow), "119s");
+  EXPECT_EQ(Age(Ago(600), kNow), "10m");
+  EXPECT_EQ(Age(Ago(3 * 3600), kNow), "3h");
+  EXPECT_EQ(Age(Ago(4 * 86400), kNow), "4d");
+  EXPECT_EQ(Age(Ago(-5), kNow), "0s");
+}
+
+TEST(Table, AlignsByWhatATerminalShows) {
+  Table table({"A", "B"});
+  table.Add({"ü", "x\ny"});
+  table.Add({"long", ""});
+  EXPECT_EQ(table.Text(1), " A      B\n ü      x y\n long\n");
+}
+
+}  // namespace
+}  // namespace longshore::cli
