@@ -2,7 +2,7 @@
 //
 //   <dir>/*.yaml, *.yml                                 what users write; only read here
 //   <dir>/.longshore/objects/<Kind>/<namespace>/<name>.json   {apiVersion, kind, metadata, spec, status}
-//   <dir>/.longshore/deleted/...                        manifests that were deleted by command and still lie there
+//   <dir>/.longshore/manifests/<file>.json               which text of a manifest was applied last
 //   <dir>/.longshore/lock                               held (flock) for the length of each write
 //
 // Several processes may open one directory at once: the controller and the command line. A manifest is applied when
@@ -22,7 +22,7 @@
 namespace longshore::store {
 
 struct LocalOptions {
-  Path dir;
+  Path dir{};
   bool read_manifests = false;            // The controller's part: apply <dir>/*.yaml and watch them.
   size_t object_bytes_max = 1 << 20;
   size_t objects_max = 10000;

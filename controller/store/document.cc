@@ -1,0 +1,78 @@
+#include "controller/store/document.h"
+
+#include <algorithm>
+#include <map>
+
+namespace longshore::store {
+namespace {
+
+constexpr size_t kNameMax = 253;
+
+using Texts = std::map<std::string, std::string>;
+
+api::Metadata MetadataFromJson(const Json& json) {
+  api::Metadata metadata;
+  metadata.name = json.at("name").get<std::string>();
+  metadata.namespace_ = json.value("namespace", metadata.namespace_);
+  metadata.uid = json.value("uid", "");
+  metadata.generation = json.value("generation", int64_t{0});
+  metadata.resource_version = json.value("resourceVersion", "");
+  metadata.labels = json.value("labels", Texts{});
+  metadata.annotations = json.value("annotations", Texts{});
+  return metadata;
+}
+
+Json MetadataToJson(const api::Metadata& metadata) {
+  Json json = {{"name", metadata.name},
+               {"namespace", metadata.namespace_},
+               {"uid", metadata.uid},
+               {"generation", metadata.generation},
+               {"resourceVersion", metadata.resource_version}};
+  if (!metadata.labels.empty()) json["labels"] = metadata.labels;
+  if (!metadata.annotations.empty()) json["annotations"] = metadata.annotations;
+  return json;
+}
+
+bool IsDnsName(const std::string& name) {
+  const auto alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  if (name.empty() || name.size() > kNameMax || !alphanumeric(name.front()) || !alphanumeric(name.back())) return false;
+  return std::all_of(name.begin(), name.end(), [&](char c) { return alphanumeric(c) || c == '-' || c == '.'; });
+}
+
+}  // namespace
+
+api::Key KeyOf(const Object& object) { return {object.kind, object.metadata.namespace_, object.metadata.name}; }
+
+Json ToDocument(const Object& object) {
+  return {{"apiVersion", api::kApiVersion},
+          {"kind", object.kind},
+          {"metadata", MetadataToJson(object.metadata)},
+          {"spec", object.spec},
+          {"status", object.status}};
+}
+
+Result<Object> FromDocument(const Json& document) {
+  try {
+    Object object;
+    object.kind = document.at("kind").get<std::string>();
+    object.metadata = MetadataFromJson(document.at("metadata"));
+    object.spec = document.at("spec");
+    object.status = document.value("status", Json());
+    return object;
+  } catch (const Json::exception& error) {  // nlohmann's way to say that a field is missing or of another type.
+    return InvalidArgument("not an object of {}: {}", api::kApiVersion, error.what());
+  }
+}
+
+Status CheckKey(const api::Key& key) {
+  if (key.kind != api::kModelKind && key.kind != api::kServingFleetKind) {
+    return InvalidArgument("kind \"{}\" is not {} or {}", key.kind, api::kModelKind, api::kServingFleetKind);
+  }
+  for (const std::string& name : {key.namespace_, key.name}) {
+    if (IsDnsName(name)) continue;
+    return InvalidArgument("\"{}\" is no valid name: use at most {} of a-z, 0-9, \"-\" and \".\"", name, kNameMax);
+  }
+  return {};
+}
+
+}  // namespace longshore::store

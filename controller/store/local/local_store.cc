@@ -1,0 +1,214 @@
+#include "controller/store/local/local_store.h"
+
+#include <mutex>
+#include <random>
+
+#include "common/log.h"
+#include "controller/store/document.h"
+#include "controller/store/local/manifests.h"
+#include "controller/store/local/records.h"
+#include "controller/store/local/watcher.h"
+
+namespace longshore::store {
+namespace {
+
+// Random, in the form of RFC 4122 version 4.
+std::string NewUid() {
+  std::random_device random;
+  const auto word = [&] { return (uint64_t{random()} << 32) | random(); };
+  const uint64_t high = (word() & ~uint64_t{0xf000}) | 0x4000;
+  const uint64_t low = (word() >> 2) | (uint64_t{1} << 63);
+  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", high >> 32, (high >> 16) & 0xffff, high & 0xffff, low >> 48,
+                     low & 0xffffffffffff);
+}
+
+void CountWrite(api::Metadata& metadata) {
+  const std::string& before = metadata.resource_version;
+  metadata.resource_version = std::to_string(before.empty() ? 1 : std::stoll(before) + 1);
+}
+
+class LocalStoreImpl final : public LocalStore {
+ public:
+  explicit LocalStoreImpl(const LocalOptions& options)
+      : options_(options),
+        home_(options.dir / ".longshore"),
+        records_(home_ / "objects", options.object_bytes_max),
+        manifests_(options.dir, home_ / "manifests") {}
+
+  Result<Object> Get(const api::Key& key) override { return records_.Read(key); }
+
+  Result<std::vector<Object>> List(const std::string& kind) override {
+    std::vector<Object> objects;
+    for (const api::Key& key : records_.Keys(kind)) {
+      Result<Object> object = records_.Read(key);
+      if (!object && object.error().code == Code::kNotFound) continue;
+      if (!object) return tl::make_unexpected(object.error());
+      objects.push_back(std::move(*object));
+    }
+    return objects;
+  }
+
+  Result<Object> Apply(const Object& object) override {
+    const api::Key key = KeyOf(object);
+    RETURN_IF_ERROR(CheckKey(key));
+    ASSIGN_OR_RETURN(const process::Descriptor lock, Lock());
+    Result<Object> stored = records_.Read(key);
+    if (!stored && stored.error().code != Code::kNotFound) return stored;
+    return stored ? Update(std::move(*stored), object) : Create(object);
+  }
+
+  Result<Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
+                           const Json& status) override {
+    ASSIGN_OR_RETURN(const process::Descriptor lock, Lock());
+    ASSIGN_OR_RETURN(Object object, records_.Read(key));
+    if (object.metadata.uid != uid) return NotFound("{} with uid {} is gone", ToString(key), uid);
+    if (object.metadata.resource_version != resource_version) {
+      return Aborted("{} is at resource version {}, not {}", ToString(key), object.metadata.resource_version,
+                     resource_version);
+    }
+    if (object.status == status) return object;
+    object.status = status;
+    CountWrite(object.metadata);
+    RETURN_IF_ERROR(records_.Write(object));
+    return object;
+  }
+
+  Status Delete(const api::Key& key, const std::string& uid) override {
+    ASSIGN_OR_RETURN(const process::Descriptor lock, Lock());
+    ASSIGN_OR_RETURN(const Object object, records_.Read(key));
+    if (object.metadata.uid != uid) {
+      return Aborted("{} has the uid {} now, not {}", ToString(key), object.metadata.uid, uid);
+    }
+    return records_.Remove(key);
+  }
+
+  Result<std::unique_ptr<Watch>> WatchAll(OnChange on_change) override;
+
+  Status ReadManifests() override {
+    const std::scoped_lock lock(manifests_mutex_);
+    return manifests_.Read(*this);
+  }
+
+  std::optional<ManifestProblem> ProblemOf(const api::Key& key) const override {
+    const std::scoped_lock lock(manifests_mutex_);
+    return manifests_.ProblemOf(key);
+  }
+
+  std::vector<ManifestProblem> Problems() const override {
+    const std::scoped_lock lock(manifests_mutex_);
+    return manifests_.Problems();
+  }
+
+  Status MakeHome() const {
+    std::error_code error;
+    std::filesystem::create_directories(home_ / "objects", error);
+    if (error) return Unavailable("cannot create {}: {}", home_.string(), error.message());
+    return {};
+  }
+
+ private:
+  class LocalWatch;
+
+  Result<process::Descriptor> Lock() const { return LockFile(home_ / "lock"); }
+
+  Result<Object> Create(Object object) {
+    if (records_.All().size() >= options_.objects_max) {
+      return ResourceExhausted("{} holds {} objects, which is the limit", options_.dir.string(), options_.objects_max);
+    }
+    object.metadata.uid = NewUid();
+    object.metadata.generation = 1;
+    object.metadata.resource_version.clear();
+    object.status = Json();
+    CountWrite(object.metadata);
+    RETURN_IF_ERROR(records_.Write(object));
+    return object;
+  }
+
+  Result<Object> Update(Object stored, const Object& wanted) {
+    const bool new_spec = stored.spec != wanted.spec;
+    if (!new_spec && stored.metadata.labels == wanted.metadata.labels &&
+        stored.metadata.annotations == wanted.metadata.annotations) {
+      return stored;
+    }
+    stored.spec = wanted.spec;
+    stored.metadata.labels = wanted.metadata.labels;
+    stored.metadata.annotations = wanted.metadata.annotations;
+    if (new_spec) ++stored.metadata.generation;
+    CountWrite(stored.metadata);
+    RETURN_IF_ERROR(records_.Write(stored));
+    return stored;
+  }
+
+  const LocalOptions options_;
+  const Path home_;
+  const Records records_;
+  mutable std::mutex manifests_mutex_;
+  Manifests manifests_;
+};
+
+class LocalStoreImpl::LocalWatch final : public Watch {
+ public:
+  LocalWatch(LocalStoreImpl& store, OnChange on_change) : store_(store), on_change_(std::move(on_change)) {}
+
+  Status Start() {
+    const bool manifests = store_.options_.read_manifests;
+    const std::vector<Path> directories = manifests ? std::vector<Path>{store_.options_.dir} : std::vector<Path>{};
+    ASSIGN_OR_RETURN(watcher_, Watcher::Start(directories, {store_.home_ / "objects"}, [this] { Look(); }));
+    return {};
+  }
+
+ private:
+  void Look() {
+    if (store_.options_.read_manifests) {
+      const Status read = store_.ReadManifests();
+      if (!read) spdlog::error("cannot read the manifests in {}: {}", store_.options_.dir.string(), read.error().message);
+      TellProblems();
+    }
+    std::map<api::Key, RecordStamp> now = store_.records_.All();
+    for (const auto& [key, stamp] : now) {
+      const auto before = seen_.find(key);
+      if (before == seen_.end() || before->second != stamp) on_change_(key);
+    }
+    for (const auto& [key, _] : seen_) {
+      if (!now.contains(key)) on_change_(key);
+    }
+    seen_ = std::move(now);
+  }
+
+  // An object whose manifest is in trouble, or out of it, has something new to say in its status.
+  void TellProblems() {
+    std::map<api::Key, std::string> now;
+    for (const auto& [key, _] : store_.records_.All()) {
+      if (const auto problem = store_.ProblemOf(key); problem) now[key] = problem->message;
+    }
+    for (const auto& [key, message] : now) {
+      if (const auto before = problems_.find(key); before == problems_.end() || before->second != message) on_change_(key);
+    }
+    for (const auto& [key, _] : problems_) {
+      if (!now.contains(key)) on_change_(key);
+    }
+    problems_ = std::move(now);
+  }
+
+  LocalStoreImpl& store_;
+  const OnChange on_change_;
+  std::map<api::Key, RecordStamp> seen_;
+  std::map<api::Key, std::string> problems_;
+  std::unique_ptr<Watcher> watcher_;  // Last: its thread uses the others.
+};
+
+Result<std::unique_ptr<Watch>> LocalStoreImpl::WatchAll(OnChange on_change) {
+  auto watch = std::make_unique<LocalWatch>(*this, std::move(on_change));
+  RETURN_IF_ERROR(watch->Start());
+  return std::unique_ptr<Watch>(std::move(watch));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LocalStore>> LocalStore::Open(LocalOptions options) {
+  auto store = std::make_unique<LocalStoreImpl>(options);
+  RETURN_IF_ERROR(store->MakeHome());
+  return std::unique_ptr<LocalStore>(std::move(store));
+}
+
+}  // namespace longshore::store

@@ -1,0 +1,165 @@
+#include "controller/store/local/local_store.h"
+
+#include <fstream>
+
+#include "controller/store/store_contract_test.h"
+
+namespace longshore::store {
+namespace {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    char name[] = "/tmp/longshore_store_XXXXXX";
+    path_ = mkdtemp(name);
+  }
+  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+  const Path& path() const { return path_; }
+
+ private:
+  Path path_;
+};
+
+class LocalHome final : public StoreHome {
+ public:
+  std::unique_ptr<Store> Open() override { return LocalStore::Open({.dir = dir_.path()}).value(); }
+
+ private:
+  TemporaryDirectory dir_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Local, StoreContract,
+                         ::testing::Values([]() -> std::unique_ptr<StoreHome> { return std::make_unique<LocalHome>(); }));
+
+class LocalStoreTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<LocalStore> OpenStore() {
+    return LocalStore::Open({.dir = dir_.path(), .read_manifests = true}).value();
+  }
+  void Write(const std::string& file, const std::string& text) {
+    ASSERT_TRUE(WriteFileAtomically(dir_.path() / file, text));
+  }
+  static std::string Manifest(const std::string& name, int version) {
+    return fmt::format(
+        "apiVersion: longshore.dev/v1alpha1\nkind: Model\nmetadata: {{name: {}}}\n"
+        "spec:\n  fleet: cpu\n  source: {{uri: \"file:///models/digits\"}}\n  version: {}\n",
+        name, version);
+  }
+  static int64_t VersionOf(const Object& object) { return object.spec.at("version").get<int64_t>(); }
+
+  const api::Key key_{api::kModelKind, "default", "digits"};
+  TemporaryDirectory dir_;
+  std::unique_ptr<LocalStore> store_ = OpenStore();
+};
+
+TEST_F(LocalStoreTest, AppliesAManifestAndItsChangesWhileWatching) {
+  SeenKeys seen;
+  const auto watch = store_->WatchAll(seen.Receiver()).value();
+  Write("digits.yaml", Manifest("digits", 1));
+  ASSERT_TRUE(seen.WaitFor(key_, 1));
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 1);
+  const int before = seen.times(key_);
+  Write("digits.yaml", Manifest("digits", 2));
+  ASSERT_TRUE(seen.WaitFor(key_, before + 1));
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 2);
+  EXPECT_EQ(store_->Get(key_)->metadata.generation, 2);
+}
+
+TEST_F(LocalStoreTest, AnInvalidManifestIsReportedWithItsLineAndTheLastGoodOneGoesOn) {
+  Write("digits.yaml", Manifest("digits", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  Write("digits.yaml", Manifest("digits", 1) + "  colour: blue\n");
+  ASSERT_TRUE(store_->ReadManifests());
+  const auto problem = store_->ProblemOf(key_);
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->reason, "Invalid");
+  EXPECT_THAT(problem->message, ::testing::HasSubstr("digits.yaml:8: spec.colour"));
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 1);
+  Write("digits.yaml", Manifest("digits", 2));
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_FALSE(store_->ProblemOf(key_));
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 2);
+}
+
+TEST_F(LocalStoreTest, AManifestThatNeverWasValidIsReportedToo) {
+  Write("broken.yaml", "kind: [");
+  ASSERT_TRUE(store_->ReadManifests());
+  ASSERT_EQ(store_->Problems().size(), 1U);
+  EXPECT_EQ(store_->Problems()[0].file, "broken.yaml");
+}
+
+TEST_F(LocalStoreTest, AManifestThatVanishesIsReportedAndItsObjectGoesOn) {
+  Write("digits.yaml", Manifest("digits", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  std::filesystem::remove(dir_.path() / "digits.yaml");
+  ASSERT_TRUE(store_->ReadManifests());
+  ASSERT_TRUE(store_->ProblemOf(key_));
+  EXPECT_EQ(store_->ProblemOf(key_)->reason, "Vanished");
+  EXPECT_TRUE(store_->Get(key_));
+  Write("renamed.yaml", Manifest("digits", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_FALSE(store_->ProblemOf(key_)) << "it came back under another name";
+}
+
+TEST_F(LocalStoreTest, ADocumentThatLeavesItsFileIsReported) {
+  Write("all.yaml", Manifest("digits", 1) + "---\n" + Manifest("other", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  Write("all.yaml", Manifest("other", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  ASSERT_TRUE(store_->ProblemOf(key_));
+  EXPECT_EQ(store_->ProblemOf(key_)->message,
+            "Model default/digits is no longer in all.yaml and goes on serving; to remove it, delete it by command");
+  EXPECT_TRUE(OpenStore()->Get(key_));
+}
+
+TEST_F(LocalStoreTest, TwoManifestsOfOneObjectAreReportedAndTheFirstWins) {
+  Write("a.yaml", Manifest("digits", 1));
+  Write("b.yaml", Manifest("digits", 2));
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 1);
+  ASSERT_TRUE(store_->ProblemOf(key_));
+  EXPECT_THAT(store_->ProblemOf(key_)->message, ::testing::HasSubstr("is defined in a.yaml already"));
+  std::filesystem::remove(dir_.path() / "a.yaml");
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 2);
+}
+
+TEST_F(LocalStoreTest, ARestartNeitherOverridesACommandNorRevivesWhatWasDeleted) {
+  Write("digits.yaml", Manifest("digits", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  Object changed = store_->Get(key_).value();
+  changed.spec["version"] = 7;
+  ASSERT_TRUE(store_->Apply(changed));
+  store_ = OpenStore();
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 7);
+  ASSERT_TRUE(store_->Delete(key_, changed.metadata.uid));
+  store_ = OpenStore();
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_FALSE(store_->Get(key_));
+  Write("digits.yaml", Manifest("digits", 3));
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 3) << "a new text is a new wish";
+}
+
+TEST_F(LocalStoreTest, ADamagedRecordIsNamed) {
+  Write("digits.yaml", Manifest("digits", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  const Path record = dir_.path() / ".longshore/objects/Model/default/digits.json";
+  std::ofstream(record) << "{";
+  const auto seen = store_->Get(key_);
+  EXPECT_EQ(seen.error().code, Code::kDataLoss);
+  EXPECT_THAT(seen.error().message, ::testing::HasSubstr(record.string()));
+}
+
+TEST_F(LocalStoreTest, AnObjectAboveTheLimitIsRefused) {
+  Object big;
+  big.kind = api::kModelKind;
+  big.metadata.name = "big";
+  big.spec = {{"text", std::string(2 << 20, 'x')}};
+  EXPECT_EQ(store_->Apply(big).error().code, Code::kResourceExhausted);
+  EXPECT_FALSE(store_->Get({api::kModelKind, "default", "big"}));
+}
+
+}  // namespace
+}  // namespace longshore::store

@@ -1,0 +1,172 @@
+#include "controller/store/local/manifests.h"
+
+#include <utility>
+
+#include "common/log.h"
+#include "common/sha256.h"
+#include "controller/api/format.h"
+#include "controller/api/parse.h"
+#include "controller/store/document.h"
+
+namespace longshore::store {
+namespace {
+
+std::set<std::string> ManifestNames(const Path& dir) {
+  std::set<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(dir, error), end; !error && at != end; at.increment(error)) {
+    const Path& path = at->path();
+    const bool yaml = path.extension() == ".yaml" || path.extension() == ".yml";
+    if (yaml && path.filename().string().front() != '.') names.insert(path.filename());
+  }
+  return names;
+}
+
+std::set<api::Key> KeysFromJson(const Json& json) {
+  std::set<api::Key> keys;
+  for (const Json& entry : json) keys.insert({entry.at("kind"), entry.at("namespace"), entry.at("name")});
+  return keys;
+}
+
+Json KeysToJson(const std::set<api::Key>& keys) {
+  Json json = Json::array();
+  for (const api::Key& key : keys) {
+    json.push_back({{"kind", key.kind}, {"namespace", key.namespace_}, {"name", key.name}});
+  }
+  return json;
+}
+
+}  // namespace
+
+Status Manifests::Read(Store& store) {
+  RETURN_IF_ERROR(LoadIndex());
+  problems_before_ = std::exchange(problems_, {});
+  problems_of_objects_.clear();
+  present_ = ManifestNames(dir_);
+  for (const std::string& file : present_) RETURN_IF_ERROR(ReadOne(file, store));
+  ReportVanished(store);
+  return {};
+}
+
+std::optional<ManifestProblem> Manifests::ProblemOf(const api::Key& key) const {
+  const auto found = problems_of_objects_.find(key);
+  if (found == problems_of_objects_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<ManifestProblem> Manifests::Problems() const {
+  std::vector<ManifestProblem> problems;
+  for (const auto& [_, problem] : problems_) problems.push_back(problem);
+  return problems;
+}
+
+Status Manifests::LoadIndex() {
+  if (index_loaded_) return {};
+  std::error_code error;
+  std::filesystem::create_directories(index_, error);
+  if (error) return Unavailable("cannot create {}: {}", index_.string(), error.message());
+  for (const auto& entry : std::filesystem::directory_iterator(index_, error)) {
+    if (entry.path().extension() != ".json") continue;
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(entry.path()));
+    ASSIGN_OR_RETURN(const Json json, ParseJson(text));
+    try {
+      taken_[entry.path().stem()] = {json.at("digest"), KeysFromJson(json.at("objects")),
+                                      KeysFromJson(json.at("gone"))};
+    } catch (const Json::exception& wrong) {
+      return DataLoss("{}: {}", entry.path().string(), wrong.what());
+    }
+  }
+  index_loaded_ = true;
+  return {};
+}
+
+Status Manifests::SaveIndex(const std::string& file) const {
+  const Taken& taken = taken_.at(file);
+  const Json json = {{"digest", taken.digest}, {"objects", KeysToJson(taken.objects)}, {"gone", KeysToJson(taken.gone)}};
+  return WriteFileAtomically(index_ / (file + ".json"), json.dump(1) + "\n");
+}
+
+Status Manifests::ReadOne(const std::string& file, Store& store) {
+  const auto text = ReadFile(dir_ / file, api::kManifestBytesMax);
+  if (!text && text.error().code == Code::kNotFound) {
+    present_.erase(file);  // It went between listing and reading.
+    return {};
+  }
+  if (!text) {
+    Report(file, "Invalid", text.error().message, KnownOf(file));
+    return {};
+  }
+  const std::string digest = ToHex(Sha256(*text));
+  const auto before = taken_.find(file);
+  if (before != taken_.end() && before->second.digest == digest) return {};
+  const Status applied = ApplyAll(file, *text, digest, store);
+  if (applied) return {};
+  // A mistake of the user's is reported and waits for the user; trouble of the store's is tried again.
+  if (applied.error().code != Code::kInvalidArgument && applied.error().code != Code::kResourceExhausted) return applied;
+  Report(file, "Invalid", applied.error().message, KnownOf(file));
+  return {};
+}
+
+Status Manifests::ApplyAll(const std::string& file, const std::string& text, const std::string& digest, Store& store) {
+  ASSIGN_OR_RETURN(const std::vector<api::ParsedObject> objects, api::ParseManifests(file, text));
+  Taken next{digest, {}, {}};
+  bool complete = true;
+  for (const api::ParsedObject& object : objects) {
+    const api::Key key = api::KeyOf(object);
+    if (const auto owner = OwnerOf(key, file); owner) {
+      Report(file, "Duplicate", fmt::format("{}:{}: {} is defined in {} already", file, object.line, ToString(key), *owner),
+             {key});
+      complete = false;
+      continue;
+    }
+    const auto applied = store.Apply({object.metadata, object.kind, api::SpecToJson(object), Json()});
+    if (!applied) return Prefixed(applied.error(), fmt::format("{}:{}", file, object.line));
+    next.objects.insert(key);
+    spdlog::info("{}:{}: {} is applied as generation {}", file, object.line, ToString(key),
+                 applied->metadata.generation);
+  }
+  for (const api::Key& key : KnownOf(file)) {
+    if (!next.objects.contains(key)) next.gone.insert(key);
+  }
+  if (!complete) next.digest.clear();  // Looked at again as soon as anything changes.
+  taken_[file] = std::move(next);
+  return SaveIndex(file);
+}
+
+std::set<api::Key> Manifests::KnownOf(const std::string& file) const {
+  const auto found = taken_.find(file);
+  if (found == taken_.end()) return {};
+  std::set<api::Key> known = found->second.objects;
+  known.insert(found->second.gone.begin(), found->second.gone.end());
+  return known;
+}
+
+std::optional<std::string> Manifests::OwnerOf(const api::Key& key, const std::string& except) const {
+  for (const auto& [file, taken] : taken_) {
+    if (file != except && present_.contains(file) && taken.objects.contains(key)) return file;
+  }
+  return std::nullopt;
+}
+
+void Manifests::Report(const std::string& file, const std::string& reason, const std::string& message,
+                       const std::set<api::Key>& objects) {
+  const ManifestProblem problem{file, reason, message};
+  const std::string id = file + "\n" + message;
+  if (!problems_before_.contains(id)) spdlog::warn("manifest {}: {}", file, message);
+  problems_[id] = problem;
+  for (const api::Key& key : objects) problems_of_objects_[key] = problem;
+}
+
+void Manifests::ReportVanished(Store& store) {
+  for (const auto& [file, taken] : taken_) {
+    const bool file_is_there = present_.contains(file);
+    for (const api::Key& key : file_is_there ? taken.gone : KnownOf(file)) {
+      if (OwnerOf(key, "") || !store.Get(key)) continue;
+      const std::string what = file_is_there ? fmt::format("{} is no longer in {}", ToString(key), file)
+                                             : fmt::format("{} vanished with {}", file, ToString(key));
+      Report(file, "Vanished", what + " and goes on serving; to remove it, delete it by command", {key});
+    }
+  }
+}
+
+}  // namespace longshore::store

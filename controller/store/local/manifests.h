@@ -1,0 +1,57 @@
+// Brings the manifests of a directory into a store, each text once.
+//
+// What was taken from a file is remembered in <index>/<file>.json {digest, objects, gone}, so that a restart applies nothing
+// again, and neither overrides what a command changed meanwhile nor revives what a command deleted.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/file.h"
+#include "controller/store/local/local_store.h"
+#include "controller/store/store.h"
+
+namespace longshore::store {
+
+// Belongs to one thread at a time.
+class Manifests {
+ public:
+  Manifests(Path dir, Path index) : dir_(std::move(dir)), index_(std::move(index)) {}
+
+  // Applies every manifest whose text changed since it was last applied.
+  Status Read(Store& store);
+
+  std::optional<ManifestProblem> ProblemOf(const api::Key& key) const;
+  std::vector<ManifestProblem> Problems() const;
+
+ private:
+  struct Taken {
+    std::string digest;
+    std::set<api::Key> objects;   // That the text holds.
+    std::set<api::Key> gone;      // That it held earlier; they go on.
+  };
+
+  Status LoadIndex();
+  Status SaveIndex(const std::string& file) const;
+  Status ReadOne(const std::string& file, Store& store);
+  Status ApplyAll(const std::string& file, const std::string& text, const std::string& digest, Store& store);
+  std::optional<std::string> OwnerOf(const api::Key& key, const std::string& except) const;
+  void Report(const std::string& file, const std::string& reason, const std::string& message,
+              const std::set<api::Key>& objects);
+  void ReportVanished(Store& store);
+  std::set<api::Key> KnownOf(const std::string& file) const;
+
+  Path dir_;
+  Path index_;
+  bool index_loaded_ = false;
+  std::map<std::string, Taken> taken_;             // By file name.
+  std::set<std::string> present_;                  // File names in the directory now.
+  std::map<std::string, ManifestProblem> problems_;             // By file name and message.
+  std::map<std::string, ManifestProblem> problems_before_;      // Of the last Read: these were logged.
+  std::map<api::Key, ManifestProblem> problems_of_objects_;
+};
+
+}  // namespace longshore::store

@@ -1,0 +1,221 @@
+// What every home of the store promises (store.h), as tests. A home passes them by
+//
+//   INSTANTIATE_TEST_SUITE_P(Local, StoreContract, ::testing::Values([] { return std::make_unique<LocalHome>(); }));
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "controller/store/document.h"
+#include "controller/store/store.h"
+
+namespace longshore::store {
+
+// An empty place where stores can be opened; each Open is a client of its own.
+class StoreHome {
+ public:
+  virtual ~StoreHome() = default;
+  virtual std::unique_ptr<Store> Open() = 0;
+};
+
+class StoreContract : public ::testing::TestWithParam<std::function<std::unique_ptr<StoreHome>()>> {
+ protected:
+  static Object Model(const std::string& name, int version) {
+    Object object;
+    object.kind = api::kModelKind;
+    object.metadata.name = name;
+    object.spec = {{"fleet", "cpu"}, {"version", version}};
+    return object;
+  }
+
+  // Adds 1 to status.count, again and again until nobody came between.
+  static Status Increment(Store& store, const api::Key& key) {
+    constexpr int kTriesMax = 10000;
+    for (int i = 0; i < kTriesMax; ++i) {
+      ASSIGN_OR_RETURN(const Object seen, store.Get(key));
+      const int count = seen.status.is_null() ? 0 : seen.status.at("count").get<int>();
+      const auto put = store.PutStatus(key, seen.metadata.uid, seen.metadata.resource_version, {{"count", count + 1}});
+      if (put) return {};
+      if (put.error().code != Code::kAborted) return tl::make_unexpected(put.error());
+    }
+    return ResourceExhausted("no luck in {} tries", kTriesMax);
+  }
+
+  std::unique_ptr<StoreHome> home_ = GetParam()();
+  std::unique_ptr<Store> store_ = home_->Open();
+};
+
+// Waits for keys without looking at a clock.
+class SeenKeys {
+ public:
+  OnChange Receiver() {
+    return [this](const api::Key& key) {
+      const std::scoped_lock lock(mutex_);
+      ++times_[key];
+      changed_.notify_all();
+    };
+  }
+  int times(const api::Key& key) {
+    const std::scoped_lock lock(mutex_);
+    return times_[key];
+  }
+  bool WaitFor(const api::Key& key, int times) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return times_[key] >= times; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<api::Key, int> times_;
+};
+
+TEST_P(StoreContract, GivesUidGenerationAndResourceVersionAtTheFirstApply) {
+  const auto applied = store_->Apply(Model("digits", 1));
+  ASSERT_TRUE(applied) << applied.error().message;
+  EXPECT_NE(applied->metadata.uid, "");
+  EXPECT_EQ(applied->metadata.generation, 1);
+  EXPECT_NE(applied->metadata.resource_version, "");
+  const auto seen = home_->Open()->Get(KeyOf(*applied));
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(ToDocument(*seen), ToDocument(*applied)) << "another client reads what was written";
+}
+
+TEST_P(StoreContract, RaisesTheGenerationOnlyWhenTheSpecChanges) {
+  const Object first = store_->Apply(Model("digits", 1)).value();
+  Object labelled = Model("digits", 1);
+  labelled.metadata.labels["team"] = "vision";
+  const Object second = store_->Apply(labelled).value();
+  EXPECT_EQ(second.metadata.generation, 1);
+  EXPECT_NE(second.metadata.resource_version, first.metadata.resource_version);
+  EXPECT_EQ(second.metadata.labels.at("team"), "vision");
+  const Object third = store_->Apply(Model("digits", 2)).value();
+  EXPECT_EQ(third.metadata.generation, 2);
+  EXPECT_EQ(third.metadata.uid, first.metadata.uid);
+  EXPECT_TRUE(third.metadata.labels.empty());
+}
+
+TEST_P(StoreContract, ApplyingTheSameAgainWritesNothing) {
+  const Object first = store_->Apply(Model("digits", 1)).value();
+  const Object again = store_->Apply(Model("digits", 1)).value();
+  EXPECT_EQ(again.metadata.resource_version, first.metadata.resource_version);
+}
+
+TEST_P(StoreContract, AStatusIsWrittenOnlyOnTopOfWhatTheWriterSaw) {
+  const Object first = store_->Apply(Model("digits", 1)).value();
+  const api::Key key = KeyOf(first);
+  const auto put = store_->PutStatus(key, first.metadata.uid, first.metadata.resource_version, {{"phase", "Step"}});
+  ASSERT_TRUE(put) << put.error().message;
+  EXPECT_EQ(put->metadata.generation, 1) << "a status is no change of the spec";
+  const auto stale = store_->PutStatus(key, first.metadata.uid, first.metadata.resource_version, {{"phase", "None"}});
+  EXPECT_EQ(stale.error().code, Code::kAborted);
+  EXPECT_EQ(store_->Get(key)->status.at("phase"), "Step");
+}
+
+TEST_P(StoreContract, WritingTheSameStatusAgainWritesNothing) {
+  const Object first = store_->Apply(Model("digits", 1)).value();
+  const Json status = {{"phase", "Step"}};
+  const Object put = store_->PutStatus(KeyOf(first), first.metadata.uid, first.metadata.resource_version, status).value();
+  const Object again = store_->PutStatus(KeyOf(first), put.metadata.uid, put.metadata.resource_version, status).value();
+  EXPECT_EQ(again.metadata.resource_version, put.metadata.resource_version);
+}
+
+TEST_P(StoreContract, ApplyKeepsTheStatusAndAStaleWriterOfItLoses) {
+  const Object first = store_->Apply(Model("digits", 1)).value();
+  const api::Key key = KeyOf(first);
+  const Object put = store_->PutStatus(key, first.metadata.uid, first.metadata.resource_version, {{"n", 1}}).value();
+  EXPECT_EQ(store_->Apply(Model("digits", 2))->status.at("n"), 1);
+  EXPECT_EQ(store_->PutStatus(key, put.metadata.uid, put.metadata.resource_version, {{"n", 2}}).error().code,
+            Code::kAborted);
+}
+
+TEST_P(StoreContract, ANewObjectOfTheSameNameIsNeitherWrittenNorDeletedForTheOldOne) {
+  const Object old = store_->Apply(Model("digits", 1)).value();
+  const api::Key key = KeyOf(old);
+  ASSERT_TRUE(store_->Delete(key, old.metadata.uid));
+  const Object now = store_->Apply(Model("digits", 1)).value();
+  EXPECT_NE(now.metadata.uid, old.metadata.uid);
+  EXPECT_TRUE(now.status.is_null());
+  EXPECT_EQ(store_->PutStatus(key, old.metadata.uid, now.metadata.resource_version, {{"n", 1}}).error().code,
+            Code::kNotFound);
+  EXPECT_EQ(store_->Delete(key, old.metadata.uid).error().code, Code::kAborted);
+  EXPECT_TRUE(store_->Get(key));
+}
+
+TEST_P(StoreContract, WhatIsNotThereIsNotFound) {
+  const api::Key key{api::kModelKind, "default", "nothing"};
+  EXPECT_EQ(store_->Get(key).error().code, Code::kNotFound);
+  EXPECT_EQ(store_->PutStatus(key, "uid", "1", {}).error().code, Code::kNotFound);
+  EXPECT_EQ(store_->Delete(key, "uid").error().code, Code::kNotFound);
+  EXPECT_TRUE(store_->List(api::kModelKind)->empty());
+}
+
+TEST_P(StoreContract, ListsOneKindOrderedByNamespaceAndName) {
+  for (const char* name : {"b", "a"}) {
+    ASSERT_TRUE(store_->Apply(Model(name, 1)));
+    Object elsewhere = Model(name, 1);
+    elsewhere.metadata.namespace_ = "alone";
+    ASSERT_TRUE(store_->Apply(elsewhere));
+  }
+  Object fleet = Model("cpu", 1);
+  fleet.kind = api::kServingFleetKind;
+  ASSERT_TRUE(store_->Apply(fleet));
+  std::vector<std::string> names;
+  const std::vector<Object> objects = store_->List(api::kModelKind).value();
+  for (const Object& object : objects) {
+    names.push_back(object.metadata.namespace_ + "/" + object.metadata.name);
+  }
+  EXPECT_THAT(names, ::testing::ElementsAre("alone/a", "alone/b", "default/a", "default/b"));
+}
+
+TEST_P(StoreContract, RefusesNamesThatAreNone) {
+  for (const char* name : {"../x", "", "UPPER", ".hidden", "a/b"}) {
+    EXPECT_EQ(store_->Apply(Model(name, 1)).error().code, Code::kInvalidArgument) << name;
+  }
+}
+
+TEST_P(StoreContract, AWatchTellsWhatIsThereAndWhatChangesByAnybody) {
+  const Object there = store_->Apply(Model("there", 1)).value();
+  SeenKeys seen;
+  const auto watch = store_->WatchAll(seen.Receiver());
+  ASSERT_TRUE(watch) << watch.error().message;
+  EXPECT_TRUE(seen.WaitFor(KeyOf(there), 1));
+  const auto other = home_->Open();
+  const Object later = other->Apply(Model("later", 1)).value();
+  EXPECT_TRUE(seen.WaitFor(KeyOf(later), 1)) << "created by another client";
+  const int before_status = seen.times(KeyOf(later));
+  ASSERT_TRUE(other->PutStatus(KeyOf(later), later.metadata.uid, later.metadata.resource_version, {{"n", 1}}));
+  EXPECT_TRUE(seen.WaitFor(KeyOf(later), before_status + 1)) << "its status";
+  const int before_delete = seen.times(KeyOf(there));
+  ASSERT_TRUE(other->Delete(KeyOf(there), there.metadata.uid));
+  EXPECT_TRUE(seen.WaitFor(KeyOf(there), before_delete + 1)) << "its end";
+}
+
+TEST_P(StoreContract, ConcurrentWritersOfTwoProcessesLoseNothing) {
+  const Object object = store_->Apply(Model("digits", 1)).value();
+  constexpr int kEach = 50;
+  const auto increment_all = [&] {
+    const auto store = home_->Open();
+    for (int i = 0; i < kEach; ++i) {
+      if (!Increment(*store, KeyOf(object))) return 1;
+    }
+    return 0;
+  };
+  const pid_t child = fork();
+  if (child == 0) _exit(increment_all());
+  EXPECT_EQ(increment_all(), 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(store_->Get(KeyOf(object))->status.at("count"), 2 * kEach);
+}
+
+}  // namespace longshore::store
