@@ -1,0 +1,15 @@
+// Base64 (RFC 4648, the standard alphabet).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace longshore::frontend {
+
+std::string ToBase64(std::string_view bytes);
+
+// Padding may be missing. nullopt for any other deviation.
+std::optional<std::string> FromBase64(std::string_view text);
+
+}  // namespace longshore::frontend

@@ -1,0 +1,234 @@
+#include "serving-node/frontend/json_response.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "serving-node/frontend/base64.h"
+#include "serving-node/frontend/json_tensor.h"
+#include "serving-node/tensor/half.h"
+
+namespace longshore::frontend {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+
+void WriteString(std::string_view text, std::string* out) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  out->push_back('"');
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    switch (c) {
+      case '"': out->append("\\\""); break;
+      case '\\': out->append("\\\\"); break;
+      case '\n': out->append("\\n"); break;
+      case '\r': out->append("\\r"); break;
+      case '\t': out->append("\\t"); break;
+      case '\b': out->append("\\b"); break;
+      case '\f': out->append("\\f"); break;
+      default:
+        if (byte >= 0x20) {
+          out->push_back(c);
+        } else {
+          out->append({'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]});
+        }
+    }
+  }
+  out->push_back('"');
+}
+
+template <typename T>
+void WriteInteger(T value, std::string* out) {
+  char text[24];
+  const auto written = std::to_chars(text, text + sizeof text, value);
+  out->append(text, written.ptr);
+}
+
+template <typename T>
+void WriteFloat(T value, std::string* out) {
+  if (std::isnan(value)) {
+    out->append("NaN");
+    return;
+  }
+  if (std::isinf(value)) {
+    out->append(value < 0 ? "-Infinity" : "Infinity");
+    return;
+  }
+  char text[40];
+  const auto written = std::to_chars(text, text + sizeof text, value, std::chars_format::general);
+  const std::string_view digits(text, static_cast<size_t>(written.ptr - text));
+  out->append(digits);
+  if (digits.find_first_of(".e") == std::string_view::npos) out->append(".0");
+}
+
+void WriteBytes(const std::string& bytes, bool base64, std::string* out) {
+  if (!base64) return WriteString(bytes, out);
+  out->append("{\"b64\": \"").append(ToBase64(bytes)).append("\"}");
+}
+
+// One output, written element by element.
+class TensorWriter {
+ public:
+  TensorWriter(std::string_view name, const Tensor& tensor) : tensor_(tensor), base64_(name.ends_with("_bytes")) {}
+
+  static bool CanWrite(DType type) {
+    switch (type) {
+      case DType::kFloat: case DType::kDouble: case DType::kHalf: case DType::kBfloat16: case DType::kInt32:
+      case DType::kInt16: case DType::kInt8: case DType::kUint8: case DType::kUint16: case DType::kInt64:
+      case DType::kUint32: case DType::kUint64: case DType::kBool: case DType::kString:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  // Everything below dimension `axis`, beginning with the element at `offset`. Recursion is bounded by the rank.
+  void Write(int axis, int64_t offset, std::string* out) const {
+    if (axis == tensor_.rank()) return WriteElement(static_cast<size_t>(offset), out);
+    int64_t stride = 1;
+    for (int i = axis + 1; i < tensor_.rank(); ++i) stride *= tensor_.dim(i);
+    out->push_back('[');
+    for (int64_t i = 0; i < tensor_.dim(axis); ++i) {
+      if (i > 0) out->append(", ");
+      Write(axis + 1, offset + i * stride, out);
+    }
+    out->push_back(']');
+  }
+
+  void WriteRow(int64_t row, std::string* out) const {
+    Write(1, row * (tensor_.dim(0) == 0 ? 0 : tensor_.elements() / tensor_.dim(0)), out);
+  }
+
+ private:
+  template <typename T>
+  T At(size_t index) const {
+    T value;
+    std::memcpy(&value, tensor_.data() + index * sizeof(T), sizeof(T));
+    return value;
+  }
+
+  void WriteElement(size_t index, std::string* out) const {
+    switch (tensor_.type()) {
+      case DType::kFloat: return WriteFloat(At<float>(index), out);
+      case DType::kDouble: return WriteFloat(At<double>(index), out);
+      case DType::kHalf: return WriteFloat(tensor::HalfToFloat(At<uint16_t>(index)), out);
+      case DType::kBfloat16: return WriteFloat(tensor::Bfloat16ToFloat(At<uint16_t>(index)), out);
+      case DType::kInt32: return WriteInteger(At<int32_t>(index), out);
+      case DType::kInt16: return WriteInteger(At<int16_t>(index), out);
+      case DType::kInt8: return WriteInteger(int{At<int8_t>(index)}, out);
+      case DType::kUint8: return WriteInteger(int{At<uint8_t>(index)}, out);
+      case DType::kUint16: return WriteInteger(At<uint16_t>(index), out);
+      case DType::kInt64: return WriteInteger(At<int64_t>(index), out);
+      case DType::kUint32: return WriteInteger(At<uint32_t>(index), out);
+      case DType::kUint64: return WriteInteger(At<uint64_t>(index), out);
+      case DType::kBool: out->append(At<bool>(index) ? "true" : "false"); return;
+      case DType::kString: return WriteBytes(tensor_.values<std::string>()[index], base64_, out);
+      default: CHECK(false);  // CanWrite was asked before.
+    }
+  }
+
+  const Tensor& tensor_;
+  const bool base64_;
+};
+
+Status CheckWritable(const engine::TensorMap& outputs) {
+  if (outputs.empty()) return InvalidArgument("Cannot convert empty tensor map to JSON");
+  for (const auto& [name, tensor] : outputs) {
+    if (!TensorWriter::CanWrite(tensor.type())) {
+      return InvalidArgument("Tensor name: {} has unsupported tensor type: {}", name, TypeName(tensor.type()));
+    }
+  }
+  return {};
+}
+
+Result<int64_t> RowCount(const engine::TensorMap& outputs) {
+  int64_t rows = -1;
+  for (const auto& [name, tensor] : outputs) {
+    if (tensor.rank() == 0) return InvalidArgument("Tensor name: {} has no shape information ", name);
+    if (rows >= 0 && tensor.dim(0) != rows) {
+      return InvalidArgument("Tensor name: {} has inconsistent batch size: {} expecting batch size: {}", name,
+                             tensor.dim(0), rows);
+    }
+    rows = tensor.dim(0);
+  }
+  return rows;
+}
+
+void WriteRow(const engine::TensorMap& outputs, int64_t row, std::string* out) {
+  if (outputs.size() == 1) {
+    const auto& [name, tensor] = *outputs.begin();
+    return TensorWriter(name, tensor).WriteRow(row, out);
+  }
+  out->append("{\n");
+  const char* separator = "            ";
+  for (const auto& [name, tensor] : outputs) {
+    out->append(separator);
+    separator = ",\n            ";
+    WriteString(name, out);
+    out->append(": ");
+    TensorWriter(name, tensor).WriteRow(row, out);
+  }
+  out->append("\n        }");
+}
+
+Result<std::string> RowsToJson(const engine::TensorMap& outputs) {
+  ASSIGN_OR_RETURN(const int64_t rows, RowCount(outputs));
+  std::string out = "{\n    \"predictions\": [";
+  for (int64_t row = 0; row < rows; ++row) {
+    if (row > 0) out.append(", ");
+    WriteRow(outputs, row, &out);
+  }
+  return out.append("\n    ]\n}");
+}
+
+std::string ColumnsToJson(const engine::TensorMap& outputs) {
+  std::string out = "{\n    \"outputs\": ";
+  if (outputs.size() == 1) {
+    TensorWriter(outputs.begin()->first, outputs.begin()->second).Write(0, 0, &out);
+    return out.append("\n}");
+  }
+  const char* separator = "{\n        ";
+  for (const auto& [name, tensor] : outputs) {
+    out.append(separator);
+    separator = ",\n        ";
+    WriteString(name, &out);
+    out.append(": ");
+    TensorWriter(name, tensor).Write(0, 0, &out);
+  }
+  return out.append("\n    }\n}");
+}
+
+std::string MessageToJson(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string out;
+  CHECK(google::protobuf::util::MessageToJsonString(message, &out, options).ok());
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> PredictionsToJson(const engine::TensorMap& outputs, JsonForm form) {
+  RETURN_IF_ERROR(CheckWritable(outputs));
+  return form == JsonForm::kRow ? RowsToJson(outputs) : ColumnsToJson(outputs);
+}
+
+std::string ErrorToJson(std::string_view message) {
+  std::string out = "{\n    \"error\": ";
+  WriteString(message, &out);
+  return out.append("\n}");
+}
+
+std::string StatusToJson(const tensorflow::serving::GetModelStatusResponse& status) { return MessageToJson(status); }
+
+std::string MetadataToJson(const tensorflow::serving::ModelSpec& spec,
+                           const tensorflow::serving::SignatureDefMap& signatures) {
+  return fmt::format("{{\n\"model_spec\":{},\n\"metadata\": {{\"signature_def\": {}}}\n}}\n", MessageToJson(spec),
+                     MessageToJson(signatures));
+}
+
+}  // namespace longshore::frontend
