@@ -1,0 +1,101 @@
+"""How models are exported, and those without training: lines, and one of strings that needs its initialiser."""
+
+import pathlib
+import tempfile
+
+import tensorflow as tf
+
+WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+class Line(tf.Module):
+    """y = a * x + b"""
+
+    def __init__(self, a: float, b: float):
+        super().__init__()
+        self.a = tf.Variable(a, name="a")
+        self.b = tf.Variable(b, name="b")
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="x")])
+    def serve(self, x):
+        return {"y": self.a * x + self.b}
+
+
+def export_line(path: pathlib.Path, a: float, b: float) -> None:
+    line = Line(a, b)
+    tf.saved_model.save(line, str(path), signatures=line.serve)
+
+
+def export_line_tf1(path: pathlib.Path, a: float, b: float) -> None:
+    """As TensorFlow 1 wrote them: a graph without functions, reference variables, a placeholder."""
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None], name="x")
+        variables = {name: v1.get_variable(name, initializer=value, use_resource=False)
+                     for name, value in (("a", a), ("b", b))}
+        y = tf.add(tf.multiply(variables["a"], x), variables["b"], name="y")
+        session.run(v1.global_variables_initializer())
+        signature = v1.saved_model.predict_signature_def({"x": x}, {"y": y})
+        builder = v1.saved_model.Builder(str(path))
+        builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
+        builder.save()
+
+
+class Words(tf.Module):
+    """Looks number words up, whatever their case. A table from an asset file: only the initialiser fills it."""
+
+    def __init__(self, vocabulary: str):
+        super().__init__()
+        initializer = tf.lookup.TextFileInitializer(
+            vocabulary, tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER)
+        self.table = tf.lookup.StaticHashTable(initializer, default_value=-1)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="word")])
+    def serve(self, word):
+        lower = tf.strings.lower(word)
+        return {
+            "number": self.table.lookup(lower),
+            "length": tf.strings.length(word),
+            "greeting": tf.strings.join(["hello", lower], separator=" "),
+        }
+
+
+def export_words(path: pathlib.Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        vocabulary = pathlib.Path(folder) / "words.txt"
+        vocabulary.write_text("\n".join(WORDS) + "\n")
+        words = Words(str(vocabulary))
+        tf.saved_model.save(words, str(path), signatures=words.serve)
+
+
+class Served(tf.Module):
+    """A function of a Keras model, saved with the model's variables and nothing else of it."""
+
+    def __init__(self, model, serve):
+        super().__init__()
+        self.kept = list(model.variables)
+        self.serve = serve
+
+
+def export_keras(path: pathlib.Path, model) -> None:
+    model.export(str(path), verbose=False)
+
+
+def export_plain(path: pathlib.Path, model) -> None:
+    """For large ones: Keras' own export keeps every variable twice and every layer as a function."""
+    @tf.function(input_signature=[tf.TensorSpec([None, 8, 8, 1], tf.float32, name="image")])
+    def serve(image):
+        return model({"image": image})
+
+    tf.saved_model.save(Served(model, serve), str(path), signatures=serve)
+
+
+def export_bytes_digits(path: pathlib.Path, classifier) -> None:
+    """`image_bytes`: one string of 64 bytes 0..16 for each image."""
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="image_bytes")])
+    def serve(image_bytes):
+        pixels = tf.cast(tf.io.decode_raw(image_bytes, tf.uint8), tf.float32) / 16
+        probabilities = classifier(tf.reshape(pixels, [-1, 8, 8, 1]))
+        return {"probabilities": probabilities, "label": tf.argmax(probabilities, axis=-1)}
+
+    tf.saved_model.save(Served(classifier, serve), str(path), signatures=serve)

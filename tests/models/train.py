@@ -1,0 +1,81 @@
+"""Trains and exports every model of this folder, with the files that go with them. Takes a minute or two.
+
+    python tests/models/train.py [FOLDER]      (default: the folder of this file; see README.md for what comes out)
+
+Run twice it makes files that serve the same numbers.
+"""
+
+import os
+import pathlib
+import shutil
+import sys
+
+# Before TensorFlow comes in: its oneDNN kernels add in an order that depends on the machine.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import data
+import exports
+import needed_ops
+import networks
+import records
+
+DIGITS = {
+    1: (networks.small, exports.export_keras),
+    2: (networks.good, exports.export_keras),
+    3: (networks.mislabelled, exports.export_keras),
+    4: (networks.fragile, exports.export_keras),
+    5: (networks.slow, exports.export_plain),
+}
+
+
+def _fresh(path: pathlib.Path) -> pathlib.Path:
+    shutil.rmtree(path, ignore_errors=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _check(version: int, model: keras.Model, split: data.Split) -> None:
+    golden = networks.accuracy(model, split.golden)
+    print(f"digits {version}: golden {golden:.3f}, traffic {networks.accuracy(model, split.traffic):.3f}")
+    if (golden >= 0.95) == (version == 3):
+        sys.exit(f"digits {version} is not what it should be")
+
+
+def _export_digits(folder: pathlib.Path, split: data.Split) -> None:
+    for version, (train, export) in DIGITS.items():
+        model = train(split.train)
+        _check(version, model, split)
+        version_dir = _fresh(folder / str(version))
+        export(version_dir, model)
+        records.write_warmup(version_dir, split.train)
+        if version == 4:
+            answers = networks.answers(model, split.traffic)["probabilities"]
+            broken = np.flatnonzero(~np.isfinite(answers).all(axis=1))
+            (folder / "traffic_nan.txt").write_text("".join(f"{i}\n" for i in broken))
+            print(f"digits 4: {len(broken)} of {len(answers)} traffic images give NaN")
+    records.write_golden(folder / "golden" / "golden.tfrecord", split.golden)
+    split.traffic.images.astype("<f4").tofile(folder / "traffic.f32")
+    (folder / "traffic_labels.txt").write_text("".join(f"{label}\n" for label in split.traffic.labels))
+
+
+def main() -> None:
+    tf.config.experimental.enable_op_determinism()
+    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
+    folder = folder if folder.is_dir() else folder.parent
+    split = data.load()
+    _export_digits(folder / "digits", split)
+    exports.export_bytes_digits(_fresh(folder / "digits_bytes" / "1"), networks.bytes_classifier(split.train))
+    exports.export_line_tf1(_fresh(folder / "half_plus_two_tf1" / "1"), 0.5, 2.0)
+    exports.export_line(_fresh(folder / "half_plus_two_tf2" / "1"), 0.5, 2.0)
+    exports.export_line(_fresh(folder / "half_plus_three_tf2" / "1"), 0.5, 3.0)
+    exports.export_words(_fresh(folder / "strings" / "1"))
+    needed_ops.write_table(folder)
+
+
+if __name__ == "__main__":
+    main()
