@@ -9,7 +9,9 @@
 
 namespace longshore::control {
 
-// SHA-256 in hex of the deterministic serialization.
+// Deterministic: what lies on the disk, and what the digest is of.
+std::string SerializeState(const DesiredState& state);
+// SHA-256 in hex of the above.
 std::string DigestOf(const DesiredState& state);
 
 // Aborted when (epoch, revision) is not above what is held: the sender is an old leader or repeats itself. (A snapshot may

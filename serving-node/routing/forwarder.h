@@ -40,17 +40,17 @@ class Forwarder {
 
   // Peers of which the load is worth knowing from now on. Starts a poll where the last one is older than the interval.
   virtual void Watch(const std::vector<std::string>& targets) = 0;
-  // Not older than a few intervals, with this node's own calls to the peer in flight counted in; nullopt when unknown.
+  // With what this node sent there since the peer was asked; nullopt when that is too long ago, or never was.
   virtual std::optional<PeerLoad> LoadOf(const std::string& target) const = 0;
 };
 
 struct GrpcForwarderOptions {
   std::string fleet;
-  size_t channels_max = 256;   // Beyond, the channel that was used least recently is closed when it is idle.
+  size_t channels_max = 256;   // Beyond, the one used least recently is closed, after its calls.
   std::chrono::milliseconds load_interval{200};
   std::chrono::milliseconds load_age_max{1000};
 };
-// Calls in flight keep what they need: the forwarder may go before they end, and cancels them.
+// Its destructor cancels the calls in flight and waits for their callbacks.
 std::unique_ptr<Forwarder> MakeGrpcForwarder(GrpcForwarderOptions options);
 
 }  // namespace longshore::routing

@@ -1,0 +1,105 @@
+#include "serving-node/control/desired.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "common/sha256.h"
+
+namespace longshore::control {
+namespace {
+
+std::pair<int64_t, int64_t> Number(const DesiredState& state) { return {state.epoch(), state.revision()}; }
+
+Status CheckModel(const ModelState& model) {
+  if (model.served_name().empty()) return InvalidArgument("a model has no served name");
+  std::set<int64_t> seen;
+  int64_t weights = 0;
+  for (const VersionState& version : model.versions()) {
+    if (!seen.insert(version.version()).second) {
+      return InvalidArgument("model \"{}\" has version {} twice", model.served_name(), version.version());
+    }
+    if (version.weight_bp() < 0) {
+      return InvalidArgument("model \"{}\" version {} has the weight {}", model.served_name(), version.version(),
+                             version.weight_bp());
+    }
+    weights += version.weight_bp();
+  }
+  if (weights == 0 || weights == 10000) return {};
+  return InvalidArgument("the weights of model \"{}\" add up to {}, not to 10000", model.served_name(), weights);
+}
+
+Status CheckState(const DesiredState& state, const std::string& fleet) {
+  if (state.fleet().fleet() != fleet) {
+    return FailedPrecondition("this node is of the fleet {}, not of {}", fleet, state.fleet().fleet());
+  }
+  std::set<std::string> names;
+  for (const ModelState& model : state.models()) {
+    RETURN_IF_ERROR(CheckModel(model));
+    if (!names.insert(model.served_name()).second) return InvalidArgument("model \"{}\" is there twice", model.served_name());
+  }
+  return {};
+}
+
+Status CheckOrder(const std::optional<DesiredState>& held, const FromController& message) {
+  if (!held) return {};
+  const std::pair number(message.epoch(), message.revision());
+  if (number > Number(*held) || (message.has_snapshot() && number == Number(*held))) return {};
+  return Aborted("epoch {} revision {} is not newer than epoch {} revision {}, which this node holds", message.epoch(),
+                 message.revision(), held->epoch(), held->revision());
+}
+
+void Replace(DesiredState* state, const ModelChange& change) {
+  auto* models = state->mutable_models();
+  const auto same = [&change](const ModelState& model) { return model.served_name() == change.served_name(); };
+  models->erase(std::remove_if(models->begin(), models->end(), same), models->end());
+  if (change.has_model()) *models->Add() = change.model();
+  std::ranges::sort(*models, {}, &ModelState::served_name);
+}
+
+Result<DesiredState> Changed(const std::optional<DesiredState>& held, const FromController& message) {
+  if (message.has_snapshot()) return message.snapshot().state();
+  if (!held) return FailedPrecondition("a change came before any snapshot");
+  DesiredState state = *held;
+  if (message.has_fleet()) {
+    *state.mutable_fleet() = message.fleet();
+  } else if (!message.has_change()) {
+    return InvalidArgument("a message without content came from the controller");
+  } else if (message.change().has_model() && message.change().model().served_name() != message.change().served_name()) {
+    return InvalidArgument("a change of model \"{}\" holds model \"{}\"", message.change().served_name(),
+                           message.change().model().served_name());
+  } else {
+    Replace(&state, message.change());
+  }
+  return state;
+}
+
+}  // namespace
+
+std::string SerializeState(const DesiredState& state) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    state.SerializeToCodedStream(&coded);
+  }
+  return bytes;
+}
+
+std::string DigestOf(const DesiredState& state) { return ToHex(Sha256(SerializeState(state))); }
+
+Result<DesiredState> ApplyMessage(const std::optional<DesiredState>& held, const FromController& message,
+                                  const std::string& fleet) {
+  RETURN_IF_ERROR(CheckOrder(held, message));
+  ASSIGN_OR_RETURN(DesiredState state, Changed(held, message));
+  state.set_epoch(message.epoch());
+  state.set_revision(message.revision());
+  RETURN_IF_ERROR(CheckState(state, fleet));
+  return state;
+}
+
+}  // namespace longshore::control

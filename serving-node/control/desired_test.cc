@@ -1,0 +1,97 @@
+#include "serving-node/control/desired.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+namespace longshore::control {
+namespace {
+
+using testing::HasSubstr;
+
+template <typename Message>
+Message Parse(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
+  return message;
+}
+
+constexpr const char* kHeld = R"(epoch: 2 revision: 7 fleet {fleet: "ns/f" concurrent_runs_max: 3}
+  models {served_name: "a" versions {version: 1 weight_bp: 10000 role: STABLE}}
+  models {served_name: "c" versions {version: 1 weight_bp: 10000}})";
+
+// The held state is kHeld; `expect` is the state afterwards, or `code` and part of the text of the refusal.
+struct Case {
+  const char* about;
+  const char* message;
+  const char* expect;
+  Code code = Code::kOk;
+};
+
+const Case kCases[] = {
+    {"a newer snapshot replaces everything", R"(epoch: 2 revision: 8 snapshot {state {fleet {fleet: "ns/f"}}})",
+     R"(epoch: 2 revision: 8 fleet {fleet: "ns/f"})"},
+    {"a snapshot may repeat the number", R"(epoch: 2 revision: 7 snapshot {state {fleet {fleet: "ns/f"}}})",
+     R"(epoch: 2 revision: 7 fleet {fleet: "ns/f"})"},
+    {"a new leader begins with any revision", R"(epoch: 3 revision: 0 snapshot {state {fleet {fleet: "ns/f"}}})",
+     R"(epoch: 3 revision: 0 fleet {fleet: "ns/f"})"},
+    {"an old leader is refused", R"(epoch: 1 revision: 99 snapshot {state {fleet {fleet: "ns/f"}}})",
+     "epoch 1 revision 99 is not newer than epoch 2 revision 7", Code::kAborted},
+    {"a repeated change is refused", R"(epoch: 2 revision: 7 change {served_name: "a"})", "not newer", Code::kAborted},
+    {"a model is removed", R"(epoch: 2 revision: 8 change {served_name: "a"})",
+     R"(epoch: 2 revision: 8 fleet {fleet: "ns/f" concurrent_runs_max: 3}
+        models {served_name: "c" versions {version: 1 weight_bp: 10000}})"},
+    {"a model is added in its place", R"(epoch: 2 revision: 8 change {served_name: "b" model {served_name: "b"}})",
+     R"(epoch: 2 revision: 8 fleet {fleet: "ns/f" concurrent_runs_max: 3}
+        models {served_name: "a" versions {version: 1 weight_bp: 10000 role: STABLE}} models {served_name: "b"}
+        models {served_name: "c" versions {version: 1 weight_bp: 10000}})"},
+    {"limits change alone", R"(epoch: 2 revision: 8 fleet {fleet: "ns/f" concurrent_runs_max: 1})",
+     R"(epoch: 2 revision: 8 fleet {fleet: "ns/f" concurrent_runs_max: 1}
+        models {served_name: "a" versions {version: 1 weight_bp: 10000 role: STABLE}}
+        models {served_name: "c" versions {version: 1 weight_bp: 10000}})"},
+    {"another fleet's state is refused", R"(epoch: 2 revision: 8 fleet {fleet: "ns/g"})", "not of ns/g",
+     Code::kFailedPrecondition},
+    {"weights must add up", R"(epoch: 2 revision: 8 change {served_name: "a" model {served_name: "a"
+        versions {version: 1 weight_bp: 9000}}})", "add up to 9000", Code::kInvalidArgument},
+    {"a version is there once", R"(epoch: 2 revision: 8 change {served_name: "a" model {served_name: "a"
+        versions {version: 1} versions {version: 1}}})", "version 1 twice", Code::kInvalidArgument},
+    {"a change is of the model it names", R"(epoch: 2 revision: 8 change {served_name: "a" model {served_name: "b"}})",
+     "holds model \"b\"", Code::kInvalidArgument},
+    {"an empty message is refused", "epoch: 2 revision: 8", "without content", Code::kInvalidArgument},
+};
+
+TEST(ApplyMessage, DecidesEveryCase) {
+  for (const Case& c : kCases) {
+    const auto state = ApplyMessage(Parse<DesiredState>(kHeld), Parse<FromController>(c.message), "ns/f");
+    if (c.code == Code::kOk) {
+      ASSERT_TRUE(state) << c.about << ": " << ToString(state.error());
+      EXPECT_EQ(DigestOf(*state), DigestOf(Parse<DesiredState>(c.expect))) << c.about << "\n" << state->DebugString();
+    } else {
+      ASSERT_FALSE(state) << c.about;
+      EXPECT_EQ(state.error().code, c.code) << c.about;
+      EXPECT_THAT(state.error().message, HasSubstr(c.expect)) << c.about;
+    }
+  }
+}
+
+TEST(ApplyMessage, NeedsASnapshotBeforeAnyChange) {
+  const auto state = ApplyMessage(std::nullopt, Parse<FromController>(R"(epoch: 9 change {served_name: "a"})"), "ns/f");
+  ASSERT_FALSE(state);
+  EXPECT_EQ(state.error().code, Code::kFailedPrecondition);
+}
+
+TEST(DigestOf, DoesNotDependOnTheOrderOfAMap) {
+  DesiredState a, b;
+  for (int i = 0; i < 50; ++i) (*a.add_models()->mutable_labels())["x"] = 1;
+  for (int i = 0; i < 50; ++i) (*b.add_models()->mutable_labels())["x"] = 1;
+  for (int i = 0; i < 50; ++i) {
+    (*a.mutable_models(0)->mutable_labels())[std::to_string(i)] = i;
+    (*b.mutable_models(0)->mutable_labels())[std::to_string(49 - i)] = 49 - i;
+  }
+  EXPECT_EQ(DigestOf(a), DigestOf(b));
+  b.set_revision(1);
+  EXPECT_NE(DigestOf(a), DigestOf(b));
+}
+
+}  // namespace
+}  // namespace longshore::control

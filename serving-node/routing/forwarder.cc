@@ -1,0 +1,209 @@
+#include "serving-node/routing/forwarder.h"
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "common/grpc/status.h"
+#include "longshore/peer.grpc.pb.h"
+#include "longshore/peer.pb.h"
+
+namespace longshore::routing {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr const char* kPredictMethod = "/tensorflow.serving.PredictionService/Predict";
+
+std::shared_ptr<grpc::Channel> Dial(const std::string& target) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetMaxSendMessageSize(-1);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // The router decides what is tried again.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+}
+
+// Where calls to one target go, and what is known about it. The channel is set once; the rest is guarded by State::mutex.
+struct Peer {
+  explicit Peer(const std::string& target) : channel(Dial(target)), stub(channel), peer_stub(peer::Peer::NewStub(channel)) {}
+  std::shared_ptr<grpc::Channel> channel;
+  grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer> stub;
+  std::unique_ptr<peer::Peer::Stub> peer_stub;
+
+  steady_clock::time_point used_at;
+  int64_t in_flight = 0;
+  bool asking = false;
+  steady_clock::time_point asked_at{};
+  int64_t in_flight_when_asked = 0;
+  std::optional<PeerLoad> load;
+};
+
+// A call cancelled by nobody here was ended by the peer's death.
+Error ToError(const grpc::Status& status, const std::string& target) {
+  Error error = rpc::FromGrpc(status);
+  if (error.code != Code::kUnavailable && error.code != Code::kCancelled) return error;
+  return {Code::kUnavailable, fmt::format("peer {}: {}", target, error.message)};
+}
+
+std::string ToBytes(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  if (!buffer.Dump(&slices).ok()) return {};
+  std::string bytes;
+  bytes.reserve(buffer.Length());
+  for (const auto& slice : slices) bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  return bytes;
+}
+
+std::chrono::system_clock::time_point ToSystemTime(steady_clock::time_point deadline) {
+  return std::chrono::system_clock::now() +
+         std::chrono::duration_cast<std::chrono::system_clock::duration>(deadline - steady_clock::now());
+}
+
+class GrpcForwarder final : public Forwarder {
+ public:
+  explicit GrpcForwarder(GrpcForwarderOptions options) : options_(std::move(options)) {}
+
+  ~GrpcForwarder() override {
+    std::unique_lock lock(mutex_);
+    for (grpc::ClientContext* context : running_) context->TryCancel();
+    ended_.wait(lock, [this] { return running_.empty(); });
+  }
+
+  void Forward(ForwardCall call, ForwardDone done) override {
+    auto running = std::make_shared<Running>(PeerOf(call.target), std::move(call.target), std::move(done));
+    for (const auto& [name, value] : call.metadata) running->context.AddMetadata(name, value);
+    if (call.deadline != steady_clock::time_point::max()) running->context.set_deadline(ToSystemTime(call.deadline));
+    const grpc::Slice slice(call.serialized);
+    running->request = grpc::ByteBuffer(&slice, 1);
+    Begin(&running->context, *running->peer, 1);
+    running->peer->stub.UnaryCall(&running->context, kPredictMethod, {}, &running->request, &running->reply,
+                                  [this, running](const grpc::Status& status) { Finish(*running, status); });
+  }
+
+  void Watch(const std::vector<std::string>& targets) override {
+    const auto now = steady_clock::now();
+    for (const std::string& target : targets) {
+      const auto peer = PeerOf(target);
+      {
+        const std::lock_guard lock(mutex_);
+        if (peer->asking || now - options_.load_interval < peer->asked_at) continue;
+        peer->asking = true;
+        peer->asked_at = now;
+        peer->in_flight_when_asked = peer->in_flight;
+      }
+      Ask(peer);
+    }
+  }
+
+  std::optional<PeerLoad> LoadOf(const std::string& target) const override {
+    const std::lock_guard lock(mutex_);
+    const auto found = peers_.find(target);
+    if (found == peers_.end() || !found->second->load) return std::nullopt;
+    const Peer& peer = *found->second;
+    if (steady_clock::now() - peer.asked_at > options_.load_age_max) return std::nullopt;
+    PeerLoad load = *peer.load;
+    load.queued += std::max<int64_t>(0, peer.in_flight - peer.in_flight_when_asked);
+    return load;
+  }
+
+ private:
+  struct Running {
+    Running(std::shared_ptr<Peer> to, std::string name, ForwardDone call_back)
+        : peer(std::move(to)), target(std::move(name)), done(std::move(call_back)) {}
+    std::shared_ptr<Peer> peer;
+    std::string target;
+    ForwardDone done;
+    grpc::ClientContext context;
+    grpc::ByteBuffer request;
+    grpc::ByteBuffer reply;
+  };
+  struct Asking {
+    grpc::ClientContext context;
+    peer::LoadRequest request;
+    peer::LoadReply reply;
+  };
+
+  std::shared_ptr<Peer> PeerOf(const std::string& target) {
+    const std::lock_guard lock(mutex_);
+    auto& peer = peers_[target];
+    if (!peer) peer = std::make_shared<Peer>(target);
+    peer->used_at = steady_clock::now();
+    const auto found = peer;
+    if (peers_.size() > options_.channels_max) {
+      peers_.erase(std::ranges::min_element(peers_, {}, [](const auto& entry) { return entry.second->used_at; }));
+    }
+    return found;
+  }
+
+  void Begin(grpc::ClientContext* context, Peer& peer, int64_t in_flight) {
+    const std::lock_guard lock(mutex_);
+    running_.insert(context);
+    peer.in_flight += in_flight;
+  }
+
+  void End(grpc::ClientContext* context) {
+    const std::lock_guard lock(mutex_);
+    running_.erase(context);
+    ended_.notify_all();
+  }
+
+  void Finish(Running& call, const grpc::Status& status) {
+    {
+      const std::lock_guard lock(mutex_);
+      --call.peer->in_flight;
+    }
+    if (status.ok()) {
+      call.done(ToBytes(call.reply));
+    } else {
+      call.done(tl::make_unexpected(ToError(status, call.target)));
+    }
+    call.done = nullptr;
+    End(&call.context);
+  }
+
+  void Ask(const std::shared_ptr<Peer>& peer) {
+    auto asking = std::make_shared<Asking>();
+    asking->request.set_fleet(options_.fleet);
+    asking->context.set_deadline(std::chrono::system_clock::now() + options_.load_age_max);
+    Begin(&asking->context, *peer, 0);
+    peer->peer_stub->async()->GetLoad(&asking->context, &asking->request, &asking->reply,
+                                      [this, asking, peer](const grpc::Status& status) {
+                                        Answered(*peer, status, asking->reply);
+                                        End(&asking->context);
+                                      });
+  }
+
+  void Answered(Peer& peer, const grpc::Status& status, const peer::LoadReply& reply) {
+    const std::lock_guard lock(mutex_);
+    peer.asking = false;
+    peer.load.reset();
+    if (status.ok()) peer.load = PeerLoad{reply.running(), reply.queued(), reply.concurrent_runs_max()};
+  }
+
+  const GrpcForwarderOptions options_;
+  mutable std::mutex mutex_;
+  std::condition_variable ended_;
+  std::map<std::string, std::shared_ptr<Peer>> peers_;
+  std::set<grpc::ClientContext*> running_;
+};
+
+}  // namespace
+
+double PeerLoad::PerSlot() const {
+  return static_cast<double>(running + queued) / static_cast<double>(std::max<int64_t>(1, concurrent_runs_max));
+}
+
+std::unique_ptr<Forwarder> MakeGrpcForwarder(GrpcForwarderOptions options) {
+  return std::make_unique<GrpcForwarder>(std::move(options));
+}
+
+}  // namespace longshore::routing
