@@ -10,7 +10,7 @@ def test_the_published_vectors_are_what_the_rule_says():
 
 
 def test_the_rule_agrees_with_a_digest_worked_out_by_hand():
-    # printf "salt\\nkey" | sha256sum begins with 0x4196e2e8350b2358.
+    # The digest of "salt\nkey", worked out by sha256sum, begins with 0x4196e2e8350b2358.
     assert router.bucket_of_key("salt", "key") == 0x4196e2e8350b2358 * 10000 >> 64
 
 
