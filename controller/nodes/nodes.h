@@ -24,18 +24,22 @@ struct NodeView {
   std::optional<control::Report> report;  // The newest; never of an earlier incarnation.
   TimePoint report_at;
   bool connected = false;
+  bool reported = false;                 // On this stream: `report` is what it has, not what it had.
   int64_t acked_epoch = 0;               // The newest state that it said it holds: by hello or acknowledgement.
   int64_t acked_revision = 0;
   std::string acked_digest;
   std::string ack_error;                 // Why the newest message was refused; "" when it was taken.
-  // What it should hold after all that was sent to it on this stream; empty before the snapshot of this stream.
+  TimePoint refused_at;                  // When it was; `sent` is empty then, and a snapshot puts things right.
+  // What it should hold after all that was sent to it. Empty until a snapshot is sent on this stream, unless its hello
+  // showed that it holds exactly what was sent on the last one; empty too after a message was refused.
   std::optional<control::DesiredState> sent;
 };
 
 struct Options {
-  Path socket;                           // Where nodes dial.
-  Path epoch_file;                       // Holds the highest epoch ever used here.
+  Path socket{};                         // Where nodes dial.
+  Path epoch_file{};                     // Holds the highest epoch ever used here.
   size_t queued_max = 1000;              // Messages waiting for a node; beyond, its stream is cut and it dials again.
+  size_t nodes_max = 1000;
   int message_bytes_max = 64 << 20;
 };
 
@@ -58,8 +62,8 @@ class Registry {
   // Nodes of one fleet, ordered by name.
   virtual std::vector<NodeView> Nodes(const std::string& fleet) const = 0;
 
-  // Queues a message and does not wait; epoch and revision are filled in. The first message of a stream that changes
-  // the state has to be a snapshot: FailedPrecondition otherwise. NotFound when the node has no stream.
+  // Queues a message and does not wait; epoch and revision are filled in. FailedPrecondition for a change when the node
+  // has no snapshot yet; NotFound when it has no stream; ResourceExhausted when its queue is full.
   virtual Status Send(const std::string& fleet, const std::string& node, control::FromController message) = 0;
 
   // Drops what is known of a node without a stream.

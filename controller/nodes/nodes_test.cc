@@ -1,0 +1,242 @@
+#include "controller/nodes/nodes.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include "controller/nodes/epoch.h"
+#include "controller/nodes/state.h"
+#include "longshore/control.grpc.pb.h"
+
+namespace longshore::nodes {
+namespace {
+
+constexpr const char* kFleet = "default/cpu";
+
+// A node's end of the stream.
+class FakeNode {
+ public:
+  FakeNode(const Path& socket, control::Hello hello)
+      : stub_(control::NodeControl::NewStub(
+            grpc::CreateChannel("unix:" + socket.string(), grpc::InsecureChannelCredentials()))),
+        stream_(stub_->Attach(&context_)) {
+    control::FromNode message;
+    *message.mutable_hello() = std::move(hello);
+    stream_->Write(message);
+  }
+  ~FakeNode() { context_.TryCancel(); }
+
+  control::FromController Read() {
+    control::FromController message;
+    EXPECT_TRUE(stream_->Read(&message));
+    return message;
+  }
+  grpc::Status ReadEnd() {
+    control::FromController message;
+    while (stream_->Read(&message)) {
+    }
+    return stream_->Finish();
+  }
+  void Report(int64_t revision) {
+    control::FromNode message;
+    message.mutable_report()->set_revision(revision);
+    stream_->Write(message);
+  }
+  void Ack(const control::FromController& taken, const std::string& error) {
+    control::FromNode message;
+    message.mutable_ack()->set_epoch(taken.epoch());
+    message.mutable_ack()->set_revision(taken.revision());
+    message.mutable_ack()->set_error(error);
+    stream_->Write(message);
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<control::NodeControl::Stub> stub_;
+  std::unique_ptr<grpc::ClientReaderWriter<control::FromNode, control::FromController>> stream_;
+};
+
+class RegistryTest : public ::testing::Test {
+ protected:
+  RegistryTest() {
+    char name[] = "/tmp/longshore_nodes_XXXXXX";
+    dir_ = mkdtemp(name);
+    registry_ = StartRegistry();
+  }
+  ~RegistryTest() override {
+    registry_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+
+  Path Socket() const { return dir_ / "controller.sock"; }
+
+  std::unique_ptr<Registry> StartRegistry(size_t queued_max = 1000) {
+    auto started = Registry::Start({.socket = Socket(), .epoch_file = dir_ / "epoch", .queued_max = queued_max}, clock_,
+                                   [this](const std::string&, const std::string&) {
+                                     const std::scoped_lock lock(mutex_);
+                                     ++changes_;
+                                     changed_.notify_all();
+                                   });
+    EXPECT_TRUE(started) << started.error().message;
+    return std::move(*started);
+  }
+
+  static control::Hello Hello(const std::string& node, const std::string& incarnation = "i1") {
+    control::Hello hello;
+    hello.set_fleet(kFleet);
+    hello.set_node(node);
+    hello.set_incarnation(incarnation);
+    return hello;
+  }
+
+  // Until the only node of the fleet is as wanted; false after 20 s.
+  bool WaitUntil(const std::function<bool(const NodeView&)>& wanted) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), [&] {
+      const std::vector<NodeView> views = registry_->Nodes(kFleet);
+      return views.size() == 1 && wanted(views[0]);
+    });
+  }
+  bool WaitForConnected() {
+    return WaitUntil([](const NodeView& view) { return view.connected; });
+  }
+
+  static control::FromController Snapshot(std::vector<std::string> models = {}) {
+    control::FromController message;
+    auto& state = *message.mutable_snapshot()->mutable_state();
+    state.mutable_fleet()->set_fleet(kFleet);
+    for (const std::string& name : models) state.add_models()->set_served_name(name);
+    return message;
+  }
+  static control::FromController Change(const std::string& name, bool present) {
+    control::FromController message;
+    message.mutable_change()->set_served_name(name);
+    if (present) message.mutable_change()->mutable_model()->set_served_name(name);
+    return message;
+  }
+
+  Path dir_;
+  const SystemClock clock_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int changes_ = 0;
+  std::unique_ptr<Registry> registry_;
+};
+
+TEST_F(RegistryTest, KnowsANodeByItsHelloAndReport) {
+  FakeNode node(Socket(), Hello("a"));
+  ASSERT_TRUE(WaitForConnected());
+  EXPECT_FALSE(registry_->Nodes(kFleet)[0].reported);
+  node.Report(7);
+  ASSERT_TRUE(WaitUntil([](const NodeView& view) { return view.reported; }));
+  EXPECT_EQ(registry_->Nodes(kFleet)[0].report->revision(), 7);
+  EXPECT_TRUE(registry_->Nodes("default/other").empty());
+}
+
+TEST_F(RegistryTest, SendsInOrderOfEpochAndRevisionAndKeepsACopyOfTheState) {
+  FakeNode node(Socket(), Hello("a"));
+  ASSERT_TRUE(WaitForConnected());
+  EXPECT_EQ(registry_->Send(kFleet, "a", Change("m", true)).error().code, Code::kFailedPrecondition);
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot({"b", "d"})));
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Change("c", true)));
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Change("d", false)));
+  const control::FromController first = node.Read();
+  const control::FromController second = node.Read();
+  const control::FromController third = node.Read();
+  EXPECT_EQ(first.epoch(), registry_->epoch());
+  EXPECT_LT(first.revision(), second.revision());
+  EXPECT_EQ(first.snapshot().state().revision(), first.revision());
+  const control::DesiredState sent = registry_->Nodes(kFleet)[0].sent.value();
+  EXPECT_EQ(sent.revision(), third.revision());
+  ASSERT_EQ(sent.models_size(), 2);
+  EXPECT_EQ(sent.models(0).served_name(), "b");
+  EXPECT_EQ(sent.models(1).served_name(), "c");
+}
+
+TEST_F(RegistryTest, ANodeThatDialsAgainNeedsASnapshotUnlessItHoldsExactlyWhatWasSent) {
+  auto node = std::make_unique<FakeNode>(Socket(), Hello("a"));
+  ASSERT_TRUE(WaitForConnected());
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot({"m"})));
+  const control::DesiredState sent = registry_->Nodes(kFleet)[0].sent.value();
+  node.reset();
+  ASSERT_TRUE(WaitUntil([](const NodeView& view) { return !view.connected; }));
+  EXPECT_EQ(registry_->Send(kFleet, "a", Snapshot()).error().code, Code::kNotFound);
+
+  control::Hello same = Hello("a");
+  same.set_epoch(sent.epoch());
+  same.set_revision(sent.revision());
+  same.set_state_digest(Digest(sent));
+  node = std::make_unique<FakeNode>(Socket(), same);
+  ASSERT_TRUE(WaitForConnected());
+  EXPECT_TRUE(registry_->Nodes(kFleet)[0].sent);
+
+  control::Hello other = same;
+  other.set_state_digest("something else");
+  const FakeNode again(Socket(), other);
+  ASSERT_TRUE(WaitUntil([](const NodeView& view) { return view.acked_digest == "something else"; }));
+  EXPECT_FALSE(registry_->Nodes(kFleet)[0].sent);
+}
+
+TEST_F(RegistryTest, ANewIncarnationHasNoReportAndTheNewestStreamCounts) {
+  FakeNode first(Socket(), Hello("a", "i1"));
+  first.Report(1);
+  ASSERT_TRUE(WaitUntil([](const NodeView& view) { return view.reported; }));
+  const FakeNode second(Socket(), Hello("a", "i2"));
+  ASSERT_TRUE(WaitUntil([](const NodeView& view) { return view.hello.incarnation() == "i2"; }));
+  EXPECT_FALSE(registry_->Nodes(kFleet)[0].report);
+  EXPECT_EQ(first.ReadEnd().error_code(), grpc::StatusCode::ABORTED);
+  EXPECT_TRUE(registry_->Nodes(kFleet)[0].connected);
+}
+
+TEST_F(RegistryTest, ARefusedMessageIsKeptAsAnErrorAndASnapshotIsNeeded) {
+  FakeNode node(Socket(), Hello("a"));
+  ASSERT_TRUE(WaitForConnected());
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot()));
+  node.Ack(node.Read(), "cannot write desired.pb: No space left on device");
+  ASSERT_TRUE(WaitUntil([](const NodeView& view) { return !view.ack_error.empty(); }));
+  EXPECT_FALSE(registry_->Nodes(kFleet)[0].sent);
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot()));
+  node.Ack(node.Read(), "");
+  EXPECT_TRUE(WaitUntil([](const NodeView& view) { return view.ack_error.empty() && view.acked_revision > 0; }));
+}
+
+TEST_F(RegistryTest, TheEpochGrowsWithEveryStartAndAboveEveryNodes) {
+  const int64_t first = registry_->epoch();
+  registry_.reset();
+  registry_ = StartRegistry();
+  EXPECT_EQ(registry_->epoch(), first + 1);
+  control::Hello ahead = Hello("a");
+  ahead.set_epoch(100);
+  const FakeNode node(Socket(), ahead);
+  ASSERT_TRUE(WaitForConnected());
+  EXPECT_EQ(registry_->epoch(), 101);
+  EXPECT_EQ(ReadEpoch(dir_ / "epoch").value(), 101);
+}
+
+TEST_F(RegistryTest, ADamagedEpochFileIsRefusedInsteadOfStartingAgainAtZero) {
+  registry_.reset();
+  ASSERT_TRUE(WriteFileAtomically(dir_ / "epoch", "12x\n"));
+  const auto started = Registry::Start({.socket = Socket(), .epoch_file = dir_ / "epoch"}, clock_, {});
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code, Code::kDataLoss);
+}
+
+TEST_F(RegistryTest, AStreamThatDoesNotSayHelloIsRefused) {
+  FakeNode node(Socket(), control::Hello());
+  EXPECT_EQ(node.ReadEnd().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(RegistryTest, AFullQueueCutsTheStream) {
+  registry_.reset();
+  registry_ = StartRegistry(/*queued_max=*/0);
+  FakeNode node(Socket(), Hello("a"));
+  ASSERT_TRUE(WaitForConnected());
+  EXPECT_EQ(registry_->Send(kFleet, "a", Snapshot()).error().code, Code::kResourceExhausted);
+  EXPECT_EQ(node.ReadEnd().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+}  // namespace
+}  // namespace longshore::nodes

@@ -1,0 +1,298 @@
+#include <grpcpp/grpcpp.h>
+#include <sys/stat.h>
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+
+#include "common/log.h"
+#include "controller/nodes/epoch.h"
+#include "controller/nodes/nodes.h"
+#include "controller/nodes/state.h"
+#include "longshore/control.grpc.pb.h"
+
+namespace longshore::nodes {
+namespace {
+
+using NodeKey = std::pair<std::string, std::string>;  // Fleet and node.
+
+class RegistryImpl;
+
+// One stream. Made by gRPC's Attach, gone after OnDone; between, the registry may know it by pointer.
+// `queue_`, `writing_` and `finished_` are guarded by the registry's mutex.
+class Stream final : public grpc::ServerBidiReactor<control::FromNode, control::FromController> {
+ public:
+  explicit Stream(RegistryImpl& registry) : registry_(registry) { StartRead(&incoming_); }
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+  // With the registry's mutex held:
+  size_t queued() const { return queue_.size(); }
+  void Push(control::FromController message) {
+    queue_.push_back(std::move(message));
+    WriteNext();
+  }
+  void End(grpc::Status status) {
+    if (std::exchange(finished_, true)) return;
+    Finish(std::move(status));
+  }
+
+  NodeKey key;  // Set by the hello; empty before.
+
+ private:
+  void WriteNext() {
+    if (writing_ || finished_ || queue_.empty()) return;
+    writing_ = true;
+    StartWrite(&queue_.front());
+  }
+
+  RegistryImpl& registry_;
+  control::FromNode incoming_;
+  std::deque<control::FromController> queue_;
+  bool writing_ = false;
+  bool finished_ = false;
+};
+
+class RegistryImpl final : public Registry, private control::NodeControl::CallbackService {
+ public:
+  RegistryImpl(Options options, const Clock& clock, OnChange on_change, int64_t epoch)
+      : options_(std::move(options)), clock_(clock), on_change_(std::move(on_change)), epoch_(epoch) {}
+
+  ~RegistryImpl() override {
+    if (server_) server_->Shutdown(std::chrono::system_clock::now());  // The nodes' streams never end by themselves.
+    std::unique_lock lock(mutex_);
+    no_stream_.wait(lock, [this] { return streams_ == 0; });
+  }
+
+  Status Listen() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("unix:" + options_.socket.string(), grpc::InsecureServerCredentials());
+    builder.SetMaxReceiveMessageSize(options_.message_bytes_max);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+    if (!server_) return FailedPrecondition("cannot listen for nodes on {}", options_.socket.string());
+    if (chmod(options_.socket.c_str(), 0600) != 0) return Unavailable("cannot protect {}", options_.socket.string());
+    return {};
+  }
+
+  int64_t epoch() const override {
+    const std::scoped_lock lock(mutex_);
+    return epoch_;
+  }
+
+  Status RaiseEpochAbove(int64_t epoch) override {
+    const std::scoped_lock lock(mutex_);
+    return RaiseLocked(epoch);
+  }
+
+  std::vector<NodeView> Nodes(const std::string& fleet) const override {
+    const std::scoped_lock lock(mutex_);
+    std::vector<NodeView> views;
+    for (auto at = nodes_.lower_bound({fleet, ""}); at != nodes_.end() && at->first.first == fleet; ++at) {
+      views.push_back(at->second.view);
+    }
+    return views;
+  }
+
+  Status Send(const std::string& fleet, const std::string& node, control::FromController message) override;
+
+  void Forget(const std::string& fleet, const std::string& node) override {
+    const std::scoped_lock lock(mutex_);
+    const auto found = nodes_.find({fleet, node});
+    if (found != nodes_.end() && found->second.stream == nullptr) nodes_.erase(found);
+  }
+
+  // Called by the streams, with no lock held.
+  void Received(Stream& stream, const control::FromNode& message);
+  void Ended(Stream& stream);
+  std::mutex& mutex() { return mutex_; }
+
+ private:
+  struct Node {
+    NodeView view;
+    Stream* stream = nullptr;
+  };
+
+  grpc::ServerBidiReactor<control::FromNode, control::FromController>* Attach(
+      grpc::CallbackServerContext* context) override {
+    (void)context;
+    const std::scoped_lock lock(mutex_);
+    ++streams_;
+    return new Stream(*this);  // Deletes itself in OnDone, as gRPC's reactors do.
+  }
+
+  Status RaiseLocked(int64_t above) {
+    if (epoch_ > above) return {};
+    RETURN_IF_ERROR(WriteEpoch(options_.epoch_file, above + 1));
+    epoch_ = above + 1;
+    return {};
+  }
+
+  Status TakeHello(Stream& stream, const control::Hello& hello);
+  void TakeAck(NodeView& view, const control::Ack& ack);
+
+  const Options options_;
+  const Clock& clock_;
+  const OnChange on_change_;
+  mutable std::mutex mutex_;
+  std::condition_variable no_stream_;
+  int64_t epoch_;
+  int64_t revision_ = 0;
+  int streams_ = 0;
+  std::map<NodeKey, Node> nodes_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+void Stream::OnReadDone(bool ok) {
+  if (!ok) {
+    const std::scoped_lock lock(registry_.mutex());
+    End(grpc::Status::OK);
+    return;
+  }
+  registry_.Received(*this, incoming_);
+  const std::scoped_lock lock(registry_.mutex());
+  if (!finished_) StartRead(&incoming_);
+}
+
+void Stream::OnWriteDone(bool ok) {
+  const std::scoped_lock lock(registry_.mutex());
+  writing_ = false;
+  queue_.pop_front();
+  if (ok) WriteNext();
+}
+
+void Stream::OnCancel() {
+  const std::scoped_lock lock(registry_.mutex());
+  End(grpc::Status::CANCELLED);
+}
+
+void Stream::OnDone() {
+  registry_.Ended(*this);
+  delete this;
+}
+
+Status RegistryImpl::Send(const std::string& fleet, const std::string& node, control::FromController message) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = nodes_.find({fleet, node});
+  if (found == nodes_.end() || found->second.stream == nullptr) return NotFound("node {} is not attached", node);
+  Node& to = found->second;
+  if (!message.has_snapshot() && !message.has_drain() && !to.view.sent) {
+    return FailedPrecondition("node {} has no snapshot yet", node);
+  }
+  if (to.stream->queued() >= options_.queued_max) {
+    to.stream->End({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many messages wait for this node"});
+    return ResourceExhausted("{} messages wait for node {}", options_.queued_max, node);
+  }
+  message.set_epoch(epoch_);
+  message.set_revision(++revision_);
+  if (message.has_snapshot()) {
+    message.mutable_snapshot()->mutable_state()->set_epoch(message.epoch());
+    message.mutable_snapshot()->mutable_state()->set_revision(message.revision());
+    to.view.sent.emplace();
+  }
+  if (to.view.sent) ApplyMessage(message, *to.view.sent);
+  to.stream->Push(std::move(message));
+  return {};
+}
+
+void RegistryImpl::Received(Stream& stream, const control::FromNode& message) {
+  NodeKey key;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (message.has_hello()) {
+      if (const Status taken = TakeHello(stream, message.hello()); !taken) {
+        spdlog::error("a node was refused: {}", ForLog(taken.error().message));
+        return stream.End({static_cast<grpc::StatusCode>(taken.error().code), taken.error().message});
+      }
+    }
+    const auto found = nodes_.find(stream.key);
+    if (found == nodes_.end()) return stream.End({grpc::StatusCode::INVALID_ARGUMENT, "a node says hello first"});
+    if (found->second.stream != &stream) return;  // The node has dialled again meanwhile.
+    if (message.has_ack()) TakeAck(found->second.view, message.ack());
+    if (message.has_report()) {
+      found->second.view.report = message.report();
+      found->second.view.report_at = clock_.Now();
+      found->second.view.reported = true;
+    }
+    key = stream.key;
+  }
+  on_change_(key.first, key.second);
+}
+
+Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
+  if (!stream.key.first.empty()) return InvalidArgument("node {} said hello twice", hello.node());
+  if (hello.fleet().empty() || hello.node().empty() || hello.incarnation().empty()) {
+    return InvalidArgument("a hello names no fleet, no node or no incarnation");
+  }
+  if (nodes_.size() >= options_.nodes_max) return ResourceExhausted("there are {} nodes already", nodes_.size());
+  if (hello.epoch() >= epoch_ && hello.epoch() > 0) {
+    const auto known = nodes_.find({hello.fleet(), hello.node()});
+    const bool of_this_term = known != nodes_.end() && hello.epoch() == epoch_;
+    if (!of_this_term) RETURN_IF_ERROR(RaiseLocked(hello.epoch()));
+  }
+  stream.key = {hello.fleet(), hello.node()};
+  Node& node = nodes_[stream.key];
+  if (node.stream != nullptr) node.stream->End({grpc::StatusCode::ABORTED, "the node has dialled again"});
+  NodeView& view = node.view;
+  if (view.hello.incarnation() != hello.incarnation()) view.report.reset();
+  if (!view.sent || view.sent->epoch() != hello.epoch() || view.sent->revision() != hello.revision() ||
+      Digest(*view.sent) != hello.state_digest()) {
+    view.sent.reset();
+  }
+  view.hello = hello;
+  view.connected = true;
+  view.reported = false;
+  view.acked_epoch = hello.epoch();
+  view.acked_revision = hello.revision();
+  view.acked_digest = hello.state_digest();
+  view.ack_error.clear();
+  node.stream = &stream;
+  return {};
+}
+
+void RegistryImpl::TakeAck(NodeView& view, const control::Ack& ack) {
+  view.ack_error = ack.error();
+  if (!ack.error().empty()) {
+    spdlog::error("node {} refused epoch {} revision {}: {}", view.hello.node(), ack.epoch(), ack.revision(),
+                  ForLog(ack.error()));
+    view.refused_at = clock_.Now();
+    view.sent.reset();
+    return;
+  }
+  view.acked_epoch = ack.epoch();
+  view.acked_revision = ack.revision();
+  view.acked_digest = ack.state_digest();
+}
+
+void RegistryImpl::Ended(Stream& stream) {
+  bool current = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = nodes_.find(stream.key);
+    current = found != nodes_.end() && found->second.stream == &stream;
+    if (current) {
+      found->second.stream = nullptr;
+      found->second.view.connected = false;
+      found->second.view.reported = false;
+    }
+  }
+  if (current) on_change_(stream.key.first, stream.key.second);
+  const std::scoped_lock lock(mutex_);
+  if (--streams_ == 0) no_stream_.notify_all();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Registry>> Registry::Start(Options options, const Clock& clock, OnChange on_change) {
+  ASSIGN_OR_RETURN(const int64_t before, ReadEpoch(options.epoch_file));
+  RETURN_IF_ERROR(WriteEpoch(options.epoch_file, before + 1));
+  auto registry = std::make_unique<RegistryImpl>(std::move(options), clock, std::move(on_change), before + 1);
+  RETURN_IF_ERROR(registry->Listen());
+  return std::unique_ptr<Registry>(std::move(registry));
+}
+
+}  // namespace longshore::nodes
