@@ -1,0 +1,11 @@
+"""The judge is real TensorFlow; what it judges is a running longshore-node, named by LONGSHORE_NODE."""
+
+import os
+import pathlib
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "judge"), str(ROOT / "tests" / "models")]

@@ -1,0 +1,72 @@
+"""Every committed model and version gives TensorFlow's numbers, by gRPC and by REST."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+import judging
+import needed_ops
+from serving import ROOT, running_node
+
+MODELS = ROOT / "tests" / "models"
+VERSIONS = [str(path.relative_to(MODELS)) for path in needed_ops.version_dirs(MODELS)]
+BATCHES = (1, 3, 32)
+
+
+def _images() -> np.ndarray:
+    """Real ones, those without ink at the left first; noise, an empty and a full one."""
+    traffic = np.fromfile(MODELS / "digits/traffic.f32", "<f4").reshape(-1, 8, 8, 1)
+    empty_left = [int(line) for line in (MODELS / "digits/traffic_nan.txt").read_text().split()]
+    noise = np.random.default_rng(7).random((8, 8, 8, 1), dtype=np.float32)
+    extremes = np.stack([np.zeros((8, 8, 1), np.float32), np.ones((8, 8, 1), np.float32)])
+    return np.concatenate([traffic[empty_left[:4]], extremes, noise, traffic[:40]])
+
+
+def _numbers() -> np.ndarray:
+    edges = [0.0, -0.0, 1.0, 2.5, 1e-40, 3e38, -3e38, np.inf, -np.inf, np.nan]
+    return np.array(edges + list(np.random.default_rng(8).normal(0, 100, 50)), np.float32)
+
+
+def _words() -> np.ndarray:
+    return np.array([b"One", b"TWO", b"nine", b"", b"ten", "\u00c9t\u00e9".encode(), b"zero ", b"seven"] * 6, object)
+
+
+def inputs_of(model: str) -> judging.Tensors:
+    if model == "digits":
+        return {"image": _images()}
+    if model == "digits_bytes":
+        pixels = (_images() * 16).round().astype(np.uint8)
+        return {"image_bytes": np.array([image.tobytes() for image in pixels], object)}
+    return {"word": _words()} if model == "strings" else {"x": _numbers()}
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def served(request, tmp_path_factory):
+    """(node, judge, inputs) of one version, served from a base path in which it is the only one."""
+    model, version = request.param.split("/")
+    scratch = tmp_path_factory.mktemp(model)
+    shutil.copytree(MODELS / request.param, scratch / "base" / version)
+    with running_node(scratch, model, scratch / "base") as node:
+        yield node.serving(), judging.Judge(MODELS / request.param), inputs_of(model)
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_a_committed_model_answers_by_grpc_what_tensorflow_answers(served, batch):
+    node, judge, inputs = served
+    for start in range(0, 40, batch):
+        judging.judge_grpc(node, judge, {name: value[start:start + batch] for name, value in inputs.items()})
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_a_committed_model_answers_by_rest_what_tensorflow_answers(served, batch):
+    node, judge, inputs = served
+    judging.judge_rest(node, judge, {name: value[:batch] for name, value in inputs.items()})
+
+
+def test_the_metadata_names_what_the_signature_has(served):
+    node, judge, inputs = served
+    status, text = node.rest(f"/v1/models/{node.model}/metadata")
+    assert status == 200
+    for name in [*inputs, *judge.predict({name: value[:1] for name, value in inputs.items()})]:
+        assert f'"{name}"' in text
