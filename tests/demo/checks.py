@@ -1,0 +1,83 @@
+"""What the ledgers prove: numbers from counts, without any process. The names are those of the JSON report."""
+
+import hashlib
+
+# Requests sent while the change of a weight travels to the nodes may see either side.
+RISE_SEEN_LATE_MS = 1000
+FALL_SEEN_LATE_MS = 3000
+
+
+def bucket_of(salt, key):
+    """Where a key lies in 0..9999, as published in docs/assignment.md."""
+    digest = hashlib.sha256(f"{salt}\n{key}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") * 10000 >> 64
+
+
+def answers(segment, version, kinds=("keyed", "unkeyed")):
+    counts = segment["versions"].get(str(version), {})
+    return sum(counts.get(kind, 0) for kind in kinds)
+
+
+def all_answers(segment, kinds=("keyed", "unkeyed")):
+    return sum(answers(segment, version, kinds) for version in segment["versions"])
+
+
+def split_deviation_pp(segment, candidate, weight_percent, kind):
+    """How far the candidate's share of one kind of request is from its weight, in percentage points; None: no requests."""
+    total = all_answers(segment, (kind,))
+    if total == 0:
+        return None
+    return abs(100 * answers(segment, candidate, (kind,)) / total - weight_percent)
+
+
+def wrong_versions(segments, allowed):
+    """Answers from a version that had no business in that segment, or that nobody could name."""
+    wrong = 0
+    for name, segment in segments.items():
+        legal = {str(version) for version in allowed(name)}
+        wrong += sum(all_answers({"versions": {version: counts}})
+                     for version, counts in segment["versions"].items() if version not in legal)
+        wrong += segment["version_disputed"]
+    return wrong
+
+
+def rollback_seconds(segment, version):
+    """From the first non-finite answer of a version to its last answer of any kind; None: no non-finite answer came."""
+    counts = segment["versions"].get(str(version), {})
+    if counts.get("first_non_finite_unix_ms") is None:
+        return None
+    return (counts["last_answer_unix_ms"] - counts["first_non_finite_unix_ms"]) / 1000
+
+
+def not_answered_well(ledger):
+    return ledger["failed"] + ledger["unanswered"] + ledger["answered_twice"]
+
+
+def parse_moves(text):
+    """The lines of --moves_file: (sent_unix_ms, key, from, to)."""
+    moves = []
+    for line in text.splitlines():
+        sent, key, before, after = line.split(",")
+        moves.append((int(sent), key, int(before), int(after)))
+    return moves
+
+
+def moved_rightly(move, timeline):
+    """Whether what the controller had written down by then explains that this key changed its version.
+
+    A key may come to a candidate whose weight has reached its bucket, and leave it only after a rollback.
+    `timeline`: (unix_ms, rollout status) in order, one per change.
+    """
+    sent, key, before, after = move
+    for at, rollout in timeline:
+        candidate = rollout["candidate"]
+        if at <= sent + RISE_SEEN_LATE_MS and after == candidate:
+            if rollout["phase"] in ("Promoting", "Completed") or bucket_of(rollout["id"], key) < rollout["weight"] * 100:
+                return True
+        if at <= sent + FALL_SEEN_LATE_MS and before == candidate and rollout["phase"] == "RolledBack":
+            return True
+    return False
+
+
+def keys_moved_wrongly(moves, timeline):
+    return sum(not moved_rightly(move, timeline) for move in moves)

@@ -1,0 +1,83 @@
+"""python3 -m unittest discover -s tests/demo -p '*_test.py'"""
+
+import json
+import pathlib
+import unittest
+
+import checks
+
+VECTORS = pathlib.Path(__file__).resolve().parents[1] / "judge/assignment_vectors.json"
+
+
+def segment(**versions):
+    made = {"versions": {}, "version_disputed": 0}
+    for name, counts in versions.items():
+        made["versions"][name.lstrip("v")] = counts
+    return made
+
+
+class Checks(unittest.TestCase):
+    def test_buckets_are_the_published_ones(self):
+        for row in json.loads(VECTORS.read_text()):
+            self.assertEqual(checks.bucket_of(row["salt"], row["key"]), row["bucket"], row)
+
+    def test_the_deviation_of_a_split_looks_at_one_kind_of_request_only(self):
+        counts = segment(v1={"keyed": 0, "unkeyed": 740}, v2={"keyed": 500, "unkeyed": 260})
+        self.assertAlmostEqual(checks.split_deviation_pp(counts, 2, 25, "unkeyed"), 1.0)
+        self.assertIsNone(checks.split_deviation_pp(segment(), 2, 25, "unkeyed"))
+
+    def test_an_answer_from_a_version_that_is_not_allowed_in_its_segment_is_wrong(self):
+        segments = {"a": segment(v1={"keyed": 1, "unkeyed": 2}), "b": segment(v1={"keyed": 0, "unkeyed": 5})}
+        self.assertEqual(checks.wrong_versions(segments, lambda name: {1} if name == "a" else {2}), 5)
+
+    def test_a_disputed_version_is_wrong_everywhere(self):
+        disputed = segment(v1={"keyed": 1, "unkeyed": 0})
+        disputed["version_disputed"] = 2
+        self.assertEqual(checks.wrong_versions({"a": disputed}, lambda name: {1}), 2)
+
+    def test_a_rollback_lasts_from_the_first_bad_answer_to_the_last_one_of_that_version(self):
+        counts = segment(v4={"first_non_finite_unix_ms": 10_000, "last_answer_unix_ms": 10_250})
+        self.assertEqual(checks.rollback_seconds(counts, 4), 0.25)
+        self.assertIsNone(checks.rollback_seconds(segment(v4={"first_non_finite_unix_ms": None}), 4))
+
+    def test_failures_unanswered_and_double_answers_all_count(self):
+        self.assertEqual(checks.not_answered_well({"failed": 1, "unanswered": 2, "answered_twice": 4}), 7)
+
+
+class Moves(unittest.TestCase):
+    salt = "u/2/1"
+
+    def setUp(self):
+        keys = sorted((f"user-{i}" for i in range(1000)), key=lambda key: checks.bucket_of(self.salt, key))
+        self.low, self.high = keys[0], keys[-1]
+        self.timeline = [(10_000, self.at("Step", 5)), (20_000, self.at("Step", 50)), (30_000, self.at("RolledBack", 0))]
+
+    def at(self, phase, weight):
+        return {"id": self.salt, "phase": phase, "weight": weight, "stable": 1, "candidate": 2}
+
+    def right(self, sent, key, before, after, timeline=None):
+        return checks.moved_rightly((sent, key, before, after), timeline or self.timeline)
+
+    def test_a_key_below_the_weight_may_come_to_the_candidate_once_the_weight_is_there(self):
+        self.assertTrue(self.right(11_000, self.low, 1, 2))
+        self.assertFalse(self.right(5_000, self.low, 1, 2))
+
+    def test_a_key_above_the_weight_may_not(self):
+        self.assertFalse(self.right(25_000, self.high, 1, 2))
+
+    def test_going_back_is_right_only_after_the_rollback(self):
+        self.assertFalse(self.right(22_000, self.low, 2, 1))
+        self.assertTrue(self.right(30_100, self.low, 2, 1))
+
+    def test_everybody_comes_when_the_candidate_is_promoted(self):
+        timeline = [(10_000, self.at("Step", 5)), (20_000, self.at("Promoting", 100))]
+        self.assertTrue(self.right(20_500, self.high, 1, 2, timeline))
+        self.assertFalse(self.right(20_500, self.low, 2, 1, timeline))
+
+    def test_moves_are_read_as_the_generator_writes_them(self):
+        self.assertEqual(checks.parse_moves("12,user-3,1,2\n"), [(12, "user-3", 1, 2)])
+        self.assertEqual(checks.keys_moved_wrongly([(22_000, self.low, 2, 1)], self.timeline), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

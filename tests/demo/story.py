@@ -1,0 +1,346 @@
+"""The demo's acts, in order. Each does something, waits for what should follow, and enters what it expected."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import checks
+import cluster
+import load
+import programs
+
+HOLD_S = 8
+MEASURE_S = 5.5
+SETTLE_S = 0.5            # Until a weight that was written down has reached every node.
+STEPS = [5, 25, 50]
+KEYS = 100_000
+HALVES_WEIGHT = 30
+DIGITS_RATE, KEYS_RATE, KEYS_RATE_AT_THE_END = 400, 450, 1500
+QUIET_RATE, BUSY_RATE, CALM_RATE = 60, 190, 20
+
+
+class Story:
+    """Owns the programs of one demo. `view` is set before the first act."""
+
+    def __init__(self, folder, bin_folder, prometheus):
+        self.folder = folder
+        self.bin = bin_folder
+        self.prometheus = prometheus
+        for name in ("logs", "state", "manifests", "models", "prometheus"):
+            (folder / name).mkdir()
+        self.programs = programs.Programs(folder / "logs")
+        self.prometheus_port = programs.free_port()
+        self._copy_models()
+        self.cluster = cluster.Cluster(folder / "manifests", folder / "models",
+                                       f"http://127.0.0.1:{self.prometheus_port}", HOLD_S)
+        self.view = None
+        self.loads = {}
+        self.expectations = []
+        self.allowed = {}       # Segment of the digits load -> versions that may answer in it.
+        self.result = {}
+
+    def _copy_models(self):
+        source, target = programs.ROOT / "tests/models", self.folder / "models"
+        shutil.copytree(source / "digits", target / "digits")
+        shutil.copytree(source / "half_plus_two_tf2/1", target / "halves/1")
+        shutil.copytree(source / "half_plus_three_tf2/1", target / "halves/2")
+
+    def state(self):
+        """For the view."""
+        models = [(name, self.cluster.status("Model", name)) for name in ("digits", "halves", "busy")]
+        fleets = [(name, self.cluster.status("ServingFleet", name)) for name in ("main", "waiting")]
+        loads = [(name, generator.progress) for name, generator in list(self.loads.items())]
+        return [pair for pair in models if pair[1]], [pair for pair in fleets if pair[1]], loads
+
+    def play(self):
+        acts = [("Programs: Prometheus, a controller, a fleet of two nodes", self.start),
+                ("v1 serves", self.serve_v1),
+                (f"halves: {HALVES_WEIGHT} % canary, each of {KEYS:,} users asks once while all else goes on", self.canary_halves),
+                ("v2: a better network, step by step; the controller is killed on the way", self.promote_v2),
+                ("v3: trained on wrong labels", self.refuse_v3),
+                ("The load on a second fleet triples", self.scale_out),
+                ("v4: passes its golden set, answers NaN to some users", self.roll_back_v4),
+                ("v5: right, but five times slower", self.roll_back_v5),
+                ("A node is killed", self.kill_node),
+                ("The second fleet is quiet again", self.scale_in),
+                ("A person promotes halves", self.promote_halves),
+                ("The ledger", self.close_ledgers)]
+        for title, act in acts:
+            self.view.act(title)
+            act()
+
+    # -------------------------------------------------------------------------------------------- small words
+
+    def expect(self, what, met, seen):
+        self.expectations.append({"what": what, "met": bool(met), "seen": str(seen)})
+        self.view.expectation(what, met, seen)
+
+    def wait(self, until, patience_s):
+        """Whether it came true in time. A program that ended by itself stops the demo."""
+        deadline = time.monotonic() + patience_s
+        while not until():
+            if time.monotonic() > deadline:
+                return False
+            self.pause(0.05)
+        return True
+
+    def pause(self, seconds):
+        """Lets time pass, and collects what has ended meanwhile."""
+        deadline = time.monotonic() + seconds
+        while True:
+            self.programs.reap()
+            self.programs.check_alive("controller", "prometheus")
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return
+            time.sleep(min(left, 0.2))
+
+    def mark(self, segment, allowed):
+        self.loads["digits"].mark(segment)
+        self.allowed[segment] = set(allowed)
+
+    def start_load(self, name, fleet, *flags):
+        command = [self.bin / "longshore-load", f"--grpc={self.cluster.address(fleet, 'grpc')}",
+                   f"--rest={self.cluster.address(fleet, 'rest')}", "--retries=1", *flags]
+        self.loads[name] = load.Load(self.programs, f"load-{name}", command)
+
+    def verdict(self):
+        said = self.cluster.rollout("digits").get("verdict") or {}
+        return f"{said.get('result')} ({said.get('reason')}): {said.get('message')}"
+
+    def is_over(self, version, phase):
+        rollout = self.cluster.rollout("digits")
+        return rollout.get("candidate") == version and rollout.get("phase") == phase
+
+    def longshore(self, *words):
+        """The command line, as a person would use it."""
+        command = [self.bin / "longshore", *words, f"--manifests={self.folder / 'manifests'}"]
+        return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+    # -------------------------------------------------------------------------------------------- acts
+
+    def start_controller(self):
+        self.programs.start("controller", [self.bin / "longshore-controller", f"--state_dir={self.folder / 'state'}",
+                                           f"--manifests={self.folder / 'manifests'}",
+                                           f"--node_binary={self.bin / 'longshore-node'}"])
+
+    def start(self):
+        config = self.folder / "prometheus/prometheus.yml"
+        config.write_text("global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs:\n- job_name: longshore\n"
+                          f"  file_sd_configs: [{{files: ['{self.folder}/state/prometheus/nodes.json'], refresh_interval: 1s}}]\n")
+        self.programs.start("prometheus", [self.prometheus, f"--config.file={config}",
+                                           f"--storage.tsdb.path={self.folder / 'prometheus/data'}",
+                                           f"--web.listen-address=127.0.0.1:{self.prometheus_port}", "--log.level=warn"])
+        self.start_controller()
+        self.cluster.apply("main", cluster.FLEET)
+        met = self.wait(lambda: len(self.cluster.ready_nodes("main")) == 2, 30)
+        self.expect("a fleet of two nodes", met, f"{len(self.cluster.ready_nodes('main'))} nodes ready")
+        self.nodes_at_start = self.cluster.ready_nodes("main")
+
+    def serve_v1(self):
+        self.cluster.apply("digits", cluster.DIGITS, 1)
+        if not self.wait(lambda: self.cluster.serves("digits") == 1, 40):
+            raise programs.DemoError("v1 is not served; see " + str(self.folder / "logs"))
+        self.pause(SETTLE_S)
+        data = programs.ROOT / "tests/models/digits/traffic.f32"
+        self.start_load("digits", "main", "--model=digits", "--input=image", "--shape=1,8,8,1", f"--data={data}",
+                        f"--rate={DIGITS_RATE}", "--rest_share=0.1", "--keyed_share=0.4", "--keys=5000",
+                        f"--moves_file={self.folder / 'moves.csv'}")
+        self.mark("v1 serves", {1})
+        self.pause(3)
+        answered = self.loads["digits"].progress.get("total", {}).get("answered", 0)
+        self.expect("v1 serves", answered > DIGITS_RATE, f"{answered} answers")
+
+    def canary_halves(self):
+        self.cluster.apply("halves", cluster.HALVES, 1)
+        self.wait(lambda: self.cluster.serves("halves") == 1, 30)
+        self.cluster.apply("halves", cluster.HALVES, 2)
+        met = self.wait(lambda: self.cluster.rollout("halves").get("weight") == HALVES_WEIGHT, 30)
+        self.expect(f"halves v2 has {HALVES_WEIGHT} %", met, self.cluster.rollout("halves").get("phase"))
+        self.pause(2 * SETTLE_S)
+        self.start_load("users", "main", "--model=halves", f"--rate={KEYS_RATE}", "--keyed_share=1", f"--keys={KEYS}",
+                        "--keys_once")
+
+    def promote_v2(self):
+        self.cluster.apply("digits", cluster.DIGITS, 2)
+        self.mark("v2 comes", {1, 2})
+        for weight in STEPS:
+            self.watch_step(weight)
+            if weight == 25:
+                self.restart_controller()
+        met = self.wait(lambda: self.cluster.serves("digits") == 2 and self.is_over(2, "Completed"), 60)
+        self.expect("v2 promoted on evidence, 5 -> 25 -> 50 -> 100 %", met and self.steps_seen(2) == STEPS, self.verdict())
+        self.pause(1)
+        self.mark("v2 serves", {2})
+
+    def watch_step(self, weight):
+        def there():
+            rollout = self.cluster.rollout("digits")
+            return rollout.get("candidate") == 2 and rollout.get("phase") == "Step" and rollout.get("weight") == weight
+        if not self.wait(there, 60):
+            return self.expect(f"v2 reaches {weight} %", False, self.verdict())
+        self.pause(SETTLE_S)
+        self.mark(f"v2 at {weight}", {1, 2})
+        self.pause(MEASURE_S)
+        self.mark(f"v2 after {weight}", {1, 2})
+        return None
+
+    def steps_seen(self, candidate):
+        weights = [rollout["weight"] for _, rollout in self.cluster.timeline
+                   if rollout["candidate"] == candidate and rollout["phase"] == "Step"]
+        return sorted(set(weights))
+
+    def restart_controller(self):
+        before = self.cluster.ready_nodes("main")
+        self.programs.kill("controller")
+        self.view.note("controller: SIGKILL; the nodes serve on")
+        time.sleep(2)
+        self.start_controller()
+        met = self.wait(lambda: self.cluster.ready_nodes("main") == before, 20)
+        self.expect("a killed controller finds its nodes and its rollout again", met and self.cluster.rollout("digits")["candidate"] == 2,
+                    f"{len(before)} nodes, step at {self.cluster.rollout('digits').get('weight'):g} %")
+
+    def refuse_v3(self):
+        self.mark("v3", {2})
+        self.cluster.apply("digits", cluster.DIGITS, 3)
+        self.wait(lambda: self.cluster.failure("digits", 3), 60)
+        self.pause(2)
+        self.mark("after v3", {2})
+        failure = self.cluster.failure("digits", 3) or {}
+        users = checks.answers(self.loads["digits"].segment("v3"), 3)
+        self.expect("v3 stopped by the golden set before any user saw it", failure.get("reason") == "GoldenSet" and users == 0,
+                    f"{users} answers; {failure.get('message', 'it did not fail')}")
+
+    def scale_out(self):
+        self.cluster.apply("waiting", cluster.WAITING_FLEET)
+        self.cluster.apply("busy", cluster.BUSY)
+        ready = self.wait(lambda: self.cluster.serves("busy") == 1 and len(self.cluster.ready_nodes("waiting")) == 2, 40)
+        if not ready:
+            return self.expect("a second fleet of two nodes", False, self.cluster.status("ServingFleet", "waiting").get("conditions"))
+        self.pause(SETTLE_S)
+        first = set(self.cluster.ready_nodes("waiting"))
+        self.start_load("busy", "waiting", "--model=busy", f"--rate={QUIET_RATE}", "--connections=24")
+        self.pause(5)
+        self.loads["busy"].set_rate(BUSY_RATE)
+        met = self.wait(lambda: len(self.cluster.ready_nodes("waiting")) >= 3, 60)
+        self.loads["busy"].mark("new node")
+        new = set(self.cluster.ready_nodes("waiting")) - first
+        self.pause(10)
+        self.loads["busy"].mark("grown")
+        self.result["scaled_out_to"] = len(self.cluster.ready_nodes("waiting"))
+        scale = self.cluster.status("ServingFleet", "waiting")["autoscale"]
+        self.expect("scaled out to three nodes or more", met and self.result["scaled_out_to"] >= 3,
+                    f"{self.result['scaled_out_to']} nodes; {scale['reason']}: {scale['message']}")
+        self.result["new_node_share"] = self.share_of_first(new)
+        self.loads["busy"].set_rate(CALM_RATE)
+        return None
+
+    def share_of_first(self, new):
+        """Of the answers in the ten seconds after the first new node was ready, in percent."""
+        nodes = self.loads["busy"].segment("new node")["nodes"]
+        if not new or not nodes:
+            return 0
+        return 100 * nodes.get(sorted(new)[0], 0) / sum(nodes.values())
+
+    def roll_back_v4(self):
+        self.mark("v4", {2, 4})
+        self.cluster.apply("digits", cluster.DIGITS, 4)
+        met = self.wait(lambda: self.is_over(4, "RolledBack"), 60)
+        self.pause(4)
+        self.mark("after v4", {2})
+        segment = self.loads["digits"].segment("v4")
+        self.result["rollback_seconds"] = checks.rollback_seconds(segment, 4)
+        failure = self.cluster.failure("digits", 4) or {}
+        self.expect("v4 rolled back after its first non-finite answer", met and failure.get("reason") == "NonFinite",
+                    f"{segment['versions'].get('4', {}).get('non_finite', 0)} bad answers, "
+                    f"{checks.answers(segment, 4)} in all; {failure.get('message', 'it did not fail')}")
+
+    def roll_back_v5(self):
+        self.mark("v5", {2, 5})
+        self.cluster.apply("digits", cluster.DIGITS, 5)
+        met = self.wait(lambda: self.is_over(5, "RolledBack"), 90)
+        self.pause(2)
+        self.mark("after v5", {2})
+        failure = self.cluster.failure("digits", 5) or {}
+        self.expect("v5 rolled back for its latency", met and str(failure.get("reason")).startswith("Latency"),
+                    failure.get("message", self.verdict()))
+        now = self.cluster.ready_nodes("main")
+        self.result["node_restarts"] = sum(now.get(name) != pid for name, pid in self.nodes_at_start.items())
+        self.expect("no rollout restarted a node", self.result["node_restarts"] == 0, f"{self.result['node_restarts']} restarts")
+
+    def kill_node(self):
+        name, pid = sorted(self.cluster.ready_nodes("main").items())[-1]
+        self.mark("node killed", {2})
+        os.kill(pid, signal.SIGKILL)
+        self.view.note(f"{name}: SIGKILL")
+        self.wait(lambda: pid not in self.cluster.ready_nodes("main").values(), 20)
+        met = self.wait(lambda: len(self.cluster.ready_nodes("main")) == 2, 40)
+        self.pause(2)
+        self.mark("node replaced", {2})
+        segment = self.loads["digits"].segment("node killed")
+        self.expect("a killed node is replaced and costs no answer", met and segment["failed"] == 0,
+                    f"{segment['failed']} failed, {segment['retried']} sent again")
+
+    def scale_in(self):
+        met = self.wait(lambda: len(self.cluster.ready_nodes("waiting")) == 2
+                        and self.cluster.status("ServingFleet", "waiting")["replicas"] == 2, 60)
+        scale = self.cluster.status("ServingFleet", "waiting").get("autoscale", {})
+        self.expect("scaled in when quiet", met, f"{len(self.cluster.ready_nodes('waiting'))} nodes; "
+                                                 f"{scale.get('reason')}: {scale.get('message')}")
+
+    def promote_halves(self):
+        users = self.loads["users"]
+        if users.final is None:
+            users.set_rate(KEYS_RATE_AT_THE_END)
+        self.wait(lambda: users.final is not None, 120)
+        said = self.longshore("promote", "halves")
+        met = self.wait(lambda: self.cluster.serves("halves") == 2, 30)
+        self.expect("`longshore promote halves` promotes", said.returncode == 0 and met, (said.stdout or said.stderr).strip())
+
+    # -------------------------------------------------------------------------------------------- the ledger
+
+    def close_ledgers(self):
+        finals = {name: generator.stop() for name, generator in self.loads.items()}
+        moves = checks.parse_moves((self.folder / "moves.csv").read_text())
+        segments = self.loads["digits"].segments()
+        users = finals["users"]
+        self.result.update({
+            "requests": sum(final["sent"] for final in finals.values()),
+            "failed": sum(checks.not_answered_well(final) for final in finals.values()),
+            "wrong_version": self.count_wrong(segments, finals),
+            "retried": sum(final["retried"] for final in finals.values()),
+            "split_deviation_pp": self.worst_split(segments),
+            "keyed_deviation_pp": checks.split_deviation_pp(users, 2, HALVES_WEIGHT, "keyed"),
+            "keyed_keys": users["distinct_keys"],
+            "keys_moved": len(moves),
+            "keys_moved_wrongly": checks.keys_moved_wrongly(moves, self.cluster.timeline),
+        })
+        self.judge_numbers()
+
+    def count_wrong(self, segments, finals):
+        wrong = checks.wrong_versions(segments, lambda name: self.allowed.get(name, {1, 2}))
+        for name, legal in {"users": {1, 2}, "busy": {1}}.items():
+            if name in finals:
+                wrong += checks.wrong_versions({name: finals[name]}, lambda _, legal=legal: legal)
+        return wrong
+
+    def worst_split(self, segments):
+        seen = [checks.split_deviation_pp(segments[f"v2 at {weight}"], 2, weight, "unkeyed")
+                for weight in STEPS if f"v2 at {weight}" in segments]
+        seen = [deviation for deviation in seen if deviation is not None]
+        return max(seen) if len(seen) == len(STEPS) else None
+
+    def judge_numbers(self):
+        limits = [("requests", "at least 100,000", lambda n: n >= 100_000), ("failed", "0", lambda n: n == 0),
+                  ("wrong_version", "0", lambda n: n == 0), ("rollback_seconds", "at most 3", lambda n: n <= 3),
+                  ("split_deviation_pp", "at most 0.5", lambda n: n <= 0.5),
+                  ("keyed_deviation_pp", "at most 0.5", lambda n: n <= 0.5),
+                  ("keyed_keys", "at least 100,000", lambda n: n >= KEYS),
+                  ("keys_moved_wrongly", "0", lambda n: n == 0), ("node_restarts", "0", lambda n: n == 0),
+                  ("scaled_out_to", "at least 3", lambda n: n >= 3), ("new_node_share", "at least 20 %", lambda n: n >= 20)]
+        for name, limit, met in limits:
+            value = self.result.setdefault(name, None)
+            shown = "not measured" if value is None else f"{value:,.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else f"{value:,}"
+            self.expect(f"{name}: {limit}", value is not None and met(value), shown)
