@@ -142,15 +142,20 @@ Result<Process> Spawn(const SpawnOptions& options) {
   return Process(pid, stat.start_time, std::move(pidfd), true);
 }
 
-Result<Process> Adopt(pid_t pid, uint64_t start_time) {
+Result<Process> AdoptAny(pid_t pid) {
   if (pid <= 0) return NotFound("there is no process {}", pid);
   Descriptor pidfd = OpenPidfd(pid);
   if (!pidfd.valid()) return NotFound("there is no process {}", pid);
-  // Read after the pidfd was opened: if it is the wanted one now, the pidfd is the wanted one's.
+  // Read after the pidfd was opened: what is read is the pidfd's process, or it has ended.
   ASSIGN_OR_RETURN(const Stat stat, ReadStat(pid));
-  if (stat.start_time != start_time) return NotFound("pid {} is another process now", pid);
   if (stat.state == 'Z' || stat.state == 'X') return NotFound("process {} has ended", pid);
-  return Process(pid, start_time, std::move(pidfd), false);
+  return Process(pid, stat.start_time, std::move(pidfd), false);
+}
+
+Result<Process> Adopt(pid_t pid, uint64_t start_time) {
+  ASSIGN_OR_RETURN(Process found, AdoptAny(pid));
+  if (found.start_time() != start_time) return NotFound("pid {} is another process now", pid);
+  return found;
 }
 
 Status Process::Signal(int signal) const {

@@ -59,7 +59,7 @@ class Process {
 
  private:
   friend Result<Process> Spawn(const SpawnOptions& options);
-  friend Result<Process> Adopt(pid_t pid, uint64_t start_time);
+  friend Result<Process> AdoptAny(pid_t pid);
   Process(pid_t pid, uint64_t start_time, Descriptor pidfd, bool child)
       : pid_(pid), start_time_(start_time), pidfd_(std::move(pidfd)), child_(child) {}
 
@@ -75,5 +75,8 @@ Result<Process> Spawn(const SpawnOptions& options);
 
 // A running process that is not our child. NotFound when it has ended, or when the pid now means another process.
 Result<Process> Adopt(pid_t pid, uint64_t start_time);
+
+// Whichever process has this pid now.
+Result<Process> AdoptAny(pid_t pid);
 
 }  // namespace longshore::process
