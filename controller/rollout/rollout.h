@@ -35,7 +35,8 @@ struct GuardSeen {
   std::string message;
 };
 
-// What one node says about one version.
+// What one node says about one version, in a report about the state that it was last sent: what it said about an earlier
+// one is left out (kAbsent), or a retry would fail by the last attempt's words.
 struct VersionSeen {
   NodeState state = NodeState::kAbsent;
   std::string message;                // Why, when it failed.

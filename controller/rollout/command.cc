@@ -1,0 +1,83 @@
+#include "controller/rollout/draft.h"
+
+namespace longshore::rollout {
+namespace {
+
+using api::RolloutPhase;
+
+bool IsUnderWay(const api::RolloutStatus& rollout) {
+  return rollout.phase == RolloutPhase::kValidating || rollout.phase == RolloutPhase::kLoading ||
+         rollout.phase == RolloutPhase::kStep || rollout.phase == RolloutPhase::kPaused || rollout.phase == RolloutPhase::kPromoting;
+}
+
+// Each returns why it was refused, "" when it was done.
+
+std::string PromoteStep(Draft& draft) {
+  api::RolloutStatus& rollout = draft.rollout();
+  const bool in_step = rollout.phase == RolloutPhase::kStep || rollout.phase == RolloutPhase::kPaused;
+  if (!in_step || rollout.weight_percent == 0) {
+    return fmt::format("the rollout is {}: only a step with weight can be promoted", api::RolloutPhaseName(rollout.phase));
+  }
+  const bool last = rollout.step_index + 1 >= static_cast<int>(draft.policy().steps.size());
+  if (!last) ++rollout.step_index;
+  rollout.paused_by_command = false;
+  draft.SetPhase(last ? RolloutPhase::kPromoting : RolloutPhase::kStep);
+  draft.Record("PromotedByCommand", fmt::format("version {} goes on from {:g}%", rollout.candidate, rollout.weight_percent));
+  return "";
+}
+
+std::string Abort(Draft& draft) {
+  if (!IsUnderWay(draft.rollout())) return "no rollout is under way";
+  draft.RollBack("Aborted", "aborted by command", true);
+  return "";
+}
+
+std::string Pause(Draft& draft) {
+  if (!IsUnderWay(draft.rollout())) return "no rollout is under way";
+  if (draft.rollout().paused_by_command) return "it is paused already";
+  draft.rollout().paused_by_command = true;
+  return "";
+}
+
+std::string Resume(Draft& draft) {
+  if (draft.policy().paused) return "spec.rollout.paused is true: change the manifest";
+  if (!draft.rollout().paused_by_command) return "it is not paused by a command; a manual step goes on with promote";
+  draft.rollout().paused_by_command = false;
+  return "";
+}
+
+std::string Retry(Draft& draft) {
+  const std::optional<int64_t> target = draft.Target();
+  if (IsUnderWay(draft.rollout())) return "a rollout is under way";
+  if (!target || draft.FailureOf(*target) == nullptr) return "the wanted version has not failed";
+  draft.Forget(*target);
+  return "";
+}
+
+std::string Do(Draft& draft, const api::Command& command) {
+  if (command.generation != draft.generation()) {
+    return fmt::format("it was for generation {}, now it is {}", command.generation, draft.generation());
+  }
+  if (command.step != draft.rollout().step_index) {
+    return fmt::format("it was for step {}, now it is step {}", command.step, draft.rollout().step_index);
+  }
+  if (command.verb == "promote") return PromoteStep(draft);
+  if (command.verb == "abort") return Abort(draft);
+  if (command.verb == "pause") return Pause(draft);
+  if (command.verb == "resume") return Resume(draft);
+  if (command.verb == "retry") return Retry(draft);
+  return "known are promote, abort, pause, resume and retry";
+}
+
+}  // namespace
+
+void TakeCommand(Draft& draft) {
+  if (!draft.status().command) return;
+  const api::Command command = *draft.status().command;
+  const std::string refused = Do(draft, command);
+  draft.status().command.reset();
+  draft.status().command_result = refused.empty() ? fmt::format("{}: done", command.verb)
+                                                  : fmt::format("{}: refused: {}", command.verb, refused);
+}
+
+}  // namespace longshore::rollout

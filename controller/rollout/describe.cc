@@ -1,0 +1,103 @@
+#include <algorithm>
+
+#include "controller/rollout/draft.h"
+
+namespace longshore::rollout {
+namespace {
+
+using api::RolloutPhase;
+
+std::string_view StateName(NodeState state) {
+  switch (state) {
+    case NodeState::kAbsent: return "Absent";
+    case NodeState::kTrial: return "Trial";
+    case NodeState::kLoading: return "Loading";
+    case NodeState::kWarming: return "Warming";
+    case NodeState::kReady: return "Ready";
+    case NodeState::kUnloading: return "Unloading";
+    case NodeState::kFailed: return "Failed";
+    case NodeState::kQuarantined: return "Quarantined";
+    case NodeState::kNotFound: return "NotFound";
+  }
+  return "Unknown";
+}
+
+void DescribeNodes(Draft& draft) {
+  draft.status().nodes.clear();
+  for (const NodeSeen& node : draft.observed().nodes) {
+    std::string states;
+    for (const auto& [version, seen] : node.versions) {
+      if (seen.state == NodeState::kAbsent) continue;
+      states += fmt::format("{}{}:{}", states.empty() ? "" : " ", version, StateName(seen.state));
+    }
+    draft.status().nodes.push_back({node.name, node.draining ? "Draining " + states : states});
+  }
+}
+
+// The first digest that is heard of a version is the one all nodes must see.
+void PinDigests(Draft& draft) {
+  api::ModelStatus& status = draft.status();
+  const auto is_current = [&](int64_t version) {
+    return version == status.stable_version || version == status.rollout.candidate || version == status.rollout.stable;
+  };
+  std::erase_if(status.digests, [&](const auto& entry) { return !is_current(entry.first); });
+  for (const NodeSeen& node : draft.observed().nodes) {
+    for (const auto& [version, seen] : node.versions) {
+      const bool failed = status.rollout.phase == RolloutPhase::kRolledBack && version != status.stable_version;
+      if (!seen.digest.empty() && is_current(version) && !failed) status.digests.try_emplace(version, seen.digest);
+    }
+  }
+}
+
+void SetCondition(Draft& draft, const std::string& type, const std::string& value, const std::string& reason, const std::string& message) {
+  auto& conditions = draft.status().conditions;
+  auto found = std::find_if(conditions.begin(), conditions.end(), [&](const auto& known) { return known.type == type; });
+  if (found == conditions.end()) found = conditions.insert(conditions.end(), api::Condition{});
+  found->type = type;
+  if (found->status != value) found->last_transition = draft.now();
+  found->status = value;
+  found->reason = reason;
+  found->message = message;
+  found->observed_generation = draft.generation();
+}
+
+void DescribeReady(Draft& draft) {
+  const int64_t stable = draft.status().stable_version;
+  const int ready = stable == 0 ? 0 : draft.ReadyNodes(stable);
+  if (ready > 0) {
+    return SetCondition(draft, "Ready", "True", "Serving",
+                        fmt::format("version {} is ready on {} of {} nodes", stable, ready, draft.StableNodes()));
+  }
+  if (draft.nodes().empty()) return SetCondition(draft, "Ready", "False", "NoNodes", fmt::format("fleet {} has no nodes", draft.spec().fleet));
+  if (!draft.Target()) {
+    return SetCondition(draft, "Ready", "False", "NoVersion", fmt::format("no node has found a version below {}", draft.spec().source_uri));
+  }
+  SetCondition(draft, "Ready", "False", "NotLoaded", stable == 0 ? "no version has been loaded yet"
+                                                                 : fmt::format("version {} is ready on no node", stable));
+}
+
+void DescribeProgress(Draft& draft) {
+  const api::RolloutStatus& rollout = draft.rollout();
+  const std::string phase(api::RolloutPhaseName(rollout.phase));
+  const std::optional<int64_t> target = draft.Target();
+  const api::FailedVersion* failed = target ? draft.FailureOf(*target) : nullptr;
+  const bool resting = rollout.phase == RolloutPhase::kNone || rollout.phase == RolloutPhase::kCompleted || rollout.phase == RolloutPhase::kRolledBack;
+  SetCondition(draft, "Progressing", resting ? "False" : "True", phase,
+               resting ? "" : fmt::format("version {} at {:g}%", rollout.candidate, rollout.weight_percent));
+  if (resting && failed != nullptr && *target != draft.status().stable_version) {
+    return SetCondition(draft, "Stalled", "True", failed->reason, fmt::format("version {} failed: {}", failed->version, failed->message));
+  }
+  SetCondition(draft, "Stalled", "False", "None", "");
+}
+
+}  // namespace
+
+void Describe(Draft& draft) {
+  draft.status().observed_generation = draft.generation();
+  PinDigests(draft);
+  DescribeNodes(draft);
+  DescribeReady(draft);
+  DescribeProgress(draft);
+}
+
+}  // namespace longshore::rollout

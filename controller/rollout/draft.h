@@ -1,0 +1,63 @@
+// One decision in the making: the status as it changes, and the words for what is asked of it again and again.
+// Internal to rollout/.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/rollout/rollout.h"
+
+namespace longshore::rollout {
+
+class Draft {
+ public:
+  Draft(const api::Model& model, const Observed& observed, TimePoint now);
+
+  const api::ModelSpec& spec() const { return model_.spec; }
+  const api::Rollout& policy() const { return model_.spec.rollout; }
+  const Observed& observed() const { return observed_; }
+  int64_t generation() const { return model_.metadata.generation; }
+  const std::string& uid() const { return model_.metadata.uid; }
+  TimePoint now() const { return now_; }
+  api::ModelStatus& status() { return status_; }
+  api::RolloutStatus& rollout() { return status_.rollout; }
+  const std::vector<Event>& events() const { return events_; }
+
+  // What the spec asks for; nullopt while "latest" is not known.
+  std::optional<int64_t> Target() const;
+  // Nodes that count: those not draining, ordered by name.
+  const std::vector<const NodeSeen*>& nodes() const { return nodes_; }
+  std::vector<std::string> NodesIn(int64_t version, NodeState state) const;
+  int ReadyNodes(int64_t version) const { return static_cast<int>(NodesIn(version, NodeState::kReady).size()); }
+  // Where a version should be on `count` nodes: those that have it already first, so that nothing moves without need.
+  std::vector<std::string> Choose(int64_t version, int count) const;
+  // Nodes for the stable version: all, or spec.replicas.
+  int StableNodes() const;
+
+  const api::FailedVersion* FailureOf(int64_t version) const;
+  void Forget(int64_t version);
+
+  // A line of history and its event.
+  void Record(const std::string& what, const std::string& message, bool warning = false);
+  void SetPhase(api::RolloutPhase phase);
+  // Ends the rollout with the weight back at stable; `remember` keeps the version from being tried again.
+  void RollBack(const std::string& reason, const std::string& message, bool remember);
+
+ private:
+  const api::Model& model_;
+  const Observed& observed_;
+  const TimePoint now_;
+  api::ModelStatus status_;
+  std::vector<const NodeSeen*> nodes_;
+  std::vector<Event> events_;
+};
+
+// Takes the waiting command, if there is one, and says in the status what became of it.
+void TakeCommand(Draft& draft);
+
+// Conditions, node summary, pinned digests, observed generation.
+void Describe(Draft& draft);
+
+Placement PlacementOf(Draft& draft);
+
+}  // namespace longshore::rollout
