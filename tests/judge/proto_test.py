@@ -31,9 +31,18 @@ def _describe(field: FieldDescriptor) -> dict:
     return {
         "name": field.name, "number": field.number, "type": field.type, "repeated": field.is_repeated,
         "of": named.full_name if named else None, "presence": field.has_presence,
-        # Not the oneof's own name, which never leaves the file.
-        "one of": {other.name for other in field.containing_oneof.fields} if field.containing_oneof else None,
     }
+
+
+def _alternatives(field: FieldDescriptor) -> set[str]:
+    """The fields of its oneof; the oneof's own name never leaves the file."""
+    return {other.name for other in field.containing_oneof.fields} if field.containing_oneof else set()
+
+
+def _check_field(field: FieldDescriptor, theirs: FieldDescriptor) -> None:
+    assert _describe(field) == _describe(theirs), field.full_name
+    assert bool(_alternatives(field)) == bool(_alternatives(theirs)), field.full_name
+    assert _alternatives(field) <= _alternatives(theirs), field.full_name
 
 
 def _check_enum(enum) -> None:
@@ -45,7 +54,7 @@ def _check_message(message) -> int:
     theirs = THEIRS.FindMessageTypeByName(message.full_name)
     for field in message.fields:
         assert field.name in theirs.fields_by_name, f"{message.full_name}.{field.name}"
-        assert _describe(field) == _describe(theirs.fields_by_name[field.name]), message.full_name
+        _check_field(field, theirs.fields_by_name[field.name])
     for enum in message.enum_types:
         _check_enum(enum)
     return len(message.fields) + sum(_check_message(nested) for nested in message.nested_types)

@@ -65,8 +65,7 @@ def _export_digits(folder: pathlib.Path, split: data.Split) -> None:
 
 def main() -> None:
     tf.config.experimental.enable_op_determinism()
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
-    folder = folder if folder.is_dir() else folder.parent
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent
     split = data.load()
     _export_digits(folder / "digits", split)
     exports.export_bytes_digits(_fresh(folder / "digits_bytes" / "1"), networks.bytes_classifier(split.train))
