@@ -29,15 +29,15 @@ struct VersionPolicy {
   enum class Kind { kLatest, kAll, kSpecific };
   Kind kind = Kind::kLatest;
   int latest = 1;                    // How many of the highest.
-  std::vector<int64_t> specific;
+  std::vector<int64_t> specific{};
 };
 
 struct Source {
   std::string name;
   Path base_path;
-  VersionPolicy policy;
-  std::map<std::string, int64_t> labels;
-  batching::Options batching;
+  VersionPolicy policy{};
+  std::map<std::string, int64_t> labels{};
+  batching::Options batching{};
   bool warm_up = true;
 };
 

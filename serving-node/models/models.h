@@ -32,9 +32,9 @@ using Handle = std::shared_ptr<const ReadyVersion>;
 struct Wanted {
   std::string name;
   Path base_path;                          // Holds <version>/saved_model.pb.
-  std::vector<int64_t> versions;           // Which to hold.
-  std::map<std::string, int64_t> labels;
-  batching::Options batching;
+  std::vector<int64_t> versions{};         // Which to hold.
+  std::map<std::string, int64_t> labels{};
+  batching::Options batching{};
   bool warm_up = true;                     // Replay assets.extra/tf_serving_warmup_requests before it is available.
 };
 

@@ -1,0 +1,90 @@
+// The one place where the queues of a node meet: slots, turns and timers, under one mutex.
+//
+// Batches start on whatever thread made them startable (a submitter, an engine's, the timer's): starting only joins
+// tensors and hands them to the engine, which computes on its own threads.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "serving-node/batching/lane.h"
+
+namespace longshore::batching {
+
+// Guarded by the scheduler's mutex, but for what is const.
+struct Queue::State {
+  State(std::shared_ptr<engine::LoadedModel> loaded, const Options& wanted)
+      : model(std::move(loaded)), options(wanted), lane(wanted) {}
+
+  const std::shared_ptr<engine::LoadedModel> model;
+  const Options options;
+  Lane lane;
+  int64_t unanswered = 0;               // Requests whose done has not returned.
+  bool in_turn = false;                 // Whether the scheduler's turns_ names it.
+  std::set<std::string> unbatchable;    // Signatures whose outputs turned out not to have the rows of the inputs.
+};
+
+class Scheduler : public std::enable_shared_from_this<Scheduler> {
+ public:
+  using StatePtr = std::shared_ptr<Queue::State>;
+
+  explicit Scheduler(Limits limits);
+  // Ends the timer. Requires: all queues are drained. Before the last reference goes.
+  void Stop();
+
+  void SetLimits(Limits limits);
+  Load load() const;
+
+  void Submit(const StatePtr& queue, Task task);
+  // Runs what waits without delay, and waits for the last answer.
+  void Drain(const StatePtr& queue);
+
+ private:
+  struct Run {
+    StatePtr queue;
+    Batch batch;
+    TimePoint started;
+    int64_t rows_padded = 0;
+  };
+  using RunPtr = std::shared_ptr<Run>;
+
+  static Limits Normalized(Limits limits);
+  void StartReady(TimePoint now);                   // Under the mutex: moves batches into startable_ while slots are free.
+  void Pump();                                      // Without the mutex: starts what is startable.
+  void Start(const RunPtr& run);
+  bool AnswerExpired(const RunPtr& run);            // Whether something is left to run.
+  void Ended(const RunPtr& run, Result<engine::TensorMap> outputs);
+  void Finish(const RunPtr& run, Result<engine::TensorMap> outputs, std::chrono::microseconds run_time);
+  void RunEachAlone(const RunPtr& run);             // Under the mutex.
+  void FreeSlot(TimePoint now);                     // Under the mutex.
+  void Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome);
+  void GiveTurn(const StatePtr& queue);             // Under the mutex.
+  void Keep();                                      // The timer thread.
+  std::vector<std::pair<StatePtr, Task>> TakeExpired(TimePoint now);
+  TimePoint NextWake() const;
+
+  mutable std::mutex mutex_;
+  std::condition_variable timer_wake_;
+  std::condition_variable answered_;
+  Limits limits_;
+  bool stopping_ = false;
+  std::list<StatePtr> turns_;                       // Queues with waiting requests, whose turn is next first.
+  std::deque<RunPtr> startable_;                    // Each holds a slot already.
+  std::multimap<TimePoint, std::function<void()>> timers_;  // Ends of simulated runs: at most one per slot.
+  TimePoint next_deadline_ = TimePoint::max();      // No waiting request's deadline is before it.
+  TimePoint timer_at_ = TimePoint::max();           // When the timer thread wakes by itself.
+  Load load_;
+  const TimePoint born_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::duration busy_{0};     // Ends minus starts of runs since born_; those under way lack their end.
+  std::thread timer_;
+};
+
+}  // namespace longshore::batching

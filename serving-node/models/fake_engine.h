@@ -1,0 +1,168 @@
+// An engine for tests, as strict as a real one: it checks names, types and shapes, computes on threads of its own, and can
+// be told to hold runs and to fail.
+//
+// Every model has the signature "serving_default": x float [-1, 2] -> y = 2 * x + version, float [-1, 2]. The version is the
+// number at the end of the directory's path.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "serving-node/engine/engine.h"
+
+namespace longshore::models {
+
+// A row that holds it fails its whole run with InvalidArgument.
+inline constexpr float kPoison = 666;
+
+// What the models of an engine do and did. Outlives them.
+struct FakeRecord {
+  struct Ran {
+    int64_t version;
+    int64_t rows;
+  };
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool holding = false;     // Runs wait while it is set.
+  bool scalars = false;     // Outputs are scalars, unlike what the signature says.
+  std::vector<Ran> runs;    // Begun.
+  int64_t loads = 0;
+  int64_t in_memory = 0;
+
+  void Set(bool FakeRecord::*what, bool to) {
+    const std::lock_guard lock(mutex);
+    this->*what = to;
+    changed.notify_all();
+  }
+  template <typename Predicate>
+  void Wait(Predicate predicate) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, predicate);
+  }
+};
+
+class FakeModel final : public engine::LoadedModel {
+ public:
+  FakeModel(int64_t version, std::shared_ptr<FakeRecord> record) : version_(version), record_(std::move(record)) {
+    auto& signature = signatures_["serving_default"];
+    for (auto* info : {&(*signature.mutable_inputs())["x"], &(*signature.mutable_outputs())["y"]}) {
+      info->set_dtype(tensorflow::DT_FLOAT);
+      info->mutable_tensor_shape()->add_dim()->set_size(-1);
+      info->mutable_tensor_shape()->add_dim()->set_size(2);
+    }
+    Count(+1);
+    for (int i = 0; i < 4; ++i) threads_.emplace_back([this] { Work(); });
+  }
+  ~FakeModel() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    for (auto& thread : threads_) thread.join();
+    Count(-1);
+  }
+
+  const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override { return signatures_; }
+  int64_t memory_bytes() const override { return 1000; }
+
+  void Run(engine::RunRequest request, engine::RunDone done) override {
+    const std::lock_guard lock(mutex_);
+    CHECK(!stopping_);
+    waiting_.emplace_back(std::move(request), std::move(done));
+    wake_.notify_one();
+  }
+
+ private:
+  void Count(int64_t change) {
+    const std::lock_guard lock(record_->mutex);
+    record_->in_memory += change;
+    record_->changed.notify_all();
+  }
+
+  void Work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      auto [request, done] = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      done(Compute(request));
+      done = nullptr;
+      lock.lock();
+    }
+  }
+
+  Result<engine::TensorMap> Compute(const engine::RunRequest& request) {
+    if (request.signature != "serving_default") return NotFound("no signature {}", request.signature);
+    const auto x = request.inputs.find("x");
+    if (request.inputs.size() != 1 || x == request.inputs.end()) return InvalidArgument("inputs are not x alone");
+    if (x->second.type() != tensor::DType::kFloat) return InvalidArgument("x is no float");
+    if (x->second.rank() != 2 || x->second.dim(1) != 2) return InvalidArgument("x is not [-1,2]");
+    bool scalars = false;
+    {
+      std::unique_lock lock(record_->mutex);
+      record_->runs.push_back({version_, x->second.dim(0)});
+      record_->changed.notify_all();
+      record_->changed.wait(lock, [this] { return !record_->holding; });
+      scalars = record_->scalars;
+    }
+    const auto numbers = x->second.values<float>();
+    if (std::find(numbers.begin(), numbers.end(), kPoison) != numbers.end()) return InvalidArgument("poison");
+    if (scalars) return engine::TensorMap{{"y", tensor::Tensor::Of<float>({}, {numbers[0]})}};
+    std::vector<float> answers;
+    for (const float number : numbers) answers.push_back(2 * number + static_cast<float>(version_));
+    return engine::TensorMap{{"y", tensor::Tensor::Of<float>(x->second.shape(), answers)}};
+  }
+
+  const int64_t version_;
+  const std::shared_ptr<FakeRecord> record_;
+  google::protobuf::Map<std::string, tensorflow::SignatureDef> signatures_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::deque<std::pair<engine::RunRequest, engine::RunDone>> waiting_;
+  std::vector<std::thread> threads_;
+};
+
+class FakeEngine final : public engine::Engine {
+ public:
+  std::vector<tensor::Device> devices() const override { return {tensor::Device{}}; }
+  Result<engine::Estimate> EstimateLoad(const Path&, const engine::LoadOptions&) const override {
+    return engine::Estimate{1000, 0};
+  }
+
+  // NotFound without saved_model.pb, DataLoss when it says "bad".
+  Result<std::shared_ptr<engine::LoadedModel>> Load(const Path& version_dir, const engine::LoadOptions&) override {
+    {
+      const std::lock_guard lock(record_->mutex);
+      record_->loads += 1;
+      record_->changed.notify_all();
+    }
+    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(version_dir / "saved_model.pb"));
+    if (bytes == "bad") return DataLoss("{} is damaged", (version_dir / "saved_model.pb").string());
+    return std::make_shared<FakeModel>(std::stoll(version_dir.filename()), record_);
+  }
+
+  FakeRecord& record() { return *record_; }
+  std::shared_ptr<FakeRecord> shared_record() { return record_; }
+
+ private:
+  const std::shared_ptr<FakeRecord> record_ = std::make_shared<FakeRecord>();
+};
+
+// A request with these numbers, two to a row.
+inline engine::RunRequest RowsRequest(const std::vector<float>& numbers) {
+  const auto rows = static_cast<int64_t>(numbers.size() / 2);
+  return {"serving_default", {{"x", tensor::Tensor::Of<float>({rows, 2}, numbers)}}, {}};
+}
+
+}  // namespace longshore::models
