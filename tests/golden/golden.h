@@ -1,0 +1,42 @@
+// Decisions as data: each document of tests/golden/FOLDER/*.yaml is one case, read by the test beside the code it is about.
+//
+//   about: One sentence that says what must be so.
+//   ...                      what goes in, as the test beside the code says
+//   expect: {phase: Step}    a part of what comes out: what is not named here is not compared
+//
+// A text such as "@90s" stands for the time 90 s after kStart, in the form that statuses have.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "common/json/json.h"
+
+namespace longshore::golden {
+
+inline constexpr TimePoint kStart{std::chrono::seconds(1800000000)};
+
+struct Case {
+  std::string where;                  // "tests/golden/rollout/steps.yaml:12: The sentence."
+  Json json;
+};
+
+Result<std::vector<Case>> LoadCases(const std::string& folder);
+
+// The time after kStart that the field says ("90s"); kStart when it is absent.
+TimePoint TimeOf(const Json& json, const char* key);
+
+// Every field of `expected` that differs in `actual`, as "path: expected X, is Y"; empty when it agrees. Objects may hold
+// more than is expected of them; numbers are equal within a millionth.
+std::vector<std::string> Differences(const Json& expected, const Json& actual, const std::string& path = "");
+
+// A field of an object, or `otherwise`.
+template <typename T>
+T Get(const Json& json, const char* key, T otherwise) {
+  return json.is_object() && json.contains(key) ? json.at(key).get<T>() : otherwise;
+}
+const Json& Child(const Json& json, const char* key);
+
+}  // namespace longshore::golden
