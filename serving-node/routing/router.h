@@ -4,10 +4,8 @@
 // Managed, the table comes from the controller's state (SetState). Alone, it is what the ModelStore holds.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "common/clock.h"
@@ -27,10 +25,11 @@ class DriftSampler;
 namespace longshore::models {
 class ModelStore;
 }
+namespace longshore::trial {
+class Journal;
+}
 
 namespace longshore::routing {
-
-class Table;
 
 struct RouterDeps {
   models::ModelStore& store;
@@ -41,6 +40,7 @@ struct RouterDeps {
   Forwarder& forwarder;
   GuardBook& guards;
   const Clock& clock;
+  trial::Journal* journal = nullptr;  // Notes the first user's run of a version; none when the node is alone.
 };
 
 struct RouterOptions {
@@ -67,7 +67,7 @@ class Router final : public Predictor {
 
  private:
   struct Shared;
-  std::shared_ptr<Shared> shared_;
+  std::unique_ptr<Shared> shared_;
 };
 
 }  // namespace longshore::routing

@@ -52,10 +52,23 @@ Status Gate::Admit(const std::string& model, int64_t version, const Path& versio
     }
   }
   if (asked.trial) RETURN_IF_ERROR(RunOnce(asked, version_dir));
-  return journal_.Begin(asked.what, Deed::kLoading);
+  RETURN_IF_ERROR(journal_.Begin(asked.what, Deed::kLoading));
+  const std::lock_guard lock(mutex_);
+  loading_.insert_or_assign({model, version}, asked.what);
+  return {};
 }
 
-void Gate::Loaded(const std::string& model, int64_t version) { journal_.End(Ask(model, version).what); }
+void Gate::Loaded(const std::string& model, int64_t version) {
+  std::optional<Try> what;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = loading_.find({model, version});
+    if (found == loading_.end()) return;
+    what = found->second;
+    loading_.erase(found);
+  }
+  journal_.End(*what);
+}
 
 Status Gate::RunOnce(const Asked& asked, const Path& version_dir) {
   const std::lock_guard one_at_a_time(trials_mutex_);

@@ -31,7 +31,8 @@ class Gate {
   // Runs the trial when the state asks for one, once per attempt, and notes "loading" in the journal.
   // FailedPrecondition for a version that is quarantined, missed its golden set or has other files than the pinned ones.
   Status Admit(const std::string& model, int64_t version, const Path& version_dir);
-  // The load that Admit let through has ended, well or not.
+  // The load that Admit let through has ended, well or not: call it from models::OnChange when a version is available,
+  // failed or ended. Nothing for others.
   void Loaded(const std::string& model, int64_t version);
 
   std::optional<control::GoldenResult> Golden(const std::string& model, int64_t version) const;
@@ -51,6 +52,7 @@ class Gate {
   mutable std::mutex mutex_;
   std::shared_ptr<const control::DesiredState> state_;
   std::optional<Try> in_trial_;
+  std::map<std::pair<std::string, int64_t>, Try> loading_;
   std::map<Try, control::GoldenResult> results_;  // At most kResultsMax, the first in their order go.
 };
 

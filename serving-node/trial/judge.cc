@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "serving-node/evidence/drift.h"
+#include "serving-node/models/warm_up.h"
 #include "serving-node/saved_model/tfrecord.h"
 #include "serving-node/tensor/proto.h"
 #include "serving-node/trial/trial.h"
@@ -16,7 +17,6 @@ using engine::TensorMap;
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr size_t kWarmUpRecordsMax = 1000;
 constexpr size_t kGoldenRecordsMax = 100'000;
 
 struct Record {
@@ -55,17 +55,6 @@ Result<std::vector<Record>> ReadRecords(const Path& file, size_t records_max) {
     records.push_back(std::move(*record));
   }
   return records;
-}
-
-Status WarmUp(engine::LoadedModel& model, const Path& version_dir) {
-  const Path file = version_dir / "assets.extra" / "tf_serving_warmup_requests";
-  if (!std::filesystem::exists(file)) return {};
-  ASSIGN_OR_RETURN(std::vector<Record> records, ReadRecords(file, kWarmUpRecordsMax));
-  for (size_t i = 0; i < records.size(); ++i) {
-    const auto outputs = engine::RunAndWait(model, std::move(records[i].request));
-    if (!outputs) return Prefixed(outputs.error(), fmt::format("record {} of {}", i, file.string()));
-  }
-  return {};
 }
 
 // The first float output with more than one column, as argmax needs it.
@@ -163,7 +152,7 @@ class GoldenSet {
 Result<control::GoldenResult> Judge(engine::Engine& engine, const TrialOptions& options) {
   ASSIGN_OR_RETURN(const auto model, engine.Load(options.version_dir, {}));
   if (options.warm_up) {
-    if (auto warm = WarmUp(*model, options.version_dir); !warm) return Prefixed(warm.error(), "warm-up");
+    RETURN_IF_ERROR(models::WarmUp(*model, options.version_dir, 1));
   }
   control::GoldenResult none;
   none.set_ok(true);

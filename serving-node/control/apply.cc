@@ -1,0 +1,110 @@
+#include "serving-node/control/apply.h"
+
+#include <algorithm>
+
+#include "common/log.h"
+#include "serving-node/models/model_store.h"
+
+namespace longshore::control {
+namespace {
+
+constexpr std::string_view kFileScheme = "file://";
+constexpr int kQueueMaxDefault = 1000;
+
+batching::Options OptionsOf(const Batching& batching) {
+  batching::Options options;
+  options.max_batch_size = std::max(1, batching.max_batch_size());
+  options.max_delay = std::chrono::microseconds(batching.max_delay_us());
+  options.queue_max = batching.max_queue() > 0 ? batching.max_queue() : kQueueMaxDefault;
+  options.allowed_batch_sizes.assign(batching.allowed_batch_sizes().begin(), batching.allowed_batch_sizes().end());
+  return options;
+}
+
+const ModelState* FindModel(const DesiredState* state, const std::string& name) {
+  if (state == nullptr) return nullptr;
+  const auto found = std::ranges::find(state->models(), name, &ModelState::served_name);
+  return found == state->models().end() ? nullptr : &*found;
+}
+
+const VersionState* FindVersion(const ModelState* model, int64_t number) {
+  if (model == nullptr) return nullptr;
+  const auto found = std::ranges::find(model->versions(), number, &VersionState::version);
+  return found == model->versions().end() ? nullptr : &*found;
+}
+
+// A failed version has another chance when a person retries the rollout (another salt) or its files are others.
+void RetryFailed(const DesiredState& state, const DesiredState* before, models::ModelStore& store) {
+  for (const ModelState& model : state.models()) {
+    const ModelState* old_model = FindModel(before, model.served_name());
+    for (const VersionState& version : model.versions()) {
+      const VersionState* old = FindVersion(old_model, version.version());
+      if (old == nullptr || !version.load()) continue;
+      const bool asked_anew = old_model->assignment().salt() != model.assignment().salt() || old->digest() != version.digest();
+      const auto statuses = store.Statuses(model.served_name());
+      const auto status = std::ranges::find(statuses, version.version(), &models::VersionStatus::version);
+      if (asked_anew && status != statuses.end() && status->state == models::State::kFailed) {
+        store.Retry(model.served_name(), version.version());
+      }
+    }
+  }
+}
+
+// A candidate that took its process down has no weight in this attempt.
+void TripCrashed(const DesiredState& state, const AgentDeps& deps) {
+  for (const ModelState& model : state.models()) {
+    for (const VersionState& version : model.versions()) {
+      if (version.role() != CANDIDATE || version.guard().crashes_max() <= 0) continue;
+      const std::string& salt = model.assignment().salt();
+      const auto why = deps.journal.Quarantined({model.served_name(), version.version(), salt});
+      if (!why) continue;
+      const auto guard = deps.guards.For({model.served_name(), version.version(), salt});
+      deps.guards.TripNow(*guard, "Crashed", *why, deps.clock.Now());
+    }
+  }
+}
+
+}  // namespace
+
+Result<Path> SourceDir(const ModelState& model) {
+  const std::string& uri = model.source_uri();
+  if (!uri.starts_with(kFileScheme) || uri.size() <= kFileScheme.size() || uri[kFileScheme.size()] != '/') {
+    return Unimplemented("model \"{}\": the source \"{}\" is not of the form file:///directory", model.served_name(), uri);
+  }
+  return Path(uri.substr(kFileScheme.size()));
+}
+
+std::vector<models::Wanted> WantedOf(const DesiredState& state) {
+  std::vector<models::Wanted> all;
+  for (const ModelState& model : state.models()) {
+    const auto dir = SourceDir(model);
+    if (!dir) continue;
+    models::Wanted wanted;
+    wanted.name = model.served_name();
+    wanted.base_path = *dir;
+    for (const VersionState& version : model.versions()) {
+      if (version.load()) wanted.versions.push_back(version.version());
+    }
+    if (wanted.versions.empty()) continue;
+    wanted.labels.insert(model.labels().begin(), model.labels().end());
+    wanted.batching = OptionsOf(model.batching());
+    all.push_back(std::move(wanted));
+  }
+  return all;
+}
+
+batching::Limits LimitsOf(const FleetState& fleet) {
+  return {.concurrent_runs_max = fleet.concurrent_runs_max(),
+          .simulated_run = std::chrono::milliseconds(fleet.simulated_run_ms())};
+}
+
+void Apply(const std::shared_ptr<const DesiredState>& state, const DesiredState* before, const AgentDeps& deps) {
+  deps.gate.SetState(state);
+  deps.router.SetState(state);
+  TripCrashed(*state, deps);
+  deps.admission.SetLimits(LimitsOf(state->fleet()));
+  deps.store.Apply(WantedOf(*state));
+  RetryFailed(*state, before, deps.store);
+  if (deps.on_fleet) deps.on_fleet(state->fleet());
+}
+
+}  // namespace longshore::control

@@ -1,0 +1,110 @@
+#include "serving-node/control/report.h"
+
+#include <algorithm>
+
+#include "serving-node/control/apply.h"
+#include "serving-node/models/model_store.h"
+
+namespace longshore::control {
+namespace {
+
+using models::State;
+
+void AddStatus(const models::VersionStatus& status, const AgentDeps& deps, VersionReport* report) {
+  const auto quarantine = deps.gate.Quarantined(report->served_name(), status.version);
+  const GateView gate{deps.gate.InTrial(report->served_name(), status.version), quarantine.has_value()};
+  report->set_state(StateOf(status, gate));
+  if (status.state == State::kFailed) report->set_message(status.error.message);
+  report->set_digest(status.digest);
+  report->set_memory_bytes(status.memory_bytes);
+}
+
+void AddTrip(const std::vector<routing::Trip>& trips, const routing::GuardKey& key, VersionReport* report) {
+  const auto trip = std::ranges::find(trips, key, &routing::Trip::key);
+  if (trip == trips.end()) return;
+  report->mutable_guard()->set_tripped(true);
+  report->mutable_guard()->set_reason(trip->reason);
+  report->mutable_guard()->set_message(trip->message);
+  report->mutable_guard()->set_tripped_at_unix_ms(ToUnixMillis(trip->at));
+}
+
+void AddModel(const ModelState& model, const std::vector<routing::Trip>& trips, const AgentDeps& deps, Report* report) {
+  const auto statuses = deps.store.Statuses(model.served_name());
+  const auto source = SourceDir(model);
+  for (const VersionState& version : model.versions()) {
+    VersionReport& entry = *report->add_versions();
+    entry.set_served_name(model.served_name());
+    entry.set_version(version.version());
+    entry.set_weight_bp(deps.router.AppliedWeight(model.served_name(), version.version()));
+    const auto status = std::ranges::find(statuses, version.version(), &models::VersionStatus::version);
+    if (status != statuses.end()) AddStatus(*status, deps, &entry);
+    if (version.load() && !source) {
+      entry.set_state(VersionReport::FAILED);
+      entry.set_message(source.error().message);
+    }
+    if (const auto golden = deps.gate.Golden(model.served_name(), version.version())) *entry.mutable_golden() = *golden;
+    AddTrip(trips, {model.served_name(), version.version(), model.assignment().salt()}, &entry);
+    *entry.mutable_evidence() = deps.recorder.Snapshot(model.served_name(), version.version());
+  }
+}
+
+// Versions that the state names no more and that are not gone yet.
+void AddLeaving(const DesiredState& state, const AgentDeps& deps, Report* report) {
+  for (const std::string& name : deps.store.Names()) {
+    const auto model = std::ranges::find(state.models(), name, &ModelState::served_name);
+    for (const models::VersionStatus& status : deps.store.Statuses(name)) {
+      if (status.state == State::kEnd || status.state == State::kFailed) continue;
+      const bool known = model != state.models().end() &&
+                         std::ranges::count(model->versions(), status.version, &VersionState::version) > 0;
+      if (known) continue;
+      VersionReport& entry = *report->add_versions();
+      entry.set_served_name(name);
+      entry.set_version(status.version);
+      AddStatus(status, deps, &entry);
+    }
+  }
+}
+
+void AddLoad(const AgentDeps& deps, NodeLoad* load) {
+  const batching::Load admission = deps.admission.load();
+  deps.recorder.AddTo(load);
+  load->set_running(admission.running);
+  load->set_queued(admission.queued);
+  load->set_concurrent_runs_max(admission.concurrent_runs_max);
+  load->set_busy_seconds(admission.busy_seconds);
+  load->set_queue_seconds(admission.queue_seconds);
+  load->set_started(admission.started);
+  load->set_refused(admission.refused);
+  if (deps.connections) load->set_connections(deps.connections());
+}
+
+}  // namespace
+
+VersionReport::State StateOf(const models::VersionStatus& status, const GateView& gate) {
+  switch (status.state) {
+    case State::kStart: return VersionReport::LOADING;
+    case State::kTrial: return VersionReport::TRIAL;
+    case State::kLoading: return gate.in_trial ? VersionReport::TRIAL : VersionReport::LOADING;
+    case State::kWarming: return VersionReport::WARMING;
+    case State::kAvailable: return VersionReport::READY;
+    case State::kUnloading: return VersionReport::UNLOADING;
+    case State::kEnd: return VersionReport::UNKNOWN;
+    case State::kFailed: break;
+  }
+  if (gate.quarantined) return VersionReport::QUARANTINED;
+  return status.error.code == Code::kNotFound ? VersionReport::NOT_FOUND : VersionReport::FAILED;
+}
+
+Report BuildReport(const DesiredState& state, bool draining, const AgentDeps& deps) {
+  Report report;
+  report.set_epoch(state.epoch());
+  report.set_revision(state.revision());
+  report.set_draining(draining);
+  const auto trips = deps.guards.Trips();
+  for (const ModelState& model : state.models()) AddModel(model, trips, deps, &report);
+  AddLeaving(state, deps, &report);
+  AddLoad(deps, report.mutable_load());
+  return report;
+}
+
+}  // namespace longshore::control

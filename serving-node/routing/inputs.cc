@@ -1,0 +1,74 @@
+#include "serving-node/routing/inputs.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "serving-node/tensor/proto.h"
+
+namespace longshore::routing {
+namespace {
+
+using Names = std::set<std::string>;
+
+template <typename Map>
+Names NamesOf(const Map& map) {
+  Names names;
+  for (const auto& [name, unused] : map) names.insert(name);
+  return names;
+}
+
+Names Without(const Names& names, const Names& others) {
+  Names rest;
+  std::ranges::set_difference(names, others, std::inserter(rest, rest.end()));
+  return rest;
+}
+
+Status CheckInputNames(const tensorflow::serving::PredictRequest& request, const tensorflow::SignatureDef& signature) {
+  const Names sent = NamesOf(request.inputs());
+  const Names known = NamesOf(signature.inputs());
+  const Names extra = Without(sent, known);
+  const Names missing = Without(Without(known, NamesOf(signature.defaults())), sent);
+  if (extra.empty() && missing.empty()) return {};
+  return InvalidArgument(
+      "input size does not match signature: {}!={} len({{{}}}) != len({{{}}}). Sent extra: {{{}}}. Missing but required: {{{}}}.",
+      sent.size(), known.size(), fmt::join(sent, ","), fmt::join(known, ","), fmt::join(extra, ","), fmt::join(missing, ","));
+}
+
+Status CheckOutputNames(const tensorflow::serving::PredictRequest& request, const tensorflow::SignatureDef& signature) {
+  Names seen;
+  for (const std::string& name : request.output_filter()) {
+    if (!signature.outputs().contains(name)) {
+      return InvalidArgument("output tensor alias not found in signature: {} Outputs expected to be in the set {{{}}}.", name,
+                             fmt::join(NamesOf(signature.outputs()), ","));
+    }
+    if (!seen.insert(name).second) return InvalidArgument("duplicate output tensor alias: {}", name);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string SignatureName(const tensorflow::serving::ModelSpec& spec) {
+  return spec.signature_name().empty() ? "serving_default" : spec.signature_name();
+}
+
+Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictRequest& request, const Signatures& signatures) {
+  engine::RunRequest run;
+  run.signature = SignatureName(request.model_spec());
+  const auto signature = signatures.find(run.signature);
+  if (signature == signatures.end()) return FailedPrecondition("Serving signature key \"{}\" not found.", run.signature);
+  RETURN_IF_ERROR(CheckInputNames(request, signature->second));
+  RETURN_IF_ERROR(CheckOutputNames(request, signature->second));
+  for (const auto& [name, proto] : request.inputs()) {
+    auto values = tensor::FromProto(proto);
+    if (!values) return InvalidArgument("tensor parsing error: {}", name);
+    run.inputs.emplace(name, std::move(*values));
+  }
+  run.outputs.assign(request.output_filter().begin(), request.output_filter().end());
+  return run;
+}
+
+}  // namespace longshore::routing

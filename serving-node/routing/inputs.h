@@ -1,0 +1,21 @@
+// From a client's request to a run: checked against the signature, with TensorFlow Serving's texts where it is wrong.
+#pragma once
+
+#include <string>
+
+#include "common/error.h"
+#include "serving-node/engine/engine.h"
+#include "tensorflow_serving/apis.pb.h"
+
+namespace longshore::routing {
+
+using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
+
+// "serving_default" when the spec names none.
+std::string SignatureName(const tensorflow::serving::ModelSpec& spec);
+
+// FailedPrecondition for an unknown signature; InvalidArgument when names of inputs or outputs differ from the signature's
+// or a tensor cannot be read. Types and shapes are the engine's to check.
+Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictRequest& request, const Signatures& signatures);
+
+}  // namespace longshore::routing

@@ -1,0 +1,265 @@
+#include "serving-node/routing/router.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <mutex>
+
+#include "common/log.h"
+#include "serving-node/batching/batching.h"
+#include "serving-node/models/model_store.h"
+#include "serving-node/routing/execution.h"
+#include "serving-node/routing/hop.h"
+#include "serving-node/routing/inputs.h"
+
+namespace longshore::routing {
+namespace {
+
+using std::chrono::steady_clock;
+
+// Peers asked for a version that turned out not to hold it any more.
+constexpr size_t kPeersTriedMax = 3;
+
+std::string_view Header(const PredictCall& call, std::string_view name) {
+  const auto found = std::ranges::find(call.headers, name, &std::pair<std::string, std::string>::first);
+  return found == call.headers.end() ? std::string_view() : std::string_view(found->second);
+}
+
+// Spreads a counter over 64 bits (the finalizer of SplitMix64, Steele, Lea and Flood 2014).
+uint64_t Mixed(uint64_t x) {
+  x += 0x9E3779B97F4A7C15;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+  return x ^ (x >> 31);
+}
+
+// How long a request that comes now waits before it runs.
+Duration QueueDelay(const batching::Load& load) {
+  if (load.queued == 0 || load.started == 0) return Duration(0);
+  const double seconds_per_request = load.busy_seconds / static_cast<double>(load.started);
+  const double seconds = static_cast<double>(load.queued) * seconds_per_request /
+                         static_cast<double>(std::max<int64_t>(1, load.concurrent_runs_max));
+  return Duration(static_cast<int64_t>(seconds * 1e6));
+}
+
+}  // namespace
+
+struct Router::Shared {
+  Shared(RouterDeps the_deps, RouterOptions the_options)
+      : deps(the_deps), options(std::move(the_options)), execution(deps),
+        forwarded(deps.metrics.Counters("longshore_forwarded_requests_total",
+                                        "Requests handed to a peer: because it holds the version, or to share load.")) {}
+
+  std::shared_ptr<const Table> table() const {
+    const std::lock_guard lock(mutex);
+    return current;
+  }
+
+  void Start(const RequestPtr& request);
+  void StartHop(const RequestPtr& request);
+  void StartAlone(const RequestPtr& request);
+  void Dispatch(const RequestPtr& request);
+  bool Spill(const RequestPtr& request);
+  bool ForwardToHolder(const RequestPtr& request);
+  void Forward(const RequestPtr& request, const std::string& peer, const char* reason);
+  void Forwarded(const RequestPtr& request, Result<std::string> reply);
+  void FallBack(const RequestPtr& request);
+  std::string LessLoaded(const std::vector<std::string>& peers);
+
+  RouterDeps deps;
+  RouterOptions options;
+  Execution execution;
+  metrics::Family<metrics::Counter> forwarded;
+  std::atomic<uint64_t> draws{0};
+  std::mutex build_mutex;  // One table is built at a time.
+  Table::Carried carried;
+  mutable std::mutex mutex;  // Guards `current`, for as long as copying the pointer takes.
+  std::shared_ptr<const Table> current;
+};
+
+Router::Router(RouterDeps deps, RouterOptions options)
+    : shared_(std::make_unique<Shared>(deps, std::move(options))) {}
+
+Router::~Router() = default;
+
+void Router::SetState(std::shared_ptr<const control::DesiredState> state) {
+  const std::lock_guard building(shared_->build_mutex);
+  auto table = Table::Build(*state, shared_->options.node, shared_->deps.guards, shared_->deps.recorder, &shared_->carried);
+  const std::lock_guard lock(shared_->mutex);
+  shared_->current.swap(table);
+}
+
+void Router::Predict(PredictCall call, PredictDone done) {
+  const auto& spec = call.request.model_spec();
+  if (!call.request.has_model_spec()) return done(InvalidArgument("Missing ModelSpec"));
+  if (spec.name().empty()) return done(InvalidArgument("ModelSpec has no name specified."));
+  auto request = std::make_shared<Request>();
+  request->call = std::move(call);
+  request->table = shared_->table();
+  if (request->call.protocol == Protocol::kPeer) {
+    request->done = std::move(done);
+    return shared_->StartHop(request);
+  }
+  evidence::Recorder& recorder = shared_->deps.recorder;
+  recorder.CountReceived();
+  request->done = [&recorder, done = std::move(done), arrival = steady_clock::now()](Result<PredictAnswer> answer) {
+    recorder.CountAnswered(std::chrono::duration_cast<Duration>(steady_clock::now() - arrival));
+    done(std::move(answer));
+  };
+  request->table ? shared_->Start(request) : shared_->StartAlone(request);
+}
+
+void Router::Shared::StartAlone(const RequestPtr& request) {
+  const auto& spec = request->call.request.model_spec();
+  auto ready = spec.has_version()              ? deps.store.Find(spec.name(), spec.version().value())
+               : !spec.version_label().empty() ? deps.store.FindLabel(spec.name(), spec.version_label())
+                                               : deps.store.Find(spec.name());
+  if (!ready) return request->done(tl::make_unexpected(std::move(ready.error())));
+  request->choice = {(*ready)->version, nullptr, true};
+  execution.Run(request, *ready);
+}
+
+void Router::Shared::Start(const RequestPtr& request) {
+  request->model = request->table->Find(request->model_name());
+  if (request->model == nullptr) {
+    return request->done(NotFound("Servable not found for request: Latest({})", request->model_name()));
+  }
+  auto choice = Choose(*request->model, request->call);
+  if (!choice) return request->done(tl::make_unexpected(std::move(choice.error())));
+  request->choice = *choice;
+  Dispatch(request);
+}
+
+// A peer decided already; this node runs exactly that, or says that it cannot.
+void Router::Shared::StartHop(const RequestPtr& request) {
+  const std::string_view fleet = Header(request->call, kHopFleetHeader);
+  if (!request->table || request->table->fleet() != fleet) {
+    return request->done(FailedPrecondition("this node is not of the fleet {}", fleet));
+  }
+  const std::string_view text = Header(request->call, kHopVersionHeader);
+  int64_t version = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), version);
+  if (Header(request->call, kHopHeader) != "1" || parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
+    return request->done(InvalidArgument("a request of a peer needs {} and a number as {}", kHopHeader, kHopVersionHeader));
+  }
+  request->model = request->table->Find(request->model_name());
+  const bool pinned = Header(request->call, kHopPinnedHeader) == "1";
+  request->choice = {version, request->model == nullptr ? nullptr : request->model->Find(version), pinned};
+  auto ready = deps.store.Find(request->model_name(), version);
+  if (!ready) return request->done(tl::make_unexpected(std::move(ready.error())));
+  if (!pinned && request->choice.entry != nullptr && request->choice.entry->tripped()) {
+    return request->done(NotFound("the guard of \"{}\" version {} tripped", request->model_name(), version));
+  }
+  execution.Run(request, *ready);
+}
+
+void Router::Shared::Dispatch(const RequestPtr& request) {
+  const auto ready = deps.store.Find(request->model_name(), request->choice.version);
+  if (!ready) return ForwardToHolder(request) ? void() : FallBack(request);
+  if (!Spill(request)) execution.Run(request, *ready);
+}
+
+// To the less loaded of two peers, when the queue here takes more than its share of the objective.
+bool Router::Shared::Spill(const RequestPtr& request) {
+  const Entry* entry = request->choice.entry;
+  if (entry == nullptr || entry->peers.empty() || !request->tried.empty()) return false;
+  const batching::Load load = deps.admission.load();
+  if (load.queued == 0) return false;
+  deps.forwarder.Watch(entry->peers);
+  const Duration delay_max = request->model->slo.count() > 0 ? Duration(request->model->slo) / 2 : options.queue_delay_max;
+  if (QueueDelay(load) <= delay_max) return false;
+  const std::string peer = LessLoaded(entry->peers);
+  const auto theirs = deps.forwarder.LoadOf(peer);
+  const PeerLoad ours{load.running, load.queued, load.concurrent_runs_max};
+  if (!theirs || theirs->PerSlot() > 0.5 * ours.PerSlot()) return false;
+  Forward(request, peer, "load");
+  return true;
+}
+
+// Of two drawn at random, the one of which less load is known; the first where nothing is.
+std::string Router::Shared::LessLoaded(const std::vector<std::string>& peers) {
+  const uint64_t draw = Mixed(draws.fetch_add(1, std::memory_order_relaxed));
+  const size_t first = draw % peers.size();
+  if (peers.size() == 1) return peers[first];
+  const size_t second = (first + 1 + (draw >> 32) % (peers.size() - 1)) % peers.size();
+  const auto load_of_first = deps.forwarder.LoadOf(peers[first]);
+  const auto load_of_second = deps.forwarder.LoadOf(peers[second]);
+  if (!load_of_second || (load_of_first && load_of_first->PerSlot() <= load_of_second->PerSlot())) return peers[first];
+  return peers[second];
+}
+
+bool Router::Shared::ForwardToHolder(const RequestPtr& request) {
+  if (request->choice.entry == nullptr || request->tried.size() >= kPeersTriedMax) return false;
+  std::vector<std::string> peers = request->choice.entry->peers;
+  std::erase_if(peers, [&](const std::string& peer) { return std::ranges::count(request->tried, peer) > 0; });
+  if (peers.empty()) return false;
+  Forward(request, LessLoaded(peers), "version");
+  return true;
+}
+
+void Router::Shared::Forward(const RequestPtr& request, const std::string& peer, const char* reason) {
+  deps.recorder.CountForwarded();
+  forwarded.With({{"model", request->model_name()}, {"reason", reason}}).Add();
+  request->tried.push_back(peer);
+  deps.forwarder.Forward(HopCall(*request, request->choice.version, peer),
+                         [this, request](Result<std::string> reply) { Forwarded(request, std::move(reply)); });
+}
+
+void Router::Shared::Forwarded(const RequestPtr& request, Result<std::string> reply) {
+  if (reply) {
+    PredictAnswer answer;
+    answer.model_spec.set_name(request->model_name());
+    answer.model_spec.mutable_version()->set_value(request->choice.version);
+    answer.model_spec.set_signature_name(SignatureName(request->call.request.model_spec()));
+    answer.serialized = std::move(*reply);
+    return request->done(std::move(answer));
+  }
+  const bool died = reply.error().code == Code::kUnavailable;
+  const bool never_ran = reply.error().code == Code::kNotFound;
+  if ((!died && !never_ran) || (died && request->died_once)) return request->done(tl::make_unexpected(std::move(reply.error())));
+  request->died_once |= died;
+  const auto ready = deps.store.Find(request->model_name(), request->choice.version);
+  const bool usable = request->choice.pinned || request->choice.entry == nullptr || !request->choice.entry->tripped();
+  if (ready && usable) return execution.Run(request, *ready);
+  if (!usable || !ForwardToHolder(request)) FallBack(request);
+}
+
+// Nobody has the version: a request that did not ask for it gets stable.
+void Router::Shared::FallBack(const RequestPtr& request) {
+  const int64_t version = request->choice.version;
+  const Entry* stable = request->model->stable();
+  if (!request->choice.pinned && stable != nullptr && stable->version != version) {
+    request->choice = {stable->version, stable, false};
+    request->tried.clear();
+    return Dispatch(request);
+  }
+  if (request->choice.entry == nullptr) {
+    return request->done(NotFound("Servable not found for request: Specific({}, {})", request->model_name(), version));
+  }
+  request->done(Unavailable("no node of the fleet {} has \"{}\" version {} ready", request->table->fleet(),
+                            request->model_name(), version));
+}
+
+int32_t Router::AppliedWeight(const std::string& model, int64_t version) const {
+  const auto table = shared_->table();
+  const ModelRoutes* routes = table ? table->Find(model) : nullptr;
+  return routes == nullptr ? 0 : routes->AppliedWeight(version);
+}
+
+void Router::CheckSilence(Duration since_heard) {
+  const auto table = shared_->table();
+  if (!table) return;
+  const int64_t silent_ms = since_heard.count() / 1000;
+  for (const auto& [name, model] : table->models()) {
+    for (const Entry& entry : model.entries) {
+      const int64_t silence_max_ms = entry.guard.controller_silence_max_ms();
+      if (entry.role != control::CANDIDATE || entry.applied_weight() == 0 || silence_max_ms == 0) continue;
+      if (silent_ms <= silence_max_ms) continue;
+      shared_->deps.guards.TripNow(*entry.arm->guard, "ControllerSilent",
+                                   fmt::format("nothing was heard from a controller for {} ms", silent_ms),
+                                   shared_->deps.clock.Now());
+    }
+  }
+}
+
+}  // namespace longshore::routing

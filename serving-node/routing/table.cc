@@ -1,0 +1,144 @@
+#include "serving-node/routing/table.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace longshore::routing {
+namespace {
+
+std::string LowerCase(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+std::optional<std::string_view> HeaderValue(const PredictCall& call, std::string_view name) {
+  const auto found = std::ranges::find(call.headers, name, &std::pair<std::string, std::string>::first);
+  if (found == call.headers.end()) return std::nullopt;
+  return found->second;
+}
+
+// What keeps a client on its side; nullopt when the request does not carry it.
+std::optional<std::string_view> KeyOf(const control::Assignment& assignment, const PredictCall& call) {
+  switch (assignment.by()) {
+    case control::Assignment::HEADER: return HeaderValue(call, assignment.key());
+    case control::Assignment::COOKIE: {
+      const auto header = HeaderValue(call, "cookie");
+      return header ? CookieValue(*header, assignment.key()) : std::nullopt;
+    }
+    default: return std::nullopt;
+  }
+}
+
+std::vector<std::string> PeersThatHold(const control::FleetState& fleet, const std::string& node, const std::string& model,
+                                       int64_t version) {
+  std::vector<std::string> addresses;
+  for (const control::Peer& peer : fleet.peers()) {
+    if (peer.node() == node) continue;
+    const bool holds = std::ranges::any_of(peer.ready(), [&](const control::HeldVersion& held) {
+      return held.served_name() == model && held.version() == version;
+    });
+    if (holds) addresses.push_back(peer.address());
+  }
+  return addresses;
+}
+
+std::shared_ptr<Arm> NewArm(const GuardKey& key, GuardBook& guards, evidence::Recorder& recorder) {
+  auto arm = std::make_shared<Arm>();
+  arm->guard = guards.For(key);
+  arm->counters = recorder.For(key.model, key.version);
+  arm->requests_before = arm->counters->requests();
+  arm->errors_before = arm->counters->errors();
+  return arm;
+}
+
+}  // namespace
+
+const Entry* ModelRoutes::Find(int64_t version) const {
+  const auto found = std::ranges::find(entries, version, &Entry::version);
+  return found == entries.end() ? nullptr : &*found;
+}
+
+const Entry* ModelRoutes::stable() const {
+  return entries.empty() || entries.back().role != control::STABLE ? nullptr : &entries.back();
+}
+
+const Entry* ModelRoutes::Assign(const PredictCall& call) const {
+  const auto key = KeyOf(assignment, call);
+  const uint32_t bucket = key ? BucketOfKey(assignment.salt(), *key)
+                              : BucketOfSequence(sequence->fetch_add(1, std::memory_order_relaxed));
+  int32_t end = 0;
+  int32_t wanted = 0;
+  for (const Entry& entry : entries) {
+    wanted += entry.weight_bp;
+    end += entry.applied_weight();
+    if (static_cast<int32_t>(bucket) < end) return &entry;
+  }
+  // What a tripped guard took away is stable's; where there is none, a bad answer is better than none.
+  if (wanted == 0) return nullptr;
+  return stable() != nullptr ? stable() : &entries.front();
+}
+
+int32_t ModelRoutes::AppliedWeight(int64_t version) const {
+  int32_t applied = 0;
+  int32_t taken_away = 0;
+  for (const Entry& entry : entries) {
+    if (entry.version == version) applied = entry.applied_weight();
+    taken_away += entry.weight_bp - entry.applied_weight();
+  }
+  return stable() != nullptr && stable()->version == version ? applied + taken_away : applied;
+}
+
+std::shared_ptr<const Table> Table::Build(const control::DesiredState& state, const std::string& node, GuardBook& guards,
+                                          evidence::Recorder& recorder, Carried* carried) {
+  auto table = std::make_shared<Table>();
+  Carried next;
+  std::vector<GuardKey> keys;
+  table->fleet_ = state.fleet().fleet();
+  for (const control::ModelState& from : state.models()) {
+    ModelRoutes& model = table->models_[from.served_name()];
+    model.name = from.served_name();
+    model.labels.insert(from.labels().begin(), from.labels().end());
+    model.assignment = from.assignment();
+    if (model.assignment.by() == control::Assignment::HEADER) model.assignment.set_key(LowerCase(from.assignment().key()));
+    model.slo = std::chrono::milliseconds(from.slo_latency_ms());
+    if (from.validation().drift_sample() > 0) model.drift_sample = from.validation().drift_sample();
+    auto& sequence = next.sequences[model.name] = carried->sequences[model.name];
+    if (!sequence) sequence = std::make_shared<std::atomic<uint64_t>>(0);
+    model.sequence = sequence;
+    for (const control::VersionState& version : from.versions()) {
+      const GuardKey key{model.name, version.version(), from.assignment().salt()};
+      keys.push_back(key);
+      auto& arm = next.arms[key] = carried->arms[key];
+      if (!arm) arm = NewArm(key, guards, recorder);
+      model.entries.push_back({version.version(), version.weight_bp(), version.role(), version.guard(), arm,
+                               PeersThatHold(state.fleet(), node, model.name, version.version())});
+    }
+    std::ranges::stable_sort(model.entries, {}, [](const Entry& entry) { return entry.role == control::STABLE; });
+  }
+  *carried = std::move(next);
+  guards.Keep(keys);
+  return table;
+}
+
+const ModelRoutes* Table::Find(const std::string& model) const {
+  const auto found = models_.find(model);
+  return found == models_.end() ? nullptr : &found->second;
+}
+
+Result<Choice> Choose(const ModelRoutes& model, const PredictCall& call) {
+  const auto& spec = call.request.model_spec();
+  if (spec.has_version()) {
+    const int64_t version = spec.version().value();
+    return Choice{version, model.Find(version), true};
+  }
+  if (!spec.version_label().empty()) {
+    const auto label = model.labels.find(spec.version_label());
+    if (label == model.labels.end()) return InvalidArgument("Unrecognized servable version label: {}", spec.version_label());
+    return Choice{label->second, model.Find(label->second), true};
+  }
+  const Entry* entry = model.Assign(call);
+  if (entry == nullptr) return Unavailable("model \"{}\" has no version that may be served yet", model.name);
+  return Choice{entry->version, entry, false};
+}
+
+}  // namespace longshore::routing
