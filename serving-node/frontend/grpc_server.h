@@ -15,13 +15,13 @@
 namespace longshore::frontend {
 
 struct GrpcOptions {
-  std::string listen;            // "host:port" (port 0: any free one) or "unix:/path". Not used with listen_fd.
+  std::string listen = {};       // "host:port" (port 0: any free one) or "unix:/path". Not used with listen_fd.
   int listen_fd = -1;            // A listening socket to take over instead; owned by the server from then on.
   routing::Protocol protocol = routing::Protocol::kGrpc;  // kPeer for the listener of other nodes.
-  std::string node;              // Sent as metadata x-longshore-node.
+  std::string node = {};         // Sent as metadata x-longshore-node.
   bool managed = false;          // Reload requests are refused.
   int64_t connection_age_max_ms = 0;  // Older connections are asked to reconnect (GOAWAY, jittered); 0: never.
-  std::vector<::grpc::Service*> extra_services;  // Outlive the server.
+  std::vector<::grpc::Service*> extra_services = {};  // Outlive the server.
 };
 
 // Thread-safe. Every answer of Predict carries the initial metadata x-longshore-version and x-longshore-node.

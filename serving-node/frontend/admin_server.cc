@@ -1,0 +1,74 @@
+#include "serving-node/frontend/admin_server.h"
+
+#include <atomic>
+#include <chrono>
+
+#include "common/http/server.h"
+
+namespace longshore::frontend {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr auto kBeatAgeMax = std::chrono::seconds(10);
+
+http::Response Text(int status, std::string body) {
+  return {.status = status, .content_type = "text/plain", .body = std::move(body)};
+}
+
+class Admin final : public AdminServer {
+ public:
+  explicit Admin(AdminSources sources) : sources_(std::move(sources)) { Beat(); }
+
+  Status Listen(const std::string& address) {
+    ASSIGN_OR_RETURN(server_, http::Server::Start({.address = address},
+                                                  [this](const http::Request& request, const http::Responder& respond) {
+                                                    respond(Answer(request));
+                                                  }));
+    return {};
+  }
+
+  int port() const override { return server_->port(); }
+  void Beat() override { beat_at_ = steady_clock::now(); }
+
+ private:
+  http::Response Answer(const http::Request& request) const {
+    if (request.method != "GET" && request.method != "HEAD") return Text(405, "only GET is answered here\n");
+    if (request.target == "/livez") return Live();
+    if (request.target == "/readyz") return Ready();
+    if (request.target == "/metrics") {
+      return {.content_type = "text/plain; version=0.0.4", .body = sources_.metrics()};
+    }
+    if (request.target == "/debug/state") return {.body = sources_.state().dump(2, ' ', true, Json::error_handler_t::replace) + "\n"};
+    return Text(404, "here are /livez /readyz /metrics /debug/state\n");
+  }
+
+  http::Response Live() const {
+    const auto age = steady_clock::now() - beat_at_.load();
+    if (age <= kBeatAgeMax) return Text(200, "ok\n");
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(age).count();
+    return Text(503, fmt::format("the main loop did not turn for {} s\n", seconds));
+  }
+
+  http::Response Ready() const {
+    const auto missing = sources_.missing();
+    if (missing.empty()) return Text(200, "ok\n");
+    std::string body;
+    for (const std::string& each : missing) body += each + "\n";
+    return Text(503, body);
+  }
+
+  const AdminSources sources_;
+  std::atomic<steady_clock::time_point> beat_at_;
+  std::unique_ptr<http::Server> server_;  // Last: its thread uses the rest.
+};
+
+}  // namespace
+
+Result<std::unique_ptr<AdminServer>> AdminServer::Start(const std::string& address, AdminSources sources) {
+  auto admin = std::make_unique<Admin>(std::move(sources));
+  RETURN_IF_ERROR(admin->Listen(address));
+  return admin;
+}
+
+}  // namespace longshore::frontend

@@ -1,0 +1,37 @@
+// Health, metrics and the node's inner state, on a listener of their own that clients of the models do not reach.
+//
+//   GET /livez          200 while the node's main loop turns; 503 when it did not beat for ten seconds.
+//   GET /readyz         200 when everything that is wanted can answer and the node does not leave; 503 and why, line by line.
+//   GET /metrics        Prometheus text.
+//   GET /debug/state    JSON.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/error.h"
+#include "common/json/json.h"
+
+namespace longshore::frontend {
+
+// Called on the server's thread; must not block.
+struct AdminSources {
+  std::function<std::vector<std::string>()> missing;  // Why the node is not ready; empty: it is.
+  std::function<std::string()> metrics;
+  std::function<Json()> state;
+};
+
+class AdminServer {
+ public:
+  // FailedPrecondition naming the address when it is in use.
+  static Result<std::unique_ptr<AdminServer>> Start(const std::string& address, AdminSources sources);
+  virtual ~AdminServer() = default;
+
+  virtual int port() const = 0;
+  // The main loop turns. Any thread.
+  virtual void Beat() = 0;
+};
+
+}  // namespace longshore::frontend

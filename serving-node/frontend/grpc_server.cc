@@ -1,0 +1,94 @@
+#include "serving-node/frontend/grpc_server.h"
+
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/server.h>
+
+#include <climits>
+
+#include "common/grpc/acceptor.h"
+#include "common/log.h"
+#include "common/net/listen.h"
+#include "serving-node/frontend/grpc_services.h"
+
+namespace longshore::frontend {
+namespace {
+
+constexpr int kStreamsPerConnectionMax = 1000;  // More wait at the client.
+constexpr int kMetadataBytesMax = 64 << 10;
+constexpr int kPingIntervalMinMs = 10000;
+
+// The names under which clients ask for the health of the services; "" is the whole server.
+constexpr const char* kHealthNames[] = {"", "PredictionService", "ModelService", "tensorflow.serving.PredictionService",
+                                        "tensorflow.serving.ModelService"};
+
+void Configure(const GrpcOptions& options, ::grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(INT_MAX);
+  builder.SetMaxSendMessageSize(INT_MAX);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnectionMax);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kPingIntervalMinMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  if (options.connection_age_max_ms > 0) {
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, static_cast<int>(options.connection_age_max_ms));
+  }
+}
+
+class Server final : public GrpcServer {
+ public:
+  Server(const GrpcOptions& options, int listen_fd, routing::Predictor& predictor, const Catalog& catalog)
+      : port_(net::PortOf(listen_fd)), prediction_(predictor, catalog, options.protocol, options.node),
+        model_(catalog, options.managed) {
+    ::grpc::EnableDefaultHealthCheckService(true);
+    ::grpc::ServerBuilder builder;
+    Configure(options, builder);
+    builder.RegisterService(&prediction_);
+    builder.RegisterService(&model_);
+    for (::grpc::Service* service : options.extra_services) builder.RegisterService(service);
+    acceptor_ = std::make_unique<rpc::ConnectionAcceptor>(listen_fd, builder);
+    server_ = builder.BuildAndStart();
+    CHECK(server_ != nullptr);
+    SetServing(false);
+    acceptor_->Start();
+  }
+
+  ~Server() override {
+    acceptor_->StopAccepting();
+    server_->Shutdown(std::chrono::system_clock::now());
+    server_->Wait();
+  }
+
+  int port() const override { return port_; }
+  int listen_fd() const override { return acceptor_->listen_fd(); }
+  size_t connections() const override { return acceptor_->connections(); }
+
+  void SetServing(bool serving) override {
+    for (const char* name : kHealthNames) server_->GetHealthCheckService()->SetServingStatus(name, serving);
+  }
+
+  void Drain() override {
+    SetServing(false);
+    acceptor_->StopAccepting();
+    acceptor_->AwaitNoConnections([](size_t left) { spdlog::info("draining: {} gRPC connections are left", left); });
+    server_->Shutdown();
+  }
+
+ private:
+  const int port_;
+  PredictionService prediction_;
+  ModelService model_;
+  std::unique_ptr<rpc::ConnectionAcceptor> acceptor_;
+  std::unique_ptr<::grpc::Server> server_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(GrpcOptions options, routing::Predictor& predictor,
+                                                      const Catalog& catalog) {
+  int fd = options.listen_fd;
+  if (fd < 0) {
+    ASSIGN_OR_RETURN(fd, net::Listen(options.listen));
+  }
+  return std::make_unique<Server>(options, fd, predictor, catalog);
+}
+
+}  // namespace longshore::frontend

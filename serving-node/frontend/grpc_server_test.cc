@@ -1,0 +1,200 @@
+#include "serving-node/frontend/grpc_server.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/create_channel.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "common/net/listen.h"
+#include "serving-node/frontend/testing.h"
+#include "tensorflow_serving/services.grpc.pb.h"
+
+namespace longshore::frontend {
+namespace {
+
+using tensorflow::serving::PredictionService;
+using tensorflow::serving::PredictRequest;
+using tensorflow::serving::PredictResponse;
+
+PredictRequest RequestFor(const std::string& model, float x) {
+  PredictRequest request;
+  request.mutable_model_spec()->set_name(model);
+  tensor::ToProto(tensor::Tensor::Of<float>({1}, {x}), &(*request.mutable_inputs())["x"]);
+  return request;
+}
+
+std::shared_ptr<::grpc::Channel> ChannelTo(const std::string& target) {
+  ::grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // A connection of its own for every channel.
+  return ::grpc::CreateCustomChannel(target, ::grpc::InsecureChannelCredentials(), arguments);
+}
+
+class Grpc : public testing::Test {
+ protected:
+  void Start(GrpcOptions options = {}) {
+    if (options.listen.empty() && options.listen_fd < 0) options.listen = "127.0.0.1:0";
+    options.node = "n1";
+    auto started = GrpcServer::Start(options, predictor_, catalog_);
+    ASSERT_TRUE(started) << started.error().message;
+    server_ = std::move(*started);
+    channel_ = ChannelTo(options.listen.starts_with("unix:") ? options.listen : "127.0.0.1:" + std::to_string(server_->port()));
+  }
+
+  FakePredictor predictor_;
+  FakeCatalog catalog_;
+  std::unique_ptr<GrpcServer> server_;
+  std::shared_ptr<::grpc::Channel> channel_;
+};
+
+TEST_F(Grpc, PredictKeepsTheBytesHeadersAndDeadlineAndNamesVersionAndNode) {
+  Start();
+  const PredictRequest request = RequestFor("digits", 1.5);
+  PredictResponse response;
+  ::grpc::ClientContext context;
+  context.AddMetadata("x-user-id", "u7");
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+
+  const auto status = PredictionService::NewStub(channel_)->Predict(&context, request, &response);
+
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.outputs().at("y").float_val(0), 3.0f);
+  EXPECT_EQ(response.model_spec().version().value(), kVersion);
+  EXPECT_EQ(context.GetServerInitialMetadata().find("x-longshore-version")->second, "3");
+  EXPECT_EQ(context.GetServerInitialMetadata().find("x-longshore-node")->second, "n1");
+  const routing::PredictCall call = predictor_.last();
+  EXPECT_EQ(call.serialized, request.SerializeAsString());
+  EXPECT_THAT(call.headers, testing::Contains(testing::Pair("x-user-id", "u7")));
+  EXPECT_LT(call.deadline, std::chrono::steady_clock::now() + std::chrono::seconds(61));
+  EXPECT_EQ(call.protocol, routing::Protocol::kGrpc);
+}
+
+TEST_F(Grpc, ErrorsKeepTheirCodeAndAreCutWhenTheyAreLong) {
+  Start();
+  PredictResponse response;
+  ::grpc::ClientContext context;
+  const auto status = PredictionService::NewStub(channel_)->Predict(&context, RequestFor(std::string(2000, 'x'), 1), &response);
+  EXPECT_EQ(status.error_code(), ::grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(status.error_message().size(), 1024 + std::string("...TRUNCATED").size());
+}
+
+TEST_F(Grpc, AnAnswerAfterTheClientWentIsDropped) {
+  Start({.connection_age_max_ms = 20});
+  predictor_.Hold();
+  PredictResponse response;
+  ::grpc::ClientContext context;
+  auto call = std::async(std::launch::async, [&] {
+    return PredictionService::NewStub(channel_)->Predict(&context, RequestFor("digits", 1), &response);
+  });
+  while (predictor_.calls() == 0) std::this_thread::yield();
+  context.TryCancel();
+  EXPECT_EQ(call.get().error_code(), ::grpc::StatusCode::CANCELLED);
+  server_->Drain();
+  for (auto& done : predictor_.TakeHeld()) done(FakePredictor::Answer(RequestFor("digits", 1)));
+}
+
+TEST_F(Grpc, TellsStatusAndMetadata) {
+  Start({.managed = true});
+  const auto models = tensorflow::serving::ModelService::NewStub(channel_);
+  tensorflow::serving::GetModelStatusRequest ask;
+  tensorflow::serving::GetModelStatusResponse told;
+  ask.mutable_model_spec()->set_name("digits");
+  ::grpc::ClientContext first;
+  ASSERT_TRUE(models->GetModelStatus(&first, ask, &told).ok());
+  ASSERT_EQ(told.model_version_status_size(), 2);
+  EXPECT_EQ(told.model_version_status(1).state(), tensorflow::serving::ModelVersionStatus::AVAILABLE);
+
+  tensorflow::serving::GetModelMetadataRequest about;
+  tensorflow::serving::GetModelMetadataResponse metadata;
+  about.mutable_model_spec()->set_name("digits");
+  about.add_metadata_field("signature_def");
+  ::grpc::ClientContext second;
+  ASSERT_TRUE(PredictionService::NewStub(channel_)->GetModelMetadata(&second, about, &metadata).ok());
+  tensorflow::serving::SignatureDefMap signatures;
+  ASSERT_TRUE(metadata.metadata().at("signature_def").UnpackTo(&signatures));
+  EXPECT_EQ(signatures.signature_def().at("serving_default").inputs().at("x").dtype(), tensorflow::DT_FLOAT);
+
+  tensorflow::serving::ReloadConfigResponse reloaded;
+  ::grpc::ClientContext third;
+  EXPECT_EQ(models->HandleReloadConfigRequest(&third, {}, &reloaded).error_code(), ::grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+TEST_F(Grpc, ServesAUnixSocket) {
+  Start({.listen = "unix:" + testing::TempDir() + "peer_" + std::to_string(getpid()) + ".sock",
+         .protocol = routing::Protocol::kPeer});
+  PredictResponse response;
+  ::grpc::ClientContext context;
+  const auto status = PredictionService::NewStub(channel_)->Predict(&context, RequestFor("digits", 2), &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(predictor_.last().protocol, routing::Protocol::kPeer);
+  EXPECT_EQ(server_->connections(), 1u);
+}
+
+// A client that keeps asking until it is told to stop, and counts what went wrong.
+class Traffic {
+ public:
+  Traffic(int port, int threads) {
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this, port] { Run(port); });
+  }
+  void Stop() {
+    stop_ = true;
+    for (auto& thread : threads_) thread.join();
+  }
+  int asked() const { return asked_; }
+  int lost() const { return lost_; }
+
+ private:
+  void Run(int port) {
+    const auto stub = PredictionService::NewStub(ChannelTo("127.0.0.1:" + std::to_string(port)));
+    while (!stop_) {
+      PredictResponse response;
+      ::grpc::ClientContext context;
+      const auto status = stub->Predict(&context, RequestFor("digits", 1), &response);
+      if (!status.ok()) ++lost_;
+      ++asked_;
+    }
+  }
+  std::atomic<bool> stop_ = false;
+  std::atomic<int> asked_ = 0;
+  std::atomic<int> lost_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+TEST_F(Grpc, RestartsOnASharedSocketLoseNoRequest) {
+  const Result<int> listening = net::Listen("127.0.0.1:0");
+  ASSERT_TRUE(listening);
+  const auto start = [&] { Start({.listen_fd = dup(*listening), .connection_age_max_ms = 50}); };
+  start();
+  Traffic traffic(server_->port(), 4);
+  constexpr int kRestarts = 8;
+  for (int i = 0; i < kRestarts; ++i) {
+    const int before = traffic.asked();
+    while (traffic.asked() < before + 200) std::this_thread::yield();
+    std::unique_ptr<GrpcServer> leaving = std::move(server_);
+    start();
+    leaving->Drain();
+    EXPECT_EQ(leaving->connections(), 0u);
+  }
+  traffic.Stop();
+  EXPECT_EQ(traffic.lost(), 0) << "of " << traffic.asked();
+  close(*listening);
+}
+
+TEST_F(Grpc, AFreshProcessGetsItsShareOfConnections) {
+  Start({.connection_age_max_ms = 200});
+  const auto crowded = std::move(server_);
+  Traffic traffic(crowded->port(), 12);
+  while (crowded->connections() < 12) std::this_thread::yield();
+  Start({.listen_fd = dup(crowded->listen_fd()), .connection_age_max_ms = 200});
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (server_->connections() < 4 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_GE(server_->connections(), 4u);
+  traffic.Stop();
+  EXPECT_EQ(traffic.lost(), 0);
+}
+
+}  // namespace
+}  // namespace longshore::frontend

@@ -1,0 +1,65 @@
+// The two gRPC services of TensorFlow Serving, over a Predictor and a Catalog.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <string>
+
+#include "serving-node/frontend/catalog.h"
+#include "serving-node/routing/predict.h"
+#include "tensorflow_serving/services.grpc.pb.h"
+
+namespace longshore::frontend {
+
+// Predict takes the raw bytes, because a request that goes on to a peer is sent as it came.
+using PredictionServiceBase = tensorflow::serving::PredictionService::WithRawCallbackMethod_Predict<
+    tensorflow::serving::PredictionService::WithCallbackMethod_Classify<
+        tensorflow::serving::PredictionService::WithCallbackMethod_Regress<
+            tensorflow::serving::PredictionService::WithCallbackMethod_MultiInference<
+                tensorflow::serving::PredictionService::WithCallbackMethod_GetModelMetadata<
+                    tensorflow::serving::PredictionService::Service>>>>>;
+
+class PredictionService final : public PredictionServiceBase {
+ public:
+  PredictionService(routing::Predictor& predictor, const Catalog& catalog, routing::Protocol protocol, std::string node)
+      : predictor_(predictor), catalog_(catalog), protocol_(protocol), node_(std::move(node)) {}
+
+  ::grpc::ServerUnaryReactor* Predict(::grpc::CallbackServerContext* context, const ::grpc::ByteBuffer* request,
+                                      ::grpc::ByteBuffer* response) override;
+  ::grpc::ServerUnaryReactor* GetModelMetadata(::grpc::CallbackServerContext* context,
+                                               const tensorflow::serving::GetModelMetadataRequest* request,
+                                               tensorflow::serving::GetModelMetadataResponse* response) override;
+  ::grpc::ServerUnaryReactor* Classify(::grpc::CallbackServerContext* context,
+                                       const tensorflow::serving::ClassificationRequest* request,
+                                       tensorflow::serving::ClassificationResponse* response) override;
+  ::grpc::ServerUnaryReactor* Regress(::grpc::CallbackServerContext* context,
+                                      const tensorflow::serving::RegressionRequest* request,
+                                      tensorflow::serving::RegressionResponse* response) override;
+  ::grpc::ServerUnaryReactor* MultiInference(::grpc::CallbackServerContext* context,
+                                             const tensorflow::serving::MultiInferenceRequest* request,
+                                             tensorflow::serving::MultiInferenceResponse* response) override;
+
+ private:
+  routing::Predictor& predictor_;
+  const Catalog& catalog_;
+  const routing::Protocol protocol_;
+  const std::string node_;
+};
+
+class ModelService final : public tensorflow::serving::ModelService::CallbackService {
+ public:
+  ModelService(const Catalog& catalog, bool managed) : catalog_(catalog), managed_(managed) {}
+
+  ::grpc::ServerUnaryReactor* GetModelStatus(::grpc::CallbackServerContext* context,
+                                             const tensorflow::serving::GetModelStatusRequest* request,
+                                             tensorflow::serving::GetModelStatusResponse* response) override;
+  ::grpc::ServerUnaryReactor* HandleReloadConfigRequest(::grpc::CallbackServerContext* context,
+                                                        const tensorflow::serving::ReloadConfigRequest* request,
+                                                        tensorflow::serving::ReloadConfigResponse* response) override;
+
+ private:
+  const Catalog& catalog_;
+  const bool managed_;
+};
+
+}  // namespace longshore::frontend

@@ -1,0 +1,73 @@
+#include "serving-node/frontend/queries.h"
+
+namespace longshore::frontend {
+namespace {
+
+using tensorflow::serving::GetModelMetadataRequest;
+using tensorflow::serving::GetModelMetadataResponse;
+using tensorflow::serving::GetModelStatusResponse;
+using tensorflow::serving::ModelSpec;
+using tensorflow::serving::ModelVersionStatus;
+
+constexpr const char* kSignatures = "signature_def";
+
+ModelVersionStatus::State WireState(models::State state) {
+  switch (state) {
+    case models::State::kStart: return ModelVersionStatus::START;
+    case models::State::kTrial:
+    case models::State::kLoading:
+    case models::State::kWarming: return ModelVersionStatus::LOADING;
+    case models::State::kAvailable: return ModelVersionStatus::AVAILABLE;
+    case models::State::kUnloading: return ModelVersionStatus::UNLOADING;
+    case models::State::kEnd:
+    case models::State::kFailed: return ModelVersionStatus::END;
+  }
+  return ModelVersionStatus::UNKNOWN;
+}
+
+void Fill(const models::VersionStatus& from, ModelVersionStatus* to) {
+  to->set_version(from.version);
+  to->set_state(WireState(from.state));
+  to->mutable_status()->set_error_code(static_cast<tensorflow::error::Code>(from.error.code));
+  if (from.error.code != Code::kOk) to->mutable_status()->set_error_message(from.error.message);
+}
+
+}  // namespace
+
+Result<GetModelStatusResponse> GetStatus(const Catalog& catalog, const ModelSpec& spec) {
+  if (spec.name().empty()) return InvalidArgument("ModelSpec has no name specified.");
+  GetModelStatusResponse response;
+  const auto versions = catalog.Versions(spec.name());
+  const bool all = !spec.has_version();
+  for (const auto& each : versions ? *versions : std::vector<models::VersionStatus>{}) {
+    if (all || each.version == spec.version().value()) Fill(each, response.add_model_version_status());
+  }
+  if (response.model_version_status_size() > 0) return response;
+  if (all) return NotFound("Could not find any versions of model {}", spec.name());
+  return NotFound("Could not find version {} of model {}", spec.version().value(), spec.name());
+}
+
+Result<GetModelMetadataResponse> GetMetadata(const Catalog& catalog, const GetModelMetadataRequest& request) {
+  if (!request.has_model_spec()) return InvalidArgument("Missing ModelSpec");
+  if (request.metadata_field_size() == 0) {
+    return InvalidArgument("GetModelMetadataRequest must specify at least one metadata_field");
+  }
+  for (const std::string& field : request.metadata_field()) {
+    if (field != kSignatures) return InvalidArgument("Metadata field {} is not supported", field);
+  }
+  ASSIGN_OR_RETURN(const Described described, catalog.Describe(request.model_spec()));
+  GetModelMetadataResponse response;
+  response.mutable_model_spec()->set_name(request.model_spec().name());
+  response.mutable_model_spec()->mutable_version()->set_value(described.version);
+  (*response.mutable_metadata())[kSignatures].PackFrom(SignaturesOf(*described.loaded));
+  return response;
+}
+
+tensorflow::serving::SignatureDefMap SignaturesOf(const engine::LoadedModel& model) {
+  tensorflow::serving::SignatureDefMap map;
+  *map.mutable_signature_def() = model.signatures();
+  for (auto& [name, signature] : *map.mutable_signature_def()) signature.clear_defaults();
+  return map;
+}
+
+}  // namespace longshore::frontend

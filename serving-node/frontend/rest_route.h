@@ -1,0 +1,23 @@
+// The routes of TensorFlow Serving's REST API.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "common/error.h"
+#include "tensorflow_serving/apis.pb.h"
+
+namespace longshore::frontend {
+
+struct RestRoute {
+  enum class Kind { kPredict, kClassify, kRegress, kStatus, kMetadata };
+  Kind kind = Kind::kStatus;
+  tensorflow::serving::ModelSpec spec;  // Name with version or label.
+};
+
+//   POST /v1/models/NAME[/versions/V|/labels/L]:predict|classify|regress
+//   GET  /v1/models/NAME[/versions/V|/labels/L][/metadata]
+// Case does not matter but in names, which are percent-decoded. InvalidArgument for everything else, also for a query.
+Result<RestRoute> ParseRoute(std::string_view method, std::string_view target);
+
+}  // namespace longshore::frontend

@@ -1,0 +1,187 @@
+#include "serving-node/frontend/rest_server.h"
+
+#include <array>
+#include <utility>
+
+#include "common/http/server.h"
+#include "serving-node/frontend/headers.h"
+#include "serving-node/frontend/json_request.h"
+#include "serving-node/frontend/json_response.h"
+#include "serving-node/frontend/queries.h"
+#include "serving-node/frontend/rest_route.h"
+#include "serving-node/tensor/proto.h"
+
+namespace longshore::frontend {
+namespace {
+
+using http::Request;
+using http::Responder;
+using http::Response;
+using tensorflow::serving::ModelSpec;
+
+constexpr const char* kMetricsPath = "/monitoring/prometheus/metrics";
+
+int HttpStatus(Code code) {
+  static constexpr std::array kStatuses = {200, 499, 500, 400, 504, 404, 409, 403, 429,
+                                           400, 409, 400, 501, 500, 503, 500, 401};
+  return kStatuses[static_cast<size_t>(code)];
+}
+
+Response ErrorResponse(const Error& error) {
+  return {.status = HttpStatus(error.code), .body = ErrorToJson(error.message)};
+}
+
+Response JsonResponse(Result<std::string> body) {
+  if (!body) return ErrorResponse(body.error());
+  return {.body = std::move(*body)};
+}
+
+Result<engine::TensorMap> OutputsOf(const routing::PredictAnswer& answer) {
+  if (answer.serialized.empty()) return answer.outputs;
+  tensorflow::serving::PredictResponse response;
+  if (!response.ParseFromString(answer.serialized)) return Internal("the answer of a peer is no PredictResponse");
+  engine::TensorMap outputs;
+  for (const auto& [name, proto] : response.outputs()) {
+    ASSIGN_OR_RETURN(outputs[name], tensor::FromProto(proto));
+  }
+  return outputs;
+}
+
+Response PredictResponse(const Result<routing::PredictAnswer>& answer, JsonForm form) {
+  if (!answer) return ErrorResponse(answer.error());
+  const auto outputs = OutputsOf(*answer);
+  if (!outputs) return ErrorResponse(outputs.error());
+  Response response = JsonResponse(PredictionsToJson(*outputs, form));
+  if (answer->model_spec.has_version()) {
+    response.headers.emplace_back(kVersionHeader, std::to_string(answer->model_spec.version().value()));
+  }
+  return response;
+}
+
+class Rest final : public RestServer {
+ public:
+  Rest(RestOptions options, routing::Predictor& predictor, const Catalog& catalog, std::function<std::string()> metrics)
+      : options_(std::move(options)), predictor_(predictor), catalog_(catalog), metrics_(std::move(metrics)) {}
+
+  Status Listen() {
+    http::Options options{.address = options_.listen, .listen_fd = options_.listen_fd, .threads = options_.threads};
+    options.connection_age_max = std::chrono::milliseconds(options_.connection_age_max_ms);
+    ASSIGN_OR_RETURN(server_, http::Server::Start(std::move(options), [this](Request request, Responder respond) {
+                       Handle(std::move(request), std::move(respond));
+                     }));
+    return {};
+  }
+
+  int port() const override { return server_->port(); }
+  int listen_fd() const override { return server_->listen_fd(); }
+  size_t connections() const override { return server_->connections(); }
+  void Drain() override { server_->Stop(); }
+
+ private:
+  // Every answer names the node, and opens itself to other origins where the flag says so.
+  Responder Completing(Responder respond) const {
+    return [respond = std::move(respond), node = options_.node, cors = options_.cors](Response response) {
+      if (!node.empty()) response.headers.emplace_back(kNodeHeader, node);
+      if (cors) {
+        response.headers.emplace_back("Access-Control-Allow-Origin", "*");
+        response.headers.emplace_back("Access-Control-Allow-Methods", "POST, GET");
+        response.headers.emplace_back("Access-Control-Allow-Headers", "Content-Type");
+      }
+      respond(std::move(response));
+    };
+  }
+
+  void Handle(Request request, Responder plain_respond) {
+    const Responder respond = Completing(std::move(plain_respond));
+    if (request.method == "GET" && request.target == kMetricsPath) {
+      return respond({.content_type = "text/plain; version=0.0.4", .body = metrics_()});
+    }
+    if (!request.target.starts_with("/v1/")) {
+      if (request.target != "/v1") return respond({.status = 404, .content_type = "text/html", .body = "<h1>Not Found</h1>\n"});
+    }
+    if (request.method == "OPTIONS") return respond(Preflight(request));
+    auto route = ParseRoute(request.method, request.target);
+    if (!route) return respond(ErrorResponse(route.error()));
+    switch (route->kind) {
+      case RestRoute::Kind::kPredict: return Predict(std::move(request), route->spec, respond);
+      case RestRoute::Kind::kStatus: return respond(JsonResponse(StatusText(route->spec)));
+      case RestRoute::Kind::kMetadata: return respond(JsonResponse(MetadataText(route->spec)));
+      case RestRoute::Kind::kClassify:
+      case RestRoute::Kind::kRegress:
+        return respond(ErrorResponse({Code::kUnimplemented, "Classify and Regress are not supported: use predict"}));
+    }
+  }
+
+  static Response Preflight(const Request& request) {
+    const auto origin = request.Header("origin");
+    if (origin.find("http://") != origin.npos || origin.find("https://") != origin.npos) return {.body = ""};
+    return ErrorResponse({Code::kFailedPrecondition, "Origin header is missing in CORS preflight"});
+  }
+
+  void Predict(Request request, ModelSpec spec, const Responder& respond) {
+    routing::PredictCall call;
+    call.deadline = std::chrono::steady_clock::now() + options_.timeout;
+    call.protocol = routing::Protocol::kRest;
+    *call.request.mutable_model_spec() = std::move(spec);
+    const auto form = ReadBody(request.body, &call.request);
+    if (!form) return respond(ErrorResponse(form.error()));
+    call.headers = std::move(request.headers);
+    predictor_.Predict(std::move(call), [respond, form = *form](Result<routing::PredictAnswer> answer) {
+      respond(PredictResponse(answer, form));
+    });
+  }
+
+  Result<JsonForm> ReadBody(const std::string& body, tensorflow::serving::PredictRequest* request) const {
+    const ModelSpec spec = request->model_spec();
+    Described described;  // Keeps the signature alive.
+    const auto find = [&](const std::string& name) -> Result<const tensorflow::SignatureDef*> {
+      ASSIGN_OR_RETURN(described, DescribeAny(spec));
+      const auto found = described.loaded->signatures().find(name);
+      if (found != described.loaded->signatures().end()) return &found->second;
+      return InvalidArgument("Serving signature name: \"{}\" not found in signature def", name);
+    };
+    return PredictRequestFromJson(body, find, request);
+  }
+
+  // A version that another node holds has, most likely, the signature of one that this node holds; whoever runs the
+  // request checks its inputs again.
+  Result<Described> DescribeAny(const ModelSpec& spec) const {
+    auto exact = catalog_.Describe(spec);
+    if (exact) return exact;
+    ModelSpec any;
+    any.set_name(spec.name());
+    auto other = catalog_.Describe(any);
+    if (other || other.error().code == Code::kUnavailable) return other;
+    return exact;
+  }
+
+  Result<std::string> StatusText(const ModelSpec& spec) const {
+    ASSIGN_OR_RETURN(const auto status, GetStatus(catalog_, spec));
+    return StatusToJson(status);
+  }
+
+  Result<std::string> MetadataText(const ModelSpec& spec) const {
+    ASSIGN_OR_RETURN(const Described described, catalog_.Describe(spec));
+    ModelSpec resolved;
+    resolved.set_name(spec.name());
+    resolved.mutable_version()->set_value(described.version);
+    return MetadataToJson(resolved, SignaturesOf(*described.loaded));
+  }
+
+  const RestOptions options_;
+  routing::Predictor& predictor_;
+  const Catalog& catalog_;
+  const std::function<std::string()> metrics_;
+  std::unique_ptr<http::Server> server_;  // Last: its threads use the rest.
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RestServer>> RestServer::Start(RestOptions options, routing::Predictor& predictor,
+                                                      const Catalog& catalog, std::function<std::string()> metrics) {
+  auto rest = std::make_unique<Rest>(std::move(options), predictor, catalog, std::move(metrics));
+  RETURN_IF_ERROR(rest->Listen());
+  return rest;
+}
+
+}  // namespace longshore::frontend

@@ -1,0 +1,43 @@
+// TensorFlow Serving's REST API.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/error.h"
+#include "serving-node/frontend/catalog.h"
+#include "serving-node/routing/predict.h"
+
+namespace longshore::frontend {
+
+struct RestOptions {
+  std::string listen = {};            // "host:port" (port 0: any free one). Not used with listen_fd.
+  int listen_fd = -1;                 // A listening socket to take over instead; owned by the server from then on.
+  int threads = 2;                    // They parse the JSON.
+  std::string node = {};              // Sent as header x-longshore-node.
+  std::chrono::milliseconds timeout{30000};  // Of one prediction.
+  int64_t connection_age_max_ms = 0;  // Older connections are closed after an answer, jittered; 0: never.
+  bool cors = false;                  // Let pages of other origins read the answers.
+};
+
+// Thread-safe.
+class RestServer {
+ public:
+  // Predictor and catalog outlive the server. `metrics` gives the text of /monitoring/prometheus/metrics.
+  // FailedPrecondition naming the address when it is in use.
+  static Result<std::unique_ptr<RestServer>> Start(RestOptions options, routing::Predictor& predictor,
+                                                   const Catalog& catalog, std::function<std::string()> metrics);
+  virtual ~RestServer() = default;  // Cuts what is open; use Drain first where requests matter.
+
+  virtual int port() const = 0;
+  virtual int listen_fd() const = 0;  // -1 once draining.
+  virtual size_t connections() const = 0;
+
+  // Accepts no more, answers what is under way, and returns when no connection is left.
+  virtual void Drain() = 0;
+};
+
+}  // namespace longshore::frontend

@@ -1,0 +1,131 @@
+// What the tests of the frontends talk to: a predictor that doubles "x", a catalog of one model, and an HTTP client.
+#pragma once
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "serving-node/frontend/catalog.h"
+#include "serving-node/routing/predict.h"
+#include "serving-node/tensor/proto.h"
+
+namespace longshore::frontend {
+
+inline constexpr int64_t kVersion = 3;
+
+class FakePredictor final : public routing::Predictor {
+ public:
+  void Predict(routing::PredictCall call, routing::PredictDone done) override {
+    auto answer = Answer(call.request);
+    std::lock_guard lock(mutex_);
+    calls_.push_back(std::move(call));
+    if (hold_) {
+      held_.push_back(std::move(done));
+    } else {
+      done(std::move(answer));
+    }
+  }
+
+  static Result<routing::PredictAnswer> Answer(const tensorflow::serving::PredictRequest& request) {
+    if (request.model_spec().name() != "digits") return NotFound("Servable not found for request: Latest({})", request.model_spec().name());
+    ASSIGN_OR_RETURN(const auto x, tensor::FromProto(request.inputs().at("x")));
+    std::vector<float> doubled(x.values<float>().begin(), x.values<float>().end());
+    for (float& value : doubled) value *= 2;
+    routing::PredictAnswer answer;
+    answer.model_spec.set_name("digits");
+    answer.model_spec.set_signature_name("serving_default");
+    answer.model_spec.mutable_version()->set_value(kVersion);
+    answer.outputs["y"] = tensor::Tensor::Of<float>(x.shape(), doubled);
+    return answer;
+  }
+
+  void Hold() {
+    std::lock_guard lock(mutex_);
+    hold_ = true;
+  }
+  std::vector<routing::PredictDone> TakeHeld() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(held_, {});
+  }
+  routing::PredictCall last() const {
+    std::lock_guard lock(mutex_);
+    return calls_.back();
+  }
+  size_t calls() const {
+    std::lock_guard lock(mutex_);
+    return calls_.size();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  bool hold_ = false;
+  std::vector<routing::PredictCall> calls_;
+  std::vector<routing::PredictDone> held_;
+};
+
+class FakeModel final : public engine::LoadedModel {
+ public:
+  FakeModel() {
+    auto& signature = signatures_["serving_default"];
+    (*signature.mutable_inputs())["x"].set_dtype(tensorflow::DT_FLOAT);
+    (*signature.mutable_outputs())["y"].set_dtype(tensorflow::DT_FLOAT);
+    signature.set_method_name("tensorflow/serving/predict");
+  }
+  const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override { return signatures_; }
+  void Run(engine::RunRequest, engine::RunDone) override {}
+  int64_t memory_bytes() const override { return 0; }
+
+ private:
+  google::protobuf::Map<std::string, tensorflow::SignatureDef> signatures_;
+};
+
+class FakeCatalog final : public Catalog {
+ public:
+  Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const override {
+    if (spec.name() != "digits") return NotFound("Servable not found for request: Latest({})", spec.name());
+    if (spec.has_version() && spec.version().value() != kVersion) {
+      return NotFound("Servable not found for request: Specific({}, {})", spec.name(), spec.version().value());
+    }
+    return Described{.version = kVersion, .loaded = loaded_};
+  }
+  Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const override {
+    if (model != "digits") return NotFound("Could not find any versions of model {}", model);
+    models::VersionStatus broken;
+    broken.version = 4;
+    broken.state = models::State::kFailed;
+    broken.error = {Code::kDataLoss, "no saved_model.pb"};
+    models::VersionStatus good;
+    good.version = kVersion;
+    good.state = models::State::kAvailable;
+    return std::vector{broken, good};
+  }
+
+ private:
+  std::shared_ptr<engine::LoadedModel> loaded_ = std::make_shared<FakeModel>();
+};
+
+// One request, one connection; the whole answer with its header.
+inline std::string Fetch(int port, const std::string& method, const std::string& target, const std::string& body = "",
+                         const std::string& headers = "") {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return "refused";
+  const std::string request = method + " " + target + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n" + headers +
+                              "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  send(fd, request.data(), request.size(), MSG_NOSIGNAL);
+  std::string answer;
+  char bytes[4096];
+  for (ssize_t got; (got = recv(fd, bytes, sizeof bytes, 0)) > 0;) answer.append(bytes, static_cast<size_t>(got));
+  close(fd);
+  return answer;
+}
+
+}  // namespace longshore::frontend
