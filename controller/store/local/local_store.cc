@@ -84,9 +84,14 @@ class LocalStoreImpl final : public LocalStore {
 
   Result<std::unique_ptr<Watch>> WatchAll(OnChange on_change) override;
 
+  void ApplyManifestsThrough(Store& writer) override {
+    const std::scoped_lock lock(manifests_mutex_);
+    manifest_writer_ = &writer;
+  }
+
   Status ReadManifests() override {
     const std::scoped_lock lock(manifests_mutex_);
-    return manifests_.Read(*this);
+    return manifests_.Read(*manifest_writer_);
   }
 
   std::optional<ManifestProblem> ProblemOf(const api::Key& key) const override {
@@ -144,6 +149,7 @@ class LocalStoreImpl final : public LocalStore {
   const Records records_;
   mutable std::mutex manifests_mutex_;
   Manifests manifests_;
+  Store* manifest_writer_ = this;
 };
 
 class LocalStoreImpl::LocalWatch final : public Watch {

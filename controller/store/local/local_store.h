@@ -41,6 +41,9 @@ class LocalStore : public Store {
   // Creates the directory when it is not there.
   static Result<std::unique_ptr<LocalStore>> Open(LocalOptions options);
 
+  // From now on manifests are applied through this store, which leads here; it outlives every watch.
+  virtual void ApplyManifestsThrough(Store& writer) = 0;
+
   // Reads the manifests again now, as a watch with read_manifests does after each change of them.
   virtual Status ReadManifests() = 0;
 

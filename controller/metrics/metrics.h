@@ -1,0 +1,52 @@
+// The seam for what users of a fleet feel, measured: the input of autoscaling.
+//
+// Two sources: the fleet's own reports, and a Prometheus server. Neither ever turns "not known" into a number.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "controller/autoscale/autoscale.h"
+#include "controller/nodes/nodes.h"
+
+namespace longshore::metrics {
+
+// Belongs to one thread.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // What is known now. Never waits: a source that asks others does so on a thread of its own. `nodes` are the views of
+  // the fleet's nodes now.
+  virtual autoscale::FleetMetrics Latest(const std::vector<nodes::NodeView>& nodes, TimePoint now) = 0;
+};
+
+// What to measure.
+struct Query {
+  std::string fleet;                // "namespace/name".
+  double latency_quantile = 0.99;
+  std::string prometheus_url;       // "http://127.0.0.1:9090"; empty: the nodes' reports.
+
+  friend bool operator==(const Query&, const Query&) = default;
+};
+
+// Rates from the differences of the nodes' reports, about a second apart.
+std::unique_ptr<Source> MakeReportSource(const Query& query);
+
+struct PrometheusOptions {
+  std::chrono::milliseconds interval{1000};
+  std::chrono::milliseconds timeout{5000};
+  size_t answer_bytes_max = 1 << 20;
+};
+
+// To be called first in main, before any thread: bounds the threads and the memory of the HTTP client.
+void InitHttpClient();
+
+// Asks a Prometheus server (its HTTP API, /api/v1/query) once per interval. InvalidArgument when the URL is none.
+Result<std::unique_ptr<Source>> MakePrometheusSource(const Query& query, const Clock& clock,
+                                                     PrometheusOptions options = {});
+
+}  // namespace longshore::metrics

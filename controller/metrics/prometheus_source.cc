@@ -1,0 +1,171 @@
+// cpprestsdk is seen only here.
+#include <cpprest/http_client.h>
+#include <cpprest/uri_builder.h>
+#include <pplx/threadpool.h>
+
+#include <array>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include "common/log.h"
+#include "controller/metrics/metrics.h"
+#include "controller/metrics/prometheus_answer.h"
+
+namespace longshore::metrics {
+namespace {
+
+using autoscale::FleetMetrics;
+using autoscale::Presence;
+using autoscale::Signal;
+using web::http::client::http_client;
+
+// Over how long rates are taken: a few scrapes of one second, so that one missed scrape is no gap.
+constexpr const char* kWindow = "10s";
+
+struct Expressions {
+  std::string queue_delay;
+  std::string started;
+  std::string utilization;
+  std::string latency;
+  std::string newest;       // The time of the newest sample, as a value.
+};
+
+Expressions ExpressionsFor(const Query& query) {
+  const std::string fleet = fmt::format("{{fleet=\"{}\"}}", query.fleet);
+  const auto rate = [&](const std::string& name) { return fmt::format("sum(rate({}{}[{}]))", name, fleet, kWindow); };
+  return {
+      .queue_delay = rate("longshore_queue_seconds_sum") + " / " + rate("longshore_queue_seconds_count"),
+      .started = rate("longshore_queue_seconds_count"),
+      .utilization = rate("longshore_run_busy_seconds_total") + fmt::format(" / sum(longshore_run_slots{})", fleet),
+      .latency = fmt::format("histogram_quantile({}, sum by (le) (rate(longshore_request_seconds_bucket{}[{}])))",
+                             query.latency_quantile, fleet, kWindow),
+      .newest = fmt::format("max(timestamp(longshore_run_slots{}))", fleet),
+  };
+}
+
+class PrometheusSource final : public Source {
+ public:
+  PrometheusSource(const Query& query, const Clock& clock, PrometheusOptions options, std::unique_ptr<http_client> client)
+      : expressions_(ExpressionsFor(query)), clock_(clock), options_(options), client_(std::move(client)) {
+    asking_ = std::thread([this] { AskAgainAndAgain(); });
+  }
+  ~PrometheusSource() override {
+    {
+      const std::scoped_lock lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+    cancel_.cancel();
+    asking_.join();
+  }
+
+  FleetMetrics Latest(const std::vector<nodes::NodeView>&, TimePoint) override {
+    const std::scoped_lock lock(mutex_);
+    return latest_;
+  }
+
+ private:
+  void AskAgainAndAgain() {
+    std::unique_lock lock(mutex_);
+    while (!ending_) {
+      lock.unlock();
+      const FleetMetrics metrics = Measure();
+      lock.lock();
+      latest_ = metrics;
+      changed_.wait_for(lock, options_.interval, [this] { return ending_; });
+    }
+  }
+
+  FleetMetrics Measure() {
+    // Prometheus stamps an answer with the time of the question; how old the samples are has to be asked for.
+    const Signal newest = Ask(expressions_.newest);
+    if (newest.presence != Presence::kValue) return {};
+    const TimePoint at = FromUnixMillis(static_cast<int64_t>(newest.value * 1000));
+    if (at > clock_.Now() + std::chrono::seconds(60)) return {};  // Its clock cannot be trusted, nor can its ages.
+    const auto taken_at = [at](Signal signal) {
+      if (signal.presence != Presence::kUnknown) signal.at = at;
+      return signal;
+    };
+    FleetMetrics metrics;
+    metrics.utilization = taken_at(Ask(expressions_.utilization));
+    metrics.latency_seconds = taken_at(Ask(expressions_.latency));
+    metrics.queue_delay_seconds = taken_at(Ask(expressions_.queue_delay));
+    // 0 / 0 is not a number. Only a proven rate of zero says that it means idle.
+    const Signal started = Ask(expressions_.started);
+    const bool idle = started.presence == Presence::kValue && started.value == 0;
+    if (idle && metrics.queue_delay_seconds.presence == Presence::kUnknown) metrics.queue_delay_seconds = {Presence::kIdle, 0, at};
+    if (idle && metrics.latency_seconds.presence == Presence::kUnknown) metrics.latency_seconds = {Presence::kIdle, 0, at};
+    return metrics;
+  }
+
+  // Blocks this thread only; unknown whatever goes wrong.
+  Signal Ask(const std::string& expression) {
+    web::uri_builder uri("/api/v1/query");
+    uri.append_query("query", web::uri::encode_data_string(expression), false);
+    try {
+      const web::http::http_response response = client_->request(web::http::methods::GET, uri.to_string(), cancel_.get_token()).get();
+      if (response.status_code() != web::http::status_codes::OK) return Unknown(fmt::format("status {}", response.status_code()));
+      return SignalFromAnswer(ReadBody(response));
+    } catch (const std::exception& error) {  // cpprestsdk throws; here it ends.
+      return Unknown(error.what());
+    }
+  }
+
+  // Prometheus says everything in one answer, so a longer one is none of Prometheus'.
+  std::string ReadBody(const web::http::http_response& response) const {
+    auto stream = response.body();
+    std::string body;
+    for (;;) {
+      concurrency::streams::container_buffer<std::string> piece;
+      if (stream.read(piece, 4096).get() == 0) return body;
+      body += piece.collection();
+      if (body.size() > options_.answer_bytes_max) return "";
+    }
+  }
+
+  Signal Unknown(const std::string& why) {
+    if (why != last_trouble_) spdlog::warn("Prometheus at {} does not answer: {}", client_->base_uri().to_string(), ForLog(why));
+    last_trouble_ = why;
+    return {};
+  }
+
+  const Expressions expressions_;
+  const Clock& clock_;
+  const PrometheusOptions options_;
+  const std::unique_ptr<http_client> client_;
+  pplx::cancellation_token_source cancel_;
+  std::string last_trouble_;  // Of the asking thread.
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ending_ = false;
+  FleetMetrics latest_;
+  std::thread asking_;
+};
+
+}  // namespace
+
+void InitHttpClient() {
+  constexpr size_t kThreads = 4;  // Instead of 40.
+  crossplat::threadpool::initialize_with_threads(kThreads);
+  // Otherwise every connection reads the system's whole list of certificates, although none is needed.
+  setenv("SSL_CERT_FILE", "/dev/null", 1);
+  setenv("SSL_CERT_DIR", "/nonexistent", 1);
+}
+
+Result<std::unique_ptr<Source>> MakePrometheusSource(const Query& query, const Clock& clock, PrometheusOptions options) {
+  try {
+    web::http::client::http_client_config config;
+    config.set_timeout(options.timeout);
+    config.set_max_redirects(0);
+    const web::uri uri(query.prometheus_url);
+    if (uri.scheme() != "http" || uri.host().empty()) throw std::invalid_argument("not http://host:port");
+    auto client = std::make_unique<http_client>(uri, config);
+    return std::make_unique<PrometheusSource>(query, clock, options, std::move(client));
+  } catch (const std::exception& error) {
+    return InvalidArgument("the Prometheus URL \"{}\" cannot be used: {}", query.prometheus_url, error.what());
+  }
+}
+
+}  // namespace longshore::metrics

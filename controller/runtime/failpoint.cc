@@ -1,0 +1,147 @@
+#include "controller/runtime/failpoint.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+
+namespace longshore::runtime {
+namespace {
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+class CountedStore final : public store::Store {
+  template <typename Operation>
+  auto Counted(const std::string& what, Operation operation) {
+    failpoint_.Begin(what);
+    auto result = operation();
+    failpoint_.Done([] { return true; });
+    return result;
+  }
+
+ public:
+  CountedStore(store::Store& store, Failpoint& failpoint) : store_(store), failpoint_(failpoint) {}
+
+  Result<store::Object> Get(const api::Key& key) override { return store_.Get(key); }
+  Result<std::vector<store::Object>> List(const std::string& kind) override { return store_.List(kind); }
+  Result<std::unique_ptr<store::Watch>> WatchAll(store::OnChange on_change) override {
+    return store_.WatchAll(std::move(on_change));
+  }
+
+  Result<store::Object> Apply(const store::Object& object) override {
+    return Counted("apply " + object.kind + " " + object.metadata.name, [&] { return store_.Apply(object); });
+  }
+  Result<store::Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
+                                  const Json& status) override {
+    return Counted("status of " + ToString(key), [&] { return store_.PutStatus(key, uid, resource_version, status); });
+  }
+  Status Delete(const api::Key& key, const std::string& uid) override {
+    return Counted("delete " + ToString(key), [&] { return store_.Delete(key, uid); });
+  }
+
+ private:
+  store::Store& store_;
+  Failpoint& failpoint_;
+};
+
+class CountedRegistry final : public nodes::Registry {
+ public:
+  CountedRegistry(nodes::Registry& registry, Failpoint& failpoint) : registry_(registry), failpoint_(failpoint) {}
+
+  int64_t epoch() const override { return registry_.epoch(); }
+  Status RaiseEpochAbove(int64_t epoch) override { return registry_.RaiseEpochAbove(epoch); }
+  std::vector<nodes::NodeView> Nodes(const std::string& fleet) const override { return registry_.Nodes(fleet); }
+  void Forget(const std::string& fleet, const std::string& node) override { registry_.Forget(fleet, node); }
+
+  Status Send(const std::string& fleet, const std::string& node, control::FromController message) override {
+    failpoint_.Begin(fmt::format("message {} to {}", static_cast<int>(message.message_case()), node));
+    const Status sent = registry_.Send(fleet, node, std::move(message));
+    failpoint_.Done([&] { return !sent || HasTaken(fleet, node); });
+    return sent;
+  }
+
+ private:
+  bool HasTaken(const std::string& fleet, const std::string& node) const {
+    for (const nodes::NodeView& view : registry_.Nodes(fleet)) {
+      if (view.hello.node() != node) continue;
+      return !view.connected || !view.sent || view.acked_revision >= view.sent->revision();
+    }
+    return true;
+  }
+
+  nodes::Registry& registry_;
+  Failpoint& failpoint_;
+};
+
+}  // namespace
+
+Result<CrashAt> ParseCrashAt(const std::string& text) {
+  CrashAt at;
+  const size_t colon = text.find(':');
+  const std::string mode = colon == std::string::npos ? "" : text.substr(colon + 1);
+  const auto number = std::from_chars(text.data(), text.data() + std::min(colon, text.size()), at.operation);
+  const bool whole = number.ec == std::errc{} && number.ptr == text.data() + std::min(colon, text.size());
+  if (!whole || at.operation < 1 || (mode != "before" && mode != "lost" && mode != "after")) {
+    return InvalidArgument("LONGSHORE_CRASH_AT is \"{}\", not N:before, N:lost or N:after with N from 1", text);
+  }
+  at.mode = mode == "before" ? CrashMode::kBefore : mode == "lost" ? CrashMode::kLost : CrashMode::kAfter;
+  return at;
+}
+
+Failpoint::Failpoint(std::optional<CrashAt> crash_at, Path count_file)
+    : crash_at_(crash_at), count_file_(std::move(count_file)) {}
+
+Result<std::unique_ptr<Failpoint>> Failpoint::FromEnvironment() {
+  std::optional<CrashAt> crash_at;
+  if (const std::string text = Environment("LONGSHORE_CRASH_AT"); !text.empty()) {
+    ASSIGN_OR_RETURN(crash_at, ParseCrashAt(text));
+  }
+  return std::make_unique<Failpoint>(crash_at, Environment("LONGSHORE_CRASH_COUNT_FILE"));
+}
+
+void Failpoint::Begin(const std::string& what) {
+  const std::scoped_lock lock(mutex_);
+  if (Is(CrashMode::kAfter)) Die();
+  ++count_;
+  if (!count_file_.empty()) {
+    const int file = open(count_file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    const std::string line = fmt::format("{} {}\n", count_, what);
+    if (file < 0 || write(file, line.data(), line.size()) < 0) Die();  // A wrong count would prove nothing.
+    close(file);
+  }
+  if (Is(CrashMode::kBefore)) Die();
+}
+
+void Failpoint::Done(const std::function<bool()>& is_applied) {
+  const std::scoped_lock lock(mutex_);
+  if (!Is(CrashMode::kLost)) return;
+  constexpr int kLooksMax = 5000;
+  for (int i = 0; i < kLooksMax && !is_applied(); ++i) poll(nullptr, 0, 1);
+  Die();
+}
+
+void Failpoint::Seen() {
+  const std::scoped_lock lock(mutex_);
+  if (Is(CrashMode::kAfter)) Die();
+}
+
+void Failpoint::Die() {
+  raise(SIGKILL);
+  std::abort();
+}
+
+std::unique_ptr<store::Store> WithFailpoints(store::Store& store, Failpoint& failpoint) {
+  return std::make_unique<CountedStore>(store, failpoint);
+}
+
+std::unique_ptr<nodes::Registry> WithFailpoints(nodes::Registry& registry, Failpoint& failpoint) {
+  return std::make_unique<CountedRegistry>(registry, failpoint);
+}
+
+}  // namespace longshore::runtime

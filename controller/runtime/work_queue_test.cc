@@ -1,0 +1,61 @@
+#include "controller/runtime/work_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace longshore::runtime {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+api::Key Model(const std::string& name) { return {api::kModelKind, "default", name}; }
+
+TEST(WorkQueue, AKeyThatIsAddedTwiceComesOutOnce) {
+  WorkQueue queue;
+  queue.Add(Model("a"));
+  queue.Add(Model("a"), hours(1));
+  EXPECT_EQ(queue.Take(), Model("a"));
+  queue.Add(Model("b"));
+  EXPECT_EQ(queue.Take(), Model("b")) << "no second a is waiting before it";
+}
+
+TEST(WorkQueue, TheEarlierTimeCounts) {
+  WorkQueue queue;
+  queue.Add(Model("late"), hours(1));
+  queue.Add(Model("late"));
+  EXPECT_EQ(queue.Take(), Model("late"));
+}
+
+TEST(WorkQueue, KeysComeInTheOrderOfTheirTimes) {
+  WorkQueue queue;
+  queue.Add(Model("a"), milliseconds(2));
+  queue.Add(Model("b"), milliseconds(1));
+  EXPECT_EQ(queue.Take(), Model("b"));
+  EXPECT_EQ(queue.Take(), Model("a"));
+}
+
+TEST(WorkQueue, PausesDoubleWithEachFailureInARow) {
+  WorkQueue queue({.backoff_min = milliseconds(4), .backoff_max = milliseconds(1000)});
+  const auto wait = [&] {
+    const auto begin = steady_clock::now();
+    queue.AddAfterFailure(Model("a"));
+    queue.Take();
+    return steady_clock::now() - begin;
+  };
+  EXPECT_GE(wait(), milliseconds(4));
+  EXPECT_GE(wait(), milliseconds(8));
+  EXPECT_GE(wait(), milliseconds(16));
+}
+
+TEST(WorkQueue, StopEndsTheWaiting) {
+  WorkQueue queue;
+  std::thread waiting([&] { EXPECT_FALSE(queue.Take()); });
+  queue.Stop();
+  waiting.join();
+}
+
+}  // namespace
+}  // namespace longshore::runtime
