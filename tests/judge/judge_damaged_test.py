@@ -2,13 +2,14 @@
 
 import pathlib
 import shutil
+import time
 
 import grpc
 import numpy as np
 import pytest
 
 import judging
-from serving import ROOT, State, running_node
+from serving import ROOT, START_SECONDS, State, running_node
 
 VERSION = ROOT / "tests" / "models" / "digits" / "2"
 DATA = "variables/variables.data-00000-of-00001"
@@ -71,8 +72,10 @@ def test_a_damaged_version_leaves_the_good_one_serving(tmp_path):
         shutil.copytree(VERSION, tmp_path / "2")
         _cut(tmp_path / "2" / DATA, 0.5)
         (tmp_path / "2").rename(base / "2")
+        deadline = time.monotonic() + START_SECONDS
         while not any(status.version == 2 and status.status.error_code for status in node.statuses()):
             judging.assert_same(node.predict(images), want)
+            assert time.monotonic() < deadline
         states = {status.version: status.state for status in node.statuses()}
         assert states[1] == State.AVAILABLE and states[2] != State.AVAILABLE
         judging.assert_same(node.predict(images), want)
