@@ -102,7 +102,7 @@ Result<store::Object> GetOrHint(store::Store& store, const api::Key& key) {
   return NotFound("there is no {}; {}", api::ToString(key), names.empty() ? "there is none of this kind" : "there is: " + names);
 }
 
-bool IsRefusal(const std::string& command_result) { return command_result.find("refused") != std::string::npos; }
+bool IsRefusal(const std::string& command_result) { return command_result.find(": refused: ") != std::string::npos; }
 
 Result<std::vector<Applied>> ApplyManifest(store::Store& store, const std::string& file, const std::string& text) {
   ASSIGN_OR_RETURN(const std::vector<api::ParsedObject> parsed, api::ParseManifests(file, text));

@@ -29,7 +29,7 @@ Status DeleteObject(store::Store& store, const api::Key& key);
 Result<std::string> SendCommand(store::Store& store, const api::Key& model, const std::string& verb,
                                 std::chrono::milliseconds patience);
 
-// Whether the controller's words about a command are a refusal ("refused: ...").
+// Whether the controller's words about a command are a refusal ("promote: refused: ...").
 bool IsRefusal(const std::string& command_result);
 
 // The object, or NotFound naming what there is of its kind.

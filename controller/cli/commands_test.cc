@@ -74,14 +74,14 @@ TEST_F(Commands, ACommandCarriesWhatThePersonSawAndReturnsTheControllersWords) {
       if (!model.status.command) continue;
       taken = *model.status.command;
       model.status.command.reset();
-      model.status.command_result = "promoted to step 2";
+      model.status.command_result = "promote: done";
       if (store_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, api::ToJson(model.status))) return;
     }
   });
   const auto result = SendCommand(*store_, key_, "promote", std::chrono::seconds(20));
   controller.join();
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(*result, "promoted to step 2");
+  EXPECT_EQ(*result, "promote: done");
   EXPECT_EQ(taken.verb, "promote");
   EXPECT_EQ(taken.generation, 1);
 }
@@ -92,6 +92,11 @@ TEST_F(Commands, ACommandThatNobodyTakesIsWithdrawn) {
   ASSERT_FALSE(result);
   EXPECT_EQ(ExitCodeOf(result.error()), kExitTimeout);
   EXPECT_FALSE(ToModel(store_->Get(key_).value())->status.command.has_value());
+}
+
+TEST(Refusal, IsToldByTheControllersWords) {
+  EXPECT_TRUE(IsRefusal("promote: refused: no rollout is under way"));
+  EXPECT_FALSE(IsRefusal("promote: done"));
 }
 
 TEST(Options, UnderstandsKindsInAnyNumberAndRefusesOthers) {

@@ -49,22 +49,36 @@ std::string WhyNotTheWanted(const api::Model& model, TimePoint now) {
   return text;
 }
 
+// The words of RolloutStatus::paused_reason as sentences.
+std::string PauseSentence(const std::string& reason) {
+  if (reason == "Manual") return "The step waits for somebody to say promote.";
+  if (reason == "Command") return "It is paused by a command.";
+  if (reason == "Spec") return "It is paused by the manifest: spec.rollout.paused.";
+  if (reason == "AnalysisFailed") return "The analysis failed, and the manifest says onFailure: Pause.";
+  return "It is paused: " + reason;
+}
+
+std::string StepReason(const api::Model& model, const api::Step& step, TimePoint now) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  if (rollout.weight_percent != step.weight_percent) {
+    return fmt::format("The step to {} waits until enough nodes hold the version.", Percent(step.weight_percent));
+  }
+  const Duration left = step.hold.value_or(model.spec.rollout.hold) - (now - rollout.step_started_at);
+  if (left <= Duration(0)) return "The step waits for evidence.";
+  return fmt::format("The step is held for {}s more.", std::max<int64_t>(1, left / std::chrono::seconds(1)));
+}
+
 std::string WaitReason(const api::Model& model, TimePoint now) {
   const api::RolloutStatus& rollout = model.status.rollout;
   const auto index = static_cast<size_t>(std::max(0, rollout.step_index));
   const auto& steps = model.spec.rollout.steps;
-  if (rollout.phase == RolloutPhase::kPaused) {
-    return "It is paused: " + (rollout.paused_reason.empty() ? std::string("by a command") : rollout.paused_reason);
+  switch (rollout.phase) {
+    case RolloutPhase::kPaused: return PauseSentence(rollout.paused_reason);
+    case RolloutPhase::kValidating: return "The version runs in a trial process against its golden set.";
+    case RolloutPhase::kLoading: return "The version is being loaded beside the one that serves.";
+    case RolloutPhase::kPromoting: return "The version is being loaded on all nodes that should hold it.";
+    default: return index < steps.size() ? StepReason(model, steps[index], now) : "";
   }
-  if (rollout.phase == RolloutPhase::kValidating) return "The version runs in a trial process against its golden set.";
-  if (rollout.phase == RolloutPhase::kLoading) return "The version is being loaded beside the one that serves.";
-  if (rollout.phase == RolloutPhase::kPromoting) return "All traffic goes to it; the old version stays loaded for a while.";
-  if (index >= steps.size()) return "";
-  const Duration hold = steps[index].hold.value_or(model.spec.rollout.hold);
-  const Duration held = now - rollout.step_started_at;
-  if (held < hold) return fmt::format("The step is held for {}s more.", std::max<int64_t>(1, (hold - held) / std::chrono::seconds(1)));
-  if (steps[index].manual_pause) return "The step waits for somebody to say promote.";
-  return "The step waits for evidence.";
 }
 
 std::string RolloutText(const api::Model& model, TimePoint now) {
@@ -99,8 +113,9 @@ std::string CommandsText(const api::Model& model) {
   std::string text;
   if (IsUnderWay(phase)) {
     text += "  longshore promote " + target + "   go on to the next step now\n";
-    text += phase == RolloutPhase::kPaused ? "  longshore resume " + target + "    go on by evidence\n"
-                                           : "  longshore pause " + target + "     stay at this weight\n";
+    const bool by_command = model.status.rollout.paused_reason == "Command";
+    if (by_command) text += "  longshore resume " + target + "    go on by evidence\n";
+    if (phase != RolloutPhase::kPaused) text += "  longshore pause " + target + "     stay at this weight\n";
     text += "  longshore abort " + target + "     all traffic back to version " +
             std::to_string(model.status.rollout.stable) + "\n";
   }

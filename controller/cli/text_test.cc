@@ -105,22 +105,25 @@ TEST(Text, DescribesAFleet) { ExpectGolden("describe_fleet", DescribeFleet(MakeF
 TEST(Explain, SaysWhyAStepIsHeldAndWithWhichNumbers) { ExpectGolden("explain_step", ExplainModel(RollingOut(), kNow)); }
 TEST(Explain, SaysWhyTheWantedVersionIsNotServed) { ExpectGolden("explain_failed", ExplainModel(Failed(), kNow)); }
 
-TEST(Explain, AManualPauseWaitsForPromoteOnlyAfterTheHold) {
+TEST(Explain, AStepWaitsForItsHoldThenForEvidenceAndFirstForItsNodes) {
   api::Model model = RollingOut();
-  model.spec.rollout.steps[1].manual_pause = true;
   EXPECT_NE(ExplainModel(model, kNow).find("is held for 18s more"), std::string::npos) << ExplainModel(model, kNow);
   model.status.rollout.step_started_at = Ago(31);
-  EXPECT_NE(ExplainModel(model, kNow).find("waits for somebody to say promote"), std::string::npos);
+  EXPECT_NE(ExplainModel(model, kNow).find("waits for evidence"), std::string::npos);
+  model.status.rollout.weight_percent = 5;
+  EXPECT_NE(ExplainModel(model, kNow).find("The step to 25 % waits until enough nodes"), std::string::npos);
 }
 
-TEST(Explain, APausedRolloutOffersResume) {
+TEST(Explain, APausedRolloutSaysWhyAndOffersResume) {
   api::Model model = RollingOut();
   model.status.rollout.phase = RolloutPhase::kPaused;
-  model.status.rollout.paused_reason = "somebody said pause";
+  model.status.rollout.paused_reason = "Command";
   const std::string text = ExplainModel(model, kNow);
-  EXPECT_NE(text.find("It is paused: somebody said pause"), std::string::npos);
+  EXPECT_NE(text.find("It is paused by a command"), std::string::npos);
   EXPECT_NE(text.find("longshore resume digits -n vision"), std::string::npos);
   EXPECT_EQ(text.find("longshore pause"), std::string::npos);
+  model.status.rollout.paused_reason = "Manual";
+  EXPECT_NE(ExplainModel(model, kNow).find("waits for somebody to say promote"), std::string::npos);
 }
 
 TEST(Age, IsGivenInTheUnitThatPeopleWouldUse) {

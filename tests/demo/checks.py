@@ -62,21 +62,26 @@ def parse_moves(text):
     return moves
 
 
-def moved_rightly(move, timeline):
-    """Whether what the controller had written down by then explains that this key changed its version.
+def in_force(timeline, begin_ms, end_ms):
+    """The entries of the timeline that were the newest at some moment of this stretch."""
+    ends = [at for at, _ in timeline[1:]] + [float("inf")]
+    return [rollout for (at, rollout), ended in zip(timeline, ends) if at <= end_ms and ended >= begin_ms]
 
-    A key may come to a candidate whose weight has reached its bucket, and leave it only after a rollback.
-    `timeline`: (unix_ms, rollout status) in order, one per change.
+
+def moved_rightly(move, timeline):
+    """Whether what the controller had written down explains that this key changed its version.
+
+    A key comes to a candidate whose weight has reached its bucket, leaves it only after a rollback, and follows a
+    promotion. `timeline`: (unix_ms, rollout status) in order, one per change.
     """
     sent, key, before, after = move
-    for at, rollout in timeline:
-        candidate = rollout["candidate"]
-        if at <= sent + RISE_SEEN_LATE_MS and after == candidate:
-            if rollout["phase"] in ("Promoting", "Completed") or bucket_of(rollout["id"], key) < rollout["weight"] * 100:
-                return True
-        if at <= sent + FALL_SEEN_LATE_MS and before == candidate and rollout["phase"] == "RolledBack":
+    for rollout in in_force(timeline, sent - FALL_SEEN_LATE_MS, sent + RISE_SEEN_LATE_MS):
+        if after == rollout["candidate"] and bucket_of(rollout["id"], key) < rollout["weight"] * 100:
             return True
-    return False
+        if after == rollout["stable"] and before != rollout["candidate"]:
+            return True
+    return any(before == rollout["candidate"] and after == rollout["stable"] and rollout["phase"] == "RolledBack"
+               for at, rollout in timeline if at <= sent + FALL_SEEN_LATE_MS)
 
 
 def keys_moved_wrongly(moves, timeline):

@@ -69,10 +69,20 @@ class Moves(unittest.TestCase):
         self.assertFalse(self.right(22_000, self.low, 2, 1))
         self.assertTrue(self.right(30_100, self.low, 2, 1))
 
-    def test_everybody_comes_when_the_candidate_is_promoted(self):
-        timeline = [(10_000, self.at("Step", 5)), (20_000, self.at("Promoting", 100))]
+    def test_a_candidate_that_was_rolled_back_gets_nobody_any_more(self):
+        self.assertTrue(self.right(31_000, self.low, 1, 2))
+        self.assertFalse(self.right(40_000, self.low, 1, 2))
+
+    def test_everybody_comes_when_the_candidate_is_promoted_and_nobody_goes_back(self):
+        timeline = [(10_000, self.at("Step", 5)), (20_000, self.at("Completed", 100))]
         self.assertTrue(self.right(20_500, self.high, 1, 2, timeline))
-        self.assertFalse(self.right(20_500, self.low, 2, 1, timeline))
+        self.assertFalse(self.right(60_000, self.low, 2, 1, timeline))
+
+    def test_a_user_who_was_away_during_the_promotion_finds_the_new_stable_version(self):
+        later = {"id": "u/3/2", "phase": "Validating", "weight": 0, "stable": 2, "candidate": 3}
+        timeline = [(10_000, self.at("Completed", 100)), (20_000, later)]
+        self.assertTrue(self.right(60_000, self.high, 1, 2, timeline))
+        self.assertFalse(self.right(60_000, self.low, 2, 3, timeline))
 
     def test_moves_are_read_as_the_generator_writes_them(self):
         self.assertEqual(checks.parse_moves("12,user-3,1,2\n"), [(12, "user-3", 1, 2)])

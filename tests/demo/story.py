@@ -17,7 +17,7 @@ SETTLE_S = 0.5            # Until a weight that was written down has reached eve
 STEPS = [5, 25, 50]
 KEYS = 100_000
 HALVES_WEIGHT = 30
-DIGITS_RATE, KEYS_RATE, KEYS_RATE_AT_THE_END = 400, 450, 1500
+DIGITS_RATE, KEYS_RATE, KEYS_RATE_AT_THE_END = 350, 600, 1500
 QUIET_RATE, BUSY_RATE, CALM_RATE = 60, 190, 20
 
 
@@ -63,9 +63,9 @@ class Story:
                 ("The load on a second fleet triples", self.scale_out),
                 ("v4: passes its golden set, answers NaN to some users", self.roll_back_v4),
                 ("v5: right, but five times slower", self.roll_back_v5),
+                ("Every user was there; a person promotes halves", self.promote_halves),
                 ("A node is killed", self.kill_node),
                 ("The second fleet is quiet again", self.scale_in),
-                ("A person promotes halves", self.promote_halves),
                 ("The ledger", self.close_ledgers)]
         for title, act in acts:
             self.view.act(title)
