@@ -1,0 +1,33 @@
+#include "serving-node/models/loading.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "serving-node/models/model_store.h"
+#include "serving-node/models/warm_up.h"
+#include "serving-node/saved_model/digest.h"
+
+namespace longshore::models {
+
+Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const LoadWork& work,
+                           const std::function<void()>& warming) {
+  ASSIGN_OR_RETURN(const Path dir, FindVersionDir(work.base_path, work.version));
+  if (gate) RETURN_IF_ERROR(gate(work.model, work.version, dir));
+  Loaded loaded;
+  ASSIGN_OR_RETURN(loaded.model, engine.Load(dir, {.tags = work.tags, .device = {}}));
+  ASSIGN_OR_RETURN(loaded.digest, saved_model::VersionDigest(dir));
+  warming();
+  if (work.warm_up) RETURN_IF_ERROR(WarmUp(*loaded.model, dir, work.warm_up_iterations));
+  return loaded;
+}
+
+void LowerPriority() {
+  constexpr int kNice = 10;
+  // On Linux a thread has its own nice value, and only raising it again needs a privilege.
+  const auto thread = static_cast<id_t>(syscall(SYS_gettid));
+  if (setpriority(PRIO_PROCESS, thread, kNice) != 0) spdlog::warn("cannot lower the priority of a loading thread");
+}
+
+}  // namespace longshore::models

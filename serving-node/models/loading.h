@@ -1,0 +1,33 @@
+// One load of one version, from the files to a model that has run its warm-up.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "serving-node/models/models.h"
+
+namespace longshore::models {
+
+struct LoadWork {
+  std::string model;
+  int64_t version = 0;
+  Path base_path;
+  std::vector<std::string> tags;
+  bool warm_up = true;
+  int warm_up_iterations = 1;
+};
+
+struct Loaded {
+  std::shared_ptr<engine::LoadedModel> model;
+  std::string digest;
+};
+
+// On the calling thread. warming is called when the model is loaded and its warm-up begins.
+Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const LoadWork& work,
+                           const std::function<void()>& warming);
+
+// Makes the calling thread yield to others: what loads must not slow what serves.
+void LowerPriority();
+
+}  // namespace longshore::models
