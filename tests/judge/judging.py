@@ -71,5 +71,7 @@ def judge_rest(node: Node, judge: Judge, inputs: Tensors) -> None:
     rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
     status, answer = node.rest_predict({"instances": rows})
     assert status == 200, answer
-    predictions = answer["predictions"] if len(want) > 1 else [{name: row} for row in answer["predictions"] for name in want]
+    predictions = answer["predictions"]
+    if len(want) == 1:
+        predictions = [{name: row} for row in predictions for name in want]
     assert_same({name: _from_json([row[name] for row in predictions], value) for name, value in want.items()}, want)

@@ -1,11 +1,13 @@
-"""Small graphs that no author of the engine has seen, exported afresh: each is one function of `x`, and of `i` at times."""
+"""Small graphs that no author of the engine has seen, exported afresh: each one function of `x`, `i` or both."""
 
 import dataclasses
 import pathlib
 from collections.abc import Callable
 
+import keras
 import numpy as np
 import tensorflow as tf
+from keras import layers
 
 from judging import Tensors
 
@@ -20,10 +22,16 @@ def _weights(*shape: int) -> tf.Tensor:
 class Unseen:
     function: Callable
     inputs: dict[str, tuple[tf.DType, list[int]]]  # Without the batch.
+    layers: Callable[[], list[keras.Layer]] | None = None  # Instead of a function: with variables of their own.
 
     def export(self, path: pathlib.Path) -> None:
         signature = [tf.TensorSpec([None, *shape], dtype, name=name) for name, (dtype, shape) in self.inputs.items()]
         module = tf.Module()
+        if self.layers:
+            keras.utils.set_random_seed(12)
+            self.function = keras.Sequential(self.layers())
+            self.function(*(tf.zeros([1, *shape], dtype) for dtype, shape in self.inputs.values()))
+            module.kept = list(self.function.variables)
         module.serve = tf.function(lambda *x: {"y": self.function(*x)}, input_signature=signature)
         tf.saved_model.save(module, str(path), signatures=module.serve)
 
@@ -51,6 +59,29 @@ def _dense(activation: Callable) -> Unseen:
 def _conv(size: int, stride: int, padding: str, dilation: int = 1) -> Unseen:
     kernel, bias = _weights(size, size, 3, 5), _weights(5)
     return Unseen(lambda x: tf.nn.relu(tf.nn.conv2d(x, kernel, stride, padding, dilations=dilation) + bias), IMAGE)
+
+
+def _random_network(seed: int) -> Unseen:
+    """A few of the usual steps in any order, and a classifier on top."""
+    random = np.random.default_rng(seed)
+    kernels = [tf.constant(random.normal(0, 0.3, [size, size, 3, 3]).astype(np.float32)) for size in (1, 2, 3)]
+    bias = tf.constant(random.normal(0, 1, [3]).astype(np.float32))
+    steps = [
+        *(lambda x, kernel=kernel: tf.nn.conv2d(x, kernel, 1, "SAME") for kernel in kernels),
+        lambda x: tf.nn.bias_add(x, bias), lambda x: x * bias - 0.5, tf.nn.relu, tf.nn.tanh, tf.nn.sigmoid,
+        lambda x: tf.nn.max_pool2d(x, 2, 1, "SAME"), lambda x: tf.nn.avg_pool2d(x, 3, 1, "SAME"),
+        lambda x: x - tf.reduce_mean(x, [1, 2], keepdims=True), lambda x: x + tf.nn.relu(-x), lambda x: x[:, ::-1],
+        lambda x: tf.concat([x[..., 1:], x[..., :1]], -1),
+        lambda x: tf.pad(x, [[0, 0], [1, 0], [0, 1], [0, 0]])[:, :-1, 1:],
+    ]
+    chosen = [steps[i] for i in random.integers(0, len(steps), 8)]
+    top = tf.constant(random.normal(0, 0.1, [9 * 7 * 3, 10]).astype(np.float32))
+
+    def network(x):
+        for step in chosen:
+            x = step(x)
+        return tf.nn.softmax(tf.reshape(x, [-1, 9 * 7 * 3]) @ top)
+    return Unseen(network, IMAGE)
 
 
 def _attention(x):
@@ -112,7 +143,8 @@ UNSEEN = {
     "where": Unseen(lambda x: tf.where((x > 0.5) | (x <= -1), x, tf.zeros_like(x) - 7), SEQUENCE),
     "clip": Unseen(lambda x: tf.clip_by_value(x, -0.5, 1.25) + tf.sign(x) * tf.round(x * 2), SEQUENCE),
     "powers": Unseen(lambda x: tf.pow(tf.abs(x), 1.7) / (1 + tf.sqrt(tf.abs(x))) + tf.math.log1p(tf.abs(x)), SEQUENCE),
-    "not_a_number": Unseen(lambda x: tf.math.log(x) + tf.math.divide_no_nan(x, tf.nn.relu(x)) + 1 / tf.nn.relu(x), SEQUENCE),
+    "not_a_number": Unseen(
+        lambda x: tf.math.log(x) + tf.math.divide_no_nan(x, tf.nn.relu(x)) + 1 / tf.nn.relu(x), SEQUENCE),
     "trigonometry": Unseen(lambda x: tf.sin(x) * tf.cos(x) + tf.atan(x) + tf.math.erf(x), SEQUENCE),
     "argmax": Unseen(lambda x: tf.argmax(x, -1) * 10 + tf.argmin(x, -1), SEQUENCE),
     "top": Unseen(lambda x: tf.math.top_k(x, 3)[0], SEQUENCE),
@@ -126,7 +158,20 @@ UNSEEN = {
     "integer_arithmetic": Unseen(lambda i: (i - 5) // 3 * 100 + (i - 5) % 3 + tf.maximum(i, 4), NUMBERS),
     "logic": Unseen(lambda i: tf.reduce_any(tf.logical_not((i >= 3) & tf.not_equal(i, 7)), -1), NUMBERS),
     "sorted": Unseen(lambda x: tf.sort(x, -1), SEQUENCE),
-    "looped": Unseen(lambda x: tf.while_loop(lambda n, y: n < 5, lambda n, y: (n + 1, y * 0.5 + 1), (0, x))[1], SEQUENCE),
+    "looped": Unseen(
+        lambda x: tf.while_loop(lambda n, y: n < 5, lambda n, y: (n + 1, y * 0.5 + 1), (0, x))[1], SEQUENCE),
     "branched": Unseen(lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: x + 1, lambda: x * 2), SEQUENCE),
+    **{f"random_{seed}": _random_network(seed) for seed in range(12)},
+    "keras_cnn": Unseen(None, IMAGE, lambda: [
+        layers.Normalization(mean=0.3, variance=2.0), layers.SeparableConv2D(6, 3, activation="gelu"),
+        layers.LayerNormalization(), layers.Conv2D(4, 2, strides=2, activation="swish"), layers.BatchNormalization(),
+        layers.GlobalMaxPooling2D(), layers.Dropout(0.5), layers.Dense(3, activation="softmax")]),
+    "keras_embedding": Unseen(None, NUMBERS, lambda: [
+        layers.Embedding(10, 6), layers.Conv1D(5, 2, activation="relu"), layers.GlobalAveragePooling1D(),
+        layers.Dense(2)]),
+    "keras_upsampling": Unseen(None, IMAGE, lambda: [
+        layers.ZeroPadding2D(1), layers.Conv2D(2, 3), layers.UpSampling2D(2), layers.Cropping2D(1)]),
+    "keras_gru": Unseen(None, SEQUENCE, lambda: [layers.GRU(6), layers.Dense(2)]),
+    "keras_lstm": Unseen(None, SEQUENCE, lambda: [layers.LSTM(6, return_sequences=True), layers.Dense(2)]),
     "resized": Unseen(lambda x: tf.image.resize(x, [5, 11]), IMAGE),
 }

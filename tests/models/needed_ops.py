@@ -19,7 +19,7 @@ def _closure(names: list[str], nodes: dict) -> set[str]:
 
 
 def _functions_of(node) -> list[str]:
-    values = [value for attr in node.attr.values() for value in (attr, )]
+    values = node.attr.values()
     return [v.func.name for v in values if v.HasField("func")] + [f.name for v in values for f in v.list.func]
 
 
@@ -60,8 +60,9 @@ def version_dirs(models: pathlib.Path) -> list[pathlib.Path]:
 
 def write_table(models: pathlib.Path) -> None:
     needed = {str(path.relative_to(models)): ops_of(path) for path in version_dirs(models)}
-    lines = ["# The ops that the models need", "", "Written by train.py. Each model's graph, and all functions it calls,"
-             " as far as they are reached from signatures,", "the initialiser and the restore function.", "",
+    lines = ["# The ops that the models need", "",
+             "Written by train.py: what is reached from signatures, the initialiser and the restore function of each",
+             "model, through all functions that they call.", "",
              "| op | " + " | ".join(PARTS) + " |", "|---|---|---|---|"]
     for op in sorted({op for parts in needed.values() for ops in parts.values() for op in ops}):
         users = [", ".join(name for name, parts in needed.items() if op in parts[part]) for part in PARTS]
