@@ -34,8 +34,6 @@ def _cut_warmup(version_dir: pathlib.Path) -> None:
 # What happened, and a word that the message must hold.
 DAMAGES = {
     "the folder of variables is missing": (lambda v: shutil.rmtree(v / "variables"), "variables"),
-    "the index of variables is missing": (lambda v: (v / INDEX).unlink(), "variables.index"),
-    "the variables are missing": (lambda v: (v / DATA).unlink(), "variables.data"),
     "the variables are empty": (lambda v: _cut(v / DATA, 0), "variables.data"),
     "half of the variables is there": (lambda v: _cut(v / DATA, 0.5), "variables.data"),
     "the last byte of the variables is missing": (lambda v: _cut(v / DATA, 0.999999), "variables.data"),
@@ -50,6 +48,14 @@ DAMAGES = {
 }
 
 
+# A copy that may still go on: not an error, but said to whoever looks.
+HALF_COPIES = {
+    "the graph has not come": (lambda v: (v / "saved_model.pb").unlink(), "saved_model.pb"),
+    "the index of variables has not come": (lambda v: (v / INDEX).unlink(), "variables.index"),
+    "the variables have not come": (lambda v: (v / DATA).unlink(), "variables"),
+}
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_version_is_refused_and_the_message_names_what(damage, tmp_path):
     version_dir = tmp_path / "base" / "1"
@@ -60,6 +66,21 @@ def test_a_damaged_version_is_refused_and_the_message_names_what(damage, tmp_pat
         assert word in node.refusal()
         with pytest.raises(grpc.RpcError):
             node.predict({"image": np.zeros((1, 8, 8, 1), np.float32)})
+
+
+@pytest.mark.parametrize("missing", HALF_COPIES)
+def test_a_half_copied_version_is_not_served_until_the_rest_comes(missing, tmp_path):
+    version_dir = tmp_path / "base" / "1"
+    shutil.copytree(VERSION, version_dir)
+    take_away, word = HALF_COPIES[missing]
+    take_away(version_dir)
+    images = {"image": np.zeros((1, 8, 8, 1), np.float32)}
+    with running_node(tmp_path, "digits", tmp_path / "base") as node:
+        node.logs(word)
+        with pytest.raises(grpc.RpcError):
+            node.predict(images)
+        shutil.copytree(VERSION, version_dir, dirs_exist_ok=True)
+        judging.assert_same(node.serving().predict(images), judging.Judge(VERSION).predict(images))
 
 
 def test_a_damaged_version_leaves_the_good_one_serving(tmp_path):

@@ -84,6 +84,10 @@ class Node:
         assert status.state == State.AVAILABLE, status
         return self
 
+    def logs(self, word: str) -> None:
+        """Waits until its log says so."""
+        _wait(lambda: word in self.log.read_text() or None, self.process, self.log)
+
     def refusal(self) -> str:
         """Why the model's only version is not served."""
         status = self.settled()
