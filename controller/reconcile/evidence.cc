@@ -1,0 +1,85 @@
+#include "controller/reconcile/evidence.h"
+
+#include <algorithm>
+
+namespace longshore::reconcile {
+namespace {
+
+api::ArmEvidence FromProto(const control::Evidence& evidence) {
+  api::ArmEvidence arm;
+  arm.requests = evidence.requests();
+  arm.errors = evidence.errors();
+  arm.non_finite = evidence.non_finite();
+  arm.run_time_buckets.assign(evidence.run_time_buckets().begin(), evidence.run_time_buckets().end());
+  arm.drift.pairs = evidence.drift().pairs();
+  arm.drift.difference_sum = evidence.drift().difference_sum();
+  arm.drift.difference_max = evidence.drift().difference_max();
+  arm.drift.top1_changed = evidence.drift().top1_changed();
+  return arm;
+}
+
+template <typename T>
+T Less(T more, T less) {
+  return std::max(more - less, T{0});
+}
+
+}  // namespace
+
+api::ArmEvidence Difference(const api::ArmEvidence& more, const api::ArmEvidence& less) {
+  api::ArmEvidence difference;
+  difference.requests = Less(more.requests, less.requests);
+  difference.errors = Less(more.errors, less.errors);
+  difference.non_finite = Less(more.non_finite, less.non_finite);
+  difference.run_time_buckets = more.run_time_buckets;
+  const size_t common = std::min(more.run_time_buckets.size(), less.run_time_buckets.size());
+  for (size_t i = 0; i < common; ++i) {
+    difference.run_time_buckets[i] = Less(more.run_time_buckets[i], less.run_time_buckets[i]);
+  }
+  difference.drift.pairs = Less(more.drift.pairs, less.drift.pairs);
+  difference.drift.difference_sum = Less(more.drift.difference_sum, less.drift.difference_sum);
+  difference.drift.difference_max = more.drift.difference_max;  // The largest of all has no difference.
+  difference.drift.top1_changed = Less(more.drift.top1_changed, less.drift.top1_changed);
+  return difference;
+}
+
+void EvidenceBook::Take(const std::string& fleet, const std::string& node, const std::string& incarnation,
+                        const control::Report& report) {
+  Incarnation& known = nodes_[{fleet, node}];
+  const bool first = known.id != incarnation;
+  // A node that we knew before and that begins again begins with zero; all it says is new.
+  const bool was_running_before_us = first && known.id.empty();
+  if (first) known = {incarnation, {}};
+  for (const control::VersionReport& version : report.versions()) {
+    const VersionKey key{fleet, version.served_name(), version.version()};
+    api::ArmEvidence now = FromProto(version.evidence());
+    const auto before = known.counted.find(key);
+    const bool counts_for_nothing = before == known.counted.end() && was_running_before_us;
+    if (!counts_for_nothing) {
+      analysis::Add(before == known.counted.end() ? now : Difference(now, before->second), sums_[key].past);
+    }
+    known.counted[key] = std::move(now);
+  }
+}
+
+api::ArmEvidence EvidenceBook::Window(const std::string& fleet, const std::string& served_name, int64_t version) const {
+  const auto found = sums_.find({fleet, served_name, version});
+  return found == sums_.end() ? api::ArmEvidence{} : Difference(found->second.past, found->second.used);
+}
+
+api::ArmEvidence EvidenceBook::Past(const std::string& fleet, const std::string& served_name, int64_t version) const {
+  const auto found = sums_.find({fleet, served_name, version});
+  return found == sums_.end() ? api::ArmEvidence{} : found->second.past;
+}
+
+void EvidenceBook::Use(const std::string& fleet, const std::string& served_name, int64_t version,
+                       const api::ArmEvidence& used) {
+  analysis::Add(used, sums_[{fleet, served_name, version}].used);
+}
+
+void EvidenceBook::Forget(const std::string& fleet, const std::string& served_name) {
+  for (auto& [key, sums] : sums_) {
+    if (key.fleet == fleet && key.served_name == served_name) sums.used = sums.past;
+  }
+}
+
+}  // namespace longshore::reconcile

@@ -1,0 +1,60 @@
+// What every version did, added up over nodes and their restarts from the growing counts in their reports.
+//
+// Each request is in exactly one window. The first report of an incarnation that was running before we listened counts
+// for nothing: what came before is in the status already, or lost, but never twice.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "controller/analysis/analysis.h"
+#include "controller/api/types.h"
+#include "longshore/control.pb.h"
+
+namespace longshore::reconcile {
+
+// Pure of I/O; belongs to one thread.
+class EvidenceBook {
+ public:
+  // Takes what is new in a report. The same report again adds nothing.
+  void Take(const std::string& fleet, const std::string& node, const std::string& incarnation,
+            const control::Report& report);
+
+  // Since the last Use of it.
+  api::ArmEvidence Window(const std::string& fleet, const std::string& served_name, int64_t version) const;
+  // All that was ever seen.
+  api::ArmEvidence Past(const std::string& fleet, const std::string& served_name, int64_t version) const;
+
+  // The window was used up to here: what is in `used` is in no later window.
+  void Use(const std::string& fleet, const std::string& served_name, int64_t version, const api::ArmEvidence& used);
+
+  // A new rollout begins with empty windows.
+  void Forget(const std::string& fleet, const std::string& served_name);
+
+ private:
+  struct VersionKey {
+    std::string fleet;
+    std::string served_name;
+    int64_t version = 0;
+
+    auto operator<=>(const VersionKey&) const = default;
+  };
+  struct Incarnation {
+    std::string id;
+    std::map<VersionKey, api::ArmEvidence> counted;  // The newest counts of each version.
+  };
+  struct Sums {
+    api::ArmEvidence past;
+    api::ArmEvidence used;
+  };
+
+  std::map<std::pair<std::string, std::string>, Incarnation> nodes_;  // By fleet and node.
+  std::map<VersionKey, Sums> sums_;
+};
+
+// more - less, where less was counted earlier: never below 0.
+api::ArmEvidence Difference(const api::ArmEvidence& more, const api::ArmEvidence& less);
+
+}  // namespace longshore::reconcile

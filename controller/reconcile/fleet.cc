@@ -1,0 +1,241 @@
+#include <google/protobuf/util/message_differencer.h>
+
+#include <algorithm>
+
+#include "common/log.h"
+#include "controller/api/format.h"
+#include "controller/api/parse.h"
+#include "controller/autoscale/autoscale.h"
+#include "controller/reconcile/reconciler.h"
+
+namespace longshore::reconcile {
+namespace {
+
+constexpr Duration kMetricsInterval = std::chrono::seconds(1);
+constexpr Duration kListenAgain = std::chrono::milliseconds(500);
+constexpr int kNodesMax = 1000;
+
+// A namespace has no dot, so the name is unique in a state directory.
+std::string NodeName(const std::string& fleet, int index) {
+  const size_t slash = fleet.find('/');
+  return fmt::format("{}.{}-{}", fleet.substr(0, slash), fleet.substr(slash + 1), index);
+}
+
+int IndexOf(const std::string& node) { return std::atoi(node.c_str() + node.rfind('-') + 1); }
+
+bool IsLeaving(const fleet::NodeInfo& node) { return node.state == fleet::NodeState::kStopping; }
+
+int CountStaying(const std::vector<fleet::NodeInfo>& nodes) {
+  return static_cast<int>(std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return !IsLeaving(node); }));
+}
+
+const KnownNode* Find(const std::vector<KnownNode>& nodes, const std::string& name) {
+  const auto found = std::find_if(nodes.begin(), nodes.end(),
+                                  [&](const KnownNode& node) { return node.view.hello.node() == name; });
+  return found == nodes.end() ? nullptr : &*found;
+}
+
+std::string StateOf(const fleet::NodeInfo& process, const KnownNode* node) {
+  if (process.state == fleet::NodeState::kBackingOff) return "Restarting";
+  if (IsLeaving(process) || (node != nullptr && node->view.report->draining())) return "Draining";
+  return node != nullptr && IsReady(*node) ? "Ready" : "Starting";
+}
+
+}  // namespace
+
+Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) {
+  const std::string fleet = key.namespace_ + "/" + key.name;
+  const auto object = deps_.store.Get(key);
+  if (!object && object.error().code == Code::kNotFound) return RemoveFleet(fleet);
+  if (!object) return tl::make_unexpected(object.error());
+  api::ServingFleet wanted;
+  wanted.metadata = object->metadata;
+  ASSIGN_OR_RETURN(wanted.spec, api::ServingFleetSpecFromJson(object->spec));
+  ASSIGN_OR_RETURN(wanted.status, api::ServingFleetStatusFromJson(object->status));
+
+  const Result<fleet::Addresses> addresses = deps_.fleet.EnsureListening(
+      {fleet, wanted.spec.grpc_port, wanted.spec.rest_port, wanted.spec.connection_age_max});
+  api::ServingFleet next = wanted;
+  next.status.autoscale = Autoscale(wanted, CountStaying(deps_.fleet.Nodes(fleet)));
+  const int replicas = wanted.spec.autoscaling ? next.status.autoscale.desired : wanted.spec.replicas_min;
+  if (addresses) RETURN_IF_ERROR(ScaleTo(fleet, replicas));
+  const std::vector<KnownNode> nodes = KnownNodes(fleet);
+  if (!IsWaitingForNodes(fleet, nodes)) TellNodes(wanted, nodes);
+  next.status = DescribeFleet(next, nodes, addresses);
+  WriteTargets();
+  if (const Json status = api::ToJson(next.status); status != api::ToJson(wanted.status)) {
+    ASSIGN_OR_RETURN(const auto put, deps_.store.PutStatus(key, object->metadata.uid,
+                                                           object->metadata.resource_version, status));
+  }
+  for (const auto& [model, memory] : models_) {
+    if (memory.fleet == fleet) deps_.look_at(model, Duration(0));
+  }
+  if (!addresses) return kListenAgain;
+  if (wanted.spec.autoscaling) return kMetricsInterval;
+  return std::nullopt;
+}
+
+// The nodes of a fleet that is no more finish their work first.
+Result<std::optional<Duration>> Reconciler::RemoveFleet(const std::string& fleet) {
+  sources_.erase(fleet);
+  const std::vector<fleet::NodeInfo> nodes = deps_.fleet.Nodes(fleet);
+  for (const fleet::NodeInfo& node : nodes) RETURN_IF_ERROR(deps_.fleet.Stop(fleet, node.node));
+  WriteTargets();
+  if (!nodes.empty()) return std::nullopt;  // The fleet tells when one of them has left.
+  for (const nodes::NodeView& view : deps_.nodes.Nodes(fleet)) deps_.nodes.Forget(fleet, view.hello.node());
+  const auto fleets = deps_.fleet.Fleets();
+  if (std::find(fleets.begin(), fleets.end(), fleet) != fleets.end()) RETURN_IF_ERROR(deps_.fleet.Forget(fleet));
+  return std::nullopt;
+}
+
+Status Reconciler::ScaleTo(const std::string& fleet, int replicas) {
+  std::vector<fleet::NodeInfo> nodes = deps_.fleet.Nodes(fleet);
+  const int staying = CountStaying(nodes);
+  std::set<std::string> names;
+  for (const fleet::NodeInfo& node : nodes) names.insert(node.node);
+  for (int index = 0, missing = replicas - staying; missing > 0 && index < kNodesMax; ++index) {
+    const std::string name = NodeName(fleet, index);
+    if (names.contains(name)) continue;
+    RETURN_IF_ERROR(deps_.fleet.Start(fleet, name));
+    --missing;
+  }
+  // The newest leave first: they have the least to lose.
+  std::erase_if(nodes, IsLeaving);
+  std::sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return IndexOf(a.node) > IndexOf(b.node); });
+  for (int i = 0; i < staying - replicas; ++i) RETURN_IF_ERROR(deps_.fleet.Stop(fleet, nodes[static_cast<size_t>(i)].node));
+  return {};
+}
+
+api::AutoscaleStatus Reconciler::Autoscale(const api::ServingFleet& object, int replicas) {
+  const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
+  if (!object.spec.autoscaling) {
+    sources_.erase(fleet);
+    return {};
+  }
+  metrics::Query query{fleet, 0.99, object.spec.autoscaling->prometheus_url};
+  autoscale::Input input;
+  input.replicas = replicas;
+  for (const auto& [_, memory] : models_) {
+    if (memory.fleet != fleet || !memory.model || !memory.model->spec.slo.latency_target) continue;
+    const api::Slo& slo = memory.model->spec.slo;
+    if (input.latency_target && *input.latency_target <= *slo.latency_target) continue;
+    input.latency_target = slo.latency_target;
+    query.latency_quantile = slo.latency_quantile;
+  }
+  auto& [asked, source] = sources_[fleet];
+  if (!source || asked != query) {
+    asked = query;
+    source = deps_.make_metrics(query);
+  }
+  const TimePoint now = deps_.clock.Now();
+  if (source) input.metrics = source->Latest(deps_.nodes.Nodes(fleet), now);
+  return autoscale::Decide(object.spec, object.status.autoscale, input, now);
+}
+
+void Reconciler::TellNodes(const api::ServingFleet& object, const std::vector<KnownNode>& nodes) {
+  const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
+  std::vector<control::Peer> peers;
+  for (const KnownNode& node : nodes) {
+    if (!node.view.report->draining()) peers.push_back(PeerOf(node.view));
+  }
+  const control::FleetState state = plan::BuildFleetState(object, peers);
+  for (const KnownNode& node : nodes) {
+    if (!node.attached) continue;
+    const std::string& name = node.view.hello.node();
+    control::FromController message;
+    if (!node.view.sent) {
+      const bool refused_just_now =
+          !node.view.ack_error.empty() && deps_.clock.Now() - node.view.refused_at < options_.refused_pause;
+      auto snapshot = SnapshotFor(fleet, name);
+      if (refused_just_now) {
+        deps_.look_at({api::kServingFleetKind, object.metadata.namespace_, object.metadata.name}, options_.refused_pause);
+      }
+      if (refused_just_now || !snapshot) continue;
+      *snapshot->mutable_fleet() = state;
+      *message.mutable_snapshot()->mutable_state() = std::move(*snapshot);
+    } else if (!google::protobuf::util::MessageDifferencer::Equals(node.view.sent->fleet(), state)) {
+      *message.mutable_fleet() = state;
+    } else {
+      continue;
+    }
+    const Status sent = deps_.nodes.Send(fleet, name, std::move(message));
+    if (!sent) spdlog::debug("fleet {}: {}", fleet, sent.error().message);
+  }
+}
+
+// Nothing until every model of the fleet was decided with this node in sight.
+std::optional<control::DesiredState> Reconciler::SnapshotFor(const std::string& fleet, const std::string& node) const {
+  if (!learned_) return std::nullopt;
+  control::DesiredState state;
+  std::map<std::string, control::ModelState> models;
+  for (const auto& [_, memory] : models_) {
+    if (memory.fleet != fleet || memory.conflicting) continue;
+    if (!memory.seen_nodes.contains(node)) return std::nullopt;
+    models[memory.served_name] = plan::BuildModelState(*memory.model, memory.placement, node);
+  }
+  for (auto& [_, model] : models) *state.add_models() = std::move(model);
+  return state;
+}
+
+api::ServingFleetStatus Reconciler::DescribeFleet(const api::ServingFleet& object, const std::vector<KnownNode>& nodes,
+                                                  const Result<fleet::Addresses>& addresses) const {
+  const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
+  api::ServingFleetStatus status = object.status;
+  status.epoch = deps_.nodes.epoch();
+  status.observed_generation = object.metadata.generation;
+  status.nodes.clear();
+  status.ready_replicas = 0;
+  std::string troubles;
+  const std::vector<fleet::NodeInfo> processes = deps_.fleet.Nodes(fleet);
+  for (const fleet::NodeInfo& process : processes) {
+    const KnownNode* node = Find(nodes, process.node);
+    const std::string state = StateOf(process, node);
+    if (state == "Ready") ++status.ready_replicas;
+    if (!process.last_exit.empty() && state != "Ready") troubles += fmt::format("; {} {}", process.node, process.last_exit);
+    if (node != nullptr && !node->view.ack_error.empty()) {
+      troubles += fmt::format("; {} refused its state: {}", process.node, node->view.ack_error);
+    }
+    status.nodes.push_back({process.node, process.pid, state, node == nullptr ? "" : node->view.hello.admin_address()});
+  }
+  status.replicas = CountStaying(processes);
+  if (addresses) {
+    status.grpc_address = addresses->grpc;
+    status.rest_address = addresses->rest;
+  }
+  const auto set = [&](const std::string& type, bool good, const std::string& reason, const std::string& message) {
+    SetCondition(status.conditions, {type, good ? "True" : "False", reason, message, status.observed_generation,
+                                     deps_.clock.Now()});
+  };
+  set("Listening", addresses.has_value(), addresses ? "Listening" : "CannotListen",
+      addresses ? "" : addresses.error().message);
+  const bool ready = status.ready_replicas > 0 && status.ready_replicas == status.replicas;
+  set("Ready", ready, ready ? "AllNodesReady" : "NodesNotReady",
+      fmt::format("{} of {} nodes are ready{}", status.ready_replicas, status.replicas, troubles));
+  const auto problem = deps_.problem_of({api::kServingFleetKind, object.metadata.namespace_, object.metadata.name});
+  set("ManifestAccepted", !problem, problem ? problem->reason : "Applied", problem ? problem->message : "");
+  return status;
+}
+
+// What Prometheus reads to find the nodes (file_sd_configs). Written only when it changes.
+void Reconciler::WriteTargets() {
+  if (options_.prometheus_targets.empty()) return;
+  Json targets = Json::array();
+  for (const std::string& fleet : deps_.fleet.Fleets()) {
+    std::set<std::string> there;
+    for (const fleet::NodeInfo& process : deps_.fleet.Nodes(fleet)) there.insert(process.node);
+    for (const nodes::NodeView& view : deps_.nodes.Nodes(fleet)) {
+      if (!view.connected || !there.contains(view.hello.node()) || view.hello.admin_address().empty()) continue;
+      targets.push_back({{"targets", {view.hello.admin_address()}},
+                         {"labels", {{"fleet", fleet}, {"node", view.hello.node()}}}});
+    }
+  }
+  const std::string text = targets.dump(1) + "\n";
+  if (text == targets_written_) return;
+  std::error_code error;
+  std::filesystem::create_directories(options_.prometheus_targets.parent_path(), error);
+  const Status written = WriteFileAtomically(options_.prometheus_targets, text);
+  if (!written) spdlog::error("{}", written.error().message);
+  if (written) targets_written_ = text;
+}
+
+}  // namespace longshore::reconcile

@@ -1,0 +1,179 @@
+#include "common/log.h"
+#include "controller/api/format.h"
+#include "controller/api/parse.h"
+#include "controller/nodes/state.h"
+#include "controller/reconcile/reconciler.h"
+
+namespace longshore::reconcile {
+namespace {
+
+void LogEvents(const api::Key& key, const std::vector<rollout::Event>& events) {
+  for (const rollout::Event& event : events) {
+    spdlog::log(event.warning ? spdlog::level::warn : spdlog::level::info, "{}: {}: {}", ToString(key), event.reason,
+                ForLog(event.message));
+  }
+}
+
+}  // namespace
+
+Result<std::optional<Duration>> Reconciler::ReconcileModel(const api::Key& key) {
+  const auto object = deps_.store.Get(key);
+  if (!object && object.error().code == Code::kNotFound) {
+    RETURN_IF_ERROR(RemoveModel(key));
+    return std::nullopt;
+  }
+  if (!object) return tl::make_unexpected(object.error());
+  ASSIGN_OR_RETURN(const api::Model model, ReadModel(*object));
+  const std::string fleet = key.namespace_ + "/" + model.spec.fleet;
+  if (const auto known = models_.find(key);
+      known != models_.end() && (known->second.fleet != fleet || known->second.served_name != model.spec.served_name)) {
+    RETURN_IF_ERROR(RemoveModel(key));  // From where it was.
+  }
+  ModelMemory& memory = models_[key];
+  memory.fleet = fleet;
+  memory.served_name = model.spec.served_name;
+  const std::string conflict = ConflictOf(key, memory);
+  memory.conflicting = !conflict.empty();
+  const std::vector<KnownNode> nodes = KnownNodes(fleet);
+  if (IsWaitingForNodes(fleet, nodes)) return Duration(std::chrono::milliseconds(100));
+
+  const rollout::Observed observed = Observe(model, memory, nodes);
+  rollout::Decision decision;
+  decision.status = model.status;
+  if (!memory.conflicting) decision = rollout::Decide(model, observed, deps_.clock.Now());
+  decision.status.epoch = deps_.nodes.epoch();
+  ReportProblems(key, conflict, fleet, decision.status);
+
+  const std::vector<plan::NodeHolds> holds = HoldsOf(nodes, model.spec.served_name);
+  plan::Plan plan = plan::MakePlan(model, decision, memory.conflicting ? std::vector<plan::NodeHolds>{} : holds);
+  RETURN_IF_ERROR(ApplyPlan(key, *object, plan, fleet));
+  LogEvents(key, decision.events);
+  if (decision.evidence_used) {
+    const api::RolloutStatus& rollout = model.status.rollout;
+    evidence_.Use(fleet, memory.served_name, rollout.candidate, observed.window.candidate);
+    evidence_.Use(fleet, memory.served_name, rollout.stable, observed.window.stable);
+  }
+  const bool first_weight = model.status.rollout.analysis.is_null() && !decision.status.rollout.analysis.is_null();
+  if (decision.status.rollout.id != model.status.rollout.id || first_weight) evidence_.Forget(fleet, memory.served_name);
+
+  memory.model = model;
+  memory.model->status = decision.status;
+  memory.placement = decision.placement;
+  bool snapshot_due = false;
+  std::set<std::string> seen;
+  for (const KnownNode& node : nodes) {
+    seen.insert(node.view.hello.node());
+    snapshot_due = snapshot_due || (!node.view.sent && !memory.seen_nodes.contains(node.view.hello.node()));
+  }
+  memory.seen_nodes = std::move(seen);
+  if (snapshot_due) deps_.look_at({api::kServingFleetKind, key.namespace_, model.spec.fleet}, Duration(0));
+  return decision.check_again_in;
+}
+
+Result<api::Model> Reconciler::ReadModel(const store::Object& object) const {
+  api::Model model;
+  model.metadata = object.metadata;
+  const std::string where = ToString(api::Key{object.kind, object.metadata.namespace_, object.metadata.name});
+  auto spec = api::ModelSpecFromJson(object.spec, object.metadata.name);
+  if (!spec) return Prefixed(spec.error(), where);
+  auto status = api::ModelStatusFromJson(object.status);
+  if (!status) return Prefixed(status.error(), where);
+  model.spec = std::move(*spec);
+  model.status = std::move(*status);
+  return model;
+}
+
+Status Reconciler::RemoveModel(const api::Key& key) {
+  const auto known = models_.find(key);
+  if (known == models_.end()) return {};
+  const ModelMemory memory = std::move(known->second);
+  models_.erase(known);
+  evidence_.Forget(memory.fleet, memory.served_name);
+  for (const auto& [other, its] : models_) {
+    if (its.fleet == memory.fleet) deps_.look_at(other, Duration(0));  // Its served name may be free now.
+  }
+  if (memory.conflicting) return {};
+  const std::vector<plan::NodeHolds> holds = HoldsOf(KnownNodes(memory.fleet), memory.served_name);
+  return ApplyPlan(key, {}, plan::MakeRemoval(memory.served_name, holds), memory.fleet);
+}
+
+// Who serves already keeps the name; otherwise the first in the order of keys gets it.
+std::string Reconciler::ConflictOf(const api::Key& key, const ModelMemory& memory) const {
+  const auto serves = [](const ModelMemory& its) { return its.model && its.model->status.stable_version != 0; };
+  for (const auto& [other, its] : models_) {
+    if (other == key || its.fleet != memory.fleet || its.served_name != memory.served_name) continue;
+    const bool other_wins = serves(its) != serves(memory) ? serves(its) : other < key;
+    if (other_wins) return fmt::format("{} has the served name \"{}\" already", ToString(other), its.served_name);
+  }
+  return "";
+}
+
+rollout::Observed Reconciler::Observe(const api::Model& model, const ModelMemory& memory,
+                                      const std::vector<KnownNode>& nodes) {
+  std::set<std::string> leaving;
+  for (const fleet::NodeInfo& node : deps_.fleet.Nodes(memory.fleet)) {
+    if (node.state == fleet::NodeState::kStopping) leaving.insert(node.node);
+  }
+  rollout::Observed observed;
+  for (const KnownNode& node : nodes) {
+    observed.nodes.push_back(SeenOf(node, memory.served_name, leaving.contains(node.view.hello.node())));
+  }
+  observed.latest_version = LatestVersion(nodes, memory.served_name);
+  const api::RolloutStatus& rollout = model.status.rollout;
+  observed.window.candidate = evidence_.Window(memory.fleet, memory.served_name, rollout.candidate);
+  observed.window.stable = evidence_.Window(memory.fleet, memory.served_name, rollout.stable);
+  observed.stable_past = evidence_.Past(memory.fleet, memory.served_name, model.status.stable_version);
+  return observed;
+}
+
+Status Reconciler::ApplyPlan(const api::Key& key, const store::Object& object, const plan::Plan& plan,
+                             const std::string& fleet) {
+  for (const plan::Action& action : plan) {
+    if (const auto* write = std::get_if<plan::WriteStatus>(&action)) {
+      const auto put = deps_.store.PutStatus(key, object.metadata.uid, object.metadata.resource_version,
+                                             api::ToJson(write->status));
+      if (!put) return tl::make_unexpected(put.error());
+      continue;
+    }
+    const auto& send = std::get<plan::SendModel>(action);
+    control::FromController message;
+    message.mutable_change()->set_served_name(send.served_name);
+    if (send.state) *message.mutable_change()->mutable_model() = *send.state;
+    const Status sent = deps_.nodes.Send(fleet, send.node, std::move(message));
+    // A node that has just left gets a snapshot when it comes back.
+    if (!sent) spdlog::debug("{}: {}", ToString(key), sent.error().message);
+  }
+  return {};
+}
+
+// Nodes without a snapshot on this stream get one from the fleet's look instead.
+std::vector<plan::NodeHolds> Reconciler::HoldsOf(const std::vector<KnownNode>& nodes,
+                                                 const std::string& served_name) const {
+  std::vector<plan::NodeHolds> holds;
+  for (const KnownNode& node : nodes) {
+    if (!node.attached || !node.view.sent) continue;
+    plan::NodeHolds held{node.view.hello.node(), {}};
+    if (const control::ModelState* state = nodes::FindModel(*node.view.sent, served_name); state != nullptr) {
+      held.state = *state;
+    }
+    holds.push_back(std::move(held));
+  }
+  return holds;
+}
+
+void Reconciler::ReportProblems(const api::Key& key, const std::string& conflict, const std::string& fleet,
+                                api::ModelStatus& status) const {
+  const auto set = [&](const std::string& type, bool good, const std::string& reason, const std::string& message) {
+    SetCondition(status.conditions, {type, good ? "True" : "False", reason, message, status.observed_generation,
+                                     deps_.clock.Now()});
+  };
+  const auto problem = deps_.problem_of(key);
+  set("ManifestAccepted", !problem, problem ? problem->reason : "Applied", problem ? problem->message : "");
+  set("NameAccepted", conflict.empty(), conflict.empty() ? "Unique" : "Conflict", conflict);
+  const std::string fleet_name = fleet.substr(fleet.find('/') + 1);
+  const bool has_fleet = deps_.store.Get({api::kServingFleetKind, key.namespace_, fleet_name}).has_value();
+  set("FleetFound", has_fleet, has_fleet ? "Found" : "NotFound",
+      has_fleet ? "" : fmt::format("there is no ServingFleet {}", fleet));
+}
+
+}  // namespace longshore::reconcile

@@ -1,0 +1,80 @@
+#include "controller/reconcile/reconciler.h"
+
+#include <algorithm>
+
+#include "common/log.h"
+
+namespace longshore::reconcile {
+
+Reconciler::Reconciler(Deps deps, Options options)
+    : deps_(std::move(deps)), options_(std::move(options)), began_(deps_.clock.Now()), memory_(options_.patience) {
+  for (const std::string& fleet : deps_.fleet.Fleets()) {
+    for (const fleet::NodeInfo& node : deps_.fleet.Nodes(fleet)) {
+      if (node.state == fleet::NodeState::kRunning) awaited_[fleet].insert(node.node);
+    }
+  }
+}
+
+Result<std::optional<Duration>> Reconciler::Reconcile(const api::Key& key) {
+  LearnModels();
+  return key.kind == api::kServingFleetKind ? ReconcileFleet(key) : ReconcileModel(key);
+}
+
+// All models have to be known before a node gets a snapshot, which would otherwise take them from it.
+void Reconciler::LearnModels() {
+  if (learned_) return;
+  const auto objects = deps_.store.List(api::kModelKind);
+  if (!objects) {
+    spdlog::error("cannot list the models: {}", objects.error().message);
+    return;
+  }
+  for (const store::Object& object : *objects) {
+    const auto model = ReadModel(object);
+    if (!model) continue;
+    ModelMemory& memory = models_[{object.kind, object.metadata.namespace_, object.metadata.name}];
+    memory.fleet = object.metadata.namespace_ + "/" + model->spec.fleet;
+    memory.served_name = model->spec.served_name;
+    memory.model = *model;
+  }
+  learned_ = true;
+}
+
+std::vector<KnownNode> Reconciler::KnownNodes(const std::string& fleet) {
+  const std::vector<nodes::NodeView> views = deps_.nodes.Nodes(fleet);
+  for (const nodes::NodeView& view : views) {
+    if (view.reported) evidence_.Take(fleet, view.hello.node(), view.hello.incarnation(), *view.report);
+  }
+  return memory_.Update(fleet, views, deps_.fleet.Nodes(fleet), deps_.clock.Now());
+}
+
+// A node that ran before us and has not spoken yet would look empty, and everything would move away from it.
+bool Reconciler::IsWaitingForNodes(const std::string& fleet, const std::vector<KnownNode>& nodes) {
+  const auto found = awaited_.find(fleet);
+  if (found == awaited_.end()) return false;
+  std::set<std::string> running;
+  for (const fleet::NodeInfo& node : deps_.fleet.Nodes(fleet)) {
+    if (node.state == fleet::NodeState::kRunning) running.insert(node.node);
+  }
+  std::erase_if(found->second, [&](const std::string& name) {
+    const bool spoke = std::any_of(nodes.begin(), nodes.end(), [&](const KnownNode& node) {
+      return node.view.hello.node() == name;
+    });
+    return spoke || !running.contains(name);
+  });
+  if (!found->second.empty() && deps_.clock.Now() - began_ < options_.adoption_patience) return true;
+  awaited_.erase(found);
+  return false;
+}
+
+void SetCondition(std::vector<api::Condition>& conditions, api::Condition next) {
+  const auto found = std::find_if(conditions.begin(), conditions.end(),
+                                  [&](const api::Condition& known) { return known.type == next.type; });
+  if (found == conditions.end()) {
+    conditions.push_back(std::move(next));
+    return;
+  }
+  if (found->status == next.status) next.last_transition = found->last_transition;
+  *found = std::move(next);
+}
+
+}  // namespace longshore::reconcile

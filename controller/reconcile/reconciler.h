@@ -1,0 +1,116 @@
+// The shell round the decisions: Observe → Compute → Apply, for one object at a time.
+//
+// Level-based: every look begins with what is there now, so it does not matter which change caused it, or whether an
+// earlier look was cut off anywhere. What must survive a restart of the controller is in the objects' status; what is
+// kept here is only what the nodes have said since we listened.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/file.h"
+#include "controller/api/types.h"
+#include "controller/fleet/fleet.h"
+#include "controller/metrics/metrics.h"
+#include "controller/nodes/nodes.h"
+#include "controller/plan/plan.h"
+#include "controller/reconcile/evidence.h"
+#include "controller/reconcile/observe.h"
+#include "controller/rollout/rollout.h"
+#include "controller/store/store.h"
+
+namespace longshore::reconcile {
+
+// What is wrong with where the object comes from, for its conditions.
+struct SourceProblem {
+  std::string reason;
+  std::string message;
+};
+
+struct Deps {
+  store::Store& store;
+  nodes::Registry& nodes;
+  fleet::Fleet& fleet;
+  const Clock& clock;
+  std::function<std::optional<SourceProblem>(const api::Key&)> problem_of;
+  std::function<std::unique_ptr<metrics::Source>(const metrics::Query&)> make_metrics;
+  // Look at this object within this time.
+  std::function<void(const api::Key&, Duration)> look_at;
+};
+
+struct Options {
+  Path prometheus_targets{};                       // Where the nodes' admin addresses are written (file_sd).
+  Duration patience = std::chrono::seconds(3);     // With a node whose stream ended.
+  Duration adoption_patience = std::chrono::seconds(5);  // For nodes that ran before this controller to say hello.
+  Duration refused_pause = std::chrono::seconds(1);      // Before a node that refused a message gets a snapshot.
+};
+
+// Belongs to one thread.
+class Reconciler {
+ public:
+  Reconciler(Deps deps, Options options);
+
+  // Brings the world one step nearer to what the object says. Says when to look again if nothing changes; an error means
+  // that it should be tried again soon.
+  Result<std::optional<Duration>> Reconcile(const api::Key& key);
+
+ private:
+  // What is remembered of a model between two looks.
+  struct ModelMemory {
+    std::string fleet;                             // "namespace/name".
+    std::string served_name;
+    bool conflicting = false;                      // Another model of the fleet has its served name.
+    std::string rollout_id;
+    std::optional<api::Model> model;               // As decided last, with
+    rollout::Placement placement;                  // what nodes should hold of it, and
+    std::set<std::string> seen_nodes;              // the nodes that were known then.
+  };
+
+  // model.cc
+  Result<std::optional<Duration>> ReconcileModel(const api::Key& key);
+  Result<api::Model> ReadModel(const store::Object& object) const;
+  Status RemoveModel(const api::Key& key);
+  std::string ConflictOf(const api::Key& key, const ModelMemory& memory) const;
+  rollout::Observed Observe(const api::Model& model, const ModelMemory& memory, const std::vector<KnownNode>& nodes);
+  Status ApplyPlan(const api::Key& key, const store::Object& object, const plan::Plan& plan, const std::string& fleet);
+  std::vector<plan::NodeHolds> HoldsOf(const std::vector<KnownNode>& nodes, const std::string& served_name) const;
+  void ReportProblems(const api::Key& key, const std::string& conflict, const std::string& fleet,
+                      api::ModelStatus& status) const;
+
+  // fleet.cc
+  Result<std::optional<Duration>> ReconcileFleet(const api::Key& key);
+  Result<std::optional<Duration>> RemoveFleet(const std::string& fleet);
+  Status ScaleTo(const std::string& fleet, int replicas);
+  api::AutoscaleStatus Autoscale(const api::ServingFleet& object, int replicas);
+  void TellNodes(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
+  std::optional<control::DesiredState> SnapshotFor(const std::string& fleet, const std::string& node) const;
+  api::ServingFleetStatus DescribeFleet(const api::ServingFleet& object, const std::vector<KnownNode>& nodes,
+                                        const Result<fleet::Addresses>& addresses) const;
+  void WriteTargets();
+
+  std::vector<KnownNode> KnownNodes(const std::string& fleet);
+  bool IsWaitingForNodes(const std::string& fleet, const std::vector<KnownNode>& nodes);
+  void LearnModels();
+
+  const Deps deps_;
+  const Options options_;
+  const TimePoint began_;
+  NodeMemory memory_;
+  EvidenceBook evidence_;
+  bool learned_ = false;
+  std::map<api::Key, ModelMemory> models_;
+  std::map<std::string, std::set<std::string>> awaited_;  // Nodes that ran before us and said nothing yet, by fleet.
+  std::map<std::string, std::pair<metrics::Query, std::unique_ptr<metrics::Source>>> sources_;
+  std::string targets_written_;
+};
+
+// Sets a condition; its time changes only with its status.
+void SetCondition(std::vector<api::Condition>& conditions, api::Condition next);
+
+}  // namespace longshore::reconcile
