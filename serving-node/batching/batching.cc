@@ -13,7 +13,10 @@ Load Admission::load() const { return scheduler_->load(); }
 Queue::Queue(Admission& admission, std::shared_ptr<engine::LoadedModel> model, Options options)
     : state_(std::make_shared<State>(std::move(model), options)), scheduler_(admission.scheduler_) {}
 
-Queue::~Queue() { scheduler_->Drain(state_); }
+Queue::~Queue() {
+  scheduler_->Drain(state_);
+  state_->model.reset();
+}
 
 const Options& Queue::options() const { return state_->options; }
 

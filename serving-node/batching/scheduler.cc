@@ -62,7 +62,7 @@ void Scheduler::Submit(const StatePtr& queue, Task task) {
   {
     const std::lock_guard lock(mutex_);
     full = queue->lane.size() >= static_cast<size_t>(std::max(queue->options.queue_max, 0));
-    ++queue->unanswered;
+    ++queue->in_use;
     if (full) {
       ++load_.refused;
     } else {
@@ -102,6 +102,7 @@ void Scheduler::StartReady(TimePoint now) {
       auto run = std::make_shared<Run>(Run{queue, queue->lane.Take(now), now});
       load_.queued -= static_cast<int64_t>(run->batch.size());
       load_.running += 1;
+      queue->in_use += 1;
       busy_ -= now - born_;
       startable_.push_back(std::move(run));
     }
@@ -124,6 +125,7 @@ void Scheduler::Pump() {
       startable_.pop_front();
     }
     Start(run);
+    Release(run->queue);
   }
   pumping = false;
 }
@@ -227,8 +229,12 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::TensorMap> outputs, mic
 void Scheduler::Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome) {
   task->done(std::move(outcome));
   task->done = nullptr;  // What it holds must be gone before Drain returns.
+  Release(queue);
+}
+
+void Scheduler::Release(const StatePtr& queue) {
   const std::lock_guard lock(mutex_);
-  if (--queue->unanswered == 0) answered_.notify_all();
+  if (--queue->in_use == 0) answered_.notify_all();
 }
 
 void Scheduler::Drain(const StatePtr& queue) {
@@ -239,7 +245,7 @@ void Scheduler::Drain(const StatePtr& queue) {
   }
   Pump();
   std::unique_lock lock(mutex_);
-  answered_.wait(lock, [&] { return queue->unanswered == 0; });
+  answered_.wait(lock, [&] { return queue->in_use == 0; });
   // The lane may have emptied by expiry alone, which leaves the turn to be taken away.
   turns_.remove(queue);
 }

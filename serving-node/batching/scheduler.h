@@ -24,10 +24,10 @@ struct Queue::State {
   State(std::shared_ptr<engine::LoadedModel> loaded, const Options& wanted)
       : model(std::move(loaded)), options(wanted), lane(wanted) {}
 
-  const std::shared_ptr<engine::LoadedModel> model;
+  std::shared_ptr<engine::LoadedModel> model;   // Until the queue is drained: an engine's thread must not be the last owner.
   const Options options;
   Lane lane;
-  int64_t unanswered = 0;               // Requests whose done has not returned.
+  int64_t in_use = 0;                   // Requests whose done has not returned, and runs being started.
   bool in_turn = false;                 // Whether the scheduler's turns_ names it.
   std::set<std::string> unbatchable;    // Signatures whose outputs turned out not to have the rows of the inputs.
 };
@@ -66,6 +66,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void RunEachAlone(const RunPtr& run);             // Under the mutex.
   void FreeSlot(TimePoint now);                     // Under the mutex.
   void Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome);
+  void Release(const StatePtr& queue);              // One less in use.
   void GiveTurn(const StatePtr& queue);             // Under the mutex.
   void Keep();                                      // The timer thread.
   std::vector<std::pair<StatePtr, Task>> TakeExpired(TimePoint now);

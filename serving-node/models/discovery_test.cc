@@ -1,0 +1,136 @@
+#include "serving-node/models/discovery.h"
+
+#include <gtest/gtest.h>
+
+#include "serving-node/models/model_store.h"
+
+namespace longshore::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Discover : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "discover-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    base_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(base_); }
+
+  void Write(const Path& path) {
+    fs::create_directories((base_ / path).parent_path());
+    ASSERT_TRUE(WriteFileAtomically(base_ / path, "x"));
+  }
+  // Everything is quiet at once, unless the test says otherwise.
+  std::unique_ptr<Discovery> Start(std::vector<Source> sources, std::chrono::milliseconds quiet = {}) {
+    auto discovery = std::make_unique<Discovery>(
+        Discovery::Options{.poll_interval = std::chrono::milliseconds(-1), .quiet = quiet},
+        [this](std::vector<Wanted> all) {
+          applied_.clear();
+          for (const Wanted& wanted : all) applied_[wanted.name] = wanted.versions;
+        });
+    discovery->SetSources(std::move(sources));
+    return discovery;
+  }
+  Source Model(const std::string& name, VersionPolicy policy = {}) {
+    return {.name = name, .base_path = base_ / name, .policy = std::move(policy)};
+  }
+
+  Path base_;
+  std::map<std::string, std::vector<int64_t>> applied_;
+};
+
+using Versions = std::vector<int64_t>;
+
+TEST_F(Discover, TakesTheChildrenThatAreNumbers) {
+  for (const char* child : {"7", "00000123", "latest", "-3", "5x", "20"}) Write(Path("m") / child / "saved_model.pb");
+  Write("m/9");
+  EXPECT_EQ(*ListVersions(base_ / "m"), (Versions{7, 20, 123}));
+  EXPECT_EQ(*FindVersionDir(base_ / "m", 123), base_ / "m" / "00000123");
+  EXPECT_EQ(FindVersionDir(base_ / "m", 8).error().code, Code::kNotFound);
+  EXPECT_EQ(ListVersions(base_ / "none").error().code, Code::kNotFound);
+}
+
+TEST_F(Discover, ChoosesByThePolicy) {
+  for (const char* child : {"1", "2", "3"}) Write(Path("m") / child / "saved_model.pb");
+  using Kind = VersionPolicy::Kind;
+  Start({Model("m")});
+  EXPECT_EQ(applied_["m"], Versions{3});
+  Start({Model("m", {.kind = Kind::kLatest, .latest = 2})});
+  EXPECT_EQ(applied_["m"], (Versions{2, 3}));
+  Start({Model("m", {.kind = Kind::kAll})});
+  EXPECT_EQ(applied_["m"], (Versions{1, 2, 3}));
+  Start({Model("m", {.kind = Kind::kSpecific, .specific = {1, 9}})});
+  EXPECT_EQ(applied_["m"], Versions{1});
+}
+
+TEST_F(Discover, AMissingBasePathStopsNoOtherModelAndLosesNothing) {
+  Write("a/1/saved_model.pb");
+  Write("b/1/saved_model.pb");
+  const auto discovery = Start({Model("missing"), Model("a"), Model("b")});
+  EXPECT_EQ(applied_["a"], Versions{1});
+  ASSERT_EQ(discovery->waiting().size(), 1u);
+  EXPECT_EQ(discovery->waiting()[0].model, "missing");
+  fs::rename(base_ / "a", base_ / "away");
+  Write("b/2/saved_model.pb");
+  discovery->Poll();
+  EXPECT_EQ(applied_["a"], Versions{1});
+  EXPECT_EQ(applied_["b"], Versions{2});
+  fs::remove_all(base_ / "b");
+  fs::create_directories(base_ / "b");
+  discovery->Poll();
+  EXPECT_EQ(applied_["b"], Versions{}) << "an empty base path unloads";
+}
+
+TEST_F(Discover, AHalfCopiedVersionWaitsUntilItIsComplete) {
+  Write("m/1/saved_model.pb");
+  Write("m/2/variables/variables.index");
+  const auto discovery = Start({Model("m")});
+  const auto reason = [&] { return discovery->waiting().empty() ? "" : discovery->waiting()[0].reason; };
+  EXPECT_EQ(applied_["m"], Versions{1});
+  EXPECT_NE(reason().find("no saved_model.pb"), std::string::npos);
+  EXPECT_EQ(discovery->waiting()[0].version, 2);
+  Write("m/2/saved_model.pb");
+  discovery->Poll();
+  EXPECT_NE(reason().find("variables.index without data"), std::string::npos) << reason();
+  Write("m/2/variables/variables.data-00000-of-00002");
+  discovery->Poll();
+  EXPECT_NE(reason().find("1 of 2 variables.data files"), std::string::npos) << reason();
+  EXPECT_EQ(applied_["m"], Versions{1});
+  Write("m/2/variables/variables.data-00001-of-00002");
+  discovery->Poll();
+  EXPECT_EQ(reason(), "");
+  EXPECT_EQ(applied_["m"], Versions{2});
+}
+
+TEST_F(Discover, AYoungVersionMustLookTheSameTwice) {
+  Write("m/1/saved_model.pb");
+  const auto discovery = Start({Model("m")}, std::chrono::hours(1));
+  EXPECT_EQ(applied_["m"], Versions{});
+  Write("m/1/assets/words.txt");
+  discovery->Poll();
+  EXPECT_EQ(applied_["m"], Versions{}) << "it changed between the polls";
+  ASSERT_EQ(discovery->waiting().size(), 1u);
+  discovery->Poll();
+  EXPECT_EQ(applied_["m"], Versions{1});
+}
+
+TEST_F(Discover, PollsByItself) {
+  fs::create_directories(base_ / "m");
+  std::mutex mutex;
+  std::condition_variable changed;
+  Versions applied;
+  Discovery discovery({.poll_interval = std::chrono::milliseconds(5)}, [&](std::vector<Wanted> all) {
+    const std::lock_guard lock(mutex);
+    applied = all[0].versions;
+    changed.notify_all();
+  });
+  discovery.SetSources({Model("m")});
+  Write("m/4/saved_model.pb");
+  std::unique_lock lock(mutex);
+  EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return applied == Versions{4}; }));
+}
+
+}  // namespace
+}  // namespace longshore::models

@@ -1,0 +1,295 @@
+#include "serving-node/models/model_store.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+
+#include "common/file.h"
+#include "serving-node/models/fake_engine.h"
+#include "serving-node/saved_model/tfrecord.h"
+#include "serving-node/tensor/proto.h"
+#include "tensorflow_serving/prediction_log.pb.h"
+
+namespace longshore::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Models : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "models-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    base_ = pattern;
+  }
+  void TearDown() override {
+    store_.reset();
+    EXPECT_EQ(engine_.record().in_memory, 0) << "a version was never unloaded";
+    fs::remove_all(base_);
+  }
+
+  void WriteVersion(const std::string& model, int64_t version, const std::string& content = "good") {
+    const Path dir = base_ / model / std::to_string(version);
+    fs::create_directories(dir / "assets.extra");
+    ASSERT_TRUE(WriteFileAtomically(dir / "saved_model.pb", content));
+  }
+  void WriteWarmUp(const std::string& model, int64_t version, const std::vector<std::string>& records) {
+    const Path path = base_ / model / std::to_string(version) / "assets.extra" / "tf_serving_warmup_requests";
+    ASSERT_TRUE(saved_model::WriteTfRecords(path, records));
+  }
+  static std::string PredictRecord(const std::vector<float>& row) {
+    tensorflow::serving::PredictionLog log;
+    auto* request = log.mutable_predict_log()->mutable_request();
+    tensor::ToProto(tensor::Tensor::Of<float>({1, 2}, row), &(*request->mutable_inputs())["x"]);
+    return log.SerializeAsString();
+  }
+
+  ModelStore& Store(ModelStore::Options options = {}, LoadGate gate = {}) {
+    store_ = std::make_unique<ModelStore>(engine_, admission_, options, std::move(gate),
+                                          [this](const std::string& model, const VersionStatus& status) {
+                                            const std::lock_guard lock(mutex_);
+                                            told_.emplace_back(model, status);
+                                            changed_.notify_all();
+                                          });
+    return *store_;
+  }
+  Wanted Want(const std::string& model, std::vector<int64_t> versions) {
+    return {.name = model, .base_path = base_ / model, .versions = std::move(versions)};
+  }
+  VersionStatus WaitFor(const std::string& model, int64_t version, State state) {
+    std::unique_lock lock(mutex_);
+    VersionStatus found;
+    const bool in_time = changed_.wait_for(lock, std::chrono::seconds(60), [&] {
+      return std::any_of(told_.begin(), told_.end(), [&](const auto& told) {
+        found = told.second;
+        return told.first == model && found.version == version && found.state == state;
+      });
+    });
+    EXPECT_TRUE(in_time) << model << " " << version;
+    return found;
+  }
+  State StateOf(const std::string& model, int64_t version) {
+    for (const auto& status : store_->Statuses(model)) {
+      if (status.version == version) return status.state;
+    }
+    return State::kEnd;
+  }
+
+  Path base_;
+  FakeEngine engine_;
+  batching::Admission admission_{{.concurrent_runs_max = 4}};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::pair<std::string, VersionStatus>> told_;
+  std::unique_ptr<ModelStore> store_;
+};
+
+TEST_F(Models, AnswersWithTensorFlowServingsErrors) {
+  WriteVersion("digits", 3);
+  ModelStore& store = Store();
+  EXPECT_FALSE(store.AllAvailable());
+  Wanted wanted = Want("digits", {3});
+  wanted.labels = {{"stable", 3}, {"gone", 2}};
+  store.Apply({wanted});
+  WaitFor("digits", 3, State::kAvailable);
+  EXPECT_TRUE(store.AllAvailable());
+  EXPECT_EQ(store.Names(), std::vector<std::string>{"digits"});
+  EXPECT_EQ(store.memory_bytes(), 1000);
+  EXPECT_EQ((*store.Find("digits"))->version, 3);
+  EXPECT_EQ((*store.Find("digits", 3))->version, 3);
+  EXPECT_EQ((*store.FindLabel("digits", "stable"))->version, 3);
+  EXPECT_EQ(store.Find("x").error(), (Error{Code::kNotFound, "Servable not found for request: Latest(x)"}));
+  EXPECT_EQ(store.Find("digits", 4).error(), (Error{Code::kNotFound, "Servable not found for request: Specific(digits, 4)"}));
+  EXPECT_EQ(store.FindLabel("digits", "x").error(),
+            (Error{Code::kInvalidArgument, "Unrecognized servable version label: x"}));
+  EXPECT_EQ(store.FindLabel("digits", "gone").error().message, "Servable not found for request: Specific(digits, 2)");
+}
+
+TEST_F(Models, TellsTheWholeWayOfAVersionInOrder) {
+  WriteVersion("digits", 1);
+  ModelStore& store = Store();
+  store.Apply({Want("digits", {1})});
+  EXPECT_EQ(WaitFor("digits", 1, State::kAvailable).digest.size(), 64u);
+  store.Apply({});
+  WaitFor("digits", 1, State::kEnd);
+  std::vector<State> way;
+  for (const auto& told : told_) way.push_back(told.second.state);
+  EXPECT_EQ(way, (std::vector{State::kStart, State::kLoading, State::kWarming, State::kAvailable, State::kUnloading,
+                              State::kEnd}));
+  EXPECT_EQ(store.Statuses("digits").size(), 1u);
+  EXPECT_TRUE(store.Names().empty());
+}
+
+TEST_F(Models, KeepsTheOldVersionUntilTheNewOneIsAvailable) {
+  WriteVersion("digits", 1);
+  WriteVersion("digits", 2);
+  std::promise<void> open;
+  auto opened = open.get_future().share();
+  ModelStore& store = Store({}, [opened](const std::string&, int64_t version, const Path&) -> Status {
+    if (version == 2) opened.wait();
+    return {};
+  });
+  store.Apply({Want("digits", {1})});
+  WaitFor("digits", 1, State::kAvailable);
+  store.Apply({Want("digits", {2})});
+  WaitFor("digits", 2, State::kLoading);
+  EXPECT_EQ((*store.Find("digits"))->version, 1);
+  open.set_value();
+  WaitFor("digits", 1, State::kEnd);
+  EXPECT_EQ((*store.Find("digits"))->version, 2);
+}
+
+TEST_F(Models, AVersionThatDoesNotLoadTakesNothingAway) {
+  WriteVersion("digits", 1);
+  WriteVersion("digits", 2, "bad");
+  WriteVersion("other", 1);
+  ModelStore& store = Store({.load_threads = 1});
+  store.Apply({Want("digits", {1})});
+  WaitFor("digits", 1, State::kAvailable);
+  store.Apply({Want("digits", {2}), Want("missing", {7}), Want("other", {1})});
+  EXPECT_EQ(WaitFor("digits", 2, State::kFailed).error.code, Code::kDataLoss);
+  EXPECT_EQ(WaitFor("missing", 7, State::kFailed).error.code, Code::kNotFound);
+  WaitFor("other", 1, State::kAvailable);
+  EXPECT_EQ((*store.Find("digits"))->version, 1);
+  EXPECT_FALSE(store.AllAvailable()) << "missing";
+}
+
+TEST_F(Models, RetriesALoadAndOnRequestOnceMore) {
+  WriteVersion("digits", 1, "bad");
+  ModelStore& store = Store({.load_retries_max = 2, .load_retry_interval = std::chrono::milliseconds(1)});
+  store.Apply({Want("digits", {1})});
+  WaitFor("digits", 1, State::kFailed);
+  EXPECT_EQ(engine_.record().loads, 3);
+  WriteVersion("digits", 1);
+  store.Retry("digits", 1);
+  WaitFor("digits", 1, State::kAvailable);
+}
+
+TEST_F(Models, UnloadingWaitsForTheLastHandle) {
+  WriteVersion("digits", 1);
+  ModelStore& store = Store();
+  store.Apply({Want("digits", {1})});
+  WaitFor("digits", 1, State::kAvailable);
+  Handle held = *store.Find("digits");
+  store.Apply({});
+  WaitFor("digits", 1, State::kUnloading);
+  EXPECT_FALSE(store.Find("digits"));
+  EXPECT_EQ(StateOf("digits", 1), State::kUnloading);
+  EXPECT_EQ(store.memory_bytes(), 1000);
+  std::promise<Result<batching::RunOutcome>> answered;
+  held->queue->Submit(RowsRequest({1, 2}), std::chrono::steady_clock::time_point::max(),
+                      [&](Result<batching::RunOutcome> outcome) { answered.set_value(std::move(outcome)); });
+  EXPECT_TRUE(answered.get_future().get());
+  held.reset();
+  WaitFor("digits", 1, State::kEnd);
+  EXPECT_EQ(store.memory_bytes(), 0);
+}
+
+TEST_F(Models, AVersionWantedAgainWhileItUnloadsComesBack) {
+  WriteVersion("digits", 1);
+  ModelStore& store = Store();
+  store.Apply({Want("digits", {1})});
+  WaitFor("digits", 1, State::kAvailable);
+  Handle held = *store.Find("digits");
+  store.Apply({});
+  store.Apply({Want("digits", {1})});
+  EXPECT_FALSE(store.Find("digits"));
+  {
+    const std::lock_guard lock(mutex_);
+    told_.clear();
+  }
+  held.reset();
+  WaitFor("digits", 1, State::kAvailable);
+  EXPECT_TRUE(store.Find("digits"));
+}
+
+TEST_F(Models, ChangedBatchingNeedsNoLoad) {
+  WriteVersion("digits", 1);
+  ModelStore& store = Store();
+  Wanted wanted = Want("digits", {1});
+  store.Apply({wanted});
+  WaitFor("digits", 1, State::kAvailable);
+  wanted.batching.max_batch_size = 8;
+  store.Apply({wanted});
+  EXPECT_EQ((*store.Find("digits"))->queue->options().max_batch_size, 8);
+  EXPECT_EQ(engine_.record().loads, 1);
+}
+
+TEST_F(Models, TheGateRefusesALoadWithItsOwnError) {
+  WriteVersion("digits", 1);
+  ModelStore& store = Store({}, [](const std::string& model, int64_t version, const Path&) -> Status {
+    return FailedPrecondition("{} {} is quarantined", model, version);
+  });
+  store.Apply({Want("digits", {1})});
+  EXPECT_EQ(WaitFor("digits", 1, State::kFailed).error.message, "digits 1 is quarantined");
+  EXPECT_EQ(engine_.record().loads, 0);
+}
+
+TEST_F(Models, WarmsUpBeforeAVersionIsAvailable) {
+  WriteVersion("digits", 1);
+  WriteWarmUp("digits", 1, {PredictRecord({1, 2}), PredictRecord({3, 4})});
+  ModelStore& store = Store({.warm_up_iterations = 3});
+  store.Apply({Want("digits", {1})});
+  WaitFor("digits", 1, State::kAvailable);
+  EXPECT_EQ(engine_.record().runs.size(), 6u);
+}
+
+TEST_F(Models, ARecordThatFailsToWarmUpFailsTheLoad) {
+  tensorflow::serving::PredictionLog classify;
+  classify.mutable_classify_log();
+  const std::vector<std::tuple<std::vector<std::string>, Code, std::string>> cases = {
+      {{PredictRecord({1, 2}), PredictRecord({kPoison, 2})}, Code::kInvalidArgument, "warm-up record 1 of"},
+      {{classify.SerializeAsString()}, Code::kUnimplemented, "only predict logs"},
+      {{"\xff\xff"}, Code::kInvalidArgument, "not a PredictionLog"},
+      {std::vector<std::string>(1001, PredictRecord({1, 2})), Code::kInvalidArgument, "exceeds the maximum (1000)"}};
+  ModelStore& store = Store();
+  std::vector<Wanted> all;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    WriteVersion("m" + std::to_string(i), 1);
+    WriteWarmUp("m" + std::to_string(i), 1, std::get<0>(cases[i]));
+    all.push_back(Want("m" + std::to_string(i), {1}));
+  }
+  store.Apply(all);
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const Error error = WaitFor("m" + std::to_string(i), 1, State::kFailed).error;
+    EXPECT_EQ(error.code, std::get<1>(cases[i])) << error.message;
+    EXPECT_NE(error.message.find(std::get<2>(cases[i])), std::string::npos) << error.message;
+  }
+}
+
+// Clients keep asking while versions are swapped under them: every answer comes, from the version that was found.
+TEST_F(Models, SwapsUnderLoadLoseNoRequest) {
+  for (int64_t version = 1; version <= 10; ++version) WriteVersion("digits", version);
+  ModelStore& store = Store();
+  store.Apply({Want("digits", {1})});
+  WaitFor("digits", 1, State::kAvailable);
+  std::atomic<bool> stop{false};
+  std::atomic<int> answered{0};
+  const auto client = [&] {
+    while (!stop) {
+      auto ready = store.Find("digits");
+      ASSERT_TRUE(ready);
+      std::promise<Result<batching::RunOutcome>> promise;
+      (*ready)->queue->Submit(RowsRequest({1, 2}), std::chrono::steady_clock::time_point::max(),
+                              [&](Result<batching::RunOutcome> outcome) { promise.set_value(std::move(outcome)); });
+      const auto outcome = promise.get_future().get();
+      ASSERT_TRUE(outcome) << outcome.error().message;
+      ASSERT_EQ(outcome->outputs.at("y").values<float>()[0], 2 + static_cast<float>((*ready)->version));
+      ++answered;
+    }
+  };
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 3; ++i) clients.emplace_back(client);
+  for (int64_t version = 2; version <= 10; ++version) {
+    store.Apply({Want("digits", {version})});
+    WaitFor("digits", version - 1, State::kEnd);
+  }
+  stop = true;
+  for (auto& thread : clients) thread.join();
+  EXPECT_GT(answered, 10);
+  EXPECT_EQ((*store.Find("digits"))->version, 10);
+}
+
+}  // namespace
+}  // namespace longshore::models
