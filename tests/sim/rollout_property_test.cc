@@ -23,13 +23,14 @@ class History {
     model_.spec.served_name = "digits";
     model_.spec.version = 1;
     model_.spec.rollout.requests_min = 20;
+    model_.spec.rollout.hold = std::chrono::seconds(2);
     for (const char* name : {"a", "b"}) observed_.nodes.push_back({name, false, {}});
   }
 
   // Something happens, then the controller looks.
   void Step() {
     now_ += std::chrono::milliseconds(Draw(3000));
-    switch (Draw(12)) {
+    switch (Draw(30)) {
       case 0: ChangeSpec(); break;
       case 1: GiveCommand(); break;
       case 2: AddOrRemoveNode(); break;
@@ -45,6 +46,7 @@ class History {
     before_ = model_.status;
     decision_ = rollout::Decide(model_, observed_, now_);
     if (decision_.evidence_used) observed_.window = {};
+    for (const auto& event : decision_.events) ++happened_[event.reason];
     plan_ = plan::MakePlan(model_, decision_, holds_);
     Check();
     Apply();
@@ -62,9 +64,10 @@ class History {
     }
   }
 
+  // How often something happened; a history in which nothing does proves nothing.
+  const std::map<std::string, int>& happened() const { return happened_; }
   const plan::Plan& last_plan() const { return plan_; }
   const api::Model& model() const { return model_; }
-  bool has_nodes() const { return !observed_.nodes.empty(); }
 
  private:
   int Draw(int below) { return static_cast<int>(random_() % static_cast<uint64_t>(below)); }
@@ -143,7 +146,7 @@ class History {
 
   void SeeTraffic() {
     SeeGoodTraffic();
-    if (Draw(10) == 0) observed_.window.candidate.errors += observed_.window.candidate.requests / 2;
+    if (Draw(40) == 0) observed_.window.candidate.errors += observed_.window.candidate.requests / 2;
   }
   void SeeGoodTraffic() {
     observed_.window.stable.requests += Draw(200);
@@ -230,19 +233,25 @@ class History {
   rollout::Decision decision_;
   plan::Plan plan_;
   TimePoint now_{std::chrono::hours(500000)};
+  std::map<std::string, int> happened_;
   int next_node_ = 0;
 };
 
 TEST(RolloutProperties, HoldOnEveryPathThroughRandomHistories) {
-  for (uint64_t seed = 1; seed <= 300 && !testing::Test::HasFailure(); ++seed) {
+  std::map<std::string, int> happened;
+  for (uint64_t seed = 1; seed <= 150 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     History history(seed);
     for (int step = 0; step < 300; ++step) history.Step();
+    for (const auto& [what, times] : history.happened()) happened[what] += times;
+  }
+  for (const char* what : {"Started", "Validated", "Step", "Paused", "Resumed", "Promoting", "Promoted", "RolledBack", "NodesLost"}) {
+    EXPECT_GT(happened[what], 20) << what;
   }
 }
 
 TEST(RolloutProperties, ASteadyStateWritesAndSendsNothing) {
-  for (uint64_t seed = 1; seed <= 100 && !testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 1; seed <= 50 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     History history(seed);
     for (int step = 0; step < 100; ++step) history.Step();
