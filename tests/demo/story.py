@@ -11,8 +11,8 @@ import cluster
 import load
 import programs
 
-HOLD_S = 8
-MEASURE_S = 5.5
+HOLD_S = 10
+MEASURE_S = 7.5
 SETTLE_S = 0.5            # Until a weight that was written down has reached every node.
 STEPS = [5, 25, 50]
 KEYS = 100_000
@@ -146,7 +146,7 @@ class Story:
         self.pause(SETTLE_S)
         data = programs.ROOT / "tests/models/digits/traffic.f32"
         self.start_load("digits", "main", "--model=digits", "--input=image", "--shape=1,8,8,1", f"--data={data}",
-                        f"--rate={DIGITS_RATE}", "--rest_share=0.1", "--keyed_share=0.4", "--keys=5000",
+                        f"--rate={DIGITS_RATE}", "--rest_share=0.1", "--keyed_share=0.3", "--keys=5000",
                         f"--moves_file={self.folder / 'moves.csv'}")
         self.mark("v1 serves", {1})
         self.pause(3)
