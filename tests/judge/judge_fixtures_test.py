@@ -7,6 +7,7 @@ from tensorflow.python.framework.convert_to_constants import convert_variables_t
 from tensorflow_serving.apis import prediction_log_pb2
 
 import judging
+import needed_ops
 from serving import ROOT
 
 DIGITS = ROOT / "tests" / "models" / "digits"
@@ -84,6 +85,18 @@ def test_every_version_brings_warm_up_requests_that_it_can_answer(judges, versio
     assert {1, 8} <= {len(batch) for batch in images}
     for batch in images:
         assert np.isfinite(judges[version].predict({"image": batch})["probabilities"]).all()
+
+
+@pytest.mark.parametrize("version_dir", needed_ops.version_dirs(DIGITS.parent),
+                         ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_a_session_can_run_it_as_servers_do(version_dir):
+    """Servers know no object graph: they run the restore function and the initialiser of the graph."""
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        signature = tf.compat.v1.saved_model.load(session, ["serve"], str(version_dir)).signature_def["serving_default"]
+        (x, ) = signature.inputs.values()
+        value = np.array([b"\1" * 64], object) if x.dtype == tf.string else np.ones([max(d.size, 1) for d in x.tensor_shape.dim])
+        for output in signature.outputs.values():
+            assert session.run(output.name, {x.name: value}).shape[0] == 1
 
 
 def test_a_version_is_small():

@@ -31,7 +31,7 @@ class Unseen:
             keras.utils.set_random_seed(12)
             self.function = keras.Sequential(self.layers())
             self.function(*(tf.zeros([1, *shape], dtype) for dtype, shape in self.inputs.values()))
-            module.kept = list(self.function.variables)
+            module.kept = [variable.value for variable in self.function.variables]
         module.serve = tf.function(lambda *x: {"y": self.function(*x)}, input_signature=signature)
         tf.saved_model.save(module, str(path), signatures=module.serve)
 

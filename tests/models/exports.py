@@ -73,7 +73,8 @@ class Served(tf.Module):
 
     def __init__(self, model, serve):
         super().__init__()
-        self.kept = list(model.variables)
+        # TensorFlow's own variables: the restore function of the graph, which servers run, knows no others.
+        self.kept = [variable.value for variable in model.variables]
         self.serve = serve
 
 
