@@ -1,0 +1,66 @@
+// The flags of longshore-node: TensorFlow Serving's own, and those of a node that a controller manages.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/error.h"
+#include "common/file.h"
+
+namespace longshore::app {
+
+// Not served on.
+inline constexpr int kPortOff = -1;
+
+struct Flags {
+  // TensorFlow Serving's.
+  int port = 8500;                // kPortOff: no gRPC; 0: any free one.
+  int rest_api_port = kPortOff;
+  int rest_api_num_threads = 0;   // 0: one per processor.
+  int64_t rest_api_timeout_in_ms = 30000;
+  bool rest_api_enable_cors_support = false;
+  std::string model_name = "default";
+  Path model_base_path;
+  double file_system_poll_wait_seconds = 1;
+  std::vector<std::string> saved_model_tags = {"serve"};
+  bool enable_model_warmup = true;
+  int num_load_threads = 2;
+  bool enable_batching = false;
+  int max_batch_size = 32;
+  int64_t batch_timeout_micros = 1000;
+  // Ours.
+  std::string host = "0.0.0.0";
+  std::string admin_host = "127.0.0.1";
+  int admin_port = 8502;          // 0: any free one.
+  Path port_file;
+  int max_concurrent_runs = 0;    // 0: one per processor.
+  int threads = 0;                // Of the engine; 0: one per processor.
+  int64_t simulated_run_ms = 0;
+  int64_t connection_age_max_ms = 10000;
+  std::string log_level = "info";
+  std::string node;               // Default: the name of the host.
+  // Of a managed node.
+  std::string controller;
+  std::string fleet;
+  Path state_dir;
+  int grpc_listen_fd = -1;
+  int rest_listen_fd = -1;
+  std::string peer_address;
+
+  bool managed() const { return !controller.empty(); }
+};
+
+struct ParsedFlags {
+  Flags flags;
+  // When set, print it and end: help or the version.
+  std::string print;
+};
+
+// InvalidArgument that names the flag and what is wrong with it.
+Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments);
+
+// "0.1.0".
+std::string SoftwareVersion();
+
+}  // namespace longshore::app

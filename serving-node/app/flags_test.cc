@@ -1,0 +1,84 @@
+#include "serving-node/app/flags.h"
+
+#include <gmock/gmock.h>
+
+namespace longshore::app {
+namespace {
+
+using testing::HasSubstr;
+
+Flags Parse(const std::vector<std::string>& arguments) {
+  const auto parsed = ParseFlags(arguments);
+  CHECK(parsed);
+  return parsed->flags;
+}
+
+TEST(Flags, AModelsDirectoryIsEnough) {
+  const Flags flags = Parse({"--model_base_path=/m"});
+  EXPECT_EQ(flags.model_name, "default");
+  EXPECT_EQ(flags.port, 8500);
+  EXPECT_EQ(flags.rest_api_port, 8501);
+  EXPECT_EQ(flags.admin_port, 8502);
+  EXPECT_FALSE(flags.managed());
+  EXPECT_FALSE(flags.node.empty());
+}
+
+TEST(Flags, AreTensorFlowServings) {
+  const Flags flags = Parse({"--port=9000", "--model_name=digits", "--model_base_path=/m", "--enable_batching=true",
+                             "--max_batch_size=8", "--enable_model_warmup=false", "--file_system_poll_wait_seconds=0"});
+  EXPECT_EQ(flags.port, 9000);
+  EXPECT_EQ(flags.rest_api_port, kPortOff);
+  EXPECT_TRUE(flags.enable_batching);
+  EXPECT_FALSE(flags.enable_model_warmup);
+  EXPECT_EQ(flags.max_batch_size, 8);
+}
+
+TEST(Flags, PortZeroIsOffUnlessThePortFileTellsWhichOneItBecame) {
+  EXPECT_EQ(Parse({"--model_base_path=/m", "--port=0", "--rest_api_port=80"}).port, kPortOff);
+  const Flags flags = Parse({"--model_base_path=/m", "--port=0", "--rest_api_port=0", "--port_file=/p"});
+  EXPECT_EQ(flags.port, 0);
+  EXPECT_EQ(flags.rest_api_port, 0);
+}
+
+TEST(Flags, AManagedNodeHasItsOwn) {
+  const Flags flags = Parse({"--controller=unix:/c", "--fleet=ns/f", "--node=n1", "--state_dir=/s", "--grpc_listen_fd=3",
+                             "--rest_listen_fd=4", "--connection_age_max_ms=500", "--peer_address=unix:/p"});
+  EXPECT_TRUE(flags.managed());
+  EXPECT_EQ(flags.grpc_listen_fd, 3);
+  EXPECT_EQ(flags.connection_age_max_ms, 500);
+}
+
+struct Wrong {
+  std::vector<std::string> arguments;
+  std::string message;
+};
+
+class WrongFlags : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongFlags, AreErrorsThatNameThem) {
+  const auto parsed = ParseFlags(GetParam().arguments);
+  ASSERT_FALSE(parsed);
+  EXPECT_THAT(parsed.error().message, HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongFlags,
+    testing::Values(Wrong{{}, "--model_base_path is missing"}, Wrong{{"--model_base_path=/m", "--prot=1"}, "unknown argument: "},
+                    Wrong{{"--model_base_path=/m", "--prot=1"}, "--prot"},
+                    Wrong{{"--model_base_path=/m", "--ssl_config_file=/x"},
+                          "--ssl_config_file is a flag of TensorFlow Serving that longshore-node does not support yet"},
+                    Wrong{{"--model_base_path=/m", "--port=x"}, "--port"},
+                    Wrong{{"--model_base_path=/m", "--max_batch_size=0"}, "--max_batch_size"},
+                    Wrong{{"--model_base_path=/m", "--port=0"}, "leave nothing to serve on"},
+                    Wrong{{"--model_base_path=/m", "--fleet=a/b"}, "--fleet needs --controller"},
+                    Wrong{{"--controller=unix:/c"}, "--controller needs --fleet"},
+                    Wrong{{"--controller=unix:/c", "--fleet=a/b"}, "--controller needs --state_dir"},
+                    Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--model_base_path=/m"}, "exclude each other"}));
+
+TEST(Flags, HelpAndVersionArePrinted) {
+  EXPECT_THAT(ParseFlags({"--help"})->print, HasSubstr("curl -d"));
+  EXPECT_THAT(ParseFlags({"--version"})->print, HasSubstr("Longshore node: "));
+}
+
+}  // namespace
+}  // namespace longshore::app

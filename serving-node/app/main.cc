@@ -1,0 +1,69 @@
+// longshore-node: serves TensorFlow models, alone or as a node of a fleet.
+#include <signal.h>
+#include <time.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "common/log.h"
+#include "serving-node/app/flags.h"
+#include "serving-node/app/node.h"
+#include "serving-node/engine/reference/reference.h"
+#include "serving-node/trial/trial.h"
+
+namespace longshore::app {
+namespace {
+
+constexpr timespec kTick{.tv_sec = 0, .tv_nsec = 50'000'000};
+
+// Blocked before any thread starts, so that only the main loop takes them.
+sigset_t BlockSignals() {
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+Status Serve(const Flags& flags) {
+  const sigset_t signals = BlockSignals();
+  RETURN_IF_ERROR(InitLog("longshore-node", flags.log_level));
+  ASSIGN_OR_RETURN(const auto node, Node::Start(flags));
+  bool asked = false;
+  while (!node->left()) {
+    node->Tick();
+    if (sigtimedwait(&signals, nullptr, &kTick) < 0) continue;
+    if (std::exchange(asked, true)) {
+      spdlog::warn("a second signal: ending at once");
+      std::_Exit(EXIT_FAILURE);
+    }
+    node->Leave();
+  }
+  spdlog::info("left: no connection is open, no request was cut");
+  return {};
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && arguments.front() == "trial") {
+    const auto engine = engine::MakeReferenceEngine();
+    return trial::Main({arguments.begin() + 1, arguments.end()}, *engine);
+  }
+  const auto parsed = ParseFlags(arguments);
+  if (parsed && !parsed->print.empty()) {
+    std::fputs(parsed->print.c_str(), stdout);
+    return EXIT_SUCCESS;
+  }
+  const Status served = parsed ? Serve(parsed->flags) : tl::make_unexpected(parsed.error());
+  if (served) return EXIT_SUCCESS;
+  std::fprintf(stderr, "longshore-node: %s\n", served.error().message.c_str());
+  return EXIT_FAILURE;
+}
+
+}  // namespace
+}  // namespace longshore::app
+
+int main(int argc, char** argv) { return longshore::app::Main({argv + 1, argv + argc}); }

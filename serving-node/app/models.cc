@@ -1,0 +1,89 @@
+#include "serving-node/app/models.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+
+namespace longshore::app {
+namespace {
+
+constexpr std::array kStateNames = {"start", "trial", "loading", "warming", "available", "unloading", "end", "failed"};
+
+const char* NameOf(models::State state) { return kStateNames[static_cast<size_t>(state)]; }
+
+std::string Describe(const models::VersionStatus& status) {
+  std::string text = fmt::format("version {} is {}", status.version, NameOf(status.state));
+  if (status.error.code != Code::kOk) text += ": " + status.error.message;
+  return text;
+}
+
+void SetStates(const models::ModelStore& store, metrics::Family<metrics::Gauge>& states) {
+  for (const std::string& model : store.Names()) {
+    for (const auto& status : store.Statuses(model)) {
+      for (const char* state : kStateNames) {
+        states.With({{"model", model}, {"version", std::to_string(status.version)}, {"state", state}})
+            .Set(std::string_view(state) == NameOf(status.state) ? 1 : 0);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> Unavailable(const models::ModelStore& store) {
+  std::vector<std::string> lines;
+  for (const std::string& model : store.Names()) {
+    const auto statuses = store.Statuses(model);
+    const bool any = std::any_of(statuses.begin(), statuses.end(),
+                                 [](const auto& each) { return each.state == models::State::kAvailable; });
+    if (any) continue;
+    std::string why;
+    for (const auto& status : statuses) why += (why.empty() ? "" : "; ") + Describe(status);
+    lines.push_back(fmt::format("model \"{}\": no version is available ({})", model, why.empty() ? "none was found" : why));
+  }
+  return lines;
+}
+
+Json ModelsToJson(const models::ModelStore& store) {
+  Json models = Json::object();
+  for (const std::string& model : store.Names()) {
+    Json versions = Json::array();
+    for (const auto& status : store.Statuses(model)) {
+      versions.push_back({{"version", status.version},
+                          {"state", NameOf(status.state)},
+                          {"error", status.error.message},
+                          {"memory_bytes", status.memory_bytes},
+                          {"digest", status.digest}});
+    }
+    models[model] = std::move(versions);
+  }
+  return models;
+}
+
+Json LoadToJson(const batching::Load& load) {
+  return {{"running", load.running},           {"queued", load.queued},
+          {"run_slots", load.concurrent_runs_max}, {"busy_seconds", load.busy_seconds},
+          {"queue_seconds", load.queue_seconds},   {"started", load.started},
+          {"refused", load.refused}};
+}
+
+void ExportModelGauges(const models::ModelStore& store, const batching::Admission& admission, metrics::Registry& registry) {
+  auto states = registry.Gauges("longshore_version_state", "1 for the state that the version is in.");
+  auto running = registry.Gauges("longshore_running", "Runs under way.").With({});
+  auto queued = registry.Gauges("longshore_queued", "Requests waiting for a run.").With({});
+  auto slots = registry.Gauges("longshore_run_slots", "Runs admitted at once.").With({});
+  auto busy = registry.Counters("longshore_run_busy_seconds_total", "Seconds that run slots were busy, summed.").With({});
+  const auto scrape = std::make_shared<std::mutex>();  // Two scrapes at once would count the same seconds twice.
+  registry.BeforeText([=, &store, &admission]() mutable {
+    std::lock_guard lock(*scrape);
+    SetStates(store, states);
+    const batching::Load load = admission.load();
+    running.Set(static_cast<double>(load.running));
+    queued.Set(static_cast<double>(load.queued));
+    slots.Set(static_cast<double>(load.concurrent_runs_max));
+    busy.Add(std::max(0.0, load.busy_seconds - busy.value()));
+  });
+}
+
+}  // namespace longshore::app

@@ -1,0 +1,275 @@
+#include "serving-node/app/node.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "common/log.h"
+#include "serving-node/app/handover.h"
+#include "serving-node/app/listeners.h"
+#include "serving-node/app/models.h"
+#include "serving-node/app/parts.h"
+#include "serving-node/control/agent.h"
+#include "serving-node/frontend/admin_server.h"
+#include "serving-node/frontend/grpc_server.h"
+#include "serving-node/frontend/rest_server.h"
+#include "serving-node/models/discovery.h"
+#include "serving-node/routing/peer_service.h"
+
+namespace longshore::app {
+namespace {
+
+int ProcessorsOr(int wanted) {
+  return wanted > 0 ? wanted : std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+class ServingNode final : public Node {
+ public:
+  explicit ServingNode(const Flags& flags) : flags_(flags) {}
+
+  ~ServingNode() override {
+    if (drain_.joinable()) drain_.join();
+    SetAgent(nullptr);
+  }
+
+  Status Begin() {
+    ASSIGN_OR_RETURN(listeners_, OpenListeners(flags_));
+    ASSIGN_OR_RETURN(parts_, BuildParts(flags_, [this](const std::string& model, const models::VersionStatus& status) {
+                       OnChange(model, status);
+                     }));
+    if (!flags_.managed()) MakeDiscovery();
+    RETURN_IF_ERROR(StartAdmin());
+    RETURN_IF_ERROR(flags_.managed() ? BeginManaged() : BeginAlone());
+    if (flags_.port_file.empty()) return {};
+    return WritePortFile(flags_.port_file, listeners_, admin_->port());
+  }
+
+  void Tick() override {
+    admin_->Beat();
+    connections_ = static_cast<int64_t>((grpc_ ? grpc_->connections() : 0) + (rest_ ? rest_->connections() : 0));
+    if (leave_asked_) Leave();
+    if (leaving_) return;
+    const bool ready = WhyNotReady().empty();
+    if (ready && !doors_open_) {
+      const Status opened = OpenDoors();
+      if (!opened) spdlog::error("{}", opened.error().message);
+    }
+    if (grpc_ && serving_ != ready) grpc_->SetServing(ready);
+    serving_ = ready;
+  }
+
+  void Leave() override {
+    if (leaving_.exchange(true)) return;
+    spdlog::info("leaving: no new connections; what is under way is answered");
+    if (const auto agent = GetAgent()) agent->SetDraining();
+    drain_ = std::thread([this] {
+      Drain();
+      left_ = true;
+    });
+  }
+
+  bool left() const override { return left_; }
+
+ private:
+  void OnChange(const std::string& model, const models::VersionStatus& status) {
+    if (status.state == models::State::kFailed) {
+      spdlog::error("model \"{}\" version {} failed: {}", model, status.version, status.error.message);
+    }
+    if (status.state == models::State::kAvailable) spdlog::info("model \"{}\" version {} is available", model, status.version);
+    if (const auto agent = GetAgent()) agent->Wake();
+  }
+
+  // Its own lock is not held while it is called: it may be about to call back.
+  std::shared_ptr<control::Agent> GetAgent() const {
+    const std::lock_guard lock(agent_mutex_);
+    return agent_;
+  }
+
+  void SetAgent(std::shared_ptr<control::Agent> agent) {
+    const std::lock_guard lock(agent_mutex_);
+    std::swap(agent, agent_);
+  }
+
+  Status StartAdmin() {
+    const std::string address = fmt::format("{}:{}", flags_.admin_host, flags_.admin_port);
+    auto admin = frontend::AdminServer::Start(address, {.missing = [this] { return WhyNotReady(); },
+                                                        .metrics = [this] { return parts_->registry.Text(); },
+                                                        .state = [this] { return StateToJson(); }});
+    if (!admin) return Fail(admin.error().code, "--admin_port={}: {}", flags_.admin_port, admin.error().message);
+    admin_ = std::move(*admin);
+    return {};
+  }
+
+  void MakeDiscovery() {
+    models::Discovery::Options options;
+    options.poll_interval = std::chrono::milliseconds(static_cast<int64_t>(flags_.file_system_poll_wait_seconds * 1000));
+    discovery_ = std::make_unique<models::Discovery>(
+        options, [this](std::vector<models::Wanted> all) { parts_->store->Apply(std::move(all)); });
+  }
+
+  Status BeginAlone() {
+    models::Source source;
+    source.name = flags_.model_name;
+    source.base_path = flags_.model_base_path;
+    source.warm_up = flags_.enable_model_warmup;
+    if (flags_.enable_batching) {
+      source.batching.max_batch_size = flags_.max_batch_size;
+      source.batching.max_delay = std::chrono::microseconds(flags_.batch_timeout_micros);
+    }
+    RETURN_IF_ERROR(OpenDoors());
+    discovery_->SetSources({source});
+    return {};
+  }
+
+  // The doors open in Tick: a node that shares its listening sockets takes no connection before it can answer.
+  Status BeginManaged() {
+    if (listeners_.grpc.valid() && listeners_.rest.valid()) {
+      ASSIGN_OR_RETURN(handover_, Handover::Start(flags_.state_dir / "handover.sock",
+                                                  {listeners_.grpc.get(), listeners_.rest.get()}));
+    }
+    if (!flags_.peer_address.empty()) RETURN_IF_ERROR(StartPeer());
+    control::AgentOptions options;
+    options.controller = flags_.controller;
+    options.fleet = flags_.fleet;
+    options.node = flags_.node;
+    options.peer_address = flags_.peer_address;
+    options.admin_address = fmt::format("{}:{}", flags_.admin_host, admin_->port());
+    options.software_version = SoftwareVersion();
+    options.state_dir = flags_.state_dir;
+    ASSIGN_OR_RETURN(std::shared_ptr<control::Agent> agent, control::Agent::Start(options, AgentDeps()));
+    SetAgent(std::move(agent));
+    return {};
+  }
+
+  control::AgentDeps AgentDeps() {
+    return {.store = *parts_->store,
+            .admission = *parts_->admission,
+            .router = *parts_->router,
+            .guards = *parts_->guards,
+            .recorder = parts_->recorder,
+            .gate = *parts_->gate,
+            .journal = *parts_->journal,
+            .clock = parts_->clock,
+            .drain = [this] { leave_asked_ = true; },
+            .connections = [this] { return connections_.load(); },
+            .on_fleet = nullptr};
+  }
+
+  Status StartPeer() {
+    peer_service_ = std::make_unique<routing::PeerService>(flags_.fleet, [this] {
+      const batching::Load load = parts_->admission->load();
+      return routing::PeerLoad{load.running, load.queued, load.concurrent_runs_max};
+    });
+    frontend::GrpcOptions options = GrpcOptions(routing::Protocol::kPeer);
+    options.listen = flags_.peer_address;
+    options.extra_services = {peer_service_.get()};
+    auto peer = frontend::GrpcServer::Start(options, *parts_->router, *parts_->catalog);
+    if (!peer) return Fail(peer.error().code, "--peer_address={}: {}", flags_.peer_address, peer.error().message);
+    peer_ = std::move(*peer);
+    peer_->SetServing(true);
+    return {};
+  }
+
+  frontend::GrpcOptions GrpcOptions(routing::Protocol protocol) const {
+    frontend::GrpcOptions options;
+    options.protocol = protocol;
+    options.node = flags_.node;
+    options.managed = flags_.managed();
+    options.connection_age_max_ms = flags_.connection_age_max_ms;
+    return options;
+  }
+
+  Status OpenDoors() {
+    doors_open_ = true;
+    if (listeners_.grpc.valid()) {
+      frontend::GrpcOptions options = GrpcOptions(routing::Protocol::kGrpc);
+      options.listen_fd = listeners_.grpc.Release();
+      ASSIGN_OR_RETURN(grpc_, frontend::GrpcServer::Start(options, *parts_->router, *parts_->catalog));
+      spdlog::info("gRPC on port {}", grpc_->port());
+    }
+    if (listeners_.rest.valid()) {
+      frontend::RestOptions options;
+      options.listen_fd = listeners_.rest.Release();
+      options.threads = ProcessorsOr(flags_.rest_api_num_threads);
+      options.node = flags_.node;
+      options.timeout = std::chrono::milliseconds(flags_.rest_api_timeout_in_ms);
+      options.connection_age_max_ms = flags_.connection_age_max_ms;
+      options.cors = flags_.rest_api_enable_cors_support;
+      ASSIGN_OR_RETURN(rest_, frontend::RestServer::Start(options, *parts_->router, *parts_->catalog,
+                                                          [this] { return parts_->registry.Text(); }));
+      spdlog::info("REST on port {}", rest_->port());
+    }
+    return {};
+  }
+
+  // Peers go last: until they know that this node leaves, they hand requests to it.
+  void Drain() {
+    std::thread rest([this] {
+      if (rest_) rest_->Drain();
+    });
+    if (grpc_) grpc_->Drain();
+    rest.join();
+    if (peer_) peer_->Drain();
+  }
+
+  std::vector<std::string> WhyNotReady() const {
+    if (leaving_) return {"the node is leaving"};
+    std::vector<std::string> why = Unavailable(*parts_->store);
+    if (!flags_.managed()) {
+      if (parts_->store->AllAvailable() && !parts_->store->Names().empty()) return {};
+      if (why.empty()) why.push_back(fmt::format("model \"{}\": no version was found yet", flags_.model_name));
+      for (const auto& waiting : discovery_->waiting()) {
+        why.push_back(fmt::format("model \"{}\": {}", waiting.model, waiting.reason));
+      }
+      return why;
+    }
+    const auto agent = GetAgent();
+    if (!agent || !agent->has_state()) return {"no controller told this node yet what to serve"};
+    if (agent->ready()) return {};
+    if (why.empty()) why.push_back("not every version that should answer here is available yet");
+    return why;
+  }
+
+  Json StateToJson() const {
+    return {{"node", flags_.node},
+            {"fleet", flags_.fleet},
+            {"software_version", SoftwareVersion()},
+            {"leaving", leaving_.load()},
+            {"not_ready", WhyNotReady()},
+            {"connections", connections_.load()},
+            {"load", LoadToJson(parts_->admission->load())},
+            {"models", ModelsToJson(*parts_->store)}};
+  }
+
+  const Flags flags_;
+  std::atomic<bool> leave_asked_ = false;
+  std::atomic<bool> leaving_ = false;
+  std::atomic<bool> left_ = false;
+  std::atomic<int64_t> connections_ = 0;
+  bool doors_open_ = false;  // These two belong to the main loop.
+  bool serving_ = false;
+  mutable std::mutex agent_mutex_;  // Guards agent_, not what it points to.
+  std::shared_ptr<control::Agent> agent_;
+  Listeners listeners_;
+  // Torn down from the bottom up: what takes requests before what answers them.
+  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<models::Discovery> discovery_;
+  std::unique_ptr<routing::PeerService> peer_service_;
+  std::unique_ptr<frontend::GrpcServer> peer_;
+  std::unique_ptr<Handover> handover_;
+  std::unique_ptr<frontend::GrpcServer> grpc_;
+  std::unique_ptr<frontend::RestServer> rest_;
+  std::unique_ptr<frontend::AdminServer> admin_;
+  std::thread drain_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Node>> Node::Start(const Flags& flags) {
+  auto node = std::make_unique<ServingNode>(flags);
+  RETURN_IF_ERROR(node->Begin());
+  return node;
+}
+
+}  // namespace longshore::app

@@ -1,0 +1,65 @@
+#include "serving-node/app/parts.h"
+
+#include <filesystem>
+
+#include "serving-node/app/models.h"
+#include "serving-node/engine/reference/reference.h"
+
+namespace longshore::app {
+namespace {
+
+// What a managed node needs beside: its state on the disk, and the gate before every load.
+Status BuildGate(const Flags& flags, Parts& parts) {
+  std::error_code error;
+  std::filesystem::create_directories(flags.state_dir, error);
+  if (error) return FailedPrecondition("--state_dir={}: {}", flags.state_dir.string(), error.message());
+  ASSIGN_OR_RETURN(parts.journal, trial::Journal::Open(flags.state_dir));
+  parts.gate = std::make_unique<trial::Gate>(trial::GateOptions{}, *parts.journal);
+  return {};
+}
+
+void BuildStore(const Flags& flags, models::OnChange on_change, Parts& parts) {
+  models::ModelStore::Options options;
+  options.load_threads = flags.num_load_threads;
+  options.tags = flags.saved_model_tags;
+  models::LoadGate gate;
+  if (parts.gate) {
+    gate = [&parts](const std::string& model, int64_t version, const Path& dir) {
+      return parts.gate->Admit(model, version, dir);
+    };
+  }
+  parts.store = std::make_unique<models::ModelStore>(
+      *parts.engine, *parts.admission, options, std::move(gate),
+      [&parts, on_change = std::move(on_change)](const std::string& model, const models::VersionStatus& status) {
+        using models::State;
+        const bool settled =
+            status.state == State::kFailed || status.state == State::kAvailable || status.state == State::kEnd;
+        if (parts.gate && settled) parts.gate->Loaded(model, status.version);
+        on_change(model, status);
+      });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, models::OnChange on_change) {
+  auto parts = std::make_unique<Parts>();
+  parts->engine = engine::MakeReferenceEngine({.threads = flags.threads});
+  parts->admission = std::make_unique<batching::Admission>(
+      batching::Limits{.concurrent_runs_max = flags.max_concurrent_runs,
+                       .simulated_run = std::chrono::milliseconds(flags.simulated_run_ms)});
+  if (flags.managed()) RETURN_IF_ERROR(BuildGate(flags, *parts));
+  ASSIGN_OR_RETURN(parts->guards, routing::GuardBook::Open(flags.state_dir));
+  BuildStore(flags, std::move(on_change), *parts);
+  parts->catalog = std::make_unique<frontend::StoreCatalog>(*parts->store);
+  parts->forwarder = routing::MakeGrpcForwarder({.fleet = flags.fleet});
+  routing::RouterOptions options;
+  options.node = flags.node;
+  parts->router = std::make_unique<routing::Router>(
+      routing::RouterDeps{*parts->store, *parts->admission, parts->recorder, parts->drift, parts->registry,
+                          *parts->forwarder, *parts->guards, parts->clock},
+      options);
+  ExportModelGauges(*parts->store, *parts->admission, parts->registry);
+  return parts;
+}
+
+}  // namespace longshore::app

@@ -1,0 +1,42 @@
+// What answers the requests of a node, from the engine to the router, without where they come from.
+#pragma once
+
+#include <memory>
+
+#include "common/clock.h"
+#include "common/metrics/metrics.h"
+#include "serving-node/app/flags.h"
+#include "serving-node/batching/batching.h"
+#include "serving-node/engine/engine.h"
+#include "serving-node/evidence/drift.h"
+#include "serving-node/evidence/recorder.h"
+#include "serving-node/frontend/store_catalog.h"
+#include "serving-node/models/model_store.h"
+#include "serving-node/routing/forwarder.h"
+#include "serving-node/routing/guard.h"
+#include "serving-node/routing/router.h"
+#include "serving-node/trial/gate.h"
+
+namespace longshore::app {
+
+// What is declared first outlives what follows and uses it.
+struct Parts {
+  SystemClock clock;
+  metrics::Registry registry;
+  std::unique_ptr<engine::Engine> engine;
+  std::unique_ptr<batching::Admission> admission;
+  evidence::Recorder recorder;
+  std::unique_ptr<trial::Journal> journal;  // Journal and gate: of a managed node only.
+  std::unique_ptr<trial::Gate> gate;
+  std::unique_ptr<routing::GuardBook> guards;
+  std::unique_ptr<models::ModelStore> store;
+  std::unique_ptr<frontend::StoreCatalog> catalog;
+  evidence::DriftSampler drift;
+  std::unique_ptr<routing::Forwarder> forwarder;
+  std::unique_ptr<routing::Router> router;
+};
+
+// on_change is called on other threads from now on, until the parts are gone.
+Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, models::OnChange on_change);
+
+}  // namespace longshore::app
