@@ -14,6 +14,7 @@ struct ReferenceOptions {
   int waiting_runs_max = 10'000;  // Runs that wait for a thread; more are refused with ResourceExhausted.
 };
 
+// The engine must outlive the models that it loaded.
 std::unique_ptr<Engine> MakeReferenceEngine(const ReferenceOptions& options = {});
 
 }  // namespace longshore::engine

@@ -1,0 +1,131 @@
+// Numbers of one type from numbers of another, or from bytes.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "serving-node/engine/reference/kernels/types.h"
+#include "serving-node/tensor/half.h"
+
+namespace longshore::engine::reference::kernels {
+namespace {
+
+// f(TypeTag) for all types of plain numbers and bools.
+template <typename F>
+Outputs ForPlain(DType type, F f) {
+  switch (type) {
+    case DType::kBool: return f(TypeTag<bool>{});
+    case DType::kInt16: return f(TypeTag<int16_t>{});
+    case DType::kUint16: return f(TypeTag<uint16_t>{});
+    case DType::kUint32: return f(TypeTag<uint32_t>{});
+    case DType::kUint64: return f(TypeTag<uint64_t>{});
+    default: return ForNumbers(type, f);
+  }
+}
+
+// Out of range is undefined in C++: x86 gives the smallest integer, and so do we; through int64 for narrow types.
+template <typename To, typename From>
+To Cast(From value) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return value != From{0};
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    constexpr double kLow = static_cast<double>(std::numeric_limits<int64_t>::min());
+    if (std::is_same_v<To, uint64_t> && value >= From(-kLow) && value < From(-2 * kLow)) return static_cast<To>(static_cast<uint64_t>(value));
+    const bool fits_wide = value >= From(kLow) && value < From(-kLow);
+    const int64_t wide = fits_wide ? static_cast<int64_t>(value) : std::numeric_limits<int64_t>::min();
+    if (std::is_same_v<To, int32_t> && wide != static_cast<int32_t>(wide)) return static_cast<To>(std::numeric_limits<int32_t>::min());
+    return static_cast<To>(wide);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+Outputs CastPlain(const Tensor& in, DType to) {
+  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(to, in.shape()));
+  return ForPlain(in.type(), [&](auto from_tag) {
+    return ForPlain(to, [&](auto to_tag) {
+      using From = typename decltype(from_tag)::type;
+      using To = typename decltype(to_tag)::type;
+      for (int64_t i = 0; i < in.elements(); ++i) Raw<To>(out)[i] = Cast<To>(Raw<From>(in)[i]);
+      return One(out);
+    });
+  });
+}
+
+bool IsShortFloat(DType type) { return type == DType::kHalf || type == DType::kBfloat16; }
+
+Outputs FromShortFloat(const Tensor& in) {
+  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kFloat, in.shape()));
+  const auto convert = in.type() == DType::kHalf ? tensor::HalfToFloat : tensor::Bfloat16ToFloat;
+  for (int64_t i = 0; i < in.elements(); ++i) Raw<float>(out)[i] = convert(Raw<uint16_t>(in)[i]);
+  return One(out);
+}
+
+Outputs ToShortFloat(const Tensor& in, DType to) {
+  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(to, in.shape()));
+  const auto convert = to == DType::kHalf ? tensor::FloatToHalf : tensor::FloatToBfloat16;
+  for (int64_t i = 0; i < in.elements(); ++i) Raw<uint16_t>(out)[i] = convert(Raw<float>(in)[i]);
+  return One(out);
+}
+
+Outputs CastOf(const Call& call) {
+  const DType to = call.attributes().Type("DstT");
+  Tensor in = call.in(0);
+  if (in.type() == to) return One(in);
+  if (IsShortFloat(in.type())) {
+    ASSIGN_OR_RETURN(const auto wide, FromShortFloat(in));
+    in = wide[0];
+  }
+  if (!IsShortFloat(to)) return CastPlain(in, to);
+  ASSIGN_OR_RETURN(const auto wide, CastPlain(in, DType::kFloat));
+  return ToShortFloat(wide[0], to);
+}
+
+Outputs Bitcast(const Call& call) {
+  const DType to = call.attributes().Type("type");
+  if (tensor::ElementBytes(to) == 0 || tensor::ElementBytes(to) != tensor::ElementBytes(call.in(0).type())) return WrongType(to);
+  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(to, call.in(0).shape()));
+  std::memcpy(out.mutable_data(), call.in(0).data(), out.bytes());
+  return One(out);
+}
+
+// Each string's bytes are numbers, little-endian unless told otherwise; all strings have one length.
+Outputs DecodeRaw(const Call& call) {
+  const Tensor& in = call.in(0);
+  if (in.type() != DType::kString) return WrongType(in.type());
+  const DType type = call.attributes().Type("out_type");
+  const size_t size = tensor::ElementBytes(type);
+  const auto texts = in.values<std::string>();
+  const size_t length = texts.empty() ? 0 : texts[0].size();
+  if (size == 0) return WrongType(type);
+  if (length % size != 0) return InvalidArgument("a string of {} bytes holds no whole number of {}", length, DTypeName(type));
+  if (!call.attributes().Bool("little_endian", true) && size > 1) return InvalidArgument("only little-endian bytes are decoded");
+  Shape shape = in.shape();
+  shape.push_back(static_cast<int64_t>(length / size));
+  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(type, shape));
+  std::byte* to = out.mutable_data();
+  for (const auto& text : texts) {
+    if (text.size() != length) return InvalidArgument("DecodeRaw requires input strings to all be the same size, but one has {} and another {}", length, text.size());
+    std::memcpy(to, text.data(), length);
+    to += length;
+  }
+  return One(out);
+}
+
+Status CheckCast(const graph::Node& node) {
+  const DType to = node.attributes.Type("DstT");
+  if (tensor::ElementBytes(to) == 0 || to == DType::kComplex64) return Unimplemented("Cast to {}", DTypeName(to));
+  return {};
+}
+
+constexpr Kernel kKernels[] = {
+    {.op = "Bitcast", .compute = Bitcast, .inputs_min = 1},
+    {.op = "Cast", .compute = CastOf, .inputs_min = 1, .check = CheckCast},
+    {.op = "DecodeRaw", .compute = DecodeRaw, .inputs_min = 1},
+};
+
+}  // namespace
+
+std::span<const Kernel> CastKernels() { return kKernels; }
+
+}  // namespace longshore::engine::reference::kernels

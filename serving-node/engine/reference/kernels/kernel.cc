@@ -1,0 +1,62 @@
+#include "serving-node/engine/reference/kernels/kernel.h"
+
+#include <algorithm>
+
+namespace longshore::engine::reference::kernels {
+namespace {
+
+std::vector<Kernel> JoinFamilies() {
+  std::vector<Kernel> all;
+  for (const auto family : {BinaryKernels, CastKernels, ConvolutionKernels, EinsumKernels, FillKernels, GatherKernels,
+                            LogicKernels, MatMulKernels, MoveKernels, NormalizeKernels, PoolKernels, ReduceKernels,
+                            ShapeKernels, StringKernels, TableKernels, UnaryKernels, VariableKernels}) {
+    const auto kernels = family();
+    all.insert(all.end(), kernels.begin(), kernels.end());
+  }
+  std::sort(all.begin(), all.end(), [](const Kernel& a, const Kernel& b) { return a.op < b.op; });
+  return all;
+}
+
+}  // namespace
+
+std::span<const Kernel> AllKernels() {
+  static const std::vector<Kernel> kAll = JoinFamilies();
+  return kAll;
+}
+
+const Kernel* FindKernel(std::string_view op) {
+  const auto all = AllKernels();
+  const auto found = std::lower_bound(all.begin(), all.end(), op, [](const Kernel& kernel, std::string_view name) { return kernel.op < name; });
+  return found != all.end() && found->op == op ? &*found : nullptr;
+}
+
+Result<std::vector<int64_t>> IntsOf(const Tensor& tensor, std::string_view what, size_t count_max) {
+  if (tensor.rank() > 1) return InvalidArgument("{} must be a scalar or a vector, not of shape {}", what, ToString(tensor.shape()));
+  if (static_cast<size_t>(tensor.elements()) > count_max) {
+    return InvalidArgument("{} has {} values; the limit is {}", what, tensor.elements(), count_max);
+  }
+  if (tensor.type() == DType::kInt32) return std::vector<int64_t>(tensor.values<int32_t>().begin(), tensor.values<int32_t>().end());
+  if (tensor.type() == DType::kInt64) return std::vector<int64_t>(tensor.values<int64_t>().begin(), tensor.values<int64_t>().end());
+  return InvalidArgument("{} must be of DT_INT32 or DT_INT64, not {}", what, DTypeName(tensor.type()));
+}
+
+Result<int64_t> IntOf(const Tensor& tensor, std::string_view what) {
+  ASSIGN_OR_RETURN(const auto values, IntsOf(tensor, what));
+  if (values.size() != 1) return InvalidArgument("{} must be one value, not {}", what, values.size());
+  return values[0];
+}
+
+Result<int> AxisOf(int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank) return InvalidArgument("axis {} lies outside of rank {}", axis, rank);
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+Result<Tensor> MakeLike(const Tensor& like, Shape shape) { return Tensor::Make(like.type(), std::move(shape)); }
+
+int64_t Product(const Shape& shape, size_t begin, size_t end) {
+  int64_t product = 1;
+  for (size_t i = begin; i < end; ++i) product *= shape[i];
+  return product;
+}
+
+}  // namespace longshore::engine::reference::kernels

@@ -1,0 +1,89 @@
+// Products of matrices, one or a batch.
+#include "serving-node/engine/reference/kernels/broadcast.h"
+#include "serving-node/engine/reference/kernels/gemm.h"
+#include "serving-node/engine/reference/kernels/types.h"
+
+namespace longshore::engine::reference::kernels {
+namespace {
+
+constexpr TypeSet kProducts = kFloats | Only(DType::kInt32) | Only(DType::kInt64);
+
+template <typename F>
+Outputs ForProducts(DType type, F f) {
+  switch (type) {
+    case DType::kInt32: return f(TypeTag<int32_t>{});
+    case DType::kInt64: return f(TypeTag<int64_t>{});
+    default: return ForFloats(type, f);
+  }
+}
+
+// The matrix, turned over into `buffer` when it has to be.
+template <typename T>
+const T* Upright(const T* matrix, int64_t rows, int64_t columns, bool transpose, std::vector<T>* buffer) {
+  if (!transpose) return matrix;
+  buffer->resize(static_cast<size_t>(rows * columns));
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) (*buffer)[static_cast<size_t>(j * rows + i)] = matrix[i * columns + j];
+  }
+  return buffer->data();
+}
+
+struct Transposes {
+  bool a = false;
+  bool b = false;
+};
+
+Outputs Product(const Tensor& a, const Tensor& b, Transposes transpose) {
+  if (a.type() != b.type()) return InvalidArgument("inputs of {} and {}", DTypeName(a.type()), DTypeName(b.type()));
+  if (a.rank() < 2 || b.rank() < 2) return InvalidArgument("inputs of shapes {} and {} are no matrices", ToString(a.shape()), ToString(b.shape()));
+  const int64_t a_rows = a.dim(a.rank() - 2), a_columns = a.dim(a.rank() - 1);
+  const int64_t b_rows = b.dim(b.rank() - 2), b_columns = b.dim(b.rank() - 1);
+  const int64_t m = transpose.a ? a_columns : a_rows;
+  const int64_t k = transpose.a ? a_rows : a_columns;
+  const int64_t n = transpose.b ? b_rows : b_columns;
+  if (k != (transpose.b ? b_columns : b_rows)) {
+    return InvalidArgument("Matrix size-incompatible: In[0]: {}, In[1]: {}", ToString(a.shape()), ToString(b.shape()));
+  }
+  const Shape a_batch(a.shape().begin(), a.shape().end() - 2);
+  const Shape b_batch(b.shape().begin(), b.shape().end() - 2);
+  ASSIGN_OR_RETURN(Shape shape, BroadcastShape(a_batch, b_batch));
+  const std::array strides = {BroadcastStrides(a_batch, shape), BroadcastStrides(b_batch, shape)};
+  const Shape batch = shape;
+  shape.insert(shape.end(), {m, n});
+  ASSIGN_OR_RETURN(Tensor out, MakeLike(a, shape));
+  return ForProducts(a.type(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    std::vector<T> a_buffer, b_buffer;
+    ForEachRow(batch, strides, [&](int64_t to, const std::array<int64_t, 2>& from, int64_t count) {
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t a_at = from[0] + (batch.empty() ? 0 : i * strides[0].back());
+        const int64_t b_at = from[1] + (batch.empty() ? 0 : i * strides[1].back());
+        const T* left = Upright(Raw<T>(a) + a_at * m * k, a_rows, a_columns, transpose.a, &a_buffer);
+        const T* right = Upright(Raw<T>(b) + b_at * k * n, b_rows, b_columns, transpose.b, &b_buffer);
+        Gemm(left, right, Raw<T>(out) + (to + i) * m * n, m, k, n);
+      }
+    });
+    return One(out);
+  });
+}
+
+Outputs MatMul(const Call& call) {
+  if (call.in(0).rank() != 2 || call.in(1).rank() != 2) {
+    return InvalidArgument("inputs of shapes {} and {} are not both matrices", ToString(call.in(0).shape()), ToString(call.in(1).shape()));
+  }
+  return Product(call.in(0), call.in(1), {call.attributes().Bool("transpose_a", false), call.attributes().Bool("transpose_b", false)});
+}
+
+Outputs BatchMatMul(const Call& call) {
+  return Product(call.in(0), call.in(1), {call.attributes().Bool("adj_x", false), call.attributes().Bool("adj_y", false)});
+}
+
+constexpr Kernel kKernels[] = {
+    {"BatchMatMul", BatchMatMul, 2, kProducts}, {"BatchMatMulV2", BatchMatMul, 2, kProducts}, {"MatMul", MatMul, 2, kProducts},
+};
+
+}  // namespace
+
+std::span<const Kernel> MatMulKernels() { return kKernels; }
+
+}  // namespace longshore::engine::reference::kernels

@@ -1,0 +1,51 @@
+#include "serving-node/engine/reference/kernels/resources.h"
+
+namespace longshore::engine::reference::kernels {
+namespace {
+
+template <typename T>
+std::shared_ptr<T> FindOrMake(const std::string& name, std::map<std::string, std::shared_ptr<T>>* held) {
+  auto& found = (*held)[name];
+  if (!found) found = std::make_shared<T>();
+  return found;
+}
+
+}  // namespace
+
+tensor::Tensor Variable::Get() const {
+  const std::lock_guard lock(mutex_);
+  return value_;
+}
+
+void Variable::Set(tensor::Tensor value) {
+  const std::lock_guard lock(mutex_);
+  value_ = std::move(value);
+}
+
+std::shared_ptr<Variable> Resources::FindOrMakeVariable(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  return FindOrMake(name, &variables_);
+}
+
+std::shared_ptr<Table> Resources::FindOrMakeTable(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  return FindOrMake(name, &tables_);
+}
+
+int64_t Resources::memory_bytes() const {
+  const std::lock_guard lock(mutex_);
+  int64_t sum = 0;
+  for (const auto& [name, variable] : variables_) sum += static_cast<int64_t>(variable->Get().bytes());
+  for (const auto& [name, table] : tables_) {
+    for (const auto& [key, row] : table->rows) sum += static_cast<int64_t>(key.size() + sizeof(std::string) + sizeof(double));
+    for (const auto& value : table->text_values) sum += static_cast<int64_t>(value.size() + sizeof(std::string));
+  }
+  return sum;
+}
+
+tensor::Tensor HandleOf(std::shared_ptr<Resource> resource) {
+  auto* data = reinterpret_cast<std::byte*>(resource.get());
+  return tensor::Tensor::Wrap(tensor::DType::kResource, {}, data, std::move(resource));
+}
+
+}  // namespace longshore::engine::reference::kernels

@@ -1,0 +1,72 @@
+// What a model keeps between runs: variables and tables. And what its initialiser may read while it loads, nothing else ever.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "serving-node/saved_model/bundle.h"
+#include "serving-node/tensor/tensor.h"
+
+namespace longshore::engine::reference::kernels {
+
+class Resource {
+ public:
+  virtual ~Resource() = default;
+};
+
+// Thread-safe.
+class Variable final : public Resource {
+ public:
+  tensor::Tensor Get() const;
+  void Set(tensor::Tensor value);
+
+ private:
+  mutable std::mutex mutex_;
+  tensor::Tensor value_;
+};
+
+// A lookup table; keys are strings or int64 (as text in decimal), values a tensor's elements. Thread-safe: filled while the
+// model loads, only read afterwards.
+struct Table final : Resource {
+  tensor::DType key_type = tensor::DType::kString;
+  tensor::DType value_type = tensor::DType::kInt64;
+  std::unordered_map<std::string, int64_t> rows;
+  std::vector<std::string> text_values;  // By row.
+  std::vector<double> number_values;     // By row, for floats.
+  std::vector<int64_t> int_values;       // By row.
+};
+
+// One per loaded model. Thread-safe, but what is set while loading.
+class Resources {
+ public:
+  std::shared_ptr<Variable> FindOrMakeVariable(const std::string& name);
+  std::shared_ptr<Table> FindOrMakeTable(const std::string& name);
+  int64_t memory_bytes() const;
+
+  // Only while loading; then empty, so that no request makes an op read a file.
+  std::optional<saved_model::Bundle> bundle;
+  std::set<std::string> readable_files;
+  bool is_serving = false;  // Then nothing fills a table any more.
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Variable>> variables_;
+  std::map<std::string, std::shared_ptr<Table>> tables_;
+};
+
+// A resource as a scalar tensor of DT_RESOURCE, which keeps it alive.
+tensor::Tensor HandleOf(std::shared_ptr<Resource> resource);
+
+// nullptr when the tensor is no handle of such a resource.
+template <typename T>
+T* ResourceOf(const tensor::Tensor& handle) {
+  if (handle.type() != tensor::DType::kResource || handle.data() == nullptr) return nullptr;
+  return dynamic_cast<T*>(reinterpret_cast<Resource*>(const_cast<std::byte*>(handle.data())));
+}
+
+}  // namespace longshore::engine::reference::kernels

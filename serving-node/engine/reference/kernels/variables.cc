@@ -1,0 +1,79 @@
+// Variables, and restoring them from the bundle while the model loads.
+#include "serving-node/engine/reference/kernels/kernel.h"
+
+namespace longshore::engine::reference::kernels {
+namespace {
+
+Outputs VarHandleOp(const Call& call) {
+  const std::string shared = call.attributes().Text("shared_name", "");
+  return One(HandleOf(call.resources.FindOrMakeVariable(shared.empty() ? call.node.name : shared)));
+}
+
+Result<Variable*> VariableOf(const Call& call) {
+  auto* variable = ResourceOf<Variable>(call.in(0));
+  if (variable == nullptr) return InvalidArgument("the first input is no variable");
+  return variable;
+}
+
+Result<Tensor> ValueOf(const Call& call) {
+  ASSIGN_OR_RETURN(const Variable* variable, VariableOf(call));
+  Tensor value = variable->Get();
+  if (value.empty()) return FailedPrecondition("the variable has no value: it was not restored or initialised");
+  return value;
+}
+
+Outputs ReadVariableOp(const Call& call) {
+  ASSIGN_OR_RETURN(Tensor value, ValueOf(call));
+  return One(std::move(value));
+}
+
+Outputs AssignVariableOp(const Call& call) {
+  ASSIGN_OR_RETURN(Variable* variable, VariableOf(call));
+  variable->Set(call.in(1));
+  return std::vector<Tensor>{};
+}
+
+Outputs VarIsInitializedOp(const Call& call) {
+  ASSIGN_OR_RETURN(const Variable* variable, VariableOf(call));
+  return One(Tensor::Of<bool>({}, {!variable->Get().empty()}));
+}
+
+Outputs VariableShape(const Call& call) {
+  ASSIGN_OR_RETURN(const Tensor value, ValueOf(call));
+  const Shape& shape = value.shape();
+  const Shape vector = {static_cast<int64_t>(shape.size())};
+  if (call.attributes().Type("out_type", DType::kInt32) == DType::kInt64) return One(Tensor::Of<int64_t>(vector, shape));
+  return One(Tensor::Of<int32_t>(vector, {shape.begin(), shape.end()}));
+}
+
+// The prefix (the first input) is ignored: what is restored is the bundle of this version, whatever the graph was told.
+Outputs RestoreV2(const Call& call) {
+  if (!call.resources.bundle) return FailedPrecondition("variables are only restored while the model loads");
+  if (call.in(1).type() != DType::kString || call.in(2).type() != DType::kString || call.in(1).elements() != call.in(2).elements()) {
+    return InvalidArgument("tensor_names and shape_and_slices must be strings, as many of one as of the other");
+  }
+  std::vector<Tensor> values;
+  for (const auto& slice : call.in(2).values<std::string>()) {
+    if (!slice.empty()) return Unimplemented("partitioned variables (slice \"{}\")", slice);
+  }
+  for (const auto& name : call.in(1).values<std::string>()) {
+    ASSIGN_OR_RETURN(Tensor value, call.resources.bundle->Read(name));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+constexpr Kernel kKernels[] = {
+    {.op = "VarHandleOp", .compute = VarHandleOp},
+    {.op = "ReadVariableOp", .compute = ReadVariableOp, .inputs_min = 1},
+    {.op = "AssignVariableOp", .compute = AssignVariableOp, .inputs_min = 2, .is_foldable = false},
+    {.op = "VarIsInitializedOp", .compute = VarIsInitializedOp, .inputs_min = 1, .is_foldable = false},
+    {.op = "VariableShape", .compute = VariableShape, .inputs_min = 1},
+    {.op = "RestoreV2", .compute = RestoreV2, .inputs_min = 3, .is_foldable = false},
+};
+
+}  // namespace
+
+std::span<const Kernel> VariableKernels() { return kKernels; }
+
+}  // namespace longshore::engine::reference::kernels

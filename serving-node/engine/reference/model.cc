@@ -1,0 +1,246 @@
+#include "serving-node/engine/reference/model.h"
+
+#include <algorithm>
+#include <new>
+
+#include "serving-node/saved_model/saved_model.h"
+#include "serving-node/tensor/proto.h"
+
+namespace longshore::engine::reference {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+
+constexpr char kInitSignature[] = "__saved_model_init_op";
+constexpr char kTrainSignature[] = "__saved_model_train_op";
+
+bool IsServed(const std::string& signature) { return signature != kInitSignature && signature != kTrainSignature; }
+
+bool HasVariables(const tensorflow::MetaGraphDef& meta) {
+  const auto is_variable = [](const auto& node) { return node.op() == "VarHandleOp" || node.op() == "VariableV2" || node.op() == "Variable"; };
+  return std::any_of(meta.graph_def().node().begin(), meta.graph_def().node().end(), is_variable);
+}
+
+// The node that brings tables to life. TensorFlow 2 names it in a signature, TensorFlow 1 in a collection; "" when there is none.
+std::string InitNode(const tensorflow::MetaGraphDef& meta) {
+  const auto signature = meta.signature_def().find(kInitSignature);
+  if (signature != meta.signature_def().end() && !signature->second.outputs().empty()) {
+    return signature->second.outputs().begin()->second.name();
+  }
+  for (const char* name : {"saved_model_main_op", "legacy_init_op"}) {
+    const auto collection = meta.collection_def().find(name);
+    if (collection != meta.collection_def().end() && collection->second.node_list().value_size() > 0) return collection->second.node_list().value(0);
+  }
+  return "";
+}
+
+// Graphs that run while the model loads, with what they are fed.
+struct LoadStep {
+  std::string target;
+  std::map<std::string, Tensor> fed;
+};
+
+Result<std::vector<LoadStep>> LoadSteps(const tensorflow::MetaGraphDef& meta, const Path& version_dir, kernels::Resources* resources) {
+  std::map<std::string, Tensor> assets;
+  for (const auto& asset : meta.asset_file_def()) {
+    ASSIGN_OR_RETURN(const Path path, saved_model::AssetPath(version_dir, asset));
+    resources->readable_files.insert(path.string());
+    assets[asset.tensor_info().name()] = Tensor::Of<std::string>({}, {path.string()});
+  }
+  std::vector<LoadStep> steps;
+  const auto& saver = meta.saver_def();
+  if (HasVariables(meta) && !saver.restore_op_name().empty()) {
+    const Path prefix = saved_model::VariablesPrefix(version_dir);
+    ASSIGN_OR_RETURN(resources->bundle, saved_model::Bundle::Open(prefix));
+    auto fed = assets;
+    fed[saver.filename_tensor_name()] = Tensor::Of<std::string>({}, {prefix.string()});
+    steps.push_back({saver.restore_op_name(), std::move(fed)});
+  }
+  if (const std::string init = InitNode(meta); !init.empty()) steps.push_back({init, assets});
+  return steps;
+}
+
+Result<graph::Graph> BuildStep(const tensorflow::MetaGraphDef& meta, const LoadStep& step) {
+  graph::Wanted wanted{.feeds = {}, .outputs = {}, .targets = {step.target}};
+  for (const auto& [name, value] : step.fed) wanted.feeds.push_back(name);
+  return graph::Build(meta.graph_def(), wanted);
+}
+
+Result<SignaturePlan::Input> InputOf(const std::string& name, const tensorflow::TensorInfo& info, const tensorflow::SignatureDef& def) {
+  if (info.encoding_case() != tensorflow::TensorInfo::kName) return Unimplemented("input \"{}\" is a sparse or composite tensor", name);
+  SignaturePlan::Input input{info.name(), tensor::FromProto(info.dtype()), tensor::PatternFromProto(info.tensor_shape()), std::nullopt};
+  if (const auto found = def.defaults().find(name); found != def.defaults().end()) {
+    ASSIGN_OR_RETURN(input.otherwise, tensor::FromProto(found->second));
+  }
+  return input;
+}
+
+// The signature without its plan.
+Result<SignaturePlan> Describe(const tensorflow::SignatureDef& def) {
+  SignaturePlan signature;
+  for (const auto& [name, info] : def.inputs()) {
+    ASSIGN_OR_RETURN(signature.inputs[name], InputOf(name, info, def));
+  }
+  for (const auto& [name, info] : def.outputs()) {
+    if (info.encoding_case() != tensorflow::TensorInfo::kName) return Unimplemented("output \"{}\" is a sparse or composite tensor", name);
+    signature.outputs.push_back(name);
+  }
+  std::sort(signature.outputs.begin(), signature.outputs.end());
+  return signature;
+}
+
+Result<graph::Graph> BuildSignature(const tensorflow::MetaGraphDef& meta, const tensorflow::SignatureDef& def, const SignaturePlan& signature) {
+  graph::Wanted wanted;
+  for (const auto& [name, input] : signature.inputs) {
+    if (std::find(wanted.feeds.begin(), wanted.feeds.end(), input.tensor) == wanted.feeds.end()) wanted.feeds.push_back(input.tensor);
+  }
+  for (const auto& output : signature.outputs) wanted.outputs.push_back(def.outputs().at(output).name());
+  return graph::Build(meta.graph_def(), wanted);
+}
+
+struct Signature {
+  SignaturePlan prepared;
+  graph::Graph graph;
+};
+
+Result<std::map<std::string, Signature>> BuildSignatures(const tensorflow::MetaGraphDef& meta) {
+  std::map<std::string, Signature> built;
+  for (const auto& [name, def] : meta.signature_def()) {
+    if (!IsServed(name)) continue;
+    auto prepared = Describe(def);
+    if (!prepared) return Prefixed(prepared.error(), fmt::format("signature \"{}\"", name));
+    auto graph = BuildSignature(meta, def, *prepared);
+    if (!graph) return Prefixed(graph.error(), fmt::format("signature \"{}\"", name));
+    built[name] = {std::move(*prepared), std::move(*graph)};
+  }
+  return built;
+}
+
+// A signature that writes variables forbids every signature to remember what it read at load.
+bool WritesVariables(const std::map<std::string, Signature>& signatures) {
+  for (const auto& [name, signature] : signatures) {
+    for (const auto& node : signature.graph.nodes) {
+      if (node.has_effect && node.op.starts_with("Assign")) return true;
+    }
+  }
+  return false;
+}
+
+std::string Names(const std::map<std::string, SignaturePlan::Input>& inputs) {
+  std::vector<std::string> names;
+  for (const auto& [name, input] : inputs) names.push_back(name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Status CheckInput(const std::string& name, const SignaturePlan::Input& wanted, const Tensor& given) {
+  if (given.type() != wanted.type) return InvalidArgument("input \"{}\" must be of {}, not {}", name, DTypeName(wanted.type), DTypeName(given.type()));
+  if (given.device() != tensor::Device{}) return InvalidArgument("input \"{}\" does not lie in the memory of the CPU", name);
+  if (!tensor::Matches(given.shape(), wanted.pattern)) {
+    return InvalidArgument("input \"{}\" must be of shape {}, not {}", name, tensor::ToString(wanted.pattern), tensor::ToString(given.shape()));
+  }
+  return {};
+}
+
+// The request's tensors by the names that the graph has for them.
+Result<std::map<std::string, Tensor>> Feeds(const SignaturePlan& signature, const TensorMap& inputs) {
+  std::map<std::string, Tensor> fed;
+  for (const auto& [name, value] : inputs) {
+    const auto wanted = signature.inputs.find(name);
+    if (wanted == signature.inputs.end()) return InvalidArgument("there is no input \"{}\"; the inputs are: {}", name, Names(signature.inputs));
+    RETURN_IF_ERROR(CheckInput(name, wanted->second, value));
+    fed[wanted->second.tensor] = value;
+  }
+  for (const auto& [name, wanted] : signature.inputs) {
+    if (inputs.contains(name)) continue;
+    if (!wanted.otherwise) return InvalidArgument("input \"{}\" is missing", name);
+    fed[wanted.tensor] = *wanted.otherwise;
+  }
+  return fed;
+}
+
+Result<std::vector<size_t>> Positions(const SignaturePlan& signature, const std::vector<std::string>& names) {
+  std::vector<size_t> positions;
+  for (const auto& name : names) {
+    const auto found = std::lower_bound(signature.outputs.begin(), signature.outputs.end(), name);
+    if (found == signature.outputs.end() || *found != name) {
+      return InvalidArgument("there is no output \"{}\"; the outputs are: {}", name, fmt::join(signature.outputs, ", "));
+    }
+    positions.push_back(static_cast<size_t>(found - signature.outputs.begin()));
+  }
+  return positions;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOptions& options, Pool& pool) {
+  ASSIGN_OR_RETURN(tensorflow::MetaGraphDef meta, saved_model::ReadMetaGraph(version_dir, options.tags));
+  std::shared_ptr<Model> model(new Model(pool));
+  auto& resources = model->resources_;
+  ASSIGN_OR_RETURN(const auto steps, LoadSteps(meta, version_dir, &resources));
+  ASSIGN_OR_RETURN(auto signatures, BuildSignatures(meta));
+  Unsupported unsupported;
+  std::vector<graph::Graph> step_graphs;
+  for (const auto& step : steps) {
+    ASSIGN_OR_RETURN(auto graph, BuildStep(meta, step));
+    unsupported.Check(graph);
+    step_graphs.push_back(std::move(graph));
+  }
+  for (const auto& [name, signature] : signatures) unsupported.Check(signature.graph);
+  RETURN_IF_ERROR(unsupported.ToStatus());
+  for (size_t i = 0; i < steps.size(); ++i) {
+    ASSIGN_OR_RETURN(const Plan plan, Plan::Make(std::move(step_graphs[i]), {}, resources));
+    RETURN_IF_ERROR(plan.Run(steps[i].fed, {}, resources));
+  }
+  resources.bundle.reset();
+  resources.readable_files.clear();
+  resources.is_serving = true;
+  const Plan::Folding folding{.fold = true, .fold_variables = !WritesVariables(signatures)};
+  for (auto& [name, signature] : signatures) {
+    auto plan = Plan::Make(std::move(signature.graph), folding, resources);
+    if (!plan) return Prefixed(plan.error(), fmt::format("signature \"{}\"", name));
+    signature.prepared.plan = std::move(*plan);
+    model->plans_[name] = std::move(signature.prepared);
+  }
+  model->signatures_ = std::move(*meta.mutable_signature_def());
+  model->CountMemory();
+  return model;
+}
+
+void Model::CountMemory() {
+  memory_bytes_ = resources_.memory_bytes();
+  for (const auto& [name, signature] : plans_) memory_bytes_ += signature.plan.folded_bytes();
+}
+
+Result<TensorMap> Model::Compute(const RunRequest& request) {
+  const auto found = plans_.find(request.signature);
+  if (found == plans_.end()) return NotFound("there is no signature \"{}\"", request.signature);
+  const SignaturePlan& signature = found->second;
+  ASSIGN_OR_RETURN(const auto fed, Feeds(signature, request.inputs));
+  ASSIGN_OR_RETURN(const auto positions, Positions(signature, request.outputs));
+  ASSIGN_OR_RETURN(auto values, signature.plan.Run(fed, positions, resources_));
+  TensorMap outputs;
+  for (size_t i = 0; i < values.size(); ++i) {
+    outputs[signature.outputs[positions.empty() ? i : positions[i]]] = std::move(values[i]);
+  }
+  return outputs;
+}
+
+void Model::Run(RunRequest request, RunDone done) {
+  // Shared by the two ways this can end, of which one happens.
+  auto shared_done = std::make_shared<RunDone>(std::move(done));
+  pool_.Post(
+      [this, request = std::move(request), shared_done] {
+        auto result = [&]() -> Result<TensorMap> {
+          try {
+            return Compute(request);
+          } catch (const std::bad_alloc&) {
+            return ResourceExhausted("memory does not suffice for a run of signature \"{}\"", request.signature);
+          }
+        }();
+        (*shared_done)(std::move(result));
+      },
+      [shared_done] { (*shared_done)(ResourceExhausted("too many runs wait for a thread")); });
+}
+
+}  // namespace longshore::engine::reference

@@ -1,0 +1,54 @@
+// A SavedModel in memory, with a plan for each signature.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "serving-node/engine/engine.h"
+#include "serving-node/engine/reference/plan.h"
+#include "serving-node/engine/reference/pool.h"
+
+namespace longshore::engine::reference {
+
+// A signature ready to run.
+struct SignaturePlan {
+  struct Input {
+    std::string tensor;  // "serving_default_x:0".
+    tensor::DType type = tensor::DType::kInvalid;
+    std::optional<tensor::Shape> pattern;
+    std::optional<tensor::Tensor> otherwise;  // When the request leaves it out.
+  };
+  std::map<std::string, Input> inputs;
+  std::vector<std::string> outputs;  // In the order of the plan's.
+  Plan plan;
+};
+
+class Model final : public LoadedModel {
+ public:
+  using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
+
+  // Reads and prepares everything; see Engine::Load for the errors.
+  static Result<std::shared_ptr<Model>> Load(const Path& version_dir, const LoadOptions& options, Pool& pool);
+
+  const Signatures& signatures() const override { return signatures_; }
+  void Run(RunRequest request, RunDone done) override;
+  int64_t memory_bytes() const override { return memory_bytes_; }
+
+  // Computes on the calling thread.
+  Result<TensorMap> Compute(const RunRequest& request);
+
+ private:
+  explicit Model(Pool& pool) : pool_(pool) {}
+  void CountMemory();
+
+  Pool& pool_;
+  Signatures signatures_;
+  std::map<std::string, SignaturePlan> plans_;
+  kernels::Resources resources_;
+  int64_t memory_bytes_ = 0;
+};
+
+}  // namespace longshore::engine::reference

@@ -1,0 +1,69 @@
+// One signature, ready to run: what is known at load is computed once, the rest in order, and buffers go when last used.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/error.h"
+#include "serving-node/engine/reference/kernels/kernel.h"
+#include "serving-node/graph/graph.h"
+
+namespace longshore::engine::reference {
+
+// Ops without a kernel, one node of each and how many more: collected over all of a model's graphs, so that the one
+// message names them all.
+class Unsupported {
+ public:
+  // Looks at every node of the graph.
+  void Check(const graph::Graph& graph);
+
+  // Unimplemented with every op; ok when there was none.
+  Status ToStatus() const;
+
+ private:
+  struct Seen {
+    std::string node;
+    int more = 0;
+  };
+  void Add(const std::string& what, const std::string& node);
+  std::map<std::string, Seen> seen_;
+};
+
+// Immutable once made: any number of runs at once. The graph must have passed Unsupported::Check.
+class Plan {
+ public:
+  // `fold` says whether to compute now what depends on no feed; variables only when `fold_variables`.
+  struct Folding {
+    bool fold = false;
+    bool fold_variables = false;
+  };
+  static Result<Plan> Make(graph::Graph graph, Folding folding, kernels::Resources& resources);
+
+  // `fed` by tensor name, exactly the graph's feeds. `wanted` are positions in the graph's outputs; empty: all of them.
+  // The result has one tensor for each, in that order. InvalidArgument names the op and the node that refused its inputs.
+  Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed, std::span<const size_t> wanted,
+                                          kernels::Resources& resources) const;
+
+  // Bytes of what was computed at load.
+  int64_t folded_bytes() const;
+
+ private:
+  // The values of one run: for each node its outputs, while somebody still needs them.
+  using Values = std::vector<std::vector<tensor::Tensor>>;
+
+  Status Fold(Folding folding, kernels::Resources& resources);
+  void CountUses();
+  Result<std::vector<tensor::Tensor>> Compute(size_t node, const Values& values, kernels::Resources& resources) const;
+  Result<tensor::Tensor> ValueAt(const graph::Edge& edge, const Values& values) const;
+  std::vector<bool> NeededFor(std::span<const size_t> wanted) const;
+
+  graph::Graph graph_;
+  std::vector<const kernels::Kernel*> kernels_;             // By node; nullptr for what is fed.
+  std::vector<std::vector<tensor::Tensor>> folded_;         // By node; empty for what is computed in a run.
+  std::vector<bool> is_folded_;
+  std::vector<size_t> order_;                               // The nodes that a run computes.
+  std::vector<std::vector<int>> freed_after_;               // By node: whose outputs nobody needs afterwards.
+};
+
+}  // namespace longshore::engine::reference

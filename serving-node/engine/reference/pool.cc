@@ -1,0 +1,44 @@
+#include "serving-node/engine/reference/pool.h"
+
+#include <utility>
+
+namespace longshore::engine::reference {
+
+Pool::Pool(int threads, size_t waiting_max) : waiting_max_(waiting_max) {
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Loop(); });
+}
+
+Pool::~Pool() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_closing_ = true;
+  }
+  changed_.notify_all();
+  for (auto& thread : threads_) thread.join();
+}
+
+void Pool::Post(std::function<void()> work, std::function<void()> refuse) {
+  {
+    const std::lock_guard lock(mutex_);
+    // A refusal holds no inputs and takes no time; it goes first, and on our thread because the caller may hold a lock.
+    if (waiting_.size() >= waiting_max_) waiting_.push_front(std::move(refuse));
+    else waiting_.push_back(std::move(work));
+  }
+  changed_.notify_one();
+}
+
+void Pool::Loop() {
+  while (true) {
+    std::function<void()> work;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return is_closing_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      work = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    work();
+  }
+}
+
+}  // namespace longshore::engine::reference

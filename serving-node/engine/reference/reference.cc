@@ -1,0 +1,71 @@
+#include "serving-node/engine/reference/reference.h"
+
+#include <algorithm>
+#include <new>
+#include <thread>
+
+#include "serving-node/engine/reference/model.h"
+#include "serving-node/saved_model/saved_model.h"
+#include "serving-node/tensor/proto.h"
+
+namespace longshore::engine {
+namespace {
+
+int ThreadsOf(const ReferenceOptions& options) {
+  if (options.threads > 0) return options.threads;
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+// One value, where a size that is not known counts as one.
+int64_t RowBytes(const tensorflow::TensorInfo& info) {
+  int64_t bytes = static_cast<int64_t>(std::max<size_t>(tensor::ElementBytes(tensor::FromProto(info.dtype())), 1));
+  const auto pattern = tensor::PatternFromProto(info.tensor_shape()).value_or(tensor::Shape{});
+  for (const int64_t size : pattern) {
+    if (__builtin_mul_overflow(bytes, std::max<int64_t>(size, 1), &bytes)) return INT64_MAX;
+  }
+  return bytes;
+}
+
+class ReferenceEngine final : public Engine {
+ public:
+  explicit ReferenceEngine(const ReferenceOptions& options)
+      : pool_(ThreadsOf(options), static_cast<size_t>(std::max(options.waiting_runs_max, 1))) {}
+
+  std::vector<tensor::Device> devices() const override { return {tensor::Device{}}; }
+
+  Result<Estimate> EstimateLoad(const Path& version_dir, const LoadOptions& options) const override {
+    ASSIGN_OR_RETURN(const auto meta, saved_model::ReadMetaGraph(version_dir, options.tags));
+    Estimate estimate{.weights_bytes = static_cast<int64_t>(meta.graph_def().ByteSizeLong()), .run_bytes = 0};
+    const Path prefix = saved_model::VariablesPrefix(version_dir);
+    std::error_code error;
+    if (std::filesystem::exists(prefix.parent_path(), error)) {
+      ASSIGN_OR_RETURN(const auto bundle, saved_model::Bundle::Open(prefix));
+      estimate.weights_bytes += bundle.stored_bytes();
+    }
+    for (const auto& [name, signature] : meta.signature_def()) {
+      int64_t bytes = 0;
+      for (const auto& [input, info] : signature.inputs()) bytes += RowBytes(info);
+      for (const auto& [output, info] : signature.outputs()) bytes += RowBytes(info);
+      estimate.run_bytes = std::max(estimate.run_bytes, bytes);
+    }
+    return estimate;
+  }
+
+  Result<std::shared_ptr<LoadedModel>> Load(const Path& version_dir, const LoadOptions& options) override {
+    if (options.device != tensor::Device{}) return InvalidArgument("the reference engine runs on the CPU only");
+    try {
+      return reference::Model::Load(version_dir, options, pool_);
+    } catch (const std::bad_alloc&) {
+      return ResourceExhausted("memory does not suffice to load {}", version_dir.string());
+    }
+  }
+
+ private:
+  reference::Pool pool_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> MakeReferenceEngine(const ReferenceOptions& options) { return std::make_unique<ReferenceEngine>(options); }
+
+}  // namespace longshore::engine

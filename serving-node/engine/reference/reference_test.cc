@@ -1,0 +1,151 @@
+// Whole models, against the answers that TensorFlow gave.
+#include "serving-node/engine/reference/reference.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+namespace longshore::engine {
+namespace {
+
+using tensor::Tensor;
+using testing::HasSubstr;
+
+const Path kModels = Path(LONGSHORE_SOURCE_DIR) / "tests" / "models";
+
+std::shared_ptr<LoadedModel> LoadOrFail(Engine& engine, const Path& dir) {
+  auto model = engine.Load(dir, {});
+  EXPECT_TRUE(model.has_value()) << (model ? "" : ToString(model.error()));
+  return model ? *model : nullptr;
+}
+
+std::vector<float> Images(size_t count) {
+  std::vector<float> pixels(count * 64);
+  std::ifstream file(kModels / "digits" / "traffic.f32", std::ios::binary);
+  file.read(reinterpret_cast<char*>(pixels.data()), static_cast<std::streamsize>(pixels.size() * sizeof(float)));
+  EXPECT_TRUE(file.good());
+  return pixels;
+}
+
+RunRequest DigitsRequest(size_t count) {
+  return {"serving_default", {{"image", Tensor::Of<float>({static_cast<int64_t>(count), 8, 8, 1}, Images(count))}}, {}};
+}
+
+TEST(ReferenceEngine, AnswersForLinesOfBothFormats) {
+  const auto engine = MakeReferenceEngine();
+  for (const auto& [name, add] : {std::pair{"half_plus_two_tf2", 2.0F}, {"half_plus_two_tf1", 2.0F}, {"half_plus_three_tf2", 3.0F}}) {
+    const auto model = LoadOrFail(*engine, kModels / name / "1");
+    ASSERT_NE(model, nullptr) << name;
+    const auto& def = model->signatures().at("serving_default");
+    const auto x = Tensor::Of<float>(def.inputs().begin()->second.tensor_shape().dim_size() > 1 ? tensor::Shape{3, 1} : tensor::Shape{3}, {1.0F, 2.0F, 5.0F});
+    const auto result = RunAndWait(*model, {"serving_default", {{def.inputs().begin()->first, x}}, {}});
+    ASSERT_TRUE(result) << ToString(result.error());
+    EXPECT_THAT(result->begin()->second.values<float>(), testing::ElementsAre(0.5F + add, 1.0F + add, 2.5F + add)) << name;
+  }
+}
+
+TEST(ReferenceEngine, KnowsMostDigitsInEveryVersion) {
+  const auto engine = MakeReferenceEngine();
+  std::ifstream labels(kModels / "digits" / "traffic_labels.txt");
+  std::vector<int64_t> truth(std::istream_iterator<int64_t>(labels), {});
+  for (const char* version : {"1", "2", "5"}) {
+    const auto model = LoadOrFail(*engine, kModels / "digits" / version);
+    ASSERT_NE(model, nullptr);
+    const auto result = RunAndWait(*model, DigitsRequest(truth.size()));
+    ASSERT_TRUE(result) << ToString(result.error());
+    const auto found = result->at("label").values<int64_t>();
+    size_t right = 0;
+    for (size_t i = 0; i < truth.size(); ++i) right += found[i] == truth[i];
+    EXPECT_GT(static_cast<double>(right) / static_cast<double>(truth.size()), 0.9) << version;
+  }
+}
+
+TEST(ReferenceEngine, GivesNanWhereTensorFlowDid) {
+  const auto engine = MakeReferenceEngine();
+  const auto model = LoadOrFail(*engine, kModels / "digits" / "4");
+  ASSERT_NE(model, nullptr);
+  std::ifstream file(kModels / "digits" / "traffic_nan.txt");
+  const std::vector<int64_t> expected(std::istream_iterator<int64_t>(file), {});
+  const auto result = RunAndWait(*model, DigitsRequest(597));
+  ASSERT_TRUE(result) << ToString(result.error());
+  std::vector<int64_t> nan_rows;
+  const auto values = result->at("probabilities").values<float>();
+  for (size_t i = 0; i < 597; ++i) {
+    if (std::isnan(values[i * 10])) nan_rows.push_back(static_cast<int64_t>(i));
+  }
+  EXPECT_EQ(nan_rows, expected);
+}
+
+TEST(ReferenceEngine, GivesARowTheSameAnswerWhateverItsBatch) {
+  const auto engine = MakeReferenceEngine();
+  const auto model = LoadOrFail(*engine, kModels / "digits" / "2");
+  ASSERT_NE(model, nullptr);
+  const auto all = RunAndWait(*model, DigitsRequest(7));
+  const auto one = RunAndWait(*model, DigitsRequest(1));
+  ASSERT_TRUE(all && one);
+  const auto row = all->at("probabilities").Rows(0, 1).values<float>();
+  EXPECT_THAT(one->at("probabilities").values<float>(), testing::ElementsAreArray(row.begin(), row.end()));
+}
+
+TEST(ReferenceEngine, ComputesOnlyTheOutputsAskedFor) {
+  const auto engine = MakeReferenceEngine();
+  const auto model = LoadOrFail(*engine, kModels / "digits" / "1");
+  ASSERT_NE(model, nullptr);
+  auto request = DigitsRequest(2);
+  request.outputs = {"label"};
+  const auto result = RunAndWait(*model, request);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->size(), 1U);
+  EXPECT_EQ(result->at("label").shape(), (tensor::Shape{2}));
+}
+
+TEST(ReferenceEngine, RefusesInputsThatDoNotFit) {
+  const auto engine = MakeReferenceEngine();
+  const auto model = LoadOrFail(*engine, kModels / "digits" / "1");
+  ASSERT_NE(model, nullptr);
+  const auto error = [&](RunRequest request) { return RunAndWait(*model, std::move(request)).error(); };
+  EXPECT_EQ(error({"nowhere", {}, {}}).code, Code::kNotFound);
+  EXPECT_THAT(error({"serving_default", {}, {}}).message, HasSubstr("input \"image\" is missing"));
+  EXPECT_THAT(error({"serving_default", {{"image", Tensor::Of<float>({1}, {1})}}, {}}).message, HasSubstr("must be of shape [-1,8,8,1], not [1]"));
+  EXPECT_THAT(error({"serving_default", {{"image", Tensor::Of<int32_t>({1}, {1})}}, {}}).message, HasSubstr("must be of DT_FLOAT"));
+  auto unknown = DigitsRequest(1);
+  unknown.outputs = {"colour"};
+  EXPECT_THAT(error(unknown).message, HasSubstr("no output \"colour\""));
+}
+
+TEST(ReferenceEngine, ReadsTheTableOfAnAssetAndRawBytes) {
+  const auto engine = MakeReferenceEngine();
+  EXPECT_NE(LoadOrFail(*engine, kModels / "strings" / "1"), nullptr);
+  const auto bytes = LoadOrFail(*engine, kModels / "digits_bytes" / "1");
+  ASSERT_NE(bytes, nullptr);
+  const auto& inputs = bytes->signatures().at("serving_default").inputs();
+  const auto result = RunAndWait(*bytes, {"serving_default", {{inputs.begin()->first, Tensor::Of<std::string>({1}, {std::string(64, '\x08')})}}, {}});
+  EXPECT_TRUE(result) << ToString(result.error());
+  const auto refused = RunAndWait(*bytes, {"serving_default", {{inputs.begin()->first, Tensor::Of<std::string>({1}, {"short"})}}, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+}
+
+TEST(ReferenceEngine, AnswersForNoRowsWithNoRows) {
+  const auto engine = MakeReferenceEngine();
+  const auto model = LoadOrFail(*engine, kModels / "digits" / "2");
+  ASSERT_NE(model, nullptr);
+  const auto result = RunAndWait(*model, DigitsRequest(0));
+  ASSERT_TRUE(result) << ToString(result.error());
+  EXPECT_EQ(result->at("probabilities").shape(), (tensor::Shape{0, 10}));
+}
+
+TEST(ReferenceEngine, NamesWhatIsMissing) {
+  const auto engine = MakeReferenceEngine();
+  EXPECT_EQ(engine->Load(kModels / "digits", {}).error().code, Code::kNotFound);
+  const auto tags = engine->Load(kModels / "digits" / "1", {.tags = {"train"}, .device = {}});
+  ASSERT_FALSE(tags);
+  EXPECT_THAT(tags.error().message, HasSubstr("it has [serve]"));
+}
+
+}  // namespace
+}  // namespace longshore::engine

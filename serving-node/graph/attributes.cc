@@ -1,0 +1,46 @@
+#include "serving-node/graph/attributes.h"
+
+namespace longshore::graph {
+
+using tensorflow::AttrValue;
+
+Attributes::Attributes(const google::protobuf::Map<std::string, AttrValue>& values) : values_(values.begin(), values.end()) {}
+
+const AttrValue* Attributes::Find(const std::string& name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+int64_t Attributes::Int(const std::string& name, int64_t absent) const {
+  const auto* value = Find(name);
+  return value != nullptr && value->value_case() == AttrValue::kI ? value->i() : absent;
+}
+
+float Attributes::Float(const std::string& name, float absent) const {
+  const auto* value = Find(name);
+  return value != nullptr && value->value_case() == AttrValue::kF ? value->f() : absent;
+}
+
+bool Attributes::Bool(const std::string& name, bool absent) const {
+  const auto* value = Find(name);
+  return value != nullptr && value->value_case() == AttrValue::kB ? value->b() : absent;
+}
+
+std::string Attributes::Text(const std::string& name, const std::string& absent) const {
+  const auto* value = Find(name);
+  return value != nullptr && value->value_case() == AttrValue::kS ? value->s() : absent;
+}
+
+std::vector<int64_t> Attributes::Ints(const std::string& name) const {
+  const auto* value = Find(name);
+  if (value == nullptr) return {};
+  return {value->list().i().begin(), value->list().i().end()};
+}
+
+tensor::DType Attributes::Type(const std::string& name, tensor::DType absent) const {
+  const auto* value = Find(name);
+  if (value == nullptr || value->value_case() != AttrValue::kType) return absent;
+  return static_cast<tensor::DType>(value->type());
+}
+
+}  // namespace longshore::graph

@@ -1,0 +1,58 @@
+#include "serving-node/graph/names.h"
+
+#include <charconv>
+#include <map>
+#include <vector>
+
+namespace longshore::graph {
+namespace {
+
+// Returns false and leaves `index` alone when the text is no number.
+bool ParseIndex(std::string_view text, int* index) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return false;
+  *index = value;
+  return true;
+}
+
+}  // namespace
+
+Reference ParseReference(std::string_view text) {
+  Reference reference;
+  if (text.starts_with('^')) {
+    reference.control = true;
+    text.remove_prefix(1);
+  }
+  const size_t first = text.find(':');
+  reference.node = text.substr(0, first);
+  if (first == std::string_view::npos) return reference;
+  std::string_view rest = text.substr(first + 1);
+  if (ParseIndex(rest, &reference.index)) return reference;
+  const size_t second = rest.find(':');
+  reference.output_name = rest.substr(0, second);
+  if (second != std::string_view::npos) ParseIndex(rest.substr(second + 1), &reference.index);
+  return reference;
+}
+
+int OutputOffset(const std::string& op, const std::string& output_name) {
+  static const std::map<std::string, std::vector<std::string>> kOutputs = {
+      {"FusedBatchNorm", {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"}},
+      {"FusedBatchNormV2", {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"}},
+      {"FusedBatchNormV3", {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2", "reserve_space_3"}},
+      {"TopKV2", {"values", "indices"}},
+      {"TopK", {"values", "indices"}},
+      {"Unique", {"y", "idx"}},
+      {"LookupTableExportV2", {"keys", "values"}},
+      {"SoftmaxCrossEntropyWithLogits", {"loss", "backprop"}},
+      {"MaxPoolWithArgmax", {"output", "argmax"}},
+  };
+  const auto op_outputs = kOutputs.find(op);
+  if (op_outputs == kOutputs.end()) return 0;
+  for (size_t i = 0; i < op_outputs->second.size(); ++i) {
+    if (op_outputs->second[i] == output_name) return static_cast<int>(i);
+  }
+  return 0;
+}
+
+}  // namespace longshore::graph

@@ -1,0 +1,24 @@
+// How nodes name what they read.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace longshore::graph {
+
+// In a graph: "node" (output 0), "node:2", "^node" (control). In a function: "argument", "node:output_name:2", "^node".
+struct Reference {
+  std::string node;
+  std::string output_name;  // Only within functions.
+  int index = 0;
+  bool control = false;
+};
+
+// An index that is no number counts as an output's name.
+Reference ParseReference(std::string_view text);
+
+// The position of the first tensor of a named output of an op: FusedBatchNormV3's "batch_variance" is its third.
+// 0 for ops with one named output, however many tensors that is.
+int OutputOffset(const std::string& op, const std::string& output_name);
+
+}  // namespace longshore::graph
