@@ -1,0 +1,191 @@
+// Two nodes of one fleet, over real gRPC: who runs what, and what becomes of a request when the other one cannot.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "serving-node/routing/hop.h"
+#include "serving-node/routing/testing.h"
+
+namespace longshore::routing {
+namespace {
+
+using testing::HasSubstr;
+
+class FleetTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    a_.Listen();
+    b_.Listen();
+  }
+  // Node a and b, each with the versions that it holds.
+  void SetStates(const std::string& held_by_a, const std::string& held_by_b, const std::string& models) {
+    const auto peer = [](const TestNode& node, const std::string& name, const std::string& versions) {
+      std::string text = fmt::format("peers {{ node: \"{}\" address: \"{}\" ", name, node.address);
+      for (const char version : versions) text += fmt::format("ready {{ served_name: \"digits\" version: {} }} ", version);
+      return text + "} ";
+    };
+    const std::string fleet = "fleet { " + peer(a_, "a", held_by_a) + peer(b_, "b", held_by_b) + "} ";
+    a_.SetState(fleet + models);
+    b_.SetState(fleet + models);
+  }
+  static std::string Models(int candidate, int candidate_bp, const std::string& guard = "") {
+    return fmt::format(R"(models {{ served_name: "digits" assignment {{ salt: "s" }}
+                          versions {{ version: 1 weight_bp: {} role: STABLE }}
+                          versions {{ version: {} weight_bp: {} role: CANDIDATE guard {{ {} }} }} }})",
+                       10000 - candidate_bp, candidate, candidate_bp, guard);
+  }
+  PredictCall Hop(int64_t version, const std::string& fleet, bool pinned = false) {
+    auto call = WithHeader(DigitsCall(0), kHopHeader, "1");
+    call.protocol = Protocol::kPeer;
+    if (pinned) call = WithHeader(std::move(call), kHopPinnedHeader, "1");
+    return WithHeader(WithHeader(std::move(call), kHopVersionHeader, std::to_string(version)), kHopFleetHeader, fleet);
+  }
+
+  TestDir dir_;
+  TestNode a_{dir_.path(), "a", 1, {.node = "", .queue_delay_max = std::chrono::milliseconds(0)}};
+  TestNode b_{dir_.path(), "b"};
+};
+
+TEST_F(FleetTest, ForwardsToThePeerThatHoldsTheVersion) {
+  a_.Hold({1});
+  b_.Hold({1, 2});
+  SetStates("1", "12", Models(2, 10000));
+  const auto answer = Ask(a_.router, DigitsCall(5));
+  ASSERT_TRUE(answer) << ToString(answer.error());
+  EXPECT_EQ(RanBy(*answer, 5), 2);
+  EXPECT_EQ(answer->model_spec.version().value(), 2);
+  EXPECT_EQ(a_.recorder.Snapshot("digits", 2).requests(), 0);
+  EXPECT_EQ(b_.recorder.Snapshot("digits", 2).requests(), 1);
+  control::NodeLoad load_a, load_b;
+  a_.recorder.AddTo(&load_a);
+  b_.recorder.AddTo(&load_b);
+  EXPECT_EQ(load_a.forwarded(), 1);
+  EXPECT_EQ(load_b.received(), 0) << "a peer's request is no client's";
+}
+
+TEST_F(FleetTest, ReturnsThePeersErrorAsItIs) {
+  a_.Hold({1});
+  b_.Hold({1, 2});
+  SetStates("1", "12", Models(2, 10000));
+  auto call = DigitsCall(0);
+  call.request.mutable_model_spec()->set_signature_name("none");
+  const auto answer = Ask(a_.router, call);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error(), (Error{Code::kFailedPrecondition, "Serving signature key \"none\" not found."}));
+}
+
+TEST_F(FleetTest, NeverForwardsTwice) {
+  a_.Hold({1});
+  b_.Hold({1, 2});
+  SetStates("1", "12", Models(2, 10000));
+  const auto answer = Ask(a_.router, Hop(2, "ns/f"));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kNotFound);
+  EXPECT_EQ(b_.recorder.Snapshot("digits", 2).requests(), 0);
+}
+
+TEST_F(FleetTest, RefusesRequestsOfAnotherFleet) {
+  a_.Hold({1});
+  SetStates("1", "", Models(2, 0));
+  const auto answer = Ask(a_.router, Hop(1, "ns/other"));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kFailedPrecondition);
+  EXPECT_TRUE(Ask(a_.router, Hop(1, "ns/f")));
+  auto without = DigitsCall(0);
+  without.protocol = Protocol::kPeer;
+  EXPECT_FALSE(Ask(a_.router, without));
+}
+
+TEST_F(FleetTest, GivesStableWhenThePeerLostTheCandidate) {
+  a_.Hold({1});
+  b_.Hold({1});
+  SetStates("1", "12", Models(2, 10000));
+  EXPECT_EQ(RanBy(*Ask(a_.router, DigitsCall(0))), 1);
+  EXPECT_FALSE(Ask(a_.router, Pinned(DigitsCall(0), 2)));
+}
+
+TEST_F(FleetTest, GivesStableWhenThePeerDied) {
+  a_.Hold({1});
+  SetStates("1", "12", Models(2, 10000));
+  b_.listener.reset();
+  const auto answer = Ask(a_.router, DigitsCall(0));
+  ASSERT_TRUE(answer) << ToString(answer.error());
+  EXPECT_EQ(RanBy(*answer), 1);
+  const auto pinned = Ask(a_.router, Pinned(DigitsCall(0), 2));
+  ASSERT_FALSE(pinned);
+  EXPECT_EQ(pinned.error().code, Code::kUnavailable);
+}
+
+TEST_F(FleetTest, SendsARequestWhoseConnectionDiedToOneOtherNodeAtMost) {
+  // Neither node has a listener: each try dies. Stable is held here, yet a request that may have killed two nodes stays away.
+  a_.Hold({1});
+  SetStates("", "12", Models(2, 10000));
+  b_.listener.reset();
+  auto state = std::make_shared<control::DesiredState>();
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"(fleet { fleet: "ns/f" peers { node: "b" address: "unix:/nowhere/b" ready { served_name: "digits" version: 2 } }
+                               peers { node: "c" address: "unix:/nowhere/c" ready { served_name: "digits" version: 2 } } })" +
+          Models(2, 10000), state.get()));
+  a_.router.SetState(state);
+  const auto answer = Ask(a_.router, DigitsCall(0));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kUnavailable);
+  control::NodeLoad load;
+  a_.recorder.AddTo(&load);
+  EXPECT_EQ(load.forwarded(), 2);
+}
+
+TEST_F(FleetTest, StopsForwardingWhereTheGuardTripped) {
+  a_.Hold({1});
+  b_.Hold({1, 4});
+  SetStates("1", "14", Models(4, 10000, "non_finite: true"));
+  EXPECT_TRUE(std::isnan(FirstOf(*Ask(a_.router, DigitsCall(kNanHere))))) << "the answer that revealed it goes out";
+  EXPECT_EQ(b_.guards->Trips().size(), 1u);
+  EXPECT_EQ(RanBy(*Ask(a_.router, DigitsCall(0))), 1) << "b refuses, and a, which knows nothing yet, gives stable";
+  EXPECT_EQ(RanBy(*Ask(a_.router, Pinned(DigitsCall(0), 4))), 4);
+}
+
+TEST_F(FleetTest, ComparesWithStableAtAPeerWhenThisNodeDoesNotHoldIt) {
+  a_.Hold({4});
+  b_.Hold({1});
+  SetStates("4", "1", Models(4, 10000, "non_finite: true"));
+  ASSERT_TRUE(Ask(a_.router, DigitsCall(kNanEverywhere)));
+  EXPECT_TRUE(a_.guards->Trips().empty());
+  ASSERT_TRUE(Ask(a_.router, DigitsCall(kNanHere)));
+  EXPECT_EQ(a_.guards->Trips().size(), 1u);
+}
+
+TEST_F(FleetTest, SpillsToAPeerWithLessLoad) {
+  a_.Hold({1});
+  b_.Hold({1});
+  SetStates("1", "1", Models(2, 0));
+  ASSERT_TRUE(Ask(a_.router, DigitsCall(0)));
+  a_.engine.record().Set(&models::FakeRecord::holding, true);
+  std::vector<std::future<Result<PredictAnswer>>> held;
+  // One runs and holds the only slot; the others wait, and make the node ask its peer.
+  for (int i = 0; i < 4; ++i) held.push_back(Begin(a_.router, DigitsCall(0)));
+  while (!a_.forwarder->LoadOf(b_.address)) a_.forwarder->Watch({b_.address});
+  const auto spilled = Ask(a_.router, DigitsCall(0));
+  EXPECT_TRUE(spilled) << ToString(spilled.error());
+  EXPECT_GE(b_.recorder.Snapshot("digits", 1).requests(), 1);
+  a_.engine.record().Set(&models::FakeRecord::holding, false);
+  for (auto& answer : held) EXPECT_TRUE(answer.get());
+}
+
+TEST_F(FleetTest, TellsItsLoadOnlyToItsFleet) {
+  auto stub = peer::Peer::NewStub(::grpc::CreateChannel(b_.address, ::grpc::InsecureChannelCredentials()));
+  const auto ask = [&stub](const std::string& fleet, peer::LoadReply* reply) {
+    ::grpc::ClientContext context;
+    peer::LoadRequest request;
+    request.set_fleet(fleet);
+    return stub->GetLoad(&context, request, reply);
+  };
+  peer::LoadReply reply;
+  ASSERT_TRUE(ask("ns/f", &reply).ok());
+  EXPECT_EQ(reply.concurrent_runs_max(), 4);
+  const auto refused = ask("ns/g", &reply);
+  EXPECT_EQ(refused.error_code(), ::grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("ns/g"));
+}
+
+}  // namespace
+}  // namespace longshore::routing

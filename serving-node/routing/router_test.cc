@@ -1,0 +1,247 @@
+#include "serving-node/routing/router.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "serving-node/routing/assignment.h"
+#include "serving-node/routing/hop.h"
+#include "serving-node/routing/testing.h"
+
+namespace longshore::routing {
+namespace {
+
+using testing::HasSubstr;
+
+std::string TwoVersions(int64_t candidate, int candidate_bp, const std::string& more = "", const std::string& guard = "") {
+  return fmt::format(R"(models {{ served_name: "digits" assignment {{ salt: "uid/{0}/1" }} labels {{key: "canary" value: {0}}}
+                        versions {{ version: 1 weight_bp: {1} role: STABLE load: true }}
+                        versions {{ version: {0} weight_bp: {2} role: CANDIDATE load: true guard {{ {4} }} }} {3} }})",
+                     candidate, 10000 - candidate_bp, candidate_bp, more, guard);
+}
+
+class RouterTest : public testing::Test {
+ protected:
+  Error ErrorOf(PredictCall call) {
+    const auto answer = Ask(node_.router, std::move(call));
+    return answer ? Error{Code::kOk, ""} : answer.error();
+  }
+  int64_t CandidatesOf(int requests, int64_t candidate) {
+    int64_t candidates = 0;
+    for (int i = 0; i < requests; ++i) {
+      const auto answer = Ask(node_.router, DigitsCall(0));
+      EXPECT_TRUE(answer) << ToString(answer.error());
+      if (answer && RanBy(*answer) == candidate) ++candidates;
+      EXPECT_EQ(answer->model_spec.version().value(), RanBy(*answer));
+    }
+    return candidates;
+  }
+  TestDir dir_;
+  TestNode node_{dir_.path(), "a"};
+};
+
+TEST_F(RouterTest, ServesTheHighestVersionWhenItIsAlone) {
+  node_.Hold({1, 2});
+  const auto answer = Ask(node_.router, DigitsCall(3));
+  ASSERT_TRUE(answer) << ToString(answer.error());
+  EXPECT_EQ(RanBy(*answer, 3), 2);
+  EXPECT_EQ(answer->model_spec.name(), "digits");
+  EXPECT_EQ(answer->model_spec.version().value(), 2);
+  EXPECT_EQ(answer->model_spec.signature_name(), "serving_default");
+  EXPECT_EQ(RanBy(*Ask(node_.router, Pinned(DigitsCall(0), 1))), 1);
+}
+
+TEST_F(RouterTest, RefusesWhatDoesNotFitTheSignatureWithTensorFlowServingsTexts) {
+  node_.Hold({1});
+  EXPECT_EQ(ErrorOf({}), (Error{Code::kInvalidArgument, "Missing ModelSpec"}));
+  auto call = DigitsCall(0);
+  call.request.mutable_model_spec()->clear_name();
+  EXPECT_EQ(ErrorOf(call), (Error{Code::kInvalidArgument, "ModelSpec has no name specified."}));
+  call = DigitsCall(0);
+  call.request.mutable_model_spec()->set_name("other");
+  EXPECT_EQ(ErrorOf(call), (Error{Code::kNotFound, "Servable not found for request: Latest(other)"}));
+  EXPECT_EQ(ErrorOf(Pinned(DigitsCall(0), 9)), (Error{Code::kNotFound, "Servable not found for request: Specific(digits, 9)"}));
+  call = DigitsCall(0);
+  call.request.mutable_model_spec()->set_version_label("nobody");
+  EXPECT_EQ(ErrorOf(call), (Error{Code::kInvalidArgument, "Unrecognized servable version label: nobody"}));
+  call = DigitsCall(0);
+  call.request.mutable_model_spec()->set_signature_name("none");
+  EXPECT_EQ(ErrorOf(call), (Error{Code::kFailedPrecondition, "Serving signature key \"none\" not found."}));
+  call = DigitsCall(0);
+  (*call.request.mutable_inputs())["z"] = call.request.inputs().at("x");
+  call.request.mutable_inputs()->erase("x");
+  EXPECT_EQ(ErrorOf(call).message,
+            "input size does not match signature: 1!=1 len({z}) != len({x}). Sent extra: {z}. Missing but required: {x}.");
+  call = DigitsCall(0);
+  call.request.add_output_filter("w");
+  EXPECT_THAT(ErrorOf(call).message, HasSubstr("output tensor alias not found in signature: w"));
+  call = DigitsCall(0);
+  call.request.add_output_filter("y");
+  call.request.add_output_filter("y");
+  EXPECT_EQ(ErrorOf(call).message, "duplicate output tensor alias: y");
+  call = DigitsCall(0);
+  (*call.request.mutable_inputs())["x"].mutable_tensor_shape()->mutable_dim(0)->set_size(-7);
+  EXPECT_EQ(ErrorOf(call), (Error{Code::kInvalidArgument, "tensor parsing error: x"}));
+}
+
+TEST_F(RouterTest, SplitsRequestsWithoutKeyExactly) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 2500));
+  EXPECT_NEAR(static_cast<double>(CandidatesOf(1000, 2)), 250, 3);
+}
+
+TEST_F(RouterTest, KeepsTheSequenceGoingWhenTheStateChanges) {
+  node_.Hold({1, 2});
+  int64_t candidates = 0;
+  for (int i = 0; i < 200; ++i) {
+    node_.SetState(TwoVersions(2, 5000));
+    candidates += CandidatesOf(1, 2);
+  }
+  EXPECT_NEAR(static_cast<double>(candidates), 100, 3);
+}
+
+TEST_F(RouterTest, KeepsAKeyOnItsSideByHeaderAndByCookie) {
+  node_.Hold({1, 2});
+  const std::string by_header = R"(assignment { by: HEADER key: "X-User-Id" salt: "uid/2/1" })";
+  const std::string by_cookie = R"(assignment { by: COOKIE key: "user" salt: "uid/2/1" })";
+  for (const int weight : {500, 5000}) {
+    for (int user = 0; user < 100; ++user) {
+      const std::string name = std::to_string(user);
+      const int64_t expected = BucketOfKey("uid/2/1", name) < static_cast<uint32_t>(weight) ? 2 : 1;
+      node_.SetState(TwoVersions(2, weight, by_header));
+      EXPECT_EQ(RanBy(*Ask(node_.router, WithHeader(DigitsCall(0), "x-user-id", name))), expected) << name;
+      node_.SetState(TwoVersions(2, weight, by_cookie));
+      EXPECT_EQ(RanBy(*Ask(node_.router, WithHeader(DigitsCall(0), "cookie", "a=b; user=" + name))), expected) << name;
+    }
+  }
+}
+
+TEST_F(RouterTest, GivesClientsTheVersionOrLabelThatTheyName) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 0));
+  EXPECT_EQ(RanBy(*Ask(node_.router, Pinned(DigitsCall(0), 2))), 2);
+  auto call = DigitsCall(0);
+  call.request.mutable_model_spec()->set_version_label("canary");
+  EXPECT_EQ(RanBy(*Ask(node_.router, call)), 2);
+  EXPECT_EQ(CandidatesOf(50, 2), 0);
+}
+
+TEST_F(RouterTest, ServesStableWhileNobodyHasTheCandidate) {
+  node_.Hold({1});
+  node_.SetState(TwoVersions(2, 5000));
+  EXPECT_EQ(CandidatesOf(20, 2), 0);
+  EXPECT_EQ(ErrorOf(Pinned(DigitsCall(0), 2)).code, Code::kUnavailable);
+}
+
+TEST_F(RouterTest, SaysWhenNothingMayBeServedYet) {
+  node_.Hold({1});
+  node_.SetState(R"(models { served_name: "digits" versions { version: 1 role: STABLE } })");
+  EXPECT_EQ(ErrorOf(DigitsCall(0)).code, Code::kUnavailable);
+}
+
+TEST_F(RouterTest, TakesTheWeightFromACandidateAtItsFirstNonFiniteAnswer) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 10000, "", "non_finite: true"));
+  const auto revealing = Ask(node_.router, DigitsCall(kNanHere));
+  ASSERT_TRUE(revealing);
+  EXPECT_TRUE(std::isnan(FirstOf(*revealing)));
+  EXPECT_EQ(CandidatesOf(50, 4), 0);
+  EXPECT_EQ(node_.router.AppliedWeight("digits", 4), 0);
+  EXPECT_EQ(node_.router.AppliedWeight("digits", 1), 10000);
+  ASSERT_EQ(node_.guards->Trips().size(), 1u);
+  EXPECT_EQ(node_.guards->Trips()[0].reason, "NonFinite");
+  const control::Evidence evidence = node_.recorder.Snapshot("digits", 4);
+  EXPECT_EQ(evidence.non_finite(), 1);
+  EXPECT_GT(evidence.first_non_finite_unix_ms(), 0);
+  EXPECT_EQ(RanBy(*Ask(node_.router, Pinned(DigitsCall(0), 4))), 4) << "who names it still gets it";
+}
+
+TEST_F(RouterTest, StaysTrippedWhenTheSameRolloutIsSentAgainAndStartsAnewWithTheNext) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 10000, "", "non_finite: true"));
+  ASSERT_TRUE(Ask(node_.router, DigitsCall(kNanHere)));
+  node_.SetState(TwoVersions(4, 10000, "", "non_finite: true"));
+  EXPECT_EQ(CandidatesOf(10, 4), 0);
+  node_.SetState(TwoVersions(4, 10000, R"(assignment { salt: "uid/4/2" })", "non_finite: true"));
+  EXPECT_EQ(CandidatesOf(10, 4), 10);
+}
+
+TEST_F(RouterTest, DoesNotBlameACandidateForInputsOnWhichStableIsNotFiniteEither) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 10000, "", "non_finite: true"));
+  EXPECT_TRUE(std::isnan(FirstOf(*Ask(node_.router, DigitsCall(kNanEverywhere)))));
+  EXPECT_EQ(CandidatesOf(10, 4), 10);
+  EXPECT_EQ(node_.recorder.Snapshot("digits", 4).non_finite(), 0);
+}
+
+TEST_F(RouterTest, TakesTheWeightFromACandidateThatFailsTooOften) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 10000, "", "error_rate_max: 0.5 errors_min_requests: 4"));
+  EXPECT_EQ(CandidatesOf(1, 4), 1);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(ErrorOf(DigitsCall(kFailHere)).code, Code::kInternal);
+  EXPECT_EQ(CandidatesOf(1, 4), 1);
+  EXPECT_EQ(ErrorOf(DigitsCall(kFailHere)).code, Code::kInternal);
+  EXPECT_EQ(CandidatesOf(10, 4), 0);
+  EXPECT_EQ(node_.guards->Trips().at(0).reason, "Errors");
+  EXPECT_EQ(node_.recorder.Snapshot("digits", 4).errors(), 3);
+}
+
+TEST_F(RouterTest, TakesTheWeightFromACandidateWhenTheControllerIsSilentTooLong) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 10000, "", "controller_silence_max_ms: 1000"));
+  node_.router.CheckSilence(std::chrono::milliseconds(1000));
+  EXPECT_EQ(CandidatesOf(3, 2), 3);
+  node_.router.CheckSilence(std::chrono::milliseconds(1001));
+  EXPECT_EQ(CandidatesOf(3, 2), 0);
+}
+
+TEST_F(RouterTest, ComparesASampleOfTheCandidatesAnswersWithStables) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 10000, "validation { drift_sample: 0.5 }"));
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(Ask(node_.router, DigitsCall(0)));
+    node_.drift.Drain();
+  }
+  const control::Evidence evidence = node_.recorder.Snapshot("digits", 2);
+  EXPECT_EQ(evidence.drift().pairs(), 10);
+  EXPECT_DOUBLE_EQ(evidence.drift().difference_max(), 1);
+  EXPECT_EQ(node_.recorder.Snapshot("digits", 1).requests(), 0) << "replays are no evidence about stable";
+}
+
+TEST_F(RouterTest, CountsWhatItReceivedAndHowLongItTook) {
+  node_.Hold({1});
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(Ask(node_.router, DigitsCall(0)));
+  control::NodeLoad load;
+  node_.recorder.AddTo(&load);
+  EXPECT_EQ(load.received(), 3);
+  EXPECT_EQ(load.forwarded(), 0);
+  EXPECT_EQ(node_.recorder.Snapshot("digits", 1).requests(), 3);
+}
+
+TEST_F(RouterTest, AnswersEveryRequestWhileStatesChangeAndGuardsTrip) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 5000, "", "non_finite: true"));
+  std::atomic<int> answered{0};
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> clients;
+  for (int c = 0; c < 3; ++c) {
+    clients.emplace_back([&, c] {
+      for (int i = 0; i < 300; ++i) answered += Ask(node_.router, DigitsCall(i == 100 + c ? kNanHere : 0)) ? 1 : 0;
+    });
+  }
+  std::thread controller([&] {
+    for (int attempt = 0; !stop; ++attempt) {
+      node_.SetState(TwoVersions(4, 5000, fmt::format(R"(assignment {{ salt: "uid/4/{}" }})", attempt), "non_finite: true"));
+      node_.router.AppliedWeight("digits", 4);
+    }
+  });
+  for (auto& client : clients) client.join();
+  stop = true;
+  controller.join();
+  EXPECT_EQ(answered, 900);
+}
+
+}  // namespace
+}  // namespace longshore::routing

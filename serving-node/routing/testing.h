@@ -1,0 +1,236 @@
+// Nodes for tests: a router with all that it needs, an engine whose models can be made to harm, and a peer listener over gRPC.
+#pragma once
+
+#include <google/protobuf/text_format.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cmath>
+#include <condition_variable>
+#include <filesystem>
+#include <future>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/file.h"
+#include "common/grpc/status.h"
+#include "serving-node/batching/batching.h"
+#include "serving-node/evidence/drift.h"
+#include "serving-node/models/fake_engine.h"
+#include "serving-node/models/model_store.h"
+#include "serving-node/routing/peer_service.h"
+#include "serving-node/routing/router.h"
+#include "serving-node/tensor/proto.h"
+#include "tensorflow_serving/services.grpc.pb.h"
+
+namespace longshore::routing {
+
+// A first x with which a model of kHarmfulVersion answers NaN, and every model; and one that fails a harmful model.
+inline constexpr float kNanHere = 1001;
+inline constexpr float kNanEverywhere = 1002;
+inline constexpr float kFailHere = 1003;
+inline constexpr int64_t kHarmfulVersion = 4;
+
+class HarmfulModel final : public engine::LoadedModel {
+ public:
+  HarmfulModel(std::shared_ptr<engine::LoadedModel> inner, int64_t version) : inner_(std::move(inner)), version_(version) {}
+  const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override {
+    return inner_->signatures();
+  }
+  int64_t memory_bytes() const override { return inner_->memory_bytes(); }
+  void Run(engine::RunRequest request, engine::RunDone done) override {
+    const auto x = request.inputs.find("x");
+    const bool readable = x != request.inputs.end() && x->second.type() == tensor::DType::kFloat && x->second.elements() > 0;
+    const float first = readable ? x->second.values<float>()[0] : 0;
+    const bool harmful = version_ == kHarmfulVersion;
+    if (harmful && first == kFailHere) return done(Internal("kernel failed"));
+    const bool nan = first == kNanEverywhere || (harmful && first == kNanHere);
+    inner_->Run(std::move(request), [nan, done = std::move(done)](Result<engine::TensorMap> outputs) {
+      if (outputs && nan) outputs->at("y").mutable_values<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+      done(std::move(outputs));
+    });
+  }
+
+ private:
+  const std::shared_ptr<engine::LoadedModel> inner_;
+  const int64_t version_;
+};
+
+class HarmfulEngine final : public engine::Engine {
+ public:
+  std::vector<tensor::Device> devices() const override { return inner_.devices(); }
+  Result<engine::Estimate> EstimateLoad(const Path& dir, const engine::LoadOptions& options) const override {
+    return inner_.EstimateLoad(dir, options);
+  }
+  Result<std::shared_ptr<engine::LoadedModel>> Load(const Path& dir, const engine::LoadOptions& options) override {
+    ASSIGN_OR_RETURN(auto model, inner_.Load(dir, options));
+    return std::make_shared<HarmfulModel>(std::move(model), std::stoll(dir.filename()));
+  }
+  models::FakeRecord& record() { return inner_.record(); }
+
+ private:
+  models::FakeEngine inner_;
+};
+
+// A directory that goes with the test. Model "digits" lies in it, with the versions 1 to 5.
+class TestDir {
+ public:
+  TestDir() {
+    std::string pattern = testing::TempDir() + "/node.XXXXXX";
+    path_ = mkdtemp(pattern.data());
+    for (int version = 1; version <= 5; ++version) {
+      const Path dir = path_ / "digits" / std::to_string(version);
+      std::filesystem::create_directories(dir);
+      EXPECT_TRUE(WriteFileAtomically(dir / "saved_model.pb", "good"));
+    }
+  }
+  ~TestDir() { std::filesystem::remove_all(path_); }
+  const Path& path() const { return path_; }
+
+ private:
+  Path path_;
+};
+
+// What a peer's listener does: plain PredictionService, the metadata as headers.
+class PeerListener final : public tensorflow::serving::PredictionService::Service {
+ public:
+  PeerListener(const std::string& address, Predictor& predictor, ::grpc::Service& peer_service) : predictor_(predictor) {
+    ::grpc::ServerBuilder builder;
+    builder.AddListeningPort(address, ::grpc::InsecureServerCredentials());
+    builder.RegisterService(this);
+    builder.RegisterService(&peer_service);
+    server_ = builder.BuildAndStart();
+  }
+  ~PeerListener() override { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  ::grpc::Status Predict(::grpc::ServerContext* context, const tensorflow::serving::PredictRequest* request,
+                         tensorflow::serving::PredictResponse* response) override {
+    PredictCall call;
+    call.request = *request;
+    call.protocol = Protocol::kPeer;
+    for (const auto& [name, value] : context->client_metadata()) {
+      call.headers.emplace_back(std::string(name.data(), name.size()), std::string(value.data(), value.size()));
+    }
+    std::promise<Result<PredictAnswer>> promise;
+    predictor_.Predict(std::move(call), [&promise](Result<PredictAnswer> answer) { promise.set_value(std::move(answer)); });
+    const auto answer = promise.get_future().get();
+    if (!answer) return rpc::ToGrpc(answer.error());
+    *response->mutable_model_spec() = answer->model_spec;
+    for (const auto& [name, values] : answer->outputs) tensor::ToProto(values, &(*response->mutable_outputs())[name]);
+    return ::grpc::Status::OK;
+  }
+
+ private:
+  Predictor& predictor_;
+  std::unique_ptr<::grpc::Server> server_;
+};
+
+// One node of the fleet "ns/f".
+class TestNode {
+ public:
+  TestNode(const Path& dir, const std::string& name, int runs_max = 4, RouterOptions options = {})
+      : dir_(dir), admission({.concurrent_runs_max = runs_max, .simulated_run = {}}),
+        store(engine, admission, {}, nullptr, [this](const auto&, const auto&) { Changed(); }),
+        guards(std::move(*GuardBook::Open({}))), forwarder(MakeGrpcForwarder({.fleet = "ns/f"})),
+        router({store, admission, recorder, drift, metrics, *forwarder, *guards, clock}, Named(name, std::move(options))),
+        address("unix:" + (dir / (name + ".sock")).string()), peer_service("ns/f", [this] { return Load(); }) {}
+
+  void Listen() { listener = std::make_unique<PeerListener>(address, router, peer_service); }
+
+  // Loads these versions of "digits" and waits until they answer.
+  void Hold(const std::vector<int64_t>& versions) {
+    store.Apply({{.name = "digits", .base_path = dir_ / "digits", .versions = versions, .labels = {}, .batching = {}}});
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+      return std::ranges::all_of(versions, [&](int64_t version) { return store.Find("digits", version).has_value(); });
+    });
+  }
+
+  // Text of a DesiredState; what it says twice is merged.
+  void SetState(const std::string& text) {
+    auto state = std::make_shared<control::DesiredState>();
+    EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString("fleet {fleet: \"ns/f\"} " + text, state.get())) << text;
+    router.SetState(std::move(state));
+  }
+
+  PeerLoad Load() const {
+    const batching::Load load = admission.load();
+    return {load.running, load.queued, load.concurrent_runs_max};
+  }
+
+ private:
+  static RouterOptions Named(const std::string& name, RouterOptions options) {
+    options.node = name;
+    return options;
+  }
+  void Changed() {
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
+  }
+
+  const Path dir_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+
+ public:
+  SystemClock clock;
+  HarmfulEngine engine;
+  batching::Admission admission;
+  models::ModelStore store;
+  evidence::Recorder recorder;
+  evidence::DriftSampler drift;
+  metrics::Registry metrics;
+  std::unique_ptr<GuardBook> guards;
+  std::unique_ptr<Forwarder> forwarder;
+  Router router;
+  const std::string address;
+  PeerService peer_service;
+  std::unique_ptr<PeerListener> listener;
+};
+
+// Requests of two columns for the model "digits".
+inline PredictCall DigitsCall(float first) {
+  PredictCall call;
+  call.request.mutable_model_spec()->set_name("digits");
+  tensor::ToProto(tensor::Tensor::Of<float>({1, 2}, {first, 0}), &(*call.request.mutable_inputs())["x"]);
+  return call;
+}
+
+inline PredictCall Pinned(PredictCall call, int64_t version) {
+  call.request.mutable_model_spec()->mutable_version()->set_value(version);
+  return call;
+}
+
+inline PredictCall WithHeader(PredictCall call, std::string name, std::string value) {
+  call.headers.emplace_back(std::move(name), std::move(value));
+  return call;
+}
+
+inline std::future<Result<PredictAnswer>> Begin(Predictor& predictor, PredictCall call) {
+  auto promise = std::make_shared<std::promise<Result<PredictAnswer>>>();
+  auto future = promise->get_future();
+  predictor.Predict(std::move(call), [promise](Result<PredictAnswer> answer) { promise->set_value(std::move(answer)); });
+  return future;
+}
+
+inline Result<PredictAnswer> Ask(Predictor& predictor, PredictCall call) { return Begin(predictor, std::move(call)).get(); }
+
+// The first number of "y", from wherever the answer has it.
+inline float FirstOf(const PredictAnswer& answer) {
+  if (answer.serialized.empty()) return answer.outputs.at("y").values<float>()[0];
+  tensorflow::serving::PredictResponse response;
+  EXPECT_TRUE(response.ParseFromString(answer.serialized));
+  return tensor::FromProto(response.outputs().at("y"))->values<float>()[0];
+}
+
+// Which version computed it: y = 2 x + version.
+inline int64_t RanBy(const PredictAnswer& answer, float first = 0) {
+  return static_cast<int64_t>(std::lround(FirstOf(answer) - 2 * first));
+}
+
+}  // namespace longshore::routing
