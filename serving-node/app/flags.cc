@@ -139,7 +139,9 @@ tl::unexpected<Error> Explain(const CLI::ParseError& error, const std::vector<st
   }
   const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&error);
   if (extras == nullptr) return InvalidArgument("{}. See --help", error.what());
-  return InvalidArgument("unknown argument: {}. See --help", error.what());
+  const std::string text = error.what();  // "The following argument was not expected: --x"
+  const size_t colon = text.rfind(": ");
+  return InvalidArgument("unknown argument: {}. See --help", colon == text.npos ? text : text.substr(colon + 2));
 }
 
 }  // namespace

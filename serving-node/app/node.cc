@@ -164,7 +164,7 @@ class ServingNode final : public Node {
     frontend::GrpcOptions options = GrpcOptions(routing::Protocol::kPeer);
     options.listen = flags_.peer_address;
     options.extra_services = {peer_service_.get()};
-    auto peer = frontend::GrpcServer::Start(options, *parts_->router, *parts_->catalog);
+    auto peer = frontend::GrpcServer::Start(options, *parts_->metered, *parts_->catalog);
     if (!peer) return Fail(peer.error().code, "--peer_address={}: {}", flags_.peer_address, peer.error().message);
     peer_ = std::move(*peer);
     peer_->SetServing(true);
@@ -185,7 +185,7 @@ class ServingNode final : public Node {
     if (listeners_.grpc.valid()) {
       frontend::GrpcOptions options = GrpcOptions(routing::Protocol::kGrpc);
       options.listen_fd = listeners_.grpc.Release();
-      ASSIGN_OR_RETURN(grpc_, frontend::GrpcServer::Start(options, *parts_->router, *parts_->catalog));
+      ASSIGN_OR_RETURN(grpc_, frontend::GrpcServer::Start(options, *parts_->metered, *parts_->catalog));
       spdlog::info("gRPC on port {}", grpc_->port());
     }
     if (listeners_.rest.valid()) {
@@ -196,7 +196,7 @@ class ServingNode final : public Node {
       options.timeout = std::chrono::milliseconds(flags_.rest_api_timeout_in_ms);
       options.connection_age_max_ms = flags_.connection_age_max_ms;
       options.cors = flags_.rest_api_enable_cors_support;
-      ASSIGN_OR_RETURN(rest_, frontend::RestServer::Start(options, *parts_->router, *parts_->catalog,
+      ASSIGN_OR_RETURN(rest_, frontend::RestServer::Start(options, *parts_->metered, *parts_->catalog,
                                                           [this] { return parts_->registry.Text(); }));
       spdlog::info("REST on port {}", rest_->port());
     }

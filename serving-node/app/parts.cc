@@ -58,6 +58,7 @@ Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, models::OnChange o
       routing::RouterDeps{*parts->store, *parts->admission, parts->recorder, parts->drift, parts->registry,
                           *parts->forwarder, *parts->guards, parts->clock},
       options);
+  parts->metered = std::make_unique<frontend::MeteredPredictor>(*parts->router, parts->registry);
   ExportModelGauges(*parts->store, *parts->admission, parts->registry);
   return parts;
 }

@@ -10,6 +10,7 @@
 #include "serving-node/engine/engine.h"
 #include "serving-node/evidence/drift.h"
 #include "serving-node/evidence/recorder.h"
+#include "serving-node/frontend/metered.h"
 #include "serving-node/frontend/store_catalog.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/routing/forwarder.h"
@@ -34,6 +35,7 @@ struct Parts {
   evidence::DriftSampler drift;
   std::unique_ptr<routing::Forwarder> forwarder;
   std::unique_ptr<routing::Router> router;
+  std::unique_ptr<frontend::MeteredPredictor> metered;  // The router as the frontends see it.
 };
 
 // on_change is called on other threads from now on, until the parts are gone.
