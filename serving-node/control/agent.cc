@@ -204,7 +204,7 @@ class AgentThreads final : public Agent {
     const bool heard = std::exchange(connected_, false);
     if (heard) {
       heard_at_ = deps_.clock.Now();
-      spdlog::warn("the controller {} left: {}", options_.controller, ForLog(status.error_message()));
+      if (!stopping_) spdlog::warn("the controller {} left: {}", options_.controller, ForLog(status.error_message()));
     }
     return heard;
   }

@@ -1,0 +1,259 @@
+// The agent of a whole node against a controller that speaks real gRPC over a unix socket.
+#include "serving-node/control/agent.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+#include "longshore/control.grpc.pb.h"
+#include "serving-node/control/apply.h"
+#include "serving-node/control/desired.h"
+#include "serving-node/control/report.h"
+#include "serving-node/routing/testing.h"
+
+namespace longshore::control {
+namespace {
+
+using testing::HasSubstr;
+
+// Takes one node at a time; the test sends and looks at what came.
+class Controller final : public NodeControl::Service {
+ public:
+  explicit Controller(const std::string& address) {
+    ::grpc::ServerBuilder builder;
+    builder.AddListeningPort(address, ::grpc::InsecureServerCredentials());
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~Controller() override { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  ::grpc::Status Attach(::grpc::ServerContext*, ::grpc::ServerReaderWriter<FromController, FromNode>* stream) override {
+    {
+      const std::lock_guard lock(mutex_);
+      stream_ = stream;
+    }
+    FromNode message;
+    while (stream->Read(&message)) {
+      const std::lock_guard lock(mutex_);
+      received_.push_back(message);
+      changed_.notify_all();
+    }
+    const std::lock_guard lock(mutex_);
+    stream_ = nullptr;
+    return ::grpc::Status::OK;
+  }
+
+  // The next message for which `wanted` holds; drops those before it.
+  template <typename Predicate>
+  FromNode Await(Predicate wanted) {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return !received_.empty(); });
+      const FromNode message = received_.front();
+      received_.pop_front();
+      if (wanted(message)) return message;
+    }
+  }
+  Hello AwaitHello() {
+    return Await([](const FromNode& message) { return message.has_hello(); }).hello();
+  }
+  Report AwaitReport(const std::function<bool(const Report&)>& wanted) {
+    return Await([&](const FromNode& message) { return message.has_report() && wanted(message.report()); }).report();
+  }
+  Ack Send(const std::string& text) {
+    FromController message;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
+    {
+      const std::lock_guard lock(mutex_);
+      EXPECT_TRUE(stream_ != nullptr && stream_->Write(message));
+    }
+    return Await([](const FromNode& from) { return from.has_ack(); }).ack();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<FromNode> received_;
+  ::grpc::ServerReaderWriter<FromController, FromNode>* stream_ = nullptr;
+  std::unique_ptr<::grpc::Server> server_;
+};
+
+bool Has(const Report& report, int64_t version, VersionReport::State state) {
+  return std::ranges::any_of(report.versions(), [&](const VersionReport& entry) {
+    return entry.version() == version && entry.state() == state;
+  });
+}
+
+class AgentTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(state_dir_);
+    journal_ = std::move(*trial::Journal::Open(state_dir_));
+    gate_ = std::make_unique<trial::Gate>(trial::GateOptions{}, *journal_);
+  }
+  void StartController() { controller_ = std::make_unique<Controller>(address_); }
+  void StartAgent() {
+    AgentOptions options;
+    options.controller = address_;
+    options.fleet = "ns/f";
+    options.node = "a";
+    options.state_dir = state_dir_;
+    options.report_interval = std::chrono::milliseconds(20);
+    options.backoff_min = std::chrono::milliseconds(5);
+    options.backoff_max = std::chrono::milliseconds(20);
+    auto agent = Agent::Start(options, {node_.store, node_.admission, node_.router, *node_.guards, node_.recorder, *gate_,
+                                        *journal_, node_.clock, [this] { drained_.set_value(); }, nullptr, nullptr});
+    ASSERT_TRUE(agent) << ToString(agent.error());
+    agent_ = std::move(*agent);
+  }
+  std::string Model(const std::string& versions, const std::string& salt = "uid/2/1") {
+    return fmt::format(R"(served_name: "digits" source_uri: "file://{}" assignment {{ salt: "{}" }} {})",
+                       (dir_.path() / "digits").string(), salt, versions);
+  }
+  std::string Snapshot(int64_t epoch, int64_t revision, const std::string& versions) {
+    return fmt::format(R"(epoch: {} revision: {} snapshot {{ state {{ fleet {{ fleet: "ns/f" concurrent_runs_max: 3 }}
+                          models {{ {} }} }} }})", epoch, revision, Model(versions));
+  }
+  const std::string kStable = "versions { version: 1 weight_bp: 10000 role: STABLE load: true }";
+
+  routing::TestDir dir_;
+  const Path state_dir_ = dir_.path() / "state";
+  const std::string address_ = "unix:" + (dir_.path() / "c.sock").string();
+  std::promise<void> drained_;
+  std::unique_ptr<trial::Journal> journal_;
+  std::unique_ptr<trial::Gate> gate_;
+  routing::TestNode node_{dir_.path(), "a"};
+  std::unique_ptr<Controller> controller_;
+  std::unique_ptr<Agent> agent_;
+};
+
+TEST_F(AgentTest, ServesWhatASnapshotAsksForAndTellsWhenItIsReady) {
+  StartController();
+  StartAgent();
+  const Hello hello = controller_->AwaitHello();
+  EXPECT_EQ(hello.node(), "a");
+  EXPECT_EQ(hello.state_digest(), "");
+  EXPECT_FALSE(agent_->ready());
+  const Ack ack = controller_->Send(Snapshot(1, 1, kStable));
+  EXPECT_EQ(ack.error(), "");
+  EXPECT_EQ(ack.state_digest().size(), 64u);
+  const Report report = controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::READY); });
+  EXPECT_EQ(report.revision(), 1);
+  EXPECT_EQ(report.versions(0).weight_bp(), 10000);
+  EXPECT_EQ(report.load().concurrent_runs_max(), 3);
+  EXPECT_TRUE(agent_->ready());
+  ASSERT_TRUE(Ask(node_.router, routing::DigitsCall(0)));
+  controller_->AwaitReport([](const Report& r) { return r.versions(0).evidence().requests() == 1; });
+}
+
+TEST_F(AgentTest, ServesFromDiskBeforeAnyControllerAnswers) {
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  const std::string digest = controller_->Send(Snapshot(4, 7, kStable)).state_digest();
+  agent_.reset();
+  controller_.reset();
+  node_.store.Apply({});
+  StartAgent();
+  EXPECT_TRUE(agent_->has_state());
+  node_.Hold({1});
+  EXPECT_TRUE(Ask(node_.router, routing::DigitsCall(0)));
+  StartController();
+  const Hello hello = controller_->AwaitHello();
+  EXPECT_EQ(hello.epoch(), 4);
+  EXPECT_EQ(hello.revision(), 7);
+  EXPECT_EQ(hello.state_digest(), digest);
+}
+
+TEST_F(AgentTest, RefusesAnOldLeaderAndKeepsItsState) {
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  const Ack first = controller_->Send(Snapshot(2, 1, kStable));
+  const Ack old = controller_->Send(Snapshot(1, 9, "versions { version: 2 weight_bp: 10000 role: STABLE load: true }"));
+  EXPECT_THAT(old.error(), HasSubstr("not newer"));
+  EXPECT_EQ(old.state_digest(), first.state_digest());
+}
+
+TEST_F(AgentTest, RefusesWhatItCannotWriteDown) {
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  controller_->Send(Snapshot(1, 1, kStable));
+  std::filesystem::rename(state_dir_, dir_.path() / "gone");
+  const Ack ack = controller_->Send(Snapshot(1, 2, kStable));
+  EXPECT_THAT(ack.error(), HasSubstr("cannot write the desired state"));
+  EXPECT_EQ(node_.router.AppliedWeight("digits", 1), 10000);
+  std::filesystem::rename(dir_.path() / "gone", state_dir_);
+  EXPECT_EQ(controller_->Send(Snapshot(1, 2, kStable)).error(), "");
+}
+
+TEST_F(AgentTest, ReportsAGuardThatTrippedAtOnce) {
+  node_.Hold({1, 4});
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  controller_->Send(Snapshot(1, 1, R"(versions { version: 1 role: STABLE load: true }
+      versions { version: 4 weight_bp: 10000 role: CANDIDATE load: true guard { non_finite: true } })"));
+  ASSERT_TRUE(Ask(node_.router, routing::DigitsCall(routing::kNanHere)));
+  const Report report = controller_->AwaitReport([](const Report& r) { return r.events_size() > 0; });
+  EXPECT_THAT(report.events(0), HasSubstr("guard NonFinite"));
+  EXPECT_TRUE(report.versions(1).guard().tripped());
+  EXPECT_EQ(report.versions(1).weight_bp(), 0);
+  EXPECT_EQ(report.versions(0).weight_bp(), 10000);
+}
+
+TEST_F(AgentTest, TakesTheWeightFromACandidateWhenTheControllerStaysAway) {
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  controller_->Send(Snapshot(1, 1, R"(versions { version: 1 role: STABLE }
+      versions { version: 2 weight_bp: 10000 role: CANDIDATE guard { controller_silence_max_ms: 50 } })"));
+  EXPECT_EQ(node_.router.AppliedWeight("digits", 2), 10000);
+  controller_.reset();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (node_.router.AppliedWeight("digits", 2) != 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_EQ(node_.guards->Trips().at(0).reason, "ControllerSilent");
+}
+
+TEST_F(AgentTest, BeginsToLeaveWhenItIsTold) {
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  controller_->Send("epoch: 1 revision: 1 drain {}");
+  drained_.get_future().wait();
+  EXPECT_TRUE(controller_->AwaitReport([](const Report& r) { return r.draining(); }).draining());
+}
+
+TEST(WantedOf, HoldsOnlyWhatTheStateLoadsAndCanRead) {
+  DesiredState state;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+      models { served_name: "a" source_uri: "file:///m/a" versions { version: 1 load: true } versions { version: 2 }
+               batching { max_batch_size: 8 max_delay_us: 100 } }
+      models { served_name: "b" source_uri: "s3://m/b" versions { version: 1 load: true } }
+      models { served_name: "c" source_uri: "file:///m/c" versions { version: 1 } })", &state));
+  const auto wanted = WantedOf(state);
+  ASSERT_EQ(wanted.size(), 1u);
+  EXPECT_EQ(wanted[0].base_path, "/m/a");
+  EXPECT_EQ(wanted[0].versions, std::vector<int64_t>{1});
+  EXPECT_EQ(wanted[0].batching.max_batch_size, 8);
+  EXPECT_EQ(wanted[0].batching.queue_max, 1000);
+}
+
+TEST(StateOf, TellsTrialAndQuarantineApartFromLoadingAndFailing) {
+  const auto of = [](models::State state, GateView gate, Code code = Code::kOk) {
+    return StateOf({.version = 1, .state = state, .error = {code, ""}, .memory_bytes = 0, .digest = ""}, gate);
+  };
+  EXPECT_EQ(of(models::State::kLoading, {.in_trial = true}), VersionReport::TRIAL);
+  EXPECT_EQ(of(models::State::kLoading, {}), VersionReport::LOADING);
+  EXPECT_EQ(of(models::State::kAvailable, {}), VersionReport::READY);
+  EXPECT_EQ(of(models::State::kFailed, {.quarantined = true}, Code::kAborted), VersionReport::QUARANTINED);
+  EXPECT_EQ(of(models::State::kFailed, {}, Code::kNotFound), VersionReport::NOT_FOUND);
+  EXPECT_EQ(of(models::State::kFailed, {}, Code::kDataLoss), VersionReport::FAILED);
+}
+
+}  // namespace
+}  // namespace longshore::control
