@@ -7,8 +7,9 @@
 //
 // The tests and their shares of kAlphaTotal (a false rollback of an equal version, over the whole rollout):
 //   ErrorRate        errors of the candidate against stable in the same windows
-//   Latency          run times above thresholds from stable's own past, the candidate's thresholds shifted by the tolerance
-//   LatencyBaseline  the same against stable's run times before the rollout, because a slow candidate in the same process
+//   Latency          run times above thresholds from stable's own past, the candidate's thresholds shifted by the
+//   tolerance LatencyBaseline  the same against stable's run times before the rollout, because a slow candidate in the
+//   same process
 //                    slows stable too; counted only in windows that follow one in which the SLO's target was missed
 // Certain failures need no test: a non-finite answer where stable was finite on the same input.
 //
@@ -48,19 +49,19 @@ struct EProcess {
 };
 
 struct Analysis {
-  int tolerance_buckets = 0;         // Shift of the candidate's thresholds on the histogram's scale of 2^(1/8).
-  std::optional<int> slo_bucket;     // Last bucket within the latency target; absent: no target.
+  int tolerance_buckets = 0;      // Shift of the candidate's thresholds on the histogram's scale of 2^(1/8).
+  std::optional<int> slo_bucket;  // Last bucket within the latency target; absent: no target.
   double slo_quantile = 0.99;
 
-  api::ArmEvidence baseline;         // Stable before the rollout.
-  api::ArmEvidence candidate;        // Totals since the rollout began.
+  api::ArmEvidence baseline;   // Stable before the rollout.
+  api::ArmEvidence candidate;  // Totals since the rollout began.
   api::ArmEvidence stable;
-  WindowEvidence open;               // Waits until both arms have requests; a window with one arm alone says nothing.
+  WindowEvidence open;  // Waits until both arms have requests; a window with one arm alone says nothing.
 
   EProcess errors;
-  std::array<EProcess, 4> latency;           // One per quantile of kQuantiles.
+  std::array<EProcess, 4> latency;  // One per quantile of kQuantiles.
   std::array<EProcess, 4> latency_baseline;
-  bool slo_missed = false;           // In the last closed window.
+  bool slo_missed = false;  // In the last closed window.
 };
 
 inline constexpr std::array<double, 4> kQuantiles = {0.5, 0.75, 0.9, 0.99};

@@ -14,7 +14,8 @@ double Choose(int n, int k) { return std::exp(std::lgamma(n + 1) - std::lgamma(k
 double Binomial(int n, int k, double rate) { return Choose(n, k) * std::pow(rate, k) * std::pow(1 - rate, n - k); }
 
 // The mean of E over all outcomes of a block when the true rates are these: computed, not simulated.
-double MeanE(int n_c, int n_s, double true_candidate, double true_stable, double alternative_candidate, double alternative_stable) {
+double MeanE(int n_c, int n_s, double true_candidate, double true_stable, double alternative_candidate,
+             double alternative_stable) {
   double mean = 0;
   for (int e_c = 0; e_c <= n_c; ++e_c) {
     for (int e_s = 0; e_s <= n_s; ++e_s) {
@@ -33,7 +34,8 @@ TEST(EValue, HasAMeanOfAtMostOneWheneverTheCandidateIsNoWorse) {
         for (const double assumed : {0.001, 0.05, 0.5}) {
           for (const double ratio : OddsRatios()) {
             const double mean = MeanE(n_c, n_s, stable * better, stable, WithOdds(assumed, ratio), assumed);
-            EXPECT_LE(mean, 1 + 1e-9) << n_c << " " << n_s << " " << stable << " " << better << " " << assumed << " " << ratio;
+            EXPECT_LE(mean, 1 + 1e-9) << n_c << " " << n_s << " " << stable << " " << better << " " << assumed << " "
+                                      << ratio;
           }
         }
       }
@@ -41,9 +43,7 @@ TEST(EValue, HasAMeanOfAtMostOneWheneverTheCandidateIsNoWorse) {
   }
 }
 
-TEST(EValue, GrowsWhenTheCandidateIsWorse) {
-  EXPECT_GT(MeanE(5, 20, 0.2, 0.05, WithOdds(0.05, 5), 0.05), 1.2);
-}
+TEST(EValue, GrowsWhenTheCandidateIsWorse) { EXPECT_GT(MeanE(5, 20, 0.2, 0.05, WithOdds(0.05, 5), 0.05), 1.2); }
 
 TEST(EValue, AgainstAFixedRateHasAMeanOfAtMostOneBelowIt) {
   for (const double rate : {0.0, 0.05, 0.1}) {

@@ -9,7 +9,7 @@
 namespace longshore::analysis {
 
 using Buckets = std::vector<int64_t>;
-inline constexpr int kBucketsMax = 320;        // 2^40 us, twelve days; what is above counts there.
+inline constexpr int kBucketsMax = 320;  // 2^40 us, twelve days; what is above counts there.
 
 int64_t Total(const Buckets& buckets);
 // How many were slower than the upper edge of `bucket`.

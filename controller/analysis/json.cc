@@ -10,8 +10,9 @@ Json BucketsToJson(const Buckets& buckets) {
   size_t end = buckets.size();
   while (first < end && buckets[first] == 0) ++first;
   while (end > first && buckets[end - 1] == 0) --end;
-  return {{"first", first}, {"counts", Buckets(buckets.begin() + static_cast<std::ptrdiff_t>(first),
-                                               buckets.begin() + static_cast<std::ptrdiff_t>(end))}};
+  return {{"first", first},
+          {"counts", Buckets(buckets.begin() + static_cast<std::ptrdiff_t>(first),
+                             buckets.begin() + static_cast<std::ptrdiff_t>(end))}};
 }
 
 Buckets BucketsFrom(const Json& json) {
@@ -38,7 +39,8 @@ api::ArmEvidence ArmFrom(const Json& json) {
   arm.non_finite = json.at("nonFinite").get<int64_t>();
   arm.run_time_buckets = BucketsFrom(json.at("runTimes"));
   const Json& drift = json.at("drift");
-  arm.drift = {drift.at(0).get<int64_t>(), drift.at(1).get<double>(), drift.at(2).get<double>(), drift.at(3).get<int64_t>()};
+  arm.drift = {drift.at(0).get<int64_t>(), drift.at(1).get<double>(), drift.at(2).get<double>(),
+               drift.at(3).get<int64_t>()};
   return arm;
 }
 

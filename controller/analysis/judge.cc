@@ -10,7 +10,7 @@ namespace {
 
 // Pairs a mean difference needs before it is compared with a limit.
 constexpr int64_t kDriftPairsMin = 30;
-constexpr double kShownMax = 1e12;   // A larger e-value tells nobody more.
+constexpr double kShownMax = 1e12;  // A larger e-value tells nobody more.
 
 double MixtureOf(const std::array<EProcess, 4>& processes) {
   std::vector<double> logs;
@@ -19,9 +19,9 @@ double MixtureOf(const std::array<EProcess, 4>& processes) {
 }
 
 struct Seen {
-  api::ArmEvidence candidate;        // Of the whole rollout, the open window included.
+  api::ArmEvidence candidate;  // Of the whole rollout, the open window included.
   api::ArmEvidence stable;
-  double errors = 1;                 // E-values.
+  double errors = 1;  // E-values.
   double latency = 1;
   double latency_baseline = 1;
 };
@@ -49,24 +49,23 @@ double DriftMean(const Seen& seen) {
 }
 
 std::map<std::string, double> Numbers(const Seen& seen, const Analysis& analysis) {
-  std::map<std::string, double> numbers = {
-      {"candidateRequests", static_cast<double>(seen.candidate.requests)},
-      {"candidateErrors", static_cast<double>(seen.candidate.errors)},
-      {"candidateNonFinite", static_cast<double>(seen.candidate.non_finite)},
-      {"candidateP50Ms", QuantileMs(seen.candidate, 0.5)},
-      {"candidateP99Ms", QuantileMs(seen.candidate, 0.99)},
-      {"stableRequests", static_cast<double>(seen.stable.requests)},
-      {"stableErrors", static_cast<double>(seen.stable.errors)},
-      {"stableP50Ms", QuantileMs(seen.stable, 0.5)},
-      {"stableP99Ms", QuantileMs(seen.stable, 0.99)},
-      {"baselineP50Ms", QuantileMs(analysis.baseline, 0.5)},
-      {"baselineP99Ms", QuantileMs(analysis.baseline, 0.99)},
-      {"eErrors", std::min(seen.errors, kShownMax)},
-      {"eErrorsLimit", 1 / kAlphaErrors},
-      {"eLatency", std::min(seen.latency, kShownMax)},
-      {"eLatencyLimit", 1 / kAlphaLatency},
-      {"eLatencyBaseline", std::min(seen.latency_baseline, kShownMax)},
-      {"eLatencyBaselineLimit", 2 / kAlphaLatencyBaseline}};
+  std::map<std::string, double> numbers = {{"candidateRequests", static_cast<double>(seen.candidate.requests)},
+                                           {"candidateErrors", static_cast<double>(seen.candidate.errors)},
+                                           {"candidateNonFinite", static_cast<double>(seen.candidate.non_finite)},
+                                           {"candidateP50Ms", QuantileMs(seen.candidate, 0.5)},
+                                           {"candidateP99Ms", QuantileMs(seen.candidate, 0.99)},
+                                           {"stableRequests", static_cast<double>(seen.stable.requests)},
+                                           {"stableErrors", static_cast<double>(seen.stable.errors)},
+                                           {"stableP50Ms", QuantileMs(seen.stable, 0.5)},
+                                           {"stableP99Ms", QuantileMs(seen.stable, 0.99)},
+                                           {"baselineP50Ms", QuantileMs(analysis.baseline, 0.5)},
+                                           {"baselineP99Ms", QuantileMs(analysis.baseline, 0.99)},
+                                           {"eErrors", std::min(seen.errors, kShownMax)},
+                                           {"eErrorsLimit", 1 / kAlphaErrors},
+                                           {"eLatency", std::min(seen.latency, kShownMax)},
+                                           {"eLatencyLimit", 1 / kAlphaLatency},
+                                           {"eLatencyBaseline", std::min(seen.latency_baseline, kShownMax)},
+                                           {"eLatencyBaselineLimit", 2 / kAlphaLatencyBaseline}};
   if (seen.candidate.drift.pairs == 0) return numbers;
   numbers["driftPairs"] = static_cast<double>(seen.candidate.drift.pairs);
   numbers["driftMean"] = DriftMean(seen);
@@ -76,38 +75,42 @@ std::map<std::string, double> Numbers(const Seen& seen, const Analysis& analysis
 }
 
 std::string ErrorsMessage(const Seen& seen) {
-  return fmt::format("{} of {} candidate requests failed ({:.2f}%), {} of {} of stable ({:.2f}%): e-value {:.3g}, limit {:.0f}",
-                     seen.candidate.errors, seen.candidate.requests, 100 * Share(seen.candidate.errors, seen.candidate.requests),
-                     seen.stable.errors, seen.stable.requests, 100 * Share(seen.stable.errors, seen.stable.requests),
-                     seen.errors, 1 / kAlphaErrors);
+  return fmt::format(
+      "{} of {} candidate requests failed ({:.2f}%), {} of {} of stable ({:.2f}%): e-value {:.3g}, limit {:.0f}",
+      seen.candidate.errors, seen.candidate.requests, 100 * Share(seen.candidate.errors, seen.candidate.requests),
+      seen.stable.errors, seen.stable.requests, 100 * Share(seen.stable.errors, seen.stable.requests), seen.errors,
+      1 / kAlphaErrors);
 }
 
 std::string LatencyMessage(const Seen& seen, const api::ArmEvidence& other, const char* than, double e, double limit,
                            const api::ModelSpec& spec) {
-  return fmt::format("the candidate runs longer than {}: median {:.3g} ms against {:.3g} ms, p99 {:.3g} ms against {:.3g} ms "
-                     "(tolerance {:.0f}%): e-value {:.3g}, limit {:.0f}",
-                     than, QuantileMs(seen.candidate, 0.5), QuantileMs(other, 0.5), QuantileMs(seen.candidate, 0.99),
-                     QuantileMs(other, 0.99), 100 * spec.rollout.latency.tolerance, e, limit);
+  return fmt::format(
+      "the candidate runs longer than {}: median {:.3g} ms against {:.3g} ms, p99 {:.3g} ms against {:.3g} ms "
+      "(tolerance {:.0f}%): e-value {:.3g}, limit {:.0f}",
+      than, QuantileMs(seen.candidate, 0.5), QuantileMs(other, 0.5), QuantileMs(seen.candidate, 0.99),
+      QuantileMs(other, 0.99), 100 * spec.rollout.latency.tolerance, e, limit);
 }
 
 // Reason and message of the first test that failed; empty when none did.
 std::pair<std::string, std::string> Failure(const Seen& seen, const Analysis& analysis, const api::ModelSpec& spec) {
   const api::Rollout& rollout = spec.rollout;
   if (spec.validation.non_finite_reject && seen.candidate.non_finite > 0) {
-    return {"NonFinite", fmt::format("{} candidate answers held NaN or Inf where stable's were finite on the same input",
-                                     seen.candidate.non_finite)};
+    return {"NonFinite",
+            fmt::format("{} candidate answers held NaN or Inf where stable's were finite on the same input",
+                        seen.candidate.non_finite)};
   }
   if (rollout.error_rate.enabled && seen.errors >= 1 / kAlphaErrors) return {"ErrorRate", ErrorsMessage(seen)};
   if (rollout.latency.enabled && seen.latency >= 1 / kAlphaLatency) {
     return {"Latency", LatencyMessage(seen, seen.stable, "stable", seen.latency, 1 / kAlphaLatency, spec)};
   }
   if (rollout.latency.enabled && seen.latency_baseline >= 2 / kAlphaLatencyBaseline) {
-    return {"LatencyBaseline", LatencyMessage(seen, analysis.baseline, "stable did before the rollout", seen.latency_baseline,
-                                              2 / kAlphaLatencyBaseline, spec)};
+    return {"LatencyBaseline", LatencyMessage(seen, analysis.baseline, "stable did before the rollout",
+                                              seen.latency_baseline, 2 / kAlphaLatencyBaseline, spec)};
   }
   const int64_t pairs = seen.candidate.drift.pairs;
   if (rollout.drift.max && pairs >= kDriftPairsMin && DriftMean(seen) > *rollout.drift.max) {
-    return {"Drift", fmt::format("mean difference {:.3g} over {} pairs is above {:.3g}", DriftMean(seen), pairs, *rollout.drift.max)};
+    return {"Drift", fmt::format("mean difference {:.3g} over {} pairs is above {:.3g}", DriftMean(seen), pairs,
+                                 *rollout.drift.max)};
   }
   return {};
 }

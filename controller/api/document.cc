@@ -37,7 +37,8 @@ class Converter {
     origin_.lines.try_emplace(path, node.Mark().line + 1);
     if (node.IsMap()) return Mapping(node, path, depth);
     if (node.IsSequence()) return Sequence(node, path, depth);
-    if (node.IsScalar()) return node.Tag() == "?" || node.Tag().empty() ? FromPlain(node.Scalar()) : Json(node.Scalar());
+    if (node.IsScalar())
+      return node.Tag() == "?" || node.Tag().empty() ? FromPlain(node.Scalar()) : Json(node.Scalar());
     return Json(nullptr);
   }
 
@@ -106,7 +107,8 @@ std::string Origin::At(const std::string& path) const {
   const std::string shown = path.empty() ? "" : path + ": ";
   if (file.empty()) return shown;
   for (std::string above = path;; above = above.substr(0, above.find_last_of(".["))) {
-    if (const auto line = lines.find(above); line != lines.end()) return fmt::format("{}:{}: {}", file, line->second, shown);
+    if (const auto line = lines.find(above); line != lines.end())
+      return fmt::format("{}:{}: {}", file, line->second, shown);
     if (above.find_last_of(".[") == std::string::npos) break;
   }
   const auto root = lines.find("");

@@ -16,7 +16,8 @@ struct Origin {
   std::string file;                  // "" when the value does not come from a file.
   std::map<std::string, int> lines;  // Path to line, from 1.
 
-  // "models/digits.yaml:14: spec.rollout: " with the line of the nearest known path above; without a file only the path.
+  // "models/digits.yaml:14: spec.rollout: " with the line of the nearest known path above; without a file only the
+  // path.
   std::string At(const std::string& path) const;
 };
 
@@ -27,7 +28,7 @@ struct YamlDocument {
 };
 
 inline constexpr int kYamlDepthMax = 64;
-inline constexpr int kYamlNodesMax = 200000;   // Of one file, aliases expanded.
+inline constexpr int kYamlNodesMax = 200000;  // Of one file, aliases expanded.
 
 // All documents of the text that are not empty. Unquoted scalars get YAML 1.2's core types. Refused with file and line:
 // what is not YAML, a key written twice in one mapping, and more than the limits.

@@ -112,7 +112,8 @@ void Fields::Number(const char* key, double& out, double min, double max, Need n
   if (value == nullptr) return;
   if (!value->is_number()) return Refuse(key, fmt::format("{} is not a number", Shown(*value)));
   const double number = value->get<double>();
-  if (!(number >= min && number <= max)) return Refuse(key, fmt::format("{} is not between {} and {}", number, min, max));
+  if (!(number >= min && number <= max))
+    return Refuse(key, fmt::format("{} is not between {} and {}", number, min, max));
   out = number;
 }
 
@@ -131,11 +132,13 @@ void Fields::Share(const char* key, double& out) {
 void Fields::Time(const char* key, Duration& out, Duration min, Duration max) {
   const Json* value = Take(key);
   if (value == nullptr) return;
-  if (!value->is_string()) return Refuse(key, fmt::format("{} has no unit: write \"30s\", \"500ms\" or \"5m\"", Shown(*value)));
+  if (!value->is_string())
+    return Refuse(key, fmt::format("{} has no unit: write \"30s\", \"500ms\" or \"5m\"", Shown(*value)));
   const Result<Duration> duration = ParseDuration(value->get<std::string>());
   if (!duration) return Refuse(key, duration.error().message);
   if (*duration < min || *duration > max) {
-    return Refuse(key, fmt::format("{} is not between {} and {}", FormatDuration(*duration), FormatDuration(min), FormatDuration(max)));
+    return Refuse(key, fmt::format("{} is not between {} and {}", FormatDuration(*duration), FormatDuration(min),
+                                   FormatDuration(max)));
   }
   out = *duration;
 }
@@ -145,7 +148,8 @@ void Fields::TextMap(const char* key, std::map<std::string, std::string>& out) {
   if (value == nullptr) return;
   if (!value->is_object()) return Refuse(key, fmt::format("{} is not a mapping", Shown(*value)));
   for (const auto& [name, text] : value->items()) {
-    if (!text.is_string()) return Refuse(std::string(key) + "." + name, fmt::format("{} is not a text; put it in quotes", Shown(text)));
+    if (!text.is_string())
+      return Refuse(std::string(key) + "." + name, fmt::format("{} is not a text; put it in quotes", Shown(text)));
     out[name] = text.get<std::string>();
   }
 }
@@ -174,7 +178,8 @@ void Fields::List(const char* key, size_t items_max, const std::function<void(co
   const Json* value = Take(key);
   if (value == nullptr) return;
   if (!value->is_array()) return Refuse(key, fmt::format("{} is not a list", Shown(*value)));
-  if (value->size() > items_max) return Refuse(key, fmt::format("{} entries are more than {}", value->size(), items_max));
+  if (value->size() > items_max)
+    return Refuse(key, fmt::format("{} entries are more than {}", value->size(), items_max));
   for (size_t i = 0; i < value->size() && reader_.ok(); ++i) read((*value)[i], fmt::format("{}[{}]", PathOf(key), i));
 }
 

@@ -58,20 +58,25 @@ class Fields {
   void VersionMap(const char* key, std::map<std::string, int64_t>& out);
 
   template <typename T>
-  void Choice(const char* key, T& out, std::initializer_list<std::pair<const char*, T>> choices, Need need = Need::kOptional) {
+  void Choice(const char* key, T& out, std::initializer_list<std::pair<const char*, T>> choices,
+              Need need = Need::kOptional) {
     std::string text;
     Text(key, text, need);
     if (text.empty() || !Has(key)) return;
     std::string allowed;
     for (const auto& [name, value] : choices) {
-      if (text == name) { out = value; return; }
+      if (text == name) {
+        out = value;
+        return;
+      }
       allowed += (allowed.empty() ? "" : ", ") + std::string(name);
     }
     Refuse(key, fmt::format("\"{}\" is not one of {}", text, allowed));
   }
 
   void Object(const char* key, const std::function<void(Fields&)>& read, Need need = Need::kOptional);
-  void List(const char* key, size_t items_max, const std::function<void(const Json& item, const std::string& path)>& read);
+  void List(const char* key, size_t items_max,
+            const std::function<void(const Json& item, const std::string& path)>& read);
 
   // A field that the design has and this release does not do.
   void NotYet(const char* key, const std::string& instead);

@@ -103,10 +103,11 @@ Json ToJson(const ModelSpec& spec) {
 }
 
 Json ToJson(const ServingFleetSpec& spec) {
-  Json json{{"replicas", {{"min", spec.replicas_min}, {"max", spec.replicas_max}}},
-            {"ports", {{"grpc", spec.grpc_port}, {"rest", spec.rest_port}}},
-            {"engine", {{"concurrentRuns", spec.concurrent_runs_max}, {"simulatedRun", FormatDuration(spec.simulated_run)}}},
-            {"connectionAgeMax", FormatDuration(spec.connection_age_max)}};
+  Json json{
+      {"replicas", {{"min", spec.replicas_min}, {"max", spec.replicas_max}}},
+      {"ports", {{"grpc", spec.grpc_port}, {"rest", spec.rest_port}}},
+      {"engine", {{"concurrentRuns", spec.concurrent_runs_max}, {"simulatedRun", FormatDuration(spec.simulated_run)}}},
+      {"connectionAgeMax", FormatDuration(spec.connection_age_max)}};
   if (!spec.autoscaling) return json;
   const Autoscaling& autoscaling = *spec.autoscaling;
   json["autoscaling"] = {{"queueDelay", FormatDuration(autoscaling.queue_delay_target)},

@@ -1,6 +1,5 @@
 #include <cctype>
 
-
 #include "controller/api/fields.h"
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
@@ -21,12 +20,17 @@ constexpr int kAutoBatchSize = 16;
 constexpr Duration kAutoDelay = milliseconds(1);
 
 void ReadSource(Fields& spec, ModelSpec& out) {
-  spec.Object("source", [&](Fields& source) {
-    source.Text("uri", out.source_uri, Need::kRequired);
-    if (out.source_uri.empty() || out.source_uri.starts_with("file:///")) return;
-    source.Refuse("uri", fmt::format("\"{}\" does not begin with file:/// and an absolute path; object stores are planned "
-                                     "but not served by this release", out.source_uri));
-  }, Need::kRequired);
+  spec.Object(
+      "source",
+      [&](Fields& source) {
+        source.Text("uri", out.source_uri, Need::kRequired);
+        if (out.source_uri.empty() || out.source_uri.starts_with("file:///")) return;
+        source.Refuse("uri",
+                      fmt::format("\"{}\" does not begin with file:/// and an absolute path; object stores are planned "
+                                  "but not served by this release",
+                                  out.source_uri));
+      },
+      Need::kRequired);
 }
 
 void ReadVersion(Fields& spec, ModelSpec& out) {
@@ -64,7 +68,8 @@ void ReadBatchSizes(Fields& batching, Batching& out) {
     const int64_t size = item.get<int64_t>();
     const int before = out.allowed_batch_sizes.empty() ? 0 : out.allowed_batch_sizes.back();
     if (size <= before || size > out.max_batch_size) {
-      return reader.Refuse(path, fmt::format("{} is not above {} and at most maxBatchSize {}", size, before, out.max_batch_size));
+      return reader.Refuse(
+          path, fmt::format("{} is not above {} and at most maxBatchSize {}", size, before, out.max_batch_size));
     }
     out.allowed_batch_sizes.push_back(static_cast<int>(size));
   });
@@ -92,7 +97,8 @@ void ReadBatching(Fields& batching, Batching& out) {
 void ReadGoldenSet(Fields& golden, Validation& out) {
   golden.Text("path", out.golden_set, Need::kRequired);
   if (out.golden_set.starts_with("/") || out.golden_set.find("..") != std::string::npos) {
-    golden.Refuse("path", fmt::format("\"{}\" is not below the source: write it relative to source.uri", out.golden_set));
+    golden.Refuse("path",
+                  fmt::format("\"{}\" is not below the source: write it relative to source.uri", out.golden_set));
   }
   golden.Choice<std::string>("metric", out.metric, {{"top1", "top1"}, {"tolerance", "tolerance"}});
   golden.Number("minimum", out.minimum, 0, 1);
@@ -106,8 +112,9 @@ void ReadValidation(Fields& validation, Validation& out) {
 }
 
 void ReadAssignment(Fields& assignment, Rollout& out) {
-  assignment.Choice<AssignmentBy>("by", out.assignment_by,
-                                  {{"Request", AssignmentBy::kRequest}, {"Header", AssignmentBy::kHeader}, {"Cookie", AssignmentBy::kCookie}});
+  assignment.Choice<AssignmentBy>(
+      "by", out.assignment_by,
+      {{"Request", AssignmentBy::kRequest}, {"Header", AssignmentBy::kHeader}, {"Cookie", AssignmentBy::kCookie}});
   const bool keyed = out.assignment_by != AssignmentBy::kRequest;
   assignment.Text("key", out.assignment_key, keyed ? Need::kRequired : Need::kOptional);
   if (!keyed && assignment.Has("key")) assignment.Refuse("key", "has no effect without `by: Header` or `by: Cookie`");
@@ -140,7 +147,8 @@ void ReadSteps(Fields& rollout, Rollout& out) {
     const Step step = ReadStep(rollout.reader(), item, path);
     const double before = out.steps.empty() ? 0 : out.steps.back().weight_percent;
     if (step.weight_percent <= before) {
-      rollout.reader().Refuse(path + ".weight", fmt::format("{} is not above the {} before it", step.weight_percent, before));
+      rollout.reader().Refuse(path + ".weight",
+                              fmt::format("{} is not above the {} before it", step.weight_percent, before));
     }
     out.steps.push_back(step);
   });
@@ -165,22 +173,27 @@ void ReadAnalysis(Fields& analysis, Rollout& out) {
 void ReadRollout(Fields& rollout, Rollout& out) {
   const Json* strategy = rollout.Take("strategy");
   if (strategy != nullptr && (*strategy == "BlueGreen" || *strategy == "Shadow")) {
-    return rollout.Refuse("strategy", fmt::format("{} is planned but not served by this release; use Canary or Immediate", Shown(*strategy)));
+    return rollout.Refuse(
+        "strategy",
+        fmt::format("{} is planned but not served by this release; use Canary or Immediate", Shown(*strategy)));
   }
-  rollout.Choice<Strategy>("strategy", out.strategy, {{"Canary", Strategy::kCanary}, {"Immediate", Strategy::kImmediate}});
+  rollout.Choice<Strategy>("strategy", out.strategy,
+                           {{"Canary", Strategy::kCanary}, {"Immediate", Strategy::kImmediate}});
   rollout.Object("assignment", [&](Fields& assignment) { ReadAssignment(assignment, out); });
   ReadSteps(rollout, out);
   rollout.Time("hold", out.hold, Duration(0), hours(24 * 30));
   rollout.Integer("requestsMin", out.requests_min, 0, 1000000000);
   rollout.Object("analysis", [&](Fields& analysis) { ReadAnalysis(analysis, out); });
-  rollout.Choice<OnFailure>("onFailure", out.on_failure, {{"Rollback", OnFailure::kRollback}, {"Pause", OnFailure::kPause}});
+  rollout.Choice<OnFailure>("onFailure", out.on_failure,
+                            {{"Rollback", OnFailure::kRollback}, {"Pause", OnFailure::kPause}});
   rollout.Time("progressDeadline", out.progress_deadline, milliseconds(100), hours(24 * 7));
   rollout.Flag("paused", out.paused);
 }
 
 void ReadReplicas(Fields& spec, ModelSpec& out) {
   if (const Json* value = spec.Take("replicas"); value != nullptr && *value == 0) {
-    return spec.Refuse("replicas", "0, a model that sleeps until it is asked for, is planned but not served by this release");
+    return spec.Refuse("replicas",
+                       "0, a model that sleeps until it is asked for, is planned but not served by this release");
   }
   if (!spec.Has("replicas")) return;
   int replicas = 1;
@@ -190,8 +203,10 @@ void ReadReplicas(Fields& spec, ModelSpec& out) {
 
 void CheckServedName(Fields& spec, const ModelSpec& out) {
   for (const char c : out.served_name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_-.").find(c) != std::string_view::npos) continue;
-    return spec.Refuse("servedName", fmt::format("\"{}\" has a character other than letters, digits, _ - .", out.served_name));
+    if (std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_-.").find(c) != std::string_view::npos)
+      continue;
+    return spec.Refuse("servedName",
+                       fmt::format("\"{}\" has a character other than letters, digits, _ - .", out.served_name));
   }
   if (out.served_name.size() > 253) spec.Refuse("servedName", "is longer than 253 characters");
 }

@@ -20,7 +20,8 @@ bool IsName(const std::string& text) {
 void ReadName(Fields& metadata, const char* key, std::string& out, Need need) {
   metadata.Text(key, out, need);
   if (!metadata.reader().ok() || !metadata.Has(key) || IsName(out)) return;
-  metadata.Refuse(key, fmt::format("\"{}\" is not a name: up to 63 of a-z 0-9 -, beginning and ending with a-z 0-9", out));
+  metadata.Refuse(key,
+                  fmt::format("\"{}\" is not a name: up to 63 of a-z 0-9 -, beginning and ending with a-z 0-9", out));
 }
 
 void ReadMetadata(Fields& metadata, Metadata& out) {
@@ -34,11 +35,15 @@ void ReadMetadata(Fields& metadata, Metadata& out) {
 }
 
 void ReadSpec(Fields& root, ParsedObject& out) {
-  root.Object("spec", [&](Fields& spec) {
-    if (out.kind == kModelKind) out.spec = ReadModelSpec(spec, out.metadata.name);
-    if (out.kind == kServingFleetKind) out.spec = ReadServingFleetSpec(spec);
-  }, out.kind == kModelKind ? Need::kRequired : Need::kOptional);
-  if (out.kind == kServingFleetKind && !std::holds_alternative<ServingFleetSpec>(out.spec)) out.spec = ServingFleetSpec{};
+  root.Object(
+      "spec",
+      [&](Fields& spec) {
+        if (out.kind == kModelKind) out.spec = ReadModelSpec(spec, out.metadata.name);
+        if (out.kind == kServingFleetKind) out.spec = ReadServingFleetSpec(spec);
+      },
+      out.kind == kModelKind ? Need::kRequired : Need::kOptional);
+  if (out.kind == kServingFleetKind && !std::holds_alternative<ServingFleetSpec>(out.spec))
+    out.spec = ServingFleetSpec{};
 }
 
 Result<ParsedObject> ReadDocument(const YamlDocument& document) {
@@ -48,9 +53,11 @@ Result<ParsedObject> ReadDocument(const YamlDocument& document) {
   Fields root(reader, document.root, "");
   std::string version;
   root.Choice<std::string>("apiVersion", version, {{kApiVersion, kApiVersion}}, Need::kRequired);
-  root.Choice<std::string>("kind", out.kind, {{kModelKind, kModelKind}, {kServingFleetKind, kServingFleetKind}}, Need::kRequired);
+  root.Choice<std::string>("kind", out.kind, {{kModelKind, kModelKind}, {kServingFleetKind, kServingFleetKind}},
+                           Need::kRequired);
   RETURN_IF_ERROR(reader.Finish());
-  root.Object("metadata", [&](Fields& metadata) { ReadMetadata(metadata, out.metadata); }, Need::kRequired);
+  root.Object(
+      "metadata", [&](Fields& metadata) { ReadMetadata(metadata, out.metadata); }, Need::kRequired);
   RETURN_IF_ERROR(reader.Finish());
   ReadSpec(root, out);
   if (root.Has("status")) root.Refuse("status", "is written by the controller; leave it out");

@@ -22,10 +22,10 @@ namespace longshore::api {
 
 // One document of a manifest.
 struct ParsedObject {
-  std::string kind;                   // kModelKind or kServingFleetKind: what spec holds.
-  Metadata metadata;                  // Name, namespace, labels and annotations as written.
+  std::string kind;   // kModelKind or kServingFleetKind: what spec holds.
+  Metadata metadata;  // Name, namespace, labels and annotations as written.
   std::variant<ModelSpec, ServingFleetSpec> spec;
-  int line = 0;                       // Where the document begins.
+  int line = 0;  // Where the document begins.
 };
 Key KeyOf(const ParsedObject& object);
 

@@ -61,7 +61,8 @@ std::string MessageOf(const std::string& text) {
 // A model with the given lines of spec below the required ones; the first of them is line 5.
 std::string WithSpec(const std::string& lines) {
   return "apiVersion: longshore.dev/v1alpha1\nkind: Model\nmetadata: {name: digits}\n"
-         "spec: \n" + lines + "\n  fleet: cpu\n  source: {uri: \"file:///m\"}\n";
+         "spec: \n" +
+         lines + "\n  fleet: cpu\n  source: {uri: \"file:///m\"}\n";
 }
 std::string WithFleetSpec(const std::string& lines) {
   return "apiVersion: longshore.dev/v1alpha1\nkind: ServingFleet\nmetadata: {name: cpu}\nspec:\n" + lines + "\n";
@@ -104,7 +105,8 @@ TEST(Parse, GivesDefaultsToWhatIsNotWritten) {
 }
 
 TEST(Parse, AModelReadsBackAsItWasWritten) {
-  for (const std::string& text : {std::string(kFull), WithSpec(""), WithSpec("  rollout: {strategy: Immediate}\n  batching: {mode: Auto}")}) {
+  for (const std::string& text :
+       {std::string(kFull), WithSpec(""), WithSpec("  rollout: {strategy: Immediate}\n  batching: {mode: Auto}")}) {
     const Json written = ToJson(ParseModel(text));
     const auto again = ModelSpecFromJson(written, "digits");
     ASSERT_TRUE(again) << again.error().message;
@@ -148,7 +150,8 @@ TEST(Parse, RefusesEachMistakeWithItsReason) {
       {WithSpec("  slo: {errorRate: \"120%\"}"), "\"120%\" is not a share"},
       {WithSpec("  slo: {latency: {quantile: 0.9}}"), "spec.slo.latency.target: is required"},
       {WithSpec("  batching: {mode: Auto, maxBatchSize: 4}"), "mode decides this"},
-      {WithSpec("  batching: {maxBatchSize: 4, allowedBatchSizes: [2, 8]}"), "8 is not above 2 and at most maxBatchSize 4"},
+      {WithSpec("  batching: {maxBatchSize: 4, allowedBatchSizes: [2, 8]}"),
+       "8 is not above 2 and at most maxBatchSize 4"},
       {WithSpec("  validation: {goldenSet: {path: /etc/passwd}}"), "is not below the source"},
       {WithSpec("  servedName: a/b"), "has a character other than"},
       {WithSpec("  labels: {a: x}"), "m.yaml:5: spec.labels.a: \"x\" is not a whole number"},
@@ -178,7 +181,8 @@ TEST(Parse, ADocumentThatIsNoMappingIsNamed) {
 }
 
 TEST(Parse, ReadsSeveralDocumentsAndSkipsEmptyOnes) {
-  const auto objects = ParseManifests("m.yaml", std::string("---\n") + kFull + "---\n---\n" + WithFleetSpec("  replicas: {min: 2}"));
+  const auto objects =
+      ParseManifests("m.yaml", std::string("---\n") + kFull + "---\n---\n" + WithFleetSpec("  replicas: {min: 2}"));
   ASSERT_TRUE(objects) << objects.error().message;
   ASSERT_EQ(objects->size(), 2u);
   EXPECT_EQ(objects->at(1).kind, kServingFleetKind);
@@ -186,9 +190,11 @@ TEST(Parse, ReadsSeveralDocumentsAndSkipsEmptyOnes) {
 }
 
 TEST(Parse, AFleetReadsBackAsItWasWritten) {
-  const auto objects = ParseManifests("f.yaml", WithFleetSpec(
-      "  replicas: {min: 2, max: 5}\n  ports: {grpc: 0, rest: 0}\n  engine: {concurrentRuns: 2, simulatedRun: 20ms}\n"
-      "  connectionAgeMax: 5s\n  autoscaling: {queueDelay: 5ms, utilization: \"80%\", prometheus: {url: \"http://127.0.0.1:9090\"}}"));
+  const auto objects =
+      ParseManifests("f.yaml", WithFleetSpec("  replicas: {min: 2, max: 5}\n  ports: {grpc: 0, rest: 0}\n  engine: "
+                                             "{concurrentRuns: 2, simulatedRun: 20ms}\n"
+                                             "  connectionAgeMax: 5s\n  autoscaling: {queueDelay: 5ms, utilization: "
+                                             "\"80%\", prometheus: {url: \"http://127.0.0.1:9090\"}}"));
   ASSERT_TRUE(objects) << objects.error().message;
   const Json written = SpecToJson(objects->at(0));
   EXPECT_EQ(written["autoscaling"]["utilization"], 0.8);
@@ -207,7 +213,8 @@ TEST(Parse, RefusesABombOfAliases) {
 }
 
 TEST(Units, DurationsRoundTripExactly) {
-  for (const char* text : {"0s", "30s", "1500ms", "250us", "90s"}) EXPECT_EQ(FormatDuration(*ParseDuration(text)), text);
+  for (const char* text : {"0s", "30s", "1500ms", "250us", "90s"})
+    EXPECT_EQ(FormatDuration(*ParseDuration(text)), text);
   EXPECT_EQ(*ParseDuration("1.5h"), std::chrono::minutes(90));
   for (const char* text : {"", "5", "s", "-1s", "1m30s", "1e300s", "nans"}) EXPECT_FALSE(ParseDuration(text)) << text;
 }
@@ -217,10 +224,21 @@ TEST(Status, ReadsBackAsItWasWritten) {
   status.epoch = 4;
   status.stable_version = 2;
   status.conditions.push_back({"Ready", "True", "Serving", "because", 7, FromUnixMillis(1700000000123)});
-  status.rollout = {.id = "u/3/1", .phase = RolloutPhase::kPaused, .stable = 2, .candidate = 3, .attempt = 1, .step_index = 1,
-                    .weight_percent = 25, .paused_reason = "Manual", .started_at = FromUnixMillis(5), .step_started_at = {},
-                    .step_candidate_requests = 12, .paused_by_command = true, .evidence_used_at = FromUnixMillis(9),
-                    .analysis = Json{{"x", 1}}, .verdict = {"Fail", "Latency", "m", {{"e", 2.5}}}};
+  status.rollout = {.id = "u/3/1",
+                    .phase = RolloutPhase::kPaused,
+                    .stable = 2,
+                    .candidate = 3,
+                    .attempt = 1,
+                    .step_index = 1,
+                    .weight_percent = 25,
+                    .paused_reason = "Manual",
+                    .started_at = FromUnixMillis(5),
+                    .step_started_at = {},
+                    .step_candidate_requests = 12,
+                    .paused_by_command = true,
+                    .evidence_used_at = FromUnixMillis(9),
+                    .analysis = Json{{"x", 1}},
+                    .verdict = {"Fail", "Latency", "m", {{"e", 2.5}}}};
   status.failed.push_back({3, "d", 7, "GoldenSet", "m", FromUnixMillis(6)});
   status.history.push_back({FromUnixMillis(8), 3, "Started", "m"});
   status.digests[3] = "abc";

@@ -8,8 +8,9 @@ namespace longshore::api {
 namespace {
 
 constexpr std::pair<RolloutPhase, std::string_view> kPhases[] = {
-    {RolloutPhase::kNone, "None"},           {RolloutPhase::kValidating, "Validating"}, {RolloutPhase::kLoading, "Loading"},
-    {RolloutPhase::kStep, "Step"},           {RolloutPhase::kPaused, "Paused"},         {RolloutPhase::kPromoting, "Promoting"},
+    {RolloutPhase::kNone, "None"},           {RolloutPhase::kValidating, "Validating"},
+    {RolloutPhase::kLoading, "Loading"},     {RolloutPhase::kStep, "Step"},
+    {RolloutPhase::kPaused, "Paused"},       {RolloutPhase::kPromoting, "Promoting"},
     {RolloutPhase::kCompleted, "Completed"}, {RolloutPhase::kRolledBack, "RolledBack"}};
 
 RolloutPhase PhaseOf(const std::string& name) {
@@ -56,8 +57,10 @@ std::vector<T> GetList(const Json& json, const char* key, Read read) {
 }
 
 Json ToJson(const Condition& condition) {
-  return {{"type", condition.type},       {"status", condition.status},
-          {"reason", condition.reason},   {"message", condition.message},
+  return {{"type", condition.type},
+          {"status", condition.status},
+          {"reason", condition.reason},
+          {"message", condition.message},
           {"observedGeneration", condition.observed_generation},
           {"lastTransitionTime", FormatTime(condition.last_transition)}};
 }
@@ -73,7 +76,10 @@ Condition ConditionFrom(const Json& json) {
 }
 
 Json ToJson(const Verdict& verdict) {
-  return {{"result", verdict.result}, {"reason", verdict.reason}, {"message", verdict.message}, {"numbers", verdict.numbers}};
+  return {{"result", verdict.result},
+          {"reason", verdict.reason},
+          {"message", verdict.message},
+          {"numbers", verdict.numbers}};
 }
 Verdict VerdictFrom(const Json& json) {
   Verdict out;
@@ -183,7 +189,8 @@ Json ListToJson(const std::vector<T>& list) {
 
 Json ToJson(const AutoscaleStatus& autoscale) {
   Json recommendations = Json::array();
-  for (const auto& [at, count] : autoscale.recommendations) recommendations.push_back({{"at", FormatTime(at)}, {"replicas", count}});
+  for (const auto& [at, count] : autoscale.recommendations)
+    recommendations.push_back({{"at", FormatTime(at)}, {"replicas", count}});
   return {{"desired", autoscale.desired},
           {"reason", autoscale.reason},
           {"message", autoscale.message},
@@ -245,7 +252,8 @@ Json ToJson(const ModelStatus& status) {
             {"commandResult", status.command_result},
             {"nodes", ListToJson(status.nodes)}};
   if (status.command) {
-    json["command"] = {{"verb", status.command->verb}, {"generation", status.command->generation}, {"step", status.command->step}};
+    json["command"] = {
+        {"verb", status.command->verb}, {"generation", status.command->generation}, {"step", status.command->step}};
   }
   return json;
 }

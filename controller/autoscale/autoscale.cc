@@ -9,19 +9,19 @@
 namespace longshore::autoscale {
 namespace {
 
-constexpr double kGrowthMax = 2;        // Of the replicas in one step.
-constexpr double kDeadBand = 0.1;       // Utilisation this close to its target is at its target.
+constexpr double kGrowthMax = 2;   // Of the replicas in one step.
+constexpr double kDeadBand = 0.1;  // Utilisation this close to its target is at its target.
 // Fewer nodes wait longer: scale down only from well below the targets of what users feel.
 constexpr double kCalm = 0.5;
 
 // One signal against its target.
 struct Reading {
-  std::string reason;                   // "QueueDelay", "Latency", "Utilization".
+  std::string reason;  // "QueueDelay", "Latency", "Utilization".
   double value = 0;
   double target = 0;
   TimePoint at;
   bool known = false;
-  bool proportional = false;            // Halves when the nodes double; true of utilisation alone.
+  bool proportional = false;  // Halves when the nodes double; true of utilisation alone.
   double Ratio() const { return value / target; }
 };
 
@@ -43,7 +43,8 @@ double Seconds(Duration duration) { return static_cast<double>(duration.count())
 std::vector<Reading> ReadAll(const api::Autoscaling& spec, const Input& input, TimePoint now) {
   const Duration age_max = spec.metrics_age_max;
   std::vector<Reading> readings;
-  readings.push_back(Read("QueueDelay", input.metrics.queue_delay_seconds, Seconds(spec.queue_delay_target), age_max, now));
+  readings.push_back(
+      Read("QueueDelay", input.metrics.queue_delay_seconds, Seconds(spec.queue_delay_target), age_max, now));
   if (input.latency_target) {
     readings.push_back(Read("Latency", input.metrics.latency_seconds, Seconds(*input.latency_target), age_max, now));
   }
@@ -60,14 +61,16 @@ int Wanted(const Reading& reading, int replicas) {
   return std::max(static_cast<int>(std::ceil(wanted - 1e-9)), reading.Ratio() > 1 ? replicas + 1 : 0);
 }
 
-api::AutoscaleStatus Set(api::AutoscaleStatus status, int desired, const std::string& reason, const std::string& message) {
+api::AutoscaleStatus Set(api::AutoscaleStatus status, int desired, const std::string& reason,
+                         const std::string& message) {
   status.desired = desired;
   status.reason = reason;
   status.message = message;
   return status;
 }
 
-api::AutoscaleStatus SetFrom(api::AutoscaleStatus status, int desired, const Reading& reading, const std::string& message) {
+api::AutoscaleStatus SetFrom(api::AutoscaleStatus status, int desired, const Reading& reading,
+                             const std::string& message) {
   status.value = reading.value;
   status.target = reading.target;
   status.evidence_at = reading.at;
@@ -85,7 +88,8 @@ const Reading* Pressing(const std::vector<Reading>& readings, int replicas) {
 }
 
 const Reading* FirstUnknown(const std::vector<Reading>& readings) {
-  const auto found = std::find_if(readings.begin(), readings.end(), [](const Reading& reading) { return !reading.known; });
+  const auto found =
+      std::find_if(readings.begin(), readings.end(), [](const Reading& reading) { return !reading.known; });
   return found == readings.end() ? nullptr : &*found;
 }
 
@@ -97,26 +101,34 @@ int Recommended(const std::vector<Reading>& readings, int replicas) {
   return std::min(replicas, std::max(Wanted(readings.back(), replicas), 1));
 }
 
-api::AutoscaleStatus Up(const api::ServingFleetSpec& spec, api::AutoscaleStatus status, const Reading& reading, int replicas, TimePoint now) {
+api::AutoscaleStatus Up(const api::ServingFleetSpec& spec, api::AutoscaleStatus status, const Reading& reading,
+                        int replicas, TimePoint now) {
   status.recommendations.clear();
   const int wanted = std::min(Wanted(reading, replicas), spec.replicas_max);
   if (wanted <= replicas) {
-    return status.reason == "AtMaximum" ? status : Set(std::move(status), replicas, "AtMaximum", fmt::format("{} is above its target, but {} nodes are the maximum", reading.reason, replicas));
+    return status.reason == "AtMaximum"
+               ? status
+               : Set(std::move(status), replicas, "AtMaximum",
+                     fmt::format("{} is above its target, but {} nodes are the maximum", reading.reason, replicas));
   }
   if (now - status.last_scale_up < spec.autoscaling->scale_up_cooldown) {
     status.desired = replicas;
     return status;
   }
   status.last_scale_up = now;
-  return SetFrom(std::move(status), wanted, reading, fmt::format("{} {:.4g} is above {:.4g}: from {} to {} nodes", reading.reason, reading.value, reading.target, replicas, wanted));
+  return SetFrom(std::move(status), wanted, reading,
+                 fmt::format("{} {:.4g} is above {:.4g}: from {} to {} nodes", reading.reason, reading.value,
+                             reading.target, replicas, wanted));
 }
 
 bool ExplainsReplicas(const std::string& reason) {
-  return reason == "Steady" || reason == "QueueDelay" || reason == "Latency" || reason == "Utilization" || reason == "Idle";
+  return reason == "Steady" || reason == "QueueDelay" || reason == "Latency" || reason == "Utilization" ||
+         reason == "Idle";
 }
 
 // Keeps one entry: since when fewer nodes would have been enough at every look, and how many at most.
-api::AutoscaleStatus Down(const api::ServingFleetSpec& spec, api::AutoscaleStatus status, const std::vector<Reading>& readings, int replicas, TimePoint now) {
+api::AutoscaleStatus Down(const api::ServingFleetSpec& spec, api::AutoscaleStatus status,
+                          const std::vector<Reading>& readings, int replicas, TimePoint now) {
   const int enough = std::max(Recommended(readings, replicas), spec.replicas_min);
   if (enough >= replicas) {
     status.recommendations.clear();
@@ -134,25 +146,31 @@ api::AutoscaleStatus Down(const api::ServingFleetSpec& spec, api::AutoscaleStatu
   const int to = most;
   const std::string waited = api::FormatDuration(std::chrono::duration_cast<std::chrono::seconds>(now - since));
   status.recommendations.clear();
-  status = SetFrom(std::move(status), to, readings.back(), fmt::format("{} nodes were enough for {}: from {} to {} nodes", to, waited, replicas, to));
+  status = SetFrom(std::move(status), to, readings.back(),
+                   fmt::format("{} nodes were enough for {}: from {} to {} nodes", to, waited, replicas, to));
   status.reason = readings.back().value == 0 ? "Idle" : "Utilization";
   return status;
 }
 
 }  // namespace
 
-api::AutoscaleStatus Decide(const api::ServingFleetSpec& spec, const api::AutoscaleStatus& before, const Input& input, TimePoint now) {
+api::AutoscaleStatus Decide(const api::ServingFleetSpec& spec, const api::AutoscaleStatus& before, const Input& input,
+                            TimePoint now) {
   api::AutoscaleStatus status = before;
   const int replicas = std::clamp(input.replicas, spec.replicas_min, spec.replicas_max);
   if (!spec.autoscaling) {
-    return before.desired == spec.replicas_min && before.reason == "Fixed" ? before : Set({}, spec.replicas_min, "Fixed", "no autoscaling in the spec");
+    return before.desired == spec.replicas_min && before.reason == "Fixed"
+               ? before
+               : Set({}, spec.replicas_min, "Fixed", "no autoscaling in the spec");
   }
   if (replicas != input.replicas) {
     status.recommendations.clear();
-    return Set(std::move(status), replicas, "Bounds", fmt::format("{} nodes are outside {} to {}", input.replicas, spec.replicas_min, spec.replicas_max));
+    return Set(std::move(status), replicas, "Bounds",
+               fmt::format("{} nodes are outside {} to {}", input.replicas, spec.replicas_min, spec.replicas_max));
   }
   const std::vector<Reading> readings = ReadAll(*spec.autoscaling, input, now);
-  if (const Reading* pressing = Pressing(readings, replicas)) return Up(spec, std::move(status), *pressing, replicas, now);
+  if (const Reading* pressing = Pressing(readings, replicas))
+    return Up(spec, std::move(status), *pressing, replicas, now);
   if (const Reading* unknown = FirstUnknown(readings)) {
     status.recommendations.clear();
     const std::string message = fmt::format("{} is unknown or too old: no node is taken away", unknown->reason);

@@ -44,10 +44,12 @@ Given GivenFrom(const Json& json) {
   given.before = api::ServingFleetStatusFromJson(Json{{"autoscale", Child(json, "before")}})->autoscale;
   given.now = golden::TimeOf(json, "now");
   const Json& metrics = Child(json, "metrics");
-  given.input.metrics = {SignalFrom(Child(metrics, "queueDelay"), given.now), SignalFrom(Child(metrics, "latency"), given.now),
+  given.input.metrics = {SignalFrom(Child(metrics, "queueDelay"), given.now),
+                         SignalFrom(Child(metrics, "latency"), given.now),
                          SignalFrom(Child(metrics, "utilization"), given.now)};
   given.input.replicas = Get(json, "replicas", 1);
-  if (json.contains("latencyTarget")) given.input.latency_target = *api::ParseDuration(Get<std::string>(json, "latencyTarget", ""));
+  if (json.contains("latencyTarget"))
+    given.input.latency_target = *api::ParseDuration(Get<std::string>(json, "latencyTarget", ""));
   return given;
 }
 

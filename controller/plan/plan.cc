@@ -31,7 +31,8 @@ control::Guard BuildGuard(const api::ModelSpec& spec) {
   return guard;
 }
 
-control::VersionState BuildVersion(const api::Model& model, const rollout::VersionPlacement& placed, const std::string& node) {
+control::VersionState BuildVersion(const api::Model& model, const rollout::VersionPlacement& placed,
+                                   const std::string& node) {
   control::VersionState version;
   version.set_version(placed.version);
   version.set_weight_bp(placed.weight_bp);
@@ -79,21 +80,26 @@ control::Validation BuildValidation(const api::ModelSpec& spec) {
   return validation;
 }
 
-int64_t Milliseconds(Duration duration) { return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count(); }
+int64_t Milliseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
 
 }  // namespace
 
-control::ModelState BuildModelState(const api::Model& model, const rollout::Placement& placement, const std::string& node) {
+control::ModelState BuildModelState(const api::Model& model, const rollout::Placement& placement,
+                                    const std::string& node) {
   control::ModelState state;
   state.set_served_name(model.spec.served_name);
   state.set_object(model.metadata.namespace_ + "/" + model.metadata.name);
   state.set_source_uri(model.spec.source_uri);
-  for (const rollout::VersionPlacement& placed : placement.versions) *state.add_versions() = BuildVersion(model, placed, node);
+  for (const rollout::VersionPlacement& placed : placement.versions)
+    *state.add_versions() = BuildVersion(model, placed, node);
   for (const auto& [label, version] : model.spec.version_labels) (*state.mutable_labels())[label] = version;
   *state.mutable_assignment() = BuildAssignment(model.spec.rollout, placement.salt);
   *state.mutable_batching() = BuildBatching(model.spec.batching);
   *state.mutable_validation() = BuildValidation(model.spec);
-  if (model.spec.slo.latency_target) state.set_slo_latency_ms(std::max<int64_t>(1, Milliseconds(*model.spec.slo.latency_target)));
+  if (model.spec.slo.latency_target)
+    state.set_slo_latency_ms(std::max<int64_t>(1, Milliseconds(*model.spec.slo.latency_target)));
   return state;
 }
 

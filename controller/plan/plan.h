@@ -34,8 +34,8 @@ struct NodeHolds {
   std::optional<control::ModelState> state;
 };
 
-// `model.status` is what is stored now. Every node of `holds` is brought to what the decision says; leave out nodes that
-// drain, they keep what they have for the requests that are left.
+// `model.status` is what is stored now. Every node of `holds` is brought to what the decision says; leave out nodes
+// that drain, they keep what they have for the requests that are left.
 Plan MakePlan(const api::Model& model, const rollout::Decision& decision, const std::vector<NodeHolds>& holds);
 
 // The same for a model that is deleted or has left the fleet: removed from every node that holds it.

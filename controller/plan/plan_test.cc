@@ -21,8 +21,9 @@ rollout::Decision Split(const api::Model& model, int candidate_bp) {
   rollout::Decision decision;
   decision.status = model.status;
   decision.placement.salt = "u/2/1";
-  decision.placement.versions = {{.version = 1, .weight_bp = 10000 - candidate_bp, .candidate = false, .trial = false, .nodes = {"a", "b"}},
-                                 {.version = 2, .weight_bp = candidate_bp, .candidate = true, .trial = false, .nodes = {"a"}}};
+  decision.placement.versions = {
+      {.version = 1, .weight_bp = 10000 - candidate_bp, .candidate = false, .trial = false, .nodes = {"a", "b"}},
+      {.version = 2, .weight_bp = candidate_bp, .candidate = true, .trial = false, .nodes = {"a"}}};
   return decision;
 }
 
@@ -79,7 +80,9 @@ TEST(Plan, RemovesAModelOnlyWhereItIs) {
 
 TEST(Plan, TheGuardFollowsTheErrorObjectiveWithinBounds) {
   api::Model model = Digits();
-  const auto limit = [&] { return BuildModelState(model, Split(model, 500).placement, "a").versions(1).guard().error_rate_max(); };
+  const auto limit = [&] {
+    return BuildModelState(model, Split(model, 500).placement, "a").versions(1).guard().error_rate_max();
+  };
   EXPECT_DOUBLE_EQ(limit(), 0.5);
   model.spec.slo.error_rate = 0.02;
   EXPECT_DOUBLE_EQ(limit(), 0.2);

@@ -7,7 +7,8 @@ using api::RolloutPhase;
 
 bool IsUnderWay(const api::RolloutStatus& rollout) {
   return rollout.phase == RolloutPhase::kValidating || rollout.phase == RolloutPhase::kLoading ||
-         rollout.phase == RolloutPhase::kStep || rollout.phase == RolloutPhase::kPaused || rollout.phase == RolloutPhase::kPromoting;
+         rollout.phase == RolloutPhase::kStep || rollout.phase == RolloutPhase::kPaused ||
+         rollout.phase == RolloutPhase::kPromoting;
 }
 
 // Each returns why it was refused, "" when it was done.
@@ -16,13 +17,15 @@ std::string PromoteStep(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   const bool in_step = rollout.phase == RolloutPhase::kStep || rollout.phase == RolloutPhase::kPaused;
   if (!in_step || rollout.weight_percent == 0) {
-    return fmt::format("the rollout is {}: only a step with weight can be promoted", api::RolloutPhaseName(rollout.phase));
+    return fmt::format("the rollout is {}: only a step with weight can be promoted",
+                       api::RolloutPhaseName(rollout.phase));
   }
   const bool last = rollout.step_index + 1 >= static_cast<int>(draft.policy().steps.size());
   if (!last) ++rollout.step_index;
   rollout.paused_by_command = false;
   draft.SetPhase(last ? RolloutPhase::kPromoting : RolloutPhase::kStep);
-  draft.Record("PromotedByCommand", fmt::format("version {} goes on from {:g}%", rollout.candidate, rollout.weight_percent));
+  draft.Record("PromotedByCommand",
+               fmt::format("version {} goes on from {:g}%", rollout.candidate, rollout.weight_percent));
   return "";
 }
 
@@ -76,8 +79,8 @@ void TakeCommand(Draft& draft) {
   const api::Command command = *draft.status().command;
   const std::string refused = Do(draft, command);
   draft.status().command.reset();
-  draft.status().command_result = refused.empty() ? fmt::format("{}: done", command.verb)
-                                                  : fmt::format("{}: refused: {}", command.verb, refused);
+  draft.status().command_result =
+      refused.empty() ? fmt::format("{}: done", command.verb) : fmt::format("{}: refused: {}", command.verb, refused);
 }
 
 }  // namespace longshore::rollout

@@ -49,9 +49,11 @@ void PinDigests(Draft& draft) {
   }
 }
 
-void SetCondition(Draft& draft, const std::string& type, const std::string& value, const std::string& reason, const std::string& message) {
+void SetCondition(Draft& draft, const std::string& type, const std::string& value, const std::string& reason,
+                  const std::string& message) {
   auto& conditions = draft.status().conditions;
-  auto found = std::find_if(conditions.begin(), conditions.end(), [&](const auto& known) { return known.type == type; });
+  auto found =
+      std::find_if(conditions.begin(), conditions.end(), [&](const auto& known) { return known.type == type; });
   if (found == conditions.end()) found = conditions.insert(conditions.end(), api::Condition{});
   found->type = type;
   if (found->status != value) found->last_transition = draft.now();
@@ -68,12 +70,14 @@ void DescribeReady(Draft& draft) {
     return SetCondition(draft, "Ready", "True", "Serving",
                         fmt::format("version {} is ready on {} of {} nodes", stable, ready, draft.StableNodes()));
   }
-  if (draft.nodes().empty()) return SetCondition(draft, "Ready", "False", "NoNodes", fmt::format("fleet {} has no nodes", draft.spec().fleet));
+  if (draft.nodes().empty())
+    return SetCondition(draft, "Ready", "False", "NoNodes", fmt::format("fleet {} has no nodes", draft.spec().fleet));
   if (!draft.Target()) {
-    return SetCondition(draft, "Ready", "False", "NoVersion", fmt::format("no node has found a version below {}", draft.spec().source_uri));
+    return SetCondition(draft, "Ready", "False", "NoVersion",
+                        fmt::format("no node has found a version below {}", draft.spec().source_uri));
   }
-  SetCondition(draft, "Ready", "False", "NotLoaded", stable == 0 ? "no version has been loaded yet"
-                                                                 : fmt::format("version {} is ready on no node", stable));
+  SetCondition(draft, "Ready", "False", "NotLoaded",
+               stable == 0 ? "no version has been loaded yet" : fmt::format("version {} is ready on no node", stable));
 }
 
 void DescribeProgress(Draft& draft) {
@@ -81,11 +85,13 @@ void DescribeProgress(Draft& draft) {
   const std::string phase(api::RolloutPhaseName(rollout.phase));
   const std::optional<int64_t> target = draft.Target();
   const api::FailedVersion* failed = target ? draft.FailureOf(*target) : nullptr;
-  const bool resting = rollout.phase == RolloutPhase::kNone || rollout.phase == RolloutPhase::kCompleted || rollout.phase == RolloutPhase::kRolledBack;
+  const bool resting = rollout.phase == RolloutPhase::kNone || rollout.phase == RolloutPhase::kCompleted ||
+                       rollout.phase == RolloutPhase::kRolledBack;
   SetCondition(draft, "Progressing", resting ? "False" : "True", phase,
                resting ? "" : fmt::format("version {} at {:g}%", rollout.candidate, rollout.weight_percent));
   if (resting && failed != nullptr && *target != draft.status().stable_version) {
-    return SetCondition(draft, "Stalled", "True", failed->reason, fmt::format("version {} failed: {}", failed->version, failed->message));
+    return SetCondition(draft, "Stalled", "True", failed->reason,
+                        fmt::format("version {} failed: {}", failed->version, failed->message));
   }
   SetCondition(draft, "Stalled", "False", "None", "");
 }

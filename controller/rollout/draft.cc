@@ -1,7 +1,7 @@
+#include "controller/rollout/draft.h"
+
 #include <algorithm>
 #include <cmath>
-
-#include "controller/rollout/draft.h"
 
 namespace longshore::rollout {
 namespace {
@@ -47,9 +47,8 @@ std::vector<std::string> Draft::NodesIn(int64_t version, NodeState state) const 
 
 std::vector<std::string> Draft::Choose(int64_t version, int count) const {
   std::vector<const NodeSeen*> order = nodes_;
-  std::stable_sort(order.begin(), order.end(), [&](const NodeSeen* a, const NodeSeen* b) {
-    return Progress(*a, version) > Progress(*b, version);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const NodeSeen* a, const NodeSeen* b) { return Progress(*a, version) > Progress(*b, version); });
   order.resize(std::min(order.size(), static_cast<size_t>(std::max(count, 0))));
   std::vector<std::string> names;
   for (const NodeSeen* node : order) names.push_back(node->name);
@@ -66,7 +65,8 @@ const api::FailedVersion* Draft::FailureOf(int64_t version) const {
   for (const api::FailedVersion& failed : status_.failed) {
     if (failed.version != version || failed.generation != model_.metadata.generation) continue;
     const auto digest = status_.digests.find(version);
-    const bool other_files = digest != status_.digests.end() && !failed.digest.empty() && digest->second != failed.digest;
+    const bool other_files =
+        digest != status_.digests.end() && !failed.digest.empty() && digest->second != failed.digest;
     if (!other_files) return &failed;
   }
   return nullptr;

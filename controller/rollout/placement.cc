@@ -36,26 +36,31 @@ void AddCandidate(Draft& draft, Placement& placement) {
   const int count = CandidateNodes(draft);
   if (count == 0) return;
   const api::RolloutStatus& rollout = draft.rollout();
-  placement.versions.push_back({.version = rollout.candidate,
-                                .weight_bp = rollout.stable == 0 ? 0 : static_cast<int>(std::lround(rollout.weight_percent * 100)),
-                                .candidate = true,
-                                .trial = rollout.phase == RolloutPhase::kValidating,
-                                .nodes = draft.Choose(rollout.candidate, count)});
+  placement.versions.push_back(
+      {.version = rollout.candidate,
+       .weight_bp = rollout.stable == 0 ? 0 : static_cast<int>(std::lround(rollout.weight_percent * 100)),
+       .candidate = true,
+       .trial = rollout.phase == RolloutPhase::kValidating,
+       .nodes = draft.Choose(rollout.candidate, count)});
 }
 
 void AddStable(Draft& draft, Placement& placement) {
   const int64_t stable = draft.status().stable_version;
   if (stable == 0) return;
   const int given = placement.versions.empty() ? 0 : placement.versions[0].weight_bp;
-  placement.versions.push_back({.version = stable, .weight_bp = kWhole - given, .nodes = draft.Choose(stable, draft.StableNodes())});
+  placement.versions.push_back(
+      {.version = stable, .weight_bp = kWhole - given, .nodes = draft.Choose(stable, draft.StableNodes())});
 }
 
 // The version before the last promotion, where it still is, until the new one has soaked.
 void AddSoaking(Draft& draft, Placement& placement) {
   const api::RolloutStatus& rollout = draft.rollout();
-  const bool soaking = rollout.phase == RolloutPhase::kCompleted && rollout.stable != 0 && rollout.stable != draft.status().stable_version &&
+  const bool soaking = rollout.phase == RolloutPhase::kCompleted && rollout.stable != 0 &&
+                       rollout.stable != draft.status().stable_version &&
                        draft.now() < rollout.step_started_at + draft.policy().hold;
-  if (soaking) placement.versions.push_back({.version = rollout.stable, .nodes = draft.NodesIn(rollout.stable, NodeState::kReady)});
+  if (soaking)
+    placement.versions.push_back(
+        {.version = rollout.stable, .nodes = draft.NodesIn(rollout.stable, NodeState::kReady)});
 }
 
 void AddLabelled(Draft& draft, Placement& placement) {
@@ -63,7 +68,8 @@ void AddLabelled(Draft& draft, Placement& placement) {
     const bool known = std::any_of(placement.versions.begin(), placement.versions.end(),
                                    [&, wanted = version](const auto& placed) { return placed.version == wanted; });
     if (known || draft.FailureOf(version) != nullptr) continue;
-    placement.versions.push_back({.version = version, .trial = true, .nodes = draft.Choose(version, draft.StableNodes())});
+    placement.versions.push_back(
+        {.version = version, .trial = true, .nodes = draft.Choose(version, draft.StableNodes())});
   }
 }
 
@@ -76,7 +82,8 @@ Placement PlacementOf(Draft& draft) {
   AddStable(draft, placement);
   AddSoaking(draft, placement);
   AddLabelled(draft, placement);
-  std::sort(placement.versions.begin(), placement.versions.end(), [](const auto& a, const auto& b) { return a.version < b.version; });
+  std::sort(placement.versions.begin(), placement.versions.end(),
+            [](const auto& a, const auto& b) { return a.version < b.version; });
   return placement;
 }
 

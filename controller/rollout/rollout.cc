@@ -28,8 +28,9 @@ void Start(Draft& draft, int64_t candidate) {
   status.rollout.verdict = {"Undecided", "NotStarted", "the candidate has had no traffic yet", {}};
   status.digests.erase(candidate);
   draft.SetPhase(RolloutPhase::kValidating);
-  draft.Record("Started", status.stable_version == 0 ? fmt::format("version {} is the first", candidate)
-                                                     : fmt::format("version {} is to replace {}", candidate, status.stable_version));
+  draft.Record("Started", status.stable_version == 0
+                              ? fmt::format("version {} is the first", candidate)
+                              : fmt::format("version {} is to replace {}", candidate, status.stable_version));
 }
 
 void MaybeStart(Draft& draft) {
@@ -48,8 +49,10 @@ bool FailedOnANode(Draft& draft) {
     if (seen.guard) {
       draft.RollBack(seen.guard->reason, fmt::format("node {}: {}", node.name, seen.guard->message), true);
     } else if (seen.golden && !seen.golden->ok) {
-      draft.RollBack("GoldenSet", fmt::format("node {}: {} of {} records passed: {}", node.name, seen.golden->passed,
-                                              seen.golden->records, seen.golden->message), true);
+      draft.RollBack("GoldenSet",
+                     fmt::format("node {}: {} of {} records passed: {}", node.name, seen.golden->passed,
+                                 seen.golden->records, seen.golden->message),
+                     true);
     } else if (seen.state == NodeState::kFailed) {
       draft.RollBack("LoadFailed", fmt::format("node {}: {}", node.name, seen.message), true);
     } else if (seen.state == NodeState::kQuarantined) {
@@ -69,9 +72,11 @@ void CheckDeadline(Draft& draft, const std::string& waiting_for) {
   std::string said;
   for (const NodeSeen* node : draft.nodes()) {
     const auto seen = node->versions.find(draft.rollout().candidate);
-    if (seen != node->versions.end() && !seen->second.message.empty()) said += fmt::format("; node {}: {}", node->name, seen->second.message);
+    if (seen != node->versions.end() && !seen->second.message.empty())
+      said += fmt::format("; node {}: {}", node->name, seen->second.message);
   }
-  draft.RollBack("ProgressDeadline", fmt::format("waited {} s for {}{}", waited.count() / 1000000, waiting_for, said), true);
+  draft.RollBack("ProgressDeadline", fmt::format("waited {} s for {}{}", waited.count() / 1000000, waiting_for, said),
+                 true);
 }
 
 void Promote(Draft& draft) {
@@ -138,16 +143,19 @@ Duration HoldOf(Draft& draft) {
 
 bool HoldIsOver(Draft& draft) { return draft.now() - draft.rollout().step_started_at >= HoldOf(draft); }
 
-bool CarriesWeight(const api::RolloutStatus& rollout) { return IsUnderWay(rollout.phase) && rollout.weight_percent > 0; }
+bool CarriesWeight(const api::RolloutStatus& rollout) {
+  return IsUnderWay(rollout.phase) && rollout.weight_percent > 0;
+}
 
-// The window joins the analysis once a second, or earlier when it completes a step. Both depend on time and on numbers of
-// requests, never on how they ended, as the sequential test demands; a non-finite answer is certain and cannot wait.
+// The window joins the analysis once a second, or earlier when it completes a step. Both depend on time and on numbers
+// of requests, never on how they ended, as the sequential test demands; a non-finite answer is certain and cannot wait.
 bool IsTimeForEvidence(Draft& draft, const analysis::Analysis& analysis) {
   const analysis::WindowEvidence& window = draft.observed().window;
   if (window.candidate.requests == 0 && window.stable.requests == 0) return false;
   if (window.candidate.non_finite > 0) return true;
   if (draft.now() - draft.rollout().evidence_used_at >= kEvidenceInterval) return true;
-  const int64_t in_step = CandidateRequests(analysis) + window.candidate.requests - draft.rollout().step_candidate_requests;
+  const int64_t in_step =
+      CandidateRequests(analysis) + window.candidate.requests - draft.rollout().step_candidate_requests;
   return window.candidate.requests > 0 && in_step >= draft.policy().requests_min && !draft.policy().steps.empty() &&
          draft.rollout().verdict.result == "Undecided" && HoldIsOver(draft);
 }
@@ -183,7 +191,8 @@ void NextStep(Draft& draft) {
   const bool last = draft.rollout().step_index + 1 >= static_cast<int>(draft.policy().steps.size());
   if (!last) ++draft.rollout().step_index;
   draft.SetPhase(last ? RolloutPhase::kPromoting : RolloutPhase::kStep);
-  if (last) draft.Record("Promoting", fmt::format("version {} is being loaded on all nodes", draft.rollout().candidate));
+  if (last)
+    draft.Record("Promoting", fmt::format("version {} is being loaded on all nodes", draft.rollout().candidate));
 }
 
 std::string PauseReason(Draft& draft) {
@@ -214,15 +223,17 @@ bool FailedByEvidence(Draft& draft) {
   return true;
 }
 
-// Nodes that held the candidate are gone: no weight on what too few can answer. Half of what a weight needs keeps it, so
-// that one restarting node does not move users back and forth.
+// Nodes that held the candidate are gone: no weight on what too few can answer. Half of what a weight needs keeps it,
+// so that one restarting node does not move users back and forth.
 bool LostItsNodes(Draft& draft) {
   const int ready = draft.ReadyNodes(draft.rollout().candidate);
   const int needed = NodesNeeded(draft.rollout().weight_percent, static_cast<int>(draft.nodes().size()));
   if (draft.rollout().weight_percent == 0 || (ready > 0 && ready * 2 >= needed)) return false;
   draft.rollout().weight_percent = 0;
   draft.SetPhase(RolloutPhase::kLoading);
-  draft.Record("NodesLost", fmt::format("version {} is ready on {} of {} nodes it needs", draft.rollout().candidate, ready, needed), true);
+  draft.Record("NodesLost",
+               fmt::format("version {} is ready on {} of {} nodes it needs", draft.rollout().candidate, ready, needed),
+               true);
   return true;
 }
 

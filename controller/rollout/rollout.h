@@ -31,24 +31,24 @@ struct GoldenSeen {
   std::string message;
 };
 struct GuardSeen {
-  std::string reason;                 // NonFinite, Errors, Crashed, ControllerSilent.
+  std::string reason;  // NonFinite, Errors, Crashed, ControllerSilent.
   std::string message;
 };
 
-// What one node says about one version, in a report about the state that it was last sent: what it said about an earlier
-// one is left out (kAbsent), or a retry would fail by the last attempt's words.
+// What one node says about one version, in a report about the state that it was last sent: what it said about an
+// earlier one is left out (kAbsent), or a retry would fail by the last attempt's words.
 struct VersionSeen {
   NodeState state = NodeState::kAbsent;
-  std::string message;                // Why, when it failed.
+  std::string message;  // Why, when it failed.
   std::string digest;
   std::optional<GoldenSeen> golden;
-  std::optional<GuardSeen> guard;     // Present when it tripped in this rollout.
+  std::optional<GuardSeen> guard;  // Present when it tripped in this rollout.
 };
 
 // A node that can be given work: attached, or lost for less time than the shell's patience.
 struct NodeSeen {
-  std::string name;                   // Unique in the fleet.
-  bool draining = false;              // Gets no new work and does not count.
+  std::string name;       // Unique in the fleet.
+  bool draining = false;  // Gets no new work and does not count.
   std::map<int64_t, VersionSeen> versions;
 };
 
@@ -64,25 +64,25 @@ struct Observed {
 
 struct Event {
   bool warning = false;
-  std::string reason;                 // One CamelCase word: "RolloutStarted", "RolledBack", ...
+  std::string reason;  // One CamelCase word: "RolloutStarted", "RolledBack", ...
   std::string message;
 };
 
 // Where one version should be, and its share of the requests that name no version.
 struct VersionPlacement {
   int64_t version = 0;
-  int weight_bp = 0;                  // Of 10000.
-  bool candidate = false;             // Otherwise stable when weight_bp > 0 or it is status.stable_version, else extra.
+  int weight_bp = 0;       // Of 10000.
+  bool candidate = false;  // Otherwise stable when weight_bp > 0 or it is status.stable_version, else extra.
   bool trial = false;
-  std::vector<std::string> nodes;     // That hold it, ordered by name.
+  std::vector<std::string> nodes;  // That hold it, ordered by name.
 
   friend bool operator==(const VersionPlacement&, const VersionPlacement&) = default;
 };
 
 // The weights are the same on every node and add up to 10000, or are all 0 while there is nothing to serve.
 struct Placement {
-  std::vector<VersionPlacement> versions;   // Ordered by version.
-  std::string salt;                         // Of the assignment.
+  std::vector<VersionPlacement> versions;  // Ordered by version.
+  std::string salt;                        // Of the assignment.
 
   friend bool operator==(const Placement&, const Placement&) = default;
 };
@@ -90,7 +90,7 @@ struct Placement {
 struct Decision {
   api::ModelStatus status;
   Placement placement;
-  std::vector<Event> events;          // One per change of state.
+  std::vector<Event> events;  // One per change of state.
   // The candidate loses weight: nodes must hear it before it is written down. Otherwise the status is written first.
   bool safety = false;
   // Observed::window is now part of status.rollout.analysis: once that status is stored, the next window begins after

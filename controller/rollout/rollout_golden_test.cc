@@ -19,9 +19,11 @@ using golden::Get;
 
 NodeState StateOf(const std::string& name) {
   static const std::map<std::string, NodeState> kStates = {
-      {"Absent", NodeState::kAbsent},   {"Trial", NodeState::kTrial},         {"Loading", NodeState::kLoading},
-      {"Warming", NodeState::kWarming}, {"Ready", NodeState::kReady},         {"Unloading", NodeState::kUnloading},
-      {"Failed", NodeState::kFailed},   {"Quarantined", NodeState::kQuarantined}, {"NotFound", NodeState::kNotFound}};
+      {"Absent", NodeState::kAbsent},    {"Trial", NodeState::kTrial},
+      {"Loading", NodeState::kLoading},  {"Warming", NodeState::kWarming},
+      {"Ready", NodeState::kReady},      {"Unloading", NodeState::kUnloading},
+      {"Failed", NodeState::kFailed},    {"Quarantined", NodeState::kQuarantined},
+      {"NotFound", NodeState::kNotFound}};
   return kStates.at(name);
 }
 
@@ -35,8 +37,8 @@ VersionSeen VersionFrom(const Json& json) {
   seen.message = Get<std::string>(json, "message", "");
   seen.digest = Get<std::string>(json, "digest", "");
   if (const Json& golden = Child(json, "golden"); !golden.is_null()) {
-    seen.golden = GoldenSeen{Get<int64_t>(golden, "records", 0), Get<int64_t>(golden, "passed", 0), 0, Get(golden, "ok", false),
-                             Get<std::string>(golden, "message", "")};
+    seen.golden = GoldenSeen{Get<int64_t>(golden, "records", 0), Get<int64_t>(golden, "passed", 0), 0,
+                             Get(golden, "ok", false), Get<std::string>(golden, "message", "")};
   }
   if (const Json& guard = Child(json, "guard"); !guard.is_null()) {
     seen.guard = GuardSeen{Get<std::string>(guard, "reason", ""), Get<std::string>(guard, "message", "")};
@@ -76,12 +78,18 @@ api::Model ModelFrom(const Json& json) {
   const auto parsed = api::ModelSpecFromJson(spec, "digits");
   EXPECT_TRUE(parsed) << parsed.error().message;
   api::Model model;
-  model.metadata = {.name = "digits", .namespace_ = "default", .uid = "u", .generation = Get<int64_t>(json, "generation", 1),
-                    .resource_version = "", .labels = {}, .annotations = {}};
+  model.metadata = {.name = "digits",
+                    .namespace_ = "default",
+                    .uid = "u",
+                    .generation = Get<int64_t>(json, "generation", 1),
+                    .resource_version = "",
+                    .labels = {},
+                    .annotations = {}};
   model.spec = *parsed;
   model.status = *api::ModelStatusFromJson(Child(json, "status"));
   if (const Json& evidence = Child(json, "evidence"); !evidence.is_null()) {
-    const auto begun = analysis::Begin(model.spec, {.requests = 1000, .errors = 10, .non_finite = 0, .run_time_buckets = {}, .drift = {}});
+    const auto begun = analysis::Begin(
+        model.spec, {.requests = 1000, .errors = 10, .non_finite = 0, .run_time_buckets = {}, .drift = {}});
     model.status.rollout.analysis = analysis::ToJson(analysis::Update(begun, WindowFrom(evidence)));
   }
   return model;
@@ -89,8 +97,8 @@ api::Model ModelFrom(const Json& json) {
 
 // "500 on a,b".
 std::string Shown(const VersionPlacement& placed) {
-  return fmt::format("{} on {}{}{}", placed.weight_bp, fmt::join(placed.nodes, ","), placed.candidate ? " candidate" : "",
-                     placed.trial ? " trial" : "");
+  return fmt::format("{} on {}{}{}", placed.weight_bp, fmt::join(placed.nodes, ","),
+                     placed.candidate ? " candidate" : "", placed.trial ? " trial" : "");
 }
 
 Json Outcome(const Decision& decision) {
@@ -104,13 +112,15 @@ Json Outcome(const Decision& decision) {
   out["safety"] = decision.safety;
   out["evidenceUsed"] = decision.evidence_used;
   out["placement"] = Json::object();
-  for (const auto& placed : decision.placement.versions) out["placement"][std::to_string(placed.version)] = Shown(placed);
+  for (const auto& placed : decision.placement.versions)
+    out["placement"][std::to_string(placed.version)] = Shown(placed);
   out["placed"] = decision.placement.versions.size();
   out["events"] = Json::array();
   for (const Event& event : decision.events) out["events"].push_back(event.reason);
   out["failed"] = Json::array();
   for (const auto& failed : decision.status.failed) out["failed"].push_back(failed.version);
-  for (const auto& condition : decision.status.conditions) out[condition.type] = condition.status + " " + condition.reason;
+  for (const auto& condition : decision.status.conditions)
+    out[condition.type] = condition.status + " " + condition.reason;
   return out;
 }
 

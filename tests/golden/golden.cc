@@ -43,8 +43,9 @@ Result<std::vector<Case>> LoadCases(const std::string& folder) {
     ASSIGN_OR_RETURN(auto documents, api::LoadYaml(file.string(), text, 1000));
     for (auto& document : documents) {
       ExpandTimes(document.root);
-      cases.push_back({fmt::format("{}:{}: {}", file.string(), document.line, Get<std::string>(document.root, "about", "?")),
-                       std::move(document.root)});
+      cases.push_back(
+          {fmt::format("{}:{}: {}", file.string(), document.line, Get<std::string>(document.root, "about", "?")),
+           std::move(document.root)});
     }
   }
   return cases;

@@ -1,4 +1,5 @@
-// Decisions as data: each document of tests/golden/FOLDER/*.yaml is one case, read by the test beside the code it is about.
+// Decisions as data: each document of tests/golden/FOLDER/*.yaml is one case, read by the test beside the code it is
+// about.
 //
 //   about: One sentence that says what must be so.
 //   ...                      what goes in, as the test beside the code says
@@ -19,7 +20,7 @@ namespace longshore::golden {
 inline constexpr TimePoint kStart{std::chrono::seconds(1800000000)};
 
 struct Case {
-  std::string where;                  // "tests/golden/rollout/steps.yaml:12: The sentence."
+  std::string where;  // "tests/golden/rollout/steps.yaml:12: The sentence."
   Json json;
 };
 
@@ -28,8 +29,8 @@ Result<std::vector<Case>> LoadCases(const std::string& folder);
 // The time after kStart that the field says ("90s"); kStart when it is absent.
 TimePoint TimeOf(const Json& json, const char* key);
 
-// Every field of `expected` that differs in `actual`, as "path: expected X, is Y"; empty when it agrees. Objects may hold
-// more than is expected of them; numbers are equal within a millionth.
+// Every field of `expected` that differs in `actual`, as "path: expected X, is Y"; empty when it agrees. Objects may
+// hold more than is expected of them; numbers are equal within a millionth.
 std::vector<std::string> Differences(const Json& expected, const Json& actual, const std::string& path = "");
 
 // A field of an object, or `otherwise`.

@@ -1,6 +1,5 @@
 // Measures the judgement of rollouts by simulation; see docs/analysis.md.
 #include <CLI/CLI.hpp>
-
 #include <cstdio>
 
 #include "tests/sim/trials.h"
@@ -9,9 +8,15 @@ int main(int argc, char** argv) {
   CLI::App app("longshore-sim: how often an equal version is rolled back, and how soon a worse one is");
   longshore::sim::Options options;
   bool json = false;
-  app.add_option("--rollouts", options.equal_rollouts, "Rollouts of a version against itself")->capture_default_str()->check(CLI::Range(1, 1000000));
-  app.add_option("--requests_min", options.equal_requests_min, "Candidate requests per step of those")->capture_default_str()->check(CLI::Range(1, 1000000));
-  app.add_option("--trials", options.trials, "Trials per fault and rule")->capture_default_str()->check(CLI::Range(1, 1000000));
+  app.add_option("--rollouts", options.equal_rollouts, "Rollouts of a version against itself")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--requests_min", options.equal_requests_min, "Candidate requests per step of those")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--trials", options.trials, "Trials per fault and rule")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
   app.add_option("--seed", options.seed, "The same seed gives the same table")->capture_default_str();
   app.add_flag("--json", json, "One JSON object instead of the table");
   CLI11_PARSE(app, argc, argv);

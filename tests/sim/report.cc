@@ -38,17 +38,19 @@ Json RowToJson(const Row& row) {
 }  // namespace
 
 std::string ToText(const Report& report) {
-  std::string text = fmt::format("{} of {} rollouts of a version against itself were rolled back ({:.2f}%, at most {:.0f}% allowed); "
-                                 "{} requests, looked at after every one\n\n",
-                                 report.equal.rolled_back, report.equal.rollouts, 100 * report.equal.Share(),
-                                 100 * kFalseShareMax, report.equal.requests);
+  std::string text = fmt::format(
+      "{} of {} rollouts of a version against itself were rolled back ({:.2f}%, at most {:.0f}% allowed); "
+      "{} requests, looked at after every one\n\n",
+      report.equal.rolled_back, report.equal.rollouts, 100 * report.equal.Share(), 100 * kFalseShareMax,
+      report.equal.requests);
   text += "Requests of the candidate until it was rolled back (40 min, 100 requests/s, 25% to the candidate)\n\n";
   text += "| fault | ours, median | ours, p90 | ours, false | rule | theirs, median | theirs, p90 | theirs, false |\n";
   text += "|---|---|---|---|---|---|---|---|\n";
   for (const Row& row : report.rows) {
-    text += fmt::format("| {} | {} | {} | {:.0f}% | {} | {} | {} | {:.0f}% |\n", row.what, Shown(row.ours, row.ours.median),
-                        Shown(row.ours, row.ours.p90), 100 * row.ours_false, row.peer, Shown(row.theirs, row.theirs.median),
-                        Shown(row.theirs, row.theirs.p90), 100 * row.theirs_false);
+    text +=
+        fmt::format("| {} | {} | {} | {:.0f}% | {} | {} | {} | {:.0f}% |\n", row.what, Shown(row.ours, row.ours.median),
+                    Shown(row.ours, row.ours.p90), 100 * row.ours_false, row.peer, Shown(row.theirs, row.theirs.median),
+                    Shown(row.theirs, row.theirs.p90), 100 * row.theirs_false);
   }
   return text;
 }

@@ -1,5 +1,6 @@
-// Whatever happens in whatever order, some things stay true. Random histories of a model: nodes come, go, load, fail and
-// trip guards, people change the spec and give commands, traffic is good and bad. The seed is printed when one breaks.
+// Whatever happens in whatever order, some things stay true. Random histories of a model: nodes come, go, load, fail
+// and trip guards, people change the spec and give commands, traffic is good and bad. The seed is printed when one
+// breaks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,7 +56,8 @@ class History {
   // Nothing happens any more.
   void Settle() {
     model_.status.command.reset();
-    for (auto& node : observed_.nodes) std::erase_if(node.versions, [](const auto& seen) { return seen.second.guard.has_value(); });
+    for (auto& node : observed_.nodes)
+      std::erase_if(node.versions, [](const auto& seen) { return seen.second.guard.has_value(); });
     for (int i = 0; i < 200; ++i) {
       now_ += std::chrono::minutes(2);
       MoveNodes();
@@ -88,7 +90,8 @@ class History {
 
   void GiveCommand() {
     const std::vector<std::string> verbs = {"promote", "abort", "pause", "resume", "retry"};
-    model_.status.command = api::Command{verbs[static_cast<size_t>(Draw(5))], model_.metadata.generation - Draw(2), Draw(3)};
+    model_.status.command =
+        api::Command{verbs[static_cast<size_t>(Draw(5))], model_.metadata.generation - Draw(2), Draw(3)};
   }
 
   void AddOrRemoveNode() {
@@ -107,8 +110,10 @@ class History {
     for (auto& node : observed_.nodes) {
       for (auto& [version, seen] : node.versions) {
         if (Draw(6) != 0) continue;
-        if (Draw(2) == 0) seen.state = NodeState::kFailed;
-        else if (version == model_.status.rollout.candidate) seen.guard = rollout::GuardSeen{"NonFinite", "NaN"};
+        if (Draw(2) == 0)
+          seen.state = NodeState::kFailed;
+        else if (version == model_.status.rollout.candidate)
+          seen.guard = rollout::GuardSeen{"NonFinite", "NaN"};
       }
     }
   }
@@ -188,9 +193,10 @@ class History {
     if (stable == before_.stable_version) return;
     EXPECT_EQ(decision_.status.rollout.phase, api::RolloutPhase::kCompleted);
     EXPECT_GE(ReadyNodes(stable), 1);
-    EXPECT_EQ(decision_.status.failed.end(), std::find_if(decision_.status.failed.begin(), decision_.status.failed.end(), [&](const auto& failed) {
-      return failed.version == stable && failed.generation == model_.metadata.generation;
-    }));
+    EXPECT_EQ(decision_.status.failed.end(),
+              std::find_if(decision_.status.failed.begin(), decision_.status.failed.end(), [&](const auto& failed) {
+                return failed.version == stable && failed.generation == model_.metadata.generation;
+              }));
   }
 
   // What was rolled back and remembered does not start again by itself.
@@ -222,7 +228,8 @@ class History {
   }
 
   void AddHold(const std::string& node) {
-    if (std::none_of(holds_.begin(), holds_.end(), [&](const auto& held) { return held.node == node; })) holds_.push_back({node, {}});
+    if (std::none_of(holds_.begin(), holds_.end(), [&](const auto& held) { return held.node == node; }))
+      holds_.push_back({node, {}});
   }
 
   std::mt19937_64 random_;
@@ -245,7 +252,8 @@ TEST(RolloutProperties, HoldOnEveryPathThroughRandomHistories) {
     for (int step = 0; step < 300; ++step) history.Step();
     for (const auto& [what, times] : history.happened()) happened[what] += times;
   }
-  for (const char* what : {"Started", "Validated", "Step", "Paused", "Resumed", "Promoting", "Promoted", "RolledBack", "NodesLost"}) {
+  for (const char* what :
+       {"Started", "Validated", "Step", "Paused", "Resumed", "Promoting", "Promoted", "RolledBack", "NodesLost"}) {
     EXPECT_GT(happened[what], 20) << what;
   }
 }
@@ -257,7 +265,8 @@ TEST(RolloutProperties, ASteadyStateWritesAndSendsNothing) {
     for (int step = 0; step < 100; ++step) history.Step();
     history.Settle();
     const auto phase = history.model().status.rollout.phase;
-    const bool rests = phase == api::RolloutPhase::kNone || phase == api::RolloutPhase::kCompleted || phase == api::RolloutPhase::kRolledBack;
+    const bool rests = phase == api::RolloutPhase::kNone || phase == api::RolloutPhase::kCompleted ||
+                       phase == api::RolloutPhase::kRolledBack;
     EXPECT_TRUE(!rests || history.last_plan().empty()) << api::ToJson(history.model().status).dump(2);
   }
 }

@@ -31,9 +31,10 @@ class EvidenceRule final : public Rule {
   analysis::Analysis analysis_;
 };
 
-// A fixed threshold on what the candidate did in the last interval. Rolls back at the failed look number `failures_max`.
+// A fixed threshold on what the candidate did in the last interval. Rolls back at the failed look number
+// `failures_max`.
 struct ThresholdOptions {
-  std::optional<double> success_min;      // Share of requests without error.
+  std::optional<double> success_min;  // Share of requests without error.
   std::optional<double> p99_max_us;
   double interval_seconds = 60;
   int failures_max = 5;

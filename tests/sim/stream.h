@@ -9,8 +9,8 @@ namespace longshore::sim {
 
 // What is true in the simulation. The candidate equals stable while its error rate does and slowdown is 1.
 struct World {
-  double candidate_share = 0.25;      // Of the requests.
-  double stable_errors = 0.01;        // Share of failing requests.
+  double candidate_share = 0.25;  // Of the requests.
+  double stable_errors = 0.01;    // Share of failing requests.
   double candidate_errors = 0.01;
   double run_time_median_us = 10000;  // Log-normal.
   double run_time_sigma = 0.25;       // Of the logarithm; 0.25 gives p99 / median = 1.8.

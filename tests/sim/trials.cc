@@ -67,7 +67,8 @@ double RunTrial(const World& world, Rule& rule, uint64_t seed) {
   for (int64_t i = 0; i < total; ++i) {
     const Request request = stream.Next();
     candidates += request.candidate ? 1 : 0;
-    if (rule.RollsBack(request, static_cast<double>(i) / world.requests_per_second)) return static_cast<double>(candidates);
+    if (rule.RollsBack(request, static_cast<double>(i) / world.requests_per_second))
+      return static_cast<double>(candidates);
   }
   return std::numeric_limits<double>::infinity();
 }
@@ -109,8 +110,8 @@ struct Peer {
   ThresholdOptions options;
 };
 
-// The documented examples: Argo Rollouts' analysis page (interval 5m, successCondition result[0] >= 0.95, failureLimit 3:
-// the fourth failure ends it) and Flagger's canary (interval 1m, threshold 5, success rate 99%, p99 500 ms).
+// The documented examples: Argo Rollouts' analysis page (interval 5m, successCondition result[0] >= 0.95, failureLimit
+// 3: the fourth failure ends it) and Flagger's canary (interval 1m, threshold 5, success rate 99%, p99 500 ms).
 std::vector<Peer> PeersFor(const Fault& fault) {
   const double stable_p99 = fault.world.run_time_median_us * std::exp(fault.world.run_time_sigma * 2.3263);
   if (fault.latency) {
@@ -137,7 +138,8 @@ void AddRows(const Fault& fault, const Options& options, Report& report) {
   };
   const Delay our_delay = Measure(fault.world, ours, options.trials, options.seed);
   // A rule that looks 200,000 times is dear to simulate; its false rollbacks are measured in RunEqualVersions as well.
-  const double our_false = FoundShare(Measure(EqualOf(fault.world), ours, std::max(1, options.trials / 4), options.seed + 1));
+  const double our_false =
+      FoundShare(Measure(EqualOf(fault.world), ours, std::max(1, options.trials / 4), options.seed + 1));
   for (const Peer& peer : PeersFor(fault)) {
     const MakeRule theirs = [&](uint64_t) { return std::make_unique<ThresholdRule>(peer.options); };
     Row row{fault.what, peer.name, our_delay, {}, our_false, 0};

@@ -17,21 +17,21 @@ struct Falses {
   double Share() const { return static_cast<double>(rolled_back) / rollouts; }
 };
 
-// Rollouts of a version against itself through the default steps, looked at after every request. Error rates, spreads of
-// the run time, baselines and objectives differ from rollout to rollout.
+// Rollouts of a version against itself through the default steps, looked at after every request. Error rates, spreads
+// of the run time, baselines and objectives differ from rollout to rollout.
 Falses RunEqualVersions(int rollouts, int64_t requests_min, uint64_t seed);
 
 // Requests of the candidate until the rule rolled back; not found within the horizon counts as more than any other.
 struct Delay {
   int trials = 0;
   int found = 0;
-  double median = 0;                  // 0 when half of the trials found nothing.
+  double median = 0;  // 0 when half of the trials found nothing.
   double p90 = 0;
 };
 
 struct Options {
   int equal_rollouts = 10000;
-  int64_t equal_requests_min = 500;
+  int64_t equal_requests_min = 200;
   int trials = 200;
   uint64_t seed = 1;
 };
@@ -42,7 +42,7 @@ struct Row {
   std::string peer;
   Delay ours;
   Delay theirs;
-  double ours_false = 0;              // Share of equal versions rolled back on the same horizon.
+  double ours_false = 0;  // Share of equal versions rolled back on the same horizon.
   double theirs_false = 0;
 };
 
@@ -54,7 +54,8 @@ Report Simulate(const Options& options);
 
 // For people.
 std::string ToText(const Report& report);
-// {"rows": [{"what", "peer", "ours", "theirs", "ratio", "goal", "met", ...}]}; a rule that finds less than half has null.
+// {"rows": [{"what", "peer", "ours", "theirs", "ratio", "goal", "met", ...}]}; a rule that finds less than half has
+// null.
 Json ToJson(const Report& report);
 
 }  // namespace longshore::sim
