@@ -1,0 +1,160 @@
+"""Starts the real programs in a directory of its own and looks at them as a user would.
+
+    with Installation() as it:
+        it.apply_fleet(nodes=1)
+        it.apply_model("half", source=HALF_PLUS_TWO, version=1)
+        it.wait_for_stable("half", 1)
+        assert it.predict("half", {"instances": [2.0]}) == {"predictions": [3.0]}
+
+Only the standard library is needed. Programs are taken from LONGSHORE_BIN, or from build/dev/bin.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("LONGSHORE_BIN", ROOT / "build/dev/bin"))
+MODELS = ROOT / "tests/models"
+WAIT_MAX_S = 40
+
+
+class Timeout(AssertionError):
+    pass
+
+
+def wait_for(what, condition, timeout_s=WAIT_MAX_S):
+    """The first true answer of `condition`; fails with what was waited for and the last answer."""
+    end = time.monotonic() + timeout_s
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            raise Timeout(f"waited {timeout_s} s for {what}")
+        time.sleep(0.02)
+
+
+class Installation:
+    def __init__(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="ls_"))
+        self.state = self.dir / "state"
+        self.manifests = self.dir / "manifests"
+        self.manifests.mkdir()
+        self.controller = None
+        self.started = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        try:
+            self.kill_controller()
+            self.stop_fleets()
+        finally:
+            if failure[0] is None or not os.environ.get("LONGSHORE_KEEP"):
+                shutil.rmtree(self.dir, ignore_errors=True)
+            else:
+                print("kept:", self.dir)
+
+    # The controller.
+
+    def start_controller(self, env=None):
+        self.started += 1
+        with open(self.dir / "controller.log", "ab") as log:
+            self.controller = subprocess.Popen(
+                [BIN / "longshore-controller", f"--state_dir={self.state}", f"--manifests={self.manifests}",
+                 f"--node_binary={BIN / 'longshore-node'}", "--admin_port=0", f"--port_file={self.dir / 'admin.json'}"],
+                stdout=log, stderr=log, env={**os.environ, **(env or {})})
+        return self.controller
+
+    def kill_controller(self):
+        if self.controller is not None and self.controller.poll() is None:
+            self.controller.send_signal(signal.SIGKILL)
+        if self.controller is not None:
+            self.controller.wait()
+        self.controller = None
+
+    def stop_fleets(self):
+        subprocess.run([BIN / "longshore-controller", f"--state_dir={self.state}", "--stop-fleets"], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=150)
+
+    # Manifests.
+
+    def write_manifest(self, name, text):
+        temporary = self.manifests / f".{name}.tmp"
+        temporary.write_text(text)
+        temporary.rename(self.manifests / name)
+
+    def apply_fleet(self, nodes=1, grpc=0, rest=0):
+        self.write_manifest("fleet.yaml", f"""apiVersion: longshore.dev/v1alpha1
+kind: ServingFleet
+metadata: {{name: cpu}}
+spec:
+  replicas: {{min: {nodes}, max: {max(nodes, 1)}}}
+  ports: {{grpc: {grpc}, rest: {rest}}}
+  connectionAgeMax: 2s
+""")
+
+    def apply_model(self, name, source, version, rollout=None, extra=""):
+        rollout = rollout or {"hold": "100ms", "requestsMin": 20, "steps": [{"weight": 50}]}
+        self.write_manifest(f"{name}.yaml", f"""apiVersion: longshore.dev/v1alpha1
+kind: Model
+metadata: {{name: {name}}}
+spec:
+  fleet: cpu
+  source: {{uri: "file://{source}"}}
+  version: {version}
+  rollout: {json.dumps(rollout)}
+{extra}""")
+
+    # What is there.
+
+    def object(self, kind, name):
+        path = self.manifests / ".longshore/objects" / kind / "default" / f"{name}.json"
+        try:
+            return json.loads(path.read_text())
+        except FileNotFoundError:
+            return {}
+
+    def status(self, name, kind="Model"):
+        return self.object(kind, name).get("status") or {}
+
+    def fleet_status(self):
+        return self.status("cpu", "ServingFleet")
+
+    def condition(self, kind, name, type_):
+        for condition in self.status(name, kind).get("conditions", []):
+            if condition["type"] == type_:
+                return condition
+        return {}
+
+    def node_pids(self):
+        return {node["name"]: node["pid"] for node in self.fleet_status().get("nodes", [])}
+
+    def phase(self, name):
+        return self.status(name).get("rollout", {}).get("phase")
+
+    def wait_for_stable(self, name, version):
+        wait_for(f"{name} to serve version {version} alone",
+                 lambda: self.status(name).get("stableVersion") == version
+                 and self.condition("Model", name, "Ready").get("status") == "True")
+
+    def wait_for_ready_nodes(self, count):
+        wait_for(f"{count} ready nodes", lambda: self.fleet_status().get("readyReplicas") == count)
+
+    # Requests.
+
+    def predict(self, model, body, timeout_s=10, version=None):
+        address = self.fleet_status()["restAddress"]
+        path = f"/v1/models/{model}" + (f"/versions/{version}" if version else "") + ":predict"
+        request = urllib.request.Request(f"http://{address}{path}", data=json.dumps(body).encode())
+        with urllib.request.urlopen(request, timeout=timeout_s) as response:
+            return json.loads(response.read())

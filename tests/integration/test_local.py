@@ -1,0 +1,140 @@
+"""The main job and its troubles, with the real controller and real nodes. Run: python3 tests/integration/test_local.py"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import threading
+import unittest
+import urllib.error
+
+from harness import BIN, MODELS, Installation, wait_for
+
+
+def half_plus(directory):
+    """Two versions of one model: y = x/2 + 2, then y = x/2 + 3."""
+    source = directory / "half"
+    shutil.copytree(MODELS / "half_plus_two_tf2/1", source / "1")
+    shutil.copytree(MODELS / "half_plus_three_tf2/1", source / "2")
+    return source
+
+
+class Load:
+    """Sends one request after the other until it is told to stop; keeps every answer."""
+
+    def __init__(self, installation, model):
+        self.answers = []
+        self.errors = []
+        self.ending = threading.Event()
+        self.installation = installation
+        self.model = model
+        self.thread = threading.Thread(target=self.run)
+
+    def run(self):
+        while not self.ending.is_set():
+            try:
+                answer = self.installation.predict(self.model, {"instances": [2.0]})
+                self.answers.append(answer["predictions"][0])
+            except Exception as error:  # Every one is an answer that a user did not get.
+                self.errors.append(repr(error))
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *failure):
+        self.ending.set()
+        self.thread.join()
+
+
+class Local(unittest.TestCase):
+    def setUp(self):
+        self.it = Installation()
+        self.addCleanup(self.it.__exit__, None, None, None)
+        self.source = half_plus(self.it.dir)
+
+    def serve_first(self, nodes=1):
+        self.it.apply_fleet(nodes=nodes)
+        self.it.apply_model("half", self.source, 1)
+        self.it.start_controller()
+        self.it.wait_for_stable("half", 1)
+        self.it.wait_for_ready_nodes(nodes)
+
+    def test_the_first_version_is_served(self):
+        self.serve_first()
+        self.assertEqual(self.it.predict("half", {"instances": [2.0]}), {"predictions": [3.0]})
+
+    def test_a_canary_is_promoted_on_evidence_and_no_request_is_lost(self):
+        self.serve_first(nodes=2)
+        with Load(self.it, "half") as load:
+            self.it.apply_model("half", self.source, 2)
+            self.it.wait_for_stable("half", 2)
+            wait_for("the new version to answer", lambda: load.answers[-1] == 4.0)
+        self.assertEqual(load.errors, [])
+        self.assertEqual(set(load.answers), {3.0, 4.0})
+
+    def test_a_version_that_cannot_be_loaded_is_rolled_back_before_any_request(self):
+        self.serve_first()
+        (self.source / "2/variables/variables.data-00000-of-00001").write_bytes(b"x")
+        with Load(self.it, "half") as load:
+            self.it.apply_model("half", self.source, 2)
+            wait_for("the rollback", lambda: self.it.phase("half") == "RolledBack")
+        self.assertEqual(load.errors, [])
+        self.assertEqual(set(load.answers), {3.0})
+        self.assertEqual(self.it.status("half")["failed"][0]["version"], 2)
+
+    def test_a_killed_node_is_replaced(self):
+        self.serve_first(nodes=2)
+        before = self.it.node_pids()
+        victim = sorted(before)[0]
+        os.kill(before[victim], signal.SIGKILL)
+        wait_for("a new process", lambda: self.it.node_pids().get(victim, 0) not in (0, before[victim]))
+        self.it.wait_for_ready_nodes(2)
+        self.assertEqual(self.it.predict("half", {"instances": [2.0]}), {"predictions": [3.0]})
+
+    def test_a_restarted_controller_takes_the_nodes_over_and_no_request_is_lost(self):
+        self.serve_first(nodes=2)
+        pids, address = self.it.node_pids(), self.it.fleet_status()["restAddress"]
+        with Load(self.it, "half") as load:
+            for _ in range(2):
+                epoch = self.it.status("half")["epoch"]
+                self.it.kill_controller()
+                self.it.start_controller()
+                wait_for("the new controller's word", lambda: self.it.status("half")["epoch"] > epoch)
+                self.it.wait_for_ready_nodes(2)
+            self.it.apply_model("half", self.source, 2)
+            self.it.wait_for_stable("half", 2)
+        self.assertEqual(load.errors, [])
+        self.assertEqual(self.it.node_pids(), pids)
+        self.assertEqual(self.it.fleet_status()["restAddress"], address)
+
+    def test_a_port_in_use_is_named_and_waited_for(self):
+        other = socket.create_server(("127.0.0.1", 0))
+        port = other.getsockname()[1]
+        self.it.apply_fleet(grpc=port)
+        self.it.apply_model("half", self.source, 1)
+        self.it.start_controller()
+        wait_for("the condition", lambda: str(port) in self.it.condition("ServingFleet", "cpu", "Listening").get("message", ""))
+        other.close()
+        self.it.wait_for_stable("half", 1)
+
+    def test_a_malformed_manifest_is_named_with_its_line_and_the_last_good_one_goes_on(self):
+        self.serve_first()
+        good = (self.it.manifests / "half.yaml").read_text()
+        self.it.write_manifest("half.yaml", good.replace("version: 1", "version: one"))
+        condition = wait_for("the condition", lambda: [c for c in [self.it.condition("Model", "half", "ManifestAccepted")]
+                                                       if c.get("status") == "False"])[0]
+        self.assertIn("half.yaml:7: spec.version", condition["message"])
+        self.assertEqual(self.it.predict("half", {"instances": [2.0]}), {"predictions": [3.0]})
+
+    def test_a_second_controller_on_the_same_state_refuses_to_start(self):
+        self.serve_first()
+        first = self.it.controller
+        self.assertEqual(self.it.start_controller().wait(timeout=20), 1)
+        self.assertIn("another longshore-controller", (self.it.dir / "controller.log").read_text())
+        self.it.controller = first
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
