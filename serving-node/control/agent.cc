@@ -284,7 +284,6 @@ class AgentThreads final : public Agent {
         woken_ = false;
         draining = draining_;
         events.assign(events_.begin(), events_.end());
-        if (!connected_) continue;
       }
       const auto held = state();
       FromNode message;
