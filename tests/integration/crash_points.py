@@ -26,6 +26,7 @@ def prepare(it):
     it.start_controller()
     it.wait_for_stable("half", 1)
     it.wait_for_ready_nodes(1)
+    it.wait_for_answers("half", {"instances": [2.0]})
     it.kill_controller()
     return source
 

@@ -150,6 +150,17 @@ spec:
     def wait_for_ready_nodes(self, count):
         wait_for(f"{count} ready nodes", lambda: self.fleet_status().get("readyReplicas") == count)
 
+    def wait_for_answers(self, model, body):
+        """The status is written before the nodes hear of a promotion: until every node answers."""
+
+        def answers():
+            try:
+                return all([self.predict(model, body) for _ in range(20)])
+            except urllib.error.HTTPError:
+                return False
+
+        wait_for(f"{model} to answer", answers)
+
     # Requests.
 
     def predict(self, model, body, timeout_s=10, version=None):

@@ -36,6 +36,8 @@ class Load:
             try:
                 answer = self.installation.predict(self.model, {"instances": [2.0]})
                 self.answers.append(answer["predictions"][0])
+            except urllib.error.HTTPError as error:
+                self.errors.append(f"{error.code}: {error.read().decode()}")
             except Exception as error:  # Every one is an answer that a user did not get.
                 self.errors.append(repr(error))
 
@@ -60,6 +62,7 @@ class Local(unittest.TestCase):
         self.it.start_controller()
         self.it.wait_for_stable("half", 1)
         self.it.wait_for_ready_nodes(nodes)
+        self.it.wait_for_answers("half", {"instances": [2.0]})
 
     def test_the_first_version_is_served(self):
         self.serve_first()
