@@ -1,0 +1,71 @@
+#include "controller/reconcile/evidence.h"
+
+#include <gtest/gtest.h>
+
+namespace longshore::reconcile {
+namespace {
+
+control::Report Report(int64_t requests, int64_t errors = 0) {
+  control::Report report;
+  control::VersionReport& version = *report.add_versions();
+  version.set_served_name("m");
+  version.set_version(1);
+  version.mutable_evidence()->set_requests(requests);
+  version.mutable_evidence()->set_errors(errors);
+  version.mutable_evidence()->add_run_time_buckets(requests);
+  return report;
+}
+
+class EvidenceBookTest : public ::testing::Test {
+ protected:
+  void Take(const std::string& node, const std::string& incarnation, const control::Report& report) {
+    book_.Take("f", node, incarnation, report);
+  }
+  int64_t Requests() const { return book_.Window("f", "m", 1).requests; }
+
+  EvidenceBook book_;
+};
+
+TEST_F(EvidenceBookTest, WhatANodeDidBeforeWeListenedCountsForNothing) {
+  Take("a", "i", Report(1000));
+  EXPECT_EQ(Requests(), 0);
+  Take("a", "i", Report(1007));
+  EXPECT_EQ(Requests(), 7);
+}
+
+TEST_F(EvidenceBookTest, TheSameReportTwiceAddsNothing) {
+  Take("a", "i", Report(0));
+  Take("a", "i", Report(5));
+  Take("a", "i", Report(5));
+  EXPECT_EQ(Requests(), 5);
+}
+
+TEST_F(EvidenceBookTest, ARestartedNodeBeginsAtZeroAndLosesNothing) {
+  Take("a", "i", Report(0));
+  Take("a", "i", Report(5, 1));
+  Take("a", "j", Report(3));
+  EXPECT_EQ(Requests(), 8);
+  EXPECT_EQ(book_.Window("f", "m", 1).errors, 1);
+}
+
+TEST_F(EvidenceBookTest, AVersionThatComesLaterCountsFromItsFirstRequest) {
+  Take("a", "i", control::Report());
+  Take("a", "i", Report(4));
+  EXPECT_EQ(Requests(), 4);
+}
+
+TEST_F(EvidenceBookTest, EachRequestIsInOneWindow) {
+  Take("a", "i", Report(0));
+  Take("a", "i", Report(5));
+  const api::ArmEvidence used = book_.Window("f", "m", 1);
+  Take("a", "i", Report(7));
+  book_.Use("f", "m", 1, used);
+  EXPECT_EQ(Requests(), 2) << "what came meanwhile is in the next one";
+  EXPECT_EQ(book_.Window("f", "m", 1).run_time_buckets, std::vector<int64_t>{2});
+  EXPECT_EQ(book_.Past("f", "m", 1).requests, 7);
+  book_.Forget("f", "m");
+  EXPECT_EQ(Requests(), 0);
+}
+
+}  // namespace
+}  // namespace longshore::reconcile
