@@ -123,7 +123,7 @@ class Story:
 
     def start_controller(self):
         self.programs.start("controller", [self.bin / "longshore-controller", f"--state_dir={self.folder / 'state'}",
-                                           f"--manifests={self.folder / 'manifests'}",
+                                           f"--manifests={self.folder / 'manifests'}", "--admin_port=0",
                                            f"--node_binary={self.bin / 'longshore-node'}"])
 
     def start(self):
