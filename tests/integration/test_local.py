@@ -1,15 +1,15 @@
 """The main job and its troubles, with the real controller and real nodes. Run: python3 tests/integration/test_local.py"""
 
-import json
 import os
 import shutil
 import signal
 import socket
+import struct
 import threading
 import unittest
 import urllib.error
 
-from harness import BIN, MODELS, Installation, wait_for
+from harness import MODELS, Installation, wait_for
 
 
 def half_plus(directory):
@@ -18,6 +18,13 @@ def half_plus(directory):
     shutil.copytree(MODELS / "half_plus_two_tf2/1", source / "1")
     shutil.copytree(MODELS / "half_plus_three_tf2/1", source / "2")
     return source
+
+
+def read_images(path):
+    """Little-endian floats, 8 x 8 x 1 per image."""
+    floats = struct.unpack(f"<{path.stat().st_size // 4}f", path.read_bytes())
+    return [[[[floats[at + 8 * row + column]] for column in range(8)] for row in range(8)]
+            for at in range(0, len(floats), 64)]
 
 
 class Load:
@@ -86,6 +93,31 @@ class Local(unittest.TestCase):
         self.assertEqual(load.errors, [])
         self.assertEqual(set(load.answers), {3.0})
         self.assertEqual(self.it.status("half")["failed"][0]["version"], 2)
+
+    def test_a_version_with_wrong_labels_or_with_nan_answers_is_rolled_back(self):
+        source = self.it.dir / "digits"
+        shutil.copytree(MODELS / "digits", source)
+        golden = "  validation: {goldenSet: {path: golden/golden.tfrecord, metric: top1, minimum: 0.95}}\n"
+        images = read_images(source / "traffic.f32")
+        self.it.apply_fleet(nodes=2)
+        self.it.apply_model("digits", source, 1, extra=golden)
+        self.it.start_controller()
+        self.it.wait_for_stable("digits", 1)
+        self.it.wait_for_answers("digits", {"instances": [images[0]]})
+        for version, reason in ((3, "GoldenSet"), (4, "NonFinite")):
+            self.it.apply_model("digits", source, version, extra=golden)
+
+            def rolled_back():
+                for image in images[:200]:
+                    self.it.predict("digits", {"instances": [image]})
+                    failed = self.it.status("digits")["failed"]
+                    if failed and failed[-1]["version"] == version:
+                        return True
+                return False
+
+            wait_for(f"version {version} to be rolled back", rolled_back)
+            self.assertEqual(self.it.status("digits")["failed"][-1]["reason"], reason)
+            self.assertEqual(self.it.status("digits")["stableVersion"], 1)
 
     def test_a_killed_node_is_replaced(self):
         self.serve_first(nodes=2)
