@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string TwoVersions(int64_t candidate, int candidate_bp, const std::string& more = "", const std::string& guard = "") {
-  return fmt::format(R"(models {{ served_name: "digits" assignment {{ salt: "uid/{0}/1" }} labels {{key: "canary" value: {0}}}
+  return fmt::format(R"(models {{ served_name: "digits" assignment {{ salt: "uid/{0}/1" }}
                         versions {{ version: 1 weight_bp: {1} role: STABLE load: true }}
                         versions {{ version: {0} weight_bp: {2} role: CANDIDATE load: true guard {{ {4} }} }} {3} }})",
                      candidate, 10000 - candidate_bp, candidate_bp, more, guard);
@@ -120,7 +120,7 @@ TEST_F(RouterTest, KeepsAKeyOnItsSideByHeaderAndByCookie) {
 
 TEST_F(RouterTest, GivesClientsTheVersionOrLabelThatTheyName) {
   node_.Hold({1, 2});
-  node_.SetState(TwoVersions(2, 0));
+  node_.SetState(TwoVersions(2, 0), {{"canary", 2}});
   EXPECT_EQ(RanBy(*Ask(node_.router, Pinned(DigitsCall(0), 2))), 2);
   auto call = DigitsCall(0);
   call.request.mutable_model_spec()->set_version_label("canary");

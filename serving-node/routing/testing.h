@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <future>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -151,10 +152,12 @@ class TestNode {
     });
   }
 
-  // Text of a DesiredState; what it says twice is merged.
-  void SetState(const std::string& text) {
+  // Text of a DesiredState; what it says twice is merged. The labels are the first model's: protobuf's text parser cannot
+  // read maps where the thread sanitizer built the messages and not the library.
+  void SetState(const std::string& text, const std::map<std::string, int64_t>& labels = {}) {
     auto state = std::make_shared<control::DesiredState>();
     EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString("fleet {fleet: \"ns/f\"} " + text, state.get())) << text;
+    for (const auto& [label, version] : labels) (*state->mutable_models(0)->mutable_labels())[label] = version;
     router.SetState(std::move(state));
   }
 
