@@ -31,7 +31,7 @@ def prepare(it):
     return source
 
 
-def keep_alive(it, env):
+def keep_alive(it):
     """The controller may die once; the next one has no failpoint."""
     if it.controller.poll() is not None:
         it.start_controller()
@@ -51,7 +51,7 @@ def roll_out(it, source, env):
     it.apply_model("half", source, 2)
 
     def finished():
-        keep_alive(it, env)
+        keep_alive(it)
         for _ in range(10):
             answer = ask(it)
             if answer not in (3.0, 4.0):
@@ -59,7 +59,12 @@ def roll_out(it, source, env):
         return it.status("half").get("stableVersion") == 2 and it.phase("half") == "Completed"
 
     wait_for("the rollout to be completed", finished)
-    wait_for("only the new version to answer", lambda: all(ask(it) == 4.0 for _ in range(20)))
+
+    def answers_settled():
+        keep_alive(it)
+        return all(ask(it) == 4.0 for _ in range(20))
+
+    wait_for("only the new version to answer", answers_settled)
     it.wait_for_ready_nodes(1)
     status = it.status("half")
     end = {"stable": status["stableVersion"], "phase": it.phase("half"), "failed": status["failed"],

@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 import struct
+import subprocess
 import threading
 import unittest
 import urllib.error
@@ -162,6 +163,28 @@ class Local(unittest.TestCase):
                                                        if c.get("status") == "False"])[0]
         self.assertIn("half.yaml:7: spec.version", condition["message"])
         self.assertEqual(self.it.predict("half", {"instances": [2.0]}), {"predictions": [3.0]})
+
+    def test_a_full_disk_of_a_node_is_named_and_serving_goes_on(self):
+        disk = self.it.state / "nodes/default.cpu-0"
+        disk.mkdir(parents=True)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("a small file system cannot be mounted here: " + mounted.stderr.decode().strip())
+        self.addCleanup(subprocess.run, ["umount", "--lazy", disk], check=True)
+        self.serve_first()
+        with open(disk / "filler", "wb", buffering=0) as filler:
+            try:
+                while True:
+                    filler.write(b"x" * 4096)
+            except OSError:
+                pass
+        self.it.apply_model("half", self.source, 2)
+        wait_for("the refusal", lambda: "refused its state: " in self.it.condition("ServingFleet", "cpu", "Ready")["message"])
+        self.assertEqual(self.it.predict("half", {"instances": [2.0]}), {"predictions": [3.0]})
+        (disk / "filler").unlink()
+        with Load(self.it, "half") as load:
+            self.it.wait_for_stable("half", 2)
+        self.assertEqual(load.errors, [])
 
     def test_a_second_controller_on_the_same_state_refuses_to_start(self):
         self.serve_first()
