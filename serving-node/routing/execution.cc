@@ -58,6 +58,11 @@ struct Execution::Finished {
   }
 };
 
+Execution::Execution(const RouterDeps& deps)
+    : deps_(deps),
+      queue_seconds_(deps.metrics.Histograms("longshore_queue_seconds", "How long runs waited for their turn.")),
+      run_seconds_(deps.metrics.Histograms("longshore_run_seconds", "How long runs took, without waiting.")) {}
+
 std::shared_ptr<evidence::Counters> Execution::CountersOf(const Request& request) const {
   if (request.choice.entry != nullptr) return request.choice.entry->arm->counters;
   return deps_.recorder.For(request.model_name(), request.choice.version);
@@ -87,6 +92,7 @@ void Execution::Finish(const std::shared_ptr<Finished>& run) const {
   if (run->noted) deps_.journal->End(TryOf(run->request->choice.entry->arm->guard->key()));
   run->counters->CountRun(run->outcome ? run->outcome->run_time : std::chrono::microseconds(0),
                           run->outcome ? Code::kOk : run->outcome.error().code);
+  Measure(*run);
   const Entry* candidate = run->candidate();
   if (candidate == nullptr) return Answer(run);
   CheckErrors(*run);
@@ -96,6 +102,15 @@ void Execution::Finish(const std::shared_ptr<Finished>& run) const {
   if (evidence::HasNonFinite(run->outcome->outputs)) return PairWithStable(run, *stable);
   OfferForDrift(*run);
   Answer(run);
+}
+
+void Execution::Measure(const Finished& run) const {
+  if (!run.outcome) return;
+  const metrics::Labels labels = {{"model", run.ready->model}, {"version", std::to_string(run.ready->version)}};
+  auto queue_seconds = queue_seconds_;
+  auto run_seconds = run_seconds_;
+  queue_seconds.With(labels).Observe(std::chrono::duration<double>(run.outcome->queue_time).count());
+  run_seconds.With(labels).Observe(std::chrono::duration<double>(run.outcome->run_time).count());
 }
 
 void Execution::CheckErrors(const Finished& run) const {

@@ -26,7 +26,7 @@ using RequestPtr = std::shared_ptr<Request>;
 
 class Execution {
  public:
-  explicit Execution(const RouterDeps& deps) : deps_(deps) {}
+  explicit Execution(const RouterDeps& deps);
 
   // Runs the request's choice, which `ready` holds, and answers it. For a candidate with a guard the answer waits until
   // a non-finite output was compared with stable's.
@@ -36,6 +36,7 @@ class Execution {
   struct Finished;
   void Finish(const std::shared_ptr<Finished>& run) const;
   void Answer(const std::shared_ptr<Finished>& run) const;
+  void Measure(const Finished& run) const;
   void CheckErrors(const Finished& run) const;
   void PairWithStable(const std::shared_ptr<Finished>& run, const Entry& stable) const;
   void PairAtPeer(const std::shared_ptr<Finished>& run, const Entry& stable) const;
@@ -45,6 +46,8 @@ class Execution {
   std::shared_ptr<evidence::Counters> CountersOf(const Request& request) const;
 
   const RouterDeps deps_;
+  const metrics::Family<metrics::Histogram> queue_seconds_;
+  const metrics::Family<metrics::Histogram> run_seconds_;
 };
 
 // What travels with a request to a peer that is to run exactly this version.
