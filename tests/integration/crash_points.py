@@ -65,6 +65,13 @@ def roll_out(it, source, env):
         return all(ask(it) == 4.0 for _ in range(20))
 
     wait_for("only the new version to answer", answers_settled)
+
+    def settled():
+        keep_alive(it)
+        # The old version is unloaded after its soak, which is the last thing that happens.
+        return [node["state"] for node in it.status("half")["nodes"]] == ["2:Ready"]
+
+    wait_for("the old version to be unloaded", settled)
     it.wait_for_ready_nodes(1)
     status = it.status("half")
     end = {"stable": status["stableVersion"], "phase": it.phase("half"), "failed": status["failed"],
