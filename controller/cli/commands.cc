@@ -16,8 +16,8 @@ Result<store::Object> PutCommand(store::Store& store, const api::Key& key, const
   for (int attempt = 0; attempt < kConflictRetriesMax; ++attempt) {
     ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store, key));
     ASSIGN_OR_RETURN(api::Model model, ToModel(object));
-    model.status.command = api::Command{
-        .verb = verb, .generation = object.metadata.generation, .step = model.status.rollout.step_index};
+    model.status.command =
+        api::Command{.verb = verb, .generation = object.metadata.generation, .step = model.status.rollout.step_index};
     const auto written =
         store.PutStatus(key, object.metadata.uid, object.metadata.resource_version, api::ToJson(model.status));
     if (written || written.error().code != Code::kAborted) return written;
@@ -99,7 +99,8 @@ Result<store::Object> GetOrHint(store::Store& store, const api::Key& key) {
     names += (i == 0 ? "" : ", ") + all[i].metadata.name + " -n " + all[i].metadata.namespace_;
   }
   if (all.size() > kNamesInHintMax) names += ", ...";
-  return NotFound("there is no {}; {}", api::ToString(key), names.empty() ? "there is none of this kind" : "there is: " + names);
+  return NotFound("there is no {}; {}", api::ToString(key),
+                  names.empty() ? "there is none of this kind" : "there is: " + names);
 }
 
 bool IsRefusal(const std::string& command_result) { return command_result.find(": refused: ") != std::string::npos; }
@@ -111,7 +112,8 @@ Result<std::vector<Applied>> ApplyManifest(store::Store& store, const std::strin
     const api::Key key = api::KeyOf(object);
     const auto before = store.Get(key);
     if (!before && before.error().code != Code::kNotFound) return tl::make_unexpected(before.error());
-    store::Object wanted{.metadata = object.metadata, .kind = object.kind, .spec = api::SpecToJson(object), .status = {}};
+    store::Object wanted{
+        .metadata = object.metadata, .kind = object.kind, .spec = api::SpecToJson(object), .status = {}};
     ASSIGN_OR_RETURN(const store::Object after, store.Apply(wanted));
     const bool same = before && before->metadata.resource_version == after.metadata.resource_version;
     applied.push_back({.key = key, .what = !before ? "created" : same ? "unchanged" : "changed"});
@@ -137,8 +139,9 @@ Result<std::string> SendCommand(store::Store& store, const api::Key& key, const 
   }
   ASSIGN_OR_RETURN(const std::optional<std::string> late, Withdraw(store, key));
   if (late) return *late;
-  return DeadlineExceeded("nobody took \"{} {}\" within {} ms, so it was withdrawn; is longshore-controller running on this directory?",
-                          verb, key.name, patience.count());
+  return DeadlineExceeded(
+      "nobody took \"{} {}\" within {} ms, so it was withdrawn; is longshore-controller running on this directory?",
+      verb, key.name, patience.count());
 }
 
 }  // namespace longshore::cli

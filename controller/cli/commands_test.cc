@@ -75,7 +75,8 @@ TEST_F(Commands, ACommandCarriesWhatThePersonSawAndReturnsTheControllersWords) {
       taken = *model.status.command;
       model.status.command.reset();
       model.status.command_result = "promote: done";
-      if (store_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, api::ToJson(model.status))) return;
+      if (store_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, api::ToJson(model.status)))
+        return;
     }
   });
   const auto result = SendCommand(*store_, key_, "promote", std::chrono::seconds(20));

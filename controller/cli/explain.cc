@@ -36,7 +36,8 @@ std::string WhyThisVersion(const api::Model& model, TimePoint now) {
 std::string WhyNotTheWanted(const api::Model& model, TimePoint now) {
   const auto wanted = model.spec.version;
   if (!wanted) return "  The manifest wants the latest version that the nodes find.\n";
-  if (*wanted == model.status.stable_version) return fmt::format("  The manifest wants version {}: it is served.\n", *wanted);
+  if (*wanted == model.status.stable_version)
+    return fmt::format("  The manifest wants version {}: it is served.\n", *wanted);
   std::string text = fmt::format("  The manifest wants version {}.\n", *wanted);
   if (const api::FailedVersion* failed = FailureOf(model.status, *wanted)) {
     text += fmt::format("  It failed {} ago ({}): {}\n", Age(failed->at, now), failed->reason, failed->message);
@@ -85,10 +86,11 @@ std::string RolloutText(const api::Model& model, TimePoint now) {
   const api::RolloutStatus& rollout = model.status.rollout;
   if (rollout.phase == RolloutPhase::kNone) return "  None so far.\n";
   if (!IsUnderWay(rollout.phase)) {
-    return fmt::format("  The last one, to version {}, is over: {}.\n", rollout.candidate, RolloutPhaseName(rollout.phase));
+    return fmt::format("  The last one, to version {}, is over: {}.\n", rollout.candidate,
+                       RolloutPhaseName(rollout.phase));
   }
-  std::string text = fmt::format("  {}, for {} (since {} in this step)\n", RolloutInShort(model), Age(rollout.started_at, now),
-                                 Age(rollout.step_started_at, now));
+  std::string text = fmt::format("  {}, for {} (since {} in this step)\n", RolloutInShort(model),
+                                 Age(rollout.started_at, now), Age(rollout.step_started_at, now));
   const std::string reason = WaitReason(model, now);
   return reason.empty() ? text : text + "  " + reason + "\n";
 }
@@ -128,7 +130,8 @@ std::string CommandsText(const api::Model& model) {
 }  // namespace
 
 std::string ExplainModel(const api::Model& model, TimePoint now) {
-  std::string text = fmt::format("Model {}/{} on fleet {}\n", model.metadata.namespace_, model.metadata.name, model.spec.fleet);
+  std::string text =
+      fmt::format("Model {}/{} on fleet {}\n", model.metadata.namespace_, model.metadata.name, model.spec.fleet);
   text += Section("Why this version", WhyThisVersion(model, now) + WhyNotTheWanted(model, now));
   text += Section("The rollout", RolloutText(model, now));
   text += Section("The numbers", NumbersText(model.status.rollout.verdict));

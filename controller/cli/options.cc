@@ -22,9 +22,12 @@ constexpr const char* kFooter =
     "Exit codes: 0 done, 1 refused or failed, 2 not understood, 3 not found, 4 nobody answered in time.";
 
 const std::map<std::string, std::string>& Kinds() {
-  static const std::map<std::string, std::string> kinds = {
-      {"model", api::kModelKind},        {"models", api::kModelKind},         {"fleet", api::kServingFleetKind},
-      {"fleets", api::kServingFleetKind}, {"servingfleet", api::kServingFleetKind}, {"servingfleets", api::kServingFleetKind}};
+  static const std::map<std::string, std::string> kinds = {{"model", api::kModelKind},
+                                                           {"models", api::kModelKind},
+                                                           {"fleet", api::kServingFleetKind},
+                                                           {"fleets", api::kServingFleetKind},
+                                                           {"servingfleet", api::kServingFleetKind},
+                                                           {"servingfleets", api::kServingFleetKind}};
   return kinds;
 }
 
@@ -49,14 +52,16 @@ void AddOutput(CLI::App& verb, Flags& flags) {
 }
 
 void AddReading(CLI::App& app, Flags& flags) {
-  CLI::App* get = app.add_subcommand("get", "List models or fleets")->callback([&] { flags.options.verb = Verb::kGet; });
+  CLI::App* get =
+      app.add_subcommand("get", "List models or fleets")->callback([&] { flags.options.verb = Verb::kGet; });
   AddKind(*get, flags);
   get->add_option("name", flags.options.name, "Only this one");
   get->add_flag("-A,--all-namespaces", flags.options.all_namespaces, "Of every namespace");
   get->add_flag("-w,--watch", flags.options.watch, "Print again after each change, until interrupted");
   AddOutput(*get, flags);
-  CLI::App* describe =
-      app.add_subcommand("describe", "Everything about one object")->callback([&] { flags.options.verb = Verb::kDescribe; });
+  CLI::App* describe = app.add_subcommand("describe", "Everything about one object")->callback([&] {
+    flags.options.verb = Verb::kDescribe;
+  });
   AddKind(*describe, flags);
   describe->add_option("name", flags.options.name, "Its name")->required();
   AddOutput(*describe, flags);
@@ -107,11 +112,13 @@ Result<Options> Resolve(Flags flags) {
     options.kind = kind->second;
   }
   if (options.manifests.empty()) {
-    return InvalidArgument("which controller? Say --manifests=DIR, the directory that longshore-controller was started with, "
-                           "or set LONGSHORE_MANIFESTS");
+    return InvalidArgument(
+        "which controller? Say --manifests=DIR, the directory that longshore-controller was started with, "
+        "or set LONGSHORE_MANIFESTS");
   }
   options.output = flags.output == "json" ? Output::kJson : flags.output == "yaml" ? Output::kYaml : Output::kText;
-  if (options.watch && options.output != Output::kText) return InvalidArgument("--watch prints text, not {}", flags.output);
+  if (options.watch && options.output != Output::kText)
+    return InvalidArgument("--watch prints text, not {}", flags.output);
   options.timeout = std::chrono::seconds(flags.timeout_s);
   return options;
 }

@@ -15,13 +15,13 @@ enum class Output { kText, kJson, kYaml };
 
 struct Options {
   Verb verb = Verb::kGet;
-  Path manifests;                       // The controller's directory of manifests.
-  std::string kind;                     // Of get, describe, delete: kModelKind or kServingFleetKind.
-  std::string name;                     // "": all of the kind.
+  Path manifests;    // The controller's directory of manifests.
+  std::string kind;  // Of get, describe, delete: kModelKind or kServingFleetKind.
+  std::string name;  // "": all of the kind.
   std::string namespace_ = "default";
   bool all_namespaces = false;
-  std::string command;                  // Of kCommand: "promote", ...
-  std::string file;                     // Of kApply; "-": standard input.
+  std::string command;  // Of kCommand: "promote", ...
+  std::string file;     // Of kApply; "-": standard input.
   Output output = Output::kText;
   bool watch = false;
   std::chrono::milliseconds timeout{10'000};

@@ -25,7 +25,8 @@ Result<std::vector<store::Object>> Select(const Options& options, store::Store& 
   }
   ASSIGN_OR_RETURN(std::vector<store::Object> objects, store.List(options.kind));
   if (!options.all_namespaces) {
-    std::erase_if(objects, [&](const store::Object& object) { return object.metadata.namespace_ != options.namespace_; });
+    std::erase_if(objects,
+                  [&](const store::Object& object) { return object.metadata.namespace_ != options.namespace_; });
   }
   return objects;
 }
@@ -140,7 +141,8 @@ Status Command(const Options& options, store::Store& store, std::ostream& out) {
 
 Status Run(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
   switch (options.verb) {
-    case Verb::kGet: return options.watch ? GetAndWatch(options, store, clock, out) : GetOnce(options, store, clock, out);
+    case Verb::kGet:
+      return options.watch ? GetAndWatch(options, store, clock, out) : GetOnce(options, store, clock, out);
     case Verb::kDescribe: return Describe(options, store, clock, out);
     case Verb::kExplain: return Explain(options, store, clock, out);
     case Verb::kApply: return Apply(options, store, out);

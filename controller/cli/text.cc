@@ -30,7 +30,8 @@ std::string Heading(const std::string& text) { return "\n" + text + "\n"; }
 std::string ConditionsText(const std::vector<api::Condition>& conditions, TimePoint now) {
   Table table({"TYPE", "STATUS", "SINCE", "REASON", "MESSAGE"});
   for (const api::Condition& condition : conditions) {
-    table.Add({condition.type, condition.status, Age(condition.last_transition, now), condition.reason, condition.message});
+    table.Add(
+        {condition.type, condition.status, Age(condition.last_transition, now), condition.reason, condition.message});
   }
   return table.empty() ? "  none\n" : table.Text(2);
 }
@@ -106,8 +107,9 @@ std::string ModelsTable(const std::vector<api::Model>& models, TimePoint now) {
   for (const api::Model& model : models) {
     const auto& history = model.status.history;
     const std::string last = history.empty() ? "-" : history.back().what + " " + Age(history.back().at, now) + " ago";
-    table.Add({model.metadata.namespace_, model.metadata.name, model.spec.fleet, VersionText(model.status.stable_version),
-               WantedText(model.spec), ReadyText(model.status.conditions), RolloutInShort(model), last});
+    table.Add({model.metadata.namespace_, model.metadata.name, model.spec.fleet,
+               VersionText(model.status.stable_version), WantedText(model.spec), ReadyText(model.status.conditions),
+               RolloutInShort(model), last});
   }
   return table.Text();
 }
@@ -119,8 +121,9 @@ std::string FleetsTable(const std::vector<api::ServingFleet>& fleets) {
     const api::ServingFleetStatus& status = fleet.status;
     table.Add({fleet.metadata.namespace_, fleet.metadata.name, ReadyText(status.conditions),
                fmt::format("{} of {} ready", status.ready_replicas, status.replicas),
-               std::to_string(status.autoscale.desired), fmt::format("{}-{}", fleet.spec.replicas_min, fleet.spec.replicas_max),
-               status.autoscale.reason, status.grpc_address, status.rest_address});
+               std::to_string(status.autoscale.desired),
+               fmt::format("{}-{}", fleet.spec.replicas_min, fleet.spec.replicas_max), status.autoscale.reason,
+               status.grpc_address, status.rest_address});
   }
   return table.Text();
 }

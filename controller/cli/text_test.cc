@@ -56,7 +56,9 @@ api::Model RollingOut() {
   rollout.weight_percent = 25;
   rollout.started_at = Ago(40);
   rollout.step_started_at = Ago(12);
-  rollout.verdict = {.result = "Undecided", .reason = "TooFewRequests", .message = "60 of 100 requests",
+  rollout.verdict = {.result = "Undecided",
+                     .reason = "TooFewRequests",
+                     .message = "60 of 100 requests",
                      .numbers = {{"candidate_requests", 60}, {"e_errors", 0.75}}};
   return model;
 }
@@ -65,7 +67,8 @@ api::Model Failed() {
   api::Model model = MakeModel();
   model.status.rollout.phase = RolloutPhase::kRolledBack;
   model.status.rollout.candidate = 3;
-  model.status.rollout.verdict = {.result = "Fail", .reason = "GoldenSet", .message = "score 0.11 is below 0.95", .numbers = {}};
+  model.status.rollout.verdict = {
+      .result = "Fail", .reason = "GoldenSet", .message = "score 0.11 is below 0.95", .numbers = {}};
   model.status.failed = {{3, "abc", 4, "GoldenSet", "score 0.11 is below 0.95", Ago(30)}};
   return model;
 }

@@ -13,18 +13,18 @@
 namespace longshore::load {
 
 struct Ask {
-  size_t sample = 0;               // Which of the prepared inputs.
-  std::optional<KeyIndex> key;     // Sent as the header or metadata x-user-id.
+  size_t sample = 0;            // Which of the prepared inputs.
+  std::optional<KeyIndex> key;  // Sent as the header or metadata x-user-id.
 };
 
 struct Reply {
   Code code = Code::kOk;
   std::string message;
-  int64_t version = 0;             // The version that answered, 0: the reply did not say.
-  bool version_disputed = false;   // Header and body name different versions.
-  std::string node;                // Of the header x-longshore-node, "" when there was none.
-  bool non_finite = false;         // An output holds NaN or an infinity.
-  bool connection_died = false;    // The failure is the connection's, not an answer of the server.
+  int64_t version = 0;            // The version that answered, 0: the reply did not say.
+  bool version_disputed = false;  // Header and body name different versions.
+  std::string node;               // Of the header x-longshore-node, "" when there was none.
+  bool non_finite = false;        // An output holds NaN or an infinity.
+  bool connection_died = false;   // The failure is the connection's, not an answer of the server.
 };
 
 using ReplyDone = std::function<void(Reply)>;

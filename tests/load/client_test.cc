@@ -24,7 +24,8 @@ using tensorflow::serving::PredictResponse;
 
 class Service final : public tensorflow::serving::PredictionService::Service {
  public:
-  grpc::Status Predict(grpc::ServerContext* context, const PredictRequest* request, PredictResponse* response) override {
+  grpc::Status Predict(grpc::ServerContext* context, const PredictRequest* request,
+                       PredictResponse* response) override {
     if (request->model_spec().name() == "full") return {grpc::StatusCode::UNAVAILABLE, "The queue is full"};
     context->AddTrailingMetadata("x-longshore-node", "n1");
     context->AddTrailingMetadata("x-longshore-version", header_version);

@@ -8,7 +8,8 @@ Result<ControlWord> ParseControlWord(std::string_view line) {
   const size_t space = line.find(' ');
   const std::string_view verb = line.substr(0, space);
   const std::string_view rest = space == std::string_view::npos ? "" : line.substr(space + 1);
-  if (verb == "stop" && rest.empty()) return ControlWord{.verb = ControlWord::Verb::kStop, .rate_per_second = 0, .name = ""};
+  if (verb == "stop" && rest.empty())
+    return ControlWord{.verb = ControlWord::Verb::kStop, .rate_per_second = 0, .name = ""};
   if (verb == "mark" && !rest.empty()) {
     return ControlWord{.verb = ControlWord::Verb::kMark, .rate_per_second = 0, .name = std::string(rest)};
   }

@@ -5,7 +5,8 @@
 namespace longshore::load {
 namespace {
 
-constexpr const char* kAbout = R"(Sends predict requests to a TensorFlow Serving endpoint and keeps a ledger of the answers.
+constexpr const char* kAbout =
+    R"(Sends predict requests to a TensorFlow Serving endpoint and keeps a ledger of the answers.
 
 Open loop: requests arrive as a Poisson process at the given rate, whether or not earlier ones were answered.
 While it runs it takes lines on standard input:
@@ -19,9 +20,14 @@ It prints JSON lines: "progress" each second, "segment" for each segment whose r
 void AddTarget(CLI::App& app, Flags& flags) {
   app.add_option("--grpc", flags.grpc_target, "gRPC address: host:port or unix:/path")->required();
   app.add_option("--rest", flags.rest_target, "REST address: host:port; needed for --rest_share");
-  app.add_option("--connections", flags.connections, "gRPC connections")->check(CLI::Range(1, 1000))->capture_default_str();
-  app.add_option("--deadline_ms", flags.deadline_ms, "Of each request")->check(CLI::Range(1, 3'600'000))->capture_default_str();
-  app.add_option("--retries", flags.generator.retries, "How often a request whose connection died is sent again; counted")
+  app.add_option("--connections", flags.connections, "gRPC connections")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--deadline_ms", flags.deadline_ms, "Of each request")
+      ->check(CLI::Range(1, 3'600'000))
+      ->capture_default_str();
+  app.add_option("--retries", flags.generator.retries,
+                 "How often a request whose connection died is sent again; counted")
       ->check(CLI::Range(0, 10))
       ->capture_default_str();
 }
@@ -31,7 +37,9 @@ void AddInputs(CLI::App& app, Flags& flags) {
   app.add_option("--signature", flags.samples.signature, "Name of the signature; the model's default without it");
   app.add_option("--model_version", flags.samples.version, "Name this version in every request");
   app.add_option("--input", flags.samples.input, "Name of the input")->capture_default_str();
-  app.add_option("--shape", flags.samples.shape, "Of one request, batch first: 1,8,8,1")->delimiter(',')->capture_default_str();
+  app.add_option("--shape", flags.samples.shape, "Of one request, batch first: 1,8,8,1")
+      ->delimiter(',')
+      ->capture_default_str();
   app.add_option("--data", flags.samples.data, "Raw little-endian float32 inputs; small numbers without it")
       ->check(CLI::ExistingFile);
 }
@@ -53,7 +61,8 @@ void AddTraffic(CLI::App& app, Flags& flags) {
   app.add_option("--requests", generator.requests_max, "Stop after so many; 0: never");
   app.add_option("--duration_s", flags.duration_s, "Stop after so many seconds; 0: never");
   app.add_option("--seed", generator.seed, "Of the random arrivals and keys")->capture_default_str();
-  app.add_option("--moves_file", flags.moves_file, "Write each change of a key's version here: sent_unix_ms,key,from,to");
+  app.add_option("--moves_file", flags.moves_file,
+                 "Write each change of a key's version here: sent_unix_ms,key,from,to");
 }
 
 }  // namespace

@@ -115,10 +115,11 @@ class GrpcClient final : public Client {
 bool IsConnectionDeath(const grpc::Status& status) {
   if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return false;
   static constexpr std::array<const char*, 10> kWords = {
-      "Socket closed",       "Connection reset", "Broken pipe",      "failed to connect",  "GOAWAY",
-      "Transport closed",    "Endpoint closing", "Connection refused", "recvmsg",          "keepalive watchdog"};
+      "Socket closed",    "Connection reset", "Broken pipe",        "failed to connect", "GOAWAY",
+      "Transport closed", "Endpoint closing", "Connection refused", "recvmsg",           "keepalive watchdog"};
   const std::string& text = status.error_message();
-  return std::any_of(kWords.begin(), kWords.end(), [&](const char* word) { return text.find(word) != std::string::npos; });
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](const char* word) { return text.find(word) != std::string::npos; });
 }
 
 bool HasNonFinite(const PredictResponse& response) {

@@ -15,8 +15,8 @@ class Status;
 namespace longshore::load {
 
 struct GrpcOptions {
-  std::string target;                             // "127.0.0.1:8500" or "unix:/path"
-  int connections = 8;                            // Each a connection of its own, used in turn.
+  std::string target;   // "127.0.0.1:8500" or "unix:/path"
+  int connections = 8;  // Each a connection of its own, used in turn.
   std::chrono::milliseconds deadline{5000};
 };
 

@@ -10,9 +10,9 @@
 namespace longshore::load {
 
 struct KeyOptions {
-  double share = 0;      // Share of the requests that carry a key, 0..1.
+  double share = 0;  // Share of the requests that carry a key, 0..1.
   uint64_t distinct = 10'000;
-  bool once = false;     // Each key once, in turn, instead of a draw: then no more keyed requests.
+  bool once = false;  // Each key once, in turn, instead of a draw: then no more keyed requests.
 };
 
 // A key's place in 0..distinct-1.

@@ -21,7 +21,7 @@
 namespace longshore::load {
 
 inline constexpr size_t kSegmentsMax = 1000;
-inline constexpr size_t kNamesMax = 200;         // Distinct nodes or error texts counted by name; the rest as "other".
+inline constexpr size_t kNamesMax = 200;  // Distinct nodes or error texts counted by name; the rest as "other".
 inline constexpr size_t kMovesMax = 1'000'000;
 
 using RequestId = uint64_t;
@@ -50,10 +50,10 @@ struct VersionCounts {
 
 struct Counts {
   int64_t sent = 0;
-  int64_t answered = 0;            // Good answers; failures are apart.
+  int64_t answered = 0;  // Good answers; failures are apart.
   int64_t failed = 0;
   int64_t retried = 0;
-  int64_t without_version = 0;     // Good answers that did not say which version they are from.
+  int64_t without_version = 0;  // Good answers that did not say which version they are from.
   int64_t version_disputed = 0;
   int64_t answered_twice = 0;
   std::map<int64_t, VersionCounts> versions;

@@ -108,7 +108,8 @@ class Console {
     progress["in_flight"] = ledger_.in_flight();
     progress["distinct_keys"] = ledger_.distinct_keys();
     const Counts total = ledger_.Total();
-    progress["total"] = {{"sent", total.sent}, {"answered", total.answered}, {"failed", total.failed}, {"retried", total.retried}};
+    progress["total"] = {
+        {"sent", total.sent}, {"answered", total.answered}, {"failed", total.failed}, {"retried", total.retried}};
     Print("progress", now, progress);
   }
 
@@ -134,8 +135,8 @@ class Console {
 Result<int> Run(const Flags& flags, int stop_signals) {
   ASSIGN_OR_RETURN(const Samples samples, MakeSamples(flags.samples));
   const auto deadline = std::chrono::milliseconds(flags.deadline_ms);
-  const auto grpc = MakeGrpcClient(
-      {.target = flags.grpc_target, .connections = flags.connections, .deadline = deadline}, samples);
+  const auto grpc =
+      MakeGrpcClient({.target = flags.grpc_target, .connections = flags.connections, .deadline = deadline}, samples);
   std::unique_ptr<Client> rest;
   if (!flags.rest_target.empty()) {
     ASSIGN_OR_RETURN(RestOptions options, ParseRestTarget(flags.rest_target));

@@ -162,10 +162,11 @@ class RestClient final : public Client {
     const bool last = exchange->connection->requests >= options_.requests_per_connection_max;
     exchange->request.keep_alive(!last);
     exchange->connection->stream.expires_at(exchange->deadline);
-    http::async_write(exchange->connection->stream, exchange->request, [this, exchange](beast::error_code error, size_t) {
-      if (error) return Finish(exchange, MakeFailure(error, "write"), false);
-      Read(exchange);
-    });
+    http::async_write(exchange->connection->stream, exchange->request,
+                      [this, exchange](beast::error_code error, size_t) {
+                        if (error) return Finish(exchange, MakeFailure(error, "write"), false);
+                        Read(exchange);
+                      });
   }
 
   void Read(const ExchangePtr& exchange) {

@@ -13,19 +13,19 @@ namespace longshore::load {
 
 struct SampleOptions {
   std::string model = "default";
-  std::string signature;                   // "": the model's default.
+  std::string signature;  // "": the model's default.
   std::string input = "x";
-  std::vector<int64_t> shape = {1};        // Of one request, the batch dimension first.
-  Path data;                               // Little-endian float32, whole requests; "": 64 small numbers.
-  int64_t version = 0;                     // Named in every request; 0: none is named.
+  std::vector<int64_t> shape = {1};  // Of one request, the batch dimension first.
+  Path data;                         // Little-endian float32, whole requests; "": 64 small numbers.
+  int64_t version = 0;               // Named in every request; 0: none is named.
 };
 
 inline constexpr size_t kSamplesMax = 100'000;
 
 struct Samples {
   std::vector<tensorflow::serving::PredictRequest> grpc;
-  std::vector<std::string> rest_bodies;    // {"instances": [...]}
-  std::string rest_path;                   // "/v1/models/NAME:predict"
+  std::vector<std::string> rest_bodies;  // {"instances": [...]}
+  std::string rest_path;                 // "/v1/models/NAME:predict"
 
   size_t size() const { return grpc.size(); }
 };
