@@ -1,4 +1,5 @@
 // Numbers of one type from numbers of another, or from bytes.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -81,12 +82,29 @@ Outputs CastOf(const Call& call) {
   return ToShortFloat(wide[0], to);
 }
 
+// Wider elements take up the last dimension, narrower ones add one.
 Outputs Bitcast(const Call& call) {
   const DType to = call.attributes().Type("type");
-  if (tensor::ElementBytes(to) == 0 || tensor::ElementBytes(to) != tensor::ElementBytes(call.in(0).type())) return WrongType(to);
-  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(to, call.in(0).shape()));
+  const auto from_bytes = static_cast<int64_t>(tensor::ElementBytes(call.in(0).type()));
+  const auto to_bytes = static_cast<int64_t>(tensor::ElementBytes(to));
+  if (to_bytes == 0 || from_bytes == 0) return WrongType(to);
+  Shape shape = call.in(0).shape();
+  if (from_bytes > to_bytes) shape.push_back(from_bytes / to_bytes);
+  if (from_bytes < to_bytes) {
+    if (shape.empty() || shape.back() != to_bytes / from_bytes) {
+      return InvalidArgument("{}{} does not become {}", DTypeName(call.in(0).type()), ToString(shape), DTypeName(to));
+    }
+    shape.pop_back();
+  }
+  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(to, shape));
   std::memcpy(out.mutable_data(), call.in(0).data(), out.bytes());
   return One(out);
+}
+
+// Each element's bytes the other way round.
+void SwapBytes(size_t element_bytes, Tensor* out) {
+  std::byte* data = out->mutable_data();
+  for (std::byte* at = data; at != data + out->bytes(); at += element_bytes) std::reverse(at, at + element_bytes);
 }
 
 // Each string's bytes are numbers, little-endian unless told otherwise; all strings have one length.
@@ -99,7 +117,6 @@ Outputs DecodeRaw(const Call& call) {
   const size_t length = texts.empty() ? 0 : texts[0].size();
   if (size == 0) return WrongType(type);
   if (length % size != 0) return InvalidArgument("a string of {} bytes holds no whole number of {}", length, DTypeName(type));
-  if (!call.attributes().Bool("little_endian", true) && size > 1) return InvalidArgument("only little-endian bytes are decoded");
   Shape shape = in.shape();
   shape.push_back(static_cast<int64_t>(length / size));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(type, shape));
@@ -109,6 +126,7 @@ Outputs DecodeRaw(const Call& call) {
     std::memcpy(to, text.data(), length);
     to += length;
   }
+  if (!call.attributes().Bool("little_endian", true)) SwapBytes(size, &out);
   return One(out);
 }
 

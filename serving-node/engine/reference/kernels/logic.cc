@@ -14,8 +14,12 @@ Outputs Compares(const Call& call) {
   });
 }
 
+// Shapes that do not fit are an error, unless the model was told to take them as different.
 template <template <typename> typename F>
 Outputs Equates(const Call& call) {
+  if (!call.attributes().Bool("incompatible_shape_error", true) && !BroadcastShape(call.in(0).shape(), call.in(1).shape())) {
+    return One(Tensor::Of<bool>({}, {F<int>{}(0, 1)}));
+  }
   if (call.in(0).type() == DType::kString) return BinaryOf<std::string, bool>(call, F<std::string>{});
   if (call.in(0).type() == DType::kBool) return BinaryOf<bool, bool>(call, F<bool>{});
   return Compares<F>(call);

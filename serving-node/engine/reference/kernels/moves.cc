@@ -123,6 +123,7 @@ Result<SliceSpec> SpecOf(const Call& call) {
 
 // How many axes of the input the ellipsis covers; without one it stands at the end.
 Result<int64_t> EllipsisSize(const SliceSpec& spec, int rank) {
+  if ((spec.ellipsis_mask & (spec.ellipsis_mask - 1)) != 0) return InvalidArgument("Multiple ellipses in slice spec not allowed");
   int64_t named = 0;
   for (size_t i = 0; i < spec.begin.size(); ++i) named += !spec.Has(spec.ellipsis_mask, i) && !spec.Has(spec.new_axis_mask, i);
   if (named > rank) return InvalidArgument("a slice of {} dimensions from rank {}", named, rank);
@@ -142,6 +143,7 @@ Status AddAxis(const SliceSpec& spec, size_t i, const Tensor& in, size_t axis, S
   const int64_t begin = spec.begin[i];
   Cut cut;
   if (shrinks) {
+    if (spec.steps[i] <= 0) return InvalidArgument("only stride 1 allowed on non-range indexing");
     const int64_t at = begin < 0 ? begin + size : begin;
     if (at < 0 || at >= size) return InvalidArgument("slice index {} of dimension {} out of bounds", begin, axis);
     cut = {at, 1, 1};

@@ -19,14 +19,15 @@ Span Inside(const Slide& slide, int64_t place) {
   return {std::max<int64_t>(begin, 0), std::min(begin + slide.window, slide.size)};
 }
 
-// Both count only what lies inside of the image; NaN comes through.
+// Both count only what lies inside of the image. As in TensorFlow nothing is below the lowest number, and the largest of
+// some values is no NaN; their mean may be one.
 template <typename T>
 void MaxAt(const T* image, Span rows, Span columns, int64_t width, int64_t channels, T* out) {
   std::fill_n(out, channels, std::numeric_limits<T>::lowest());
   for (int64_t y = rows.begin; y < rows.end; ++y) {
     for (int64_t x = columns.begin; x < columns.end; ++x) {
       const T* from = image + (y * width + x) * channels;
-      for (int64_t c = 0; c < channels; ++c) out[c] = from[c] > out[c] || from[c] != from[c] ? from[c] : out[c];
+      for (int64_t c = 0; c < channels; ++c) out[c] = from[c] > out[c] ? from[c] : out[c];
     }
   }
 }

@@ -20,7 +20,10 @@ struct Sum {
 struct Mean : Sum {
   template <typename T> static T End(Wide<T> sum, int64_t count) {
     if constexpr (std::is_floating_point_v<T>) return static_cast<T>(sum / static_cast<double>(count));
-    else return count == 0 ? T{0} : static_cast<T>(static_cast<T>(sum) / static_cast<T>(count));
+    if constexpr (std::is_integral_v<T>) {
+      using Exact = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+      return count == 0 ? T{0} : static_cast<T>(static_cast<Exact>(sum) / static_cast<Exact>(count));
+    }
   }
 };
 struct Prod {
@@ -62,6 +65,7 @@ Result<Axes> AxesOf(const Call& call) {
   std::vector<bool> reduced(shape.size());
   for (const int64_t value : given) {
     ASSIGN_OR_RETURN(const int axis, AxisOf(value, call.in(0).rank()));
+    if (reduced[static_cast<size_t>(axis)]) return InvalidArgument("axis {} is named twice", value);
     reduced[static_cast<size_t>(axis)] = true;
   }
   Axes axes{shape, {}, 1};
@@ -107,13 +111,16 @@ Outputs Bools(const Call& call) {
   return call.in(0).type() == DType::kBool ? Reduce<F, bool>(call) : Outputs(WrongType(call.in(0).type()));
 }
 
-// The first of equal ones wins; NaN never does, unless it comes first.
+// The first of equal ones wins and NaN never does; where nothing beats the worst number, it is the first.
 template <bool kIsMax, typename T>
 int64_t Best(const T* values, int64_t count, int64_t stride) {
   int64_t best = 0;
-  for (int64_t i = 1; i < count; ++i) {
-    const T x = values[i * stride], y = values[best * stride];
-    if (kIsMax ? x > y : x < y) best = i;
+  T best_value = kIsMax ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+  for (int64_t i = 0; i < count; ++i) {
+    const T x = values[i * stride];
+    if (kIsMax ? x <= best_value || x != x : x >= best_value || x != x) continue;
+    best = i;
+    best_value = x;
   }
   return best;
 }

@@ -34,17 +34,25 @@ Outputs ShapeN(const Call& call) {
 Outputs Rank(const Call& call) { return One(Tensor::Of<int32_t>({}, {call.in(0).rank()})); }
 Outputs Size(const Call& call) { return One(IntVector(call, {}, {call.in(0).elements()})); }
 
+// What -1 stands for in `wanted`. Where `wanted` has sizes of zero, those of both are left out of the division.
+Result<int64_t> LeftOver(const Shape& given, const Shape& wanted) {
+  const auto refuse = [&] { return InvalidArgument("a tensor of shape {} cannot become {}", ToString(given), ToString(wanted)); };
+  const bool has_zero = std::find(wanted.begin(), wanted.end(), 0) != wanted.end();
+  int64_t elements = 1, known = 1;
+  for (const int64_t size : given) elements *= has_zero && size == 0 ? 1 : size;
+  for (const int64_t size : wanted) {
+    if (size < -1 || __builtin_mul_overflow(known, size == -1 || size == 0 ? 1 : size, &known)) return refuse();
+  }
+  if (elements % known != 0 || std::count(wanted.begin(), wanted.end(), -1) > 1) return refuse();
+  return elements / known;
+}
+
 // One size may be -1: what is left over.
 Outputs Reshape(const Call& call) {
   ASSIGN_OR_RETURN(Shape shape, IntsOf(call.in(1), "shape"));
   const auto unknown = std::find(shape.begin(), shape.end(), -1);
   if (unknown != shape.end()) {
-    *unknown = 1;
-    ASSIGN_OR_RETURN(const int64_t known, tensor::ElementCount(shape));
-    if (known == 0 || call.in(0).elements() % known != 0) {
-      return InvalidArgument("{} elements cannot take the shape {}", call.in(0).elements(), ToString(*IntsOf(call.in(1), "shape")));
-    }
-    *unknown = call.in(0).elements() / known;
+    ASSIGN_OR_RETURN(*unknown, LeftOver(call.in(0).shape(), shape));
   }
   ASSIGN_OR_RETURN(Tensor out, call.in(0).Reshaped(std::move(shape)));
   return One(std::move(out));
@@ -77,6 +85,7 @@ Outputs Squeeze(const Call& call) {
 }
 
 Outputs BroadcastArgs(const Call& call) {
+  if (call.in(0).rank() != 1 || call.in(1).rank() != 1) return InvalidArgument("s0 and s1 must be vectors");
   ASSIGN_OR_RETURN(const Shape a, IntsOf(call.in(0), "s0"));
   ASSIGN_OR_RETURN(const Shape b, IntsOf(call.in(1), "s1"));
   ASSIGN_OR_RETURN(const Shape out, BroadcastShape(a, b));

@@ -20,8 +20,9 @@ Status Place(const std::string& padding, int64_t before, int64_t after, Slide* s
   }
   slide->before = before;
   const int64_t room = slide->size + before + after - reach;
-  if (room < 0) return InvalidArgument("a window that reaches {} over {} values", reach, slide->size + before + after);
-  slide->out = room / slide->stride + 1;
+  // A window may reach past the end by less than a stride: then it stands nowhere, and the result is empty.
+  if (room + slide->stride < 0) return InvalidArgument("a window that reaches {} over {} values", reach, slide->size + before + after);
+  slide->out = (room + slide->stride) / slide->stride;
   return {};
 }
 

@@ -1,0 +1,108 @@
+"""What TensorFlow answers for single ops: writes tests/golden/engine/ops.json, which the engine's tests compare with.
+
+    python tests/models/op_answers.py
+
+Every case is a graph of one op, run without any of TensorFlow's rewriting. See tests/models/op_cases.py for the cases.
+"""
+
+import json
+import os
+import pathlib
+
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # TensorFlow's own kernels: oneDNN's abort where these refuse.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np  # noqa: E402
+import tensorflow as tf  # noqa: E402
+
+from op_cases import CASES  # noqa: E402
+
+OUT = pathlib.Path(__file__).parent.parent / "golden" / "engine" / "ops.json"
+
+
+def plain(value):
+    """A number, a text or a bool as JSON has it; what JSON has no number for becomes a text."""
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if not np.isfinite(value):
+        return str(float(value))
+    return float(str(value))
+
+
+def tensor(array) -> dict:
+    array = np.asarray(array)
+    dtype = tf.string if array.dtype.kind in "OSU" else tf.as_dtype(array.dtype)
+    values = [v.encode() if isinstance(v, str) else v for v in array.reshape(-1)]
+    return {"type": dtype.as_datatype_enum, "shape": list(array.shape), "values": [plain(v) for v in values]}
+
+
+def is_tensor(value) -> bool:
+    return isinstance(value, np.ndarray) or (isinstance(value, list) and value and isinstance(value[0], np.ndarray))
+
+
+def build(op: str, arguments: dict):
+    """The op in the default graph, and what is fed to it, by name."""
+    fed = {}
+
+    def placeholder(array):
+        dtype = tf.string if array.dtype.kind in "OSU" else array.dtype
+        made = tf.compat.v1.placeholder(dtype)
+        fed[made] = array
+        return made
+
+    given = {}
+    for name, value in arguments.items():
+        if not is_tensor(value):
+            given[name] = value
+        else:
+            given[name] = [placeholder(v) for v in value] if isinstance(value, list) else placeholder(value)
+    before = set(tf.compat.v1.get_default_graph().get_operations())
+    getattr(tf.raw_ops, op)(**given)
+    made = [o for o in tf.compat.v1.get_default_graph().get_operations() if o.type == op and o not in before]
+    return made[0], fed
+
+
+def reason(message: str) -> str:
+    lines = [line for line in message.split("\n") if line.strip() and "Graph execution error" not in line]
+    return next((line for line in lines if not line.startswith(("Detected at", "Node:", "  "))), "an error")[:100]
+
+
+def quiet() -> tf.compat.v1.ConfigProto:
+    config = tf.compat.v1.ConfigProto()
+    config.graph_options.optimizer_options.opt_level = -1
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    return config
+
+
+def answer(op: str, arguments: dict, outputs: int | None) -> dict:
+    with tf.Graph().as_default():
+        made, fed = build(op, arguments)
+        attributes = {k: str(v).strip() for k, v in made.node_def.attr.items() if not k.startswith("_")}
+        wanted = made.outputs[:outputs]
+        case = {"op": op, "attributes": attributes, "inputs": [tensor(fed[i]) for i in made.inputs]}
+        with tf.compat.v1.Session(config=quiet()) as session:
+            try:
+                return case | {"outputs": [tensor(value) for value in session.run(wanted, fed)]}
+            except tf.errors.OpError as error:
+                return case | {"error": reason(error.message)}
+
+
+def main() -> None:
+    lines = []
+    for op, arguments, outputs in CASES:
+        try:
+            made = answer(op, arguments, outputs)
+            lines.append(json.dumps(made, ensure_ascii=False, separators=(",", ":")))
+        except (TypeError, ValueError) as error:  # No such graph can be made.
+            print(f"left out: {op}: {error}")
+    OUT.parent.mkdir(exist_ok=True)
+    OUT.write_text("[\n" + ",\n".join(lines) + "\n]\n")
+    print(f"{len(lines)} cases, {OUT.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()
