@@ -14,6 +14,10 @@
 namespace longshore::routing {
 namespace {
 
+metrics::Labels LabelsOf(const std::string& model, int64_t version) {
+  return {{"model", model}, {"version", std::to_string(version)}};
+}
+
 trial::Try TryOf(const GuardKey& key) { return {key.model, key.version, key.salt}; }
 
 // Unreadable answers are not known to be finite.
@@ -61,7 +65,9 @@ struct Execution::Finished {
 Execution::Execution(const RouterDeps& deps)
     : deps_(deps),
       queue_seconds_(deps.metrics.Histograms("longshore_queue_seconds", "How long runs waited for their turn.")),
-      run_seconds_(deps.metrics.Histograms("longshore_run_seconds", "How long runs took, without waiting.")) {}
+      run_seconds_(deps.metrics.Histograms("longshore_run_seconds", "How long runs took, without waiting.")),
+      nonfinite_(deps.metrics.Counters("longshore_nonfinite_total",
+                                       "Answers of candidates with NaN or Inf where stable's is finite.")) {}
 
 std::shared_ptr<evidence::Counters> Execution::CountersOf(const Request& request) const {
   if (request.choice.entry != nullptr) return request.choice.entry->arm->counters;
@@ -106,7 +112,7 @@ void Execution::Finish(const std::shared_ptr<Finished>& run) const {
 
 void Execution::Measure(const Finished& run) const {
   if (!run.outcome) return;
-  const metrics::Labels labels = {{"model", run.ready->model}, {"version", std::to_string(run.ready->version)}};
+  const metrics::Labels labels = LabelsOf(run.ready->model, run.ready->version);
   auto queue_seconds = queue_seconds_;
   auto run_seconds = run_seconds_;
   queue_seconds.With(labels).Observe(std::chrono::duration<double>(run.outcome->queue_time).count());
@@ -142,6 +148,8 @@ void Execution::Judge(const std::shared_ptr<Finished>& run, bool stable_is_finit
     const Entry& candidate = *run->candidate();
     const TimePoint now = deps_.clock.Now();
     run->counters->CountNonFinite(now);
+    auto nonfinite = nonfinite_;
+    nonfinite.With(LabelsOf(run->ready->model, run->ready->version)).Add();
     if (candidate.guard.non_finite()) {
       deps_.guards.TripNow(*candidate.arm->guard, "NonFinite", "an output is NaN or Inf where stable's is finite", now);
     }

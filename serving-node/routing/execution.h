@@ -48,6 +48,7 @@ class Execution {
   const RouterDeps deps_;
   const metrics::Family<metrics::Histogram> queue_seconds_;
   const metrics::Family<metrics::Histogram> run_seconds_;
+  const metrics::Family<metrics::Counter> nonfinite_;
 };
 
 // What travels with a request to a peer that is to run exactly this version.

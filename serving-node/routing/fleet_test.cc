@@ -9,6 +9,7 @@ namespace longshore::routing {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class FleetTest : public testing::Test {
  protected:
@@ -59,6 +60,7 @@ TEST_F(FleetTest, ForwardsToThePeerThatHoldsTheVersion) {
   a_.recorder.AddTo(&load_a);
   b_.recorder.AddTo(&load_b);
   EXPECT_EQ(load_a.forwarded(), 1);
+  EXPECT_THAT(a_.metrics.Text(), HasSubstr(R"(longshore_forwarded_total{model="digits",version="2"} 1)"));
   EXPECT_EQ(load_b.received(), 0) << "a peer's request is no client's";
 }
 
@@ -167,6 +169,7 @@ TEST_F(FleetTest, SpillsToAPeerWithLessLoad) {
   const auto spilled = Ask(a_.router, DigitsCall(0));
   EXPECT_TRUE(spilled) << ToString(spilled.error());
   EXPECT_GE(b_.recorder.Snapshot("digits", 1).requests(), 1);
+  EXPECT_THAT(a_.metrics.Text(), Not(HasSubstr("longshore_spilled_total 0\n")));
   a_.engine.record().Set(&models::FakeRecord::holding, false);
   for (auto& answer : held) EXPECT_TRUE(answer.get());
 }

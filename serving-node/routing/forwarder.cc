@@ -18,8 +18,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr const char* kPredictMethod = "/tensorflow.serving.PredictionService/Predict";
-
 std::shared_ptr<grpc::Channel> Dial(const std::string& target) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
@@ -85,7 +83,7 @@ class GrpcForwarder final : public Forwarder {
     const grpc::Slice slice(call.serialized);
     running->request = grpc::ByteBuffer(&slice, 1);
     Begin(&running->context, *running->peer, 1);
-    running->peer->stub.UnaryCall(&running->context, kPredictMethod, {}, &running->request, &running->reply,
+    running->peer->stub.UnaryCall(&running->context, call.method, {}, &running->request, &running->reply,
                                   [this, running](const grpc::Status& status) { Finish(*running, status); });
   }
 

@@ -16,12 +16,13 @@ namespace longshore::routing {
 
 struct ForwardCall {
   std::string target;      // gRPC target of the peer.
-  std::string serialized;  // A PredictRequest.
+  std::string method = "/tensorflow.serving.PredictionService/Predict";  // Unary, of the peer's listener.
+  std::string serialized;  // The request: a PredictRequest.
   std::vector<std::pair<std::string, std::string>> metadata;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
-// The bytes of a PredictResponse. Unavailable: the connection died, and the peer may have run the request or not.
+// The bytes of the response. Unavailable: the connection died, and the peer may have run the request or not.
 using ForwardDone = std::function<void(Result<std::string>)>;
 
 struct PeerLoad {

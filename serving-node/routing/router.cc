@@ -47,8 +47,9 @@ Duration QueueDelay(const batching::Load& load) {
 struct Router::Shared {
   Shared(RouterDeps the_deps, RouterOptions the_options)
       : deps(the_deps), options(std::move(the_options)), execution(deps),
-        forwarded(deps.metrics.Counters("longshore_forwarded_requests_total",
-                                        "Requests handed to a peer: because it holds the version, or to share load.")) {}
+        forwarded(deps.metrics.Counters("longshore_forwarded_total",
+                                        "Requests handed to a peer: because it holds the version, or to share load.")),
+        spilled(deps.metrics.Counters("longshore_spilled_total", "Requests handed to a peer only to share load.").With({})) {}
 
   std::shared_ptr<const Table> table() const {
     const std::lock_guard lock(mutex);
@@ -61,7 +62,7 @@ struct Router::Shared {
   void Dispatch(const RequestPtr& request);
   bool Spill(const RequestPtr& request);
   bool ForwardToHolder(const RequestPtr& request);
-  void Forward(const RequestPtr& request, const std::string& peer, const char* reason);
+  void Forward(const RequestPtr& request, const std::string& peer);
   void Forwarded(const RequestPtr& request, Result<std::string> reply);
   void FallBack(const RequestPtr& request);
   std::string LessLoaded(const std::vector<std::string>& peers);
@@ -70,6 +71,7 @@ struct Router::Shared {
   RouterOptions options;
   Execution execution;
   metrics::Family<metrics::Counter> forwarded;
+  metrics::Counter spilled;
   std::atomic<uint64_t> draws{0};
   std::mutex build_mutex;  // One table is built at a time.
   Table::Carried carried;
@@ -172,7 +174,8 @@ bool Router::Shared::Spill(const RequestPtr& request) {
   const auto theirs = deps.forwarder.LoadOf(peer);
   const PeerLoad ours{load.running, load.queued, load.concurrent_runs_max};
   if (!theirs || theirs->PerSlot() > 0.5 * ours.PerSlot()) return false;
-  Forward(request, peer, "load");
+  spilled.Add();
+  Forward(request, peer);
   return true;
 }
 
@@ -193,13 +196,13 @@ bool Router::Shared::ForwardToHolder(const RequestPtr& request) {
   std::vector<std::string> peers = request->choice.entry->peers;
   std::erase_if(peers, [&](const std::string& peer) { return std::ranges::count(request->tried, peer) > 0; });
   if (peers.empty()) return false;
-  Forward(request, LessLoaded(peers), "version");
+  Forward(request, LessLoaded(peers));
   return true;
 }
 
-void Router::Shared::Forward(const RequestPtr& request, const std::string& peer, const char* reason) {
+void Router::Shared::Forward(const RequestPtr& request, const std::string& peer) {
   deps.recorder.CountForwarded();
-  forwarded.With({{"model", request->model_name()}, {"reason", reason}}).Add();
+  forwarded.With({{"model", request->model_name()}, {"version", std::to_string(request->choice.version)}}).Add();
   request->tried.push_back(peer);
   deps.forwarder.Forward(HopCall(*request, request->choice.version, peer),
                          [this, request](Result<std::string> reply) { Forwarded(request, std::move(reply)); });
@@ -244,6 +247,19 @@ int32_t Router::AppliedWeight(const std::string& model, int64_t version) const {
   const auto table = shared_->table();
   const ModelRoutes* routes = table ? table->Find(model) : nullptr;
   return routes == nullptr ? 0 : routes->AppliedWeight(version);
+}
+
+std::optional<Holders> Router::HoldersOf(const tensorflow::serving::ModelSpec& spec) const {
+  const auto table = shared_->table();
+  const ModelRoutes* model = table ? table->Find(spec.name()) : nullptr;
+  if (model == nullptr) return std::nullopt;
+  const auto label = model->labels.find(spec.version_label());
+  const Entry* entry = spec.has_version()                ? model->Find(spec.version().value())
+                       : spec.version_label().empty()    ? model->stable()
+                       : label != model->labels.end()    ? model->Find(label->second)
+                                                         : nullptr;
+  if (entry == nullptr) return std::nullopt;
+  return Holders{entry->version, entry->peers};
 }
 
 void Router::CheckSilence(Duration since_heard) {

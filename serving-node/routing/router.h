@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "common/clock.h"
 #include "common/metrics/metrics.h"
@@ -48,6 +50,12 @@ struct RouterOptions {
   std::chrono::milliseconds queue_delay_max{50};  // Above it requests spill to a peer, for models without an SLO.
 };
 
+// Who has a version ready beside this node, by their addresses.
+struct Holders {
+  int64_t version = 0;
+  std::vector<std::string> peers;
+};
+
 // Thread-safe. Outlives its requests: before it goes, the frontends have ended and the ModelStore is drained.
 class Router final : public Predictor {
  public:
@@ -61,6 +69,9 @@ class Router final : public Predictor {
 
   // What this node really applies to requests without a version: the state's weight, or 0 after a guard tripped.
   int32_t AppliedWeight(const std::string& model, int64_t version) const;
+
+  // Of the version that the spec names, or of stable without one; nullopt when the state names no such version.
+  std::optional<Holders> HoldersOf(const tensorflow::serving::ModelSpec& spec) const;
 
   // Trips what the state allows to trip without a request: candidates that had weight for so long without a controller.
   void CheckSilence(Duration since_heard);

@@ -13,6 +13,7 @@
 namespace longshore::routing {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 std::string TwoVersions(int64_t candidate, int candidate_bp, const std::string& more = "", const std::string& guard = "") {
@@ -220,6 +221,20 @@ TEST_F(RouterTest, CountsWhatItReceivedAndHowLongItTook) {
   EXPECT_EQ(load.received(), 3);
   EXPECT_EQ(load.forwarded(), 0);
   EXPECT_EQ(node_.recorder.Snapshot("digits", 1).requests(), 3);
+}
+
+TEST_F(RouterTest, MeasuresItsRunsAndWhatWasNotFinite) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 10000, "", "non_finite: true"));
+  ASSERT_TRUE(Ask(node_.router, DigitsCall(kNanHere)));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(Ask(node_.router, Pinned(DigitsCall(0), 1)));
+  const std::string text = node_.metrics.Text();
+  const std::string stable = R"({model="digits",version="1"} )", candidate = R"({model="digits",version="4"} )";
+  EXPECT_THAT(text, AllOf(HasSubstr("longshore_queue_seconds_count" + stable + "2\n"),
+                          HasSubstr("longshore_run_seconds_count" + stable + "2\n"),
+                          HasSubstr("longshore_queue_seconds_count" + candidate + "1\n"),
+                          HasSubstr("longshore_nonfinite_total" + candidate + "1\n"),
+                          HasSubstr("longshore_spilled_total 0\n")));
 }
 
 TEST_F(RouterTest, AnswersEveryRequestWhileStatesChangeAndGuardsTrip) {
