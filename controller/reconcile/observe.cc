@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace longshore::reconcile {
 namespace {
@@ -19,6 +20,26 @@ rollout::NodeState StateOf(control::VersionReport::State state) {
     case VersionReport::NOT_FOUND: return rollout::NodeState::kNotFound;
     default: return rollout::NodeState::kAbsent;
   }
+}
+
+// Whether the report tells of all that the node was sent. Otherwise its verdicts may be about an earlier attempt.
+bool IsFresh(const nodes::NodeView& view) {
+  if (!view.sent) return false;
+  const auto reported = std::pair(view.report->epoch(), view.report->revision());
+  return reported >= std::pair(view.sent->epoch(), view.sent->revision());
+}
+
+bool EndsARollout(rollout::NodeState state) {
+  return state == rollout::NodeState::kFailed || state == rollout::NodeState::kQuarantined ||
+         state == rollout::NodeState::kNotFound;
+}
+
+// What is there stays true in an old report; what somebody concluded from it does not.
+rollout::VersionSeen WithoutVerdicts(rollout::VersionSeen seen) {
+  seen.golden.reset();
+  seen.guard.reset();
+  if (EndsARollout(seen.state)) return {};
+  return seen;
 }
 
 rollout::VersionSeen SeenOf(const control::VersionReport& report) {
@@ -62,8 +83,10 @@ rollout::NodeSeen SeenOf(const KnownNode& node, const std::string& served_name, 
   rollout::NodeSeen seen;
   seen.name = node.view.hello.node();
   seen.draining = leaving || node.view.report->draining();
+  const bool fresh = IsFresh(node.view);
   for (const control::VersionReport& version : node.view.report->versions()) {
-    if (version.served_name() == served_name) seen.versions[version.version()] = SeenOf(version);
+    if (version.served_name() != served_name) continue;
+    seen.versions[version.version()] = fresh ? SeenOf(version) : WithoutVerdicts(SeenOf(version));
   }
   return seen;
 }

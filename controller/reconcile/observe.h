@@ -37,6 +37,8 @@ class NodeMemory {
   std::map<std::string, std::map<std::string, Remembered>> fleets_;
 };
 
+// What the node's report says of one model. A report about an older state than the node was last sent brings no verdicts:
+// no guard's trip, no golden result, no failure.
 rollout::NodeSeen SeenOf(const KnownNode& node, const std::string& served_name, bool leaving);
 
 // The highest version that any node tells of under the model's source.

@@ -1,0 +1,71 @@
+#include "controller/reconcile/observe.h"
+
+#include <gtest/gtest.h>
+
+namespace longshore::reconcile {
+namespace {
+
+// A node that was sent (epoch 2, revision 5) and reports version 1 as ready and version 2 as failed in every way.
+KnownNode Node(int64_t epoch, int64_t revision) {
+  KnownNode node;
+  node.attached = true;
+  node.view.hello.set_node("a");
+  node.view.sent.emplace();
+  node.view.sent->set_epoch(2);
+  node.view.sent->set_revision(5);
+  control::Report& report = node.view.report.emplace();
+  report.set_epoch(epoch);
+  report.set_revision(revision);
+  for (const int64_t number : {1, 2}) {
+    control::VersionReport& version = *report.add_versions();
+    version.set_served_name("m");
+    version.set_version(number);
+    version.set_state(number == 1 ? control::VersionReport::READY : control::VersionReport::FAILED);
+    version.set_message("why");
+    version.mutable_golden()->set_message("wrong");
+    version.mutable_guard()->set_tripped(true);
+  }
+  return node;
+}
+
+bool HasVerdicts(const KnownNode& node) {
+  const rollout::NodeSeen seen = SeenOf(node, "m", false);
+  const bool failed = seen.versions.at(2).state == rollout::NodeState::kFailed;
+  for (const auto& [_, version] : seen.versions) {
+    EXPECT_EQ(version.golden.has_value(), failed);
+    EXPECT_EQ(version.guard.has_value(), failed);
+  }
+  EXPECT_EQ(seen.versions.at(1).state, rollout::NodeState::kReady);
+  return failed;
+}
+
+TEST(Observe, AReportAboutTheStateLastSentIsBelieved) {
+  EXPECT_TRUE(HasVerdicts(Node(2, 5)));
+  EXPECT_TRUE(HasVerdicts(Node(3, 1)));
+}
+
+TEST(Observe, AReportAboutAnOlderStateBringsNoVerdicts) {
+  EXPECT_FALSE(HasVerdicts(Node(2, 4)));
+  EXPECT_FALSE(HasVerdicts(Node(1, 9)));
+}
+
+TEST(Observe, ANodeThatWasSentNothingYetBringsNoVerdicts) {
+  KnownNode node = Node(2, 5);
+  node.view.sent.reset();
+  EXPECT_FALSE(HasVerdicts(node));
+}
+
+TEST(Observe, TheLatestVersionIsTheHighestThatIsThere) {
+  KnownNode node = Node(2, 5);
+  EXPECT_EQ(LatestVersion({node}, "m"), 2);
+  control::VersionReport& unwanted = *node.view.report->add_versions();
+  unwanted.set_served_name("m");
+  unwanted.set_version(7);
+  EXPECT_EQ(LatestVersion({node}, "m"), 7) << "found under the source, although not wanted";
+  unwanted.set_state(control::VersionReport::NOT_FOUND);
+  EXPECT_EQ(LatestVersion({node}, "m"), 2);
+  EXPECT_EQ(LatestVersion({node}, "other"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace longshore::reconcile
