@@ -1,0 +1,160 @@
+"""A fleet that grows and shrinks by what a real Prometheus measures at real nodes.
+
+LONGSHORE_PROMETHEUS names the program.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+from harness import MODELS, Installation, wait_for
+
+CLIENTS = 8
+STABILIZATION_S = 2
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+class Prometheus:
+    """Scrapes the nodes that the controller lists. Can be stopped and started again."""
+
+    def __init__(self, program, directory, targets):
+        self.directory = directory / "prometheus"
+        self.directory.mkdir()
+        self.program = program
+        self.port = free_port()
+        self.process = None
+        (self.directory / "prometheus.yml").write_text(f"""global: {{scrape_interval: 1s, scrape_timeout: 1s}}
+scrape_configs:
+- job_name: longshore
+  file_sd_configs: [{{files: ["{targets}"], refresh_interval: 1s}}]
+""")
+
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self):
+        with open(self.directory / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                [self.program, f"--config.file={self.directory}/prometheus.yml", f"--storage.tsdb.path={self.directory}/data",
+                 f"--web.listen-address=127.0.0.1:{self.port}"], stdout=log, stderr=log)
+        wait_for("Prometheus to answer", self.is_ready)
+
+    def is_ready(self):
+        try:
+            return urllib.request.urlopen(f"{self.url()}/-/ready", timeout=5).status == 200
+        except OSError:
+            return False
+
+    def stop(self):
+        if self.process is not None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+        self.process = None
+
+
+class Clients:
+    """More than one node can serve without a queue."""
+
+    def __init__(self, installation):
+        self.installation = installation
+        self.errors = []
+        self.ending = threading.Event()
+        self.threads = [threading.Thread(target=self.run) for _ in range(CLIENTS)]
+
+    def run(self):
+        while not self.ending.is_set():
+            try:
+                self.installation.predict("half", {"instances": [2.0]}, timeout_s=30)
+            except urllib.error.HTTPError as error:
+                self.errors.append(f"{error.code}: {error.read().decode()}")
+            except Exception as error:  # Every one is an answer that a user did not get.
+                self.errors.append(repr(error))
+
+    def start(self):
+        for thread in self.threads:
+            thread.start()
+
+    def stop(self):
+        self.ending.set()
+        for thread in self.threads:
+            if thread.ident is not None:
+                thread.join()
+
+
+class Autoscaling(unittest.TestCase):
+    def setUp(self):
+        program = os.environ.get("LONGSHORE_PROMETHEUS") or shutil.which("prometheus")
+        if not program:
+            self.skipTest("LONGSHORE_PROMETHEUS names no Prometheus")
+        self.it = Installation()
+        self.addCleanup(self.it.__exit__, None, None, None)
+        self.prometheus = Prometheus(program, self.it.dir, self.it.state / "prometheus/nodes.json")
+        self.addCleanup(self.prometheus.stop)
+        self.clients = Clients(self.it)
+        self.addCleanup(self.clients.stop)
+        source = self.it.dir / "half"
+        shutil.copytree(MODELS / "half_plus_two_tf2/1", source / "1")
+        self.it.write_manifest("fleet.yaml", f"""apiVersion: longshore.dev/v1alpha1
+kind: ServingFleet
+metadata: {{name: cpu}}
+spec:
+  replicas: {{min: 1, max: 2}}
+  ports: {{grpc: 0, rest: 0}}
+  connectionAgeMax: 1s
+  engine: {{concurrentRuns: 1, simulatedRun: 100ms}}
+  autoscaling:
+    queueDelay: 20ms
+    utilization: 1
+    prometheus: {{url: "{self.prometheus.url()}"}}
+    metricsAgeMax: 4s
+    scaleUpCooldown: 1s
+    scaleDownStabilization: {STABILIZATION_S}s
+""")
+        self.it.apply_model("half", source, 1)
+
+    def autoscale(self):
+        return self.it.fleet_status().get("autoscale", {})
+
+    def replicas(self):
+        return self.it.fleet_status().get("replicas")
+
+    def test_nodes_are_added_on_measured_queue_delay_and_never_taken_away_without_a_measurement(self):
+        self.prometheus.start()
+        self.it.start_controller()
+        self.it.wait_for_stable("half", 1)
+        self.it.wait_for_answers("half", {"instances": [2.0]})
+        self.assertEqual(self.replicas(), 1)
+
+        self.clients.start()
+        wait_for("the autoscaler to add a node", lambda: self.replicas() == 2)
+        self.assertIn("QueueDelay", self.autoscale()["message"])
+        self.it.wait_for_ready_nodes(2)
+
+        self.prometheus.stop()
+        self.clients.stop()
+        self.assertEqual(self.clients.errors, [])
+        wait_for("the measurements to be too old", lambda: self.autoscale()["reason"] == "NoEvidence")
+        until = time.monotonic() + 4 * STABILIZATION_S
+        while time.monotonic() < until:  # The fleet is idle, and nobody can know it.
+            self.assertEqual(self.replicas(), 2)
+            self.assertEqual(self.autoscale()["desired"], 2)
+            time.sleep(0.1)
+
+        self.prometheus.start()
+        wait_for("the idle node to leave", lambda: self.replicas() == 1, timeout_s=60)
+        self.assertEqual(self.it.predict("half", {"instances": [2.0]}), {"predictions": [3.0]})
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
