@@ -11,6 +11,8 @@ namespace {
 
 // Stable requests that must be known before their quantiles can be thresholds.
 constexpr int64_t kPastMin = 50;
+// Requests of one arm that wait for one of the other. What is older was not measured under the same conditions.
+constexpr int64_t kAloneMax = 10000;
 // Half of LatencyBaseline's share pays for not knowing the baseline's true distribution, half for the test.
 constexpr double kBaselineDelta = kAlphaLatencyBaseline / 2;
 
@@ -65,10 +67,10 @@ void TestLatency(const WindowEvidence& window, Analysis& analysis) {
   }
 }
 
-void TestLatencyBaseline(const WindowEvidence& window, Analysis& analysis) {
+void TestLatencyBaseline(const std::string& node, const WindowEvidence& window, Analysis& analysis) {
   const Buckets& baseline = analysis.baseline.run_time_buckets;
   const int64_t known = Total(baseline);
-  if (!analysis.slo_missed || known < kPastMin) return;
+  if (!analysis.slo_missed.contains(node) || known < kPastMin) return;
   for (size_t i = 0; i < kQuantiles.size(); ++i) {
     const int threshold = QuantileBucket(baseline, kQuantiles[i]);
     const double observed = static_cast<double>(CountAbove(baseline, threshold)) / static_cast<double>(known);
@@ -82,7 +84,7 @@ void TestLatencyBaseline(const WindowEvidence& window, Analysis& analysis) {
   }
 }
 
-// Whether the next window counts for LatencyBaseline: known before that window begins, so it cannot bias the test.
+// Whether the node's next window counts for LatencyBaseline: known before that window begins, so it cannot bias the test.
 bool MissesSlo(const WindowEvidence& window, const Analysis& analysis) {
   if (!analysis.slo_bucket) return false;
   Buckets both = window.stable.run_time_buckets;
@@ -91,12 +93,15 @@ bool MissesSlo(const WindowEvidence& window, const Analysis& analysis) {
   return slow > (1 - analysis.slo_quantile) * static_cast<double>(Total(both));
 }
 
-void Close(Analysis& analysis) {
-  const WindowEvidence window = std::exchange(analysis.open, {});
-  TestErrors(window, analysis);
-  TestLatency(window, analysis);
-  TestLatencyBaseline(window, analysis);
-  analysis.slo_missed = MissesSlo(window, analysis);
+void Close(const std::string& node, Analysis& analysis) {
+  const WindowEvidence window = std::move(analysis.open.extract(node).mapped());
+  if (window.candidate.requests > 0 && window.stable.requests > 0) {
+    TestErrors(window, analysis);
+    TestLatency(window, analysis);
+    TestLatencyBaseline(node, window, analysis);
+  }
+  analysis.slo_missed.erase(node);
+  if (MissesSlo(window, analysis)) analysis.slo_missed.insert(node);
   Add(window.stable, analysis.stable);
   Add(window.candidate, analysis.candidate);
 }
@@ -123,11 +128,26 @@ Analysis Begin(const api::ModelSpec& spec, const api::ArmEvidence& baseline) {
   return analysis;
 }
 
-Analysis Update(Analysis analysis, const WindowEvidence& window) {
-  Add(window.candidate, analysis.open.candidate);
-  Add(window.stable, analysis.open.stable);
-  if (analysis.open.candidate.requests > 0 && analysis.open.stable.requests > 0) Close(analysis);
+WindowEvidence Sum(const Windows& windows) {
+  WindowEvidence sum;
+  for (const auto& [_, window] : windows) {
+    Add(window.candidate, sum.candidate);
+    Add(window.stable, sum.stable);
+  }
+  return sum;
+}
+
+Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence& window) {
+  WindowEvidence& open = analysis.open[node];
+  Add(window.candidate, open.candidate);
+  Add(window.stable, open.stable);
+  const auto [fewer, more] = std::minmax(open.candidate.requests, open.stable.requests);
+  if (fewer > 0 || more >= kAloneMax) Close(node, analysis);
   return analysis;
+}
+
+int64_t CandidateRequests(const Analysis& analysis) {
+  return analysis.candidate.requests + Sum(analysis.open).candidate.requests;
 }
 
 double EValue(const EProcess& process) { return std::exp(std::min(LogMean(process.log_e), 500.0)); }

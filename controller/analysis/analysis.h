@@ -18,7 +18,9 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,12 +35,18 @@ inline constexpr double kAlphaErrors = 0.004;
 inline constexpr double kAlphaLatency = 0.004;
 inline constexpr double kAlphaLatencyBaseline = 0.002;
 
-// What both arms did in one stretch of time: differences of cumulative counts, each request in exactly one window.
-// When a window ends must not depend on how its requests ended; time and numbers of requests are fine.
+// What both arms did on one node in one stretch of time: differences of cumulative counts, each request in exactly one
+// window. When a window ends must not depend on how its requests ended; time and numbers of requests are fine.
 struct WindowEvidence {
   api::ArmEvidence candidate;
   api::ArmEvidence stable;
 };
+
+// By the name of the node. Versions are compared on the same node only: a candidate on a busy node is not worse for it.
+using Windows = std::map<std::string, WindowEvidence>;
+
+// All nodes together.
+WindowEvidence Sum(const Windows& windows);
 
 // Sums `more` into `total`; the largest difference of drift is kept.
 void Add(const api::ArmEvidence& more, api::ArmEvidence& total);
@@ -56,12 +64,12 @@ struct Analysis {
   api::ArmEvidence baseline;   // Stable before the rollout.
   api::ArmEvidence candidate;  // Totals since the rollout began.
   api::ArmEvidence stable;
-  WindowEvidence open;  // Waits until both arms have requests; a window with one arm alone says nothing.
+  Windows open;  // Of nodes where one arm had no request yet; a window with one arm alone says nothing.
 
   EProcess errors;
   std::array<EProcess, 4> latency;  // One per quantile of kQuantiles.
   std::array<EProcess, 4> latency_baseline;
-  bool slo_missed = false;  // In the last closed window.
+  std::set<std::string> slo_missed;  // The nodes that missed it in their last closed window.
 };
 
 inline constexpr std::array<double, 4> kQuantiles = {0.5, 0.75, 0.9, 0.99};
@@ -69,7 +77,11 @@ inline constexpr std::array<double, 4> kQuantiles = {0.5, 0.75, 0.9, 0.99};
 // The state at the beginning of a rollout. `baseline`: what stable did before it, as much as is known.
 Analysis Begin(const api::ModelSpec& spec, const api::ArmEvidence& baseline);
 
-Analysis Update(Analysis analysis, const WindowEvidence& window);
+// Takes what one node did. Call it once per node and look.
+Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence& window);
+
+// Requests of the candidate since the rollout began.
+int64_t CandidateRequests(const Analysis& analysis);
 
 // Fail with reason and numbers; Pass when nothing failed and `step_requests` of the candidate in this step are at least
 // rollout.requestsMin; otherwise Undecided. No evidence is no promotion.

@@ -43,7 +43,7 @@ Analysis Analyse(const Json& json, const api::ModelSpec& spec) {
   Analysis analysis = Begin(spec, ArmFrom(Child(json, "baseline")));
   for (const Json& window : Child(json, "windows")) {
     const WindowEvidence evidence{ArmFrom(Child(window, "candidate")), ArmFrom(Child(window, "stable"))};
-    for (int i = 0; i < Get(window, "times", 1); ++i) analysis = Update(std::move(analysis), evidence);
+    for (int i = 0; i < Get(window, "times", 1); ++i) analysis = Update(std::move(analysis), "a", evidence);
   }
   return analysis;
 }
@@ -55,7 +55,7 @@ TEST(AnalysisGolden, EveryCaseIsJudgedAsItSays) {
   for (const golden::Case& test : *cases) {
     const api::ModelSpec spec = SpecFrom(test.json);
     const Analysis analysis = Analyse(test.json, spec);
-    const api::Verdict verdict = Judge(analysis, spec, analysis.candidate.requests + analysis.open.candidate.requests);
+    const api::Verdict verdict = Judge(analysis, spec, CandidateRequests(analysis));
     const Json outcome{{"result", verdict.result}, {"reason", verdict.reason}, {"numbers", verdict.numbers}};
     for (const std::string& difference : golden::Differences(Child(test.json, "expect"), outcome)) {
       ADD_FAILURE() << test.where << "\n  " << difference << "\n  " << verdict.message << " " << outcome.dump();

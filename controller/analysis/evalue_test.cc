@@ -87,13 +87,48 @@ TEST(Analysis, WindowsOfOneArmWaitForTheOther) {
   Analysis analysis = Begin({}, {});
   WindowEvidence only_stable;
   only_stable.stable.requests = 100;
-  analysis = Update(std::move(analysis), only_stable);
+  analysis = Update(std::move(analysis), "a", only_stable);
   EXPECT_EQ(analysis.stable.requests, 0);
   WindowEvidence only_candidate;
   only_candidate.candidate.requests = 1;
-  analysis = Update(std::move(analysis), only_candidate);
+  analysis = Update(std::move(analysis), "a", only_candidate);
   EXPECT_EQ(analysis.stable.requests, 100);
-  EXPECT_EQ(analysis.open.stable.requests, 0);
+  EXPECT_TRUE(analysis.open.empty());
+}
+
+TEST(Analysis, AWindowOfOneArmAloneIsNotKeptForEver) {
+  Analysis analysis = Begin({}, {});
+  WindowEvidence only_stable;
+  only_stable.stable.requests = 1000;
+  only_stable.stable.errors = 10;
+  for (int i = 0; i < 15; ++i) analysis = Update(std::move(analysis), "a", only_stable);
+  EXPECT_EQ(analysis.stable.requests, 10000);
+  EXPECT_EQ(analysis.open.at("a").stable.requests, 5000);
+  EXPECT_EQ(EValue(analysis.errors), 1) << "one arm alone proves nothing";
+}
+
+// Twice as slow as the other node, where only stable runs; equal to stable on its own node.
+TEST(Analysis, ACandidateOnASlowNodeIsComparedWithStableOnThatNode) {
+  const auto arm = [](int64_t requests, int bucket) {
+    api::ArmEvidence evidence;
+    evidence.requests = requests;
+    evidence.run_time_buckets.resize(100);
+    evidence.run_time_buckets[static_cast<size_t>(bucket)] = requests;
+    return evidence;
+  };
+  const auto verdict_of = [&](bool per_node) {
+    Analysis analysis = Begin({}, {});
+    for (int i = 0; i < 100; ++i) {
+      WindowEvidence fast{{}, arm(20, 80)};
+      WindowEvidence slow{arm(10, 88), arm(2, 88)};
+      if (per_node) analysis = Update(std::move(analysis), "fast", fast);
+      analysis = Update(std::move(analysis), "slow", per_node ? slow : Sum({{"fast", fast}, {"slow", slow}}));
+    }
+    EXPECT_EQ(CandidateRequests(analysis), 1000);
+    return Judge(analysis, {}, 1000);
+  };
+  EXPECT_EQ(verdict_of(true).result, "Pass");
+  EXPECT_EQ(verdict_of(false).reason, "Latency") << "as it would look over all nodes together";
 }
 
 TEST(Analysis, ForeignJsonIsAnErrorAndNothingIsAnEmptyAnalysis) {

@@ -44,6 +44,22 @@ api::ArmEvidence ArmFrom(const Json& json) {
   return arm;
 }
 
+Json WindowsToJson(const Windows& windows) {
+  Json json = Json::object();
+  for (const auto& [node, window] : windows) {
+    json[node] = {{"candidate", ArmToJson(window.candidate)}, {"stable", ArmToJson(window.stable)}};
+  }
+  return json;
+}
+
+Windows WindowsFrom(const Json& json) {
+  Windows windows;
+  for (const auto& [node, window] : json.items()) {
+    windows[node] = {ArmFrom(window.at("candidate")), ArmFrom(window.at("stable"))};
+  }
+  return windows;
+}
+
 Json ProcessesToJson(const std::array<EProcess, 4>& processes) {
   Json json = Json::array();
   for (const EProcess& process : processes) json.push_back(process.log_e);
@@ -61,11 +77,11 @@ Analysis Read(const Json& json) {
   analysis.tolerance_buckets = json.at("toleranceBuckets").get<int>();
   if (json.contains("sloBucket")) analysis.slo_bucket = json.at("sloBucket").get<int>();
   analysis.slo_quantile = json.at("sloQuantile").get<double>();
-  analysis.slo_missed = json.at("sloMissed").get<bool>();
+  analysis.slo_missed = json.at("sloMissed").get<std::set<std::string>>();
   analysis.baseline = ArmFrom(json.at("baseline"));
   analysis.candidate = ArmFrom(json.at("candidate"));
   analysis.stable = ArmFrom(json.at("stable"));
-  analysis.open = {ArmFrom(json.at("openCandidate")), ArmFrom(json.at("openStable"))};
+  analysis.open = WindowsFrom(json.at("open"));
   analysis.errors.log_e = json.at("errors").get<std::vector<double>>();
   analysis.latency = ProcessesFrom(json.at("latency"));
   analysis.latency_baseline = ProcessesFrom(json.at("latencyBaseline"));
@@ -81,8 +97,7 @@ Json ToJson(const Analysis& analysis) {
             {"baseline", ArmToJson(analysis.baseline)},
             {"candidate", ArmToJson(analysis.candidate)},
             {"stable", ArmToJson(analysis.stable)},
-            {"openCandidate", ArmToJson(analysis.open.candidate)},
-            {"openStable", ArmToJson(analysis.open.stable)},
+            {"open", WindowsToJson(analysis.open)},
             {"errors", analysis.errors.log_e},
             {"latency", ProcessesToJson(analysis.latency)},
             {"latencyBaseline", ProcessesToJson(analysis.latency_baseline)}};

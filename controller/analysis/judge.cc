@@ -29,8 +29,9 @@ struct Seen {
 Seen SeenIn(const Analysis& analysis) {
   Seen seen{analysis.candidate, analysis.stable, EValue(analysis.errors), MixtureOf(analysis.latency),
             MixtureOf(analysis.latency_baseline)};
-  Add(analysis.open.candidate, seen.candidate);
-  Add(analysis.open.stable, seen.stable);
+  const WindowEvidence open = Sum(analysis.open);
+  Add(open.candidate, seen.candidate);
+  Add(open.stable, seen.stable);
   return seen;
 }
 

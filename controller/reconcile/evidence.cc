@@ -50,7 +50,7 @@ void EvidenceBook::Take(const std::string& fleet, const std::string& node, const
   const bool was_running_before_us = first && known.id.empty();
   if (first) known = {incarnation, {}};
   for (const control::VersionReport& version : report.versions()) {
-    const VersionKey key{fleet, version.served_name(), version.version()};
+    const VersionKey key{fleet, version.served_name(), version.version(), node};
     api::ArmEvidence now = FromProto(version.evidence());
     const auto before = known.counted.find(key);
     const bool counts_for_nothing = before == known.counted.end() && was_running_before_us;
@@ -61,19 +61,45 @@ void EvidenceBook::Take(const std::string& fleet, const std::string& node, const
   }
 }
 
-api::ArmEvidence EvidenceBook::Window(const std::string& fleet, const std::string& served_name, int64_t version) const {
-  const auto found = sums_.find({fleet, served_name, version});
-  return found == sums_.end() ? api::ArmEvidence{} : Difference(found->second.past, found->second.used);
+template <typename Visit>
+void EvidenceBook::ForEach(const std::string& fleet, const std::string& served_name, int64_t version,
+                           Visit visit) const {
+  for (auto it = sums_.lower_bound({fleet, served_name, version, ""}); it != sums_.end(); ++it) {
+    const VersionKey& key = it->first;
+    if (key.fleet != fleet || key.served_name != served_name || key.version != version) return;
+    visit(key.node, it->second);
+  }
+}
+
+analysis::Windows EvidenceBook::Windows(const std::string& fleet, const std::string& served_name, int64_t candidate,
+                                        int64_t stable) const {
+  analysis::Windows windows;
+  ForEach(fleet, served_name, candidate, [&](const std::string& node, const Sums& sums) {
+    windows[node].candidate = Difference(sums.past, sums.used);
+  });
+  ForEach(fleet, served_name, stable, [&](const std::string& node, const Sums& sums) {
+    windows[node].stable = Difference(sums.past, sums.used);
+  });
+  std::erase_if(windows, [](const auto& entry) {
+    const analysis::WindowEvidence& window = entry.second;
+    return window.candidate.requests == 0 && window.candidate.non_finite == 0 && window.candidate.drift.pairs == 0 &&
+           window.stable.requests == 0;
+  });
+  return windows;
 }
 
 api::ArmEvidence EvidenceBook::Past(const std::string& fleet, const std::string& served_name, int64_t version) const {
-  const auto found = sums_.find({fleet, served_name, version});
-  return found == sums_.end() ? api::ArmEvidence{} : found->second.past;
+  api::ArmEvidence past;
+  ForEach(fleet, served_name, version, [&](const std::string&, const Sums& sums) { analysis::Add(sums.past, past); });
+  return past;
 }
 
-void EvidenceBook::Use(const std::string& fleet, const std::string& served_name, int64_t version,
-                       const api::ArmEvidence& used) {
-  analysis::Add(used, sums_[{fleet, served_name, version}].used);
+void EvidenceBook::Use(const std::string& fleet, const std::string& served_name, int64_t candidate, int64_t stable,
+                       const analysis::Windows& used) {
+  for (const auto& [node, window] : used) {
+    analysis::Add(window.candidate, sums_[{fleet, served_name, candidate, node}].used);
+    analysis::Add(window.stable, sums_[{fleet, served_name, stable, node}].used);
+  }
 }
 
 void EvidenceBook::Forget(const std::string& fleet, const std::string& served_name) {

@@ -1,4 +1,4 @@
-// What every version did, added up over nodes and their restarts from the growing counts in their reports.
+// What every version did on every node, added up over restarts from the growing counts in the reports.
 //
 // Each request is in exactly one window. The first report of an incarnation that was running before we listened counts
 // for nothing: what came before is in the status already, or lost, but never twice.
@@ -22,13 +22,15 @@ class EvidenceBook {
   void Take(const std::string& fleet, const std::string& node, const std::string& incarnation,
             const control::Report& report);
 
-  // Since the last Use of it.
-  api::ArmEvidence Window(const std::string& fleet, const std::string& served_name, int64_t version) const;
-  // All that was ever seen.
+  // Since the last Use, by node. Nodes where nothing happened are left out.
+  analysis::Windows Windows(const std::string& fleet, const std::string& served_name, int64_t candidate,
+                            int64_t stable) const;
+  // All that was ever seen, over all nodes.
   api::ArmEvidence Past(const std::string& fleet, const std::string& served_name, int64_t version) const;
 
-  // The window was used up to here: what is in `used` is in no later window.
-  void Use(const std::string& fleet, const std::string& served_name, int64_t version, const api::ArmEvidence& used);
+  // The windows were used up to here: what is in `used` is in no later window.
+  void Use(const std::string& fleet, const std::string& served_name, int64_t candidate, int64_t stable,
+           const analysis::Windows& used);
 
   // A new rollout begins with empty windows.
   void Forget(const std::string& fleet, const std::string& served_name);
@@ -38,6 +40,7 @@ class EvidenceBook {
     std::string fleet;
     std::string served_name;
     int64_t version = 0;
+    std::string node;
 
     auto operator<=>(const VersionKey&) const = default;
   };
@@ -49,6 +52,9 @@ class EvidenceBook {
     api::ArmEvidence past;
     api::ArmEvidence used;
   };
+
+  template <typename Visit>
+  void ForEach(const std::string& fleet, const std::string& served_name, int64_t version, Visit visit) const;
 
   std::map<std::pair<std::string, std::string>, Incarnation> nodes_;  // By fleet and node.
   std::map<VersionKey, Sums> sums_;

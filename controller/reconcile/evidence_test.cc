@@ -21,7 +21,8 @@ class EvidenceBookTest : public ::testing::Test {
   void Take(const std::string& node, const std::string& incarnation, const control::Report& report) {
     book_.Take("f", node, incarnation, report);
   }
-  int64_t Requests() const { return book_.Window("f", "m", 1).requests; }
+  api::ArmEvidence Window() const { return analysis::Sum(book_.Windows("f", "m", 1, 2)).candidate; }
+  int64_t Requests() const { return Window().requests; }
 
   EvidenceBook book_;
 };
@@ -45,7 +46,7 @@ TEST_F(EvidenceBookTest, ARestartedNodeBeginsAtZeroAndLosesNothing) {
   Take("a", "i", Report(5, 1));
   Take("a", "j", Report(3));
   EXPECT_EQ(Requests(), 8);
-  EXPECT_EQ(book_.Window("f", "m", 1).errors, 1);
+  EXPECT_EQ(Window().errors, 1);
 }
 
 TEST_F(EvidenceBookTest, AVersionThatComesLaterCountsFromItsFirstRequest) {
@@ -57,14 +58,25 @@ TEST_F(EvidenceBookTest, AVersionThatComesLaterCountsFromItsFirstRequest) {
 TEST_F(EvidenceBookTest, EachRequestIsInOneWindow) {
   Take("a", "i", Report(0));
   Take("a", "i", Report(5));
-  const api::ArmEvidence used = book_.Window("f", "m", 1);
+  const analysis::Windows used = book_.Windows("f", "m", 1, 2);
   Take("a", "i", Report(7));
-  book_.Use("f", "m", 1, used);
+  book_.Use("f", "m", 1, 2, used);
   EXPECT_EQ(Requests(), 2) << "what came meanwhile is in the next one";
-  EXPECT_EQ(book_.Window("f", "m", 1).run_time_buckets, std::vector<int64_t>{2});
+  EXPECT_EQ(Window().run_time_buckets, std::vector<int64_t>{2});
   EXPECT_EQ(book_.Past("f", "m", 1).requests, 7);
   book_.Forget("f", "m");
   EXPECT_EQ(Requests(), 0);
+}
+
+TEST_F(EvidenceBookTest, EachNodeHasItsOwnWindow) {
+  for (const char* node : {"a", "b", "idle"}) Take(node, "i", Report(0));
+  Take("a", "i", Report(5));
+  Take("b", "i", Report(3));
+  const analysis::Windows windows = book_.Windows("f", "m", 1, 2);
+  EXPECT_EQ(windows.size(), 2);
+  EXPECT_EQ(windows.at("a").candidate.requests, 5);
+  EXPECT_EQ(windows.at("b").candidate.requests, 3);
+  EXPECT_EQ(book_.Past("f", "m", 1).requests, 8);
 }
 
 }  // namespace

@@ -44,14 +44,13 @@ Result<std::optional<Duration>> Reconciler::ReconcileModel(const api::Key& key) 
   decision.status.epoch = deps_.nodes.epoch();
   ReportProblems(key, conflict, fleet, decision.status);
 
-  const std::vector<plan::NodeHolds> holds = HoldsOf(nodes, model.spec.served_name);
+  const std::vector<plan::NodeHolds> holds = HoldsOf(fleet, nodes, model.spec.served_name);
   plan::Plan plan = plan::MakePlan(model, decision, memory.conflicting ? std::vector<plan::NodeHolds>{} : holds);
   RETURN_IF_ERROR(ApplyPlan(key, *object, plan, fleet));
   LogEvents(key, decision.events);
   if (decision.evidence_used) {
     const api::RolloutStatus& rollout = model.status.rollout;
-    evidence_.Use(fleet, memory.served_name, rollout.candidate, observed.window.candidate);
-    evidence_.Use(fleet, memory.served_name, rollout.stable, observed.window.stable);
+    evidence_.Use(fleet, memory.served_name, rollout.candidate, rollout.stable, observed.windows);
   }
   const bool first_weight = model.status.rollout.analysis.is_null() && !decision.status.rollout.analysis.is_null();
   if (decision.status.rollout.id != model.status.rollout.id || first_weight) evidence_.Forget(fleet, memory.served_name);
@@ -93,7 +92,7 @@ Status Reconciler::RemoveModel(const api::Key& key) {
     if (its.fleet == memory.fleet) deps_.look_at(other, Duration(0));  // Its served name may be free now.
   }
   if (memory.conflicting) return {};
-  const std::vector<plan::NodeHolds> holds = HoldsOf(KnownNodes(memory.fleet), memory.served_name);
+  const std::vector<plan::NodeHolds> holds = HoldsOf(memory.fleet, KnownNodes(memory.fleet), memory.served_name);
   return ApplyPlan(key, {}, plan::MakeRemoval(memory.served_name, holds), memory.fleet);
 }
 
@@ -108,20 +107,24 @@ std::string Reconciler::ConflictOf(const api::Key& key, const ModelMemory& memor
   return "";
 }
 
-rollout::Observed Reconciler::Observe(const api::Model& model, const ModelMemory& memory,
-                                      const std::vector<KnownNode>& nodes) {
+std::set<std::string> Reconciler::NodesLeaving(const std::string& fleet) const {
   std::set<std::string> leaving;
-  for (const fleet::NodeInfo& node : deps_.fleet.Nodes(memory.fleet)) {
+  for (const fleet::NodeInfo& node : deps_.fleet.Nodes(fleet)) {
     if (node.state == fleet::NodeState::kStopping) leaving.insert(node.node);
   }
+  return leaving;
+}
+
+rollout::Observed Reconciler::Observe(const api::Model& model, const ModelMemory& memory,
+                                      const std::vector<KnownNode>& nodes) {
+  const std::set<std::string> leaving = NodesLeaving(memory.fleet);
   rollout::Observed observed;
   for (const KnownNode& node : nodes) {
     observed.nodes.push_back(SeenOf(node, memory.served_name, leaving.contains(node.view.hello.node())));
   }
   observed.latest_version = LatestVersion(nodes, memory.served_name);
   const api::RolloutStatus& rollout = model.status.rollout;
-  observed.window.candidate = evidence_.Window(memory.fleet, memory.served_name, rollout.candidate);
-  observed.window.stable = evidence_.Window(memory.fleet, memory.served_name, rollout.stable);
+  observed.windows = evidence_.Windows(memory.fleet, memory.served_name, rollout.candidate, rollout.stable);
   observed.stable_past = evidence_.Past(memory.fleet, memory.served_name, model.status.stable_version);
   return observed;
 }
@@ -146,12 +149,16 @@ Status Reconciler::ApplyPlan(const api::Key& key, const store::Object& object, c
   return {};
 }
 
-// Nodes without a snapshot on this stream get one from the fleet's look instead.
-std::vector<plan::NodeHolds> Reconciler::HoldsOf(const std::vector<KnownNode>& nodes,
+// Nodes without a snapshot on this stream get one from the fleet's look instead. Nodes that drain keep what they have for
+// the requests that are left.
+std::vector<plan::NodeHolds> Reconciler::HoldsOf(const std::string& fleet, const std::vector<KnownNode>& nodes,
                                                  const std::string& served_name) const {
+  const std::set<std::string> leaving = NodesLeaving(fleet);
   std::vector<plan::NodeHolds> holds;
   for (const KnownNode& node : nodes) {
-    if (!node.attached || !node.view.sent) continue;
+    if (!node.attached || !node.view.sent || node.view.report->draining() || leaving.contains(node.view.hello.node())) {
+      continue;
+    }
     plan::NodeHolds held{node.view.hello.node(), {}};
     if (const control::ModelState* state = nodes::FindModel(*node.view.sent, served_name); state != nullptr) {
       held.state = *state;

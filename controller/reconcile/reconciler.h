@@ -79,7 +79,9 @@ class Reconciler {
   std::string ConflictOf(const api::Key& key, const ModelMemory& memory) const;
   rollout::Observed Observe(const api::Model& model, const ModelMemory& memory, const std::vector<KnownNode>& nodes);
   Status ApplyPlan(const api::Key& key, const store::Object& object, const plan::Plan& plan, const std::string& fleet);
-  std::vector<plan::NodeHolds> HoldsOf(const std::vector<KnownNode>& nodes, const std::string& served_name) const;
+  std::set<std::string> NodesLeaving(const std::string& fleet) const;
+  std::vector<plan::NodeHolds> HoldsOf(const std::string& fleet, const std::vector<KnownNode>& nodes,
+                                       const std::string& served_name) const;
   void ReportProblems(const api::Key& key, const std::string& conflict, const std::string& fleet,
                       api::ModelStatus& status) const;
 

@@ -126,10 +126,6 @@ void Load(Draft& draft) {
   CheckDeadline(draft, "the candidate to be ready");
 }
 
-int64_t CandidateRequests(const analysis::Analysis& analysis) {
-  return analysis.candidate.requests + analysis.open.candidate.requests;
-}
-
 analysis::Analysis AnalysisOf(Draft& draft) {
   const auto stored = analysis::FromJson(draft.rollout().analysis);
   // Evidence that cannot be read is no evidence: begin again.
@@ -147,15 +143,15 @@ bool CarriesWeight(const api::RolloutStatus& rollout) {
   return IsUnderWay(rollout.phase) && rollout.weight_percent > 0;
 }
 
-// The window joins the analysis once a second, or earlier when it completes a step. Both depend on time and on numbers
+// The windows join the analysis once a second, or earlier when it completes a step. Both depend on time and on numbers
 // of requests, never on how they ended, as the sequential test demands; a non-finite answer is certain and cannot wait.
 bool IsTimeForEvidence(Draft& draft, const analysis::Analysis& analysis) {
-  const analysis::WindowEvidence& window = draft.observed().window;
+  const analysis::WindowEvidence window = analysis::Sum(draft.observed().windows);
   if (window.candidate.requests == 0 && window.stable.requests == 0) return false;
   if (window.candidate.non_finite > 0) return true;
   if (draft.now() - draft.rollout().evidence_used_at >= kEvidenceInterval) return true;
   const int64_t in_step =
-      CandidateRequests(analysis) + window.candidate.requests - draft.rollout().step_candidate_requests;
+      analysis::CandidateRequests(analysis) + window.candidate.requests - draft.rollout().step_candidate_requests;
   return window.candidate.requests > 0 && in_step >= draft.policy().requests_min && !draft.policy().steps.empty() &&
          draft.rollout().verdict.result == "Undecided" && HoldIsOver(draft);
 }
@@ -165,10 +161,12 @@ bool UseEvidence(Draft& draft) {
   StepWeight(draft);
   analysis::Analysis analysis = AnalysisOf(draft);
   if (!IsTimeForEvidence(draft, analysis)) return false;
-  analysis = analysis::Update(std::move(analysis), draft.observed().window);
+  for (const auto& [node, window] : draft.observed().windows) {
+    analysis = analysis::Update(std::move(analysis), node, window);
+  }
   draft.rollout().analysis = analysis::ToJson(analysis);
   draft.rollout().evidence_used_at = draft.now();
-  const int64_t in_step = CandidateRequests(analysis) - draft.rollout().step_candidate_requests;
+  const int64_t in_step = analysis::CandidateRequests(analysis) - draft.rollout().step_candidate_requests;
   draft.rollout().verdict = analysis::Judge(analysis, draft.spec(), in_step);
   return true;
 }
@@ -182,7 +180,7 @@ void ApplyWeight(Draft& draft, double weight_percent) {
   if (first) rollout.evidence_used_at = draft.now();
   rollout.weight_percent = weight_percent;
   rollout.step_started_at = draft.now();
-  rollout.step_candidate_requests = CandidateRequests(analysis);
+  rollout.step_candidate_requests = analysis::CandidateRequests(analysis);
   rollout.verdict = analysis::Judge(analysis, draft.spec(), 0);
   draft.Record("Step", fmt::format("version {} gets {:g}% of the requests", rollout.candidate, weight_percent));
 }

@@ -56,8 +56,9 @@ struct Observed {
   std::vector<NodeSeen> nodes;
   // The highest version a node finds under the source. Only used when the spec names no version.
   std::optional<int64_t> latest_version;
-  // What status.rollout's candidate and stable did since the evidence was last used (see Decision::evidence_used).
-  analysis::WindowEvidence window;
+  // What status.rollout's candidate and stable did on each node since the evidence was last used (see
+  // Decision::evidence_used).
+  analysis::Windows windows;
   // All that is known of status.stable_version's past; the baseline when a rollout begins.
   api::ArmEvidence stable_past;
 };
@@ -93,8 +94,8 @@ struct Decision {
   std::vector<Event> events;  // One per change of state.
   // The candidate loses weight: nodes must hear it before it is written down. Otherwise the status is written first.
   bool safety = false;
-  // Observed::window is now part of status.rollout.analysis: once that status is stored, the next window begins after
-  // it. While false the window keeps growing; so the status is written about once a second, not at every look.
+  // Observed::windows are now part of status.rollout.analysis: once that status is stored, the next windows begin after
+  // it. While false the windows keep growing; so the status is written about once a second, not at every look.
   bool evidence_used = false;
   // When to look again even if nothing is heard; absent: only when something changes.
   std::optional<Duration> check_again_in;

@@ -68,7 +68,7 @@ Observed ObservedFrom(const Json& json) {
     observed.nodes.push_back(node);
   }
   if (const Json& latest = Child(json, "latest"); !latest.is_null()) observed.latest_version = latest.get<int64_t>();
-  observed.window = WindowFrom(Child(json, "window"));
+  observed.windows["a"] = WindowFrom(Child(json, "window"));
   return observed;
 }
 
@@ -90,7 +90,7 @@ api::Model ModelFrom(const Json& json) {
   if (const Json& evidence = Child(json, "evidence"); !evidence.is_null()) {
     const auto begun = analysis::Begin(
         model.spec, {.requests = 1000, .errors = 10, .non_finite = 0, .run_time_buckets = {}, .drift = {}});
-    model.status.rollout.analysis = analysis::ToJson(analysis::Update(begun, WindowFrom(evidence)));
+    model.status.rollout.analysis = analysis::ToJson(analysis::Update(begun, "a", WindowFrom(evidence)));
   }
   return model;
 }

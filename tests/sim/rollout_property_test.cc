@@ -46,7 +46,7 @@ class History {
   void Look() {
     before_ = model_.status;
     decision_ = rollout::Decide(model_, observed_, now_);
-    if (decision_.evidence_used) observed_.window = {};
+    if (decision_.evidence_used) observed_.windows.clear();
     for (const auto& event : decision_.events) ++happened_[event.reason];
     plan_ = plan::MakePlan(model_, decision_, holds_);
     Check();
@@ -151,11 +151,11 @@ class History {
 
   void SeeTraffic() {
     SeeGoodTraffic();
-    if (Draw(40) == 0) observed_.window.candidate.errors += observed_.window.candidate.requests / 2;
+    if (Draw(40) == 0) observed_.windows["a"].candidate.errors += observed_.windows["a"].candidate.requests / 2;
   }
   void SeeGoodTraffic() {
-    observed_.window.stable.requests += Draw(200);
-    if (model_.status.rollout.weight_percent > 0) observed_.window.candidate.requests += Draw(30);
+    observed_.windows["a"].stable.requests += Draw(200);
+    if (model_.status.rollout.weight_percent > 0) observed_.windows["a"].candidate.requests += Draw(30);
   }
 
   void Apply() {

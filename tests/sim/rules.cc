@@ -22,9 +22,9 @@ EvidenceRule::EvidenceRule(const api::ModelSpec& spec, const api::ArmEvidence& b
 bool EvidenceRule::RollsBack(const Request& request, double) {
   analysis::WindowEvidence window;
   (request.candidate ? window.candidate : window.stable) = EvidenceOf(request);
-  analysis_ = analysis::Update(std::move(analysis_), window);
+  analysis_ = analysis::Update(std::move(analysis_), "a", window);
   // Between two closed windows the e-values stand still, so looking again would say the same.
-  const bool closed = analysis_.open.candidate.requests == 0 && analysis_.open.stable.requests == 0;
+  const bool closed = analysis_.open.empty();
   return closed && analysis::Judge(analysis_, spec_, 0).result == "Fail";
 }
 
