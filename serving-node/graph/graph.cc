@@ -156,6 +156,7 @@ class Builder {
     if (caller->depth == kFunctionDepthMax) {
       return Unimplemented("functions call each other deeper than {} levels (recursion?) at node \"{}\"", kFunctionDepthMax, name);
     }
+    if (++calls_ > kCallsMax) return ResourceExhausted("the graph calls functions more than {} times", kCallsMax);
     const auto& signature = function.signature();
     if (signature.input_arg_size() != static_cast<int>(inputs.size())) {
       return DataLoss("node \"{}\" calls \"{}\" with {} arguments instead of {}", name, signature.name(), inputs.size(), signature.input_arg_size());
@@ -256,6 +257,7 @@ class Builder {
   Scope root_;
   Graph graph_;
   std::set<int> references_;
+  size_t calls_ = 0;
 };
 
 // Whether each node is needed by an output or by an effect. The nodes are in order, so once from the end is enough.

@@ -39,6 +39,7 @@ struct Graph {
 
 inline constexpr int kFunctionDepthMax = 64;
 inline constexpr size_t kNodesMax = 1'000'000;
+inline constexpr size_t kCallsMax = 100'000;  // Of functions: some that call each other twice are soon too many.
 
 struct Wanted {
   std::vector<std::string> feeds;    // Tensors whose value the caller gives: "serving_default_x:0".
@@ -47,7 +48,7 @@ struct Wanted {
 };
 
 // DataLoss when names do not fit together or the graph has a cycle; Unimplemented for recursive functions, functions
-// nested deeper than kFunctionDepthMax and loops of TensorFlow 1; ResourceExhausted above kNodesMax nodes.
+// nested deeper than kFunctionDepthMax and loops of TensorFlow 1; ResourceExhausted above kNodesMax nodes or kCallsMax calls.
 Result<Graph> Build(const tensorflow::GraphDef& def, const Wanted& wanted);
 
 }  // namespace longshore::graph

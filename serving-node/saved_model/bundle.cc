@@ -27,6 +27,7 @@ Result<Index> OpenIndex(const Path& path) {
   std::error_code error;
   const uint64_t size = std::filesystem::file_size(path, error);
   if (error) return NotFound("no {}", path.string());
+  if (size == 0) return DataLoss("{} is empty", path.string());
   leveldb::Options options;
   options.paranoid_checks = true;
   leveldb::RandomAccessFile* file = nullptr;

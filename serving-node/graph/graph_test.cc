@@ -1,0 +1,167 @@
+#include "serving-node/graph/graph.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "serving-node/graph/names.h"
+
+namespace longshore::graph {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+tensorflow::GraphDef Def(const std::string& text) {
+  tensorflow::GraphDef def;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &def));
+  return def;
+}
+
+Graph BuildOrFail(const std::string& text, const Wanted& wanted) {
+  auto graph = Build(Def(text), wanted);
+  EXPECT_TRUE(graph) << (graph ? "" : ToString(graph.error()));
+  return graph ? std::move(*graph) : Graph{};
+}
+
+std::vector<std::string> Names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const auto& node : graph.nodes) names.push_back(node.name);
+  return names;
+}
+
+const Node& Find(const Graph& graph, const std::string& name) {
+  const auto found = std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.name == name; });
+  EXPECT_NE(found, graph.nodes.end()) << name;
+  return *found;
+}
+
+constexpr char kIn[] = "node { name: 'x' op: 'Placeholder' } ";
+
+// A function f(a) = relu(neg(a)), of which `spare` is not needed.
+constexpr char kFunction[] = R"(
+  library { function {
+    signature { name: 'f' input_arg { name: 'a' } output_arg { name: 'r' } }
+    node_def { name: 'n' op: 'Neg' input: 'a' attr { key: 'T' value { placeholder: 'T' } } }
+    node_def { name: 'spare' op: 'Exp' input: 'a' }
+    node_def { name: 'out' op: 'Relu' input: 'n:y:0' }
+    ret { key: 'r' value: 'out:activations:0' } } }
+)";
+
+TEST(References, AreReadInTheFormsOfGraphsAndFunctions) {
+  EXPECT_EQ(ParseReference("a/b:2").index, 2);
+  EXPECT_TRUE(ParseReference("^a").control);
+  const auto named = ParseReference("norm:batch_variance:1");
+  EXPECT_EQ(named.node, "norm");
+  EXPECT_EQ(named.output_name, "batch_variance");
+  EXPECT_EQ(named.index, 1);
+  EXPECT_EQ(OutputOffset("FusedBatchNormV3", "batch_variance"), 2);
+}
+
+TEST(Graph, PutsEveryNodeAfterWhatItNeeds) {
+  const auto graph = BuildOrFail(std::string(R"(
+    node { name: 'c' op: 'Add' input: 'b' input: 'x' }
+    node { name: 'b' op: 'Neg' input: 'x' })") + kIn, {{"x:0"}, {"c:0"}, {}});
+  EXPECT_THAT(Names(graph), ElementsAre("x", "b", "c"));
+  EXPECT_THAT(graph.nodes[2].inputs, ElementsAre(Edge{1, 0}, Edge{0, 0}));
+}
+
+TEST(Graph, LeavesOutWhatNothingNeeds) {
+  const auto graph = BuildOrFail(std::string(R"(
+    node { name: 'b' op: 'Neg' input: 'x' input: '^ignored' }
+    node { name: 'ignored' op: 'NoOp' }
+    node { name: 'other' op: 'Svd' input: 'x' })") + kIn, {{"x:0"}, {"b:0"}, {}});
+  EXPECT_THAT(Names(graph), ElementsAre("x", "b"));
+}
+
+TEST(Graph, KeepsWhatHasAnEffectBehindAControlEdge) {
+  const auto graph = BuildOrFail(std::string(R"(
+    node { name: 'b' op: 'Identity' input: 'x' input: '^check' }
+    node { name: 'check' op: 'Assert' input: 'x' })") + kIn, {{"x:0"}, {"b:0"}, {}});
+  EXPECT_THAT(Names(graph), ElementsAre("x", "check", "b"));
+}
+
+TEST(Graph, InlinesCallsOfFunctions) {
+  const auto graph = BuildOrFail(std::string(R"(
+    node { name: 'call' op: 'StatefulPartitionedCall' input: 'x' attr { key: 'f' value { func { name: 'f' } } } attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'old' op: 'f' input: 'call' })") + kFunction + kIn, {{"x:0"}, {"old:0"}, {}});
+  EXPECT_THAT(Names(graph), ElementsAre("x", "call/n", "call/out", "old/n", "old/out"));
+  EXPECT_THAT(Find(graph, "old/n").inputs, ElementsAre(Edge{2, 0}));
+  EXPECT_EQ(Find(graph, "call/n").attributes.Type("T"), tensor::DType::kFloat);
+}
+
+TEST(Graph, RefusesFunctionsThatCallThemselves) {
+  const auto refused = Build(Def(std::string(R"(
+    node { name: 'call' op: 'f' input: 'x' }
+    library { function {
+      signature { name: 'f' input_arg { name: 'a' } output_arg { name: 'r' } }
+      node_def { name: 'again' op: 'f' input: 'a' }
+      ret { key: 'r' value: 'again:r:0' } } })") + kIn), {{"x:0"}, {"call:0"}, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnimplemented);
+  EXPECT_THAT(refused.error().message, HasSubstr("recursion"));
+}
+
+TEST(Graph, RefusesFunctionsThatCallEachOtherTwiceAtEveryLevel) {
+  std::string text = std::string(kIn) + "node { name: 'call' op: 'f0' input: 'x' } library {";
+  for (int level = 0; level < 40; ++level) {
+    const std::string next = level == 39 ? "nothing" : fmt::format("f{}", level + 1);
+    text += fmt::format("function {{ signature {{ name: 'f{0}' input_arg {{ name: 'a' }} output_arg {{ name: 'r' }} }} "
+                        "node_def {{ name: 'p' op: '{1}' input: 'a' }} node_def {{ name: 'q' op: '{1}' input: 'p:r:0' }} "
+                        "ret {{ key: 'r' value: 'q:r:0' }} }} ", level, next);
+  }
+  text += "function { signature { name: 'nothing' input_arg { name: 'a' } output_arg { name: 'r' } } ret { key: 'r' value: 'a' } } }";
+  EXPECT_EQ(Build(Def(text), {{"x:0"}, {"call:0"}, {}}).error().code, Code::kResourceExhausted);
+}
+
+TEST(Graph, RefusesCyclesAndNamesLoops) {
+  const auto cycle = Build(Def("node { name: 'a' op: 'Neg' input: 'b' } node { name: 'b' op: 'Neg' input: 'a' }"), {{}, {"a:0"}, {}});
+  ASSERT_FALSE(cycle);
+  EXPECT_EQ(cycle.error().code, Code::kDataLoss);
+  const auto loop = Build(Def(std::string(R"(
+    node { name: 'merge' op: 'Merge' input: 'x' input: 'next' }
+    node { name: 'next' op: 'NextIteration' input: 'merge' })") + kIn), {{"x:0"}, {"merge:0"}, {}});
+  ASSERT_FALSE(loop);
+  EXPECT_EQ(loop.error().code, Code::kUnimplemented);
+  EXPECT_THAT(loop.error().message, HasSubstr("loop"));
+}
+
+TEST(Graph, NamesWhatIsMissing) {
+  EXPECT_THAT(Build(Def("node { name: 'a' op: 'Neg' input: 'b' }"), {{}, {"a:0"}, {}}).error().message, HasSubstr("no node \"b\""));
+  EXPECT_THAT(Build(Def(""), {{"x:0"}, {}, {}}).error().message, HasSubstr("no node \"x\" to feed"));
+  EXPECT_THAT(Build(Def(std::string(kFunction) + kIn + "node { name: 'c' op: 'f' }"), {{"x:0"}, {"c:0"}, {}}).error().message,
+              HasSubstr("with 0 arguments instead of 1"));
+  EXPECT_THAT(Build(Def(std::string(kFunction) + kIn + "node { name: 'c' op: 'f' input: 'x' }"), {{"x:0"}, {"c:3"}, {}}).error().message,
+              HasSubstr("no output 3"));
+}
+
+TEST(Graph, TurnsReferenceVariablesIntoResources) {
+  const auto graph = BuildOrFail(R"(
+    node { name: 'v' op: 'VariableV2' attr { key: 'dtype' value { type: DT_FLOAT } } }
+    node { name: 'one' op: 'Const' }
+    node { name: 'set' op: 'Assign' input: 'v' input: 'one' }
+    node { name: 'y' op: 'Neg' input: 'v' })", {{}, {"y:0"}, {"set"}});
+  EXPECT_EQ(Find(graph, "v").op, "VarHandleOp");
+  EXPECT_EQ(Find(graph, "set").op, "AssignVariableOp");
+  EXPECT_EQ(Find(graph, "set").inputs[0].node, static_cast<int>(&Find(graph, "v") - graph.nodes.data()));
+  EXPECT_EQ(graph.nodes[static_cast<size_t>(Find(graph, "y").inputs[0].node)].op, "ReadVariableOp");
+}
+
+TEST(Graph, FeedsWhatWasToBeComputed) {
+  const auto graph = BuildOrFail(R"(
+    node { name: 'deep' op: 'Svd' }
+    node { name: 'y' op: 'Neg' input: 'deep:1' })", {{"deep:1"}, {"y:0"}, {}});
+  EXPECT_THAT(Names(graph), ElementsAre("deep", "y"));
+  EXPECT_EQ(graph.nodes[0].op, "Placeholder");
+}
+
+TEST(Graph, IsBuiltWithoutRecursionHoweverLongAChainIs) {
+  std::string text = kIn;
+  for (int i = 0; i < 20'000; ++i) text += fmt::format("node {{ name: 'n{}' op: 'Neg' input: '{}' }} ", i, i == 0 ? "x" : fmt::format("n{}", i - 1));
+  EXPECT_EQ(BuildOrFail(text, {{"x:0"}, {"n19999:0"}, {}}).nodes.size(), 20'001U);
+}
+
+}  // namespace
+}  // namespace longshore::graph

@@ -1,0 +1,174 @@
+// Reads a model that TensorFlow wrote, and copies of it that are damaged or not finished.
+#include "serving-node/saved_model/saved_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "serving-node/saved_model/bundle.h"
+#include "serving-node/saved_model/digest.h"
+
+namespace longshore::saved_model {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+const Path kModel = Path(LONGSHORE_SOURCE_DIR) / "tests" / "models" / "half_plus_two_tf2" / "1";
+constexpr char kA[] = "a/.ATTRIBUTES/VARIABLE_VALUE";
+constexpr char kIndex[] = "variables/variables.index";
+constexpr char kData[] = "variables/variables.data-00000-of-00001";
+
+// A copy of the model to be damaged; gone afterwards.
+class SavedModelTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    dir_ = Path(testing::TempDir()) / fmt::format("saved_model_test_{}_{}", getpid(), testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(dir_);
+    fs::copy(kModel, dir_, fs::copy_options::recursive);
+  }
+  void TearDown() override { fs::remove_all(dir_); }
+
+  std::string Read(const std::string& file) { return *ReadFile(dir_ / file); }
+  void Write(const std::string& file, const std::string& bytes) { ASSERT_TRUE(WriteFileAtomically(dir_ / file, bytes)); }
+  Result<Bundle> Open() { return Bundle::Open(VariablesPrefix(dir_)); }
+
+  // Ok when all tensors of the copy can be read.
+  Status ReadAll() {
+    ASSIGN_OR_RETURN(const Bundle bundle, Open());
+    for (const auto& [name, entry] : bundle.entries()) RETURN_IF_ERROR(bundle.Read(name));
+    return {};
+  }
+
+  Path dir_;
+};
+
+TEST_F(SavedModelTest, HasItsVariablesAndStrings) {
+  const auto bundle = Open();
+  ASSERT_TRUE(bundle) << ToString(bundle.error());
+  EXPECT_THAT(bundle->Read(kA)->values<float>(), ElementsAre(0.5F));
+  EXPECT_THAT(bundle->Read("b/.ATTRIBUTES/VARIABLE_VALUE")->values<float>(), ElementsAre(2.0F));
+  EXPECT_THAT(bundle->Read("_CHECKPOINTABLE_OBJECT_GRAPH")->values<std::string>()[0], HasSubstr("VARIABLE_VALUE"));
+  EXPECT_EQ(bundle->Read("c").error().code, Code::kNotFound);
+  EXPECT_EQ(bundle->stored_bytes(), static_cast<int64_t>(Read(kData).size()));
+}
+
+TEST_F(SavedModelTest, IsRefusedWithoutItsIndex) {
+  fs::remove(dir_ / kIndex);
+  EXPECT_EQ(Open().error().code, Code::kNotFound);
+}
+
+TEST_F(SavedModelTest, IsNotFinishedWithoutItsData) {
+  fs::remove(dir_ / kData);
+  const auto refused = Open();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(refused.error().message, HasSubstr("data-00000-of-00001 is missing, and tensor"));
+}
+
+TEST_F(SavedModelTest, IsNotFinishedWithLessDataThanItsIndexSays) {
+  const std::string bytes = Read(kData);
+  for (size_t size = 0; size < bytes.size(); size += 7) {
+    Write(kData, bytes.substr(0, size));
+    const auto refused = Open();
+    ASSERT_FALSE(refused) << size;
+    EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+    EXPECT_THAT(refused.error().message, HasSubstr(fmt::format("has {} bytes", size)));
+  }
+}
+
+TEST_F(SavedModelTest, IsRefusedWhicheverByteOfItsDataIsWrong) {
+  const std::string bytes = Read(kData);
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x04);
+    Write(kData, damaged);
+    const auto status = ReadAll();
+    ASSERT_FALSE(status) << at;
+    EXPECT_EQ(status.error().code, Code::kDataLoss) << at;
+    EXPECT_THAT(status.error().message, HasSubstr("tensor \""));
+  }
+}
+
+TEST_F(SavedModelTest, IsRefusedWhereverItsIndexIsCutOff) {
+  const std::string bytes = Read(kIndex);
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    Write(kIndex, bytes.substr(0, size));
+    const auto status = ReadAll();
+    ASSERT_FALSE(status) << size;
+    EXPECT_EQ(status.error().code, Code::kDataLoss) << size;
+  }
+}
+
+// Some bytes of the footer are padding, and what hangs on no checksum may still say the same.
+TEST_F(SavedModelTest, NeverGivesWrongValuesWhicheverByteOfItsIndexIsWrong) {
+  const std::string bytes = Read(kIndex);
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    for (const int bit : {0, 7}) {
+      std::string damaged = bytes;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
+      Write(kIndex, damaged);
+      const auto bundle = Open();
+      if (!bundle || !bundle->Has(kA)) continue;
+      const auto value = bundle->Read(kA);
+      if (!value) continue;
+      EXPECT_THAT(value->values<float>(), ElementsAre(0.5F)) << at;
+    }
+  }
+}
+
+TEST_F(SavedModelTest, HasAGraphForItsTagsOnly) {
+  EXPECT_TRUE(ReadMetaGraph(dir_, {"serve"}));
+  const auto refused = ReadMetaGraph(dir_, {"serve", "gpu"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kNotFound);
+  EXPECT_THAT(refused.error().message, HasSubstr("no graph with the tags [gpu, serve]; it has [serve]"));
+}
+
+TEST_F(SavedModelTest, IsRefusedWithoutOrWithADamagedGraph) {
+  Write("saved_model.pb", "");
+  EXPECT_EQ(ReadMetaGraph(dir_, {"serve"}).error().code, Code::kDataLoss);
+  Write("saved_model.pb", std::string(100, '\xff'));
+  EXPECT_EQ(ReadMetaGraph(dir_, {"serve"}).error().code, Code::kDataLoss);
+  fs::remove(dir_ / "saved_model.pb");
+  EXPECT_EQ(ReadMetaGraph(dir_, {"serve"}).error().code, Code::kNotFound);
+  Write("saved_model.pbtxt", "");
+  EXPECT_EQ(ReadMetaGraph(dir_, {"serve"}).error().code, Code::kUnimplemented);
+}
+
+TEST_F(SavedModelTest, KeepsAssetsBelowTheirFolder) {
+  Write("assets/words.txt", "one\n");
+  tensorflow::AssetFileDef asset;
+  asset.set_filename("words.txt");
+  EXPECT_EQ(*AssetPath(dir_, asset), dir_ / "assets" / "words.txt");
+  asset.set_filename("missing.txt");
+  EXPECT_EQ(AssetPath(dir_, asset).error().code, Code::kNotFound);
+  for (const char* outside : {"../saved_model.pb", "/etc/passwd", "a/../../saved_model.pb", ""}) {
+    asset.set_filename(outside);
+    EXPECT_EQ(AssetPath(dir_, asset).error().code, Code::kDataLoss) << outside;
+  }
+}
+
+TEST_F(SavedModelTest, HasADigestOfNamesAndBytesAndNothingElse) {
+  const std::string digest = *VersionDigest(dir_);
+  EXPECT_EQ(digest, *VersionDigest(kModel));
+  EXPECT_EQ(digest.size(), 64U);
+  fs::last_write_time(dir_ / "saved_model.pb", fs::file_time_type::clock::now() - std::chrono::hours(1));
+  fs::create_directories(dir_ / "empty");
+  EXPECT_EQ(*VersionDigest(dir_), digest);
+  fs::rename(dir_ / "fingerprint.pb", dir_ / "fingerprint2.pb");
+  const std::string renamed = *VersionDigest(dir_);
+  EXPECT_NE(renamed, digest);
+  Write("fingerprint2.pb", Read("fingerprint2.pb") + "x");
+  EXPECT_NE(*VersionDigest(dir_), renamed);
+}
+
+TEST_F(SavedModelTest, HasNoDigestWithoutFiles) {
+  EXPECT_EQ(VersionDigest(dir_ / "nowhere").error().code, Code::kNotFound);
+  fs::create_directories(dir_ / "empty");
+  EXPECT_EQ(VersionDigest(dir_ / "empty").error().code, Code::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace longshore::saved_model

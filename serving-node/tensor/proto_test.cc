@@ -1,0 +1,107 @@
+#include "serving-node/tensor/proto.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "serving-node/tensor/half.h"
+
+namespace longshore::tensor {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+tensorflow::TensorProto Proto(const std::string& text) {
+  tensorflow::TensorProto proto;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &proto));
+  return proto;
+}
+
+constexpr char kTwoByTwo[] = "tensor_shape { dim { size: 2 } dim { size: 2 } } ";
+
+TEST(TensorProto, RepeatsTheLastValueGiven) {
+  const auto made = FromProto(Proto(std::string("dtype: DT_FLOAT float_val: 1 float_val: 5 ") + kTwoByTwo));
+  EXPECT_THAT(made->values<float>(), ElementsAre(1, 5, 5, 5));
+  const auto texts = FromProto(Proto(std::string("dtype: DT_STRING string_val: 'a' string_val: 'b' ") + kTwoByTwo));
+  EXPECT_THAT(texts->values<std::string>(), ElementsAre("a", "b", "b", "b"));
+}
+
+TEST(TensorProto, IsZeroWithoutAnyValue) {
+  EXPECT_THAT(FromProto(Proto(std::string("dtype: DT_INT64 ") + kTwoByTwo))->values<int64_t>(), Each(0));
+  EXPECT_THAT(FromProto(Proto(std::string("dtype: DT_STRING ") + kTwoByTwo))->values<std::string>(), Each(""));
+}
+
+TEST(TensorProto, ReadsBytesAsTheyLieInMemory) {
+  const auto made = FromProto(Proto(R"(dtype: DT_INT32 tensor_shape { dim { size: 2 } } tensor_content: "\001\000\000\000\377\377\377\377")"));
+  EXPECT_THAT(made->values<int32_t>(), ElementsAre(1, -1));
+}
+
+TEST(TensorProto, ReadsHalvesAsBits) {
+  const auto made = FromProto(Proto("dtype: DT_HALF tensor_shape { dim { size: 2 } } half_val: 15360 half_val: 49152"));
+  const auto* bits = reinterpret_cast<const uint16_t*>(made->data());
+  EXPECT_EQ(HalfToFloat(bits[0]), 1.0F);
+  EXPECT_EQ(HalfToFloat(bits[1]), -2.0F);
+}
+
+TEST(TensorProto, ReadsComplexNumbersAsPairs) {
+  const auto made = FromProto(Proto("dtype: DT_COMPLEX64 tensor_shape { dim { size: 2 } } scomplex_val: 1 scomplex_val: 2"));
+  const auto* values = reinterpret_cast<const std::complex<float>*>(made->data());
+  EXPECT_EQ(values[1], (std::complex<float>{1, 2}));
+}
+
+TEST(TensorProto, RefusesWhatDoesNotFitItsShape) {
+  const auto refused = [](const std::string& text) { return FromProto(Proto(text)).error().message; };
+  EXPECT_THAT(refused("dtype: DT_FLOAT float_val: 1 float_val: 2"), HasSubstr("2 values given for a tensor of shape []"));
+  EXPECT_THAT(refused("dtype: DT_FLOAT tensor_content: 'abc'"), HasSubstr("holds 3 bytes"));
+  EXPECT_THAT(refused("dtype: DT_STRING tensor_content: 'abc'"), HasSubstr("cannot hold strings"));
+  EXPECT_THAT(refused("dtype: DT_BOOL tensor_content: '\\002'"), HasSubstr("neither 0 nor 1"));
+  EXPECT_THAT(refused("dtype: DT_FLOAT tensor_shape { unknown_rank: true }"), HasSubstr("known rank"));
+  EXPECT_THAT(refused("dtype: DT_FLOAT tensor_shape { dim { size: -1 } }"), HasSubstr("no element count"));
+  EXPECT_THAT(refused("dtype: DT_COMPLEX64 scomplex_val: 1"), HasSubstr("no pairs"));
+  EXPECT_THAT(refused("dtype: DT_VARIANT"), HasSubstr("DT_VARIANT"));
+}
+
+TEST(TensorProto, TakesNoGigabytesForAFewBytes) {
+  const auto refused = FromProto(Proto("dtype: DT_FLOAT float_val: 1 tensor_shape { dim { size: 1000000000 } }"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+}
+
+TEST(TensorProto, ComesBackAsItWasInBothEncodings) {
+  for (const auto encoding : {Encoding::kTypedFields, Encoding::kContent}) {
+    for (const Tensor& tensor : {Tensor::Of<float>({2}, {1.5F, -2}), Tensor::Of<double>({1, 2}, {1e300, 0}), Tensor::Of<bool>({2}, {true, false}),
+                                 Tensor::Of<int8_t>({2}, {-128, 127}), Tensor::Of<uint8_t>({2}, {0, 255}), Tensor::Of<int16_t>({1}, {-3}),
+                                 Tensor::Of<uint16_t>({1}, {65535}), Tensor::Of<int32_t>({}, {-7}), Tensor::Of<int64_t>({1}, {INT64_MIN}),
+                                 Tensor::Of<uint32_t>({1}, {UINT32_MAX}), Tensor::Of<uint64_t>({1}, {UINT64_MAX}), Tensor::Of<float>({0, 3}, {})}) {
+      tensorflow::TensorProto proto;
+      ToProto(tensor, &proto, encoding);
+      const auto back = FromProto(proto);
+      ASSERT_TRUE(back) << ToString(back.error());
+      EXPECT_EQ(back->type(), tensor.type());
+      EXPECT_EQ(back->shape(), tensor.shape());
+      EXPECT_EQ(std::string(reinterpret_cast<const char*>(back->data()), back->bytes()),
+                std::string(reinterpret_cast<const char*>(tensor.data()), tensor.bytes())) << DTypeName(tensor.type());
+    }
+  }
+}
+
+TEST(TensorProto, GivesStringsAlwaysInTheirField) {
+  tensorflow::TensorProto proto;
+  ToProto(Tensor::Of<std::string>({2}, {"a", std::string("\0b", 2)}), &proto, Encoding::kContent);
+  EXPECT_EQ(proto.string_val_size(), 2);
+  EXPECT_EQ(proto.string_val(1), std::string("\0b", 2));
+  EXPECT_TRUE(proto.tensor_content().empty());
+}
+
+TEST(TensorProto, FitsPatternsWithUnknownSizes) {
+  EXPECT_TRUE(Matches({2, 3}, Shape{-1, 3}));
+  EXPECT_FALSE(Matches({2, 3}, Shape{-1, 4}));
+  EXPECT_FALSE(Matches({2}, Shape{-1, 4}));
+  EXPECT_TRUE(Matches({2}, std::nullopt));
+  EXPECT_EQ(ToString(std::optional<Shape>()), "<unknown rank>");
+}
+
+}  // namespace
+}  // namespace longshore::tensor
