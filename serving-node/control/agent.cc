@@ -147,13 +147,13 @@ class AgentThreads final : public Agent {
   }
 
   void Take(std::shared_ptr<const DesiredState> taken) {
-    const auto before = state();
+    // A report with the new state's revision is about the new state: it is applied first.
+    Apply(taken, state().get(), deps_);
     {
       const std::lock_guard lock(mutex_);
       state_ = taken;
       woken_ = true;
     }
-    Apply(taken, before.get(), deps_);
     changed_.notify_all();
   }
 

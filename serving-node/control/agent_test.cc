@@ -149,6 +149,19 @@ TEST_F(AgentTest, ServesWhatASnapshotAsksForAndTellsWhenItIsReady) {
   controller_->AwaitReport([](const Report& r) { return r.versions(0).evidence().requests() == 1; });
 }
 
+TEST_F(AgentTest, TellsOfVersionsThatNobodyAskedForOnceTheyAreComplete) {
+  std::filesystem::create_directories(dir_.path() / "digits" / "6");
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  controller_->Send(Snapshot(1, 1, kStable));
+  const Report report = controller_->AwaitReport([](const Report& r) { return r.versions_size() == 5; });
+  EXPECT_TRUE(Has(report, 5, VersionReport::UNKNOWN));
+  EXPECT_FALSE(Has(report, 6, VersionReport::UNKNOWN)) << "nothing lies in it yet";
+  ASSERT_TRUE(WriteFileAtomically(dir_.path() / "digits" / "6" / "saved_model.pb", "good"));
+  controller_->AwaitReport([](const Report& r) { return Has(r, 6, VersionReport::UNKNOWN); });
+}
+
 TEST_F(AgentTest, ServesFromDiskBeforeAnyControllerAnswers) {
   StartController();
   StartAgent();

@@ -17,7 +17,7 @@ struct GateView {
 };
 VersionReport::State StateOf(const models::VersionStatus& status, const GateView& gate);
 
-// Every version of the state, and those that still leave. Without events.
+// Every version of the state, those that still leave, and the newest others under the source. Without events.
 Report BuildReport(const DesiredState& state, bool draining, const AgentDeps& deps);
 
 }  // namespace longshore::control
