@@ -111,7 +111,7 @@ metadata: {{name: {name}}}
 spec:
   fleet: cpu
   source: {{uri: "file://{source}"}}
-  version: {version}
+  {f"version: {version}" if version else "versionPolicy: Latest"}
   rollout: {json.dumps(rollout)}
 {extra}""")
 
@@ -138,6 +138,14 @@ spec:
 
     def node_pids(self):
         return {node["name"]: node["pid"] for node in self.fleet_status().get("nodes", [])}
+
+    def trial_pids(self):
+        """The processes in which nodes try a version now."""
+        pids = []
+        for node in self.node_pids().values():
+            listing = subprocess.run(["ps", "--ppid", str(node), "-o", "pid=,args="], capture_output=True, text=True)
+            pids += [int(line.split()[0]) for line in listing.stdout.splitlines() if line.split()[2:3] == ["trial"]]
+        return pids
 
     def phase(self, name):
         return self.status(name).get("rollout", {}).get("phase")

@@ -120,6 +120,41 @@ class Local(unittest.TestCase):
             self.assertEqual(self.it.status("digits")["failed"][-1]["reason"], reason)
             self.assertEqual(self.it.status("digits")["stableVersion"], 1)
 
+    def test_a_version_that_crashes_its_trial_is_refused_and_the_signal_named(self):
+        source = self.it.dir / "digits"
+        shutil.copytree(MODELS / "digits", source)
+        golden = (source / "golden/golden.tfrecord").read_bytes()
+        (source / "golden/long.tfrecord").write_bytes(golden * 100)
+        image = read_images(source / "traffic.f32")[0]
+        self.it.apply_fleet(nodes=2)
+        self.it.apply_model("digits", source, 1)
+        self.it.start_controller()
+        self.it.wait_for_stable("digits", 1)
+        self.it.wait_for_answers("digits", {"instances": [image]})
+        before = self.it.node_pids()
+        self.it.apply_model("digits", source, 2, extra="  validation: {goldenSet: {path: golden/long.tfrecord}}\n")
+        os.kill(wait_for("the trial to run", self.it.trial_pids)[0], signal.SIGSEGV)
+        wait_for("the version to be refused", lambda: self.it.phase("digits") == "RolledBack")
+        failed = self.it.status("digits")["failed"][-1]
+        self.assertEqual((failed["version"], failed["reason"]), (2, "Crashed"), failed)
+        self.assertIn("signal 11 (SIGSEGV)", failed["message"])
+        self.assertEqual(self.it.node_pids(), before)
+        self.assertIn("predictions", self.it.predict("digits", {"instances": [image]}))
+
+    def test_without_a_version_the_newest_that_is_complete_is_served(self):
+        newer = self.it.dir / "newer"
+        (self.source / "2").rename(newer)
+        self.it.apply_fleet()
+        self.it.apply_model("half", self.source, None)
+        self.it.start_controller()
+        self.it.wait_for_stable("half", 1)
+        self.it.wait_for_answers("half", {"instances": [2.0]})
+        with Load(self.it, "half") as load:
+            newer.rename(self.source / "2")
+            self.it.wait_for_stable("half", 2)
+            wait_for("the new version to answer", lambda: load.answers[-1] == 4.0)
+        self.assertEqual(load.errors, [])
+
     def test_a_killed_node_is_replaced(self):
         self.serve_first(nodes=2)
         before = self.it.node_pids()
