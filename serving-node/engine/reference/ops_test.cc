@@ -1,16 +1,10 @@
 // Every op as a graph of its own, against what TensorFlow answered: tests/golden/engine/ops.json, by tests/models/op_answers.py.
-#include <gmock/gmock.h>
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 
-#include "common/file.h"
-#include "common/json/json.h"
-#include "serving-node/engine/reference/plan.h"
-#include "serving-node/tensor/half.h"
-#include "serving-node/tensor/proto.h"
+#include "serving-node/engine/reference/one_op.h"
 
 namespace longshore::engine::reference {
 namespace {
@@ -18,78 +12,10 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-Json Cases() {
-  const auto text = ReadFile(Path(LONGSHORE_SOURCE_DIR) / "tests" / "golden" / "engine" / "ops.json");
-  EXPECT_TRUE(text) << ToString(text.error());
-  auto cases = ParseJson(*text);
-  EXPECT_TRUE(cases) << ToString(cases.error());
-  return *cases;
-}
-
-// What JSON has no number for is a text: "nan", "inf", "-inf".
-double Number(const Json& json) { return json.is_string() ? std::stod(json.get<std::string>()) : json.get<double>(); }
-
-void AddValue(const Json& json, tensorflow::TensorProto* proto) {
-  switch (tensor::FromProto(proto->dtype())) {
-    case DType::kFloat: return proto->add_float_val(static_cast<float>(Number(json)));
-    case DType::kDouble: return proto->add_double_val(Number(json));
-    case DType::kHalf: return proto->add_half_val(tensor::FloatToHalf(static_cast<float>(Number(json))));
-    case DType::kInt64: return proto->add_int64_val(json.get<int64_t>());
-    case DType::kUint32: return proto->add_uint32_val(json.get<uint32_t>());
-    case DType::kUint64: return proto->add_uint64_val(json.get<uint64_t>());
-    case DType::kBool: return proto->add_bool_val(json.get<bool>());
-    case DType::kString: return proto->add_string_val(json.get<std::string>());
-    default: return proto->add_int_val(json.get<int32_t>());
-  }
-}
-
-Tensor TensorOf(const Json& json) {
-  tensorflow::TensorProto proto;
-  proto.set_dtype(static_cast<tensorflow::DataType>(json.at("type").get<int>()));
-  tensor::ShapeToProto(json.at("shape").get<tensor::Shape>(), proto.mutable_tensor_shape());
-  for (const auto& value : json.at("values")) AddValue(value, &proto);
-  auto made = tensor::FromProto(proto);
-  EXPECT_TRUE(made) << ToString(made.error());
-  return *made;
-}
-
-struct OneOp {
-  tensorflow::GraphDef def;
-  graph::Wanted wanted;
-  std::map<std::string, Tensor> fed;
-};
-
-OneOp GraphOf(const Json& json) {
-  OneOp made;
-  tensorflow::NodeDef node;
-  node.set_name("op");
-  node.set_op(json.at("op").get<std::string>());
-  for (const auto& [name, text] : json.at("attributes").items()) {
-    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text.get<std::string>(), &(*node.mutable_attr())[name]));
-  }
-  for (const auto& input : json.at("inputs")) {
-    const std::string name = fmt::format("in{}", made.wanted.feeds.size());
-    auto* placeholder = made.def.add_node();
-    placeholder->set_name(name);
-    placeholder->set_op("Placeholder");
-    node.add_input(name);
-    made.wanted.feeds.push_back(name);
-    made.fed[name] = TensorOf(input);
-  }
-  *made.def.add_node() = node;
-  const size_t outputs = json.contains("outputs") ? json.at("outputs").size() : 1;
-  for (size_t i = 0; i < outputs; ++i) made.wanted.outputs.push_back(fmt::format("op:{}", i));
-  return made;
-}
-
 Result<std::vector<Tensor>> Answer(const Json& json) {
-  const OneOp one = GraphOf(json);
-  ASSIGN_OR_RETURN(graph::Graph graph, graph::Build(one.def, one.wanted));
-  Unsupported unsupported;
-  unsupported.Check(graph);
-  RETURN_IF_ERROR(unsupported.ToStatus());
+  const OneOp one(json);
+  ASSIGN_OR_RETURN(const Plan plan, one.MakePlan());
   kernels::Resources resources;
-  ASSIGN_OR_RETURN(const Plan plan, Plan::Make(std::move(graph), {}, resources));
   return plan.Run(one.fed, {}, resources);
 }
 
@@ -138,7 +64,7 @@ std::string Judge(const Json& json) {
 
 TEST(Ops, AnswerAsTensorFlowDoes) {
   size_t line = 2;
-  for (const auto& json : Cases()) {
+  for (const auto& json : OpCases()) {
     const std::string difference = Judge(json);
     EXPECT_EQ(difference, "") << "tests/golden/engine/ops.json:" << line << ": " << json.at("op") << " " << json.at("attributes");
     ++line;
@@ -151,7 +77,7 @@ TEST(Ops, AllHaveAnAnswerToCompareWith) {
       "Assert", "AssignVariableOp", "HashTableV2", "InitializeTableFromTextFileV2", "InitializeTableV2", "LookupTableFindV2",
       "LookupTableImportV2", "LookupTableSizeV2", "NoOp", "ReadVariableOp", "ResourceGather", "RestoreV2", "VarHandleOp",
       "VarIsInitializedOp", "VariableShape", "Const"};
-  const Json cases = Cases();
+  const Json cases = OpCases();
   for (const auto& json : cases) known.insert(json.at("op").get_ref<const std::string&>());
   for (const auto& kernel : kernels::AllKernels()) EXPECT_TRUE(known.contains(kernel.op)) << kernel.op;
 }

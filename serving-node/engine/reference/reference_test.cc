@@ -1,4 +1,5 @@
-// Whole models, against the answers that TensorFlow gave.
+// Whole models: known lines, true labels, the rows that TensorFlow answered with NaN, and words as TensorFlow answers them.
+// How single ops compare with TensorFlow is in ops_test.cc.
 #include "serving-node/engine/reference/reference.h"
 
 #include <gmock/gmock.h>
@@ -117,9 +118,21 @@ TEST(ReferenceEngine, RefusesInputsThatDoNotFit) {
   EXPECT_THAT(error(unknown).message, HasSubstr("no output \"colour\""));
 }
 
-TEST(ReferenceEngine, ReadsTheTableOfAnAssetAndRawBytes) {
+// The expected values are TensorFlow's.
+TEST(ReferenceEngine, LooksWordsUpInTheTableOfAnAsset) {
   const auto engine = MakeReferenceEngine();
-  EXPECT_NE(LoadOrFail(*engine, kModels / "strings" / "1"), nullptr);
+  const auto model = LoadOrFail(*engine, kModels / "strings" / "1");
+  ASSERT_NE(model, nullptr);
+  const auto words = Tensor::Of<std::string>({4}, {"Three", "NINE", "nobody", ""});
+  const auto result = RunAndWait(*model, {"serving_default", {{"word", words}}, {}});
+  ASSERT_TRUE(result) << ToString(result.error());
+  EXPECT_THAT(result->at("number").values<int64_t>(), testing::ElementsAre(3, 9, -1, -1));
+  EXPECT_THAT(result->at("length").values<int32_t>(), testing::ElementsAre(5, 4, 6, 0));
+  EXPECT_THAT(result->at("greeting").values<std::string>(), testing::ElementsAre("hello three", "hello nine", "hello nobody", "hello "));
+}
+
+TEST(ReferenceEngine, DecodesRawBytesOfOneLength) {
+  const auto engine = MakeReferenceEngine();
   const auto bytes = LoadOrFail(*engine, kModels / "digits_bytes" / "1");
   ASSERT_NE(bytes, nullptr);
   const auto& inputs = bytes->signatures().at("serving_default").inputs();

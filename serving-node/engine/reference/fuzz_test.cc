@@ -1,0 +1,118 @@
+// Every op with inputs that do not fit: an answer or an error, never a crash. Seeded, so that what fails fails again.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "serving-node/engine/reference/one_op.h"
+
+namespace longshore::engine::reference {
+namespace {
+
+using tensor::DType;
+using tensor::Shape;
+using tensor::Tensor;
+
+constexpr uint32_t kSeed = 20260;
+constexpr int kTriesPerCase = 40;
+constexpr int64_t kElementsMax = 4096;  // So that one try stays quick.
+
+class Mutator {
+ public:
+  explicit Mutator(uint32_t seed) : random_(seed) {}
+
+  // Another tensor in place of this one.
+  Tensor Mutate(const Tensor& tensor) {
+    switch (Below(5)) {
+      case 0: return WithShape(tensor.type(), AnyShape());
+      case 1: return WithShape(tensor.type(), OtherSize(tensor.shape()));
+      case 2: return WithShape(kTypes[Below(std::size(kTypes))], tensor.shape());
+      case 3: return WithShape(tensor.type(), tensor.shape());
+      default: return tensor;
+    }
+  }
+  size_t Below(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
+
+ private:
+  static constexpr DType kTypes[] = {DType::kFloat, DType::kDouble, DType::kInt32, DType::kInt64, DType::kUint8,
+                                     DType::kInt8, DType::kBool, DType::kString, DType::kHalf, DType::kUint64};
+  static constexpr int64_t kNumbers[] = {0, 1, -1, 2, 3, -2, -3, 4, -7, 5, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
+
+  Shape AnyShape() {
+    Shape shape(Below(6));
+    for (auto& size : shape) size = static_cast<int64_t>(Below(4));
+    return shape;
+  }
+  Shape OtherSize(Shape shape) {
+    if (shape.empty()) return {0};
+    shape[Below(shape.size())] = static_cast<int64_t>(Below(5));
+    return shape;
+  }
+
+  template <typename T>
+  void Fill(Tensor* tensor) {
+    for (auto& value : tensor->mutable_values<T>()) value = static_cast<T>(kNumbers[Below(std::size(kNumbers))]);
+  }
+  Tensor WithShape(DType type, const Shape& shape) {
+    Tensor made = *Tensor::Make(type, shape);
+    switch (type) {
+      case DType::kFloat: Fill<float>(&made); break;
+      case DType::kDouble: Fill<double>(&made); break;
+      case DType::kInt32: Fill<int32_t>(&made); break;
+      case DType::kInt64: Fill<int64_t>(&made); break;
+      case DType::kUint64: Fill<uint64_t>(&made); break;
+      case DType::kBool: Fill<bool>(&made); break;
+      case DType::kString: break;
+      default: std::fill_n(made.mutable_data(), made.bytes(), std::byte{static_cast<unsigned char>(Below(256))});
+    }
+    return made;
+  }
+
+  std::mt19937 random_;
+};
+
+// What these may ask for is memory and time, by numbers that are inputs: sizes are bounded before they are run.
+bool IsTooMuch(const std::string& op, const std::map<std::string, Tensor>& fed) {
+  static const std::set<std::string> kSized = {"Fill", "Range", "BroadcastTo", "Tile", "Pad", "PadV2", "OneHot"};
+  if (!kSized.contains(op)) return false;
+  for (const auto& [name, tensor] : fed) {
+    // What is larger still must be refused at once; but a range of floats may have large limits and large steps.
+    const auto is_large = [](auto value) {
+      const double magnitude = std::abs(static_cast<double>(value));
+      return magnitude > kElementsMax && (std::is_floating_point_v<decltype(value)> || magnitude < 0x1p40);
+    };
+    if (tensor.type() == DType::kFloat && std::ranges::any_of(tensor.values<float>(), is_large)) return true;
+    if (tensor.type() == DType::kDouble && std::ranges::any_of(tensor.values<double>(), is_large)) return true;
+    if (tensor.type() == DType::kInt32 && std::ranges::any_of(tensor.values<int32_t>(), is_large)) return true;
+    if (tensor.type() == DType::kInt64 && std::ranges::any_of(tensor.values<int64_t>(), is_large)) return true;
+  }
+  return false;
+}
+
+TEST(Fuzz, NoInputsCrashAnOp) {
+  Mutator mutator(kSeed);
+  size_t refused = 0, answered = 0;
+  for (const auto& json : OpCases()) {
+    const OneOp one(json);
+    const auto plan = one.MakePlan();
+    if (!plan) continue;
+    for (int i = 0; i < kTriesPerCase; ++i) {
+      auto fed = one.fed;
+      for (auto& [name, tensor] : fed) tensor = mutator.Mutate(tensor);
+      if (IsTooMuch(json.at("op").get<std::string>(), fed)) continue;
+      SCOPED_TRACE(json.at("op").get<std::string>());
+      kernels::Resources resources;
+      const auto result = plan->Run(fed, {}, resources);
+      ++(result ? answered : refused);
+      if (result) continue;
+      EXPECT_NE(result.error().message.find("(node \"op\")"), std::string::npos) << result.error().message;
+    }
+  }
+  EXPECT_GT(refused, 1000U);
+  EXPECT_GT(answered, 1000U);
+}
+
+}  // namespace
+}  // namespace longshore::engine::reference

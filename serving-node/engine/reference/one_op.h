@@ -1,0 +1,92 @@
+// For tests: the cases of tests/golden/engine/ops.json, and a graph of one op out of each.
+#pragma once
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "common/file.h"
+#include "common/json/json.h"
+#include "serving-node/engine/reference/plan.h"
+#include "serving-node/tensor/half.h"
+#include "serving-node/tensor/proto.h"
+
+namespace longshore::engine::reference {
+
+inline Json OpCases() {
+  const auto text = ReadFile(Path(LONGSHORE_SOURCE_DIR) / "tests" / "golden" / "engine" / "ops.json");
+  if (!text) ADD_FAILURE() << ToString(text.error());
+  auto cases = ParseJson(text.value_or("[]"));
+  if (!cases) ADD_FAILURE() << ToString(cases.error());
+  return cases.value_or(Json::array());
+}
+
+// What JSON has no number for is a text: "nan", "inf", "-inf".
+inline double NumberOf(const Json& json) { return json.is_string() ? std::stod(json.get<std::string>()) : json.get<double>(); }
+
+inline void AddValue(const Json& json, tensorflow::TensorProto* proto) {
+  using tensor::DType;
+  switch (tensor::FromProto(proto->dtype())) {
+    case DType::kFloat: return proto->add_float_val(static_cast<float>(NumberOf(json)));
+    case DType::kDouble: return proto->add_double_val(NumberOf(json));
+    case DType::kHalf: return proto->add_half_val(tensor::FloatToHalf(static_cast<float>(NumberOf(json))));
+    case DType::kInt64: return proto->add_int64_val(json.get<int64_t>());
+    case DType::kUint32: return proto->add_uint32_val(json.get<uint32_t>());
+    case DType::kUint64: return proto->add_uint64_val(json.get<uint64_t>());
+    case DType::kBool: return proto->add_bool_val(json.get<bool>());
+    case DType::kString: return proto->add_string_val(json.get<std::string>());
+    default: return proto->add_int_val(json.get<int32_t>());
+  }
+}
+
+inline tensor::Tensor TensorOf(const Json& json) {
+  tensorflow::TensorProto proto;
+  proto.set_dtype(static_cast<tensorflow::DataType>(json.at("type").get<int>()));
+  tensor::ShapeToProto(json.at("shape").get<tensor::Shape>(), proto.mutable_tensor_shape());
+  for (const auto& value : json.at("values")) AddValue(value, &proto);
+  auto made = tensor::FromProto(proto);
+  if (!made) ADD_FAILURE() << ToString(made.error());
+  return made.value_or(tensor::Tensor());
+}
+
+// The node "op" with a placeholder for each of its inputs.
+struct OneOp {
+  explicit OneOp(const Json& json) {
+    tensorflow::NodeDef node;
+    node.set_name("op");
+    node.set_op(json.at("op").get<std::string>());
+    for (const auto& [name, text] : json.at("attributes").items()) {
+      EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text.get<std::string>(), &(*node.mutable_attr())[name]));
+    }
+    for (const auto& input : json.at("inputs")) {
+      const std::string name = fmt::format("in{}", wanted.feeds.size());
+      auto* placeholder = def.add_node();
+      placeholder->set_name(name);
+      placeholder->set_op("Placeholder");
+      node.add_input(name);
+      wanted.feeds.push_back(name);
+      fed[name] = TensorOf(input);
+    }
+    *def.add_node() = node;
+    const size_t outputs = json.contains("outputs") ? json.at("outputs").size() : 1;
+    for (size_t i = 0; i < outputs; ++i) wanted.outputs.push_back(fmt::format("op:{}", i));
+  }
+
+  // Unimplemented when the op or one of its attributes is not supported.
+  Result<Plan> MakePlan() const {
+    ASSIGN_OR_RETURN(graph::Graph graph, graph::Build(def, wanted));
+    Unsupported unsupported;
+    unsupported.Check(graph);
+    RETURN_IF_ERROR(unsupported.ToStatus());
+    kernels::Resources resources;
+    return Plan::Make(std::move(graph), {}, resources);
+  }
+
+  tensorflow::GraphDef def;
+  graph::Wanted wanted;
+  std::map<std::string, tensor::Tensor> fed;
+};
+
+}  // namespace longshore::engine::reference
