@@ -11,6 +11,7 @@
 #include "serving-node/routing/execution.h"
 #include "serving-node/routing/hop.h"
 #include "serving-node/routing/inputs.h"
+#include "serving-node/routing/queue_delay.h"
 
 namespace longshore::routing {
 namespace {
@@ -31,15 +32,6 @@ uint64_t Mixed(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
   return x ^ (x >> 31);
-}
-
-// How long a request that comes now waits before it runs.
-Duration QueueDelay(const batching::Load& load) {
-  if (load.queued == 0 || load.started == 0) return Duration(0);
-  const double seconds_per_request = load.busy_seconds / static_cast<double>(load.started);
-  const double seconds = static_cast<double>(load.queued) * seconds_per_request /
-                         static_cast<double>(std::max<int64_t>(1, load.concurrent_runs_max));
-  return Duration(static_cast<int64_t>(seconds * 1e6));
 }
 
 }  // namespace
@@ -73,6 +65,7 @@ struct Router::Shared {
   metrics::Family<metrics::Counter> forwarded;
   metrics::Counter spilled;
   std::atomic<uint64_t> draws{0};
+  QueueDelay queue_delay;
   std::mutex build_mutex;  // One table is built at a time.
   Table::Carried carried;
   mutable std::mutex mutex;  // Guards `current`, for as long as copying the pointer takes.
@@ -166,10 +159,11 @@ bool Router::Shared::Spill(const RequestPtr& request) {
   const Entry* entry = request->choice.entry;
   if (entry == nullptr || entry->peers.empty() || !request->tried.empty()) return false;
   const batching::Load load = deps.admission.load();
+  const Duration delay = queue_delay.Of(load, steady_clock::now());
   if (load.queued == 0) return false;
   deps.forwarder.Watch(entry->peers);
   const Duration delay_max = request->model->slo.count() > 0 ? Duration(request->model->slo) / 2 : options.queue_delay_max;
-  if (QueueDelay(load) <= delay_max) return false;
+  if (delay <= delay_max) return false;
   const std::string peer = LessLoaded(entry->peers);
   const auto theirs = deps.forwarder.LoadOf(peer);
   const PeerLoad ours{load.running, load.queued, load.concurrent_runs_max};
