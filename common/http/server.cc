@@ -18,7 +18,7 @@
 
 #include "common/http/connection.h"
 #include "common/log.h"
-#include "common/net/listen.h"
+#include "common/process/descriptors.h"
 
 namespace longshore::http {
 namespace {
@@ -35,7 +35,7 @@ class AsioServer final : public Server {
   AsioServer(Options options, Handler handler, int listen_fd)
       : context_(std::make_shared<asio::io_context>()), core_(std::make_shared<Core>()),
         work_(context_->get_executor()), strand_(context_->get_executor()), listener_(strand_, listen_fd),
-        timer_(strand_), listen_fd_(listen_fd), port_(net::PortOf(listen_fd)) {
+        timer_(strand_), listen_fd_(listen_fd), port_(process::LocalPort(listen_fd).value_or(0)) {
     core_->options = std::move(options);
     core_->handler = std::move(handler);
     for (int i = 0; i < std::max(1, core_->options.threads); ++i) {
@@ -154,7 +154,7 @@ std::string_view Request::Header(std::string_view name) const {
 Result<std::unique_ptr<Server>> Server::Start(Options options, Handler handler) {
   int fd = options.listen_fd;
   if (fd < 0) {
-    ASSIGN_OR_RETURN(fd, net::Listen(options.address));
+    ASSIGN_OR_RETURN(fd, process::Listen(options.address));
   }
   return std::make_unique<AsioServer>(std::move(options), std::move(handler), fd);
 }

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <memory>
 
@@ -24,8 +25,8 @@ constexpr int kBacklog = 4096;  // The kernel cuts it to its own limit.
 Result<sockaddr_un> UnixAddress(const Path& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.native().size() >= sizeof(address.sun_path)) {
-    return InvalidArgument("the socket path {} is longer than {} bytes: choose a shorter directory", path.string(),
+  if (path.empty() || path.native().size() >= sizeof(address.sun_path)) {
+    return InvalidArgument("the socket path \"{}\" must have 1 to {} bytes: choose a shorter directory", path.string(),
                            sizeof(address.sun_path) - 1);
   }
   std::memcpy(address.sun_path, path.c_str(), path.native().size());
@@ -102,6 +103,18 @@ Result<int> ListenUnix(const Path& path) {
     return Unavailable("cannot listen on {}: {}", path.string(), std::strerror(errno));
   }
   return socket_fd.Release();
+}
+
+Result<int> Listen(const std::string& address) {
+  if (address.starts_with("unix:")) return ListenUnix(address.substr(5));
+  const size_t colon = address.rfind(':');
+  int port = 0;
+  const char* end = address.data() + address.size();
+  const auto parsed = std::from_chars(colon == address.npos ? end : address.data() + colon + 1, end, port);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return InvalidArgument("\"{}\" is neither host:port nor unix:/path", address);
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return ListenTcp(host, port);
 }
 
 Status SendDescriptors(int socket, std::span<const int> descriptors) {

@@ -89,6 +89,10 @@ TEST_F(ProcessTest, APortInUseIsAnErrorThatNamesThePort) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().message, fmt::format("port {} on 127.0.0.1 is in use by another program", port));
   EXPECT_EQ(ListenTcp("not an address", 0).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(Listen(fmt::format("127.0.0.1:{}", port)).error(), second.error());
+  for (const char* address : {"", "nonsense", "127.0.0.1:http!", "127.0.0.1:", "127.0.0.1:99999", "unix:"}) {
+    EXPECT_EQ(Listen(address).error().code, Code::kInvalidArgument) << address;
+  }
 }
 
 TEST_F(ProcessTest, DescriptorsTravelThroughAUnixSocket) {

@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 
 #include "common/json/json.h"
-#include "common/net/listen.h"
 
 namespace longshore::app {
 namespace {
@@ -29,14 +28,16 @@ Result<process::Descriptor> Open(const Wanted& wanted, const std::string& host) 
     return process::Descriptor(wanted.fd);
   }
   if (wanted.port == kPortOff) return process::Descriptor();
-  const auto bound = net::Listen(fmt::format("{}:{}", host, wanted.port));
+  const auto bound = process::Listen(fmt::format("{}:{}", host, wanted.port));
   if (!bound) {
     return Fail(bound.error().code, "{}={}: {}", wanted.port_flag, wanted.port, bound.error().message);
   }
   return process::Descriptor(*bound);
 }
 
-int PortOrZero(const process::Descriptor& listener) { return listener.valid() ? net::PortOf(listener.get()) : 0; }
+int PortOrZero(const process::Descriptor& listener) {
+  return listener.valid() ? process::LocalPort(listener.get()).value_or(0) : 0;
+}
 
 }  // namespace
 

@@ -164,7 +164,7 @@ class ServingNode final : public Node {
     frontend::GrpcOptions options = GrpcOptions(routing::Protocol::kPeer);
     options.listen = flags_.peer_address;
     options.extra_services = {peer_service_.get()};
-    auto peer = frontend::GrpcServer::Start(options, *parts_->metered, *parts_->catalog);
+    auto peer = frontend::GrpcServer::Start(options, *parts_->metered, *parts_->own_catalog);
     if (!peer) return Fail(peer.error().code, "--peer_address={}: {}", flags_.peer_address, peer.error().message);
     peer_ = std::move(*peer);
     peer_->SetServing(true);

@@ -50,14 +50,15 @@ Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, models::OnChange o
   if (flags.managed()) RETURN_IF_ERROR(BuildGate(flags, *parts));
   ASSIGN_OR_RETURN(parts->guards, routing::GuardBook::Open(flags.state_dir));
   BuildStore(flags, std::move(on_change), *parts);
-  parts->catalog = std::make_unique<frontend::StoreCatalog>(*parts->store);
+  parts->own_catalog = std::make_unique<frontend::StoreCatalog>(*parts->store);
   parts->forwarder = routing::MakeGrpcForwarder({.fleet = flags.fleet});
   routing::RouterOptions options;
   options.node = flags.node;
   parts->router = std::make_unique<routing::Router>(
       routing::RouterDeps{*parts->store, *parts->admission, parts->recorder, parts->drift, parts->registry,
-                          *parts->forwarder, *parts->guards, parts->clock},
+                          *parts->forwarder, *parts->guards, parts->clock, parts->journal.get()},
       options);
+  parts->catalog = std::make_unique<frontend::FleetCatalog>(*parts->own_catalog, *parts->router, *parts->forwarder);
   parts->metered = std::make_unique<frontend::MeteredPredictor>(*parts->router, parts->registry);
   ExportModelGauges(*parts->store, *parts->admission, parts->registry);
   return parts;

@@ -10,6 +10,7 @@
 #include "serving-node/engine/engine.h"
 #include "serving-node/evidence/drift.h"
 #include "serving-node/evidence/recorder.h"
+#include "serving-node/frontend/fleet_catalog.h"
 #include "serving-node/frontend/metered.h"
 #include "serving-node/frontend/store_catalog.h"
 #include "serving-node/models/model_store.h"
@@ -31,10 +32,11 @@ struct Parts {
   std::unique_ptr<trial::Gate> gate;
   std::unique_ptr<routing::GuardBook> guards;
   std::unique_ptr<models::ModelStore> store;
-  std::unique_ptr<frontend::StoreCatalog> catalog;
+  std::unique_ptr<frontend::StoreCatalog> own_catalog;  // What peers are told.
   evidence::DriftSampler drift;
   std::unique_ptr<routing::Forwarder> forwarder;
   std::unique_ptr<routing::Router> router;
+  std::unique_ptr<frontend::FleetCatalog> catalog;  // What clients are told.
   std::unique_ptr<frontend::MeteredPredictor> metered;  // The router as the frontends see it.
 };
 

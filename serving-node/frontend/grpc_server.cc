@@ -7,7 +7,7 @@
 
 #include "common/grpc/acceptor.h"
 #include "common/log.h"
-#include "common/net/listen.h"
+#include "common/process/descriptors.h"
 #include "serving-node/frontend/grpc_services.h"
 
 namespace longshore::frontend {
@@ -36,7 +36,7 @@ void Configure(const GrpcOptions& options, ::grpc::ServerBuilder& builder) {
 class Server final : public GrpcServer {
  public:
   Server(const GrpcOptions& options, int listen_fd, routing::Predictor& predictor, const Catalog& catalog)
-      : port_(net::PortOf(listen_fd)), prediction_(predictor, catalog, options.protocol, options.node),
+      : port_(process::LocalPort(listen_fd).value_or(0)), prediction_(predictor, catalog, options.protocol, options.node),
         model_(catalog, options.managed) {
     ::grpc::EnableDefaultHealthCheckService(true);
     ::grpc::ServerBuilder builder;
@@ -86,7 +86,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(GrpcOptions options, routi
                                                       const Catalog& catalog) {
   int fd = options.listen_fd;
   if (fd < 0) {
-    ASSIGN_OR_RETURN(fd, net::Listen(options.listen));
+    ASSIGN_OR_RETURN(fd, process::Listen(options.listen));
   }
   return std::make_unique<Server>(options, fd, predictor, catalog);
 }

@@ -9,7 +9,7 @@
 #include <optional>
 #include <thread>
 
-#include "common/net/listen.h"
+#include "common/process/descriptors.h"
 #include "serving-node/frontend/testing.h"
 #include "tensorflow_serving/services.grpc.pb.h"
 
@@ -164,7 +164,7 @@ class Traffic {
 };
 
 TEST_F(Grpc, RestartsOnASharedSocketLoseNoRequest) {
-  const Result<int> listening = net::Listen("127.0.0.1:0");
+  const Result<int> listening = process::Listen("127.0.0.1:0");
   ASSERT_TRUE(listening);
   const auto start = [&] { Start({.listen_fd = dup(*listening), .connection_age_max_ms = 50}); };
   start();

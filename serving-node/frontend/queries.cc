@@ -59,13 +59,13 @@ Result<GetModelMetadataResponse> GetMetadata(const Catalog& catalog, const GetMo
   GetModelMetadataResponse response;
   response.mutable_model_spec()->set_name(request.model_spec().name());
   response.mutable_model_spec()->mutable_version()->set_value(described.version);
-  (*response.mutable_metadata())[kSignatures].PackFrom(SignaturesOf(*described.loaded));
+  (*response.mutable_metadata())[kSignatures].PackFrom(ToMap(*described.signatures));
   return response;
 }
 
-tensorflow::serving::SignatureDefMap SignaturesOf(const engine::LoadedModel& model) {
+tensorflow::serving::SignatureDefMap ToMap(const Signatures& signatures) {
   tensorflow::serving::SignatureDefMap map;
-  *map.mutable_signature_def() = model.signatures();
+  *map.mutable_signature_def() = signatures;
   for (auto& [name, signature] : *map.mutable_signature_def()) signature.clear_defaults();
   return map;
 }

@@ -15,6 +15,6 @@ Result<tensorflow::serving::GetModelStatusResponse> GetStatus(const Catalog& cat
 Result<tensorflow::serving::GetModelMetadataResponse> GetMetadata(
     const Catalog& catalog, const tensorflow::serving::GetModelMetadataRequest& request);
 
-tensorflow::serving::SignatureDefMap SignaturesOf(const engine::LoadedModel& model);
+tensorflow::serving::SignatureDefMap ToMap(const Signatures& signatures);
 
 }  // namespace longshore::frontend

@@ -105,7 +105,7 @@ class Rest final : public RestServer {
     switch (route->kind) {
       case RestRoute::Kind::kPredict: return Predict(std::move(request), route->spec, respond);
       case RestRoute::Kind::kStatus: return respond(JsonResponse(StatusText(route->spec)));
-      case RestRoute::Kind::kMetadata: return respond(JsonResponse(MetadataText(route->spec)));
+      case RestRoute::Kind::kMetadata: return Metadata(route->spec, respond);
       case RestRoute::Kind::kClassify:
       case RestRoute::Kind::kRegress:
         return respond(ErrorResponse({Code::kUnimplemented, "Classify and Regress are not supported: use predict"}));
@@ -119,25 +119,40 @@ class Rest final : public RestServer {
   }
 
   void Predict(Request request, ModelSpec spec, const Responder& respond) {
-    routing::PredictCall call;
-    call.deadline = std::chrono::steady_clock::now() + options_.timeout;
-    call.protocol = routing::Protocol::kRest;
-    *call.request.mutable_model_spec() = std::move(spec);
-    const auto form = ReadBody(request.body, &call.request);
+    const auto call = std::make_shared<routing::PredictCall>();
+    call->deadline = std::chrono::steady_clock::now() + options_.timeout;
+    call->protocol = routing::Protocol::kRest;
+    call->headers = std::move(request.headers);
+    *call->request.mutable_model_spec() = spec;
+    Result<Described> described;
+    bool asked = false;
+    const auto form = ReadBody(request.body, &call->request, [&]() -> const Result<Described>& {
+      asked = true;
+      return described = DescribeAny(spec);
+    });
+    if (!asked || described) return Run(predictor_, call, form, respond);
+    catalog_.DescribeElsewhere(spec, call->deadline, [&predictor = predictor_, call, respond, body = std::move(request.body)](
+                                                         const Result<Described>& elsewhere) {
+      Run(predictor, call, ReadBody(body, &call->request, [&]() -> const Result<Described>& { return elsewhere; }), respond);
+    });
+  }
+
+  static void Run(routing::Predictor& predictor, const std::shared_ptr<routing::PredictCall>& call,
+                  const Result<JsonForm>& form, const Responder& respond) {
     if (!form) return respond(ErrorResponse(form.error()));
-    call.headers = std::move(request.headers);
-    predictor_.Predict(std::move(call), [respond, form = *form](Result<routing::PredictAnswer> answer) {
+    predictor.Predict(std::move(*call), [respond, form = *form](Result<routing::PredictAnswer> answer) {
       respond(PredictResponse(answer, form));
     });
   }
 
-  Result<JsonForm> ReadBody(const std::string& body, tensorflow::serving::PredictRequest* request) const {
-    const ModelSpec spec = request->model_spec();
-    Described described;  // Keeps the signature alive.
+  // What `describe` returns lives until the body is read.
+  static Result<JsonForm> ReadBody(const std::string& body, tensorflow::serving::PredictRequest* request,
+                                   const std::function<const Result<Described>&()>& describe) {
     const auto find = [&](const std::string& name) -> Result<const tensorflow::SignatureDef*> {
-      ASSIGN_OR_RETURN(described, DescribeAny(spec));
-      const auto found = described.loaded->signatures().find(name);
-      if (found != described.loaded->signatures().end()) return &found->second;
+      const Result<Described>& described = describe();
+      if (!described) return tl::make_unexpected(described.error());
+      const auto found = (*described).signatures->find(name);
+      if (found != (*described).signatures->end()) return &found->second;
       return InvalidArgument("Serving signature name: \"{}\" not found in signature def", name);
     };
     return PredictRequestFromJson(body, find, request);
@@ -151,8 +166,7 @@ class Rest final : public RestServer {
     ModelSpec any;
     any.set_name(spec.name());
     auto other = catalog_.Describe(any);
-    if (other || other.error().code == Code::kUnavailable) return other;
-    return exact;
+    return other ? other : exact;
   }
 
   Result<std::string> StatusText(const ModelSpec& spec) const {
@@ -160,12 +174,19 @@ class Rest final : public RestServer {
     return StatusToJson(status);
   }
 
-  Result<std::string> MetadataText(const ModelSpec& spec) const {
-    ASSIGN_OR_RETURN(const Described described, catalog_.Describe(spec));
+  void Metadata(const ModelSpec& spec, const Responder& respond) const {
+    const auto answer = [spec, respond](const Result<Described>& found) { respond(JsonResponse(MetadataText(spec, found))); };
+    const auto here = catalog_.Describe(spec);
+    if (here) return answer(here);
+    catalog_.DescribeElsewhere(spec, std::chrono::steady_clock::now() + options_.timeout, answer);
+  }
+
+  static Result<std::string> MetadataText(const ModelSpec& spec, const Result<Described>& found) {
+    ASSIGN_OR_RETURN(const Described described, found);
     ModelSpec resolved;
     resolved.set_name(spec.name());
     resolved.mutable_version()->set_value(described.version);
-    return MetadataToJson(resolved, SignaturesOf(*described.loaded));
+    return MetadataToJson(resolved, ToMap(*described.signatures));
   }
 
   const RestOptions options_;

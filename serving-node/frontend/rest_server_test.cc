@@ -86,10 +86,10 @@ TEST_F(Rest, PreflightsNeedAnOrigin) {
 }
 
 TEST_F(Rest, APortInUseIsAnErrorThatNamesIt) {
-  const std::string address = "127.0.0.1:" + std::to_string(server_->port());
-  const auto second = RestServer::Start({.listen = address}, predictor_, catalog_, nullptr);
+  const std::string port = std::to_string(server_->port());
+  const auto second = RestServer::Start({.listen = "127.0.0.1:" + port}, predictor_, catalog_, nullptr);
   ASSERT_FALSE(second);
-  EXPECT_THAT(second.error().message, HasSubstr(address));
+  EXPECT_THAT(second.error().message, HasSubstr("port " + port + " on 127.0.0.1 is in use"));
 }
 
 struct Routed {

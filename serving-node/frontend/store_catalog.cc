@@ -13,7 +13,10 @@ Result<models::Handle> StoreCatalog::Find(const tensorflow::serving::ModelSpec& 
 
 Result<Described> StoreCatalog::Describe(const tensorflow::serving::ModelSpec& spec) const {
   const Result<models::Handle> found = Find(spec);
-  if (found) return Described{.version = (*found)->version, .loaded = (*found)->loaded};
+  if (found) {
+    const auto& loaded = (*found)->loaded;
+    return Described{.version = (*found)->version, .signatures = {loaded, &loaded->signatures()}};
+  }
   const auto names = store_.Names();
   const bool wanted = std::binary_search(names.begin(), names.end(), spec.name());
   const bool any = !spec.has_version() && spec.version_label().empty();

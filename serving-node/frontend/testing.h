@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "serving-node/engine/engine.h"
 #include "serving-node/frontend/catalog.h"
 #include "serving-node/routing/predict.h"
 #include "serving-node/tensor/proto.h"
@@ -91,7 +92,7 @@ class FakeCatalog final : public Catalog {
     if (spec.has_version() && spec.version().value() != kVersion) {
       return NotFound("Servable not found for request: Specific({}, {})", spec.name(), spec.version().value());
     }
-    return Described{.version = kVersion, .loaded = loaded_};
+    return Described{.version = kVersion, .signatures = {loaded_, &loaded_->signatures()}};
   }
   Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const override {
     if (model != "digits") return NotFound("Could not find any versions of model {}", model);

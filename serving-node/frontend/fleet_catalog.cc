@@ -1,0 +1,68 @@
+#include "serving-node/frontend/fleet_catalog.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "tensorflow_serving/services.pb.h"
+
+namespace longshore::frontend {
+namespace {
+
+constexpr const char* kMetadataMethod = "/tensorflow.serving.PredictionService/GetModelMetadata";
+constexpr const char* kField = "signature_def";
+
+// A question to one peer after the other.
+struct Question {
+  routing::Forwarder& forwarder;
+  routing::ForwardCall call;
+  std::string model;
+  routing::Holders holders;
+  DescribeDone done;
+};
+
+Result<Described> Read(const std::string& bytes) {
+  tensorflow::serving::GetModelMetadataResponse response;
+  tensorflow::serving::SignatureDefMap map;
+  if (!response.ParseFromString(bytes) || !response.metadata().contains(kField) ||
+      !response.metadata().at(kField).UnpackTo(&map)) {
+    return Internal("the answer of a peer is no GetModelMetadataResponse with signatures");
+  }
+  return Described{.version = response.model_spec().version().value(),
+                   .signatures = std::make_shared<const Signatures>(std::move(*map.mutable_signature_def()))};
+}
+
+void AskNext(const std::shared_ptr<Question>& question) {
+  auto& peers = question->holders.peers;
+  if (peers.empty()) {
+    return question->done(Unavailable("no node of the fleet that has \"{}\" version {} ready could be asked for its signatures",
+                                      question->model, question->holders.version));
+  }
+  question->call.target = peers.back();
+  peers.pop_back();
+  question->forwarder.Forward(question->call, [question](const Result<std::string>& reply) {
+    const bool other_may_know = !reply && (reply.error().code == Code::kUnavailable || reply.error().code == Code::kNotFound);
+    if (other_may_know) return AskNext(question);
+    question->done(reply ? Read(*reply) : tl::make_unexpected(reply.error()));
+  });
+}
+
+}  // namespace
+
+void FleetCatalog::DescribeElsewhere(const tensorflow::serving::ModelSpec& spec,
+                                     std::chrono::steady_clock::time_point deadline, const DescribeDone& done) const {
+  auto holders = router_.HoldersOf(spec);
+  if (!holders) return done(here_.Describe(spec));
+  holders->peers.resize(std::min(holders->peers.size(), kPeersAskedMax));
+  tensorflow::serving::GetModelMetadataRequest request;
+  request.mutable_model_spec()->set_name(spec.name());
+  request.mutable_model_spec()->mutable_version()->set_value(holders->version);
+  request.add_metadata_field(kField);
+  routing::ForwardCall call;
+  call.method = kMetadataMethod;
+  call.serialized = request.SerializeAsString();
+  call.deadline = deadline;
+  AskNext(std::make_shared<Question>(Question{forwarder_, std::move(call), spec.name(), std::move(*holders), done}));
+}
+
+}  // namespace longshore::frontend

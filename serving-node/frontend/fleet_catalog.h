@@ -1,0 +1,35 @@
+// The catalog of a node in a fleet: what it holds itself, and the signatures of what only other nodes hold.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "serving-node/frontend/catalog.h"
+#include "serving-node/routing/forwarder.h"
+#include "serving-node/routing/router.h"
+
+namespace longshore::frontend {
+
+// For the doors of clients; peers are answered by what a node holds itself, so that a question makes one hop.
+// What it is built with outlives it and its questions.
+class FleetCatalog final : public Catalog {
+ public:
+  static constexpr size_t kPeersAskedMax = 3;  // For one question, while they turn out not to answer.
+
+  FleetCatalog(const Catalog& here, const routing::Router& router, routing::Forwarder& forwarder)
+      : here_(here), router_(router), forwarder_(forwarder) {}
+
+  Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const override { return here_.Describe(spec); }
+  Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const override {
+    return here_.Versions(model);
+  }
+  void DescribeElsewhere(const tensorflow::serving::ModelSpec& spec, std::chrono::steady_clock::time_point deadline,
+                         const DescribeDone& done) const override;
+
+ private:
+  const Catalog& here_;
+  const routing::Router& router_;
+  routing::Forwarder& forwarder_;
+};
+
+}  // namespace longshore::frontend

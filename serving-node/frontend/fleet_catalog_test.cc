@@ -1,0 +1,75 @@
+#include "serving-node/frontend/fleet_catalog.h"
+
+#include <gmock/gmock.h>
+
+#include "serving-node/frontend/grpc_server.h"
+#include "serving-node/frontend/rest_server.h"
+#include "serving-node/frontend/store_catalog.h"
+#include "serving-node/frontend/testing.h"
+#include "serving-node/routing/testing.h"
+
+namespace longshore::frontend {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// Node a has no model; its clients come by REST. Node b, its peer, holds "digits" version 3.
+class FleetCatalogTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto peer = GrpcServer::Start({.listen = "127.0.0.1:0", .protocol = routing::Protocol::kPeer}, on_b_, held_by_b_);
+    ASSERT_TRUE(peer) << peer.error().message;
+    peer_ = std::move(*peer);
+    auto rest = RestServer::Start({.listen = "127.0.0.1:0", .node = "a"}, a_.router, catalog_, [] { return ""; });
+    ASSERT_TRUE(rest) << rest.error().message;
+    rest_ = std::move(*rest);
+  }
+  void TearDown() override { rest_.reset(); }
+
+  static std::string Holder(const std::string& node, int port) {
+    return fmt::format(R"(fleet {{ peers {{ node: "{}" address: "127.0.0.1:{}" ready {{ served_name: "digits" version: 3 }} }} }} )",
+                       node, port);
+  }
+  void SetState(const std::string& peers) {
+    a_.SetState(peers + R"(models { served_name: "digits" assignment { salt: "s" } versions { version: 3 weight_bp: 10000 role: STABLE } })");
+  }
+  std::string Predict(const std::string& model) {
+    return Fetch(rest_->port(), "POST", "/v1/models/" + model + ":predict", R"({"instances": [1, 2.5]})");
+  }
+
+  routing::TestDir dir_;
+  FakePredictor on_b_;
+  FakeCatalog held_by_b_;
+  routing::TestNode a_{dir_.path(), "a"};
+  StoreCatalog held_by_a_{a_.store};
+  FleetCatalog catalog_{held_by_a_, a_.router, *a_.forwarder};
+  std::unique_ptr<GrpcServer> peer_;
+  std::unique_ptr<RestServer> rest_;
+};
+
+TEST_F(FleetCatalogTest, PredictsWithTheSignatureOfThePeerThatHoldsTheModel) {
+  SetState(Holder("b", peer_->port()));
+  EXPECT_THAT(Predict("digits"), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("[2.0, 5.0"), HasSubstr("x-longshore-version: 3")));
+  EXPECT_EQ(on_b_.calls(), 1u);
+}
+
+TEST_F(FleetCatalogTest, AsksTheNextPeerWhenOneIsDead) {
+  SetState(Holder("b", peer_->port()) + Holder("dead", 1));
+  EXPECT_THAT(Fetch(rest_->port(), "GET", "/v1/models/digits/versions/3/metadata"),
+              AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("DT_FLOAT")));
+}
+
+TEST_F(FleetCatalogTest, SaysThatNobodyHasTheModelReady) {
+  SetState("");
+  EXPECT_THAT(Predict("digits"), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("no node of the fleet")));
+}
+
+TEST_F(FleetCatalogTest, AModelThatTheFleetDoesNotKnowIsNotFound) {
+  SetState(Holder("b", peer_->port()));
+  EXPECT_THAT(Predict("other"), AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("Servable not found for request: Latest(other)")));
+}
+
+}  // namespace
+}  // namespace longshore::frontend
