@@ -14,6 +14,11 @@ using testing::Not;
 class FleetTest : public testing::Test {
  protected:
   void SetUp() override {
+#ifdef __SANITIZE_THREAD__
+    // gRPC hands every call to another thread, inside a library that Debian does not build for the thread sanitizer: it
+    // sees no order between the two, and reports each value that goes along. Its word about these tests is worth nothing.
+    GTEST_SKIP() << "the thread sanitizer cannot see into gRPC";
+#endif
     a_.Listen();
     b_.Listen();
   }
