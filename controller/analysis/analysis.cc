@@ -52,6 +52,12 @@ Buckets StablePast(const Analysis& analysis) {
   return past;
 }
 
+// Where the candidate begins to count as slower: above stable's threshold by the tolerance, and by kLatencyFloor at least.
+int CandidateThreshold(const Analysis& analysis, int threshold) {
+  const Duration with_floor(std::llround(UpperEdgeMicroseconds(threshold)) + kLatencyFloor.count());
+  return std::max(threshold + analysis.tolerance_buckets, BucketOf(with_floor));
+}
+
 void TestLatency(const WindowEvidence& window, Analysis& analysis) {
   const Buckets past = StablePast(analysis);
   const int64_t known = Total(past);
@@ -60,7 +66,7 @@ void TestLatency(const WindowEvidence& window, Analysis& analysis) {
     const int threshold = QuantileBucket(past, kQuantiles[i]);
     const Buckets& candidate = window.candidate.run_time_buckets;
     const Buckets& stable = window.stable.run_time_buckets;
-    const Block block{Total(candidate), CountAbove(candidate, threshold + analysis.tolerance_buckets), Total(stable),
+    const Block block{Total(candidate), CountAbove(candidate, CandidateThreshold(analysis, threshold)), Total(stable),
                       CountAbove(stable, threshold)};
     const double rate = (static_cast<double>(CountAbove(past, threshold)) + 0.5) / (static_cast<double>(known) + 1);
     Test(block, rate, analysis.latency[i]);
@@ -76,7 +82,7 @@ void TestLatencyBaseline(const std::string& node, const WindowEvidence& window, 
     const double observed = static_cast<double>(CountAbove(baseline, threshold)) / static_cast<double>(known);
     const double null_rate = std::min(observed + ShareMargin(known, kBaselineDelta), 0.999);
     const Buckets& candidate = window.candidate.run_time_buckets;
-    const int64_t events = CountAbove(candidate, threshold + analysis.tolerance_buckets);
+    const int64_t events = CountAbove(candidate, CandidateThreshold(analysis, threshold));
     for (size_t k = 0; k < OddsRatios().size(); ++k) {
       const double alternative = WithOdds(null_rate, OddsRatios()[k]);
       Accumulate(analysis.latency_baseline[i], k, LogEValueAgainst(null_rate, Total(candidate), events, alternative));

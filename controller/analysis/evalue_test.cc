@@ -107,15 +107,32 @@ TEST(Analysis, AWindowOfOneArmAloneIsNotKeptForEver) {
   EXPECT_EQ(EValue(analysis.errors), 1) << "one arm alone proves nothing";
 }
 
+api::ArmEvidence ArmThatTakes(int64_t requests, int bucket) {
+  api::ArmEvidence evidence;
+  evidence.requests = requests;
+  evidence.run_time_buckets.resize(100);
+  evidence.run_time_buckets[static_cast<size_t>(bucket)] = requests;
+  return evidence;
+}
+
+std::string ResultOf(Duration stable, Duration candidate) {
+  Analysis analysis = Begin({}, {});
+  for (int i = 0; i < 100; ++i) {
+    analysis = Update(std::move(analysis), "a",
+                      {ArmThatTakes(10, BucketOf(candidate)), ArmThatTakes(10, BucketOf(stable))});
+  }
+  return Judge(analysis, {}, 1000).result;
+}
+
+TEST(Analysis, MicrosecondsOfColdCachesAreNoRegression) {
+  EXPECT_EQ(ResultOf(Duration(35), Duration(60)), "Pass");
+  EXPECT_EQ(ResultOf(Duration(35), Duration(400)), "Fail");
+  EXPECT_EQ(ResultOf(Duration(3500), Duration(6000)), "Fail");
+}
+
 // Twice as slow as the other node, where only stable runs; equal to stable on its own node.
 TEST(Analysis, ACandidateOnASlowNodeIsComparedWithStableOnThatNode) {
-  const auto arm = [](int64_t requests, int bucket) {
-    api::ArmEvidence evidence;
-    evidence.requests = requests;
-    evidence.run_time_buckets.resize(100);
-    evidence.run_time_buckets[static_cast<size_t>(bucket)] = requests;
-    return evidence;
-  };
+  const auto& arm = ArmThatTakes;
   const auto verdict_of = [&](bool per_node) {
     Analysis analysis = Begin({}, {});
     for (int i = 0; i < 100; ++i) {
