@@ -110,7 +110,7 @@ TEST(Analysis, AWindowOfOneArmAloneIsNotKeptForEver) {
 api::ArmEvidence ArmThatTakes(int64_t requests, int bucket) {
   api::ArmEvidence evidence;
   evidence.requests = requests;
-  evidence.run_time_buckets.resize(100);
+  evidence.run_time_buckets.resize(kBucketsMax);
   evidence.run_time_buckets[static_cast<size_t>(bucket)] = requests;
   return evidence;
 }
