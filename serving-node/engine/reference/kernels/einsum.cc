@@ -76,6 +76,7 @@ double SumAt(const Loop& loop, size_t summed_from, std::array<int64_t, 2> offset
 Outputs Einsum(const Call& call) {
   const auto equation = Parse(call.attributes().Text("equation", ""));
   if (!equation || equation->inputs.size() != call.inputs.size()) return InvalidArgument("the equation does not fit {} inputs", call.inputs.size());
+  if (call.inputs.back().type() != call.in(0).type()) return WrongType(call.inputs.back().type());
   ASSIGN_OR_RETURN(const Loop loop, LoopOf(*equation, call.inputs));
   const size_t rank = equation->output.size();
   const Shape shape(loop.sizes.begin(), loop.sizes.begin() + static_cast<std::ptrdiff_t>(rank));

@@ -1,6 +1,7 @@
 // Tensors made from little: constants, fills, ranges.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "serving-node/engine/reference/kernels/types.h"
 #include "serving-node/tensor/proto.h"
@@ -66,7 +67,11 @@ Outputs Range(const Call& call) {
     const T delta = *Raw<T>(call.in(2));
     ASSIGN_OR_RETURN(const int64_t count, RangeCount<T>(start, *Raw<T>(call.in(1)), delta));
     ASSIGN_OR_RETURN(Tensor out, Tensor::Make(call.in(0).type(), {count}));
-    for (int64_t i = 0; i < count; ++i) Raw<T>(out)[i] = static_cast<T>(start + static_cast<T>(i) * delta);
+    // Integers through unsigned ones: what lies past the limit of the type is never reached, but may be computed with.
+    using Step = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+    for (int64_t i = 0; i < count; ++i) {
+      Raw<T>(out)[i] = static_cast<T>(static_cast<Step>(start) + static_cast<Step>(i) * static_cast<Step>(delta));
+    }
     return One(out);
   });
 }
