@@ -138,6 +138,7 @@ TEST_F(SavedModelTest, IsRefusedWithoutOrWithADamagedGraph) {
 }
 
 TEST_F(SavedModelTest, KeepsAssetsBelowTheirFolder) {
+  fs::create_directories(dir_ / "assets");
   Write("assets/words.txt", "one\n");
   tensorflow::AssetFileDef asset;
   asset.set_filename("words.txt");
