@@ -87,7 +87,7 @@ void Execution::Run(const RequestPtr& request, const models::Handle& ready) cons
 }
 
 void Execution::NoteFirstRun(Finished& run) const {
-  const Entry* entry = run.request->choice.entry;
+  const Entry* entry = run.candidate();
   if (deps_.journal == nullptr || entry == nullptr || entry->arm->has_run.exchange(true)) return;
   const auto noted = deps_.journal->Begin(TryOf(entry->arm->guard->key()), trial::Deed::kFirstRun);
   if (!noted) spdlog::warn("first run not noted: {}", ToString(noted.error()));
@@ -96,8 +96,11 @@ void Execution::NoteFirstRun(Finished& run) const {
 
 void Execution::Finish(const std::shared_ptr<Finished>& run) const {
   if (run->noted) deps_.journal->End(TryOf(run->request->choice.entry->arm->guard->key()));
-  run->counters->CountRun(run->outcome ? run->outcome->run_time : std::chrono::microseconds(0),
-                          run->outcome ? Code::kOk : run->outcome.error().code);
+  // Evidence compares what chance gave to the versions; who names one is no random user.
+  if (run->request->choice.entry == nullptr || !run->request->choice.pinned) {
+    run->counters->CountRun(run->outcome ? run->outcome->run_time : std::chrono::microseconds(0),
+                            run->outcome ? Code::kOk : run->outcome.error().code);
+  }
   Measure(*run);
   const Entry* candidate = run->candidate();
   if (candidate == nullptr) return Answer(run);

@@ -10,6 +10,7 @@ namespace longshore::trial {
 // What the state says about a version that is to be loaded.
 struct Gate::Asked {
   Try what;
+  bool stable = false;  // What serves is never quarantined: a power cut while it loads is not its fault.
   bool trial = false;
   std::string digest;
   control::Validation validation;
@@ -26,7 +27,7 @@ Gate::Asked Gate::Ask(const std::string& model, int64_t version) const {
     const std::lock_guard lock(mutex_);
     state = state_;
   }
-  Asked asked{{model, version, ""}, false, "", {}};
+  Asked asked{{model, version, ""}, false, false, "", {}};
   if (!state) return asked;
   const auto found = std::ranges::find(state->models(), model, &control::ModelState::served_name);
   if (found == state->models().end()) return asked;
@@ -34,6 +35,7 @@ Gate::Asked Gate::Ask(const std::string& model, int64_t version) const {
   asked.validation = found->validation();
   const auto entry = std::ranges::find(found->versions(), version, &control::VersionState::version);
   if (entry == found->versions().end()) return asked;
+  asked.stable = entry->role() == control::STABLE;
   asked.trial = entry->trial();
   asked.digest = entry->digest();
   return asked;
@@ -41,7 +43,7 @@ Gate::Asked Gate::Ask(const std::string& model, int64_t version) const {
 
 Status Gate::Admit(const std::string& model, int64_t version, const Path& version_dir) {
   const Asked asked = Ask(model, version);
-  if (const auto why = journal_.Quarantined(asked.what)) {
+  if (const auto why = asked.stable ? std::nullopt : journal_.Quarantined(asked.what)) {
     return FailedPrecondition("\"{}\" version {} is quarantined: {}", model, version, *why);
   }
   if (!asked.digest.empty()) {
@@ -52,6 +54,7 @@ Status Gate::Admit(const std::string& model, int64_t version, const Path& versio
     }
   }
   if (asked.trial) RETURN_IF_ERROR(RunOnce(asked, version_dir));
+  if (asked.stable) return {};
   RETURN_IF_ERROR(journal_.Begin(asked.what, Deed::kLoading));
   const std::lock_guard lock(mutex_);
   loading_.insert_or_assign({model, version}, asked.what);
@@ -119,7 +122,8 @@ bool Gate::InTrial(const std::string& model, int64_t version) const {
 }
 
 std::optional<std::string> Gate::Quarantined(const std::string& model, int64_t version) const {
-  return journal_.Quarantined(Ask(model, version).what);
+  const Asked asked = Ask(model, version);
+  return asked.stable ? std::nullopt : journal_.Quarantined(asked.what);
 }
 
 }  // namespace longshore::trial
