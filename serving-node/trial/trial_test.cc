@@ -198,7 +198,7 @@ class GateTest : public TrialTest {
     gate_ = std::make_unique<Gate>(GateOptions{options_}, *journal_);
     SetState("uid/3/1", "");
   }
-  void SetState(const std::string& attempt, const std::string& digest) {
+  void SetState(const std::string& attempt, const std::string& digest, control::Role role = control::CANDIDATE) {
     auto state = std::make_shared<control::DesiredState>();
     auto* model = state->add_models();
     model->set_served_name("digits");
@@ -206,7 +206,8 @@ class GateTest : public TrialTest {
     *model->mutable_validation() = options_.validation;
     auto* version = model->add_versions();
     version->set_version(3);
-    version->set_trial(true);
+    version->set_trial(role == control::CANDIDATE);
+    version->set_role(role);
     version->set_digest(digest);
     gate_->SetState(state);
   }
@@ -246,6 +247,14 @@ TEST_F(GateTest, NotesTheLoadingUntilItEnds) {
   std::filesystem::remove(dir_ / "journal.json");
   gate_->Loaded("digits", 3);
   EXPECT_FALSE((*Journal::Open(dir_))->Quarantined({"digits", 3, "uid/3/1"}));
+}
+
+// The candidate was promoted, and the power went while it loaded again.
+TEST_F(GateTest, NeverQuarantinesTheStableVersion) {
+  EXPECT_EQ(Admit("segv").error().code, Code::kAborted);
+  SetState("uid/3/1", "", control::STABLE);
+  EXPECT_FALSE(gate_->Quarantined("digits", 3));
+  EXPECT_TRUE(Admit("well"));
 }
 
 TEST_F(GateTest, RefusesOtherFilesThanThePinnedOnes) {
