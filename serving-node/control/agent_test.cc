@@ -70,10 +70,23 @@ class Controller final : public NodeControl::Service {
       const std::lock_guard lock(mutex_);
       EXPECT_TRUE(stream_ != nullptr && stream_->Write(message));
     }
-    return Await([](const FromNode& from) { return from.has_ack(); }).ack();
+    return AwaitAck();
   }
 
  private:
+  // Leaves the reports that came before it: what they say is not said again.
+  Ack AwaitAck() {
+    std::unique_lock lock(mutex_);
+    auto found = received_.end();
+    changed_.wait(lock, [&] {
+      found = std::ranges::find_if(received_, &FromNode::has_ack);
+      return found != received_.end();
+    });
+    const Ack ack = found->ack();
+    received_.erase(found);
+    return ack;
+  }
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<FromNode> received_;
