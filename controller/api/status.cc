@@ -1,5 +1,7 @@
 // Statuses as JSON. Written by the controller and read by it, so reading is lenient: what is absent or of another type
 // has its default.
+#include <algorithm>
+
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
 #include "controller/api/units.h"
@@ -235,6 +237,20 @@ std::map<int64_t, std::string> DigestsFrom(const Json& json) {
 }  // namespace
 
 std::string_view RolloutPhaseName(RolloutPhase phase) { return kPhases[static_cast<size_t>(phase)].second; }
+
+bool IsUnderWay(RolloutPhase phase) {
+  return phase != RolloutPhase::kNone && phase != RolloutPhase::kCompleted && phase != RolloutPhase::kRolledBack;
+}
+
+void SetCondition(std::vector<Condition>& conditions, Condition next) {
+  const auto found = std::ranges::find(conditions, next.type, &Condition::type);
+  if (found == conditions.end()) {
+    conditions.push_back(std::move(next));
+    return;
+  }
+  if (found->status == next.status) next.last_transition = found->last_transition;
+  *found = std::move(next);
+}
 
 std::string ToString(const Key& key) { return fmt::format("{} {}/{}", key.kind, key.namespace_, key.name); }
 

@@ -49,6 +49,9 @@ struct Condition {
   TimePoint last_transition;
 };
 
+// Adds the condition or replaces the one of its type. While the status stays the same, so does the time of its transition.
+void SetCondition(std::vector<Condition>& conditions, Condition next);
+
 // ---------------------------------------------------------------------------------------------------- Model
 
 struct Step {
@@ -156,6 +159,8 @@ struct Verdict {
 
 enum class RolloutPhase { kNone, kValidating, kLoading, kStep, kPaused, kPromoting, kCompleted, kRolledBack };
 std::string_view RolloutPhaseName(RolloutPhase phase);
+// Whether a rollout in this phase still has something to decide.
+bool IsUnderWay(RolloutPhase phase);
 
 // What of a rollout must survive a restart of the controller.
 struct RolloutStatus {

@@ -76,10 +76,6 @@ std::string ScaleText(const api::AutoscaleStatus& scale, TimePoint now) {
 
 }  // namespace
 
-bool IsUnderWay(RolloutPhase phase) {
-  return phase != RolloutPhase::kNone && phase != RolloutPhase::kCompleted && phase != RolloutPhase::kRolledBack;
-}
-
 std::string Age(TimePoint at, TimePoint now) {
   if (at == TimePoint{}) return "-";
   const int64_t seconds = std::max<int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(now - at).count());

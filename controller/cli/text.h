@@ -28,7 +28,4 @@ std::string Age(TimePoint at, TimePoint now);
 // "5 %", "0.1 %".
 std::string Percent(double percent);
 
-// Whether a rollout is under way.
-bool IsUnderWay(api::RolloutPhase phase);
-
 }  // namespace longshore::cli

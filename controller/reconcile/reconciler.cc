@@ -66,15 +66,4 @@ bool Reconciler::IsWaitingForNodes(const std::string& fleet, const std::vector<K
   return false;
 }
 
-void SetCondition(std::vector<api::Condition>& conditions, api::Condition next) {
-  const auto found = std::find_if(conditions.begin(), conditions.end(),
-                                  [&](const api::Condition& known) { return known.type == next.type; });
-  if (found == conditions.end()) {
-    conditions.push_back(std::move(next));
-    return;
-  }
-  if (found->status == next.status) next.last_transition = found->last_transition;
-  *found = std::move(next);
-}
-
 }  // namespace longshore::reconcile

@@ -112,7 +112,4 @@ class Reconciler {
   std::string targets_written_;
 };
 
-// Sets a condition; its time changes only with its status.
-void SetCondition(std::vector<api::Condition>& conditions, api::Condition next);
-
 }  // namespace longshore::reconcile

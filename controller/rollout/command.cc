@@ -5,12 +5,6 @@ namespace {
 
 using api::RolloutPhase;
 
-bool IsUnderWay(const api::RolloutStatus& rollout) {
-  return rollout.phase == RolloutPhase::kValidating || rollout.phase == RolloutPhase::kLoading ||
-         rollout.phase == RolloutPhase::kStep || rollout.phase == RolloutPhase::kPaused ||
-         rollout.phase == RolloutPhase::kPromoting;
-}
-
 // Each returns why it was refused, "" when it was done.
 
 std::string PromoteStep(Draft& draft) {
@@ -30,13 +24,13 @@ std::string PromoteStep(Draft& draft) {
 }
 
 std::string Abort(Draft& draft) {
-  if (!IsUnderWay(draft.rollout())) return "no rollout is under way";
+  if (!IsUnderWay(draft.rollout().phase)) return "no rollout is under way";
   draft.RollBack("Aborted", "aborted by command", true);
   return "";
 }
 
 std::string Pause(Draft& draft) {
-  if (!IsUnderWay(draft.rollout())) return "no rollout is under way";
+  if (!IsUnderWay(draft.rollout().phase)) return "no rollout is under way";
   if (draft.rollout().paused_by_command) return "it is paused already";
   draft.rollout().paused_by_command = true;
   return "";
@@ -51,7 +45,7 @@ std::string Resume(Draft& draft) {
 
 std::string Retry(Draft& draft) {
   const std::optional<int64_t> target = draft.Target();
-  if (IsUnderWay(draft.rollout())) return "a rollout is under way";
+  if (IsUnderWay(draft.rollout().phase)) return "a rollout is under way";
   if (!target || draft.FailureOf(*target) == nullptr) return "the wanted version has not failed";
   draft.Forget(*target);
   return "";

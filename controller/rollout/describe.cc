@@ -51,16 +51,7 @@ void PinDigests(Draft& draft) {
 
 void SetCondition(Draft& draft, const std::string& type, const std::string& value, const std::string& reason,
                   const std::string& message) {
-  auto& conditions = draft.status().conditions;
-  auto found =
-      std::find_if(conditions.begin(), conditions.end(), [&](const auto& known) { return known.type == type; });
-  if (found == conditions.end()) found = conditions.insert(conditions.end(), api::Condition{});
-  found->type = type;
-  if (found->status != value) found->last_transition = draft.now();
-  found->status = value;
-  found->reason = reason;
-  found->message = message;
-  found->observed_generation = draft.generation();
+  api::SetCondition(draft.status().conditions, {type, value, reason, message, draft.generation(), draft.now()});
 }
 
 void DescribeReady(Draft& draft) {

@@ -12,10 +12,6 @@ using api::RolloutPhase;
 
 constexpr Duration kLookAgain = std::chrono::milliseconds(200);
 
-bool IsUnderWay(RolloutPhase phase) {
-  return phase != RolloutPhase::kNone && phase != RolloutPhase::kCompleted && phase != RolloutPhase::kRolledBack;
-}
-
 void Start(Draft& draft, int64_t candidate) {
   api::ModelStatus& status = draft.status();
   const int attempt = status.rollout.attempt + 1;

@@ -37,11 +37,8 @@ Result<std::unique_ptr<GuardBook>> GuardBook::Open(const Path& state_dir) {
 }
 
 Status GuardBook::Read() {
-  const auto bytes = ReadFile(file_);
-  if (!bytes && bytes.error().code == Code::kNotFound) return {};
-  if (!bytes) return tl::make_unexpected(bytes.error());
-  const auto json = ParseJson(*bytes);
-  if (!json) return DataLoss("{}: {}", file_.string(), json.error().message);
+  ASSIGN_OR_RETURN(const auto json, ReadJsonFile(file_));
+  if (!json) return {};
   try {
     for (const Json& entry : *json) trips_.push_back(FromJson(entry));
   } catch (const Json::exception& e) {
