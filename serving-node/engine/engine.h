@@ -1,7 +1,8 @@
 // The engine seam: loads a SavedModel and runs its signatures, on whatever device.
 //
 // Everything above this header (batching, warm-up, trials, routing) knows only what stands here, so that the CPU
-// engine, a CUDA engine and an engine in a child process fit it alike. Runs are asynchronous; tensors know their device.
+// engine, a CUDA engine and an engine in a child process fit it alike. Runs are asynchronous; tensors know their
+// device.
 #pragma once
 
 #include <functional>
@@ -38,7 +39,8 @@ class LoadedModel {
   virtual const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const = 0;
 
   // Computes. Errors: InvalidArgument for inputs that do not fit (names, types, shapes), NotFound for an unknown
-  // signature, ResourceExhausted when memory does not suffice. The model outlives its runs: callers keep it by shared_ptr.
+  // signature, ResourceExhausted when memory does not suffice. The model outlives its runs: callers keep it by
+  // shared_ptr.
   virtual void Run(RunRequest request, RunDone done) = 0;
 
   // Bytes held on the device for weights and plans.

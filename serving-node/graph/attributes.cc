@@ -4,7 +4,8 @@ namespace longshore::graph {
 
 using tensorflow::AttrValue;
 
-Attributes::Attributes(const google::protobuf::Map<std::string, AttrValue>& values) : values_(values.begin(), values.end()) {}
+Attributes::Attributes(const google::protobuf::Map<std::string, AttrValue>& values)
+    : values_(values.begin(), values.end()) {}
 
 const AttrValue* Attributes::Find(const std::string& name) const {
   const auto found = values_.find(name);

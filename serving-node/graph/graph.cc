@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "serving-node/graph/names.h"
+#include "serving-node/graph/prune.h"
 
 namespace longshore::graph {
 namespace {
@@ -18,8 +19,8 @@ const std::set<std::string>& Calls() {
 
 bool HasEffect(const std::string& op) {
   static const std::set<std::string> kEffects = {
-      "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "Assert", "LookupTableImportV2",
-      "InitializeTableV2", "InitializeTableFromTextFileV2", "LookupTableInsertV2"};
+      "AssignVariableOp",    "AssignAddVariableOp", "AssignSubVariableOp",           "Assert",
+      "LookupTableImportV2", "InitializeTableV2",   "InitializeTableFromTextFileV2", "LookupTableInsertV2"};
   return kEffects.contains(op);
 }
 
@@ -31,9 +32,10 @@ struct Scope {
   const NodeDefs* nodes = nullptr;
   std::string prefix;
   std::unordered_map<std::string, const tensorflow::NodeDef*> by_name;
-  std::unordered_map<std::string, std::vector<Edge>> emitted;  // The outputs of arguments, calls and what is fed; nodes: none.
-  std::unordered_map<std::string, int> positions;              // Where nodes are in the graph: outputs are counted by kernels.
-  const Attributes* call_attributes = nullptr;                 // What the body's placeholders of attributes stand for.
+  std::unordered_map<std::string, std::vector<Edge>>
+      emitted;                                     // The outputs of arguments, calls and what is fed; nodes: none.
+  std::unordered_map<std::string, int> positions;  // Where nodes are in the graph: outputs are counted by kernels.
+  const Attributes* call_attributes = nullptr;     // What the body's placeholders of attributes stand for.
   int depth = 0;
 };
 
@@ -72,12 +74,14 @@ class Builder {
     graph_.fed[feed] = static_cast<int>(graph_.nodes.size());
     graph_.nodes.push_back(std::move(node));
     auto& outputs = root_.emitted[reference.node];
-    if (outputs.size() <= static_cast<size_t>(reference.index)) outputs.resize(static_cast<size_t>(reference.index) + 1);
+    if (outputs.size() <= static_cast<size_t>(reference.index))
+      outputs.resize(static_cast<size_t>(reference.index) + 1);
     outputs[static_cast<size_t>(reference.index)] = {graph_.fed[feed], 0};
     return {};
   }
 
-  // Depth first and without recursion, for a chain of nodes may be as long as the graph. A node is emitted after all it needs.
+  // Depth first and without recursion, for a chain of nodes may be as long as the graph. A node is emitted after all it
+  // needs.
   Status EmitAll(const std::vector<std::string>& roots, Scope* scope) {
     std::unordered_map<std::string, bool> open;  // true: on the stack below us; false: to be visited.
     std::vector<std::string> stack;
@@ -125,7 +129,8 @@ class Builder {
     const Attributes attributes = ResolveAttributes(def, *scope);
     const auto* function = CalledFunction(def, attributes);
     if (function != nullptr) return Inline(def, *function, attributes, inputs, scope);
-    if (Calls().contains(def.op())) return DataLoss("node \"{}{}\" calls a function that is not there", scope->prefix, def.name());
+    if (Calls().contains(def.op()))
+      return DataLoss("node \"{}{}\" calls a function that is not there", scope->prefix, def.name());
     Append(def, attributes, std::move(inputs), scope);
     return {};
   }
@@ -154,22 +159,31 @@ class Builder {
                 const std::vector<Edge>& inputs, Scope* caller) {
     const std::string name = caller->prefix + def.name();
     if (caller->depth == kFunctionDepthMax) {
-      return Unimplemented("functions call each other deeper than {} levels (recursion?) at node \"{}\"", kFunctionDepthMax, name);
+      return Unimplemented("functions call each other deeper than {} levels (recursion?) at node \"{}\"",
+                           kFunctionDepthMax, name);
     }
     if (++calls_ > kCallsMax) return ResourceExhausted("the graph calls functions more than {} times", kCallsMax);
     const auto& signature = function.signature();
     if (signature.input_arg_size() != static_cast<int>(inputs.size())) {
-      return DataLoss("node \"{}\" calls \"{}\" with {} arguments instead of {}", name, signature.name(), inputs.size(), signature.input_arg_size());
+      return DataLoss("node \"{}\" calls \"{}\" with {} arguments instead of {}", name, signature.name(), inputs.size(),
+                      signature.input_arg_size());
     }
-    Scope body{.nodes = &function.node_def(), .prefix = name + "/", .by_name = {}, .emitted = {}, .positions = {},
-               .call_attributes = &attributes, .depth = caller->depth + 1};
+    Scope body{.nodes = &function.node_def(),
+               .prefix = name + "/",
+               .by_name = {},
+               .emitted = {},
+               .positions = {},
+               .call_attributes = &attributes,
+               .depth = caller->depth + 1};
     Index(&body);
-    for (int i = 0; i < signature.input_arg_size(); ++i) body.emitted[signature.input_arg(i).name()] = {inputs[static_cast<size_t>(i)]};
+    for (int i = 0; i < signature.input_arg_size(); ++i)
+      body.emitted[signature.input_arg(i).name()] = {inputs[static_cast<size_t>(i)]};
     RETURN_IF_ERROR(EmitAll(FunctionRoots(function), &body));
     std::vector<Edge> outputs;
     for (const auto& output : signature.output_arg()) {
       const auto ret = function.ret().find(output.name());
-      if (ret == function.ret().end()) return DataLoss("function \"{}\" does not return \"{}\"", signature.name(), output.name());
+      if (ret == function.ret().end())
+        return DataLoss("function \"{}\" does not return \"{}\"", signature.name(), output.name());
       ASSIGN_OR_RETURN(const Edge edge, Resolve(ParseReference(ret->second), &body));
       outputs.push_back(edge);
     }
@@ -217,7 +231,10 @@ class Builder {
   Edge Read(Edge edge, const std::string& reader) {
     if (!references_.contains(edge.node)) return edge;
     const Node& variable = graph_.nodes[static_cast<size_t>(edge.node)];
-    Node read{.name = fmt::format("{}/read_for/{}", variable.name, reader), .op = "ReadVariableOp", .attributes = {}, .inputs = {edge}};
+    Node read{.name = fmt::format("{}/read_for/{}", variable.name, reader),
+              .op = "ReadVariableOp",
+              .attributes = {},
+              .inputs = {edge}};
     if (const auto* type = variable.attributes.Find("dtype")) read.attributes.Set("dtype", *type);
     graph_.nodes.push_back(std::move(read));
     return {static_cast<int>(graph_.nodes.size()) - 1, 0};
@@ -248,7 +265,8 @@ class Builder {
     const auto function = def == scope->by_name.end() ? functions_.end() : functions_.find(def->second->op());
     if (function == functions_.end()) return 0;
     const auto& outputs = function->second->signature().output_arg();
-    const auto named = std::find_if(outputs.begin(), outputs.end(), [&](const auto& o) { return o.name() == reference.output_name; });
+    const auto named =
+        std::find_if(outputs.begin(), outputs.end(), [&](const auto& o) { return o.name() == reference.output_name; });
     return named == outputs.end() ? 0 : static_cast<int>(named - outputs.begin());
   }
 
@@ -259,36 +277,6 @@ class Builder {
   std::set<int> references_;
   size_t calls_ = 0;
 };
-
-// Whether each node is needed by an output or by an effect. The nodes are in order, so once from the end is enough.
-std::vector<bool> Needed(const Graph& graph) {
-  std::vector<bool> needed(graph.nodes.size());
-  for (const auto& output : graph.outputs) needed[static_cast<size_t>(output.node)] = true;
-  for (const auto& [name, node] : graph.fed) needed[static_cast<size_t>(node)] = true;
-  for (size_t i = graph.nodes.size(); i-- > 0;) {
-    if (graph.nodes[i].has_effect) needed[i] = true;
-    if (!needed[i]) continue;
-    for (const auto& input : graph.nodes[i].inputs) needed[static_cast<size_t>(input.node)] = true;
-  }
-  return needed;
-}
-
-Graph Prune(Graph graph) {
-  const std::vector<bool> needed = Needed(graph);
-  std::vector<int> moved(graph.nodes.size(), -1);
-  Graph pruned;
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (!needed[i]) continue;
-    moved[i] = static_cast<int>(pruned.nodes.size());
-    pruned.nodes.push_back(std::move(graph.nodes[i]));
-  }
-  for (auto& node : pruned.nodes) {
-    for (auto& input : node.inputs) input.node = moved[static_cast<size_t>(input.node)];
-  }
-  for (const auto& [name, node] : graph.fed) pruned.fed[name] = moved[static_cast<size_t>(node)];
-  for (const auto& edge : graph.outputs) pruned.outputs.push_back({moved[static_cast<size_t>(edge.node)], edge.output});
-  return pruned;
-}
 
 }  // namespace
 

@@ -1,7 +1,8 @@
 // The graph that an engine plans: flat, in order, without functions.
 //
-// Build takes what some outputs of a GraphDef need: calls of functions are inlined, TensorFlow 1's reference variables become
-// resource variables (VariableV2 -> VarHandleOp and ReadVariableOp, Assign -> AssignVariableOp), and what nothing needs is left out.
+// Build takes what some outputs of a GraphDef need: calls of functions are inlined, TensorFlow 1's reference variables
+// become resource variables (VariableV2 -> VarHandleOp and ReadVariableOp, Assign -> AssignVariableOp), and what
+// nothing needs is left out.
 #pragma once
 
 #include <map>
@@ -32,9 +33,9 @@ struct Node {
 };
 
 struct Graph {
-  std::vector<Node> nodes;          // Every node comes after what it needs, data or control.
-  std::map<std::string, int> fed;   // Tensor name -> the node, with op "Placeholder", whose value the caller gives.
-  std::vector<Edge> outputs;        // In the order of Wanted::outputs.
+  std::vector<Node> nodes;         // Every node comes after what it needs, data or control.
+  std::map<std::string, int> fed;  // Tensor name -> the node, with op "Placeholder", whose value the caller gives.
+  std::vector<Edge> outputs;       // In the order of Wanted::outputs.
 };
 
 inline constexpr int kFunctionDepthMax = 64;
@@ -48,7 +49,8 @@ struct Wanted {
 };
 
 // DataLoss when names do not fit together or the graph has a cycle; Unimplemented for recursive functions, functions
-// nested deeper than kFunctionDepthMax and loops of TensorFlow 1; ResourceExhausted above kNodesMax nodes or kCallsMax calls.
+// nested deeper than kFunctionDepthMax and loops of TensorFlow 1; ResourceExhausted above kNodesMax nodes or kCallsMax
+// calls.
 Result<Graph> Build(const tensorflow::GraphDef& def, const Wanted& wanted);
 
 }  // namespace longshore::graph

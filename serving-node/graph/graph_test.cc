@@ -33,7 +33,8 @@ std::vector<std::string> Names(const Graph& graph) {
 }
 
 const Node& Find(const Graph& graph, const std::string& name) {
-  const auto found = std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.name == name; });
+  const auto found =
+      std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.name == name; });
   EXPECT_NE(found, graph.nodes.end()) << name;
   return *found;
 }
@@ -63,7 +64,9 @@ TEST(References, AreReadInTheFormsOfGraphsAndFunctions) {
 TEST(Graph, PutsEveryNodeAfterWhatItNeeds) {
   const auto graph = BuildOrFail(std::string(R"(
     node { name: 'c' op: 'Add' input: 'b' input: 'x' }
-    node { name: 'b' op: 'Neg' input: 'x' })") + kIn, {{"x:0"}, {"c:0"}, {}});
+    node { name: 'b' op: 'Neg' input: 'x' })") +
+                                     kIn,
+                                 {{"x:0"}, {"c:0"}, {}});
   EXPECT_THAT(Names(graph), ElementsAre("x", "b", "c"));
   EXPECT_THAT(graph.nodes[2].inputs, ElementsAre(Edge{1, 0}, Edge{0, 0}));
 }
@@ -72,21 +75,28 @@ TEST(Graph, LeavesOutWhatNothingNeeds) {
   const auto graph = BuildOrFail(std::string(R"(
     node { name: 'b' op: 'Neg' input: 'x' input: '^ignored' }
     node { name: 'ignored' op: 'NoOp' }
-    node { name: 'other' op: 'Svd' input: 'x' })") + kIn, {{"x:0"}, {"b:0"}, {}});
+    node { name: 'other' op: 'Svd' input: 'x' })") +
+                                     kIn,
+                                 {{"x:0"}, {"b:0"}, {}});
   EXPECT_THAT(Names(graph), ElementsAre("x", "b"));
 }
 
 TEST(Graph, KeepsWhatHasAnEffectBehindAControlEdge) {
   const auto graph = BuildOrFail(std::string(R"(
     node { name: 'b' op: 'Identity' input: 'x' input: '^check' }
-    node { name: 'check' op: 'Assert' input: 'x' })") + kIn, {{"x:0"}, {"b:0"}, {}});
+    node { name: 'check' op: 'Assert' input: 'x' })") +
+                                     kIn,
+                                 {{"x:0"}, {"b:0"}, {}});
   EXPECT_THAT(Names(graph), ElementsAre("x", "check", "b"));
 }
 
 TEST(Graph, InlinesCallsOfFunctions) {
   const auto graph = BuildOrFail(std::string(R"(
-    node { name: 'call' op: 'StatefulPartitionedCall' input: 'x' attr { key: 'f' value { func { name: 'f' } } } attr { key: 'T' value { type: DT_FLOAT } } }
-    node { name: 'old' op: 'f' input: 'call' })") + kFunction + kIn, {{"x:0"}, {"old:0"}, {}});
+    node { name: 'call' op: 'StatefulPartitionedCall' input: 'x' attr { key: 'f' value { func { name: 'f' } } }
+           attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'old' op: 'f' input: 'call' })") +
+                                     kFunction + kIn,
+                                 {{"x:0"}, {"old:0"}, {}});
   EXPECT_THAT(Names(graph), ElementsAre("x", "call/n", "call/out", "old/n", "old/out"));
   EXPECT_THAT(Find(graph, "old/n").inputs, ElementsAre(Edge{2, 0}));
   EXPECT_EQ(Find(graph, "call/n").attributes.Type("T"), tensor::DType::kFloat);
@@ -98,7 +108,9 @@ TEST(Graph, RefusesFunctionsThatCallThemselves) {
     library { function {
       signature { name: 'f' input_arg { name: 'a' } output_arg { name: 'r' } }
       node_def { name: 'again' op: 'f' input: 'a' }
-      ret { key: 'r' value: 'again:r:0' } } })") + kIn), {{"x:0"}, {"call:0"}, {}});
+      ret { key: 'r' value: 'again:r:0' } } })") +
+                                 kIn),
+                             {{"x:0"}, {"call:0"}, {}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnimplemented);
   EXPECT_THAT(refused.error().message, HasSubstr("recursion"));
@@ -108,32 +120,43 @@ TEST(Graph, RefusesFunctionsThatCallEachOtherTwiceAtEveryLevel) {
   std::string text = std::string(kIn) + "node { name: 'call' op: 'f0' input: 'x' } library {";
   for (int level = 0; level < 40; ++level) {
     const std::string next = level == 39 ? "nothing" : fmt::format("f{}", level + 1);
-    text += fmt::format("function {{ signature {{ name: 'f{0}' input_arg {{ name: 'a' }} output_arg {{ name: 'r' }} }} "
-                        "node_def {{ name: 'p' op: '{1}' input: 'a' }} node_def {{ name: 'q' op: '{1}' input: 'p:r:0' }} "
-                        "ret {{ key: 'r' value: 'q:r:0' }} }} ", level, next);
+    text += fmt::format(
+        "function {{ signature {{ name: 'f{0}' input_arg {{ name: 'a' }} output_arg {{ name: 'r' }} }} "
+        "node_def {{ name: 'p' op: '{1}' input: 'a' }} node_def {{ name: 'q' op: '{1}' input: 'p:r:0' }} "
+        "ret {{ key: 'r' value: 'q:r:0' }} }} ",
+        level, next);
   }
-  text += "function { signature { name: 'nothing' input_arg { name: 'a' } output_arg { name: 'r' } } ret { key: 'r' value: 'a' } } }";
+  text +=
+      "function { signature { name: 'nothing' input_arg { name: 'a' } output_arg { name: 'r' } } ret { key: 'r' value: "
+      "'a' } } }";
   EXPECT_EQ(Build(Def(text), {{"x:0"}, {"call:0"}, {}}).error().code, Code::kResourceExhausted);
 }
 
 TEST(Graph, RefusesCyclesAndNamesLoops) {
-  const auto cycle = Build(Def("node { name: 'a' op: 'Neg' input: 'b' } node { name: 'b' op: 'Neg' input: 'a' }"), {{}, {"a:0"}, {}});
+  const auto cycle =
+      Build(Def("node { name: 'a' op: 'Neg' input: 'b' } node { name: 'b' op: 'Neg' input: 'a' }"), {{}, {"a:0"}, {}});
   ASSERT_FALSE(cycle);
   EXPECT_EQ(cycle.error().code, Code::kDataLoss);
   const auto loop = Build(Def(std::string(R"(
     node { name: 'merge' op: 'Merge' input: 'x' input: 'next' }
-    node { name: 'next' op: 'NextIteration' input: 'merge' })") + kIn), {{"x:0"}, {"merge:0"}, {}});
+    node { name: 'next' op: 'NextIteration' input: 'merge' })") +
+                              kIn),
+                          {{"x:0"}, {"merge:0"}, {}});
   ASSERT_FALSE(loop);
   EXPECT_EQ(loop.error().code, Code::kUnimplemented);
   EXPECT_THAT(loop.error().message, HasSubstr("loop"));
 }
 
 TEST(Graph, NamesWhatIsMissing) {
-  EXPECT_THAT(Build(Def("node { name: 'a' op: 'Neg' input: 'b' }"), {{}, {"a:0"}, {}}).error().message, HasSubstr("no node \"b\""));
+  EXPECT_THAT(Build(Def("node { name: 'a' op: 'Neg' input: 'b' }"), {{}, {"a:0"}, {}}).error().message,
+              HasSubstr("no node \"b\""));
   EXPECT_THAT(Build(Def(""), {{"x:0"}, {}, {}}).error().message, HasSubstr("no node \"x\" to feed"));
-  EXPECT_THAT(Build(Def(std::string(kFunction) + kIn + "node { name: 'c' op: 'f' }"), {{"x:0"}, {"c:0"}, {}}).error().message,
-              HasSubstr("with 0 arguments instead of 1"));
-  EXPECT_THAT(Build(Def(std::string(kFunction) + kIn + "node { name: 'c' op: 'f' input: 'x' }"), {{"x:0"}, {"c:3"}, {}}).error().message,
+  EXPECT_THAT(
+      Build(Def(std::string(kFunction) + kIn + "node { name: 'c' op: 'f' }"), {{"x:0"}, {"c:0"}, {}}).error().message,
+      HasSubstr("with 0 arguments instead of 1"));
+  EXPECT_THAT(Build(Def(std::string(kFunction) + kIn + "node { name: 'c' op: 'f' input: 'x' }"), {{"x:0"}, {"c:3"}, {}})
+                  .error()
+                  .message,
               HasSubstr("no output 3"));
 }
 
@@ -142,7 +165,8 @@ TEST(Graph, TurnsReferenceVariablesIntoResources) {
     node { name: 'v' op: 'VariableV2' attr { key: 'dtype' value { type: DT_FLOAT } } }
     node { name: 'one' op: 'Const' }
     node { name: 'set' op: 'Assign' input: 'v' input: 'one' }
-    node { name: 'y' op: 'Neg' input: 'v' })", {{}, {"y:0"}, {"set"}});
+    node { name: 'y' op: 'Neg' input: 'v' })",
+                                 {{}, {"y:0"}, {"set"}});
   EXPECT_EQ(Find(graph, "v").op, "VarHandleOp");
   EXPECT_EQ(Find(graph, "set").op, "AssignVariableOp");
   EXPECT_EQ(Find(graph, "set").inputs[0].node, static_cast<int>(&Find(graph, "v") - graph.nodes.data()));
@@ -152,14 +176,16 @@ TEST(Graph, TurnsReferenceVariablesIntoResources) {
 TEST(Graph, FeedsWhatWasToBeComputed) {
   const auto graph = BuildOrFail(R"(
     node { name: 'deep' op: 'Svd' }
-    node { name: 'y' op: 'Neg' input: 'deep:1' })", {{"deep:1"}, {"y:0"}, {}});
+    node { name: 'y' op: 'Neg' input: 'deep:1' })",
+                                 {{"deep:1"}, {"y:0"}, {}});
   EXPECT_THAT(Names(graph), ElementsAre("deep", "y"));
   EXPECT_EQ(graph.nodes[0].op, "Placeholder");
 }
 
 TEST(Graph, IsBuiltWithoutRecursionHoweverLongAChainIs) {
   std::string text = kIn;
-  for (int i = 0; i < 20'000; ++i) text += fmt::format("node {{ name: 'n{}' op: 'Neg' input: '{}' }} ", i, i == 0 ? "x" : fmt::format("n{}", i - 1));
+  for (int i = 0; i < 20'000; ++i)
+    text += fmt::format("node {{ name: 'n{}' op: 'Neg' input: '{}' }} ", i, i == 0 ? "x" : fmt::format("n{}", i - 1));
   EXPECT_EQ(BuildOrFail(text, {{"x:0"}, {"n19999:0"}, {}}).nodes.size(), 20'001U);
 }
 

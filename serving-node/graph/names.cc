@@ -39,7 +39,8 @@ int OutputOffset(const std::string& op, const std::string& output_name) {
   static const std::map<std::string, std::vector<std::string>> kOutputs = {
       {"FusedBatchNorm", {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"}},
       {"FusedBatchNormV2", {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"}},
-      {"FusedBatchNormV3", {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2", "reserve_space_3"}},
+      {"FusedBatchNormV3",
+       {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2", "reserve_space_3"}},
       {"TopKV2", {"values", "indices"}},
       {"TopK", {"values", "indices"}},
       {"Unique", {"y", "idx"}},

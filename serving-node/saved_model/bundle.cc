@@ -112,7 +112,8 @@ Result<Bundle> Bundle::Open(const Path& prefix) {
   const std::unique_ptr<leveldb::Iterator> at(index.table->NewIterator(options));
   at->SeekToFirst();
   tensorflow::BundleHeaderProto header;
-  if (!at->Valid() || !at->key().empty() || !header.ParseFromArray(at->value().data(), static_cast<int>(at->value().size()))) {
+  if (!at->Valid() || !at->key().empty() ||
+      !header.ParseFromArray(at->value().data(), static_cast<int>(at->value().size()))) {
     return DataLoss("{} is damaged: it has no header", path.string());
   }
   RETURN_IF_ERROR(CheckHeader(path, header));
@@ -127,15 +128,19 @@ Status Bundle::AddEntry(const std::string& key, std::string_view value) {
   tensorflow::BundleEntryProto entry;
   const std::string index = IndexFile(prefix_).string();
   if (!entry.ParseFromArray(value.data(), static_cast<int>(value.size())) || entry.shard_id() < 0 ||
-      entry.shard_id() >= shards_ || entry.offset() < 0 || entry.size() < 0 || entry.offset() > INT64_MAX - entry.size()) {
+      entry.shard_id() >= shards_ || entry.offset() < 0 || entry.size() < 0 ||
+      entry.offset() > INT64_MAX - entry.size()) {
     return DataLoss("{} is damaged: the entry of tensor \"{}\" makes no sense", index, key);
   }
-  if (entries_.size() == kBundleEntriesMax) return ResourceExhausted("{} names more than {} tensors", index, kBundleEntriesMax);
+  if (entries_.size() == kBundleEntriesMax)
+    return ResourceExhausted("{} names more than {} tensors", index, kBundleEntriesMax);
   entries_.emplace(key, std::move(entry));
   return {};
 }
 
-Path Bundle::DataFile(int shard) const { return fmt::format("{}.data-{:05}-of-{:05}", prefix_.string(), shard, shards_); }
+Path Bundle::DataFile(int shard) const {
+  return fmt::format("{}.data-{:05}-of-{:05}", prefix_.string(), shard, shards_);
+}
 
 Status Bundle::CheckDataFiles() const {
   std::map<int, std::pair<int64_t, std::string>> ends;
@@ -163,7 +168,9 @@ Result<std::string> Bundle::ReadBytes(const std::string& name, const tensorflow:
   std::string bytes(static_cast<size_t>(entry.size()), '\0');
   file.seekg(entry.offset());
   file.read(bytes.data(), entry.size());
-  if (!file) return FailedPrecondition("{}: cannot read {} bytes of tensor \"{}\" at {}", path.string(), entry.size(), name, entry.offset());
+  if (!file)
+    return FailedPrecondition("{}: cannot read {} bytes of tensor \"{}\" at {}", path.string(), entry.size(), name,
+                              entry.offset());
   return bytes;
 }
 

@@ -1,7 +1,7 @@
 // TensorBundle: how a SavedModel stores its variables.
 //
-// `PREFIX.index` is a sorted table: the empty key holds a BundleHeaderProto, every other key is a tensor's name and holds a
-// BundleEntryProto that says where the bytes lie in `PREFIX.data-SSSSS-of-NNNNN`.
+// `PREFIX.index` is a sorted table: the empty key holds a BundleHeaderProto, every other key is a tensor's name and
+// holds a BundleEntryProto that says where the bytes lie in `PREFIX.data-SSSSS-of-NNNNN`.
 #pragma once
 
 #include <map>
@@ -21,14 +21,15 @@ inline constexpr size_t kBundleEntriesMax = 1'000'000;
 class Bundle {
  public:
   // `prefix` is the path without ".index": ".../variables/variables". NotFound without the index; DataLoss when it is
-  // damaged; FailedPrecondition when a data file is missing or shorter than the index says (a copy that is not finished).
+  // damaged; FailedPrecondition when a data file is missing or shorter than the index says (a copy that is not
+  // finished).
   static Result<Bundle> Open(const Path& prefix);
 
   const std::map<std::string, tensorflow::BundleEntryProto>& entries() const { return entries_; }
   bool Has(const std::string& name) const { return entries_.contains(name); }
 
-  // The tensor. NotFound when there is none of that name; Unimplemented for partitioned tensors and types without values
-  // (DT_VARIANT); DataLoss when bytes and checksum do not agree. The message names the file and the tensor.
+  // The tensor. NotFound when there is none of that name; Unimplemented for partitioned tensors and types without
+  // values (DT_VARIANT); DataLoss when bytes and checksum do not agree. The message names the file and the tensor.
   Result<tensor::Tensor> Read(const std::string& name) const;
 
   // Bytes of all tensors as stored.

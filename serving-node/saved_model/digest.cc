@@ -20,7 +20,8 @@ Result<std::vector<std::string>> RelativeNames(const Path& dir) {
   auto walk = std::filesystem::recursive_directory_iterator(dir, error);
   for (; !error && walk != std::filesystem::recursive_directory_iterator(); walk.increment(error)) {
     if (!walk->is_regular_file(error) || error) continue;
-    if (names.size() == kVersionFilesMax) return ResourceExhausted("{} holds more than {} files", dir.string(), kVersionFilesMax);
+    if (names.size() == kVersionFilesMax)
+      return ResourceExhausted("{} holds more than {} files", dir.string(), kVersionFilesMax);
     names.push_back(walk->path().lexically_relative(dir).generic_string());
   }
   if (error) return NotFound("cannot list {}: {}", dir.string(), error.message());
@@ -42,7 +43,8 @@ Status UpdateFile(const Path& path, Sha256Stream* digest) {
     read += static_cast<uint64_t>(file.gcount());
   }
   if (file.bad()) return DataLoss("cannot read {} to its end", path.string());
-  if (read != size) return FailedPrecondition("{} changed while it was read: {} bytes, then {}", path.string(), size, read);
+  if (read != size)
+    return FailedPrecondition("{} changed while it was read: {} bytes, then {}", path.string(), size, read);
   return {};
 }
 

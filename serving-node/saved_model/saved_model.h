@@ -19,7 +19,8 @@ Result<tensorflow::MetaGraphDef> ReadMetaGraph(const Path& version_dir, const st
 // Where the variables lie: the prefix for Bundle::Open.
 Path VariablesPrefix(const Path& version_dir);
 
-// The asset's path below version_dir/assets. NotFound when the file is not there; DataLoss when the name leaves the folder.
+// The asset's path below version_dir/assets. NotFound when the file is not there; DataLoss when the name leaves the
+// folder.
 Result<Path> AssetPath(const Path& version_dir, const tensorflow::AssetFileDef& asset);
 
 }  // namespace longshore::saved_model

@@ -24,14 +24,17 @@ constexpr char kData[] = "variables/variables.data-00000-of-00001";
 class SavedModelTest : public testing::Test {
  protected:
   void SetUp() override {
-    dir_ = Path(testing::TempDir()) / fmt::format("saved_model_test_{}_{}", getpid(), testing::UnitTest::GetInstance()->current_test_info()->name());
+    dir_ = Path(testing::TempDir()) / fmt::format("saved_model_test_{}_{}", getpid(),
+                                                  testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(dir_);
     fs::copy(kModel, dir_, fs::copy_options::recursive);
   }
   void TearDown() override { fs::remove_all(dir_); }
 
   std::string Read(const std::string& file) { return *ReadFile(dir_ / file); }
-  void Write(const std::string& file, const std::string& bytes) { ASSERT_TRUE(WriteFileAtomically(dir_ / file, bytes)); }
+  void Write(const std::string& file, const std::string& bytes) {
+    ASSERT_TRUE(WriteFileAtomically(dir_ / file, bytes));
+  }
   Result<Bundle> Open() { return Bundle::Open(VariablesPrefix(dir_)); }
 
   // Ok when all tensors of the copy can be read.

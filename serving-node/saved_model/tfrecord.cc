@@ -34,7 +34,8 @@ Result<std::string_view> Payload(std::string_view rest) {
   if (length > kRecordBytesMax) return DataLoss("a record of {} bytes; the limit is {}", length, kRecordBytesMax);
   if (rest.size() - kHeaderBytes < length + kFooterBytes) return DataLoss("the file ends inside a record");
   const std::string_view payload = rest.substr(kHeaderBytes, length);
-  if (!ChecksumFits(payload, rest.substr(kHeaderBytes + length))) return DataLoss("the checksum of the record does not fit");
+  if (!ChecksumFits(payload, rest.substr(kHeaderBytes + length)))
+    return DataLoss("the checksum of the record does not fit");
   return payload;
 }
 

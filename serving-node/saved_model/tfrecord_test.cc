@@ -49,7 +49,11 @@ TEST(TfRecords, ComeBackAsTheyWereWritten) {
 
 TEST(TfRecords, AreReadAsTensorFlowWritesThem) {
   // tf.io.TFRecordWriter, one record "abc".
-  const std::string bytes("\x03\0\0\0\0\0\0\0\xb0\x99I\x0e" "abc" "nW\xf1!", 19);
+  const std::string bytes(
+      "\x03\0\0\0\0\0\0\0\xb0\x99I\x0e"
+      "abc"
+      "nW\xf1!",
+      19);
   EXPECT_THAT(EncodeTfRecord("abc"), testing::StrEq(bytes));
   EXPECT_THAT(*ReadTfRecords(FileWith(bytes), 10), ElementsAre("abc"));
 }

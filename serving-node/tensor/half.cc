@@ -11,7 +11,8 @@ float HalfToFloat(uint16_t bits) {
   const float sign = (bits & 0x8000) != 0 ? -1.0F : 1.0F;
   if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), -24);
   if (exponent < 31) return sign * std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
-  const uint32_t special = (static_cast<uint32_t>(bits & 0x8000) << 16) | 0x7f800000U | (static_cast<uint32_t>(mantissa) << 13);
+  const uint32_t special =
+      (static_cast<uint32_t>(bits & 0x8000) << 16) | 0x7f800000U | (static_cast<uint32_t>(mantissa) << 13);
   return std::bit_cast<float>(special);
 }
 

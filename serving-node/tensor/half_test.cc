@@ -13,8 +13,10 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 TEST(Half, KeepsEveryHalfThroughFloatAndBack) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     const float value = HalfToFloat(static_cast<uint16_t>(bits));
-    if (std::isnan(value)) EXPECT_TRUE(std::isnan(HalfToFloat(FloatToHalf(value)))) << bits;
-    else EXPECT_EQ(FloatToHalf(value), bits);
+    if (std::isnan(value))
+      EXPECT_TRUE(std::isnan(HalfToFloat(FloatToHalf(value)))) << bits;
+    else
+      EXPECT_EQ(FloatToHalf(value), bits);
   }
 }
 

@@ -177,8 +177,6 @@ bool Matches(const Shape& shape, const std::optional<Shape>& pattern) {
   return !pattern || std::equal(shape.begin(), shape.end(), pattern->begin(), pattern->end(), fits);
 }
 
-std::string ToString(const std::optional<Shape>& pattern) {
-  return pattern ? ToString(*pattern) : "<unknown rank>";
-}
+std::string ToString(const std::optional<Shape>& pattern) { return pattern ? ToString(*pattern) : "<unknown rank>"; }
 
 }  // namespace longshore::tensor

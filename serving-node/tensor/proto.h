@@ -9,9 +9,10 @@
 
 namespace longshore::tensor {
 
-// The tensor. The elements come from tensor_content or from the field of the type (float_val ...); of the latter there may be
-// fewer than the shape says: the last one repeats, and without any all are zero. InvalidArgument for an unknown type, a
-// shape of unknown or negative size, too many elements, content of another length, or a bool that is neither 0 nor 1.
+// The tensor. The elements come from tensor_content or from the field of the type (float_val ...); of the latter there
+// may be fewer than the shape says: the last one repeats, and without any all are zero. InvalidArgument for an unknown
+// type, a shape of unknown or negative size, too many elements, content of another length, or a bool that is neither 0
+// nor 1.
 Result<Tensor> FromProto(const tensorflow::TensorProto& proto);
 
 enum class Encoding { kTypedFields, kContent };

@@ -34,7 +34,8 @@ TEST(TensorProto, IsZeroWithoutAnyValue) {
 }
 
 TEST(TensorProto, ReadsBytesAsTheyLieInMemory) {
-  const auto made = FromProto(Proto(R"(dtype: DT_INT32 tensor_shape { dim { size: 2 } } tensor_content: "\001\000\000\000\377\377\377\377")"));
+  const auto made = FromProto(
+      Proto(R"(dtype: DT_INT32 tensor_shape { dim { size: 2 } } tensor_content: "\001\000\000\000\377\377\377\377")"));
   EXPECT_THAT(made->values<int32_t>(), ElementsAre(1, -1));
 }
 
@@ -46,14 +47,16 @@ TEST(TensorProto, ReadsHalvesAsBits) {
 }
 
 TEST(TensorProto, ReadsComplexNumbersAsPairs) {
-  const auto made = FromProto(Proto("dtype: DT_COMPLEX64 tensor_shape { dim { size: 2 } } scomplex_val: 1 scomplex_val: 2"));
+  const auto made =
+      FromProto(Proto("dtype: DT_COMPLEX64 tensor_shape { dim { size: 2 } } scomplex_val: 1 scomplex_val: 2"));
   const auto* values = reinterpret_cast<const std::complex<float>*>(made->data());
   EXPECT_EQ(values[1], (std::complex<float>{1, 2}));
 }
 
 TEST(TensorProto, RefusesWhatDoesNotFitItsShape) {
   const auto refused = [](const std::string& text) { return FromProto(Proto(text)).error().message; };
-  EXPECT_THAT(refused("dtype: DT_FLOAT float_val: 1 float_val: 2"), HasSubstr("2 values given for a tensor of shape []"));
+  EXPECT_THAT(refused("dtype: DT_FLOAT float_val: 1 float_val: 2"),
+              HasSubstr("2 values given for a tensor of shape []"));
   EXPECT_THAT(refused("dtype: DT_FLOAT tensor_content: 'abc'"), HasSubstr("holds 3 bytes"));
   EXPECT_THAT(refused("dtype: DT_STRING tensor_content: 'abc'"), HasSubstr("cannot hold strings"));
   EXPECT_THAT(refused("dtype: DT_BOOL tensor_content: '\\002'"), HasSubstr("neither 0 nor 1"));
@@ -71,10 +74,12 @@ TEST(TensorProto, TakesNoGigabytesForAFewBytes) {
 
 TEST(TensorProto, ComesBackAsItWasInBothEncodings) {
   for (const auto encoding : {Encoding::kTypedFields, Encoding::kContent}) {
-    for (const Tensor& tensor : {Tensor::Of<float>({2}, {1.5F, -2}), Tensor::Of<double>({1, 2}, {1e300, 0}), Tensor::Of<bool>({2}, {true, false}),
-                                 Tensor::Of<int8_t>({2}, {-128, 127}), Tensor::Of<uint8_t>({2}, {0, 255}), Tensor::Of<int16_t>({1}, {-3}),
-                                 Tensor::Of<uint16_t>({1}, {65535}), Tensor::Of<int32_t>({}, {-7}), Tensor::Of<int64_t>({1}, {INT64_MIN}),
-                                 Tensor::Of<uint32_t>({1}, {UINT32_MAX}), Tensor::Of<uint64_t>({1}, {UINT64_MAX}), Tensor::Of<float>({0, 3}, {})}) {
+    for (const Tensor& tensor :
+         {Tensor::Of<float>({2}, {1.5F, -2}), Tensor::Of<double>({1, 2}, {1e300, 0}),
+          Tensor::Of<bool>({2}, {true, false}), Tensor::Of<int8_t>({2}, {-128, 127}),
+          Tensor::Of<uint8_t>({2}, {0, 255}), Tensor::Of<int16_t>({1}, {-3}), Tensor::Of<uint16_t>({1}, {65535}),
+          Tensor::Of<int32_t>({}, {-7}), Tensor::Of<int64_t>({1}, {INT64_MIN}), Tensor::Of<uint32_t>({1}, {UINT32_MAX}),
+          Tensor::Of<uint64_t>({1}, {UINT64_MAX}), Tensor::Of<float>({0, 3}, {})}) {
       tensorflow::TensorProto proto;
       ToProto(tensor, &proto, encoding);
       const auto back = FromProto(proto);
@@ -82,7 +87,8 @@ TEST(TensorProto, ComesBackAsItWasInBothEncodings) {
       EXPECT_EQ(back->type(), tensor.type());
       EXPECT_EQ(back->shape(), tensor.shape());
       EXPECT_EQ(std::string(reinterpret_cast<const char*>(back->data()), back->bytes()),
-                std::string(reinterpret_cast<const char*>(tensor.data()), tensor.bytes())) << DTypeName(tensor.type());
+                std::string(reinterpret_cast<const char*>(tensor.data()), tensor.bytes()))
+          << DTypeName(tensor.type());
     }
   }
 }

@@ -48,9 +48,7 @@ size_t ElementBytes(DType type) {
   }
 }
 
-std::string ToString(const Shape& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ","));
-}
+std::string ToString(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
 
 Result<int64_t> ElementCount(const Shape& shape) {
   if (shape.size() > kRankMax) return InvalidArgument("a shape of rank {}; the limit is {}", shape.size(), kRankMax);
@@ -69,7 +67,8 @@ Result<Tensor> Tensor::Make(DType type, Shape shape) {
   const size_t element_bytes = is_string ? sizeof(std::string) : ElementBytes(type);
   if (element_bytes == 0) return InvalidArgument("no tensor of {} can be made", DTypeName(type));
   if (static_cast<size_t>(count) > kTensorBytesMax / element_bytes) {
-    return ResourceExhausted("a tensor {}{} would need more than {} bytes", DTypeName(type), ToString(shape), kTensorBytesMax);
+    return ResourceExhausted("a tensor {}{} would need more than {} bytes", DTypeName(type), ToString(shape),
+                             kTensorBytesMax);
   }
   Tensor made;
   made.type_ = type;
@@ -84,9 +83,8 @@ Result<Tensor> Tensor::Make(DType type, Shape shape) {
     static constexpr std::align_val_t kAlignment{64};
     auto* bytes = static_cast<std::byte*>(::operator new(std::max<size_t>(size * element_bytes, 1), kAlignment));
     made.data_ = bytes;
-    made.owner_ = std::shared_ptr<const void>(bytes, [](const void* p) {
-      ::operator delete(const_cast<void*>(p), kAlignment);
-    });
+    made.owner_ =
+        std::shared_ptr<const void>(bytes, [](const void* p) { ::operator delete(const_cast<void*>(p), kAlignment); });
   }
   return made;
 }

@@ -113,18 +113,54 @@ inline constexpr size_t kTensorBytesMax = size_t{8} << 30;
 
 template <typename T>
 constexpr DType DTypeOf();
-template <> constexpr DType DTypeOf<float>() { return DType::kFloat; }
-template <> constexpr DType DTypeOf<double>() { return DType::kDouble; }
-template <> constexpr DType DTypeOf<int32_t>() { return DType::kInt32; }
-template <> constexpr DType DTypeOf<uint8_t>() { return DType::kUint8; }
-template <> constexpr DType DTypeOf<int16_t>() { return DType::kInt16; }
-template <> constexpr DType DTypeOf<int8_t>() { return DType::kInt8; }
-template <> constexpr DType DTypeOf<std::string>() { return DType::kString; }
-template <> constexpr DType DTypeOf<int64_t>() { return DType::kInt64; }
-template <> constexpr DType DTypeOf<bool>() { return DType::kBool; }
-template <> constexpr DType DTypeOf<uint16_t>() { return DType::kUint16; }
-template <> constexpr DType DTypeOf<uint32_t>() { return DType::kUint32; }
-template <> constexpr DType DTypeOf<uint64_t>() { return DType::kUint64; }
+template <>
+constexpr DType DTypeOf<float>() {
+  return DType::kFloat;
+}
+template <>
+constexpr DType DTypeOf<double>() {
+  return DType::kDouble;
+}
+template <>
+constexpr DType DTypeOf<int32_t>() {
+  return DType::kInt32;
+}
+template <>
+constexpr DType DTypeOf<uint8_t>() {
+  return DType::kUint8;
+}
+template <>
+constexpr DType DTypeOf<int16_t>() {
+  return DType::kInt16;
+}
+template <>
+constexpr DType DTypeOf<int8_t>() {
+  return DType::kInt8;
+}
+template <>
+constexpr DType DTypeOf<std::string>() {
+  return DType::kString;
+}
+template <>
+constexpr DType DTypeOf<int64_t>() {
+  return DType::kInt64;
+}
+template <>
+constexpr DType DTypeOf<bool>() {
+  return DType::kBool;
+}
+template <>
+constexpr DType DTypeOf<uint16_t>() {
+  return DType::kUint16;
+}
+template <>
+constexpr DType DTypeOf<uint32_t>() {
+  return DType::kUint32;
+}
+template <>
+constexpr DType DTypeOf<uint64_t>() {
+  return DType::kUint64;
+}
 
 template <typename T>
 std::span<const T> Tensor::values() const {

@@ -36,8 +36,8 @@ class Mutator {
   size_t Below(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
 
  private:
-  static constexpr DType kTypes[] = {DType::kFloat, DType::kDouble, DType::kInt32, DType::kInt64, DType::kUint8,
-                                     DType::kInt8, DType::kBool, DType::kString, DType::kHalf, DType::kUint64};
+  static constexpr DType kTypes[] = {DType::kFloat, DType::kDouble, DType::kInt32,  DType::kInt64, DType::kUint8,
+                                     DType::kInt8,  DType::kBool,   DType::kString, DType::kHalf,  DType::kUint64};
   static constexpr int64_t kNumbers[] = {0, 1, -1, 2, 3, -2, -3, 4, -7, 5, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
 
   Shape AnyShape() {

@@ -18,11 +18,14 @@ constexpr char kTrainSignature[] = "__saved_model_train_op";
 bool IsServed(const std::string& signature) { return signature != kInitSignature && signature != kTrainSignature; }
 
 bool HasVariables(const tensorflow::MetaGraphDef& meta) {
-  const auto is_variable = [](const auto& node) { return node.op() == "VarHandleOp" || node.op() == "VariableV2" || node.op() == "Variable"; };
+  const auto is_variable = [](const auto& node) {
+    return node.op() == "VarHandleOp" || node.op() == "VariableV2" || node.op() == "Variable";
+  };
   return std::any_of(meta.graph_def().node().begin(), meta.graph_def().node().end(), is_variable);
 }
 
-// The node that brings tables to life. TensorFlow 2 names it in a signature, TensorFlow 1 in a collection; "" when there is none.
+// The node that brings tables to life. TensorFlow 2 names it in a signature, TensorFlow 1 in a collection; "" when
+// there is none.
 std::string InitNode(const tensorflow::MetaGraphDef& meta) {
   const auto signature = meta.signature_def().find(kInitSignature);
   if (signature != meta.signature_def().end() && !signature->second.outputs().empty()) {
@@ -30,7 +33,8 @@ std::string InitNode(const tensorflow::MetaGraphDef& meta) {
   }
   for (const char* name : {"saved_model_main_op", "legacy_init_op"}) {
     const auto collection = meta.collection_def().find(name);
-    if (collection != meta.collection_def().end() && collection->second.node_list().value_size() > 0) return collection->second.node_list().value(0);
+    if (collection != meta.collection_def().end() && collection->second.node_list().value_size() > 0)
+      return collection->second.node_list().value(0);
   }
   return "";
 }
@@ -41,7 +45,8 @@ struct LoadStep {
   std::map<std::string, Tensor> fed;
 };
 
-Result<std::vector<LoadStep>> LoadSteps(const tensorflow::MetaGraphDef& meta, const Path& version_dir, kernels::Resources* resources) {
+Result<std::vector<LoadStep>> LoadSteps(const tensorflow::MetaGraphDef& meta, const Path& version_dir,
+                                        kernels::Resources* resources) {
   std::map<std::string, Tensor> assets;
   for (const auto& asset : meta.asset_file_def()) {
     ASSIGN_OR_RETURN(const Path path, saved_model::AssetPath(version_dir, asset));
@@ -67,9 +72,12 @@ Result<graph::Graph> BuildStep(const tensorflow::MetaGraphDef& meta, const LoadS
   return graph::Build(meta.graph_def(), wanted);
 }
 
-Result<SignaturePlan::Input> InputOf(const std::string& name, const tensorflow::TensorInfo& info, const tensorflow::SignatureDef& def) {
-  if (info.encoding_case() != tensorflow::TensorInfo::kName) return Unimplemented("input \"{}\" is a sparse or composite tensor", name);
-  SignaturePlan::Input input{info.name(), tensor::FromProto(info.dtype()), tensor::PatternFromProto(info.tensor_shape()), std::nullopt};
+Result<SignaturePlan::Input> InputOf(const std::string& name, const tensorflow::TensorInfo& info,
+                                     const tensorflow::SignatureDef& def) {
+  if (info.encoding_case() != tensorflow::TensorInfo::kName)
+    return Unimplemented("input \"{}\" is a sparse or composite tensor", name);
+  SignaturePlan::Input input{info.name(), tensor::FromProto(info.dtype()),
+                             tensor::PatternFromProto(info.tensor_shape()), std::nullopt};
   if (const auto found = def.defaults().find(name); found != def.defaults().end()) {
     ASSIGN_OR_RETURN(input.otherwise, tensor::FromProto(found->second));
   }
@@ -83,17 +91,20 @@ Result<SignaturePlan> Describe(const tensorflow::SignatureDef& def) {
     ASSIGN_OR_RETURN(signature.inputs[name], InputOf(name, info, def));
   }
   for (const auto& [name, info] : def.outputs()) {
-    if (info.encoding_case() != tensorflow::TensorInfo::kName) return Unimplemented("output \"{}\" is a sparse or composite tensor", name);
+    if (info.encoding_case() != tensorflow::TensorInfo::kName)
+      return Unimplemented("output \"{}\" is a sparse or composite tensor", name);
     signature.outputs.push_back(name);
   }
   std::sort(signature.outputs.begin(), signature.outputs.end());
   return signature;
 }
 
-Result<graph::Graph> BuildSignature(const tensorflow::MetaGraphDef& meta, const tensorflow::SignatureDef& def, const SignaturePlan& signature) {
+Result<graph::Graph> BuildSignature(const tensorflow::MetaGraphDef& meta, const tensorflow::SignatureDef& def,
+                                    const SignaturePlan& signature) {
   graph::Wanted wanted;
   for (const auto& [name, input] : signature.inputs) {
-    if (std::find(wanted.feeds.begin(), wanted.feeds.end(), input.tensor) == wanted.feeds.end()) wanted.feeds.push_back(input.tensor);
+    if (std::find(wanted.feeds.begin(), wanted.feeds.end(), input.tensor) == wanted.feeds.end())
+      wanted.feeds.push_back(input.tensor);
   }
   for (const auto& output : signature.outputs) wanted.outputs.push_back(def.outputs().at(output).name());
   return graph::Build(meta.graph_def(), wanted);
@@ -134,10 +145,13 @@ std::string Names(const std::map<std::string, SignaturePlan::Input>& inputs) {
 }
 
 Status CheckInput(const std::string& name, const SignaturePlan::Input& wanted, const Tensor& given) {
-  if (given.type() != wanted.type) return InvalidArgument("input \"{}\" must be of {}, not {}", name, DTypeName(wanted.type), DTypeName(given.type()));
-  if (given.device() != tensor::Device{}) return InvalidArgument("input \"{}\" does not lie in the memory of the CPU", name);
+  if (given.type() != wanted.type)
+    return InvalidArgument("input \"{}\" must be of {}, not {}", name, DTypeName(wanted.type), DTypeName(given.type()));
+  if (given.device() != tensor::Device{})
+    return InvalidArgument("input \"{}\" does not lie in the memory of the CPU", name);
   if (!tensor::Matches(given.shape(), wanted.pattern)) {
-    return InvalidArgument("input \"{}\" must be of shape {}, not {}", name, tensor::ToString(wanted.pattern), tensor::ToString(given.shape()));
+    return InvalidArgument("input \"{}\" must be of shape {}, not {}", name, tensor::ToString(wanted.pattern),
+                           tensor::ToString(given.shape()));
   }
   return {};
 }
@@ -147,7 +161,8 @@ Result<std::map<std::string, Tensor>> Feeds(const SignaturePlan& signature, cons
   std::map<std::string, Tensor> fed;
   for (const auto& [name, value] : inputs) {
     const auto wanted = signature.inputs.find(name);
-    if (wanted == signature.inputs.end()) return InvalidArgument("there is no input \"{}\"; the inputs are: {}", name, Names(signature.inputs));
+    if (wanted == signature.inputs.end())
+      return InvalidArgument("there is no input \"{}\"; the inputs are: {}", name, Names(signature.inputs));
     RETURN_IF_ERROR(CheckInput(name, wanted->second, value));
     fed[wanted->second.tensor] = value;
   }
@@ -164,7 +179,8 @@ Result<std::vector<size_t>> Positions(const SignaturePlan& signature, const std:
   for (const auto& name : names) {
     const auto found = std::lower_bound(signature.outputs.begin(), signature.outputs.end(), name);
     if (found == signature.outputs.end() || *found != name) {
-      return InvalidArgument("there is no output \"{}\"; the outputs are: {}", name, fmt::join(signature.outputs, ", "));
+      return InvalidArgument("there is no output \"{}\"; the outputs are: {}", name,
+                             fmt::join(signature.outputs, ", "));
     }
     positions.push_back(static_cast<size_t>(found - signature.outputs.begin()));
   }

@@ -24,7 +24,9 @@ inline Json OpCases() {
 }
 
 // What JSON has no number for is a text: "nan", "inf", "-inf".
-inline double NumberOf(const Json& json) { return json.is_string() ? std::stod(json.get<std::string>()) : json.get<double>(); }
+inline double NumberOf(const Json& json) {
+  return json.is_string() ? std::stod(json.get<std::string>()) : json.get<double>();
+}
 
 inline void AddValue(const Json& json, tensorflow::TensorProto* proto) {
   using tensor::DType;
@@ -58,7 +60,8 @@ struct OneOp {
     node.set_name("op");
     node.set_op(json.at("op").get<std::string>());
     for (const auto& [name, text] : json.at("attributes").items()) {
-      EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text.get<std::string>(), &(*node.mutable_attr())[name]));
+      EXPECT_TRUE(
+          google::protobuf::TextFormat::ParseFromString(text.get<std::string>(), &(*node.mutable_attr())[name]));
     }
     for (const auto& input : json.at("inputs")) {
       const std::string name = fmt::format("in{}", wanted.feeds.size());

@@ -1,4 +1,5 @@
-// Every op as a graph of its own, against what TensorFlow answered: tests/golden/engine/ops.json, by tests/models/op_answers.py.
+// Every op as a graph of its own, against what TensorFlow answered: tests/golden/engine/ops.json, by
+// tests/models/op_answers.py.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +20,8 @@ Result<std::vector<Tensor>> Answer(const Json& json) {
   return plan.Run(one.fed, {}, resources);
 }
 
-// Within 1e-5 of the value, or of one where the sum of larger ones is nearly nothing; NaN is NaN, and zeros have no sign.
+// Within 1e-5 of the value, or of one where the sum of larger ones is nearly nothing; NaN is NaN, and zeros have no
+// sign.
 bool IsClose(double given, double wanted) {
   if (std::isnan(wanted) || std::isinf(wanted)) return std::isnan(wanted) ? std::isnan(given) : given == wanted;
   return std::fabs(given - wanted) <= 1e-5 * std::fabs(wanted) + 1e-6 * std::min(1.0, std::fabs(wanted) + 1e-3);
@@ -37,8 +39,10 @@ std::string FirstDifference(const Tensor& given, const Tensor& wanted) {
 }
 
 std::string Difference(const Tensor& given, const Tensor& wanted) {
-  if (given.type() != wanted.type()) return fmt::format("{} instead of {}", DTypeName(given.type()), DTypeName(wanted.type()));
-  if (given.shape() != wanted.shape()) return fmt::format("{} instead of {}", tensor::ToString(given.shape()), tensor::ToString(wanted.shape()));
+  if (given.type() != wanted.type())
+    return fmt::format("{} instead of {}", DTypeName(given.type()), DTypeName(wanted.type()));
+  if (given.shape() != wanted.shape())
+    return fmt::format("{} instead of {}", tensor::ToString(given.shape()), tensor::ToString(wanted.shape()));
   if (given.type() == DType::kFloat) return FirstDifference<float>(given, wanted);
   if (given.type() == DType::kDouble) return FirstDifference<double>(given, wanted);
   if (given.type() == DType::kString) return FirstDifference<std::string>(given, wanted);
@@ -53,7 +57,8 @@ std::string Difference(const Tensor& given, const Tensor& wanted) {
 // "" when the answer is TensorFlow's.
 std::string Judge(const Json& json) {
   const auto answer = Answer(json);
-  if (json.contains("error")) return answer ? fmt::format("an answer instead of: {}", json.at("error").get<std::string>()) : "";
+  if (json.contains("error"))
+    return answer ? fmt::format("an answer instead of: {}", json.at("error").get<std::string>()) : "";
   if (!answer) return ToString(answer.error());
   for (size_t i = 0; i < answer->size(); ++i) {
     const std::string difference = Difference((*answer)[i], TensorOf(json.at("outputs")[i]));
@@ -66,17 +71,30 @@ TEST(Ops, AnswerAsTensorFlowDoes) {
   size_t line = 2;
   for (const auto& json : OpCases()) {
     const std::string difference = Judge(json);
-    EXPECT_EQ(difference, "") << "tests/golden/engine/ops.json:" << line << ": " << json.at("op") << " " << json.at("attributes");
+    EXPECT_EQ(difference, "") << "tests/golden/engine/ops.json:" << line << ": " << json.at("op") << " "
+                              << json.at("attributes");
     ++line;
   }
 }
 
 // Whose answers are tested with whole models: they hold state, or have no output to compare.
 TEST(Ops, AllHaveAnAnswerToCompareWith) {
-  std::set<std::string_view> known = {
-      "Assert", "AssignVariableOp", "HashTableV2", "InitializeTableFromTextFileV2", "InitializeTableV2", "LookupTableFindV2",
-      "LookupTableImportV2", "LookupTableSizeV2", "NoOp", "ReadVariableOp", "ResourceGather", "RestoreV2", "VarHandleOp",
-      "VarIsInitializedOp", "VariableShape", "Const"};
+  std::set<std::string_view> known = {"Assert",
+                                      "AssignVariableOp",
+                                      "HashTableV2",
+                                      "InitializeTableFromTextFileV2",
+                                      "InitializeTableV2",
+                                      "LookupTableFindV2",
+                                      "LookupTableImportV2",
+                                      "LookupTableSizeV2",
+                                      "NoOp",
+                                      "ReadVariableOp",
+                                      "ResourceGather",
+                                      "RestoreV2",
+                                      "VarHandleOp",
+                                      "VarIsInitializedOp",
+                                      "VariableShape",
+                                      "Const"};
   const Json cases = OpCases();
   for (const auto& json : cases) known.insert(json.at("op").get_ref<const std::string&>());
   for (const auto& kernel : kernels::AllKernels()) EXPECT_TRUE(known.contains(kernel.op)) << kernel.op;

@@ -30,7 +30,8 @@ void Unsupported::Check(const graph::Graph& graph) {
     } else if (!TakesType(*kernel, node.attributes.Type("T"))) {
       Add(fmt::format("\"{}\" of {}", node.op, DTypeName(node.attributes.Type("T"))), node.name);
     } else if (kernel->check != nullptr) {
-      if (const auto status = kernel->check(node); !status) Add(fmt::format("\"{}\": {}", node.op, status.error().message), node.name);
+      if (const auto status = kernel->check(node); !status)
+        Add(fmt::format("\"{}\": {}", node.op, status.error().message), node.name);
     }
   }
 }
@@ -56,7 +57,8 @@ Result<Plan> Plan::Make(graph::Graph graph, Folding folding, kernels::Resources&
   for (const auto& node : plan.graph_.nodes) {
     const Kernel* kernel = node.op == "Placeholder" ? nullptr : kernels::FindKernel(node.op);
     if (kernel != nullptr && node.inputs.size() < static_cast<size_t>(kernel->inputs_min)) {
-      return DataLoss("op \"{}\" (node \"{}\") has {} inputs instead of {}", node.op, node.name, node.inputs.size(), kernel->inputs_min);
+      return DataLoss("op \"{}\" (node \"{}\") has {} inputs instead of {}", node.op, node.name, node.inputs.size(),
+                      kernel->inputs_min);
     }
     plan.kernels_.push_back(kernel);
   }
@@ -71,8 +73,10 @@ Status Plan::Fold(Folding folding, kernels::Resources& resources) {
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     const auto& node = graph_.nodes[i];
     const auto is_known = [this](const graph::Edge& input) { return is_folded_[static_cast<size_t>(input.node)]; };
-    const bool reads_variable = node.op == "ReadVariableOp" || node.op == "VariableShape" || node.op == "ResourceGather";
-    const bool can = folding.fold && kernels_[i] != nullptr && kernels_[i]->is_foldable && (folding.fold_variables || !reads_variable) &&
+    const bool reads_variable =
+        node.op == "ReadVariableOp" || node.op == "VariableShape" || node.op == "ResourceGather";
+    const bool can = folding.fold && kernels_[i] != nullptr && kernels_[i]->is_foldable &&
+                     (folding.fold_variables || !reads_variable) &&
                      std::all_of(node.inputs.begin(), node.inputs.end(), is_known);
     if (!can) {
       if (kernels_[i] != nullptr) order_.push_back(i);
@@ -99,7 +103,8 @@ void Plan::CountUses() {
   for (const auto& output : graph_.outputs) seen.insert(output.node);
   for (size_t k = order_.size(); k-- > 0;) {
     for (const auto& input : graph_.nodes[order_[k]].inputs) {
-      if (!is_folded_[static_cast<size_t>(input.node)] && seen.insert(input.node).second) freed_after_[order_[k]].push_back(input.node);
+      if (!is_folded_[static_cast<size_t>(input.node)] && seen.insert(input.node).second)
+        freed_after_[order_[k]].push_back(input.node);
     }
   }
 }
@@ -108,7 +113,8 @@ Result<Tensor> Plan::ValueAt(const graph::Edge& edge, const Values& values) cons
   const auto at = static_cast<size_t>(edge.node);
   const auto& outputs = is_folded_[at] ? folded_[at] : values[at];
   if (edge.output < 0 || static_cast<size_t>(edge.output) >= outputs.size()) {
-    return DataLoss("op \"{}\" (node \"{}\") has no output {}", graph_.nodes[at].op, graph_.nodes[at].name, edge.output);
+    return DataLoss("op \"{}\" (node \"{}\") has no output {}", graph_.nodes[at].op, graph_.nodes[at].name,
+                    edge.output);
   }
   return outputs[static_cast<size_t>(edge.output)];
 }

@@ -1,4 +1,5 @@
-// One signature, ready to run: what is known at load is computed once, the rest in order, and buffers go when last used.
+// One signature, ready to run: what is known at load is computed once, the rest in order, and buffers go when last
+// used.
 #pragma once
 
 #include <map>
@@ -41,9 +42,10 @@ class Plan {
   static Result<Plan> Make(graph::Graph graph, Folding folding, kernels::Resources& resources);
 
   // `fed` by tensor name, exactly the graph's feeds. `wanted` are positions in the graph's outputs; empty: all of them.
-  // The result has one tensor for each, in that order. InvalidArgument names the op and the node that refused its inputs.
-  Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed, std::span<const size_t> wanted,
-                                          kernels::Resources& resources) const;
+  // The result has one tensor for each, in that order. InvalidArgument names the op and the node that refused its
+  // inputs.
+  Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed,
+                                          std::span<const size_t> wanted, kernels::Resources& resources) const;
 
   // Bytes of what was computed at load.
   int64_t folded_bytes() const;
@@ -59,11 +61,11 @@ class Plan {
   std::vector<bool> NeededFor(std::span<const size_t> wanted) const;
 
   graph::Graph graph_;
-  std::vector<const kernels::Kernel*> kernels_;             // By node; nullptr for what is fed.
-  std::vector<std::vector<tensor::Tensor>> folded_;         // By node; empty for what is computed in a run.
+  std::vector<const kernels::Kernel*> kernels_;      // By node; nullptr for what is fed.
+  std::vector<std::vector<tensor::Tensor>> folded_;  // By node; empty for what is computed in a run.
   std::vector<bool> is_folded_;
-  std::vector<size_t> order_;                               // The nodes that a run computes.
-  std::vector<std::vector<int>> freed_after_;               // By node: whose outputs nobody needs afterwards.
+  std::vector<size_t> order_;                  // The nodes that a run computes.
+  std::vector<std::vector<int>> freed_after_;  // By node: whose outputs nobody needs afterwards.
 };
 
 }  // namespace longshore::engine::reference

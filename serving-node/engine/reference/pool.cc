@@ -21,8 +21,10 @@ void Pool::Post(std::function<void()> work, std::function<void()> refuse) {
   {
     const std::lock_guard lock(mutex_);
     // A refusal holds no inputs and takes no time; it goes first, and on our thread because the caller may hold a lock.
-    if (waiting_.size() >= waiting_max_) waiting_.push_front(std::move(refuse));
-    else waiting_.push_back(std::move(work));
+    if (waiting_.size() >= waiting_max_)
+      waiting_.push_front(std::move(refuse));
+    else
+      waiting_.push_back(std::move(work));
   }
   changed_.notify_one();
 }

@@ -66,6 +66,8 @@ class ReferenceEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> MakeReferenceEngine(const ReferenceOptions& options) { return std::make_unique<ReferenceEngine>(options); }
+std::unique_ptr<Engine> MakeReferenceEngine(const ReferenceOptions& options) {
+  return std::make_unique<ReferenceEngine>(options);
+}
 
 }  // namespace longshore::engine

@@ -1,5 +1,5 @@
-// Whole models: known lines, true labels, the rows that TensorFlow answered with NaN, and words as TensorFlow answers them.
-// How single ops compare with TensorFlow is in ops_test.cc.
+// Whole models: known lines, true labels, the rows that TensorFlow answered with NaN, and words as TensorFlow answers
+// them. How single ops compare with TensorFlow is in ops_test.cc.
 #include "serving-node/engine/reference/reference.h"
 
 #include <gmock/gmock.h>
@@ -38,14 +38,18 @@ RunRequest DigitsRequest(size_t count) {
 
 TEST(ReferenceEngine, AnswersForLinesOfBothFormats) {
   const auto engine = MakeReferenceEngine();
-  for (const auto& [name, add] : {std::pair{"half_plus_two_tf2", 2.0F}, {"half_plus_two_tf1", 2.0F}, {"half_plus_three_tf2", 3.0F}}) {
+  for (const auto& [name, add] :
+       {std::pair{"half_plus_two_tf2", 2.0F}, {"half_plus_two_tf1", 2.0F}, {"half_plus_three_tf2", 3.0F}}) {
     const auto model = LoadOrFail(*engine, kModels / name / "1");
     ASSERT_NE(model, nullptr) << name;
     const auto& def = model->signatures().at("serving_default");
-    const auto x = Tensor::Of<float>(def.inputs().begin()->second.tensor_shape().dim_size() > 1 ? tensor::Shape{3, 1} : tensor::Shape{3}, {1.0F, 2.0F, 5.0F});
+    const auto x = Tensor::Of<float>(
+        def.inputs().begin()->second.tensor_shape().dim_size() > 1 ? tensor::Shape{3, 1} : tensor::Shape{3},
+        {1.0F, 2.0F, 5.0F});
     const auto result = RunAndWait(*model, {"serving_default", {{def.inputs().begin()->first, x}}, {}});
     ASSERT_TRUE(result) << ToString(result.error());
-    EXPECT_THAT(result->begin()->second.values<float>(), testing::ElementsAre(0.5F + add, 1.0F + add, 2.5F + add)) << name;
+    EXPECT_THAT(result->begin()->second.values<float>(), testing::ElementsAre(0.5F + add, 1.0F + add, 2.5F + add))
+        << name;
   }
 }
 
@@ -111,8 +115,10 @@ TEST(ReferenceEngine, RefusesInputsThatDoNotFit) {
   const auto error = [&](RunRequest request) { return RunAndWait(*model, std::move(request)).error(); };
   EXPECT_EQ(error({"nowhere", {}, {}}).code, Code::kNotFound);
   EXPECT_THAT(error({"serving_default", {}, {}}).message, HasSubstr("input \"image\" is missing"));
-  EXPECT_THAT(error({"serving_default", {{"image", Tensor::Of<float>({1}, {1})}}, {}}).message, HasSubstr("must be of shape [-1,8,8,1], not [1]"));
-  EXPECT_THAT(error({"serving_default", {{"image", Tensor::Of<int32_t>({1}, {1})}}, {}}).message, HasSubstr("must be of DT_FLOAT"));
+  EXPECT_THAT(error({"serving_default", {{"image", Tensor::Of<float>({1}, {1})}}, {}}).message,
+              HasSubstr("must be of shape [-1,8,8,1], not [1]"));
+  EXPECT_THAT(error({"serving_default", {{"image", Tensor::Of<int32_t>({1}, {1})}}, {}}).message,
+              HasSubstr("must be of DT_FLOAT"));
   auto unknown = DigitsRequest(1);
   unknown.outputs = {"colour"};
   EXPECT_THAT(error(unknown).message, HasSubstr("no output \"colour\""));
@@ -128,7 +134,8 @@ TEST(ReferenceEngine, LooksWordsUpInTheTableOfAnAsset) {
   ASSERT_TRUE(result) << ToString(result.error());
   EXPECT_THAT(result->at("number").values<int64_t>(), testing::ElementsAre(3, 9, -1, -1));
   EXPECT_THAT(result->at("length").values<int32_t>(), testing::ElementsAre(5, 4, 6, 0));
-  EXPECT_THAT(result->at("greeting").values<std::string>(), testing::ElementsAre("hello three", "hello nine", "hello nobody", "hello "));
+  EXPECT_THAT(result->at("greeting").values<std::string>(),
+              testing::ElementsAre("hello three", "hello nine", "hello nobody", "hello "));
 }
 
 TEST(ReferenceEngine, DecodesRawBytesOfOneLength) {
@@ -136,9 +143,12 @@ TEST(ReferenceEngine, DecodesRawBytesOfOneLength) {
   const auto bytes = LoadOrFail(*engine, kModels / "digits_bytes" / "1");
   ASSERT_NE(bytes, nullptr);
   const auto& inputs = bytes->signatures().at("serving_default").inputs();
-  const auto result = RunAndWait(*bytes, {"serving_default", {{inputs.begin()->first, Tensor::Of<std::string>({1}, {std::string(64, '\x08')})}}, {}});
+  const auto result = RunAndWait(
+      *bytes,
+      {"serving_default", {{inputs.begin()->first, Tensor::Of<std::string>({1}, {std::string(64, '\x08')})}}, {}});
   EXPECT_TRUE(result) << ToString(result.error());
-  const auto refused = RunAndWait(*bytes, {"serving_default", {{inputs.begin()->first, Tensor::Of<std::string>({1}, {"short"})}}, {}});
+  const auto refused =
+      RunAndWait(*bytes, {"serving_default", {{inputs.begin()->first, Tensor::Of<std::string>({1}, {"short"})}}, {}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
 }

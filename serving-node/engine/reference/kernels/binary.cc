@@ -29,24 +29,39 @@ T Quotient(T a, T b) {
 }
 
 struct Add {
-  template <typename T> T operator()(T a, T b) const { return Wrapping(a, b, [](auto x, auto y) { return x + y; }); }
+  template <typename T>
+  T operator()(T a, T b) const {
+    return Wrapping(a, b, [](auto x, auto y) { return x + y; });
+  }
 };
 struct Sub {
-  template <typename T> T operator()(T a, T b) const { return Wrapping(a, b, [](auto x, auto y) { return x - y; }); }
+  template <typename T>
+  T operator()(T a, T b) const {
+    return Wrapping(a, b, [](auto x, auto y) { return x - y; });
+  }
 };
 struct Mul {
-  template <typename T> T operator()(T a, T b) const { return Wrapping(a, b, [](auto x, auto y) { return x * y; }); }
+  template <typename T>
+  T operator()(T a, T b) const {
+    return Wrapping(a, b, [](auto x, auto y) { return x * y; });
+  }
 };
 struct Div {
-  template <typename T> T operator()(T a, T b) const {
-    if constexpr (std::is_integral_v<T>) return Quotient(a, b);
-    else return a / b;
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>)
+      return Quotient(a, b);
+    else
+      return a / b;
   }
 };
 struct FloorDiv {
-  template <typename T> T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) return std::floor(a / b);
-    else if constexpr (std::is_unsigned_v<T>) return static_cast<T>(a / b);
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::floor(a / b);
+    else if constexpr (std::is_unsigned_v<T>)
+      return static_cast<T>(a / b);
     else {
       const T quotient = Quotient(a, b);
       const bool is_exact = b == T(-1) || a % b == 0;
@@ -55,7 +70,8 @@ struct FloorDiv {
   }
 };
 struct FloorMod {
-  template <typename T> T operator()(T a, T b) const {
+  template <typename T>
+  T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       const T rest = std::fmod(a, b);
       return rest != 0 && ((b < 0) != (rest < 0)) ? rest + b : rest;
@@ -67,30 +83,51 @@ struct FloorMod {
   }
 };
 struct TruncateMod {
-  template <typename T> T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) return std::fmod(a, b);
-    else return std::is_signed_v<T> && b == T(-1) ? T{0} : static_cast<T>(a % b);
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::fmod(a, b);
+    else
+      return std::is_signed_v<T> && b == T(-1) ? T{0} : static_cast<T>(a % b);
   }
 };
 struct DivNoNan {
-  template <typename T> T operator()(T a, T b) const { return b == 0 ? T{0} : a / b; }
+  template <typename T>
+  T operator()(T a, T b) const {
+    return b == 0 ? T{0} : a / b;
+  }
 };
 struct MulNoNan {
-  template <typename T> T operator()(T a, T b) const { return b == 0 ? T{0} : a * b; }
+  template <typename T>
+  T operator()(T a, T b) const {
+    return b == 0 ? T{0} : a * b;
+  }
 };
 // NaN on either side gives NaN.
 struct Maximum {
-  template <typename T> T operator()(T a, T b) const { return a != a || a > b ? a : b; }
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a != a || a > b ? a : b;
+  }
 };
 struct Minimum {
-  template <typename T> T operator()(T a, T b) const { return a != a || a < b ? a : b; }
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a != a || a < b ? a : b;
+  }
 };
 struct SquaredDifference {
-  template <typename T> T operator()(T a, T b) const { const T d = Sub{}(a, b); return Mul{}(d, d); }
+  template <typename T>
+  T operator()(T a, T b) const {
+    const T d = Sub{}(a, b);
+    return Mul{}(d, d);
+  }
 };
 struct Pow {
-  template <typename T> T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) return std::pow(a, b);
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::pow(a, b);
     else {
       T product = 1;
       for (auto left = static_cast<uint64_t>(b); left > 0; left >>= 1) {
@@ -102,17 +139,29 @@ struct Pow {
   }
 };
 struct Atan2 {
-  template <typename T> T operator()(T a, T b) const { return std::atan2(a, b); }
+  template <typename T>
+  T operator()(T a, T b) const {
+    return std::atan2(a, b);
+  }
 };
 
 struct BitwiseAnd {
-  template <typename T> T operator()(T a, T b) const { return static_cast<T>(a & b); }
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a & b);
+  }
 };
 struct BitwiseOr {
-  template <typename T> T operator()(T a, T b) const { return static_cast<T>(a | b); }
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a | b);
+  }
 };
 struct BitwiseXor {
-  template <typename T> T operator()(T a, T b) const { return static_cast<T>(a ^ b); }
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a ^ b);
+  }
 };
 
 template <typename F>
@@ -138,7 +187,8 @@ Outputs Dividing(const Call& call) {
     if constexpr (std::is_integral_v<T>) {
       RETURN_IF_ERROR(CheckSameTypes(call));
       const auto divisors = call.in(1).values<T>();
-      if (std::find(divisors.begin(), divisors.end(), T{0}) != divisors.end()) return InvalidArgument("Integer division by zero");
+      if (std::find(divisors.begin(), divisors.end(), T{0}) != divisors.end())
+        return InvalidArgument("Integer division by zero");
     }
     return BinaryOf<T>(call, F{});
   });
@@ -166,7 +216,8 @@ Outputs AddOf(const Call& call) {
 Outputs AddN(const Call& call) {
   Tensor sum = call.in(0);
   for (size_t i = 1; i < call.inputs.size(); ++i) {
-    if (call.in(i).shape() != sum.shape()) return InvalidArgument("inputs of shapes {} and {}", ToString(sum.shape()), ToString(call.in(i).shape()));
+    if (call.in(i).shape() != sum.shape())
+      return InvalidArgument("inputs of shapes {} and {}", ToString(sum.shape()), ToString(call.in(i).shape()));
     const Tensor both[] = {sum, call.in(i)};
     ASSIGN_OR_RETURN(auto outputs, Numbers<Add>({call.node, both, call.resources}));
     sum = outputs[0];
@@ -176,16 +227,28 @@ Outputs AddN(const Call& call) {
 
 constexpr TypeSet kNumbersAndText = kNumbers | Only(DType::kString);
 constexpr Kernel kKernels[] = {
-    {"Add", AddOf, 2, kNumbersAndText}, {"AddV2", AddOf, 2, kNumbersAndText}, {"AddN", AddN, 1, kNumbers},
-    {"Sub", Numbers<Sub>, 2, kNumbers}, {"Mul", Numbers<Mul>, 2, kNumbers},
-    {"Div", Dividing<Div>, 2, kNumbers}, {"RealDiv", Floats<Div>, 2, kFloats}, {"TruncateDiv", Dividing<Div>, 2, kNumbers},
-    {"FloorDiv", Dividing<FloorDiv>, 2, kNumbers}, {"FloorMod", Dividing<FloorMod>, 2, kNumbers},
-    {"Mod", Dividing<TruncateMod>, 2, kNumbers}, {"TruncateMod", Dividing<TruncateMod>, 2, kNumbers},
-    {"DivNoNan", Floats<DivNoNan>, 2, kFloats}, {"MulNoNan", Floats<MulNoNan>, 2, kFloats},
-    {"Maximum", Numbers<Maximum>, 2, kNumbers}, {"Minimum", Numbers<Minimum>, 2, kNumbers},
-    {"SquaredDifference", Numbers<SquaredDifference>, 2, kNumbers}, {"Pow", PowOf, 2, kNumbers},
-    {"BitwiseAnd", Bits<BitwiseAnd>, 2, kIntegers}, {"BitwiseOr", Bits<BitwiseOr>, 2, kIntegers},
-    {"BitwiseXor", Bits<BitwiseXor>, 2, kIntegers}, {"Atan2", Floats<Atan2>, 2, kFloats},
+    {"Add", AddOf, 2, kNumbersAndText},
+    {"AddV2", AddOf, 2, kNumbersAndText},
+    {"AddN", AddN, 1, kNumbers},
+    {"Sub", Numbers<Sub>, 2, kNumbers},
+    {"Mul", Numbers<Mul>, 2, kNumbers},
+    {"Div", Dividing<Div>, 2, kNumbers},
+    {"RealDiv", Floats<Div>, 2, kFloats},
+    {"TruncateDiv", Dividing<Div>, 2, kNumbers},
+    {"FloorDiv", Dividing<FloorDiv>, 2, kNumbers},
+    {"FloorMod", Dividing<FloorMod>, 2, kNumbers},
+    {"Mod", Dividing<TruncateMod>, 2, kNumbers},
+    {"TruncateMod", Dividing<TruncateMod>, 2, kNumbers},
+    {"DivNoNan", Floats<DivNoNan>, 2, kFloats},
+    {"MulNoNan", Floats<MulNoNan>, 2, kFloats},
+    {"Maximum", Numbers<Maximum>, 2, kNumbers},
+    {"Minimum", Numbers<Minimum>, 2, kNumbers},
+    {"SquaredDifference", Numbers<SquaredDifference>, 2, kNumbers},
+    {"Pow", PowOf, 2, kNumbers},
+    {"BitwiseAnd", Bits<BitwiseAnd>, 2, kIntegers},
+    {"BitwiseOr", Bits<BitwiseOr>, 2, kIntegers},
+    {"BitwiseXor", Bits<BitwiseXor>, 2, kIntegers},
+    {"Atan2", Floats<Atan2>, 2, kFloats},
 };
 
 }  // namespace

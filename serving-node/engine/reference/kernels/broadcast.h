@@ -14,8 +14,9 @@ Result<Shape> BroadcastShape(const Shape& a, const Shape& b);
 // For each dimension of `out`, how far to step in a tensor of `shape`: 0 where it stretches.
 std::vector<int64_t> BroadcastStrides(const Shape& shape, const Shape& out);
 
-// Calls row(out_offset, offsets, count) for each innermost row of `out`, with the offset of its first element in each of N
-// tensors. `strides` are one list per tensor; the innermost stride of each is strides[i].back(), or 0 for a scalar `out`.
+// Calls row(out_offset, offsets, count) for each innermost row of `out`, with the offset of its first element in each
+// of N tensors. `strides` are one list per tensor; the innermost stride of each is strides[i].back(), or 0 for a scalar
+// `out`.
 template <size_t N, typename Row>
 void ForEachRow(const Shape& out, const std::array<std::vector<int64_t>, N>& strides, Row row) {
   const size_t rank = out.size();

@@ -31,10 +31,12 @@ To Cast(From value) {
     return value != From{0};
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     constexpr double kLow = static_cast<double>(std::numeric_limits<int64_t>::min());
-    if (std::is_same_v<To, uint64_t> && value >= From(-kLow) && value < From(-2 * kLow)) return static_cast<To>(static_cast<uint64_t>(value));
+    if (std::is_same_v<To, uint64_t> && value >= From(-kLow) && value < From(-2 * kLow))
+      return static_cast<To>(static_cast<uint64_t>(value));
     const bool fits_wide = value >= From(kLow) && value < From(-kLow);
     const int64_t wide = fits_wide ? static_cast<int64_t>(value) : std::numeric_limits<int64_t>::min();
-    if (std::is_same_v<To, int32_t> && wide != static_cast<int32_t>(wide)) return static_cast<To>(std::numeric_limits<int32_t>::min());
+    if (std::is_same_v<To, int32_t> && wide != static_cast<int32_t>(wide))
+      return static_cast<To>(std::numeric_limits<int32_t>::min());
     return static_cast<To>(wide);
   } else {
     return static_cast<To>(value);
@@ -116,13 +118,16 @@ Outputs DecodeRaw(const Call& call) {
   const auto texts = in.values<std::string>();
   const size_t length = texts.empty() ? 0 : texts[0].size();
   if (size == 0) return WrongType(type);
-  if (length % size != 0) return InvalidArgument("a string of {} bytes holds no whole number of {}", length, DTypeName(type));
+  if (length % size != 0)
+    return InvalidArgument("a string of {} bytes holds no whole number of {}", length, DTypeName(type));
   Shape shape = in.shape();
   shape.push_back(static_cast<int64_t>(length / size));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(type, shape));
   std::byte* to = out.mutable_data();
   for (const auto& text : texts) {
-    if (text.size() != length) return InvalidArgument("DecodeRaw requires input strings to all be the same size, but one has {} and another {}", length, text.size());
+    if (text.size() != length)
+      return InvalidArgument("DecodeRaw requires input strings to all be the same size, but one has {} and another {}",
+                             length, text.size());
     std::memcpy(to, text.data(), length);
     to += length;
   }

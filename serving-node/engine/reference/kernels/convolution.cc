@@ -30,18 +30,21 @@ Result<Groups> GroupsOf(int64_t channels, const Tensor& filter) {
   return Groups{.count = count, .depth = depth, .filters = filter.dim(3) / count};
 }
 
-// The values under the window at (row, column) of the result, zeros outside of the image: [window, window, taken]. Of each
-// of the image's places, which are `channels` long, the first `taken` values.
+// The values under the window at (row, column) of the result, zeros outside of the image: [window, window, taken]. Of
+// each of the image's places, which are `channels` long, the first `taken` values.
 template <typename T>
-void CopyPatch(const T* image, const Window& window, int64_t channels, int64_t taken, int64_t row, int64_t column, T* patch) {
+void CopyPatch(const T* image, const Window& window, int64_t channels, int64_t taken, int64_t row, int64_t column,
+               T* patch) {
   const auto& [rows, columns] = window;
   for (int64_t i = 0; i < rows.window; ++i) {
     const int64_t y = row * rows.stride - rows.before + i * rows.dilation;
     for (int64_t j = 0; j < columns.window; ++j, patch += taken) {
       const int64_t x = column * columns.stride - columns.before + j * columns.dilation;
       const bool inside = y >= 0 && y < rows.size && x >= 0 && x < columns.size;
-      if (inside) std::copy_n(image + (y * columns.size + x) * channels, taken, patch);
-      else std::fill_n(patch, taken, T{0});
+      if (inside)
+        std::copy_n(image + (y * columns.size + x) * channels, taken, patch);
+      else
+        std::fill_n(patch, taken, T{0});
     }
   }
 }
@@ -123,9 +126,11 @@ Outputs DepthwiseConv2D(const Call& call) {
   const Tensor& filter = call.in(1);
   RETURN_IF_ERROR(CheckShapes(image, filter));
   const int64_t channels = image.dim(3), multiplier = filter.dim(3);
-  if (channels != filter.dim(2)) return InvalidArgument("input depth must equal filter depth: {} vs {}", channels, filter.dim(2));
+  if (channels != filter.dim(2))
+    return InvalidArgument("input depth must equal filter depth: {} vs {}", channels, filter.dim(2));
   ASSIGN_OR_RETURN(const Window window, WindowOf(call, image.shape(), filter.dim(0), filter.dim(1)));
-  ASSIGN_OR_RETURN(Tensor out, MakeLike(image, {image.dim(0), window.rows.out, window.columns.out, channels * multiplier}));
+  ASSIGN_OR_RETURN(Tensor out,
+                   MakeLike(image, {image.dim(0), window.rows.out, window.columns.out, channels * multiplier}));
   const int64_t taps = filter.dim(0) * filter.dim(1);
   return ForFloats(image.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -146,7 +151,8 @@ Outputs DepthwiseConv2D(const Call& call) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"Conv2D", Conv2D, 2, kFloats, CheckWindow}, {"DepthwiseConv2dNative", DepthwiseConv2D, 2, kFloats, CheckWindow},
+    {"Conv2D", Conv2D, 2, kFloats, CheckWindow},
+    {"DepthwiseConv2dNative", DepthwiseConv2D, 2, kFloats, CheckWindow},
 };
 
 }  // namespace

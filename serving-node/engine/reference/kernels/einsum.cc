@@ -25,17 +25,19 @@ std::optional<Equation> Parse(const std::string& text) {
 }
 
 struct Loop {
-  Shape sizes;                                       // Of the result's labels, then of those that are summed over.
-  std::array<std::vector<int64_t>, 2> strides;       // Of each input along each label.
+  Shape sizes;                                  // Of the result's labels, then of those that are summed over.
+  std::array<std::vector<int64_t>, 2> strides;  // Of each input along each label.
 };
 
 Result<Loop> LoopOf(const Equation& equation, std::span<const Tensor> inputs) {
   std::map<char, int64_t> sizes;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (equation.inputs[i].size() != inputs[i].shape().size()) return InvalidArgument("\"{}\" does not fit the shape {}", equation.inputs[i], ToString(inputs[i].shape()));
+    if (equation.inputs[i].size() != inputs[i].shape().size())
+      return InvalidArgument("\"{}\" does not fit the shape {}", equation.inputs[i], ToString(inputs[i].shape()));
     for (size_t axis = 0; axis < equation.inputs[i].size(); ++axis) {
       const auto [at, is_new] = sizes.emplace(equation.inputs[i][axis], inputs[i].shape()[axis]);
-      if (at->second != inputs[i].shape()[axis]) return InvalidArgument("label '{}' has the sizes {} and {}", at->first, at->second, inputs[i].shape()[axis]);
+      if (at->second != inputs[i].shape()[axis])
+        return InvalidArgument("label '{}' has the sizes {} and {}", at->first, at->second, inputs[i].shape()[axis]);
     }
   }
   std::string labels = equation.output;
@@ -51,7 +53,8 @@ Result<Loop> LoopOf(const Equation& equation, std::span<const Tensor> inputs) {
     loop.strides[i].assign(labels.size(), 0);
     if (i >= inputs.size()) continue;
     for (size_t axis = 0; axis < equation.inputs[i].size(); ++axis) {
-      loop.strides[i][labels.find(equation.inputs[i][axis])] += kernels::Product(inputs[i].shape(), axis + 1, inputs[i].shape().size());
+      loop.strides[i][labels.find(equation.inputs[i][axis])] +=
+          kernels::Product(inputs[i].shape(), axis + 1, inputs[i].shape().size());
     }
   }
   return loop;
@@ -62,26 +65,30 @@ template <typename T>
 double SumAt(const Loop& loop, size_t summed_from, std::array<int64_t, 2> offsets, const T* a, const T* b) {
   const Shape sizes(loop.sizes.begin() + static_cast<std::ptrdiff_t>(summed_from), loop.sizes.end());
   std::array<std::vector<int64_t>, 2> strides;
-  for (size_t i = 0; i < 2; ++i) strides[i].assign(loop.strides[i].begin() + static_cast<std::ptrdiff_t>(summed_from), loop.strides[i].end());
+  for (size_t i = 0; i < 2; ++i)
+    strides[i].assign(loop.strides[i].begin() + static_cast<std::ptrdiff_t>(summed_from), loop.strides[i].end());
   const auto inner = [&](size_t k) { return sizes.empty() ? 0 : strides[k].back(); };
   double sum = 0;
   ForEachRow(sizes, strides, [&](int64_t, const std::array<int64_t, 2>& from, int64_t count) {
     const T* x = a + offsets[0] + from[0];
     const T* y = b == nullptr ? nullptr : b + offsets[1] + from[1];
-    for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i * inner(0)]) * (y == nullptr ? 1.0 : static_cast<double>(y[i * inner(1)]));
+    for (int64_t i = 0; i < count; ++i)
+      sum += static_cast<double>(x[i * inner(0)]) * (y == nullptr ? 1.0 : static_cast<double>(y[i * inner(1)]));
   });
   return sum;
 }
 
 Outputs Einsum(const Call& call) {
   const auto equation = Parse(call.attributes().Text("equation", ""));
-  if (!equation || equation->inputs.size() != call.inputs.size()) return InvalidArgument("the equation does not fit {} inputs", call.inputs.size());
+  if (!equation || equation->inputs.size() != call.inputs.size())
+    return InvalidArgument("the equation does not fit {} inputs", call.inputs.size());
   if (call.inputs.back().type() != call.in(0).type()) return WrongType(call.inputs.back().type());
   ASSIGN_OR_RETURN(const Loop loop, LoopOf(*equation, call.inputs));
   const size_t rank = equation->output.size();
   const Shape shape(loop.sizes.begin(), loop.sizes.begin() + static_cast<std::ptrdiff_t>(rank));
   std::array<std::vector<int64_t>, 2> strides;
-  for (size_t i = 0; i < 2; ++i) strides[i].assign(loop.strides[i].begin(), loop.strides[i].begin() + static_cast<std::ptrdiff_t>(rank));
+  for (size_t i = 0; i < 2; ++i)
+    strides[i].assign(loop.strides[i].begin(), loop.strides[i].begin() + static_cast<std::ptrdiff_t>(rank));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(call.in(0), shape));
   return ForFloats(out.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -22,7 +22,8 @@ Outputs UnaryOf(const Call& call, F f) {
   return One(std::move(out));
 }
 
-// f(T, T) -> R for each pair. The innermost strides are 0 or 1, and a loop for each case lets the compiler vectorise it.
+// f(T, T) -> R for each pair. The innermost strides are 0 or 1, and a loop for each case lets the compiler vectorise
+// it.
 template <typename T, typename R = T, typename F>
 Outputs BinaryOf(const Call& call, F f) {
   RETURN_IF_ERROR(CheckSameTypes(call));
@@ -32,7 +33,8 @@ Outputs BinaryOf(const Call& call, F f) {
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(tensor::DTypeOf<R>(), shape));
   const bool is_flat = a.shape() == b.shape();
   const Shape loop = is_flat ? Shape{out.elements()} : shape;
-  const std::array strides = {BroadcastStrides(is_flat ? loop : a.shape(), loop), BroadcastStrides(is_flat ? loop : b.shape(), loop)};
+  const std::array strides = {BroadcastStrides(is_flat ? loop : a.shape(), loop),
+                              BroadcastStrides(is_flat ? loop : b.shape(), loop)};
   const bool a_moves = !loop.empty() && strides[0].back() != 0;
   const bool b_moves = !loop.empty() && strides[1].back() != 0;
   ForEachRow(loop, strides, [&](int64_t to, const std::array<int64_t, 2>& from, int64_t count) {

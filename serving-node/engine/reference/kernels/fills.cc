@@ -27,7 +27,8 @@ Outputs Filled(DType type, const Shape& shape, const Tensor& value) {
 
 Outputs Fill(const Call& call) {
   ASSIGN_OR_RETURN(const Shape shape, IntsOf(call.in(0), "dims"));
-  if (call.in(1).elements() != 1) return InvalidArgument("value must be a scalar, not of shape {}", ToString(call.in(1).shape()));
+  if (call.in(1).elements() != 1)
+    return InvalidArgument("value must be a scalar, not of shape {}", ToString(call.in(1).shape()));
   return Filled(call.in(1).type(), shape, call.in(1));
 }
 
@@ -51,15 +52,19 @@ template <typename T>
 Result<int64_t> RangeCount(T start, T limit, T delta) {
   if (delta == 0) return InvalidArgument("Requires delta != 0");
   const bool wrong_way = delta > 0 ? start > limit : start < limit;
-  if (wrong_way) return InvalidArgument("delta leads away from limit: start {}, limit {}, delta {}", start, limit, delta);
-  const double count = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
-  if (!(count >= 0 && count <= static_cast<double>(tensor::kTensorBytesMax))) return InvalidArgument("a range of {} numbers", count);
+  if (wrong_way)
+    return InvalidArgument("delta leads away from limit: start {}, limit {}, delta {}", start, limit, delta);
+  const double count =
+      std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
+  if (!(count >= 0 && count <= static_cast<double>(tensor::kTensorBytesMax)))
+    return InvalidArgument("a range of {} numbers", count);
   return static_cast<int64_t>(count);
 }
 
 Outputs Range(const Call& call) {
   for (const auto& input : call.inputs) {
-    if (input.elements() != 1 || input.type() != call.in(0).type()) return InvalidArgument("start, limit and delta must be scalars of one type");
+    if (input.elements() != 1 || input.type() != call.in(0).type())
+      return InvalidArgument("start, limit and delta must be scalars of one type");
   }
   return ForNumbers(call.in(0).type(), [&](auto tag) -> Outputs {
     using T = typename decltype(tag)::type;

@@ -11,7 +11,8 @@ Result<std::vector<int64_t>> IndicesOf(const Tensor& indices, int64_t limit) {
   ASSIGN_OR_RETURN(const Tensor flat, indices.Reshaped({indices.elements()}));
   ASSIGN_OR_RETURN(auto values, IntsOf(flat, "indices", tensor::kTensorBytesMax));
   for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i] < 0 || values[i] >= limit) return InvalidArgument("indices[{}] = {} is not in [0, {})", i, values[i], limit);
+    if (values[i] < 0 || values[i] >= limit)
+      return InvalidArgument("indices[{}] = {} is not in [0, {})", i, values[i], limit);
   }
   return values;
 }
@@ -20,12 +21,14 @@ Result<std::vector<int64_t>> IndicesOf(const Tensor& indices, int64_t limit) {
 Outputs Gather(const Tensor& params, const Tensor& indices, int64_t given_axis, int64_t batch_dims) {
   ASSIGN_OR_RETURN(const int axis, AxisOf(given_axis, params.rank()));
   if (batch_dims < 0) batch_dims += indices.rank();
-  if (batch_dims < 0 || batch_dims > indices.rank() || batch_dims > axis) return InvalidArgument("batch_dims {} and axis {} do not fit", batch_dims, axis);
+  if (batch_dims < 0 || batch_dims > indices.rank() || batch_dims > axis)
+    return InvalidArgument("batch_dims {} and axis {} do not fit", batch_dims, axis);
   const auto at = static_cast<size_t>(axis);
   const auto batch = static_cast<size_t>(batch_dims);
   const Shape& shape = params.shape();
   if (!std::equal(shape.begin(), shape.begin() + batch_dims, indices.shape().begin())) {
-    return InvalidArgument("params {} and indices {} differ in their batch", ToString(shape), ToString(indices.shape()));
+    return InvalidArgument("params {} and indices {} differ in their batch", ToString(shape),
+                           ToString(indices.shape()));
   }
   ASSIGN_OR_RETURN(const auto values, IndicesOf(indices, shape[at]));
   const int64_t batches = Product(shape, 0, batch);
@@ -66,7 +69,8 @@ Outputs ResourceGather(const Call& call) {
 Outputs OneHot(const Call& call) {
   const Tensor& indices = call.in(0);
   ASSIGN_OR_RETURN(const int64_t depth, IntOf(call.in(1), "depth"));
-  if (call.in(2).elements() != 1 || call.in(3).elements() != 1 || call.in(2).type() != call.in(3).type()) return InvalidArgument("on_value and off_value must be scalars of one type");
+  if (call.in(2).elements() != 1 || call.in(3).elements() != 1 || call.in(2).type() != call.in(3).type())
+    return InvalidArgument("on_value and off_value must be scalars of one type");
   ASSIGN_OR_RETURN(const int axis, AxisOf(call.attributes().Int("axis", -1), indices.rank() + 1));
   ASSIGN_OR_RETURN(const Tensor flat, indices.Reshaped({indices.elements()}));
   ASSIGN_OR_RETURN(const auto values, IntsOf(flat, "indices", tensor::kTensorBytesMax));
@@ -104,7 +108,9 @@ Outputs TopK(const Call& call) {
       const T* from = Raw<T>(in) + r * row;
       std::iota(order.begin(), order.end(), 0);
       // NaN is below everything, so that the order is one.
-      const auto above = [from](int32_t a, int32_t b) { return from[a] > from[b] || (from[a] == from[a] && from[b] != from[b]); };
+      const auto above = [from](int32_t a, int32_t b) {
+        return from[a] > from[b] || (from[a] == from[a] && from[b] != from[b]);
+      };
       std::stable_sort(order.begin(), order.end(), above);
       for (int64_t i = 0; i < k; ++i) {
         indices.mutable_values<int32_t>()[static_cast<size_t>(r * k + i)] = order[static_cast<size_t>(i)];

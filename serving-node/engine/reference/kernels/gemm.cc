@@ -59,12 +59,20 @@ void BlockedProduct(const T* a, const T* b, T* out, int64_t m, int64_t k, int64_
 }  // namespace
 
 template <>
-void Gemm(const float* a, const float* b, float* out, int64_t m, int64_t k, int64_t n) { BlockedProduct(a, b, out, m, k, n); }
+void Gemm(const float* a, const float* b, float* out, int64_t m, int64_t k, int64_t n) {
+  BlockedProduct(a, b, out, m, k, n);
+}
 template <>
-void Gemm(const double* a, const double* b, double* out, int64_t m, int64_t k, int64_t n) { BlockedProduct(a, b, out, m, k, n); }
+void Gemm(const double* a, const double* b, double* out, int64_t m, int64_t k, int64_t n) {
+  BlockedProduct(a, b, out, m, k, n);
+}
 template <>
-void Gemm(const int32_t* a, const int32_t* b, int32_t* out, int64_t m, int64_t k, int64_t n) { PlainProduct(a, b, out, m, k, n); }
+void Gemm(const int32_t* a, const int32_t* b, int32_t* out, int64_t m, int64_t k, int64_t n) {
+  PlainProduct(a, b, out, m, k, n);
+}
 template <>
-void Gemm(const int64_t* a, const int64_t* b, int64_t* out, int64_t m, int64_t k, int64_t n) { PlainProduct(a, b, out, m, k, n); }
+void Gemm(const int64_t* a, const int64_t* b, int64_t* out, int64_t m, int64_t k, int64_t n) {
+  PlainProduct(a, b, out, m, k, n);
+}
 
 }  // namespace longshore::engine::reference::kernels

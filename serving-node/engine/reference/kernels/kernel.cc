@@ -7,9 +7,10 @@ namespace {
 
 std::vector<Kernel> JoinFamilies() {
   std::vector<Kernel> all;
-  for (const auto family : {BinaryKernels, CastKernels, ConvolutionKernels, EinsumKernels, FillKernels, GatherKernels,
-                            LogicKernels, MatMulKernels, MoveKernels, NormalizeKernels, PoolKernels, ReduceKernels,
-                            ShapeKernels, StringKernels, TableKernels, UnaryKernels, VariableKernels}) {
+  for (const auto family :
+       {BinaryKernels, CastKernels, ConvolutionKernels, EinsumKernels, FillKernels, GatherKernels, JoinKernels,
+        LogicKernels, MatMulKernels, MoveKernels, NormalizeKernels, PoolKernels, ReduceKernels, ShapeKernels,
+        SliceKernels, StringKernels, TableKernels, UnaryKernels, VariableKernels}) {
     const auto kernels = family();
     all.insert(all.end(), kernels.begin(), kernels.end());
   }
@@ -26,17 +27,21 @@ std::span<const Kernel> AllKernels() {
 
 const Kernel* FindKernel(std::string_view op) {
   const auto all = AllKernels();
-  const auto found = std::lower_bound(all.begin(), all.end(), op, [](const Kernel& kernel, std::string_view name) { return kernel.op < name; });
+  const auto found = std::lower_bound(all.begin(), all.end(), op,
+                                      [](const Kernel& kernel, std::string_view name) { return kernel.op < name; });
   return found != all.end() && found->op == op ? &*found : nullptr;
 }
 
 Result<std::vector<int64_t>> IntsOf(const Tensor& tensor, std::string_view what, size_t count_max) {
-  if (tensor.rank() > 1) return InvalidArgument("{} must be a scalar or a vector, not of shape {}", what, ToString(tensor.shape()));
+  if (tensor.rank() > 1)
+    return InvalidArgument("{} must be a scalar or a vector, not of shape {}", what, ToString(tensor.shape()));
   if (static_cast<size_t>(tensor.elements()) > count_max) {
     return InvalidArgument("{} has {} values; the limit is {}", what, tensor.elements(), count_max);
   }
-  if (tensor.type() == DType::kInt32) return std::vector<int64_t>(tensor.values<int32_t>().begin(), tensor.values<int32_t>().end());
-  if (tensor.type() == DType::kInt64) return std::vector<int64_t>(tensor.values<int64_t>().begin(), tensor.values<int64_t>().end());
+  if (tensor.type() == DType::kInt32)
+    return std::vector<int64_t>(tensor.values<int32_t>().begin(), tensor.values<int32_t>().end());
+  if (tensor.type() == DType::kInt64)
+    return std::vector<int64_t>(tensor.values<int64_t>().begin(), tensor.values<int64_t>().end());
   return InvalidArgument("{} must be of DT_INT32 or DT_INT64, not {}", what, DTypeName(tensor.type()));
 }
 

@@ -1,7 +1,8 @@
 // Kernels: one plain function per op, and the table that says which ops there are.
 //
-// To add an op: write its function, add a row to the family's table (or a family to kernel.cc), add a test. Semantics are
-// TensorFlow's. A kernel trusts nothing about its inputs but their number: what does not fit is InvalidArgument, never a crash.
+// To add an op: write its function, add a row to the family's table (or a family to kernel.cc), add a test. Semantics
+// are TensorFlow's. A kernel trusts nothing about its inputs but their number: what does not fit is InvalidArgument,
+// never a crash.
 #pragma once
 
 #include <span>
@@ -17,9 +18,9 @@
 namespace longshore::engine::reference::kernels {
 
 using tensor::DType;
+using tensor::DTypeName;
 using tensor::Shape;
 using tensor::Tensor;
-using tensor::DTypeName;
 using tensor::ToString;
 
 struct Call {
@@ -40,17 +41,18 @@ using TypeSet = uint32_t;
 constexpr TypeSet Only(DType type) { return TypeSet{1} << static_cast<int>(type); }
 inline constexpr TypeSet kAnyType = ~TypeSet{0};
 inline constexpr TypeSet kFloats = Only(DType::kFloat) | Only(DType::kDouble);
-inline constexpr TypeSet kIntegers = Only(DType::kInt32) | Only(DType::kInt64) | Only(DType::kUint8) | Only(DType::kInt8) |
-                                     Only(DType::kUint32) | Only(DType::kUint64);
-inline constexpr TypeSet kNumbers = kFloats | Only(DType::kInt32) | Only(DType::kInt64) | Only(DType::kUint8) | Only(DType::kInt8);
+inline constexpr TypeSet kIntegers = Only(DType::kInt32) | Only(DType::kInt64) | Only(DType::kUint8) |
+                                     Only(DType::kInt8) | Only(DType::kUint32) | Only(DType::kUint64);
+inline constexpr TypeSet kNumbers =
+    kFloats | Only(DType::kInt32) | Only(DType::kInt64) | Only(DType::kUint8) | Only(DType::kInt8);
 
 struct Kernel {
   std::string_view op;
   Compute compute = nullptr;
   int inputs_min = 0;
-  TypeSet types = kAnyType;     // Which values of the attribute T it takes.
-  Check check = nullptr;        // What else of the attributes must be so; Unimplemented otherwise. At load.
-  bool is_foldable = true;      // The same inputs always give the same outputs and nothing else happens.
+  TypeSet types = kAnyType;  // Which values of the attribute T it takes.
+  Check check = nullptr;     // What else of the attributes must be so; Unimplemented otherwise. At load.
+  bool is_foldable = true;   // The same inputs always give the same outputs and nothing else happens.
 };
 
 // nullptr when there is none.
@@ -66,6 +68,7 @@ std::span<const Kernel> ConvolutionKernels();
 std::span<const Kernel> EinsumKernels();
 std::span<const Kernel> FillKernels();
 std::span<const Kernel> GatherKernels();
+std::span<const Kernel> JoinKernels();
 std::span<const Kernel> LogicKernels();
 std::span<const Kernel> MatMulKernels();
 std::span<const Kernel> MoveKernels();
@@ -73,6 +76,7 @@ std::span<const Kernel> NormalizeKernels();
 std::span<const Kernel> PoolKernels();
 std::span<const Kernel> ReduceKernels();
 std::span<const Kernel> ShapeKernels();
+std::span<const Kernel> SliceKernels();
 std::span<const Kernel> StringKernels();
 std::span<const Kernel> TableKernels();
 std::span<const Kernel> UnaryKernels();
@@ -80,6 +84,10 @@ std::span<const Kernel> VariableKernels();
 
 // One output.
 inline Outputs One(Tensor tensor) { return std::vector<Tensor>{std::move(tensor)}; }
+inline Outputs One(Result<Tensor> tensor) {
+  if (!tensor) return tl::make_unexpected(tensor.error());
+  return One(std::move(*tensor));
+}
 
 // The numbers of an int32 or int64 tensor of rank 0 or 1, at most kRankMax or `count_max` of them.
 Result<std::vector<int64_t>> IntsOf(const Tensor& tensor, std::string_view what, size_t count_max = tensor::kRankMax);

@@ -17,7 +17,8 @@ Outputs Compares(const Call& call) {
 // Shapes that do not fit are an error, unless the model was told to take them as different.
 template <template <typename> typename F>
 Outputs Equates(const Call& call) {
-  if (!call.attributes().Bool("incompatible_shape_error", true) && !BroadcastShape(call.in(0).shape(), call.in(1).shape())) {
+  if (!call.attributes().Bool("incompatible_shape_error", true) &&
+      !BroadcastShape(call.in(0).shape(), call.in(1).shape())) {
     return One(Tensor::Of<bool>({}, {F<int>{}(0, 1)}));
   }
   if (call.in(0).type() == DType::kString) return BinaryOf<std::string, bool>(call, F<std::string>{});
@@ -57,7 +58,8 @@ Outputs SelectV2(const Call& call) {
       const bool* condition = Raw<bool>(call.in(0)) + from[0];
       const T* yes = Raw<T>(call.in(1)) + from[1];
       const T* no = Raw<T>(call.in(2)) + from[2];
-      for (int64_t i = 0; i < count; ++i) Raw<T>(out)[to + i] = condition[i * inner(0)] ? yes[i * inner(1)] : no[i * inner(2)];
+      for (int64_t i = 0; i < count; ++i)
+        Raw<T>(out)[to + i] = condition[i * inner(0)] ? yes[i * inner(1)] : no[i * inner(2)];
     });
     return One(out);
   });
@@ -70,7 +72,8 @@ Outputs Select(const Call& call) {
   const Shape& shape = call.in(1).shape();
   const bool by_rows = condition.size() == 1 && shape.size() > 1 && condition[0] == shape[0];
   if (call.in(2).shape() != shape || !(condition.empty() || condition == shape || by_rows)) {
-    return InvalidArgument("shapes {}, {} and {} do not fit", ToString(condition), ToString(shape), ToString(call.in(2).shape()));
+    return InvalidArgument("shapes {}, {} and {} do not fit", ToString(condition), ToString(shape),
+                           ToString(call.in(2).shape()));
   }
   if (!by_rows) return SelectV2(call);
   Shape column(shape.size(), 1);
@@ -83,10 +86,15 @@ Outputs Select(const Call& call) {
 constexpr Kernel kKernels[] = {
     {"Equal", Equates<std::equal_to>, 2, kNumbers | Only(DType::kString) | Only(DType::kBool)},
     {"NotEqual", Equates<std::not_equal_to>, 2, kNumbers | Only(DType::kString) | Only(DType::kBool)},
-    {"Less", Compares<std::less>, 2, kNumbers}, {"LessEqual", Compares<std::less_equal>, 2, kNumbers},
-    {"Greater", Compares<std::greater>, 2, kNumbers}, {"GreaterEqual", Compares<std::greater_equal>, 2, kNumbers},
-    {"LogicalAnd", Logical<std::logical_and>, 2}, {"LogicalOr", Logical<std::logical_or>, 2}, {"LogicalNot", LogicalNot, 1},
-    {"Select", Select, 3}, {"SelectV2", SelectV2, 3},
+    {"Less", Compares<std::less>, 2, kNumbers},
+    {"LessEqual", Compares<std::less_equal>, 2, kNumbers},
+    {"Greater", Compares<std::greater>, 2, kNumbers},
+    {"GreaterEqual", Compares<std::greater_equal>, 2, kNumbers},
+    {"LogicalAnd", Logical<std::logical_and>, 2},
+    {"LogicalOr", Logical<std::logical_or>, 2},
+    {"LogicalNot", LogicalNot, 1},
+    {"Select", Select, 3},
+    {"SelectV2", SelectV2, 3},
 };
 
 }  // namespace

@@ -35,7 +35,8 @@ struct Transposes {
 
 Outputs Product(const Tensor& a, const Tensor& b, Transposes transpose) {
   if (a.type() != b.type()) return InvalidArgument("inputs of {} and {}", DTypeName(a.type()), DTypeName(b.type()));
-  if (a.rank() < 2 || b.rank() < 2) return InvalidArgument("inputs of shapes {} and {} are no matrices", ToString(a.shape()), ToString(b.shape()));
+  if (a.rank() < 2 || b.rank() < 2)
+    return InvalidArgument("inputs of shapes {} and {} are no matrices", ToString(a.shape()), ToString(b.shape()));
   const int64_t a_rows = a.dim(a.rank() - 2), a_columns = a.dim(a.rank() - 1);
   const int64_t b_rows = b.dim(b.rank() - 2), b_columns = b.dim(b.rank() - 1);
   const int64_t m = transpose.a ? a_columns : a_rows;
@@ -69,17 +70,22 @@ Outputs Product(const Tensor& a, const Tensor& b, Transposes transpose) {
 
 Outputs MatMul(const Call& call) {
   if (call.in(0).rank() != 2 || call.in(1).rank() != 2) {
-    return InvalidArgument("inputs of shapes {} and {} are not both matrices", ToString(call.in(0).shape()), ToString(call.in(1).shape()));
+    return InvalidArgument("inputs of shapes {} and {} are not both matrices", ToString(call.in(0).shape()),
+                           ToString(call.in(1).shape()));
   }
-  return Product(call.in(0), call.in(1), {call.attributes().Bool("transpose_a", false), call.attributes().Bool("transpose_b", false)});
+  return Product(call.in(0), call.in(1),
+                 {call.attributes().Bool("transpose_a", false), call.attributes().Bool("transpose_b", false)});
 }
 
 Outputs BatchMatMul(const Call& call) {
-  return Product(call.in(0), call.in(1), {call.attributes().Bool("adj_x", false), call.attributes().Bool("adj_y", false)});
+  return Product(call.in(0), call.in(1),
+                 {call.attributes().Bool("adj_x", false), call.attributes().Bool("adj_y", false)});
 }
 
 constexpr Kernel kKernels[] = {
-    {"BatchMatMul", BatchMatMul, 2, kProducts}, {"BatchMatMulV2", BatchMatMul, 2, kProducts}, {"MatMul", MatMul, 2, kProducts},
+    {"BatchMatMul", BatchMatMul, 2, kProducts},
+    {"BatchMatMulV2", BatchMatMul, 2, kProducts},
+    {"MatMul", MatMul, 2, kProducts},
 };
 
 }  // namespace

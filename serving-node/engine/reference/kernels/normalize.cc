@@ -28,9 +28,12 @@ Outputs BiasAdd(const Call& call) {
 // y = (x - mean) * scale / sqrt(variance + epsilon) + offset. The other outputs are the inputs they stand for.
 Outputs FusedBatchNorm(const Call& call) {
   const Tensor& in = call.in(0);
-  if (in.type() != DType::kFloat || in.rank() != 4) return InvalidArgument("an image of {}{}", DTypeName(in.type()), ToString(in.shape()));
+  if (in.type() != DType::kFloat || in.rank() != 4)
+    return InvalidArgument("an image of {}{}", DTypeName(in.type()), ToString(in.shape()));
   for (size_t i = 1; i < 5; ++i) {
-    if (call.in(i).shape() != Shape{in.dim(3)} || call.in(i).type() != DType::kFloat) return InvalidArgument("input {} is of {}{} for an image of {}", i, DTypeName(call.in(i).type()), ToString(call.in(i).shape()), ToString(in.shape()));
+    if (call.in(i).shape() != Shape{in.dim(3)} || call.in(i).type() != DType::kFloat)
+      return InvalidArgument("input {} is of {}{} for an image of {}", i, DTypeName(call.in(i).type()),
+                             ToString(call.in(i).shape()), ToString(in.shape()));
   }
   const float* scale = Raw<float>(call.in(1));
   const float* offset = Raw<float>(call.in(2));
@@ -42,7 +45,8 @@ Outputs FusedBatchNorm(const Call& call) {
   std::vector<float> factors(static_cast<size_t>(channels));
   for (int64_t c = 0; c < channels; ++c) factors[static_cast<size_t>(c)] = scale[c] / std::sqrt(variance[c] + epsilon);
   for (int64_t at = 0; at < in.elements(); at += channels) {
-    for (int64_t c = 0; c < channels; ++c) Raw<float>(out)[at + c] = (Raw<float>(in)[at + c] - mean[c]) * factors[static_cast<size_t>(c)] + offset[c];
+    for (int64_t c = 0; c < channels; ++c)
+      Raw<float>(out)[at + c] = (Raw<float>(in)[at + c] - mean[c]) * factors[static_cast<size_t>(c)] + offset[c];
   }
   return std::vector<Tensor>{out, call.in(3), call.in(4), call.in(3), call.in(4), call.in(4)};
 }
@@ -57,7 +61,8 @@ void SoftmaxRow(const T* in, int64_t count, bool log, T* out) {
     sum += log ? std::exp(static_cast<double>(out[i])) : static_cast<double>(out[i]);
   }
   const T log_sum = static_cast<T>(std::log(sum));
-  for (int64_t i = 0; i < count; ++i) out[i] = log ? out[i] - log_sum : static_cast<T>(static_cast<double>(out[i]) / sum);
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = log ? out[i] - log_sum : static_cast<T>(static_cast<double>(out[i]) / sum);
 }
 
 template <bool kIsLog>
@@ -90,7 +95,8 @@ constexpr Kernel kKernels[] = {
     {"FusedBatchNorm", FusedBatchNorm, 5, Only(DType::kFloat), CheckInference},
     {"FusedBatchNormV2", FusedBatchNorm, 5, Only(DType::kFloat), CheckInference},
     {"FusedBatchNormV3", FusedBatchNorm, 5, Only(DType::kFloat), CheckInference},
-    {"LogSoftmax", Softmax<true>, 1, kFloats}, {"Softmax", Softmax<false>, 1, kFloats},
+    {"LogSoftmax", Softmax<true>, 1, kFloats},
+    {"Softmax", Softmax<false>, 1, kFloats},
 };
 
 }  // namespace

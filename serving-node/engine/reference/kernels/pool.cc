@@ -19,8 +19,8 @@ Span Inside(const Slide& slide, int64_t place) {
   return {std::max<int64_t>(begin, 0), std::min(begin + slide.window, slide.size)};
 }
 
-// Both count only what lies inside of the image. As in TensorFlow nothing is below the lowest number, and the largest of
-// some values is no NaN; their mean may be one.
+// Both count only what lies inside of the image. As in TensorFlow nothing is below the lowest number, and the largest
+// of some values is no NaN; their mean may be one.
 template <typename T>
 void MaxAt(const T* image, Span rows, Span columns, int64_t width, int64_t channels, T* out) {
   std::fill_n(out, channels, std::numeric_limits<T>::lowest());
@@ -68,7 +68,8 @@ Outputs Pool(const Call& call) {
   });
 }
 
-constexpr Kernel kKernels[] = {{"AvgPool", Pool<false>, 1, kFloats, CheckWindow}, {"MaxPool", Pool<true>, 1, kFloats, CheckWindow}};
+constexpr Kernel kKernels[] = {{"AvgPool", Pool<false>, 1, kFloats, CheckWindow},
+                               {"MaxPool", Pool<true>, 1, kFloats, CheckWindow}};
 
 }  // namespace
 

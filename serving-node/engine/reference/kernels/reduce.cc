@@ -13,12 +13,22 @@ template <typename T>
 using Wide = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
 
 struct Sum {
-  template <typename T> static Wide<T> Start() { return 0; }
-  template <typename T> static Wide<T> Step(Wide<T> so_far, T x) { return so_far + static_cast<Wide<T>>(x); }
-  template <typename T> static T End(Wide<T> sum, int64_t) { return static_cast<T>(sum); }
+  template <typename T>
+  static Wide<T> Start() {
+    return 0;
+  }
+  template <typename T>
+  static Wide<T> Step(Wide<T> so_far, T x) {
+    return so_far + static_cast<Wide<T>>(x);
+  }
+  template <typename T>
+  static T End(Wide<T> sum, int64_t) {
+    return static_cast<T>(sum);
+  }
 };
 struct Mean : Sum {
-  template <typename T> static T End(Wide<T> sum, int64_t count) {
+  template <typename T>
+  static T End(Wide<T> sum, int64_t count) {
     if constexpr (std::is_floating_point_v<T>) return static_cast<T>(sum / static_cast<double>(count));
     if constexpr (std::is_integral_v<T>) {
       using Exact = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
@@ -27,33 +37,75 @@ struct Mean : Sum {
   }
 };
 struct Prod {
-  template <typename T> static Wide<T> Start() { return 1; }
-  template <typename T> static Wide<T> Step(Wide<T> so_far, T x) { return so_far * static_cast<Wide<T>>(x); }
-  template <typename T> static T End(Wide<T> product, int64_t) { return static_cast<T>(product); }
+  template <typename T>
+  static Wide<T> Start() {
+    return 1;
+  }
+  template <typename T>
+  static Wide<T> Step(Wide<T> so_far, T x) {
+    return so_far * static_cast<Wide<T>>(x);
+  }
+  template <typename T>
+  static T End(Wide<T> product, int64_t) {
+    return static_cast<T>(product);
+  }
 };
 // NaN comes through; of nothing, the result is what every value beats.
 struct Max {
-  template <typename T> static T Start() { return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
-  template <typename T> static T Step(T so_far, T x) { return so_far != so_far || x <= so_far ? so_far : x; }
-  template <typename T> static T End(T largest, int64_t) { return largest; }
+  template <typename T>
+  static T Start() {
+    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  }
+  template <typename T>
+  static T Step(T so_far, T x) {
+    return so_far != so_far || x <= so_far ? so_far : x;
+  }
+  template <typename T>
+  static T End(T largest, int64_t) {
+    return largest;
+  }
 };
 struct Min {
-  template <typename T> static T Start() { return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max(); }
-  template <typename T> static T Step(T so_far, T x) { return so_far != so_far || x >= so_far ? so_far : x; }
-  template <typename T> static T End(T smallest, int64_t) { return smallest; }
+  template <typename T>
+  static T Start() {
+    return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+  }
+  template <typename T>
+  static T Step(T so_far, T x) {
+    return so_far != so_far || x >= so_far ? so_far : x;
+  }
+  template <typename T>
+  static T End(T smallest, int64_t) {
+    return smallest;
+  }
 };
 struct All {
-  template <typename T> static T Start() { return true; }
-  template <typename T> static T Step(T so_far, T x) { return so_far && x; }
-  template <typename T> static T End(T result, int64_t) { return result; }
+  template <typename T>
+  static T Start() {
+    return true;
+  }
+  template <typename T>
+  static T Step(T so_far, T x) {
+    return so_far && x;
+  }
+  template <typename T>
+  static T End(T result, int64_t) {
+    return result;
+  }
 };
 struct Any : All {
-  template <typename T> static T Start() { return false; }
-  template <typename T> static T Step(T so_far, T x) { return so_far || x; }
+  template <typename T>
+  static T Start() {
+    return false;
+  }
+  template <typename T>
+  static T Step(T so_far, T x) {
+    return so_far || x;
+  }
 };
 
 struct Axes {
-  Shape kept;       // The input's shape with 1 where it is reduced.
+  Shape kept;  // The input's shape with 1 where it is reduced.
   Shape out_shape;
   int64_t count = 1;  // Values per result.
 };
@@ -97,7 +149,8 @@ Outputs Reduce(const Call& call) {
       state = F::template Step<T>(state, Raw<T>(in)[from + i]);
     }
   });
-  for (int64_t i = 0; i < out.elements(); ++i) Raw<T>(out)[i] = F::template End<T>(states[static_cast<size_t>(i)], axes.count);
+  for (int64_t i = 0; i < out.elements(); ++i)
+    Raw<T>(out)[i] = F::template End<T>(states[static_cast<size_t>(i)], axes.count);
   return One(std::move(out));
 }
 
@@ -141,17 +194,25 @@ Outputs ArgBest(const Call& call) {
     for (int64_t i = 0; i < out.elements(); ++i) {
       const T* first = Raw<T>(in) + i / inner * inner * in.dim(axis) + i % inner;
       const int64_t best = Best<kIsMax>(first, in.dim(axis), inner);
-      if (is_short) Raw<int32_t>(out)[i] = static_cast<int32_t>(best);
-      else Raw<int64_t>(out)[i] = best;
+      if (is_short)
+        Raw<int32_t>(out)[i] = static_cast<int32_t>(best);
+      else
+        Raw<int64_t>(out)[i] = best;
     }
     return One(out);
   });
 }
 
 constexpr Kernel kKernels[] = {
-    {"All", Bools<All>, 2}, {"Any", Bools<Any>, 2}, {"ArgMax", ArgBest<true>, 2, kNumbers}, {"ArgMin", ArgBest<false>, 2, kNumbers},
-    {"Max", Numbers<Max>, 2, kNumbers}, {"Mean", Numbers<Mean>, 2, kNumbers}, {"Min", Numbers<Min>, 2, kNumbers},
-    {"Prod", Numbers<Prod>, 2, kNumbers}, {"Sum", Numbers<Sum>, 2, kNumbers},
+    {"All", Bools<All>, 2},
+    {"Any", Bools<Any>, 2},
+    {"ArgMax", ArgBest<true>, 2, kNumbers},
+    {"ArgMin", ArgBest<false>, 2, kNumbers},
+    {"Max", Numbers<Max>, 2, kNumbers},
+    {"Mean", Numbers<Mean>, 2, kNumbers},
+    {"Min", Numbers<Min>, 2, kNumbers},
+    {"Prod", Numbers<Prod>, 2, kNumbers},
+    {"Sum", Numbers<Sum>, 2, kNumbers},
 };
 
 }  // namespace

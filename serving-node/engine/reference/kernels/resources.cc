@@ -37,7 +37,8 @@ int64_t Resources::memory_bytes() const {
   int64_t sum = 0;
   for (const auto& [name, variable] : variables_) sum += static_cast<int64_t>(variable->Get().bytes());
   for (const auto& [name, table] : tables_) {
-    for (const auto& [key, row] : table->rows) sum += static_cast<int64_t>(key.size() + sizeof(std::string) + sizeof(double));
+    for (const auto& [key, row] : table->rows)
+      sum += static_cast<int64_t>(key.size() + sizeof(std::string) + sizeof(double));
     for (const auto& value : table->text_values) sum += static_cast<int64_t>(value.size() + sizeof(std::string));
   }
   return sum;

@@ -1,4 +1,5 @@
-// What a model keeps between runs: variables and tables. And what its initialiser may read while it loads, nothing else ever.
+// What a model keeps between runs: variables and tables. And what its initialiser may read while it loads, nothing else
+// ever.
 #pragma once
 
 #include <map>
@@ -30,8 +31,8 @@ class Variable final : public Resource {
   tensor::Tensor value_;
 };
 
-// A lookup table; keys are strings or int64 (as text in decimal), values a tensor's elements. Thread-safe: filled while the
-// model loads, only read afterwards.
+// A lookup table; keys are strings or int64 (as text in decimal), values a tensor's elements. Thread-safe: filled while
+// the model loads, only read afterwards.
 struct Table final : Resource {
   tensor::DType key_type = tensor::DType::kString;
   tensor::DType value_type = tensor::DType::kInt64;

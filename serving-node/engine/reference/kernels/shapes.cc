@@ -8,7 +8,8 @@ namespace longshore::engine::reference::kernels {
 namespace {
 
 Tensor IntVector(const Call& call, Shape shape, const std::vector<int64_t>& values) {
-  if (call.attributes().Type("out_type", DType::kInt32) == DType::kInt64) return Tensor::Of<int64_t>(std::move(shape), values);
+  if (call.attributes().Type("out_type", DType::kInt32) == DType::kInt64)
+    return Tensor::Of<int64_t>(std::move(shape), values);
   return Tensor::Of<int32_t>(std::move(shape), {values.begin(), values.end()});
 }
 
@@ -17,15 +18,14 @@ Outputs First(const Call& call) { return One(call.in(0)); }
 Outputs NoOp(const Call&) { return std::vector<Tensor>{}; }
 
 Outputs Assert(const Call& call) {
-  if (call.in(0).type() != DType::kBool || call.in(0).elements() != 1) return InvalidArgument("the condition must be one DT_BOOL");
+  if (call.in(0).type() != DType::kBool || call.in(0).elements() != 1)
+    return InvalidArgument("the condition must be one DT_BOOL");
   if (call.in(0).values<bool>()[0]) return std::vector<Tensor>{};
   const bool has_text = call.inputs.size() > 1 && call.in(1).type() == DType::kString && call.in(1).elements() > 0;
   return InvalidArgument("assertion failed: {}", has_text ? call.in(1).values<std::string>()[0] : "no message");
 }
 
-Outputs ShapeOf(const Call& call) {
-  return One(IntVector(call, {call.in(0).rank()}, call.in(0).shape()));
-}
+Outputs ShapeOf(const Call& call) { return One(IntVector(call, {call.in(0).rank()}, call.in(0).shape())); }
 Outputs ShapeN(const Call& call) {
   std::vector<Tensor> shapes;
   for (const auto& input : call.inputs) shapes.push_back(IntVector(call, {input.rank()}, input.shape()));
@@ -36,7 +36,9 @@ Outputs Size(const Call& call) { return One(IntVector(call, {}, {call.in(0).elem
 
 // What -1 stands for in `wanted`. Where `wanted` has sizes of zero, those of both are left out of the division.
 Result<int64_t> LeftOver(const Shape& given, const Shape& wanted) {
-  const auto refuse = [&] { return InvalidArgument("a tensor of shape {} cannot become {}", ToString(given), ToString(wanted)); };
+  const auto refuse = [&] {
+    return InvalidArgument("a tensor of shape {} cannot become {}", ToString(given), ToString(wanted));
+  };
   const bool has_zero = std::find(wanted.begin(), wanted.end(), 0) != wanted.end();
   int64_t elements = 1, known = 1;
   for (const int64_t size : given) elements *= has_zero && size == 0 ? 1 : size;
@@ -95,12 +97,22 @@ Outputs BroadcastArgs(const Call& call) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"Assert", Assert, 1, kAnyType, nullptr, false}, {"BroadcastArgs", BroadcastArgs, 2},
+    {"Assert", Assert, 1, kAnyType, nullptr, false},
+    {"BroadcastArgs", BroadcastArgs, 2},
     {"ExpandDims", ExpandDims, 2},
-    {"Identity", Identity, 1}, {"IdentityN", Identity, 1}, {"NoOp", NoOp, 0},
-    {"PlaceholderWithDefault", First, 1}, {"PreventGradient", First, 1}, {"Rank", Rank, 1},
-    {"Reshape", Reshape, 2}, {"Shape", ShapeOf, 1}, {"ShapeN", ShapeN, 1}, {"Size", Size, 1},
-    {"Snapshot", First, 1}, {"Squeeze", Squeeze, 1}, {"StopGradient", First, 1},
+    {"Identity", Identity, 1},
+    {"IdentityN", Identity, 1},
+    {"NoOp", NoOp, 0},
+    {"PlaceholderWithDefault", First, 1},
+    {"PreventGradient", First, 1},
+    {"Rank", Rank, 1},
+    {"Reshape", Reshape, 2},
+    {"Shape", ShapeOf, 1},
+    {"ShapeN", ShapeN, 1},
+    {"Size", Size, 1},
+    {"Snapshot", First, 1},
+    {"Squeeze", Squeeze, 1},
+    {"StopGradient", First, 1},
 };
 
 }  // namespace

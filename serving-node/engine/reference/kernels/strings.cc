@@ -13,7 +13,8 @@ namespace {
 
 Status CheckStrings(const Call& call) {
   for (const auto& input : call.inputs) {
-    if (input.type() != DType::kString) return InvalidArgument("an input of {} instead of DT_STRING", DTypeName(input.type()));
+    if (input.type() != DType::kString)
+      return InvalidArgument("an input of {} instead of DT_STRING", DTypeName(input.type()));
   }
   return {};
 }
@@ -45,7 +46,8 @@ Outputs Length(const Call& call) {
   const bool in_characters = call.attributes().Text("unit", "BYTE") == "UTF8_CHAR";
   return UnaryOf<std::string, int32_t>(call, [&](const std::string& text) {
     const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
-    return static_cast<int32_t>(in_characters ? std::count_if(text.begin(), text.end(), begins) : static_cast<std::ptrdiff_t>(text.size()));
+    return static_cast<int32_t>(in_characters ? std::count_if(text.begin(), text.end(), begins)
+                                              : static_cast<std::ptrdiff_t>(text.size()));
   });
 }
 
@@ -55,7 +57,8 @@ Outputs Join(const Call& call) {
   Shape shape;
   for (const auto& input : call.inputs) {
     if (input.rank() == 0) continue;
-    if (!shape.empty() && input.shape() != shape) return InvalidArgument("inputs of shapes {} and {}", ToString(shape), ToString(input.shape()));
+    if (!shape.empty() && input.shape() != shape)
+      return InvalidArgument("inputs of shapes {} and {}", ToString(shape), ToString(input.shape()));
     shape = input.shape();
   }
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kString, shape));
@@ -78,8 +81,10 @@ Outputs Replace(const Call& call, const std::string& pattern, const std::string&
   const auto texts = call.in(0).values<std::string>();
   std::copy(texts.begin(), texts.end(), out.mutable_values<std::string>().begin());
   for (auto& text : out.mutable_values<std::string>()) {
-    if (all) RE2::GlobalReplace(&text, expression, rewrite);
-    else RE2::Replace(&text, expression, rewrite);
+    if (all)
+      RE2::GlobalReplace(&text, expression, rewrite);
+    else
+      RE2::Replace(&text, expression, rewrite);
   }
   return One(out);
 }
@@ -91,7 +96,8 @@ Outputs StaticRegexReplace(const Call& call) {
 
 Outputs RegexReplace(const Call& call) {
   RETURN_IF_ERROR(CheckStrings(call));
-  if (call.in(1).elements() != 1 || call.in(2).elements() != 1) return InvalidArgument("pattern and rewrite must be scalars");
+  if (call.in(1).elements() != 1 || call.in(2).elements() != 1)
+    return InvalidArgument("pattern and rewrite must be scalars");
   return Replace(call, call.in(1).values<std::string>()[0], call.in(2).values<std::string>()[0]);
 }
 
@@ -107,20 +113,26 @@ Outputs AsString(const Call& call) {
   const Tensor& in = call.in(0);
   const auto precision = static_cast<int>(call.attributes().Int("precision", -1));
   if (in.type() == DType::kString) return One(in);
-  if (in.type() == DType::kBool) return UnaryOf<bool, std::string>(call, [](bool x) { return std::string(x ? "true" : "false"); });
+  if (in.type() == DType::kBool)
+    return UnaryOf<bool, std::string>(call, [](bool x) { return std::string(x ? "true" : "false"); });
   return ForNumbers(in.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     return UnaryOf<T, std::string>(call, [&](T x) {
-      if constexpr (std::is_integral_v<T>) return fmt::format("{}", static_cast<int64_t>(x));
-      else if (call.attributes().Bool("scientific", false)) return fmt::format("{:.{}e}", static_cast<double>(x), precision < 0 ? 6 : precision);
-      else if (call.attributes().Bool("shortest", false)) return fmt::format("{:.{}g}", static_cast<double>(x), precision < 0 ? 6 : precision);
-      else return fmt::format("{:.{}f}", static_cast<double>(x), precision < 0 ? 6 : precision);
+      if constexpr (std::is_integral_v<T>)
+        return fmt::format("{}", static_cast<int64_t>(x));
+      else if (call.attributes().Bool("scientific", false))
+        return fmt::format("{:.{}e}", static_cast<double>(x), precision < 0 ? 6 : precision);
+      else if (call.attributes().Bool("shortest", false))
+        return fmt::format("{:.{}g}", static_cast<double>(x), precision < 0 ? 6 : precision);
+      else
+        return fmt::format("{:.{}f}", static_cast<double>(x), precision < 0 ? 6 : precision);
     });
   });
 }
 
 Status CheckFormat(const graph::Node& node) {
-  if (node.attributes.Int("width", -1) != -1 || !node.attributes.Text("fill", "").empty() || node.attributes.Int("precision", -1) > 100) {
+  if (node.attributes.Int("width", -1) != -1 || !node.attributes.Text("fill", "").empty() ||
+      node.attributes.Int("precision", -1) > 100) {
     return Unimplemented("AsString with a width");
   }
   return {};
@@ -130,9 +142,11 @@ Status CheckFormat(const graph::Node& node) {
 template <typename T>
 std::optional<T> FloatOf(const std::string& text) {
   char* end = nullptr;
-  const T value = std::is_same_v<T, float> ? static_cast<T>(std::strtof(text.c_str(), &end)) : static_cast<T>(std::strtod(text.c_str(), &end));
+  const T value = std::is_same_v<T, float> ? static_cast<T>(std::strtof(text.c_str(), &end))
+                                           : static_cast<T>(std::strtod(text.c_str(), &end));
   const bool is_hex = text.find_first_of("xX") != std::string::npos;
-  if (end != text.data() + text.size() || text.find_first_of(is_hex ? ".pP" : "(") != std::string::npos) return std::nullopt;
+  if (end != text.data() + text.size() || text.find_first_of(is_hex ? ".pP" : "(") != std::string::npos)
+    return std::nullopt;
   return value;
 }
 
@@ -152,8 +166,10 @@ std::optional<T> NumberOf(const std::string& text) {
   const size_t begin = text.find_first_not_of(kSpace);
   if (begin == std::string::npos) return std::nullopt;
   const std::string inner = text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-  if constexpr (std::is_floating_point_v<T>) return FloatOf<T>(inner);
-  else return IntegerOf<T>(inner);
+  if constexpr (std::is_floating_point_v<T>)
+    return FloatOf<T>(inner);
+  else
+    return IntegerOf<T>(inner);
 }
 
 Outputs StringToNumber(const Call& call) {
@@ -173,7 +189,11 @@ Outputs StringToNumber(const Call& call) {
 }
 
 constexpr Kernel kKernels[] = {
-    {.op = "AsString", .compute = AsString, .inputs_min = 1, .types = kNumbers | Only(DType::kBool) | Only(DType::kString), .check = CheckFormat},
+    {.op = "AsString",
+     .compute = AsString,
+     .inputs_min = 1,
+     .types = kNumbers | Only(DType::kBool) | Only(DType::kString),
+     .check = CheckFormat},
     {.op = "RegexReplace", .compute = RegexReplace, .inputs_min = 3},
     {.op = "StaticRegexFullMatch", .compute = StaticRegexFullMatch, .inputs_min = 1},
     {.op = "StaticRegexReplace", .compute = StaticRegexReplace, .inputs_min = 1},

@@ -25,7 +25,8 @@ Result<Table*> TableOf(const Call& call) {
 
 // Every key as text: strings as they are, integers in decimal.
 Result<std::vector<std::string>> KeysOf(const Tensor& keys) {
-  if (keys.type() == DType::kString) return std::vector<std::string>(keys.values<std::string>().begin(), keys.values<std::string>().end());
+  if (keys.type() == DType::kString)
+    return std::vector<std::string>(keys.values<std::string>().begin(), keys.values<std::string>().end());
   ASSIGN_OR_RETURN(const Tensor flat, keys.Reshaped({keys.elements()}));
   ASSIGN_OR_RETURN(const auto numbers, IntsOf(flat, "keys", kTableRowsMax));
   std::vector<std::string> texts;
@@ -51,8 +52,11 @@ Outputs Import(const Call& call) {
   ASSIGN_OR_RETURN(Table * table, TableOf(call));
   if (call.resources.is_serving) return FailedPrecondition("tables are only filled while the model loads");
   ASSIGN_OR_RETURN(const auto keys, KeysOf(call.in(1)));
-  if (static_cast<int64_t>(keys.size()) != call.in(2).elements()) return InvalidArgument("{} keys and {} values", keys.size(), call.in(2).elements());
-  if (call.in(2).type() != table->value_type) return InvalidArgument("values of {} for a table of {}", DTypeName(call.in(2).type()), DTypeName(table->value_type));
+  if (static_cast<int64_t>(keys.size()) != call.in(2).elements())
+    return InvalidArgument("{} keys and {} values", keys.size(), call.in(2).elements());
+  if (call.in(2).type() != table->value_type)
+    return InvalidArgument("values of {} for a table of {}", DTypeName(call.in(2).type()),
+                           DTypeName(table->value_type));
   for (size_t i = 0; i < keys.size(); ++i) RETURN_IF_ERROR(AddRow(keys[i], call.in(2), static_cast<int64_t>(i), table));
   return std::vector<Tensor>{};
 }
@@ -81,9 +85,11 @@ Result<Tensor> ValueOf(const std::string& text, DType type) {
 
 Outputs FromTextFile(const Call& call) {
   ASSIGN_OR_RETURN(Table * table, TableOf(call));
-  if (call.in(1).type() != DType::kString || call.in(1).elements() != 1) return InvalidArgument("the file's name must be one string");
+  if (call.in(1).type() != DType::kString || call.in(1).elements() != 1)
+    return InvalidArgument("the file's name must be one string");
   const std::string name = call.in(1).values<std::string>()[0];
-  if (!call.resources.readable_files.contains(name)) return FailedPrecondition("\"{}\" is no asset of this version", name);
+  if (!call.resources.readable_files.contains(name))
+    return FailedPrecondition("\"{}\" is no asset of this version", name);
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(name));
   const auto& attributes = call.attributes();
   const std::string delimiter = attributes.Text("delimiter", "\t");
@@ -95,7 +101,8 @@ Outputs FromTextFile(const Call& call) {
     if (i < skip) continue;
     if (line.ends_with('\r')) line.pop_back();
     const char mark = delimiter.empty() ? '\t' : delimiter[0];
-    ASSIGN_OR_RETURN(const Tensor value, ValueOf(Field(line, i - skip, attributes.Int("value_index", -1), mark), table->value_type));
+    ASSIGN_OR_RETURN(const Tensor value,
+                     ValueOf(Field(line, i - skip, attributes.Int("value_index", -1), mark), table->value_type));
     RETURN_IF_ERROR(AddRow(Field(line, i - skip, attributes.Int("key_index", -2), mark), value, 0, table));
   }
   return std::vector<Tensor>{};
@@ -104,8 +111,10 @@ Outputs FromTextFile(const Call& call) {
 Outputs Find(const Call& call) {
   ASSIGN_OR_RETURN(const Table* table, TableOf(call));
   const Tensor& otherwise = call.in(2);
-  if (otherwise.type() != table->value_type || otherwise.elements() != 1) return InvalidArgument("the default must be one {}", DTypeName(table->value_type));
-  if (call.in(1).type() != table->key_type) return InvalidArgument("keys of {} for a table of {}", DTypeName(call.in(1).type()), DTypeName(table->key_type));
+  if (otherwise.type() != table->value_type || otherwise.elements() != 1)
+    return InvalidArgument("the default must be one {}", DTypeName(table->value_type));
+  if (call.in(1).type() != table->key_type)
+    return InvalidArgument("keys of {} for a table of {}", DTypeName(call.in(1).type()), DTypeName(table->key_type));
   ASSIGN_OR_RETURN(const auto keys, KeysOf(call.in(1)));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(otherwise, call.in(1).shape()));
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -113,9 +122,15 @@ Outputs Find(const Call& call) {
     const bool has = found != table->rows.end();
     const auto row = has ? static_cast<size_t>(found->second) : 0;
     switch (out.type()) {
-      case DType::kString: Raw<std::string>(out)[i] = has ? table->text_values[row] : *Raw<std::string>(otherwise); break;
-      case DType::kFloat: Raw<float>(out)[i] = has ? static_cast<float>(table->number_values[row]) : *Raw<float>(otherwise); break;
-      case DType::kInt32: Raw<int32_t>(out)[i] = has ? static_cast<int32_t>(table->int_values[row]) : *Raw<int32_t>(otherwise); break;
+      case DType::kString:
+        Raw<std::string>(out)[i] = has ? table->text_values[row] : *Raw<std::string>(otherwise);
+        break;
+      case DType::kFloat:
+        Raw<float>(out)[i] = has ? static_cast<float>(table->number_values[row]) : *Raw<float>(otherwise);
+        break;
+      case DType::kInt32:
+        Raw<int32_t>(out)[i] = has ? static_cast<int32_t>(table->int_values[row]) : *Raw<int32_t>(otherwise);
+        break;
       case DType::kInt64: Raw<int64_t>(out)[i] = has ? table->int_values[row] : *Raw<int64_t>(otherwise); break;
       default: return WrongType(out.type());
     }

@@ -10,7 +10,9 @@ struct TypeTag {
   using type = T;
 };
 
-inline tl::unexpected<Error> WrongType(DType type) { return InvalidArgument("cannot compute with {}", DTypeName(type)); }
+inline tl::unexpected<Error> WrongType(DType type) {
+  return InvalidArgument("cannot compute with {}", DTypeName(type));
+}
 
 // f(TypeTag<T>) for float and double.
 template <typename F>

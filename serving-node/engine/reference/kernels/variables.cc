@@ -28,7 +28,7 @@ Outputs ReadVariableOp(const Call& call) {
 }
 
 Outputs AssignVariableOp(const Call& call) {
-  ASSIGN_OR_RETURN(Variable* variable, VariableOf(call));
+  ASSIGN_OR_RETURN(Variable * variable, VariableOf(call));
   variable->Set(call.in(1));
   return std::vector<Tensor>{};
 }
@@ -42,14 +42,16 @@ Outputs VariableShape(const Call& call) {
   ASSIGN_OR_RETURN(const Tensor value, ValueOf(call));
   const Shape& shape = value.shape();
   const Shape vector = {static_cast<int64_t>(shape.size())};
-  if (call.attributes().Type("out_type", DType::kInt32) == DType::kInt64) return One(Tensor::Of<int64_t>(vector, shape));
+  if (call.attributes().Type("out_type", DType::kInt32) == DType::kInt64)
+    return One(Tensor::Of<int64_t>(vector, shape));
   return One(Tensor::Of<int32_t>(vector, {shape.begin(), shape.end()}));
 }
 
 // The prefix (the first input) is ignored: what is restored is the bundle of this version, whatever the graph was told.
 Outputs RestoreV2(const Call& call) {
   if (!call.resources.bundle) return FailedPrecondition("variables are only restored while the model loads");
-  if (call.in(1).type() != DType::kString || call.in(2).type() != DType::kString || call.in(1).elements() != call.in(2).elements()) {
+  if (call.in(1).type() != DType::kString || call.in(2).type() != DType::kString ||
+      call.in(1).elements() != call.in(2).elements()) {
     return InvalidArgument("tensor_names and shape_and_slices must be strings, as many of one as of the other");
   }
   std::vector<Tensor> values;

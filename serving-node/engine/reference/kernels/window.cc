@@ -21,7 +21,8 @@ Status Place(const std::string& padding, int64_t before, int64_t after, Slide* s
   slide->before = before;
   const int64_t room = slide->size + before + after - reach;
   // A window may reach past the end by less than a stride: then it stands nowhere, and the result is empty.
-  if (room + slide->stride < 0) return InvalidArgument("a window that reaches {} over {} values", reach, slide->size + before + after);
+  if (room + slide->stride < 0)
+    return InvalidArgument("a window that reaches {} over {} values", reach, slide->size + before + after);
   slide->out = (room + slide->stride) / slide->stride;
   return {};
 }
@@ -46,15 +47,18 @@ Status CheckWindow(const graph::Node& node) {
   const std::string format = node.attributes.Text("data_format", "NHWC");
   if (format != "NHWC") return Unimplemented("{} with data_format {}", node.op, format);
   const std::string padding = node.attributes.Text("padding", "VALID");
-  if (padding != "SAME" && padding != "VALID" && padding != "EXPLICIT") return Unimplemented("{} with padding {}", node.op, padding);
+  if (padding != "SAME" && padding != "VALID" && padding != "EXPLICIT")
+    return Unimplemented("{} with padding {}", node.op, padding);
   for (const char* name : {"strides", "dilations", "ksize"}) {
     const auto list = node.attributes.Ints(name);
     if (list.empty()) continue;
-    if (list.size() != 4 || list[0] != 1 || list[3] != 1 || list[1] < 1 || list[2] < 1) return Unimplemented("{} with {} {}", node.op, name, ToString(list));
+    if (list.size() != 4 || list[0] != 1 || list[3] != 1 || list[1] < 1 || list[2] < 1)
+      return Unimplemented("{} with {} {}", node.op, name, ToString(list));
   }
   const auto explicit_paddings = node.attributes.Ints("explicit_paddings");
   const auto is_negative = [](int64_t p) { return p < 0; };
-  if (std::any_of(explicit_paddings.begin(), explicit_paddings.end(), is_negative)) return Unimplemented("{} with negative padding", node.op);
+  if (std::any_of(explicit_paddings.begin(), explicit_paddings.end(), is_negative))
+    return Unimplemented("{} with negative padding", node.op);
   return {};
 }
 

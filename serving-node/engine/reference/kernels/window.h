@@ -7,12 +7,12 @@ namespace longshore::engine::reference::kernels {
 
 // One direction, height or width.
 struct Slide {
-  int64_t size = 0;      // Of the image.
-  int64_t window = 1;    // Of the window, without what dilation spreads.
+  int64_t size = 0;    // Of the image.
+  int64_t window = 1;  // Of the window, without what dilation spreads.
   int64_t stride = 1;
   int64_t dilation = 1;
-  int64_t before = 0;    // Padding in front.
-  int64_t out = 0;       // Of the result.
+  int64_t before = 0;  // Padding in front.
+  int64_t out = 0;     // Of the result.
 };
 
 // Both directions, with the strides, dilations and padding of the node. Requires: CheckWindow, and an image of rank 4.
