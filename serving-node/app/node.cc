@@ -150,6 +150,7 @@ class ServingNode final : public Node {
             .recorder = parts_->recorder,
             .gate = *parts_->gate,
             .journal = *parts_->journal,
+            .forwarder = *parts_->forwarder,
             .clock = parts_->clock,
             .drain = [this] { leave_asked_ = true; },
             .connections = [this] { return connections_.load(); },
@@ -225,7 +226,7 @@ class ServingNode final : public Node {
       return why;
     }
     const auto agent = GetAgent();
-    if (!agent || !agent->has_state()) return {"no controller told this node yet what to serve"};
+    if (!agent || !agent->state()) return {"no controller told this node yet what to serve"};
     if (agent->ready()) return {};
     if (why.empty()) why.push_back("not every version that should answer here is available yet");
     return why;

@@ -1,67 +1,46 @@
 #include "serving-node/control/agent.h"
 
-#include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <random>
 #include <thread>
 
 #include "common/log.h"
-#include "longshore/control.grpc.pb.h"
-#include "serving-node/control/apply.h"
 #include "serving-node/control/desired.h"
+#include "serving-node/control/held_state.h"
+#include "serving-node/control/outbox.h"
+#include "serving-node/control/peer_state.h"
 #include "serving-node/control/report.h"
+#include "serving-node/control/session.h"
+#include "serving-node/control/silence.h"
 #include "serving-node/models/model_store.h"
 
 namespace longshore::control {
 namespace {
 
-constexpr size_t kEventsMax = 200;  // Of one report; older ones go.
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 std::string RandomIncarnation() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}", random(), random());
 }
 
-std::shared_ptr<::grpc::Channel> Dial(const std::string& target) {
-  ::grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(-1);
-  arguments.SetMaxSendMessageSize(-1);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return ::grpc::CreateCustomChannel(target, ::grpc::InsecureChannelCredentials(), arguments);
+// Half of the backoff by chance, so that a fleet does not come back at once.
+milliseconds Jittered(milliseconds backoff) {
+  std::random_device random;
+  return backoff / 2 + milliseconds(random() % static_cast<unsigned>(backoff.count() / 2 + 1));
 }
-
-// One stream, from the hello to its end. Reads happen on one thread; writes may come from any.
-class Session {
- public:
-  explicit Session(const std::string& target)
-      : channel_(Dial(target)), stub_(NodeControl::NewStub(channel_)), stream_(stub_->Attach(&context_)) {}
-
-  bool Read(FromController* message) { return stream_->Read(message); }
-  bool Write(const FromNode& message) {
-    const std::lock_guard lock(write_mutex_);
-    return stream_->Write(message);
-  }
-  void Cancel() { context_.TryCancel(); }
-  // Requires: no thread reads or writes any more.
-  ::grpc::Status Finish() { return stream_->Finish(); }
-
- private:
-  ::grpc::ClientContext context_;
-  std::shared_ptr<::grpc::Channel> channel_;
-  std::unique_ptr<NodeControl::Stub> stub_;
-  std::unique_ptr<::grpc::ClientReaderWriter<FromNode, FromController>> stream_;
-  std::mutex write_mutex_;
-};
 
 class AgentThreads final : public Agent {
  public:
   AgentThreads(AgentOptions options, AgentDeps deps)
-      : options_(std::move(options)), deps_(std::move(deps)), incarnation_(RandomIncarnation()), heard_at_(deps_.clock.Now()) {}
+      : options_(std::move(options)), deps_(std::move(deps)), incarnation_(RandomIncarnation()),
+        held_(options_.state_dir, options_.fleet, deps_) {}
 
   ~AgentThreads() override {
     deps_.guards.SetOnTrip(nullptr);
@@ -71,50 +50,31 @@ class AgentThreads final : public Agent {
       if (session_ != nullptr) session_->Cancel();
     }
     changed_.notify_all();
+    outbox_->Wake();
     if (thread_.joinable()) thread_.join();
   }
 
   Status Begin() {
-    deps_.guards.SetOnTrip([this](const routing::Trip& trip) {
-      AddEvent(fmt::format("model \"{}\" version {}: weight 0 by the guard {}: {}", trip.key.model, trip.key.version,
-                           trip.reason, trip.message));
+    // A trip that is told while the agent ends has the outbox still.
+    deps_.guards.SetOnTrip([outbox = outbox_](const routing::Trip& trip) {
+      outbox->AddEvent(fmt::format("model \"{}\" version {}: weight 0 by the guard {}: {}", trip.key.model,
+                                   trip.key.version, trip.reason, trip.message));
     });
-    RETURN_IF_ERROR(ServeFromDisk());
+    RETURN_IF_ERROR(held_.ReadDisk());
     thread_ = std::thread([this] { DialForever(); });
     return {};
   }
 
-  void Wake() override {
-    {
-      const std::lock_guard lock(mutex_);
-      woken_ = true;
-    }
-    changed_.notify_all();
-  }
-
+  void Wake() override { outbox_->Wake(); }
   void SetDraining() override {
-    {
-      const std::lock_guard lock(mutex_);
-      draining_ = true;
-      woken_ = true;
-    }
-    changed_.notify_all();
+    draining_ = true;
+    outbox_->Wake();
   }
-
-  void AddEvent(std::string event) override {
-    {
-      const std::lock_guard lock(mutex_);
-      events_.push_back(std::move(event));
-      if (events_.size() > kEventsMax) events_.pop_front();
-      woken_ = true;
-    }
-    changed_.notify_all();
-  }
-
-  bool has_state() const override { return state() != nullptr; }
+  void AddEvent(std::string event) override { outbox_->AddEvent(std::move(event)); }
+  std::shared_ptr<const DesiredState> state() const override { return held_.get(); }
 
   bool ready() const override {
-    const auto held = state();
+    const auto held = held_.get();
     if (!held) return false;
     for (const ModelState& model : held->models()) {
       for (const VersionState& version : model.versions()) {
@@ -126,85 +86,75 @@ class AgentThreads final : public Agent {
   }
 
  private:
-  std::shared_ptr<const DesiredState> state() const {
-    const std::lock_guard lock(mutex_);
-    return state_;
-  }
-  Path state_file() const { return options_.state_dir / "desired.pb"; }
-
-  Status ServeFromDisk() {
-    const auto bytes = ReadFile(state_file());
-    if (!bytes && bytes.error().code == Code::kNotFound) return {};
-    if (!bytes) return tl::make_unexpected(bytes.error());
-    auto loaded = std::make_shared<DesiredState>();
-    if (!loaded->ParseFromString(*bytes)) return DataLoss("{} is no desired state", state_file().string());
-    if (loaded->fleet().fleet() != options_.fleet) {
-      return FailedPrecondition("{} is of the fleet {}, not of {}", state_file().string(), loaded->fleet().fleet(),
-                                options_.fleet);
-    }
-    Take(std::move(loaded));
-    return {};
-  }
-
-  void Take(std::shared_ptr<const DesiredState> taken) {
-    // A report with the new state's revision is about the new state: it is applied first.
-    Apply(taken, state().get(), deps_);
-    {
-      const std::lock_guard lock(mutex_);
-      state_ = taken;
-      woken_ = true;
-    }
-    changed_.notify_all();
-  }
-
   void DialForever() {
+    SilenceWatch silence(deps_.clock, options_.report_interval, [this](Duration silent) { OnSilence(silent); });
     auto backoff = options_.backoff_min;
-    std::minstd_rand random{std::random_device{}()};
     while (true) {
       Session session(options_.controller);
       if (!Enter(&session)) return;
-      const bool heard = Converse(session);
+      const bool heard = Converse(session, silence);
+      Leave();
+      if (!heard && !held_.get()) AskPeers();
       backoff = heard ? options_.backoff_min : std::min(2 * backoff, options_.backoff_max);
-      // Half of it by chance, so that a fleet does not come back at once.
-      const auto jittered = backoff / 2 + std::chrono::milliseconds(random() % static_cast<unsigned>(backoff.count() / 2 + 1));
-      if (!Pause(jittered)) return;
+      if (!Pause(Jittered(backoff))) return;
     }
   }
 
+  // False: stop.
   bool Enter(Session* session) {
     const std::lock_guard lock(mutex_);
     session_ = session;
+    dialled_at_ = steady_clock::now();
     return !stopping_;
   }
+  void Leave() {
+    const std::lock_guard lock(mutex_);
+    session_ = nullptr;
+  }
 
-  // Waits while it watches for a silence that is too long. False: stop.
-  bool Pause(std::chrono::milliseconds time) {
-    const auto end = std::chrono::steady_clock::now() + time;
-    while (true) {
-      CheckSilence();
-      std::unique_lock lock(mutex_);
-      const auto next = std::min(end, std::chrono::steady_clock::now() + options_.report_interval);
-      changed_.wait_until(lock, next, [this] { return stopping_; });
-      if (stopping_) return false;
-      if (std::chrono::steady_clock::now() >= end) return true;
-    }
+  bool Pause(milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return !changed_.wait_for(lock, time, [this] { return stopping_; });
+  }
+
+  bool stopping() const {
+    const std::lock_guard lock(mutex_);
+    return stopping_;
+  }
+
+  void OnSilence(Duration silent) {
+    deps_.router.CheckSilence(silent);
+    const std::lock_guard lock(mutex_);
+    const bool old = steady_clock::now() - dialled_at_ > options_.stream_silence_max;
+    if (session_ != nullptr && old && silent > options_.stream_silence_max) session_->Cancel();
+  }
+
+  void AskPeers() {
+    auto of_peer = AskPeersForState(options_.peers, options_.fleet, deps_.forwarder);
+    if (!of_peer) return;
+    const Status adopted = held_.Adopt(*of_peer);
+    if (!adopted) return spdlog::warn("the state of a peer: {}", ToString(adopted.error()));
+    spdlog::info("no controller answers: this node begins with the state of a peer, epoch {}", of_peer->epoch());
   }
 
   // Until the stream ends. Whether a controller was heard.
-  bool Converse(Session& session) {
-    ended_ = false;
-    connected_ = false;
-    std::thread reader([this, &session] { ReadUntilEnd(session); });
-    if (session.Write(HelloMessage())) ReportUntilEnd(session);
+  bool Converse(Session& session, SilenceWatch& silence) {
+    std::atomic<bool> heard = false;
+    std::atomic<bool> ended = false;
+    std::thread reader([&] {
+      ReadUntilEnd(session, [&] {
+        heard = true;
+        silence.Heard();
+      });
+      ended = true;
+      outbox_->Wake();
+    });
+    if (session.Write(HelloMessage())) ReportUntilEnd(session, ended);
     session.Cancel();
     reader.join();
     const ::grpc::Status status = session.Finish();
-    const std::lock_guard lock(mutex_);
-    session_ = nullptr;
-    const bool heard = std::exchange(connected_, false);
-    if (heard) {
-      heard_at_ = deps_.clock.Now();
-      if (!stopping_) spdlog::warn("the controller {} left: {}", options_.controller, ForLog(status.error_message()));
+    if (heard && !stopping()) {
+      spdlog::warn("the controller {} left: {}", options_.controller, ForLog(status.error_message()));
     }
     return heard;
   }
@@ -219,7 +169,7 @@ class AgentThreads final : public Agent {
     hello.set_peer_address(options_.peer_address);
     hello.set_admin_address(options_.admin_address);
     hello.set_software_version(options_.software_version);
-    if (const auto held = state()) {
+    if (const auto held = held_.get()) {
       hello.set_epoch(held->epoch());
       hello.set_revision(held->revision());
       hello.set_state_digest(DigestOf(*held));
@@ -227,22 +177,15 @@ class AgentThreads final : public Agent {
     return message;
   }
 
-  void ReadUntilEnd(Session& session) {
+  void ReadUntilEnd(Session& session, const std::function<void()>& heard) {
     FromController message;
     while (session.Read(&message)) {
-      {
-        const std::lock_guard lock(mutex_);
-        connected_ = true;
-      }
+      heard();
+      if (message.has_heartbeat()) continue;
       FromNode ack;
       *ack.mutable_ack() = Receive(message);
-      if (!session.Write(ack)) break;
+      if (!session.Write(ack)) return;
     }
-    {
-      const std::lock_guard lock(mutex_);
-      ended_ = true;
-    }
-    changed_.notify_all();
   }
 
   Ack Receive(const FromController& message) {
@@ -252,75 +195,46 @@ class AgentThreads final : public Agent {
     if (message.has_drain()) {
       SetDraining();
       if (deps_.drain) deps_.drain();
-    } else if (const auto taken = Persist(message); !taken) {
+    } else if (const auto taken = held_.Receive(message); !taken) {
       spdlog::warn("epoch {} revision {} refused: {}", message.epoch(), message.revision(), ToString(taken.error()));
       ack.set_error(ToString(taken.error()));
+    } else {
+      outbox_->Wake();
     }
-    if (const auto held = state()) ack.set_state_digest(DigestOf(*held));
+    if (const auto held = held_.get()) ack.set_state_digest(DigestOf(*held));
     return ack;
   }
 
-  // On the disk before it is applied, and applied before it is acknowledged.
-  Status Persist(const FromController& message) {
-    const auto held = state();
-    ASSIGN_OR_RETURN(DesiredState next,
-                     ApplyMessage(held ? std::optional(*held) : std::nullopt, message, options_.fleet));
-    if (auto written = WriteFileAtomically(state_file(), SerializeState(next)); !written) {
-      return Prefixed(written.error(), "cannot write the desired state");
-    }
-    Take(std::make_shared<const DesiredState>(std::move(next)));
-    return {};
-  }
-
-  void ReportUntilEnd(Session& session) {
-    std::string last;  // What was sent, without events: the same is not sent twice.
+  void ReportUntilEnd(Session& session, const std::atomic<bool>& ended) {
+    std::string last;  // What was sent, without events.
+    steady_clock::time_point sent_at{};
     while (true) {
-      std::vector<std::string> events;
-      bool draining = false;
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait_for(lock, options_.report_interval, [this] { return woken_ || ended_ || stopping_; });
-        if (ended_ || stopping_) return;
-        woken_ = false;
-        draining = draining_;
-        events.assign(events_.begin(), events_.end());
-      }
-      const auto held = state();
+      outbox_->Await(options_.report_interval);
+      if (ended || stopping()) return;
+      const auto held = held_.get();
       FromNode message;
-      *message.mutable_report() = BuildReport(held ? *held : DesiredState(), draining, deps_);
+      *message.mutable_report() = BuildReport(held ? *held : DesiredState(), draining_, deps_);
       std::string now = message.SerializeAsString();
-      if (now == last && events.empty()) continue;
+      auto events = outbox_->TakeEvents();
+      const bool due = steady_clock::now() - sent_at >= options_.report_again;
+      if (now == last && events.empty() && !due) continue;
       for (const std::string& event : events) message.mutable_report()->add_events(event);
-      if (!session.Write(message)) return;
+      if (!session.Write(message)) return outbox_->PutBack(std::move(events));
       last = std::move(now);
-      const std::lock_guard lock(mutex_);
-      events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(std::min(events.size(), events_.size())));
+      sent_at = steady_clock::now();
     }
-  }
-
-  void CheckSilence() {
-    Duration silent;
-    {
-      const std::lock_guard lock(mutex_);
-      if (connected_) return;
-      silent = deps_.clock.Now() - heard_at_;
-    }
-    deps_.router.CheckSilence(silent);
   }
 
   const AgentOptions options_;
   const AgentDeps deps_;
   const std::string incarnation_;
+  const std::shared_ptr<Outbox> outbox_ = std::make_shared<Outbox>();
+  HeldState held_;
+  std::atomic<bool> draining_ = false;
   mutable std::mutex mutex_;  // Guards what follows; never held while another part is called.
   std::condition_variable changed_;
-  std::shared_ptr<const DesiredState> state_;
-  std::deque<std::string> events_;
   Session* session_ = nullptr;
-  TimePoint heard_at_;
-  bool connected_ = false;  // A message came on the present stream.
-  bool ended_ = false;
-  bool woken_ = false;
-  bool draining_ = false;
+  steady_clock::time_point dialled_at_;
   bool stopping_ = false;
   std::thread thread_;
 };

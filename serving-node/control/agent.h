@@ -1,7 +1,8 @@
 // The node's side of the stream to the controller: takes the desired state, makes the node do it, tells what it has.
 //
 // Desired state survives in <state_dir>/desired.pb, written before it is acknowledged: a node that starts serves what
-// it served, whoever is reachable. Dialling never gives up. Which message is taken is decided in desired.h.
+// it served, whoever is reachable; one without a state takes a peer's. Dialling never gives up. Which message is taken is
+// decided in desired.h.
 #pragma once
 
 #include <chrono>
@@ -9,12 +10,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "longshore/control.pb.h"
 #include "serving-node/evidence/recorder.h"
+#include "serving-node/routing/forwarder.h"
 #include "serving-node/routing/guard.h"
 #include "serving-node/routing/router.h"
 #include "serving-node/trial/gate.h"
@@ -29,7 +32,10 @@ struct AgentOptions {
   std::string admin_address;
   std::string software_version;
   Path state_dir;                // Exists and is writable.
-  std::chrono::milliseconds report_interval{200};
+  std::vector<std::string> peers{};  // gRPC targets, asked for their state as long as there is none and no controller.
+  std::chrono::milliseconds report_interval{200};  // Between two looks at what changed, and at the silence.
+  std::chrono::milliseconds report_again{1000};    // The same report is sent again after so long: a load is news too.
+  std::chrono::milliseconds stream_silence_max{20000};  // A stream on which nothing came for so long is dialled anew.
   std::chrono::milliseconds backoff_min{50};
   std::chrono::milliseconds backoff_max{2000};
 };
@@ -42,13 +48,15 @@ struct AgentDeps {
   evidence::Recorder& recorder;
   trial::Gate& gate;
   trial::Journal& journal;
+  routing::Forwarder& forwarder;           // To ask peers.
   const Clock& clock;
   std::function<void()> drain;             // DrainNode: begins to leave and returns at once.
   std::function<int64_t()> connections;    // Open client connections, for the load report.
   std::function<void(const FleetState&)> on_fleet;  // Peers or limits are others now (connection age, for instance).
 };
 
-// Thread-safe. Has one thread of its own for dialling, applying and reporting, and one that reads the stream.
+// Thread-safe. Has a thread of its own for dialling and reporting, one that reads the stream and applies what came, and one
+// that measures the silence. Told of trips as long as it lives; a GuardBook may outlive it.
 class Agent {
  public:
   // Applies the state on disk, if there is one, before it returns; then dials. DataLoss when that state is damaged.
@@ -61,8 +69,8 @@ class Agent {
   virtual void SetDraining() = 0;
   // An event for people, with the next report.
   virtual void AddEvent(std::string event) = 0;
-  // Whether there is a state: from disk or from a controller.
-  virtual bool has_state() const = 0;
+  // What is to be served: from the disk, a controller or a peer. Null when nobody told.
+  virtual std::shared_ptr<const DesiredState> state() const = 0;
   // Whether every version that the state wants here and gives weight to answers.
   virtual bool ready() const = 0;
 };

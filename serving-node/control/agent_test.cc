@@ -63,13 +63,14 @@ class Controller final : public NodeControl::Service {
   Report AwaitReport(const std::function<bool(const Report&)>& wanted) {
     return Await([&](const FromNode& message) { return message.has_report() && wanted(message.report()); }).report();
   }
-  Ack Send(const std::string& text) {
+  void Write(const std::string& text) {
     FromController message;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
-    {
-      const std::lock_guard lock(mutex_);
-      EXPECT_TRUE(stream_ != nullptr && stream_->Write(message));
-    }
+    const std::lock_guard lock(mutex_);
+    EXPECT_TRUE(stream_ != nullptr && stream_->Write(message));
+  }
+  Ack Send(const std::string& text) {
+    Write(text);
     return AwaitAck();
   }
 
@@ -114,11 +115,14 @@ class AgentTest : public testing::Test {
     options.fleet = "ns/f";
     options.node = "a";
     options.state_dir = state_dir_;
+    options.peers = peers_;
     options.report_interval = std::chrono::milliseconds(20);
+    options.report_again = std::chrono::milliseconds(100);
+    options.stream_silence_max = stream_silence_max_;
     options.backoff_min = std::chrono::milliseconds(5);
     options.backoff_max = std::chrono::milliseconds(20);
     auto agent = Agent::Start(options, {node_.store, node_.admission, node_.router, *node_.guards, node_.recorder, *gate_,
-                                        *journal_, node_.clock, [this] { drained_.set_value(); }, nullptr, nullptr});
+                                        *journal_, *node_.forwarder, node_.clock, [this] { drained_.set_value(); }, nullptr, nullptr});
     ASSERT_TRUE(agent) << ToString(agent.error());
     agent_ = std::move(*agent);
   }
@@ -135,6 +139,8 @@ class AgentTest : public testing::Test {
   routing::TestDir dir_;
   const Path state_dir_ = dir_.path() / "state";
   const std::string address_ = "unix:" + (dir_.path() / "c.sock").string();
+  std::vector<std::string> peers_;
+  std::chrono::milliseconds stream_silence_max_{20000};
   std::promise<void> drained_;
   std::unique_ptr<trial::Journal> journal_;
   std::unique_ptr<trial::Gate> gate_;
@@ -184,7 +190,7 @@ TEST_F(AgentTest, ServesFromDiskBeforeAnyControllerAnswers) {
   controller_.reset();
   node_.store.Apply({});
   StartAgent();
-  EXPECT_TRUE(agent_->has_state());
+  EXPECT_TRUE(agent_->state() != nullptr);
   node_.Hold({1});
   EXPECT_TRUE(Ask(node_.router, routing::DigitsCall(0)));
   StartController();
@@ -245,6 +251,79 @@ TEST_F(AgentTest, TakesTheWeightFromACandidateWhenTheControllerStaysAway) {
   ASSERT_FALSE(node_.guards->Trips().empty());
   EXPECT_EQ(node_.guards->Trips()[0].reason, "ControllerSilent");
   EXPECT_EQ(node_.router.AppliedWeight("digits", 2), 0);
+}
+
+TEST_F(AgentTest, TakesTheWeightFromACandidateWhenTheControllerStandsStillOnAnOpenStream) {
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  controller_->Send(Snapshot(1, 1, R"(versions { version: 1 role: STABLE }
+      versions { version: 2 weight_bp: 10000 role: CANDIDATE guard { controller_silence_max_ms: 50 } })"));
+  const Report report = controller_->AwaitReport([](const Report& r) { return r.events_size() > 0; });
+  EXPECT_THAT(report.events(0), HasSubstr("guard ControllerSilent"));
+  EXPECT_EQ(node_.router.AppliedWeight("digits", 2), 0);
+}
+
+TEST_F(AgentTest, AnswersNoHeartbeatAndKeepsItsState) {
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  const Ack first = controller_->Send(Snapshot(3, 1, kStable));
+  controller_->Write("heartbeat {}");
+  const Ack second = controller_->Send(Snapshot(3, 2, kStable));
+  EXPECT_EQ(second.revision(), 2) << "the heartbeat was acknowledged";
+  EXPECT_EQ(second.error(), "");
+  EXPECT_EQ(first.error(), "");
+}
+
+TEST_F(AgentTest, ReportsAgainWhileItIsIdle) {
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  controller_->Send(Snapshot(1, 1, kStable));
+  const auto ready = [](const Report& r) { return Has(r, 1, VersionReport::READY); };
+  const Report report = controller_->AwaitReport(ready);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(controller_->AwaitReport(ready).load().started(), report.load().started());
+}
+
+TEST_F(AgentTest, DialsAnewWhenAStreamStaysSilent) {
+  stream_silence_max_ = std::chrono::milliseconds(50);
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  EXPECT_EQ(controller_->AwaitHello().node(), "a");
+}
+
+TEST_F(AgentTest, TakesTheStateOfAPeerWhenItHasNoneAndNoControllerAnswers) {
+  DesiredState of_peer;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(fmt::format(R"(epoch: 5 revision: 9
+      fleet {{ fleet: "ns/f" }} models {{ {} }})", Model(kStable)), &of_peer));
+  routing::PeerService peer("ns/f", [] { return routing::PeerLoad(); }, [&] { return std::make_shared<DesiredState>(of_peer); });
+  routing::PeerListener listener("unix:" + (dir_.path() / "peer_b.sock").string(), node_.router, peer);
+  peers_ = {"unix:" + (dir_.path() / "peer_*.sock").string()};
+  StartAgent();
+  node_.Hold({1});
+  EXPECT_TRUE(Ask(node_.router, routing::DigitsCall(0)));
+  StartController();
+  const Hello hello = controller_->Await([](const FromNode& m) { return m.has_hello() && m.hello().epoch() == 5; }).hello();
+  EXPECT_EQ(hello.revision(), 0) << "any message of that controller is newer";
+  EXPECT_EQ(controller_->Send(Snapshot(5, 1, kStable)).error(), "");
+}
+
+TEST_F(AgentTest, ATripThatIsToldWhileTheAgentEndsHurtsNothing) {
+  std::atomic<bool> stop = false;
+  std::thread tripping([&] {
+    for (int64_t version = 0; !stop; ++version) {
+      const auto guard = node_.guards->For({"digits", version, ""});
+      node_.guards->TripNow(*guard, "NonFinite", "NaN", node_.clock.Now());
+    }
+  });
+  for (int i = 0; i < 30; ++i) {
+    StartAgent();
+    agent_.reset();
+  }
+  stop = true;
+  tripping.join();
 }
 
 TEST_F(AgentTest, BeginsToLeaveWhenItIsTold) {

@@ -102,4 +102,15 @@ Result<DesiredState> ApplyMessage(const std::optional<DesiredState>& held, const
   return state;
 }
 
+Result<DesiredState> FromPeer(DesiredState of_peer, const std::string& fleet) {
+  RETURN_IF_ERROR(CheckState(of_peer, fleet));
+  of_peer.set_revision(0);
+  for (ModelState& model : *of_peer.mutable_models()) {
+    for (VersionState& version : *model.mutable_versions()) {
+      if (version.role() != STABLE) version.set_load(false);
+    }
+  }
+  return of_peer;
+}
+
 }  // namespace longshore::control

@@ -21,4 +21,8 @@ std::string DigestOf(const DesiredState& state);
 Result<DesiredState> ApplyMessage(const std::optional<DesiredState>& held, const FromController& message,
                                   const std::string& fleet);
 
+// What a node without a state may take from a peer: the same routes, but no candidate is loaded here on a peer's word, and
+// any message of that controller or a later one is newer. FailedPrecondition for the state of another fleet.
+Result<DesiredState> FromPeer(DesiredState of_peer, const std::string& fleet);
+
 }  // namespace longshore::control

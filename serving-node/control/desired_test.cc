@@ -93,5 +93,19 @@ TEST(DigestOf, DoesNotDependOnTheOrderOfAMap) {
   EXPECT_NE(DigestOf(a), DigestOf(b));
 }
 
+TEST(FromPeer, KeepsTheRoutesAndLoadsNoCandidate) {
+  const auto of_peer = Parse<DesiredState>(R"(epoch: 4 revision: 7 fleet {fleet: "ns/f"} models {served_name: "a"
+      versions {version: 1 weight_bp: 9000 role: STABLE load: true}
+      versions {version: 2 weight_bp: 1000 role: CANDIDATE load: true}})");
+  const auto taken = FromPeer(of_peer, "ns/f");
+  ASSERT_TRUE(taken) << ToString(taken.error());
+  EXPECT_EQ(taken->epoch(), 4);
+  EXPECT_EQ(taken->revision(), 0);
+  EXPECT_TRUE(taken->models(0).versions(0).load());
+  EXPECT_FALSE(taken->models(0).versions(1).load());
+  EXPECT_EQ(taken->models(0).versions(1).weight_bp(), 1000);
+  EXPECT_EQ(FromPeer(of_peer, "ns/other").error().code, Code::kFailedPrecondition);
+}
+
 }  // namespace
 }  // namespace longshore::control

@@ -2,22 +2,40 @@
 
 namespace longshore::routing {
 
-PeerService::PeerService(std::string fleet, std::function<PeerLoad()> load)
-    : fleet_(std::move(fleet)), load_(std::move(load)) {}
+PeerService::PeerService(std::string fleet, std::function<PeerLoad()> load, GetStateFunction state)
+    : fleet_(std::move(fleet)), load_(std::move(load)), state_(std::move(state)) {}
 
-::grpc::ServerUnaryReactor* PeerService::GetLoad(::grpc::CallbackServerContext* context, const peer::LoadRequest* request,
-                                                 peer::LoadReply* reply) {
-  auto* reactor = context->DefaultReactor();
-  if (request->fleet() != fleet_) {
-    reactor->Finish({::grpc::StatusCode::FAILED_PRECONDITION,
-                     fmt::format("this node is of the fleet {}, not of {}", fleet_, request->fleet())});
-    return reactor;
+::grpc::Status PeerService::CheckFleet(const std::string& fleet_of_caller) const {
+  if (fleet_of_caller == fleet_) return ::grpc::Status::OK;
+  return {::grpc::StatusCode::FAILED_PRECONDITION,
+          fmt::format("this node is of the fleet {}, not of {}", fleet_, fleet_of_caller)};
+}
+
+::grpc::ServerUnaryReactor* PeerService::GetLoad(::grpc::CallbackServerContext* context,
+                                                 const peer::LoadRequest* request, peer::LoadReply* reply) {
+  const ::grpc::Status same_fleet = CheckFleet(request->fleet());
+  if (same_fleet.ok()) {
+    const PeerLoad load = load_();
+    reply->set_running(load.running);
+    reply->set_queued(load.queued);
+    reply->set_concurrent_runs_max(load.concurrent_runs_max);
   }
-  const PeerLoad load = load_();
-  reply->set_running(load.running);
-  reply->set_queued(load.queued);
-  reply->set_concurrent_runs_max(load.concurrent_runs_max);
-  reactor->Finish(::grpc::Status::OK);
+  auto* reactor = context->DefaultReactor();
+  reactor->Finish(same_fleet);
+  return reactor;
+}
+
+::grpc::ServerUnaryReactor* PeerService::GetState(::grpc::CallbackServerContext* context,
+                                                  const peer::StateRequest* request, peer::StateReply* reply) {
+  ::grpc::Status status = CheckFleet(request->fleet());
+  const auto state = status.ok() && state_ ? state_() : nullptr;
+  if (state != nullptr) {
+    *reply->mutable_state() = *state;
+  } else if (status.ok()) {
+    status = {::grpc::StatusCode::NOT_FOUND, "this node has no state either"};
+  }
+  auto* reactor = context->DefaultReactor();
+  reactor->Finish(status);
   return reactor;
 }
 

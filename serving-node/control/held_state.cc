@@ -1,0 +1,56 @@
+#include "serving-node/control/held_state.h"
+
+#include "serving-node/control/apply.h"
+#include "serving-node/control/desired.h"
+
+namespace longshore::control {
+
+Status HeldState::ReadDisk() {
+  const std::lock_guard one(change_mutex_);
+  const auto bytes = ReadFile(file_);
+  if (!bytes && bytes.error().code == Code::kNotFound) return {};
+  if (!bytes) return tl::make_unexpected(bytes.error());
+  auto loaded = std::make_shared<DesiredState>();
+  if (!loaded->ParseFromString(*bytes)) return DataLoss("{} is no desired state", file_.string());
+  if (loaded->fleet().fleet() != fleet_) {
+    return FailedPrecondition("{} is of the fleet {}, not of {}", file_.string(), loaded->fleet().fleet(), fleet_);
+  }
+  Take(std::move(loaded));
+  return {};
+}
+
+Status HeldState::Receive(const FromController& message) {
+  const std::lock_guard one(change_mutex_);
+  const auto held = get();
+  ASSIGN_OR_RETURN(DesiredState next, ApplyMessage(held ? std::optional(*held) : std::nullopt, message, fleet_));
+  return WriteAndTake(std::move(next));
+}
+
+Status HeldState::Adopt(const DesiredState& of_peer) {
+  const std::lock_guard one(change_mutex_);
+  if (get() != nullptr) return {};
+  ASSIGN_OR_RETURN(DesiredState next, FromPeer(of_peer, fleet_));
+  return WriteAndTake(std::move(next));
+}
+
+std::shared_ptr<const DesiredState> HeldState::get() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+Status HeldState::WriteAndTake(DesiredState next) {
+  if (auto written = WriteFileAtomically(file_, SerializeState(next)); !written) {
+    return Prefixed(written.error(), "cannot write the desired state");
+  }
+  Take(std::make_shared<const DesiredState>(std::move(next)));
+  return {};
+}
+
+void HeldState::Take(std::shared_ptr<const DesiredState> next) {
+  // A report with the new state's revision is about the new state: it is applied first.
+  Apply(next, get().get(), deps_);
+  const std::lock_guard lock(mutex_);
+  state_ = std::move(next);
+}
+
+}  // namespace longshore::control
