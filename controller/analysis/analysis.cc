@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/buckets.h"
 #include "controller/analysis/evalue.h"
 #include "controller/analysis/histogram.h"
 
@@ -54,7 +55,7 @@ Buckets StablePast(const Analysis& analysis) {
 
 // Where the candidate begins to count as slower: above stable's threshold by the tolerance, and by kLatencyFloor at least.
 int CandidateThreshold(const Analysis& analysis, int threshold) {
-  const Duration with_floor(std::llround(UpperEdgeMicroseconds(threshold)) + kLatencyFloor.count());
+  const Duration with_floor(std::llround(TimeBucketUpperMicroseconds(threshold)) + kLatencyFloor.count());
   return std::max(threshold + analysis.tolerance_buckets, BucketOf(with_floor));
 }
 

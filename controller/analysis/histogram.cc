@@ -1,8 +1,9 @@
 #include "controller/analysis/histogram.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
+
+#include "common/buckets.h"
 
 namespace longshore::analysis {
 
@@ -24,13 +25,7 @@ int QuantileBucket(const Buckets& buckets, double quantile) {
   return static_cast<int>(buckets.size()) - 1;
 }
 
-int BucketOf(Duration time) {
-  if (time.count() <= 1) return 0;
-  const double exact = 8 * std::log2(static_cast<double>(time.count()));
-  return std::min(static_cast<int>(std::ceil(exact - 1e-9)), kBucketsMax - 1);
-}
-
-double UpperEdgeMicroseconds(int bucket) { return std::exp2(bucket / 8.0); }
+int BucketOf(Duration time) { return std::min(TimeBucketOf(time), kBucketsMax - 1); }
 
 void AddTo(const Buckets& more, Buckets& total) {
   const size_t size = std::min<size_t>(more.size(), kBucketsMax);

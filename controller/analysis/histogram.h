@@ -1,4 +1,4 @@
-// Run times as counts per bucket: bucket i holds (2^((i-1)/8), 2^(i/8)] microseconds (control.proto, Evidence).
+// Run times as counts per bucket of common/buckets.h.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,6 @@ int64_t CountAbove(const Buckets& buckets, int bucket);
 int QuantileBucket(const Buckets& buckets, double quantile);
 // The bucket a time falls into.
 int BucketOf(Duration time);
-double UpperEdgeMicroseconds(int bucket);
 void AddTo(const Buckets& more, Buckets& total);
 
 }  // namespace longshore::analysis

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/buckets.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/evalue.h"
 #include "controller/analysis/histogram.h"
@@ -37,7 +38,7 @@ Seen SeenIn(const Analysis& analysis) {
 
 double QuantileMs(const api::ArmEvidence& arm, double quantile) {
   if (Total(arm.run_time_buckets) == 0) return 0;
-  return UpperEdgeMicroseconds(QuantileBucket(arm.run_time_buckets, quantile)) / 1000;
+  return TimeBucketUpperMicroseconds(QuantileBucket(arm.run_time_buckets, quantile)) / 1000;
 }
 
 double Share(int64_t part, int64_t whole) {

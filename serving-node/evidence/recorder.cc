@@ -1,7 +1,8 @@
 #include "serving-node/evidence/recorder.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "common/buckets.h"
 
 namespace longshore::evidence {
 namespace {
@@ -10,21 +11,14 @@ bool IsServerFault(Code code) { return code == Code::kInternal || code == Code::
 
 }  // namespace
 
-int BucketOf(Duration time) {
-  if (time.count() <= 1) return 0;
-  const double bucket = std::ceil(8 * std::log2(static_cast<double>(time.count())));
-  return static_cast<int>(std::min<double>(bucket, kTimeBuckets - 1));
-}
-
 void TimeHistogram::Count(Duration time) {
-  buckets_[static_cast<size_t>(BucketOf(time))].fetch_add(1, std::memory_order_relaxed);
+  buckets_[static_cast<size_t>(std::min(TimeBucketOf(time), kBuckets - 1))].fetch_add(1, std::memory_order_relaxed);
   sum_us_.fetch_add(std::max<int64_t>(0, time.count()), std::memory_order_relaxed);
-  count_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void TimeHistogram::CopyTo(google::protobuf::RepeatedField<int64_t>* buckets) const {
   buckets->Clear();
-  for (int i = 0; i < kTimeBuckets; ++i) {
+  for (int i = 0; i < kBuckets; ++i) {
     const int64_t count = buckets_[static_cast<size_t>(i)].load(std::memory_order_relaxed);
     if (count == 0) continue;
     while (buckets->size() < i) buckets->Add(0);
@@ -54,11 +48,6 @@ void Counters::CountPair(const PairDifference& difference) {
   drift_.set_difference_sum(drift_.difference_sum() + difference.relative);
   drift_.set_difference_max(std::max(drift_.difference_max(), difference.relative));
   drift_.set_top1_changed(drift_.top1_changed() + (difference.top1_changed ? 1 : 0));
-}
-
-Duration Counters::mean_run_time() const {
-  const int64_t count = run_times_.count();
-  return count == 0 ? Duration(0) : Duration(run_times_.sum().count() / count);
 }
 
 control::Evidence Counters::Snapshot() const {

@@ -20,23 +20,18 @@
 
 namespace longshore::evidence {
 
-// Bucket i counts times in (2^((i-1)/8), 2^(i/8)] microseconds, bucket 0 all up to 1, the last one all that is longer.
-inline constexpr int kTimeBuckets = 241;  // Up to 2^30 us, 18 minutes.
-int BucketOf(Duration time);
-
-// Counts of times, as the messages have them. Thread-safe without locks.
+// Counts of times in the buckets of common/buckets.h, as the messages have them. Thread-safe without locks.
 class TimeHistogram {
  public:
   void Count(Duration time);
   Duration sum() const { return Duration(sum_us_.load(std::memory_order_relaxed)); }
-  int64_t count() const { return count_.load(std::memory_order_relaxed); }
   // Without the empty buckets after the last one that counted something.
   void CopyTo(google::protobuf::RepeatedField<int64_t>* buckets) const;
 
  private:
-  std::array<std::atomic<int64_t>, kTimeBuckets> buckets_{};
+  static constexpr int kBuckets = 241;  // The last one, up to 2^30 us (18 minutes), counts all that is longer too.
+  std::array<std::atomic<int64_t>, kBuckets> buckets_{};
   std::atomic<int64_t> sum_us_{0};
-  std::atomic<int64_t> count_{0};
 };
 
 // One paired replay of an input: how far the candidate's answer is from stable's.
@@ -57,8 +52,6 @@ class Counters {
 
   int64_t requests() const { return requests_.load(std::memory_order_relaxed); }
   int64_t errors() const { return errors_.load(std::memory_order_relaxed); }
-  // 0 before the first run.
-  Duration mean_run_time() const;
   control::Evidence Snapshot() const;
 
  private:

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <thread>
 #include <vector>
 
@@ -11,16 +10,14 @@ namespace {
 
 using std::chrono::microseconds;
 
-TEST(TimeHistogram, PutsEveryTimeBetweenItsBucketsBounds) {
-  for (const int64_t us : {1, 2, 3, 9, 100, 999, 1000, 12345, 1000000}) {
-    const int bucket = BucketOf(microseconds(us));
-    EXPECT_LE(static_cast<double>(us), std::exp2(bucket / 8.0) + 1e-6) << us;
-    if (bucket > 0) {
-      EXPECT_GT(static_cast<double>(us), std::exp2((bucket - 1) / 8.0)) << us;
-    }
-  }
-  EXPECT_EQ(BucketOf(microseconds(0)), 0);
-  EXPECT_EQ(BucketOf(std::chrono::hours(10)), kTimeBuckets - 1);
+TEST(TimeHistogram, CountsWhatIsTooLongInItsLastBucket) {
+  TimeHistogram histogram;
+  histogram.Count(std::chrono::minutes(17));
+  histogram.Count(std::chrono::hours(10));
+  google::protobuf::RepeatedField<int64_t> buckets;
+  histogram.CopyTo(&buckets);
+  ASSERT_EQ(buckets.size(), 241);
+  EXPECT_EQ(buckets[240], 2);
 }
 
 TEST(Counters, CountOnlyTheServersFaultsAsErrors) {
@@ -51,7 +48,6 @@ TEST(Counters, SumAndBucketsAgreeWithTheRuns) {
   EXPECT_EQ(evidence.run_time_buckets(0), 1);
   EXPECT_EQ(evidence.run_time_buckets(8), 2);
   EXPECT_DOUBLE_EQ(evidence.run_time_sum_us(), 5);
-  EXPECT_EQ(counters.mean_run_time(), microseconds(1));
 }
 
 TEST(Recorder, LosesNoCountWhenManyThreadsCount) {

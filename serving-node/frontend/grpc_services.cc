@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/grpc/bytes.h"
 #include "common/grpc/status.h"
 #include "serving-node/frontend/headers.h"
 #include "serving-node/frontend/queries.h"
@@ -18,20 +19,6 @@ using ::grpc::ByteBuffer;
 using ::grpc::CallbackServerContext;
 using ::grpc::ServerUnaryReactor;
 
-std::string ToString(const ByteBuffer& buffer) {
-  std::vector<::grpc::Slice> slices;
-  std::string bytes;
-  if (!buffer.Valid() || !buffer.Dump(&slices).ok()) return bytes;
-  bytes.reserve(buffer.Length());
-  for (const auto& slice : slices) bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  return bytes;
-}
-
-ByteBuffer ToByteBuffer(std::string_view bytes) {
-  const ::grpc::Slice slice(bytes.data(), bytes.size());
-  return ByteBuffer(&slice, 1);
-}
-
 ByteBuffer ToByteBuffer(const tensorflow::serving::PredictResponse& response) {
   const ::grpc::Slice slice(response.ByteSizeLong());
   response.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
@@ -39,7 +26,7 @@ ByteBuffer ToByteBuffer(const tensorflow::serving::PredictResponse& response) {
 }
 
 ByteBuffer Encode(const routing::PredictAnswer& answer) {
-  if (!answer.serialized.empty()) return ToByteBuffer(answer.serialized);
+  if (!answer.serialized.empty()) return rpc::ToByteBuffer(answer.serialized);
   tensorflow::serving::PredictResponse response;
   *response.mutable_model_spec() = answer.model_spec;
   for (const auto& [name, tensor] : answer.outputs) tensor::ToProto(tensor, &(*response.mutable_outputs())[name]);
@@ -114,7 +101,7 @@ ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, c
                                                ByteBuffer* response) {
   if (!node_.empty()) context->AddInitialMetadata(kNodeHeader, node_);
   routing::PredictCall call;
-  call.serialized = ToString(*request);
+  call.serialized = rpc::ToBytes(*request);
   if (!call.request.ParseFromString(call.serialized)) {
     return Refuse(context, InvalidArgument("{} bytes are no PredictRequest", call.serialized.size()));
   }

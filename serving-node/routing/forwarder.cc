@@ -9,6 +9,7 @@
 #include <mutex>
 #include <set>
 
+#include "common/grpc/bytes.h"
 #include "common/grpc/status.h"
 #include "longshore/peer.grpc.pb.h"
 #include "longshore/peer.pb.h"
@@ -54,15 +55,6 @@ Error ToError(const grpc::Status& status, const std::string& target) {
   return {Code::kUnavailable, fmt::format("peer {}: {}", target, error.message)};
 }
 
-std::string ToBytes(const grpc::ByteBuffer& buffer) {
-  std::vector<grpc::Slice> slices;
-  if (!buffer.Dump(&slices).ok()) return {};
-  std::string bytes;
-  bytes.reserve(buffer.Length());
-  for (const auto& slice : slices) bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  return bytes;
-}
-
 std::chrono::system_clock::time_point ToSystemTime(steady_clock::time_point deadline) {
   return std::chrono::system_clock::now() +
          std::chrono::duration_cast<std::chrono::system_clock::duration>(deadline - steady_clock::now());
@@ -82,8 +74,7 @@ class GrpcForwarder final : public Forwarder {
     auto running = std::make_shared<Running>(PeerOf(call.target), std::move(call.target), std::move(done));
     for (const auto& [name, value] : call.metadata) running->context.AddMetadata(name, value);
     if (call.deadline != steady_clock::time_point::max()) running->context.set_deadline(ToSystemTime(call.deadline));
-    const grpc::Slice slice(call.serialized);
-    running->request = grpc::ByteBuffer(&slice, 1);
+    running->request = rpc::ToByteBuffer(call.serialized);
     Begin(&running->context, *running->peer, 1);
     running->peer->stub.UnaryCall(&running->context, call.method, {}, &running->request, &running->reply,
                                   [this, running](const grpc::Status& status) { Finish(*running, status); });
@@ -162,7 +153,7 @@ class GrpcForwarder final : public Forwarder {
       --call.peer->in_flight;
     }
     if (status.ok()) {
-      call.done(ToBytes(call.reply));
+      call.done(rpc::ToBytes(call.reply));
     } else {
       call.done(tl::make_unexpected(ToError(status, call.target)));
     }

@@ -1,8 +1,9 @@
 #include "tests/load/ledger.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
+
+#include "common/buckets.h"
 
 namespace longshore::load {
 namespace {
@@ -49,9 +50,7 @@ Json ToJson(const VersionCounts& counts) {
 }  // namespace
 
 void LatencyCounts::Add(Duration latency) {
-  const double us = std::max<double>(1, static_cast<double>(latency.count()));
-  const auto bucket = static_cast<size_t>(std::ceil(std::log2(us) * 8));
-  buckets_[std::min(bucket, buckets_.size() - 1)] += 1;
+  buckets_[std::min(static_cast<size_t>(TimeBucketOf(latency)), buckets_.size() - 1)] += 1;
   count_ += 1;
 }
 
@@ -65,7 +64,7 @@ double LatencyCounts::QuantileMs(double quantile) const {
   int64_t seen = 0;
   for (size_t i = 0; i < buckets_.size() && count_ > 0; ++i) {
     seen += buckets_[i];
-    if (static_cast<double>(seen) >= wanted) return std::exp2(static_cast<double>(i) / 8) / 1000;
+    if (static_cast<double>(seen) >= wanted) return TimeBucketUpperMicroseconds(static_cast<int>(i)) / 1000;
   }
   return 0;
 }

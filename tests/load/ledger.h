@@ -26,7 +26,7 @@ inline constexpr size_t kMovesMax = 1'000'000;
 
 using RequestId = uint64_t;
 
-// Latencies in microseconds, bucket i up to 2^(i/8): quantiles are exact to 9 %.
+// Latencies in the buckets of common/buckets.h: quantiles are exact to 9 %.
 class LatencyCounts {
  public:
   void Add(Duration latency);

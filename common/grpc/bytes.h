@@ -1,0 +1,15 @@
+// Messages that stay bytes: for what is forwarded as it came.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <string>
+#include <string_view>
+
+namespace longshore::rpc {
+
+// "" for a buffer without a message.
+std::string ToBytes(const ::grpc::ByteBuffer& buffer);
+::grpc::ByteBuffer ToByteBuffer(std::string_view bytes);
+
+}  // namespace longshore::rpc
