@@ -32,9 +32,8 @@ void BuildStore(const Flags& flags, models::OnChange on_change, Parts& parts) {
       *parts.engine, *parts.admission, options, std::move(gate),
       [&parts, on_change = std::move(on_change)](const std::string& model, const models::VersionStatus& status) {
         using models::State;
-        const bool settled =
-            status.state == State::kFailed || status.state == State::kAvailable || status.state == State::kEnd;
-        if (parts.gate && settled) parts.gate->Loaded(model, status.version);
+        const bool loads = status.state == State::kLoading || status.state == State::kWarming;
+        if (parts.gate && !loads) parts.gate->Loaded(model, status.version);
         on_change(model, status);
       });
 }

@@ -361,12 +361,15 @@ class ModelStore::Impl {
       version->ready = MakeReady(models_[work.model], version, std::move(loaded->model));
       return SetState(work.model, version, State::kAvailable);
     }
+    const bool known = version->status.error == loaded.error();
     version->status.error = std::move(loaded.error());
-    spdlog::warn("model \"{}\" version {} does not load: {}", work.model, work.version, ToString(version->status.error));
-    version->failures += 1;
-    const bool hopeless = version->status.error.code == Code::kUnimplemented;
-    const bool retries = !hopeless && version->failures <= options_.load_retries_max;
-    version->retry_at = std::chrono::steady_clock::now() + options_.load_retry_interval;
+    const Error& error = version->status.error;
+    if (!known) spdlog::warn("model \"{}\" version {} does not load: {}", work.model, work.version, ToString(error));
+    const bool copied = error.code == Code::kUnavailable;
+    if (!copied) version->failures += 1;
+    const bool retries = copied || (error.code != Code::kUnimplemented && version->failures <= options_.load_retries_max);
+    const auto interval = copied ? options_.copy_retry_interval : options_.load_retry_interval;
+    version->retry_at = std::chrono::steady_clock::now() + interval;
     SetState(work.model, version, retries ? State::kStart : State::kFailed);
   }
 

@@ -6,7 +6,8 @@
 //   ASSIGN_OR_RETURN(const Handle ready, store.Find("digits"));   // Once 3 is available.
 //   ready->queue->Submit(...);                                    // Keeps 3 loaded as long as `ready` lives.
 //
-// A version's way: kStart -> kLoading (gate, load, digest) -> kWarming -> kAvailable -> kUnloading -> kEnd, or kFailed.
+// A version's way: kStart -> kLoading (gate, load, digest) -> kWarming -> kAvailable -> kUnloading -> kEnd, or kFailed. One whose
+// files change while they are loaded goes back to kStart.
 #pragma once
 
 #include <chrono>
@@ -30,6 +31,8 @@ class ModelStore {
     int warm_up_iterations = 1;
     int load_retries_max = 0;                            // Further attempts after a failed load.
     std::chrono::milliseconds load_retry_interval{60000};
+    // A version that is still being copied is no failure: it is tried again until it stays the same.
+    std::chrono::milliseconds copy_retry_interval{1000};
   };
   static constexpr size_t kEndedMax = 10;                // Ended versions remembered per model.
 

@@ -7,6 +7,7 @@
 
 #include "common/file.h"
 #include "serving-node/models/fake_engine.h"
+#include "serving-node/saved_model/digest.h"
 #include "serving-node/saved_model/tfrecord.h"
 #include "serving-node/tensor/proto.h"
 #include "tensorflow_serving/prediction_log.pb.h"
@@ -104,6 +105,25 @@ TEST_F(Models, AnswersWithTensorFlowServingsErrors) {
   EXPECT_EQ(store.FindLabel("digits", "x").error(),
             (Error{Code::kInvalidArgument, "Unrecognized servable version label: x"}));
   EXPECT_EQ(store.FindLabel("digits", "gone").error().message, "Servable not found for request: Specific(digits, 2)");
+}
+
+TEST_F(Models, DoesNotServeAVersionWhoseFilesChangeWhileTheyAreLoaded) {
+  WriteVersion("digits", 1);
+  std::atomic<int> gates = 0;
+  ModelStore& store = Store({.copy_retry_interval = std::chrono::milliseconds(1)},
+                            [&](const auto&, int64_t, const Path& dir) {
+                              if (gates++ < 2) return WriteFileAtomically(dir / "assets.extra" / "table", std::to_string(gates));
+                              return Status();
+                            });
+  store.Apply({Want("digits", {1})});
+  const VersionStatus served = WaitFor("digits", 1, State::kAvailable);
+  EXPECT_EQ(gates, 3) << "twice it was still being copied";
+  EXPECT_EQ(served.error.code, Code::kOk);
+  EXPECT_EQ(served.digest, *saved_model::VersionDigest(base_ / "digits" / "1"));
+  const auto copied = std::ranges::count_if(told_, [](const auto& told) {
+    return told.second.state == State::kStart && told.second.error.code == Code::kUnavailable;
+  });
+  EXPECT_EQ(copied, 2);
 }
 
 TEST_F(Models, TellsTheWholeWayOfAVersionInOrder) {
