@@ -61,20 +61,22 @@ int Wanted(const Reading& reading, int replicas) {
   return std::max(static_cast<int>(std::ceil(wanted - 1e-9)), reading.Ratio() > 1 ? replicas + 1 : 0);
 }
 
-api::AutoscaleStatus Set(api::AutoscaleStatus status, int desired, const std::string& reason,
-                         const std::string& message) {
-  status.desired = desired;
-  status.reason = reason;
-  status.message = message;
-  return status;
-}
+// What the status says of a decision, all of it together: without a reading there is no value, target or time of evidence.
+struct Reason {
+  std::string reason;
+  std::string message;
+  const Reading* reading = nullptr;
+};
 
-api::AutoscaleStatus SetFrom(api::AutoscaleStatus status, int desired, const Reading& reading,
-                             const std::string& message) {
+api::AutoscaleStatus Set(api::AutoscaleStatus status, int desired, const Reason& why) {
+  const Reading reading = why.reading == nullptr ? Reading{} : *why.reading;
+  status.desired = desired;
+  status.reason = why.reason;
+  status.message = why.message;
   status.value = reading.value;
   status.target = reading.target;
   status.evidence_at = reading.at;
-  return Set(std::move(status), desired, reading.reason, message);
+  return status;
 }
 
 // The signal that asks for most; null when none asks for more.
@@ -87,10 +89,13 @@ const Reading* Pressing(const std::vector<Reading>& readings, int replicas) {
   return most;
 }
 
-const Reading* FirstUnknown(const std::vector<Reading>& readings) {
-  const auto found =
-      std::find_if(readings.begin(), readings.end(), [](const Reading& reading) { return !reading.known; });
-  return found == readings.end() ? nullptr : &*found;
+// What keeps a fleet from being made smaller; "" when everything is known.
+std::string MissingEvidence(const std::vector<Reading>& readings, const FleetMetrics& metrics) {
+  for (const Reading& reading : readings) {
+    if (!reading.known) return reading.reason + " is unknown or too old";
+  }
+  if (metrics.nodes_missing == 0) return "";
+  return fmt::format("the metrics tell nothing of {} ready nodes", metrics.nodes_missing);
 }
 
 // What fewer nodes could do, when everything is calm; otherwise what there is.
@@ -106,19 +111,19 @@ api::AutoscaleStatus Up(const api::ServingFleetSpec& spec, api::AutoscaleStatus 
   status.recommendations.clear();
   const int wanted = std::min(Wanted(reading, replicas), spec.replicas_max);
   if (wanted <= replicas) {
-    return status.reason == "AtMaximum"
-               ? status
-               : Set(std::move(status), replicas, "AtMaximum",
-                     fmt::format("{} is above its target, but {} nodes are the maximum", reading.reason, replicas));
+    if (status.reason == "AtMaximum") return status;
+    return Set(std::move(status), replicas,
+               {"AtMaximum", fmt::format("{} is above its target, but {} nodes are the maximum", reading.reason, replicas),
+                &reading});
   }
   if (now - status.last_scale_up < spec.autoscaling->scale_up_cooldown) {
     status.desired = replicas;
     return status;
   }
   status.last_scale_up = now;
-  return SetFrom(std::move(status), wanted, reading,
-                 fmt::format("{} {:.4g} is above {:.4g}: from {} to {} nodes", reading.reason, reading.value,
-                             reading.target, replicas, wanted));
+  const std::string message = fmt::format("{} {:.4g} is above {:.4g}: from {} to {} nodes", reading.reason, reading.value,
+                                          reading.target, replicas, wanted);
+  return Set(std::move(status), wanted, {reading.reason, message, &reading});
 }
 
 bool ExplainsReplicas(const std::string& reason) {
@@ -134,7 +139,7 @@ api::AutoscaleStatus Down(const api::ServingFleetSpec& spec, api::AutoscaleStatu
     status.recommendations.clear();
     // The reason of the last change stays: it is why there are so many nodes.
     if (status.desired == replicas && ExplainsReplicas(status.reason)) return status;
-    return Set(std::move(status), replicas, "Steady", "every signal is at its target");
+    return Set(std::move(status), replicas, {"Steady", "every signal is at its target", &readings.back()});
   }
   if (status.recommendations.empty()) status.recommendations.emplace_back(now, enough);
   auto& [since, most] = status.recommendations.front();
@@ -146,10 +151,8 @@ api::AutoscaleStatus Down(const api::ServingFleetSpec& spec, api::AutoscaleStatu
   const int to = most;
   const std::string waited = api::FormatDuration(std::chrono::duration_cast<std::chrono::seconds>(now - since));
   status.recommendations.clear();
-  status = SetFrom(std::move(status), to, readings.back(),
-                   fmt::format("{} nodes were enough for {}: from {} to {} nodes", to, waited, replicas, to));
-  status.reason = readings.back().value == 0 ? "Idle" : "Utilization";
-  return status;
+  const std::string message = fmt::format("{} nodes were enough for {}: from {} to {} nodes", to, waited, replicas, to);
+  return Set(std::move(status), to, {readings.back().value == 0 ? "Idle" : "Utilization", message, &readings.back()});
 }
 
 }  // namespace
@@ -161,20 +164,20 @@ api::AutoscaleStatus Decide(const api::ServingFleetSpec& spec, const api::Autosc
   if (!spec.autoscaling) {
     return before.desired == spec.replicas_min && before.reason == "Fixed"
                ? before
-               : Set({}, spec.replicas_min, "Fixed", "no autoscaling in the spec");
+               : Set({}, spec.replicas_min, {"Fixed", "no autoscaling in the spec"});
   }
   if (replicas != input.replicas) {
     status.recommendations.clear();
-    return Set(std::move(status), replicas, "Bounds",
-               fmt::format("{} nodes are outside {} to {}", input.replicas, spec.replicas_min, spec.replicas_max));
+    const std::string message =
+        fmt::format("{} nodes are outside {} to {}", input.replicas, spec.replicas_min, spec.replicas_max);
+    return Set(std::move(status), replicas, {"Bounds", message});
   }
   const std::vector<Reading> readings = ReadAll(*spec.autoscaling, input, now);
   if (const Reading* pressing = Pressing(readings, replicas))
     return Up(spec, std::move(status), *pressing, replicas, now);
-  if (const Reading* unknown = FirstUnknown(readings)) {
+  if (const std::string missing = MissingEvidence(readings, input.metrics); !missing.empty()) {
     status.recommendations.clear();
-    const std::string message = fmt::format("{} is unknown or too old: no node is taken away", unknown->reason);
-    return Set(std::move(status), replicas, "NoEvidence", message);
+    return Set(std::move(status), replicas, {"NoEvidence", missing + ": no node is taken away"});
   }
   return Down(spec, std::move(status), readings, replicas, now);
 }

@@ -2,7 +2,8 @@
 //
 // Up at once when users wait: queue delay or latency above target, or slots busier than their target; in proportion, at
 // most doubling, one step per cooldown. Down only when every signal proves for the whole stabilisation window that
-// fewer nodes are enough. A signal that is unknown, stale, negative or not a number proves nothing.
+// fewer nodes are enough. A signal that is unknown, stale, negative or not a number proves nothing, and signals that do
+// not tell of every ready node prove at most that users wait.
 //
 // Pure. A status that need not change is returned unchanged, so that a steady state writes nothing.
 #pragma once
@@ -20,13 +21,14 @@ enum class Presence { kUnknown, kIdle, kValue };
 struct Signal {
   Presence presence = Presence::kUnknown;
   double value = 0;
-  TimePoint at;  // Of the newest sample in it.
+  TimePoint at;  // Of the oldest sample in it.
 };
 
 struct FleetMetrics {
   Signal queue_delay_seconds;  // Mean wait of a request for a run slot.
   Signal latency_seconds;      // At the strictest SLO's quantile; only read when there is a target.
   Signal utilization;          // Busy share of all run slots, 0..1.
+  int nodes_missing = 0;       // Ready nodes that the signals do not tell of.
 };
 
 struct Input {

@@ -2,7 +2,8 @@
 //   spec:     what differs from {replicas: {min: 1, max: 10}, autoscaling: {}}
 //   before:   the fleet's status.autoscale
 //   replicas: wanted now;  latencyTarget: "50ms"
-//   metrics:  {queueDelay: 0.02, latency: idle, utilization: {value: 0.5, at: 10s}}; what is not named is unknown
+//   metrics:  {queueDelay: 0.02, latency: idle, utilization: {value: 0.5, at: 10s}, nodesMissing: 1}; what is not named
+//             is unknown, but nodesMissing, which is 0
 //   now:      "100s"; metrics without `at` are from now
 #include <gtest/gtest.h>
 
@@ -46,7 +47,7 @@ Given GivenFrom(const Json& json) {
   const Json& metrics = Child(json, "metrics");
   given.input.metrics = {SignalFrom(Child(metrics, "queueDelay"), given.now),
                          SignalFrom(Child(metrics, "latency"), given.now),
-                         SignalFrom(Child(metrics, "utilization"), given.now)};
+                         SignalFrom(Child(metrics, "utilization"), given.now), Get(metrics, "nodesMissing", 0)};
   given.input.replicas = Get(json, "replicas", 1);
   if (json.contains("latencyTarget"))
     given.input.latency_target = *api::ParseDuration(Get<std::string>(json, "latencyTarget", ""));

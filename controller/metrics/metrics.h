@@ -19,9 +19,9 @@ class Source {
  public:
   virtual ~Source() = default;
 
-  // What is known now. Never waits: a source that asks others does so on a thread of its own. `nodes` are the views of
-  // the fleet's nodes now.
-  virtual autoscale::FleetMetrics Latest(const std::vector<nodes::NodeView>& nodes, TimePoint now) = 0;
+  // What is known now. Never waits: a source that asks others does so on a thread of its own. `ready` are the views of
+  // the fleet's ready nodes now: those of which the metrics should tell.
+  virtual autoscale::FleetMetrics Latest(const std::vector<nodes::NodeView>& ready, TimePoint now) = 0;
 };
 
 // What to measure.
@@ -29,11 +29,15 @@ struct Query {
   std::string fleet;                // "namespace/name".
   double latency_quantile = 0.99;
   std::string prometheus_url;       // "http://127.0.0.1:9090"; empty: the nodes' reports.
+  // How old a sample may be. Prometheus' rates are taken over twice that time: it scrapes at least once in the first half.
+  Duration age_max = std::chrono::seconds(15);
 
   friend bool operator==(const Query&, const Query&) = default;
 };
 
-// Rates from the differences of the nodes' reports, about a second apart.
+// Rates from the differences of the nodes' reports, which come about once a second. A node that is silent for longer
+// than kSilentAfter is missing, and what it said before is left out.
+inline constexpr Duration kSilentAfter = std::chrono::seconds(3);
 std::unique_ptr<Source> MakeReportSource(const Query& query);
 
 struct PrometheusOptions {
@@ -42,7 +46,8 @@ struct PrometheusOptions {
   size_t answer_bytes_max = 1 << 20;
 };
 
-// To be called first in main, before any thread: bounds the threads and the memory of the HTTP client.
+// To be called first in main, before any thread: bounds the threads and the memory of the HTTP client. Sets
+// SSL_CERT_FILE and SSL_CERT_DIR in the environment of this process.
 void InitHttpClient();
 
 // Asks a Prometheus server (its HTTP API, /api/v1/query) once per interval. InvalidArgument when the URL is none.

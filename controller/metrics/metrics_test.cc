@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <mutex>
+#include <set>
+
+#include "common/http/server.h"
 #include "controller/metrics/prometheus_answer.h"
 
 namespace longshore::metrics {
@@ -33,9 +38,10 @@ TEST(PrometheusAnswer, WhateverIsNoNumberIsUnknown) {
   }
 }
 
-nodes::NodeView Node(const std::string& incarnation, TimePoint at, double busy, double queued, int64_t started) {
+nodes::NodeView Node(const std::string& incarnation, TimePoint at, double busy, double queued, int64_t started,
+                     const std::string& name = "a") {
   nodes::NodeView view;
-  view.hello.set_node("a");
+  view.hello.set_node(name);
   view.hello.set_incarnation(incarnation);
   view.report_at = at;
   view.reported = true;
@@ -48,8 +54,12 @@ nodes::NodeView Node(const std::string& incarnation, TimePoint at, double busy, 
   return view;
 }
 
+std::unique_ptr<Source> ReportSource() {
+  return MakeReportSource({.fleet = "default/cpu", .latency_quantile = 0.99, .prometheus_url = ""});
+}
+
 TEST(ReportSource, MeasuresWhatHappenedBetweenTwoReports) {
-  const auto source = MakeReportSource({.fleet = "default/cpu", .latency_quantile = 0.99, .prometheus_url = ""});
+  const auto source = ReportSource();
   const TimePoint begin{seconds(1000)};
   EXPECT_EQ(source->Latest({Node("i", begin, 5, 1, 100)}, begin).utilization.presence, Presence::kUnknown);
   const TimePoint later = begin + seconds(2);
@@ -57,17 +67,36 @@ TEST(ReportSource, MeasuresWhatHappenedBetweenTwoReports) {
   EXPECT_DOUBLE_EQ(metrics.utilization.value, 0.75) << "3 busy seconds of 2 slots in 2 seconds";
   EXPECT_DOUBLE_EQ(metrics.queue_delay_seconds.value, 0.1) << "2 seconds over 20 requests";
   EXPECT_EQ(metrics.utilization.at, later);
+  EXPECT_EQ(metrics.nodes_missing, 0);
 }
 
-TEST(ReportSource, NoRequestIsIdleAndARestartedNodeIsUnknown) {
-  const auto source = MakeReportSource({.fleet = "default/cpu", .latency_quantile = 0.99, .prometheus_url = ""});
+TEST(ReportSource, NoRequestIsIdleAndARestartedNodeIsMissing) {
+  const auto source = ReportSource();
   const TimePoint begin{seconds(1000)};
   source->Latest({Node("i", begin, 5, 1, 100)}, begin);
   const TimePoint later = begin + seconds(1);
   EXPECT_EQ(source->Latest({Node("i", later, 5, 1, 100)}, later).queue_delay_seconds.presence, Presence::kIdle);
   const TimePoint restarted = later + seconds(1);
   const auto after = source->Latest({Node("j", restarted, 0, 0, 0)}, restarted);
-  EXPECT_EQ(after.utilization.at, later) << "nothing new was measured: it only grows old";
+  EXPECT_EQ(after.utilization.presence, Presence::kUnknown) << "one report measures nothing";
+  EXPECT_EQ(after.nodes_missing, 1);
+}
+
+TEST(ReportSource, ALiveNodeDoesNotHideASilentOne) {
+  const auto source = ReportSource();
+  const TimePoint begin{seconds(1000)};
+  const auto at = [&](int second, int silent_since) {
+    const TimePoint now = begin + seconds(second);
+    const TimePoint then = begin + seconds(std::min(second, silent_since));
+    return source->Latest({Node("i", now, second, 0, second), Node("i", then, second, 0, second, "b")}, now);
+  };
+  at(0, 1);
+  EXPECT_EQ(at(1, 1).nodes_missing, 0);
+  EXPECT_EQ(at(2, 1).nodes_missing, 0) << "a report may be late";
+  EXPECT_EQ(at(2, 1).utilization.at, begin + seconds(1)) << "the oldest counts";
+  const auto silent = at(6, 1);
+  EXPECT_EQ(silent.nodes_missing, 1);
+  EXPECT_EQ(silent.utilization.at, begin + seconds(6)) << "what the others say may still show that users wait";
 }
 
 TEST(PrometheusSource, AUrlThatIsNoneIsRefused) {
@@ -83,6 +112,60 @@ TEST(PrometheusSource, AServerThatIsNotThereIsUnknown) {
       {.fleet = "f", .latency_quantile = 0.99, .prometheus_url = "http://127.0.0.1:1"}, clock);
   ASSERT_TRUE(source);
   EXPECT_EQ((*source)->Latest({}, clock.Now()).utilization.presence, Presence::kUnknown);
+}
+
+// Answers every question as a Prometheus does that was taken two nodes' samples from, the older at 1000 s.
+class FakePrometheus {
+ public:
+  FakePrometheus()
+      : server_(http::Server::Start({.address = "127.0.0.1:0"}, [this](const http::Request& request, const http::Responder& respond) {
+          respond({.body = Answer(request.target)});
+        }).value()) {}
+
+  std::string url() const { return fmt::format("http://127.0.0.1:{}", server_->port()); }
+  // Until everything was asked for a second time, so that the answers of the first time are known.
+  std::set<std::string> WaitForQuestions() {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(asked_.wait_for(lock, seconds(20), [this] { return rounds_ >= 2; }));
+    return questions_;
+  }
+
+ private:
+  std::string Answer(const std::string& question) {
+    const bool oldest = question.find("min%28timestamp%28") != std::string::npos;
+    const bool nodes = question.find("count%28") != std::string::npos;
+    const std::scoped_lock lock(mutex_);
+    questions_.insert(question);
+    if (oldest) ++rounds_;
+    asked_.notify_all();
+    const char* value = oldest ? "1000" : nodes ? "2" : "0.5";
+    return fmt::format(
+        R"({{"status":"success","data":{{"resultType":"vector","result":[{{"metric":{{}},"value":[1700000000,"{}"]}}]}}}})",
+        value);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable asked_;
+  std::set<std::string> questions_;
+  int rounds_ = 0;
+  std::unique_ptr<http::Server> server_;
+};
+
+TEST(PrometheusSource, TellsTheOldestSampleAndHowManyReadyNodesAreMissing) {
+  const SystemClock clock;
+  FakePrometheus prometheus;
+  Query query{.fleet = "default/cpu", .latency_quantile = 0.99, .prometheus_url = prometheus.url()};
+  query.age_max = seconds(30);
+  const auto source = MakePrometheusSource(query, clock, {.interval = std::chrono::milliseconds(1)}).value();
+  const std::set<std::string> questions = prometheus.WaitForQuestions();
+  const auto metrics = source->Latest({Node("i", {}, 0, 0, 0), Node("j", {}, 0, 0, 0, "b"), Node("k", {}, 0, 0, 0, "c")}, clock.Now());
+  EXPECT_EQ(metrics.utilization.at, TimePoint(seconds(1000)));
+  EXPECT_EQ(metrics.nodes_missing, 1);
+  EXPECT_EQ(source->Latest({}, clock.Now()).nodes_missing, 0);
+  for (const std::string& question : questions) {
+    const bool rate = question.find("rate%28") != std::string::npos;
+    EXPECT_EQ(question.find("%5B60000ms%5D") != std::string::npos, rate) << "two scrapes of 30 s: " << question;
+  }
 }
 
 }  // namespace

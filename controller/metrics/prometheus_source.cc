@@ -3,7 +3,7 @@
 #include <cpprest/uri_builder.h>
 #include <pplx/threadpool.h>
 
-#include <array>
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -21,27 +21,28 @@ using autoscale::Presence;
 using autoscale::Signal;
 using web::http::client::http_client;
 
-// Over how long rates are taken: a few scrapes of one second, so that one missed scrape is no gap.
-constexpr const char* kWindow = "10s";
-
 struct Expressions {
   std::string queue_delay;
   std::string started;
   std::string utilization;
   std::string latency;
-  std::string newest;       // The time of the newest sample, as a value.
+  std::string oldest;       // The time of the oldest of the nodes' newest samples, as a value.
+  std::string nodes;        // How many nodes have a rate and are there still.
 };
 
 Expressions ExpressionsFor(const Query& query) {
   const std::string fleet = fmt::format("{{fleet=\"{}\"}}", query.fleet);
-  const auto rate = [&](const std::string& name) { return fmt::format("sum(rate({}{}[{}]))", name, fleet, kWindow); };
+  const auto window = std::chrono::duration_cast<std::chrono::milliseconds>(2 * query.age_max);
+  const auto rate = [&](const std::string& name) { return fmt::format("rate({}{}[{}ms])", name, fleet, window.count()); };
+  const std::string slots = "longshore_run_slots" + fleet;
   return {
-      .queue_delay = rate("longshore_queue_seconds_sum") + " / " + rate("longshore_queue_seconds_count"),
-      .started = rate("longshore_queue_seconds_count"),
-      .utilization = rate("longshore_run_busy_seconds_total") + fmt::format(" / sum(longshore_run_slots{})", fleet),
-      .latency = fmt::format("histogram_quantile({}, sum by (le) (rate(longshore_request_seconds_bucket{}[{}])))",
-                             query.latency_quantile, fleet, kWindow),
-      .newest = fmt::format("max(timestamp(longshore_run_slots{}))", fleet),
+      .queue_delay = fmt::format("sum({}) / sum({})", rate("longshore_queue_seconds_sum"), rate("longshore_queue_seconds_count")),
+      .started = fmt::format("sum({})", rate("longshore_queue_seconds_count")),
+      .utilization = fmt::format("sum({}) / sum({})", rate("longshore_run_busy_seconds_total"), slots),
+      .latency = fmt::format("histogram_quantile({}, sum by (le) ({}))", query.latency_quantile,
+                             rate("longshore_request_seconds_bucket")),
+      .oldest = fmt::format("min(timestamp({}))", slots),
+      .nodes = fmt::format("count({} and on (instance) {})", slots, rate("longshore_run_busy_seconds_total")),
   };
 }
 
@@ -61,28 +62,36 @@ class PrometheusSource final : public Source {
     asking_.join();
   }
 
-  FleetMetrics Latest(const std::vector<nodes::NodeView>&, TimePoint) override {
+  FleetMetrics Latest(const std::vector<nodes::NodeView>& ready, TimePoint) override {
     const std::scoped_lock lock(mutex_);
-    return latest_;
+    FleetMetrics metrics = latest_.metrics;
+    metrics.nodes_missing = std::max(static_cast<int>(ready.size()) - latest_.nodes, 0);
+    return metrics;
   }
 
  private:
+  struct Measured {
+    FleetMetrics metrics;
+    int nodes = 0;  // In the metrics.
+  };
+
   void AskAgainAndAgain() {
     std::unique_lock lock(mutex_);
     while (!ending_) {
       lock.unlock();
-      const FleetMetrics metrics = Measure();
+      const Measured measured = Measure();
       lock.lock();
-      latest_ = metrics;
+      latest_ = measured;
       changed_.wait_for(lock, options_.interval, [this] { return ending_; });
     }
   }
 
-  FleetMetrics Measure() {
+  Measured Measure() {
     // Prometheus stamps an answer with the time of the question; how old the samples are has to be asked for.
-    const Signal newest = Ask(expressions_.newest);
-    if (newest.presence != Presence::kValue) return {};
-    const TimePoint at = FromUnixMillis(static_cast<int64_t>(newest.value * 1000));
+    const Signal oldest = Ask(expressions_.oldest);
+    const Signal nodes = Ask(expressions_.nodes);
+    if (oldest.presence != Presence::kValue || nodes.presence != Presence::kValue) return {};
+    const TimePoint at = FromUnixMillis(static_cast<int64_t>(oldest.value * 1000));
     if (at > clock_.Now() + std::chrono::seconds(60)) return {};  // Its clock cannot be trusted, nor can its ages.
     const auto taken_at = [at](Signal signal) {
       if (signal.presence != Presence::kUnknown) signal.at = at;
@@ -97,7 +106,7 @@ class PrometheusSource final : public Source {
     const bool idle = started.presence == Presence::kValue && started.value == 0;
     if (idle && metrics.queue_delay_seconds.presence == Presence::kUnknown) metrics.queue_delay_seconds = {Presence::kIdle, 0, at};
     if (idle && metrics.latency_seconds.presence == Presence::kUnknown) metrics.latency_seconds = {Presence::kIdle, 0, at};
-    return metrics;
+    return {metrics, static_cast<int>(nodes.value)};
   }
 
   // Blocks this thread only; unknown whatever goes wrong.
@@ -140,7 +149,7 @@ class PrometheusSource final : public Source {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ending_ = false;
-  FleetMetrics latest_;
+  Measured latest_;
   std::thread asking_;
 };
 

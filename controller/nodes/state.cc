@@ -36,6 +36,7 @@ void ApplyMessage(const control::FromController& message, control::DesiredState&
     case control::FromController::kChange: ApplyChange(message.change(), state); break;
     case control::FromController::kFleet: *state.mutable_fleet() = message.fleet(); break;
     case control::FromController::kDrain:
+    case control::FromController::kHeartbeat:
     case control::FromController::MESSAGE_NOT_SET: return;
   }
   state.set_epoch(message.epoch());

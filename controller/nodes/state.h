@@ -8,7 +8,7 @@
 
 namespace longshore::nodes {
 
-// Models stay ordered by served name. A DrainNode changes nothing.
+// Models stay ordered by served name. A DrainNode and a Heartbeat change nothing.
 void ApplyMessage(const control::FromController& message, control::DesiredState& state);
 
 // SHA-256 in hex of the deterministic serialization.

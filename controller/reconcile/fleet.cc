@@ -56,10 +56,10 @@ Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) 
   const Result<fleet::Addresses> addresses = deps_.fleet.EnsureListening(
       {fleet, wanted.spec.grpc_port, wanted.spec.rest_port, wanted.spec.connection_age_max});
   api::ServingFleet next = wanted;
-  next.status.autoscale = Autoscale(wanted, CountStaying(deps_.fleet.Nodes(fleet)));
+  const std::vector<KnownNode> nodes = KnownNodes(fleet);
+  next.status.autoscale = Autoscale(wanted, nodes);
   const int replicas = wanted.spec.autoscaling ? next.status.autoscale.desired : wanted.spec.replicas_min;
   if (addresses) RETURN_IF_ERROR(ScaleTo(fleet, replicas));
-  const std::vector<KnownNode> nodes = KnownNodes(fleet);
   if (!IsWaitingForNodes(fleet, nodes)) TellNodes(wanted, nodes);
   next.status = DescribeFleet(next, nodes, addresses);
   WriteTargets();
@@ -106,15 +106,15 @@ Status Reconciler::ScaleTo(const std::string& fleet, int replicas) {
   return {};
 }
 
-api::AutoscaleStatus Reconciler::Autoscale(const api::ServingFleet& object, int replicas) {
+api::AutoscaleStatus Reconciler::Autoscale(const api::ServingFleet& object, const std::vector<KnownNode>& nodes) {
   const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
   if (!object.spec.autoscaling) {
     sources_.erase(fleet);
     return {};
   }
-  metrics::Query query{fleet, 0.99, object.spec.autoscaling->prometheus_url};
+  metrics::Query query{fleet, 0.99, object.spec.autoscaling->prometheus_url, object.spec.autoscaling->metrics_age_max};
   autoscale::Input input;
-  input.replicas = replicas;
+  input.replicas = CountStaying(deps_.fleet.Nodes(fleet));
   for (const auto& [_, memory] : models_) {
     if (memory.fleet != fleet || !memory.model || !memory.model->spec.slo.latency_target) continue;
     const api::Slo& slo = memory.model->spec.slo;
@@ -128,7 +128,12 @@ api::AutoscaleStatus Reconciler::Autoscale(const api::ServingFleet& object, int 
     source = deps_.make_metrics(query);
   }
   const TimePoint now = deps_.clock.Now();
-  if (source) input.metrics = source->Latest(deps_.nodes.Nodes(fleet), now);
+  const std::set<std::string> leaving = NodesLeaving(fleet);
+  std::vector<nodes::NodeView> ready;
+  for (const KnownNode& node : nodes) {
+    if (IsReady(node) && !leaving.contains(node.view.hello.node())) ready.push_back(node.view);
+  }
+  if (source) input.metrics = source->Latest(ready, now);
   return autoscale::Decide(object.spec, object.status.autoscale, input, now);
 }
 
