@@ -69,16 +69,23 @@ std::vector<NodeRecord> ReadRecords(const Path& state_dir) {
 
 Result<process::Process> FindProcess(const NodeRecord& record, const std::string& argument) {
   if (record.pid != 0) return process::Adopt(static_cast<pid_t>(record.pid), record.start_time);
-  const std::string between_ends = std::string(1, '\0') + argument + std::string(1, '\0');
+  std::vector<process::Process> found = ProcessesWith(argument + '\0');
+  if (found.empty()) return NotFound("no process has the argument {}", argument);
+  return std::move(found.front());
+}
+
+std::vector<process::Process> ProcessesWith(const std::string& beginning) {
+  const std::string from_its_start = '\0' + beginning;
+  std::vector<process::Process> processes;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename();
     pid_t pid = 0;
     if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr != name.data() + name.size()) continue;
-    if (ReadProcFile(entry.path() / "cmdline").find(between_ends) == std::string::npos) continue;
-    if (auto found = process::AdoptAny(pid); found) return found;
+    if (ReadProcFile(entry.path() / "cmdline").find(from_its_start) == std::string::npos) continue;
+    if (auto found = process::AdoptAny(pid); found) processes.push_back(std::move(*found));
   }
-  return NotFound("no process has the argument {}", argument);
+  return processes;
 }
 
 }  // namespace longshore::fleet

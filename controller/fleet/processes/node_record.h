@@ -23,6 +23,9 @@ struct NodeRecord {
 struct NodePaths {
   NodePaths(const Path& state_dir, const std::string& node);
 
+  // By which the process is known; with the node "" the beginning of every node's.
+  std::string StateDirArgument() const { return "--state_dir=" + dir.string(); }
+
   Path dir;
   Path record;
   Path log;
@@ -39,5 +42,8 @@ std::vector<NodeRecord> ReadRecords(const Path& state_dir);
 // The process that the record means. A record without a pid means the process, if any, that was started with this
 // argument: the controller died between starting it and writing that down. NotFound when there is none.
 Result<process::Process> FindProcess(const NodeRecord& record, const std::string& argument);
+
+// The processes that have an argument which begins like this, whether anything is written down of them or not.
+std::vector<process::Process> ProcessesWith(const std::string& beginning);
 
 }  // namespace longshore::fleet

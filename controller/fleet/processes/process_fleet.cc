@@ -25,8 +25,6 @@ using std::chrono::steady_clock;
 
 constexpr size_t kSocketPathMax = 107;
 
-std::string StateDirArgument(const NodePaths& paths) { return "--state_dir=" + paths.dir.string(); }
-
 struct Sockets {
   process::Descriptor grpc;
   process::Descriptor rest;
@@ -105,7 +103,7 @@ void ProcessFleet::TakeOver() {
     node.info.node = record.node;
     node.info.started_at = clock_.Now();
     node.began = steady_clock::now();
-    auto found = FindProcess(record, StateDirArgument(paths));
+    auto found = FindProcess(record, paths.StateDirArgument());
     if (!found && record.stopping) {
       std::filesystem::remove_all(paths.dir);
       continue;
@@ -228,7 +226,7 @@ process::SpawnOptions ProcessFleet::Command(const NodePaths& paths, const std::s
                   "--controller=" + options_.controller,
                   "--fleet=" + node.fleet,
                   "--node=" + name,
-                  StateDirArgument(paths),
+                  paths.StateDirArgument(),
                   "--grpc_listen_fd=3",
                   "--rest_listen_fd=4",
                   fmt::format("--connection_age_max_ms={}",
@@ -237,6 +235,7 @@ process::SpawnOptions ProcessFleet::Command(const NodePaths& paths, const std::s
                   "--admin_port=0",
                   "--port_file=" + paths.ports.string(),
                   "--log_level=" + options_.node_log_level};
+  command.env = options_.node_environment;
   command.descriptors = {{3, group.sockets->grpc.get()}, {4, group.sockets->rest.get()}};
   command.log_file = paths.log;
   command.new_session = true;
@@ -385,30 +384,6 @@ Result<std::unique_ptr<Fleet>> StartProcessFleet(ProcessOptions options, const C
     return NotFound("there is no program {}; say where it is with --node_binary", options.node_binary.string());
   }
   return std::unique_ptr<Fleet>(new ProcessFleet(std::move(options), clock, std::move(on_change)));
-}
-
-Status StopAllNodes(const Path& state_dir, milliseconds timeout) {
-  std::map<std::string, process::Process> leaving;
-  for (NodeRecord record : ReadRecords(state_dir)) {
-    const NodePaths paths(state_dir, record.node);
-    auto found = FindProcess(record, StateDirArgument(paths));
-    if (found) {
-      record.pid = found->pid();
-      record.start_time = found->start_time();
-      (void)found->Signal(SIGTERM);
-      leaving.emplace(record.node, std::move(*found));
-    }
-    record.stopping = true;
-    RETURN_IF_ERROR(WriteRecord(paths, record));
-  }
-  const auto deadline = steady_clock::now() + timeout;
-  std::string left;
-  for (auto& [name, node] : leaving) {
-    const auto remaining = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
-    if (!node.Wait(std::max(remaining, milliseconds(0)))) left += fmt::format(" {} (process {})", name, node.pid());
-  }
-  if (!left.empty()) return DeadlineExceeded("these nodes still finish their work:{}", left);
-  return {};
 }
 
 }  // namespace longshore::fleet

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/clock.h"
 #include "common/file.h"
@@ -21,6 +22,7 @@ struct ProcessOptions {
   std::string controller{};                       // What nodes dial: "unix:<state>/controller.sock".
   std::string host = "127.0.0.1";                 // Where fleets listen.
   std::string node_log_level = "info";
+  std::vector<std::string> node_environment{};    // "NAME=value", all that nodes get.
   std::chrono::milliseconds backoff_min{200};     // Before a node that ended by itself is started again; doubles
   std::chrono::milliseconds backoff_max{10000};   // up to this,
   std::chrono::milliseconds healthy_after{60000};  // and begins anew after a node ran for so long.
@@ -31,8 +33,8 @@ struct ProcessOptions {
 // Takes over the nodes that an earlier controller left in the state directory. No other may use it meanwhile.
 Result<std::unique_ptr<Fleet>> StartProcessFleet(ProcessOptions options, const Clock& clock, OnChange on_change);
 
-// Tells all nodes of a state directory to leave and waits for their ends, at most so long: DeadlineExceeded naming those
-// that are still there.
+// Tells all nodes of a state directory to leave, recorded or not, and waits for their ends, at most so long:
+// DeadlineExceeded naming those that are still there.
 Status StopAllNodes(const Path& state_dir, std::chrono::milliseconds timeout);
 
 }  // namespace longshore::fleet

@@ -32,6 +32,8 @@ if os.path.exists(path):
 handover = socket.socket(socket.AF_UNIX)
 handover.bind(path)
 handover.listen()
+with open(flags["state_dir"] + "/environment", "wb") as file:
+    file.write(b"\n".join(name + b"=" + value for name, value in os.environb.items()))
 while True:
     peer, _ = handover.accept()
     try:
@@ -59,6 +61,7 @@ class ProcessFleetTest : public ::testing::Test {
   std::unique_ptr<Fleet> StartFleet() {
     ProcessOptions options{.state_dir = dir_, .node_binary = dir_ / "node", .controller = "unix:/nowhere"};
     options.backoff_min = std::chrono::milliseconds(1);
+    options.node_environment = {fmt::format("PATH={}", getenv("PATH")), "COLOUR=blue"};
     auto started = StartProcessFleet(options, clock_, [this](const std::string&) {
       const std::scoped_lock lock(mutex_);
       changed_.notify_all();
@@ -116,6 +119,15 @@ TEST_F(ProcessFleetTest, NodesAcceptFromTheSocketsOfTheFleet) {
   EXPECT_EQ(fmt::format("127.0.0.1:{}", process::LocalPort(sockets[1]).value()), addresses.rest);
   for (const int fd : sockets) close(fd);
   EXPECT_EQ(fleet_->EnsureListening(spec_)->grpc, addresses.grpc) << "once is enough";
+}
+
+TEST_F(ProcessFleetTest, NodesGetTheEnvironmentTheyWereMeantAndNotTheControllers) {
+  setenv("SSL_CERT_FILE", "/dev/null", 1);
+  StartNode("a");
+  unsetenv("SSL_CERT_FILE");
+  const std::string environment = ReadFile(dir_ / "nodes/a/environment").value();
+  EXPECT_THAT(environment, ::testing::HasSubstr("COLOUR=blue"));
+  EXPECT_THAT(environment, ::testing::Not(::testing::HasSubstr("SSL_CERT_FILE")));
 }
 
 TEST_F(ProcessFleetTest, APortInUseIsAnErrorThatNamesIt) {
@@ -189,6 +201,21 @@ TEST_F(ProcessFleetTest, ANodeThatDiedWhileNobodyLookedIsStartedAgain) {
   ASSERT_TRUE(fleet_->EnsureListening(spec_));
   ASSERT_TRUE(WaitUntil([&](const auto& nodes) { return nodes[0].state == NodeState::kRunning; }));
   EXPECT_NE(PidOf("a"), first);
+}
+
+TEST_F(ProcessFleetTest, StoppingAllNodesEndsThoseWhoseRecordIsGoneOrCannotBeWritten) {
+  StartNode("a");
+  StartNode("b");
+  StartNode("c");
+  std::vector<process::Process> nodes;
+  for (const char* name : {"a", "b", "c"}) nodes.push_back(std::move(*process::AdoptAny(PidOf(name))));
+  fleet_.reset();
+  std::filesystem::remove_all(NodePaths(dir_, "b").dir);
+  const Path in_the_way = NodePaths(dir_, "a").record.string() + fmt::format(".{}.tmp", getpid());
+  std::filesystem::create_directory(in_the_way);
+  EXPECT_FALSE(StopAllNodes(dir_, seconds(20))) << "a is not marked as stopping";
+  for (process::Process& node : nodes) EXPECT_TRUE(node.Wait(seconds(0)));
+  std::filesystem::remove_all(in_the_way);
 }
 
 TEST_F(ProcessFleetTest, AProgramThatIsNotThereIsNamed) {

@@ -1,0 +1,57 @@
+#include <signal.h>
+
+#include <algorithm>
+#include <map>
+
+#include "common/log.h"
+#include "controller/fleet/processes/node_record.h"
+#include "controller/fleet/processes/process_fleet.h"
+
+namespace longshore::fleet {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// So that no controller starts them again. One that cannot be written down ends all the same.
+Status MarkAsStopping(const Path& state_dir, const std::vector<NodeRecord>& records) {
+  Status all;
+  for (NodeRecord record : records) {
+    record.stopping = true;
+    const Status written = WriteRecord(NodePaths(state_dir, record.node), record);
+    if (!written && all) all = written;
+  }
+  return all;
+}
+
+// Those of the records, and those whose record is gone, as with a disk that was unmounted or a folder that was deleted.
+std::map<pid_t, process::Process> FindAll(const Path& state_dir, const std::vector<NodeRecord>& records) {
+  std::map<pid_t, process::Process> found;
+  for (const NodeRecord& record : records) {
+    auto node = FindProcess(record, NodePaths(state_dir, record.node).StateDirArgument());
+    if (node) found.emplace(node->pid(), std::move(*node));
+  }
+  for (process::Process& node : ProcessesWith(NodePaths(state_dir, "").StateDirArgument())) {
+    found.emplace(node.pid(), std::move(node));
+  }
+  return found;
+}
+
+}  // namespace
+
+Status StopAllNodes(const Path& state_dir, milliseconds timeout) {
+  const std::vector<NodeRecord> records = ReadRecords(state_dir);
+  std::map<pid_t, process::Process> leaving = FindAll(state_dir, records);
+  const Status marked = MarkAsStopping(state_dir, records);
+  for (const auto& [_, node] : leaving) (void)node.Signal(SIGTERM);  // One that has ended is what was wanted.
+  const auto deadline = steady_clock::now() + timeout;
+  std::string left;
+  for (auto& [pid, node] : leaving) {
+    const auto remaining = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
+    if (!node.Wait(std::max(remaining, milliseconds(0)))) left += fmt::format(" {}", pid);
+  }
+  if (!left.empty()) return DeadlineExceeded("these nodes still finish their work: processes{}", left);
+  return marked;
+}
+
+}  // namespace longshore::fleet
