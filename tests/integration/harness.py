@@ -24,6 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("LONGSHORE_BIN", ROOT / "build/dev/bin"))
 MODELS = ROOT / "tests/models"
 WAIT_MAX_S = 40
+MARK = "LONGSHORE_INSTALLATION"  # In the environment of every process of an installation: its directory.
 
 
 class Timeout(AssertionError):
@@ -42,6 +43,18 @@ def wait_for(what, condition, timeout_s=WAIT_MAX_S):
         time.sleep(0.02)
 
 
+def processes_marked(directory):
+    """pid -> command line of the processes that were started, by whomever, for this directory."""
+    found = {}
+    for process in pathlib.Path("/proc").iterdir():
+        try:
+            if process.name.isdigit() and f"{MARK}={directory}\0".encode() in (process / "environ").read_bytes():
+                found[int(process.name)] = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:  # It ended meanwhile, or it is somebody else's.
+            pass
+    return found
+
+
 class Installation:
     def __init__(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="ls_"))
@@ -58,6 +71,7 @@ class Installation:
         try:
             self.kill_controller()
             self.stop_fleets()
+            self.assert_all_ended()
         finally:
             if failure[0] is None or not os.environ.get("LONGSHORE_KEEP"):
                 shutil.rmtree(self.dir, ignore_errors=True)
@@ -72,7 +86,7 @@ class Installation:
             self.controller = subprocess.Popen(
                 [BIN / "longshore-controller", f"--state_dir={self.state}", f"--manifests={self.manifests}",
                  f"--node_binary={BIN / 'longshore-node'}", "--admin_port=0", f"--port_file={self.dir / 'admin.json'}"],
-                stdout=log, stderr=log, env={**os.environ, **(env or {})})
+                stdout=log, stderr=log, env={**os.environ, MARK: str(self.dir), **(env or {})})
         return self.controller
 
     def kill_controller(self):
@@ -85,6 +99,14 @@ class Installation:
     def stop_fleets(self):
         subprocess.run([BIN / "longshore-controller", f"--state_dir={self.state}", "--stop-fleets"], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=150)
+
+    def assert_all_ended(self):
+        """No process of this installation is left, whoever started it; one that is gets killed, so that it spoils one test."""
+        left = processes_marked(self.dir)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        if left:
+            raise AssertionError(f"left running: {left}")
 
     # Manifests.
 
