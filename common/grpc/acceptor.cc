@@ -34,8 +34,8 @@ uint64_t SocketInode(int fd) {
 
 }  // namespace
 
-ConnectionAcceptor::ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder)
-    : listen_fd_(listen_fd), wake_fd_(eventfd(0, EFD_CLOEXEC)) {
+ConnectionAcceptor::ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder, size_t connections_max)
+    : connections_max_(connections_max), listen_fd_(listen_fd), wake_fd_(eventfd(0, EFD_CLOEXEC)) {
   fcntl(listen_fd, F_SETFL, fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
   grpc_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
       ::grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, ::grpc::InsecureServerCredentials());
@@ -69,9 +69,18 @@ bool ConnectionAcceptor::AwaitTurn(int readiness_ms_max) {
   return true;
 }
 
+// As long as there are as many connections as may be. False: stop.
+bool ConnectionAcceptor::AwaitRoom() {
+  pollfd wait = {wake_fd_, POLLIN, 0};
+  while (connections() >= connections_max_) {
+    if (poll(&wait, 1, static_cast<int>(kDrainPoll.count())) > 0) return false;
+  }
+  return true;
+}
+
 void ConnectionAcceptor::AcceptUntilStopped() {
   constexpr int kPollMs = 1000;
-  while (AwaitTurn(kPollMs)) AcceptOne();
+  while (AwaitRoom() && AwaitTurn(kPollMs)) AcceptOne();
   while (AcceptOne()) {
   }
 }

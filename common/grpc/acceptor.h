@@ -28,8 +28,11 @@ namespace longshore::rpc {
 
 class ConnectionAcceptor {
  public:
-  // Owns listen_fd, which becomes non-blocking. Call before builder.BuildAndStart().
-  ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder);
+  static constexpr size_t kConnectionsMax = 10000;
+
+  // Owns listen_fd, which becomes non-blocking. Call before builder.BuildAndStart(). Connections beyond the limit wait in
+  // the backlog, where another process that shares the socket may take them.
+  ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder, size_t connections_max = kConnectionsMax);
   ~ConnectionAcceptor();
   ConnectionAcceptor(const ConnectionAcceptor&) = delete;
   ConnectionAcceptor& operator=(const ConnectionAcceptor&) = delete;
@@ -51,7 +54,9 @@ class ConnectionAcceptor {
   void AcceptUntilStopped();
   bool AcceptOne();
   bool AwaitTurn(int readiness_ms_max);
+  bool AwaitRoom();
 
+  const size_t connections_max_;
   std::atomic<int> listen_fd_;
   int wake_fd_ = -1;  // An eventfd that ends the thread.
   std::unique_ptr<::grpc::experimental::ExternalConnectionAcceptor> grpc_acceptor_;

@@ -49,6 +49,19 @@ void AskNext(const std::shared_ptr<Question>& question) {
 
 }  // namespace
 
+Result<std::vector<models::VersionStatus>> FleetCatalog::Versions(const std::string& model) const {
+  auto here = here_.Versions(model);
+  const std::vector<int64_t> elsewhere = router_.VersionsAtPeers(model);
+  if (elsewhere.empty()) return here;
+  std::vector<models::VersionStatus> all = here ? std::move(*here) : std::vector<models::VersionStatus>();
+  for (const int64_t version : elsewhere) {
+    std::erase_if(all, [version](const auto& status) { return status.version == version; });
+    all.push_back({.version = version, .state = models::State::kAvailable, .error = {}, .memory_bytes = 0, .digest = ""});
+  }
+  std::ranges::sort(all, std::greater<>(), &models::VersionStatus::version);
+  return all;
+}
+
 void FleetCatalog::DescribeElsewhere(const tensorflow::serving::ModelSpec& spec,
                                      std::chrono::steady_clock::time_point deadline, const DescribeDone& done) const {
   auto holders = router_.HoldersOf(spec);

@@ -1,4 +1,4 @@
-// The catalog of a node in a fleet: what it holds itself, and the signatures of what only other nodes hold.
+// The catalog of a node in a fleet: what it holds itself, and versions and signatures of what only other nodes hold.
 #pragma once
 
 #include <functional>
@@ -20,9 +20,8 @@ class FleetCatalog final : public Catalog {
       : here_(here), router_(router), forwarder_(forwarder) {}
 
   Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const override { return here_.Describe(spec); }
-  Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const override {
-    return here_.Versions(model);
-  }
+  // A version that a peer has ready is available, whatever it is here: this node answers for it.
+  Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const override;
   void DescribeElsewhere(const tensorflow::serving::ModelSpec& spec, std::chrono::steady_clock::time_point deadline,
                          const DescribeDone& done) const override;
 

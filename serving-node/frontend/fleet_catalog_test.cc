@@ -1,12 +1,14 @@
 #include "serving-node/frontend/fleet_catalog.h"
 
 #include <gmock/gmock.h>
+#include <grpcpp/create_channel.h>
 
 #include "serving-node/frontend/grpc_server.h"
 #include "serving-node/frontend/rest_server.h"
 #include "serving-node/frontend/store_catalog.h"
 #include "serving-node/frontend/testing.h"
 #include "serving-node/routing/testing.h"
+#include "tensorflow_serving/services.grpc.pb.h"
 
 namespace longshore::frontend {
 namespace {
@@ -77,6 +79,67 @@ TEST_F(FleetCatalogTest, SaysThatNobodyHasTheModelReady) {
 TEST_F(FleetCatalogTest, AModelThatTheFleetDoesNotKnowIsNotFound) {
   SetState(Holder("b", peer_->port()));
   EXPECT_THAT(Predict("other"), AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("Servable not found for request: Latest(other)")));
+}
+
+// As a client of node a would by gRPC.
+class FleetCatalogGrpcTest : public FleetCatalogTest {
+ protected:
+  void SetUp() override {
+    FleetCatalogTest::SetUp();
+    SetState(Holder("b", peer_->port()));
+    auto door = GrpcServer::Start({.listen = "127.0.0.1:0", .node = "a"}, a_.router, catalog_);
+    ASSERT_TRUE(door) << door.error().message;
+    door_ = std::move(*door);
+    channel_ = ::grpc::CreateChannel("127.0.0.1:" + std::to_string(door_->port()), ::grpc::InsecureChannelCredentials());
+  }
+  void TearDown() override {
+    door_.reset();
+    FleetCatalogTest::TearDown();
+  }
+  template <typename Request>
+  static Request About(const std::string& model) {
+    Request request;
+    request.mutable_model_spec()->set_name(model);
+    return request;
+  }
+
+  std::unique_ptr<GrpcServer> door_;
+  std::shared_ptr<::grpc::Channel> channel_;
+};
+
+TEST_F(FleetCatalogGrpcTest, TellsTheSignaturesThatAPeerHolds) {
+  auto request = About<tensorflow::serving::GetModelMetadataRequest>("digits");
+  request.add_metadata_field("signature_def");
+  tensorflow::serving::GetModelMetadataResponse response;
+  ::grpc::ClientContext context;
+  const auto status =
+      tensorflow::serving::PredictionService::NewStub(channel_)->GetModelMetadata(&context, request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.model_spec().version().value(), 3);
+  tensorflow::serving::SignatureDefMap signatures;
+  ASSERT_TRUE(response.metadata().at("signature_def").UnpackTo(&signatures));
+  EXPECT_EQ(signatures.signature_def().at("serving_default").inputs().at("x").dtype(), tensorflow::DT_FLOAT);
+}
+
+TEST_F(FleetCatalogGrpcTest, AVersionThatAPeerHoldsIsAvailable) {
+  tensorflow::serving::GetModelStatusResponse response;
+  const auto models = tensorflow::serving::ModelService::NewStub(channel_);
+  ::grpc::ClientContext context;
+  const auto request = About<tensorflow::serving::GetModelStatusRequest>("digits");
+  const auto status = models->GetModelStatus(&context, request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(response.model_version_status_size(), 1);
+  EXPECT_EQ(response.model_version_status(0).version(), 3);
+  EXPECT_EQ(response.model_version_status(0).state(), tensorflow::serving::ModelVersionStatus::AVAILABLE);
+  EXPECT_THAT(Fetch(rest_->port(), "GET", "/v1/models/digits"), HasSubstr("AVAILABLE"));
+}
+
+TEST_F(FleetCatalogGrpcTest, AModelThatTheFleetDoesNotKnowIsNotFound) {
+  tensorflow::serving::GetModelStatusResponse response;
+  const auto models = tensorflow::serving::ModelService::NewStub(channel_);
+  ::grpc::ClientContext context;
+  const auto request = About<tensorflow::serving::GetModelStatusRequest>("other");
+  EXPECT_EQ(models->GetModelStatus(&context, request, &response).error_code(), ::grpc::StatusCode::NOT_FOUND);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "serving-node/frontend/grpc_server.h"
 
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/server.h>
 
 #include <climits>
@@ -13,7 +14,6 @@
 namespace longshore::frontend {
 namespace {
 
-constexpr int kStreamsPerConnectionMax = 1000;  // More wait at the client.
 constexpr int kMetadataBytesMax = 64 << 10;
 constexpr int kPingIntervalMinMs = 10000;
 
@@ -22,9 +22,12 @@ constexpr const char* kHealthNames[] = {"", "PredictionService", "ModelService",
                                         "tensorflow.serving.ModelService"};
 
 void Configure(const GrpcOptions& options, ::grpc::ServerBuilder& builder) {
-  builder.SetMaxReceiveMessageSize(INT_MAX);
+  builder.SetMaxReceiveMessageSize(options.receive_bytes_max);
   builder.SetMaxSendMessageSize(INT_MAX);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnectionMax);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.streams_max);
+  if (options.memory_bytes_max > 0) {
+    builder.SetResourceQuota(::grpc::ResourceQuota("longshore").Resize(options.memory_bytes_max));
+  }
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kPingIntervalMinMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -44,7 +47,7 @@ class Server final : public GrpcServer {
     builder.RegisterService(&prediction_);
     builder.RegisterService(&model_);
     for (::grpc::Service* service : options.extra_services) builder.RegisterService(service);
-    acceptor_ = std::make_unique<rpc::ConnectionAcceptor>(listen_fd, builder);
+    acceptor_ = std::make_unique<rpc::ConnectionAcceptor>(listen_fd, builder, options.connections_max);
     server_ = builder.BuildAndStart();
     CHECK(server_ != nullptr);
     SetServing(false);

@@ -21,6 +21,11 @@ struct GrpcOptions {
   std::string node = {};         // Sent as metadata x-longshore-node.
   bool managed = false;          // Reload requests are refused.
   int64_t connection_age_max_ms = 0;  // Older connections are asked to reconnect (GOAWAY, jittered); 0: never.
+  int receive_bytes_max = 256 << 20;  // Of one request; a larger one is refused with RESOURCE_EXHAUSTED.
+  int streams_max = 1000;             // Requests at once on one connection; more wait at the client.
+  size_t connections_max = 10000;     // More wait in the system's backlog.
+  // Of gRPC's buffers for all connections; near it, gRPC reads from them more slowly and closes idle ones. 0: no limit.
+  size_t memory_bytes_max = size_t{4} << 30;
   std::vector<::grpc::Service*> extra_services = {};  // Outlive the server.
 };
 

@@ -133,6 +133,60 @@ TEST_F(Grpc, ServesAUnixSocket) {
   EXPECT_EQ(server_->connections(), 1u);
 }
 
+TEST_F(Grpc, RefusesARequestThatIsTooLarge) {
+  Start({.receive_bytes_max = 10'000});
+  const auto stub = PredictionService::NewStub(channel_);
+  PredictRequest request = RequestFor("digits", 1);
+  (*request.mutable_inputs())["x"].set_tensor_content(std::string(10'000, 'x'));
+  PredictResponse response;
+  ::grpc::ClientContext large;
+  EXPECT_EQ(stub->Predict(&large, request, &response).error_code(), ::grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(predictor_.calls(), 0u);
+  ::grpc::ClientContext small;
+  EXPECT_TRUE(stub->Predict(&small, RequestFor("digits", 1), &response).ok());
+}
+
+TEST_F(Grpc, ConnectionsBeyondTheLimitWaitForOneToEnd) {
+  Start({.connections_max = 1});
+  const auto port = std::to_string(server_->port());
+  const auto ask = [](const std::shared_ptr<::grpc::Channel>& channel, std::chrono::milliseconds time) {
+    PredictResponse response;
+    ::grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + time);
+    return PredictionService::NewStub(channel)->Predict(&context, RequestFor("digits", 1), &response).error_code();
+  };
+  ASSERT_EQ(ask(channel_, std::chrono::seconds(60)), ::grpc::StatusCode::OK);
+  const auto second = ChannelTo("127.0.0.1:" + port);
+  EXPECT_EQ(ask(second, std::chrono::milliseconds(200)), ::grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_EQ(server_->connections(), 1u);
+  channel_.reset();
+  EXPECT_EQ(ask(second, std::chrono::seconds(60)), ::grpc::StatusCode::OK);
+}
+
+TEST_F(Grpc, RequestsBeyondTheLimitOfAConnectionWaitAtTheClient) {
+  Start({.streams_max = 1});
+  const auto stub = PredictionService::NewStub(channel_);
+  const auto ask = [&] {
+    return std::async(std::launch::async, [&] {
+      PredictResponse response;
+      ::grpc::ClientContext context;
+      return stub->Predict(&context, RequestFor("digits", 1), &response).ok();
+    });
+  };
+  ASSERT_TRUE(ask().get()) << "the client learns of the limit with the server's greeting";
+  predictor_.Hold();
+  auto first = ask();
+  while (predictor_.calls() < 2) std::this_thread::yield();
+  auto second = ask();
+  EXPECT_EQ(second.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  EXPECT_EQ(predictor_.calls(), 2u);
+  for (auto& done : predictor_.TakeHeld()) done(FakePredictor::Answer(RequestFor("digits", 1)));
+  while (predictor_.calls() < 3) std::this_thread::yield();
+  for (auto& done : predictor_.TakeHeld()) done(FakePredictor::Answer(RequestFor("digits", 1)));
+  EXPECT_TRUE(first.get());
+  EXPECT_TRUE(second.get());
+}
+
 // A client that keeps asking until it is told to stop, and counts what went wrong.
 class Traffic {
  public:

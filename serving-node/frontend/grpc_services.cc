@@ -80,13 +80,10 @@ class PredictReactor final : public ServerUnaryReactor {
   const std::shared_ptr<std::atomic<bool>> finished_ = std::make_shared<std::atomic<bool>>(false);
 };
 
-// Answers at once.
 template <typename Message>
-ServerUnaryReactor* Reply(CallbackServerContext* context, Result<Message> answer, Message* response) {
-  ServerUnaryReactor* reactor = context->DefaultReactor();
+void Finish(ServerUnaryReactor* reactor, Result<Message> answer, Message* response) {
   if (answer) *response = std::move(*answer);
   reactor->Finish(answer ? ::grpc::Status::OK : rpc::ToGrpc(answer.error()));
-  return reactor;
 }
 
 ServerUnaryReactor* Refuse(CallbackServerContext* context, const tl::unexpected<Error>& error) {
@@ -116,7 +113,12 @@ ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, c
 ServerUnaryReactor* PredictionService::GetModelMetadata(CallbackServerContext* context,
                                                         const tensorflow::serving::GetModelMetadataRequest* request,
                                                         tensorflow::serving::GetModelMetadataResponse* response) {
-  return Reply(context, GetMetadata(catalog_, *request), response);
+  ServerUnaryReactor* reactor = context->DefaultReactor();
+  GetMetadata(catalog_, *request, SteadyDeadline(*context),
+              [reactor, response](Result<tensorflow::serving::GetModelMetadataResponse> answer) {
+                Finish(reactor, std::move(answer), response);
+              });
+  return reactor;
 }
 
 ServerUnaryReactor* PredictionService::Classify(CallbackServerContext* context,
@@ -141,7 +143,9 @@ ServerUnaryReactor* ModelService::GetModelStatus(CallbackServerContext* context,
                                                  const tensorflow::serving::GetModelStatusRequest* request,
                                                  tensorflow::serving::GetModelStatusResponse* response) {
   if (!request->has_model_spec()) return Refuse(context, InvalidArgument("Missing ModelSpec"));
-  return Reply(context, GetStatus(catalog_, request->model_spec()), response);
+  ServerUnaryReactor* reactor = context->DefaultReactor();
+  Finish(reactor, GetStatus(catalog_, request->model_spec()), response);
+  return reactor;
 }
 
 ServerUnaryReactor* ModelService::HandleReloadConfigRequest(CallbackServerContext* context,

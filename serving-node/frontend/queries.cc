@@ -32,7 +32,34 @@ void Fill(const models::VersionStatus& from, ModelVersionStatus* to) {
   if (from.error.code != Code::kOk) to->mutable_status()->set_error_message(from.error.message);
 }
 
+Status CheckFields(const GetModelMetadataRequest& request) {
+  if (!request.has_model_spec()) return InvalidArgument("Missing ModelSpec");
+  if (request.metadata_field_size() == 0) {
+    return InvalidArgument("GetModelMetadataRequest must specify at least one metadata_field");
+  }
+  for (const std::string& field : request.metadata_field()) {
+    if (field != kSignatures) return InvalidArgument("Metadata field {} is not supported", field);
+  }
+  return {};
+}
+
+Result<GetModelMetadataResponse> ToResponse(const std::string& model, const Result<Described>& found) {
+  if (!found) return tl::make_unexpected(found.error());
+  GetModelMetadataResponse response;
+  response.mutable_model_spec()->set_name(model);
+  response.mutable_model_spec()->mutable_version()->set_value(found->version);
+  (*response.mutable_metadata())[kSignatures].PackFrom(ToMap(*found->signatures));
+  return response;
+}
+
 }  // namespace
+
+void DescribeAnywhere(const Catalog& catalog, const ModelSpec& spec, std::chrono::steady_clock::time_point deadline,
+                      const DescribeDone& done) {
+  const auto here = catalog.Describe(spec);
+  if (here) return done(here);
+  catalog.DescribeElsewhere(spec, deadline, done);
+}
 
 Result<GetModelStatusResponse> GetStatus(const Catalog& catalog, const ModelSpec& spec) {
   if (spec.name().empty()) return InvalidArgument("ModelSpec has no name specified.");
@@ -47,20 +74,13 @@ Result<GetModelStatusResponse> GetStatus(const Catalog& catalog, const ModelSpec
   return NotFound("Could not find version {} of model {}", spec.version().value(), spec.name());
 }
 
-Result<GetModelMetadataResponse> GetMetadata(const Catalog& catalog, const GetModelMetadataRequest& request) {
-  if (!request.has_model_spec()) return InvalidArgument("Missing ModelSpec");
-  if (request.metadata_field_size() == 0) {
-    return InvalidArgument("GetModelMetadataRequest must specify at least one metadata_field");
-  }
-  for (const std::string& field : request.metadata_field()) {
-    if (field != kSignatures) return InvalidArgument("Metadata field {} is not supported", field);
-  }
-  ASSIGN_OR_RETURN(const Described described, catalog.Describe(request.model_spec()));
-  GetModelMetadataResponse response;
-  response.mutable_model_spec()->set_name(request.model_spec().name());
-  response.mutable_model_spec()->mutable_version()->set_value(described.version);
-  (*response.mutable_metadata())[kSignatures].PackFrom(ToMap(*described.signatures));
-  return response;
+void GetMetadata(const Catalog& catalog, const GetModelMetadataRequest& request,
+                 std::chrono::steady_clock::time_point deadline, const MetadataDone& done) {
+  if (auto fields = CheckFields(request); !fields) return done(tl::make_unexpected(fields.error()));
+  DescribeAnywhere(catalog, request.model_spec(), deadline,
+                   [done, model = request.model_spec().name()](const Result<Described>& found) {
+                     done(ToResponse(model, found));
+                   });
 }
 
 tensorflow::serving::SignatureDefMap ToMap(const Signatures& signatures) {

@@ -1,19 +1,27 @@
 // Status and metadata of models: the same answers for gRPC and REST. Error texts are TensorFlow Serving's.
 #pragma once
 
+#include <chrono>
+#include <functional>
+
 #include "common/error.h"
 #include "serving-node/frontend/catalog.h"
 #include "tensorflow_serving/services.pb.h"
 
 namespace longshore::frontend {
 
+// As Catalog::Describe; for what this node does not hold, as Catalog::DescribeElsewhere.
+void DescribeAnywhere(const Catalog& catalog, const tensorflow::serving::ModelSpec& spec,
+                      std::chrono::steady_clock::time_point deadline, const DescribeDone& done);
+
 // One version when the spec names one, all of them otherwise, also for a label.
 Result<tensorflow::serving::GetModelStatusResponse> GetStatus(const Catalog& catalog,
                                                               const tensorflow::serving::ModelSpec& spec);
 
-// The signatures under the key "signature_def", the only field that can be asked for.
-Result<tensorflow::serving::GetModelMetadataResponse> GetMetadata(
-    const Catalog& catalog, const tensorflow::serving::GetModelMetadataRequest& request);
+// The signatures under the key "signature_def", the only field that can be asked for. Calls back as DescribeAnywhere.
+using MetadataDone = std::function<void(Result<tensorflow::serving::GetModelMetadataResponse>)>;
+void GetMetadata(const Catalog& catalog, const tensorflow::serving::GetModelMetadataRequest& request,
+                 std::chrono::steady_clock::time_point deadline, const MetadataDone& done);
 
 tensorflow::serving::SignatureDefMap ToMap(const Signatures& signatures);
 

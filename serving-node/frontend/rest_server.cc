@@ -176,9 +176,7 @@ class Rest final : public RestServer {
 
   void Metadata(const ModelSpec& spec, const Responder& respond) const {
     const auto answer = [spec, respond](const Result<Described>& found) { respond(JsonResponse(MetadataText(spec, found))); };
-    const auto here = catalog_.Describe(spec);
-    if (here) return answer(here);
-    catalog_.DescribeElsewhere(spec, std::chrono::steady_clock::now() + options_.timeout, answer);
+    DescribeAnywhere(catalog_, spec, std::chrono::steady_clock::now() + options_.timeout, answer);
   }
 
   static Result<std::string> MetadataText(const ModelSpec& spec, const Result<Described>& found) {

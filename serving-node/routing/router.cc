@@ -256,6 +256,17 @@ std::optional<Holders> Router::HoldersOf(const tensorflow::serving::ModelSpec& s
   return Holders{entry->version, entry->peers};
 }
 
+std::vector<int64_t> Router::VersionsAtPeers(const std::string& name) const {
+  std::vector<int64_t> versions;
+  const auto table = shared_->table();
+  const ModelRoutes* model = table ? table->Find(name) : nullptr;
+  if (model == nullptr) return versions;
+  for (const Entry& entry : model->entries) {
+    if (!entry.peers.empty()) versions.push_back(entry.version);
+  }
+  return versions;
+}
+
 void Router::CheckSilence(Duration since_heard) {
   const auto table = shared_->table();
   if (!table) return;

@@ -73,6 +73,9 @@ class Router final : public Predictor {
   // Of the version that the spec names, or of stable without one; nullopt when the state names no such version.
   std::optional<Holders> HoldersOf(const tensorflow::serving::ModelSpec& spec) const;
 
+  // The versions of the model that other nodes hold ready.
+  std::vector<int64_t> VersionsAtPeers(const std::string& model) const;
+
   // Trips what the state allows to trip without a request: candidates that had weight for so long without a controller.
   void CheckSilence(Duration since_heard);
 
