@@ -4,6 +4,7 @@
 // at any moment: what was sent on it may or may not have arrived, and its next hello tells what it really holds.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,8 +28,8 @@ struct NodeView {
   bool reported = false;                 // On this stream: `report` is what it has, not what it had.
   int64_t acked_epoch = 0;               // The newest state that it said it holds: by hello or acknowledgement.
   int64_t acked_revision = 0;
-  std::string acked_digest;
-  std::string ack_error;                 // Why the newest message was refused; "" when it was taken.
+  // Why the newest message was refused, or that the node then held something else than it should; "" when it was taken.
+  std::string ack_error;
   TimePoint refused_at;                  // When it was; `sent` is empty then, and a snapshot puts things right.
   // What it should hold after all that was sent to it. Empty until a snapshot is sent on this stream, unless its hello
   // showed that it holds exactly what was sent on the last one; empty too after a message was refused.
@@ -39,7 +40,8 @@ struct Options {
   Path socket{};                         // Where nodes dial.
   Path epoch_file{};                     // Holds the highest epoch ever used here.
   size_t queued_max = 1000;              // Messages waiting for a node; beyond, its stream is cut and it dials again.
-  size_t nodes_max = 1000;
+  size_t nodes_max = 1000;               // Views that are kept; beyond, an unknown node is refused.
+  std::chrono::milliseconds heartbeat_interval{2000};
   int message_bytes_max = 64 << 20;
 };
 

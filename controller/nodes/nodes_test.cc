@@ -29,9 +29,16 @@ class FakeNode {
   }
   ~FakeNode() { context_.TryCancel(); }
 
-  control::FromController Read() {
+  control::FromController ReadAny() {
     control::FromController message;
     EXPECT_TRUE(stream_->Read(&message));
+    return message;
+  }
+  control::FromController Read() {
+    control::FromController message;
+    do {
+      message = ReadAny();
+    } while (message.has_heartbeat());
     return message;
   }
   grpc::Status ReadEnd() {
@@ -45,10 +52,11 @@ class FakeNode {
     message.mutable_report()->set_revision(revision);
     stream_->Write(message);
   }
-  void Ack(const control::FromController& taken, const std::string& error) {
+  void Ack(const control::FromController& taken, const std::string& digest, const std::string& error = "") {
     control::FromNode message;
     message.mutable_ack()->set_epoch(taken.epoch());
     message.mutable_ack()->set_revision(taken.revision());
+    message.mutable_ack()->set_state_digest(digest);
     message.mutable_ack()->set_error(error);
     stream_->Write(message);
   }
@@ -73,13 +81,14 @@ class RegistryTest : public ::testing::Test {
 
   Path Socket() const { return dir_ / "controller.sock"; }
 
-  std::unique_ptr<Registry> StartRegistry(size_t queued_max = 1000) {
-    auto started = Registry::Start({.socket = Socket(), .epoch_file = dir_ / "epoch", .queued_max = queued_max}, clock_,
-                                   [this](const std::string&, const std::string&) {
-                                     const std::scoped_lock lock(mutex_);
-                                     ++changes_;
-                                     changed_.notify_all();
-                                   });
+  std::unique_ptr<Registry> StartRegistry(Options options = {}) {
+    options.socket = Socket();
+    options.epoch_file = dir_ / "epoch";
+    auto started = Registry::Start(options, clock_, [this](const std::string&, const std::string&) {
+      const std::scoped_lock lock(mutex_);
+      ++changes_;
+      changed_.notify_all();
+    });
     EXPECT_TRUE(started) << started.error().message;
     return std::move(*started);
   }
@@ -176,7 +185,7 @@ TEST_F(RegistryTest, ANodeThatDialsAgainNeedsASnapshotUnlessItHoldsExactlyWhatWa
   control::Hello other = same;
   other.set_state_digest("something else");
   const FakeNode again(Socket(), other);
-  ASSERT_TRUE(WaitUntil([](const NodeView& view) { return view.acked_digest == "something else"; }));
+  ASSERT_TRUE(WaitUntil([](const NodeView& view) { return view.hello.state_digest() == "something else"; }));
   EXPECT_FALSE(registry_->Nodes(kFleet)[0].sent);
 }
 
@@ -195,12 +204,47 @@ TEST_F(RegistryTest, ARefusedMessageIsKeptAsAnErrorAndASnapshotIsNeeded) {
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
   ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot()));
-  node.Ack(node.Read(), "cannot write desired.pb: No space left on device");
+  node.Ack(node.Read(), "", "cannot write desired.pb: No space left on device");
   ASSERT_TRUE(WaitUntil([](const NodeView& view) { return !view.ack_error.empty(); }));
   EXPECT_FALSE(registry_->Nodes(kFleet)[0].sent);
   ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot()));
-  node.Ack(node.Read(), "");
+  const control::FromController snapshot = node.Read();
+  node.Ack(snapshot, Digest(snapshot.snapshot().state()));
   EXPECT_TRUE(WaitUntil([](const NodeView& view) { return view.ack_error.empty() && view.acked_revision > 0; }));
+}
+
+TEST_F(RegistryTest, ANodeThatHoldsAnotherStateThanItWasSentNeedsASnapshot) {
+  FakeNode node(Socket(), Hello("a"));
+  ASSERT_TRUE(WaitForConnected());
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot()));
+  node.Ack(node.Read(), "something else");
+  ASSERT_TRUE(WaitUntil([](const NodeView& view) { return !view.ack_error.empty(); }));
+  EXPECT_EQ(registry_->Nodes(kFleet)[0].ack_error, "it holds another state than it was sent: digest something else");
+  EXPECT_FALSE(registry_->Nodes(kFleet)[0].sent);
+}
+
+TEST_F(RegistryTest, ANodeHearsTheControllerThoughThereIsNothingToSay) {
+  registry_.reset();
+  registry_ = StartRegistry({.heartbeat_interval = std::chrono::milliseconds(1)});
+  FakeNode node(Socket(), Hello("a"));
+  ASSERT_TRUE(WaitForConnected());
+  EXPECT_TRUE(node.ReadAny().has_heartbeat());
+  EXPECT_TRUE(node.ReadAny().has_heartbeat());
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot()));
+  const int64_t revision = node.Read().revision();
+  EXPECT_TRUE(node.ReadAny().has_heartbeat());
+  EXPECT_EQ(registry_->Nodes(kFleet)[0].sent->revision(), revision);
+}
+
+TEST_F(RegistryTest, AKnownNodeIsTakenThoughThereAreAsManyAsThereMayBe) {
+  registry_.reset();
+  registry_ = StartRegistry({.nodes_max = 1});
+  auto node = std::make_unique<FakeNode>(Socket(), Hello("a"));
+  ASSERT_TRUE(WaitForConnected());
+  node = std::make_unique<FakeNode>(Socket(), Hello("a", "i2"));
+  EXPECT_TRUE(WaitUntil([](const NodeView& view) { return view.hello.incarnation() == "i2"; }));
+  FakeNode other(Socket(), Hello("b"));
+  EXPECT_EQ(other.ReadEnd().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
 TEST_F(RegistryTest, TheEpochGrowsWithEveryStartAndAboveEveryNodes) {
@@ -231,7 +275,7 @@ TEST_F(RegistryTest, AStreamThatDoesNotSayHelloIsRefused) {
 
 TEST_F(RegistryTest, AFullQueueCutsTheStream) {
   registry_.reset();
-  registry_ = StartRegistry(/*queued_max=*/0);
+  registry_ = StartRegistry({.queued_max = 0});
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
   EXPECT_EQ(registry_->Send(kFleet, "a", Snapshot()).error().code, Code::kResourceExhausted);

@@ -2,70 +2,36 @@
 #include <sys/stat.h>
 
 #include <condition_variable>
-#include <deque>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "common/log.h"
 #include "controller/nodes/epoch.h"
 #include "controller/nodes/nodes.h"
 #include "controller/nodes/state.h"
+#include "controller/nodes/stream.h"
 #include "longshore/control.grpc.pb.h"
 
 namespace longshore::nodes {
 namespace {
 
-using NodeKey = std::pair<std::string, std::string>;  // Fleet and node.
-
-class RegistryImpl;
-
-// One stream. Made by gRPC's Attach, gone after OnDone; between, the registry may know it by pointer.
-// `queue_`, `writing_` and `finished_` are guarded by the registry's mutex.
-class Stream final : public grpc::ServerBidiReactor<control::FromNode, control::FromController> {
- public:
-  explicit Stream(RegistryImpl& registry) : registry_(registry) { StartRead(&incoming_); }
-
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnCancel() override;
-  void OnDone() override;
-
-  // With the registry's mutex held:
-  size_t queued() const { return queue_.size(); }
-  void Push(control::FromController message) {
-    queue_.push_back(std::move(message));
-    WriteNext();
-  }
-  void End(grpc::Status status) {
-    if (std::exchange(finished_, true)) return;
-    Finish(std::move(status));
-  }
-
-  NodeKey key;  // Set by the hello; empty before.
-
- private:
-  void WriteNext() {
-    if (writing_ || finished_ || queue_.empty()) return;
-    writing_ = true;
-    StartWrite(&queue_.front());
-  }
-
-  RegistryImpl& registry_;
-  control::FromNode incoming_;
-  std::deque<control::FromController> queue_;
-  bool writing_ = false;
-  bool finished_ = false;
-};
-
-class RegistryImpl final : public Registry, private control::NodeControl::CallbackService {
+class RegistryImpl final : public Registry, private control::NodeControl::CallbackService, private StreamOwner {
  public:
   RegistryImpl(Options options, const Clock& clock, OnChange on_change, int64_t epoch)
-      : options_(std::move(options)), clock_(clock), on_change_(std::move(on_change)), epoch_(epoch) {}
+      : options_(std::move(options)), clock_(clock), on_change_(std::move(on_change)), epoch_(epoch) {
+    heart_ = std::thread([this] { Beat(); });
+  }
 
   ~RegistryImpl() override {
     if (server_) server_->Shutdown(std::chrono::system_clock::now());  // The nodes' streams never end by themselves.
-    std::unique_lock lock(mutex_);
-    no_stream_.wait(lock, [this] { return streams_ == 0; });
+    {
+      std::unique_lock lock(mutex_);
+      no_stream_.wait(lock, [this] { return streams_ == 0; });
+      ending_ = true;
+    }
+    end_.notify_all();
+    heart_.join();
   }
 
   Status Listen() {
@@ -106,11 +72,6 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
     if (found != nodes_.end() && found->second.stream == nullptr) nodes_.erase(found);
   }
 
-  // Called by the streams, with no lock held.
-  void Received(Stream& stream, const control::FromNode& message);
-  void Ended(Stream& stream);
-  std::mutex& mutex() { return mutex_; }
-
  private:
   struct Node {
     NodeView view;
@@ -124,6 +85,11 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
     ++streams_;
     return new Stream(*this);  // Deletes itself in OnDone, as gRPC's reactors do.
   }
+
+  std::mutex& mutex() override { return mutex_; }
+  void Received(Stream& stream, const control::FromNode& message) override;
+  void Ended(Stream& stream) override;
+  void Beat();
 
   Status RaiseLocked(int64_t above) {
     if (epoch_ > above) return {};
@@ -140,39 +106,26 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   const OnChange on_change_;
   mutable std::mutex mutex_;
   std::condition_variable no_stream_;
+  std::condition_variable end_;
+  bool ending_ = false;
   int64_t epoch_;
   int64_t revision_ = 0;
   int streams_ = 0;
   std::map<NodeKey, Node> nodes_;
   std::unique_ptr<grpc::Server> server_;
+  std::thread heart_;
 };
 
-void Stream::OnReadDone(bool ok) {
-  if (!ok) {
-    const std::scoped_lock lock(registry_.mutex());
-    End(grpc::Status::OK);
-    return;
+// A stream that has something to say anyway needs no heartbeat.
+void RegistryImpl::Beat() {
+  control::FromController message;
+  message.mutable_heartbeat();
+  std::unique_lock lock(mutex_);
+  while (!end_.wait_for(lock, options_.heartbeat_interval, [this] { return ending_; })) {
+    for (auto& [_, node] : nodes_) {
+      if (node.stream != nullptr && node.stream->queued() == 0) node.stream->Push(message);
+    }
   }
-  registry_.Received(*this, incoming_);
-  const std::scoped_lock lock(registry_.mutex());
-  if (!finished_) StartRead(&incoming_);
-}
-
-void Stream::OnWriteDone(bool ok) {
-  const std::scoped_lock lock(registry_.mutex());
-  writing_ = false;
-  queue_.pop_front();
-  if (ok) WriteNext();
-}
-
-void Stream::OnCancel() {
-  const std::scoped_lock lock(registry_.mutex());
-  End(grpc::Status::CANCELLED);
-}
-
-void Stream::OnDone() {
-  registry_.Ended(*this);
-  delete this;
 }
 
 Status RegistryImpl::Send(const std::string& fleet, const std::string& node, control::FromController message) {
@@ -228,7 +181,9 @@ Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
   if (hello.fleet().empty() || hello.node().empty() || hello.incarnation().empty()) {
     return InvalidArgument("a hello names no fleet, no node or no incarnation");
   }
-  if (nodes_.size() >= options_.nodes_max) return ResourceExhausted("there are {} nodes already", nodes_.size());
+  if (nodes_.size() >= options_.nodes_max && !nodes_.contains({hello.fleet(), hello.node()})) {
+    return ResourceExhausted("there are {} nodes already", nodes_.size());
+  }
   if (hello.epoch() >= epoch_ && hello.epoch() > 0) {
     const auto known = nodes_.find({hello.fleet(), hello.node()});
     const bool of_this_term = known != nodes_.end() && hello.epoch() == epoch_;
@@ -248,7 +203,6 @@ Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
   view.reported = false;
   view.acked_epoch = hello.epoch();
   view.acked_revision = hello.revision();
-  view.acked_digest = hello.state_digest();
   view.ack_error.clear();
   node.stream = &stream;
   return {};
@@ -256,16 +210,19 @@ Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
 
 void RegistryImpl::TakeAck(NodeView& view, const control::Ack& ack) {
   view.ack_error = ack.error();
-  if (!ack.error().empty()) {
-    spdlog::error("node {} refused epoch {} revision {}: {}", view.hello.node(), ack.epoch(), ack.revision(),
-                  ForLog(ack.error()));
+  const bool newest = view.sent && view.sent->epoch() == ack.epoch() && view.sent->revision() == ack.revision();
+  if (newest && ack.error().empty() && ack.state_digest() != Digest(*view.sent)) {
+    view.ack_error = fmt::format("it holds another state than it was sent: digest {}", ForLog(ack.state_digest()));
+  }
+  if (!view.ack_error.empty()) {
+    spdlog::error("node {} did not take epoch {} revision {}: {}", view.hello.node(), ack.epoch(), ack.revision(),
+                  ForLog(view.ack_error));
     view.refused_at = clock_.Now();
     view.sent.reset();
     return;
   }
   view.acked_epoch = ack.epoch();
   view.acked_revision = ack.revision();
-  view.acked_digest = ack.state_digest();
 }
 
 void RegistryImpl::Ended(Stream& stream) {
