@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/error.h"
 #include "common/file.h"
@@ -15,6 +16,7 @@ struct Options {
   Path node_binary{};
   std::string host = "127.0.0.1";    // Where fleets listen for clients.
   std::string node_log_level = "info";
+  std::vector<std::string> node_environment{};  // "NAME=value", all that nodes get.
   std::string admin_address = "127.0.0.1:8600";
   Path port_file{};                  // Told the administration port, when not empty.
   bool stop_nodes_on_exit = false;

@@ -1,5 +1,6 @@
 // longshore-controller: brings fleets of serving nodes to what the manifests say.
 #include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <thread>
@@ -77,8 +78,9 @@ Status RunController(const Options& options) {
 }
 
 int Main(int argc, char** argv) {
-  metrics::InitHttpClient();
   Options options;
+  for (char** variable = environ; *variable != nullptr; ++variable) options.node_environment.emplace_back(*variable);
+  metrics::InitHttpClient();  // Changes our environment, which the nodes must not inherit.
   options.node_binary = BesideOurselves("longshore-node");
   bool stop_fleets = false;
   std::string log_level = "info";
