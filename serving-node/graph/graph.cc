@@ -247,7 +247,7 @@ class Builder {
     int index = reference.index;
     if (at != scope->positions.end()) {
       const auto& node = graph_.nodes[static_cast<size_t>(at->second)];
-      if (!reference.output_name.empty()) index += OutputOffset(node.op, reference.output_name);
+      if (!reference.output_name.empty()) index += OutputOffset(node.op, node.attributes, reference.output_name);
       // Assign gives the variable back: whoever reads its output wants the value that was assigned.
       if (node.op == "AssignVariableOp" && !node.inputs.empty()) return node.inputs[0];
       return Edge{at->second, index};

@@ -58,7 +58,19 @@ TEST(References, AreReadInTheFormsOfGraphsAndFunctions) {
   EXPECT_EQ(named.node, "norm");
   EXPECT_EQ(named.output_name, "batch_variance");
   EXPECT_EQ(named.index, 1);
-  EXPECT_EQ(OutputOffset("FusedBatchNormV3", "batch_variance"), 2);
+  EXPECT_EQ(OutputOffset("FusedBatchNormV3", {}, "batch_variance"), 2);
+}
+
+TEST(Names, PlaceTheOutputsOfParseExampleBehindAllThatComesBeforeThem) {
+  tensorflow::NodeDef node;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "attr { key: 'sparse_types' value { list { type: [DT_STRING, DT_INT64] } } }"
+      "attr { key: 'Tdense' value { list { type: [DT_FLOAT] } } }",
+      &node));
+  const Attributes attributes(node.attr());
+  EXPECT_EQ(OutputOffset("ParseExample", attributes, "sparse_indices"), 0);
+  EXPECT_EQ(OutputOffset("ParseExample", attributes, "dense_values"), 6);
+  EXPECT_EQ(OutputOffset("ParseExampleV2", attributes, "ragged_row_splits"), 7);
 }
 
 TEST(Graph, PutsEveryNodeAfterWhatItNeeds) {

@@ -16,6 +16,27 @@ bool ParseIndex(std::string_view text, int* index) {
   return true;
 }
 
+int ListSize(const Attributes& attributes, const std::string& name) {
+  const auto* list = attributes.Find(name);
+  return list == nullptr ? 0 : list->list().type_size();
+}
+
+int ExampleOffset(const Attributes& attributes, const std::string& output_name) {
+  const int sparse = ListSize(attributes, "sparse_types");
+  const int dense = ListSize(attributes, "Tdense");
+  const int ragged = ListSize(attributes, "ragged_value_types");
+  int offset = 0;
+  for (const auto& [name, count] : {std::pair{"sparse_indices", sparse},
+                                    {"sparse_values", sparse},
+                                    {"sparse_shapes", sparse},
+                                    {"dense_values", dense},
+                                    {"ragged_values", ragged}}) {
+    if (output_name == name) return offset;
+    offset += count;
+  }
+  return offset;
+}
+
 }  // namespace
 
 Reference ParseReference(std::string_view text) {
@@ -35,7 +56,8 @@ Reference ParseReference(std::string_view text) {
   return reference;
 }
 
-int OutputOffset(const std::string& op, const std::string& output_name) {
+int OutputOffset(const std::string& op, const Attributes& attributes, const std::string& output_name) {
+  if (op == "ParseExample" || op == "ParseExampleV2") return ExampleOffset(attributes, output_name);
   static const std::map<std::string, std::vector<std::string>> kOutputs = {
       {"FusedBatchNorm", {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"}},
       {"FusedBatchNormV2", {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"}},

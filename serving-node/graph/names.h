@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "serving-node/graph/attributes.h"
+
 namespace longshore::graph {
 
 // In a graph: "node" (output 0), "node:2", "^node" (control). In a function: "argument", "node:output_name:2", "^node".
@@ -18,7 +20,8 @@ struct Reference {
 Reference ParseReference(std::string_view text);
 
 // The position of the first tensor of a named output of an op: FusedBatchNormV3's "batch_variance" is its third.
-// 0 for ops with one named output, however many tensors that is.
-int OutputOffset(const std::string& op, const std::string& output_name);
+// How many tensors a name stands for may depend on the attributes: ParseExample's "dense_values" come after as many
+// indices, values and shapes as there are sparse features. 0 for ops with one named output.
+int OutputOffset(const std::string& op, const Attributes& attributes, const std::string& output_name);
 
 }  // namespace longshore::graph

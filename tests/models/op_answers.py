@@ -21,9 +21,12 @@ OUT = pathlib.Path(__file__).parent.parent / "golden" / "engine" / "ops.json"
 
 
 def plain(value):
-    """A number, a text or a bool as JSON has it; what JSON has no number for becomes a text."""
+    """A number, a text or a bool as JSON has it; what JSON has no number for becomes a text, other bytes {"hex": ..}."""
     if isinstance(value, bytes):
-        return value.decode()
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return {"hex": value.hex()}
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (int, np.integer)):
@@ -41,7 +44,7 @@ def tensor(array) -> dict:
 
 
 def is_tensor(value) -> bool:
-    return isinstance(value, np.ndarray) or (isinstance(value, list) and value and isinstance(value[0], np.ndarray))
+    return isinstance(value, np.ndarray) or (isinstance(value, list) and bool(value) and isinstance(value[0], np.ndarray))
 
 
 def build(op: str, arguments: dict):
@@ -81,7 +84,7 @@ def quiet() -> tf.compat.v1.ConfigProto:
 def answer(op: str, arguments: dict, outputs: int | None) -> dict:
     with tf.Graph().as_default():
         made, fed = build(op, arguments)
-        attributes = {k: str(v).strip() for k, v in made.node_def.attr.items() if not k.startswith("_")}
+        attributes = {k: str(v).strip() for k, v in sorted(made.node_def.attr.items()) if not k.startswith("_")}
         wanted = made.outputs[:outputs]
         case = {"op": op, "attributes": attributes, "inputs": [tensor(fed[i]) for i in made.inputs]}
         with tf.compat.v1.Session(config=quiet()) as session:

@@ -1,6 +1,7 @@
 """The cases of op_answers.py: ops with inputs at the edges of what they take."""
 
 import numpy as np
+import tensorflow as tf
 
 NAN, INF = float("nan"), float("inf")
 CASES = []
@@ -396,5 +397,82 @@ def strings() -> None:
     case("StringToNumber", string_tensor=text("1.5", "-1e3", "inf", "-inf", "nan", ".5", "5.", "1e-50", "INF", "infinity"))
 
 
-for family in (unary, binary, logic, reduce, casts, windows, products, softmax, shapes, moves, gathers, strings):
+def example(**features) -> bytes:
+    """A serialized tf.Example: strings, floats or integers by name; [] is a list without a kind."""
+    made = tf.train.Example()
+    for name, values in features.items():
+        feature = made.features.feature[name]
+        if values and isinstance(values[0], str):
+            feature.bytes_list.value.extend(v.encode() for v in values)
+        elif values and isinstance(values[0], float):
+            feature.float_list.value.extend(values)
+        elif values:
+            feature.int64_list.value.extend(values)
+    return made.SerializeToString()
+
+
+def dense(serialized, shape, default, key: str = "x") -> None:
+    """One dense feature, by both forms of the op."""
+    none = np.array([], object)
+    case("ParseExample", serialized=serialized, names=none, sparse_keys=[], sparse_types=[], dense_keys=[text(key).reshape(())],
+         dense_defaults=[default], dense_shapes=[shape])
+    case("ParseExampleV2", serialized=serialized, names=none, sparse_keys=none, dense_keys=text([key]), ragged_keys=none,
+         dense_defaults=[default], num_sparse=0, sparse_types=[], ragged_value_types=[], ragged_split_types=[],
+         dense_shapes=[shape])
+
+
+def listed(serialized, kinds: dict, splits=None) -> None:
+    """Sparse features, or with `splits` ragged ones."""
+    none = np.array([], object)
+    keys = np.array(list(kinds), object)
+    types = list(kinds.values())
+    ragged = splits is not None
+    case("ParseExampleV2", serialized=serialized, names=none, sparse_keys=none if ragged else keys, dense_keys=none,
+         ragged_keys=keys if ragged else none, dense_defaults=[], num_sparse=0 if ragged else len(types),
+         sparse_types=[] if ragged else types, ragged_value_types=types if ragged else [],
+         ragged_split_types=[splits] * len(types) if ragged else [], dense_shapes=[])
+    if not ragged:
+        case("ParseExample", serialized=serialized, names=none, sparse_keys=[np.array(k, object) for k in kinds],
+             sparse_types=types, dense_keys=[], dense_defaults=[], dense_shapes=[])
+
+
+def examples() -> None:
+    nothing = np.array([], np.float32)
+    two = np.array([example(x=[1.5, -2.0]), example(x=[3.0, 4.0], y=["a"])], object)
+    uneven = np.array([example(x=[1.0]), example(), example(x=[2.0, 3.0, 4.0])], object)
+    words = np.array([example(x=["a", "bc"], n=[7]), example(n=[]), example(x=["d"], n=[1, 2, -3])], object)
+    dense(two, [2], nothing)
+    dense(two, [2, 1], nothing)
+    dense(two, [3], nothing)
+    dense(two, [], nothing)
+    dense(two, [2], np.array([0], np.int64))
+    dense(two, [2], f32(8, 9), key="z")
+    dense(two, [2], nothing, key="z")
+    dense(two, [2], f32(8), key="z")
+    dense(two[0:0], [2], nothing)
+    dense(np.array(two[0], object), [2], nothing)
+    dense(np.array([b"no example"], object), [2], nothing)
+    dense(np.array([b""], object), [2], f32(8, 9))
+    dense(uneven, [None], f32([-7]))
+    dense(uneven, [None], np.array(-7, np.float32))
+    dense(uneven, [None, 1], f32([[5]]))
+    dense(uneven, [None, 2], f32([5]))
+    dense(words, [None], text(["-"]))
+    dense(words, [1], text(["-"]))
+    dense(words, [3], i64(1, 2, 3), key="n")
+    dense(words[2:], [3], i64(1, 2, 3), key="n")
+    dense(np.array(words[0], object), [None], text(["-"]))
+    kinds = {"x": tf.string, "n": tf.int64}
+    listed(words, kinds)
+    listed(words[0:0], kinds)
+    listed(words, {"x": tf.float32})
+    listed(uneven, {"x": tf.float32, "absent": tf.string})
+    listed(np.array(words[0], object), kinds)
+    listed(words, kinds, splits=tf.int32)
+    listed(uneven, {"x": tf.float32, "absent": tf.string}, splits=tf.int64)
+    listed(words[0:0], kinds, splits=tf.int64)
+    listed(np.array(words[0], object), kinds, splits=tf.int64)
+
+
+for family in (unary, binary, logic, reduce, casts, windows, products, softmax, shapes, moves, gathers, strings, examples):
     family()

@@ -28,6 +28,15 @@ inline double NumberOf(const Json& json) {
   return json.is_string() ? std::stod(json.get<std::string>()) : json.get<double>();
 }
 
+// A text as it is, or other bytes as {"hex": "00ff"}.
+inline std::string BytesOf(const Json& json) {
+  if (json.is_string()) return json.get<std::string>();
+  const std::string hex = json.at("hex").get<std::string>();
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  return bytes;
+}
+
 inline void AddValue(const Json& json, tensorflow::TensorProto* proto) {
   using tensor::DType;
   switch (tensor::FromProto(proto->dtype())) {
@@ -38,7 +47,7 @@ inline void AddValue(const Json& json, tensorflow::TensorProto* proto) {
     case DType::kUint32: return proto->add_uint32_val(json.get<uint32_t>());
     case DType::kUint64: return proto->add_uint64_val(json.get<uint64_t>());
     case DType::kBool: return proto->add_bool_val(json.get<bool>());
-    case DType::kString: return proto->add_string_val(json.get<std::string>());
+    case DType::kString: return proto->add_string_val(BytesOf(json));
     default: return proto->add_int_val(json.get<int32_t>());
   }
 }

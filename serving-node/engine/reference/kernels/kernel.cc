@@ -8,7 +8,7 @@ namespace {
 std::vector<Kernel> JoinFamilies() {
   std::vector<Kernel> all;
   for (const auto family :
-       {BinaryKernels, CastKernels, ConvolutionKernels, EinsumKernels, FillKernels, GatherKernels, JoinKernels,
+       {BinaryKernels, CastKernels, ConvolutionKernels, EinsumKernels, ExampleKernels, FillKernels, GatherKernels, JoinKernels,
         LogicKernels, MatMulKernels, MoveKernels, NormalizeKernels, PoolKernels, ReduceKernels, ShapeKernels,
         SliceKernels, StringKernels, TableKernels, UnaryKernels, VariableKernels}) {
     const auto kernels = family();

@@ -66,6 +66,7 @@ std::span<const Kernel> BinaryKernels();
 std::span<const Kernel> CastKernels();
 std::span<const Kernel> ConvolutionKernels();
 std::span<const Kernel> EinsumKernels();
+std::span<const Kernel> ExampleKernels();
 std::span<const Kernel> FillKernels();
 std::span<const Kernel> GatherKernels();
 std::span<const Kernel> JoinKernels();
