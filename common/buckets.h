@@ -6,7 +6,7 @@
 
 namespace longshore {
 
-// Of a time of up to 2^63 microseconds: 0 to 504. Exact at the edges: 1024 us are in bucket 80, 1025 in 81.
+// 0 to 504. Exact at the edges, up to 2^40 microseconds at least: 1024 are in bucket 80, 1025 in 81.
 int TimeBucketOf(Duration time);
 
 // The longest time of the bucket.
