@@ -1,0 +1,45 @@
+#include "serving-node/config/text_proto.h"
+
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/text_format.h>
+
+namespace longshore::config {
+namespace {
+
+class FirstError final : public google::protobuf::io::ErrorCollector {
+ public:
+  explicit FirstError(const std::string& what) : what_(what) {}
+
+  // Both count from zero.
+  void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
+    if (text_.empty()) text_ = fmt::format("{}:{}:{}: {}", what_, line + 1, column + 1, message);
+  }
+  void AddWarning(int, google::protobuf::io::ColumnNumber, const std::string&) override {}
+
+  const std::string& text() const { return text_; }
+
+ private:
+  const std::string& what_;
+  std::string text_;
+};
+
+}  // namespace
+
+Status ParseTextProto(std::string_view text, const std::string& what, google::protobuf::Message* message) {
+  if (text.size() > kConfigBytesMax)
+    return InvalidArgument("{} has {} bytes; the limit is {}", what, text.size(), kConfigBytesMax);
+  google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
+  FirstError error(what);
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  if (parser.Parse(&stream, message)) return {};
+  return InvalidArgument("{}", error.text().empty() ? what + " cannot be read" : error.text());
+}
+
+Status ReadTextProto(const Path& file, google::protobuf::Message* message) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
+  return ParseTextProto(text, file.string(), message);
+}
+
+}  // namespace longshore::config
