@@ -85,6 +85,15 @@ void AddNodeFlags(CLI::App& app, Flags& flags) {
   app.add_option("--connection_age_max_ms", flags.connection_age_max_ms,
                  "older connections are asked to reconnect; 0: never, then leaving waits for the clients to go [10000]")
       ->check(CLI::NonNegativeNumber)->group(group);
+  app.add_option("--grpc_max_receive_message_bytes", flags.grpc_receive_bytes_max,
+                 "largest gRPC request; a larger one is refused [268435456]")->check(CLI::PositiveNumber)->group(group);
+  app.add_option("--grpc_max_concurrent_streams", flags.grpc_streams_max,
+                 "requests at once on one gRPC connection; more wait at the client [1000]")
+      ->check(CLI::PositiveNumber)->group(group);
+  app.add_option("--grpc_max_connections", flags.grpc_connections_max,
+                 "gRPC connections; more wait in the system's backlog [10000]")->check(CLI::PositiveNumber)->group(group);
+  app.add_option("--grpc_memory_quota_bytes", flags.grpc_memory_bytes_max,
+                 "memory of gRPC's buffers, near which it reads more slowly; 0: no limit [4294967296]")->group(group);
   app.add_option("--log_level", flags.log_level, "debug, info, warning or error [info]")->group(group);
   app.add_option("--node", flags.node, "its name, in answers and reports [the host's name]")->group(group);
 }
@@ -97,6 +106,9 @@ void AddManagedFlags(CLI::App& app, Flags& flags) {
   app.add_option("--grpc_listen_fd", flags.grpc_listen_fd, "inherited listening socket, instead of --port")->group(group);
   app.add_option("--rest_listen_fd", flags.rest_listen_fd, "inherited listening socket, instead of --rest_api_port")->group(group);
   app.add_option("--peer_address", flags.peer_address, "where other nodes reach this one: unix:/path or host:port")->group(group);
+  app.add_option("--peers", flags.peers,
+                 "whom a node without a state asks for it when no controller answers: gRPC targets, \"unix:/dir/*/peer.sock\"")
+      ->delimiter(',')->group(group);
 }
 
 // What the user wrote as 0 means none, or any free one where the port file tells which.
@@ -122,7 +134,7 @@ Status Check(const Flags& flags) {
     return InvalidArgument("--model_base_path is missing: the directory that holds 1/saved_model.pb. See --help");
   }
   for (const auto& [name, given] : {std::pair{"--fleet", !flags.fleet.empty()}, {"--state_dir", !flags.state_dir.empty()},
-                                    {"--peer_address", !flags.peer_address.empty()}}) {
+                                    {"--peer_address", !flags.peer_address.empty()}, {"--peers", !flags.peers.empty()}}) {
     if (given) return InvalidArgument("{} needs --controller", name);
   }
   if (flags.port == kPortOff && flags.rest_api_port == kPortOff) {

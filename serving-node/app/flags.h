@@ -38,6 +38,10 @@ struct Flags {
   int threads = 0;                // Of the engine; 0: one per processor.
   int64_t simulated_run_ms = 0;
   int64_t connection_age_max_ms = 10000;
+  int grpc_receive_bytes_max = 256 << 20;
+  int grpc_streams_max = 1000;    // Per connection.
+  size_t grpc_connections_max = 10000;
+  size_t grpc_memory_bytes_max = size_t{4} << 30;  // 0: no limit.
   std::string log_level = "info";
   std::string node;               // Default: the name of the host.
   // Of a managed node.
@@ -47,6 +51,7 @@ struct Flags {
   int grpc_listen_fd = -1;
   int rest_listen_fd = -1;
   std::string peer_address;
+  std::vector<std::string> peers;  // gRPC targets, for a state when there is none and no controller.
 
   bool managed() const { return !controller.empty(); }
 };

@@ -31,6 +31,18 @@ void SetStates(const models::ModelStore& store, metrics::Family<metrics::Gauge>&
 
 }  // namespace
 
+models::Source SourceOf(const Flags& flags) {
+  models::Source source;
+  source.name = flags.model_name;
+  source.base_path = flags.model_base_path;
+  source.warm_up = flags.enable_model_warmup;
+  if (flags.enable_batching) {
+    source.batching.max_batch_size = flags.max_batch_size;
+    source.batching.max_delay = std::chrono::microseconds(flags.batch_timeout_micros);
+  }
+  return source;
+}
+
 std::vector<std::string> Unavailable(const models::ModelStore& store) {
   std::vector<std::string> lines;
   for (const std::string& model : store.Names()) {

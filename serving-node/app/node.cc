@@ -1,32 +1,25 @@
 #include "serving-node/app/node.h"
 
-#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <thread>
 
 #include "common/log.h"
+#include "serving-node/app/doors.h"
 #include "serving-node/app/handover.h"
-#include "serving-node/app/listeners.h"
 #include "serving-node/app/models.h"
 #include "serving-node/app/parts.h"
 #include "serving-node/control/agent.h"
 #include "serving-node/frontend/admin_server.h"
-#include "serving-node/frontend/grpc_server.h"
-#include "serving-node/frontend/rest_server.h"
 #include "serving-node/models/discovery.h"
 #include "serving-node/routing/peer_service.h"
 
 namespace longshore::app {
 namespace {
 
-int ProcessorsOr(int wanted) {
-  return wanted > 0 ? wanted : std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
 class ServingNode final : public Node {
  public:
-  explicit ServingNode(const Flags& flags) : flags_(flags) {}
+  explicit ServingNode(const Flags& flags) : flags_(flags), connection_age_max_ms_(flags.connection_age_max_ms) {}
 
   ~ServingNode() override {
     if (drain_.joinable()) drain_.join();
@@ -34,34 +27,33 @@ class ServingNode final : public Node {
   }
 
   Status Begin() {
-    ASSIGN_OR_RETURN(listeners_, OpenListeners(flags_));
+    ASSIGN_OR_RETURN(Listeners listeners, OpenListeners(flags_));
     ASSIGN_OR_RETURN(parts_, BuildParts(flags_, [this](const std::string& model, const models::VersionStatus& status) {
                        OnChange(model, status);
                      }));
+    doors_ = std::make_unique<Doors>(flags_, *parts_, std::move(listeners));
     if (!flags_.managed()) MakeDiscovery();
     RETURN_IF_ERROR(StartAdmin());
     RETURN_IF_ERROR(flags_.managed() ? BeginManaged() : BeginAlone());
     if (flags_.port_file.empty()) return {};
-    return WritePortFile(flags_.port_file, listeners_, admin_->port());
+    return WritePortFile(flags_.port_file, doors_->listeners(), admin_->port());
   }
 
-  void Tick() override {
+  Status Tick() override {
     admin_->Beat();
-    connections_ = static_cast<int64_t>((grpc_ ? grpc_->connections() : 0) + (rest_ ? rest_->connections() : 0));
+    connections_ = static_cast<int64_t>(doors_->connections());
     if (leave_asked_) Leave();
-    if (leaving_) return;
-    const bool ready = WhyNotReady().empty();
-    if (ready && !doors_open_) {
-      const Status opened = OpenDoors();
-      if (!opened) spdlog::error("{}", opened.error().message);
-    }
-    if (grpc_ && serving_ != ready) grpc_->SetServing(ready);
-    serving_ = ready;
+    if (leaving_) return {};
+    const bool able = WhyUnable().empty();
+    if (able && !doors_->open()) RETURN_IF_ERROR(doors_->Open(connection_age_max_ms_));
+    doors_->SetServing(able);
+    return doors_->SetConnectionAge(connection_age_max_ms_);
   }
 
   void Leave() override {
     if (leaving_.exchange(true)) return;
     spdlog::info("leaving: no new connections; what is under way is answered");
+    if (parts_->gate) parts_->gate->Stop();
     if (const auto agent = GetAgent()) agent->SetDraining();
     drain_ = std::thread([this] {
       Drain();
@@ -70,6 +62,8 @@ class ServingNode final : public Node {
   }
 
   bool left() const override { return left_; }
+  int admin_port() const override { return admin_->port(); }
+  const Listeners& listeners() const override { return doors_->listeners(); }
 
  private:
   void OnChange(const std::string& model, const models::VersionStatus& status) {
@@ -109,24 +103,17 @@ class ServingNode final : public Node {
   }
 
   Status BeginAlone() {
-    models::Source source;
-    source.name = flags_.model_name;
-    source.base_path = flags_.model_base_path;
-    source.warm_up = flags_.enable_model_warmup;
-    if (flags_.enable_batching) {
-      source.batching.max_batch_size = flags_.max_batch_size;
-      source.batching.max_delay = std::chrono::microseconds(flags_.batch_timeout_micros);
-    }
-    RETURN_IF_ERROR(OpenDoors());
-    discovery_->SetSources({source});
+    RETURN_IF_ERROR(doors_->Open(connection_age_max_ms_));
+    discovery_->SetSources({SourceOf(flags_)});
     return {};
   }
 
   // The doors open in Tick: a node that shares its listening sockets takes no connection before it can answer.
   Status BeginManaged() {
-    if (listeners_.grpc.valid() && listeners_.rest.valid()) {
+    const Listeners& listeners = doors_->listeners();
+    if (listeners.grpc.valid() && listeners.rest.valid()) {
       ASSIGN_OR_RETURN(handover_, Handover::Start(flags_.state_dir / "handover.sock",
-                                                  {listeners_.grpc.get(), listeners_.rest.get()}));
+                                                  {listeners.grpc.get(), listeners.rest.get()}));
     }
     if (!flags_.peer_address.empty()) RETURN_IF_ERROR(StartPeer());
     control::AgentOptions options;
@@ -134,6 +121,7 @@ class ServingNode final : public Node {
     options.fleet = flags_.fleet;
     options.node = flags_.node;
     options.peer_address = flags_.peer_address;
+    options.peers = flags_.peers;
     options.admin_address = fmt::format("{}:{}", flags_.admin_host, admin_->port());
     options.software_version = SoftwareVersion();
     options.state_dir = flags_.state_dir;
@@ -154,15 +142,22 @@ class ServingNode final : public Node {
             .clock = parts_->clock,
             .drain = [this] { leave_asked_ = true; },
             .connections = [this] { return connections_.load(); },
-            .on_fleet = nullptr};
+            .on_fleet = [this](const control::FleetState& fleet) {
+              if (fleet.connection_age_max_ms() > 0) connection_age_max_ms_ = fleet.connection_age_max_ms();
+            }};
   }
 
   Status StartPeer() {
-    peer_service_ = std::make_unique<routing::PeerService>(flags_.fleet, [this] {
-      const batching::Load load = parts_->admission->load();
-      return routing::PeerLoad{load.running, load.queued, load.concurrent_runs_max};
-    });
-    frontend::GrpcOptions options = GrpcOptions(routing::Protocol::kPeer);
+    const auto load = [this] {
+      const batching::Load now = parts_->admission->load();
+      return routing::PeerLoad{now.running, now.queued, now.concurrent_runs_max};
+    };
+    const auto state = [this]() -> std::shared_ptr<const control::DesiredState> {
+      const auto agent = GetAgent();
+      return agent ? agent->state() : nullptr;
+    };
+    peer_service_ = std::make_unique<routing::PeerService>(flags_.fleet, load, state);
+    frontend::GrpcOptions options = GrpcOptionsOf(flags_, routing::Protocol::kPeer);
     options.listen = flags_.peer_address;
     options.extra_services = {peer_service_.get()};
     auto peer = frontend::GrpcServer::Start(options, *parts_->metered, *parts_->own_catalog);
@@ -172,50 +167,16 @@ class ServingNode final : public Node {
     return {};
   }
 
-  frontend::GrpcOptions GrpcOptions(routing::Protocol protocol) const {
-    frontend::GrpcOptions options;
-    options.protocol = protocol;
-    options.node = flags_.node;
-    options.managed = flags_.managed();
-    options.connection_age_max_ms = flags_.connection_age_max_ms;
-    return options;
-  }
-
-  Status OpenDoors() {
-    doors_open_ = true;
-    if (listeners_.grpc.valid()) {
-      frontend::GrpcOptions options = GrpcOptions(routing::Protocol::kGrpc);
-      options.listen_fd = listeners_.grpc.Release();
-      ASSIGN_OR_RETURN(grpc_, frontend::GrpcServer::Start(options, *parts_->metered, *parts_->catalog));
-      spdlog::info("gRPC on port {}", grpc_->port());
-    }
-    if (listeners_.rest.valid()) {
-      frontend::RestOptions options;
-      options.listen_fd = listeners_.rest.Release();
-      options.threads = ProcessorsOr(flags_.rest_api_num_threads);
-      options.node = flags_.node;
-      options.timeout = std::chrono::milliseconds(flags_.rest_api_timeout_in_ms);
-      options.connection_age_max_ms = flags_.connection_age_max_ms;
-      options.cors = flags_.rest_api_enable_cors_support;
-      ASSIGN_OR_RETURN(rest_, frontend::RestServer::Start(options, *parts_->metered, *parts_->catalog,
-                                                          [this] { return parts_->registry.Text(); }));
-      spdlog::info("REST on port {}", rest_->port());
-    }
-    return {};
-  }
-
   // Peers go last: until they know that this node leaves, they hand requests to it.
   void Drain() {
-    std::thread rest([this] {
-      if (rest_) rest_->Drain();
-    });
-    if (grpc_) grpc_->Drain();
-    rest.join();
-    if (peer_) peer_->Drain();
+    doors_->Drain();
+    if (!peer_) return;
+    peer_->SetServing(false);
+    peer_->Drain();
   }
 
-  std::vector<std::string> WhyNotReady() const {
-    if (leaving_) return {"the node is leaving"};
+  // What keeps the models from answering.
+  std::vector<std::string> WhyUnable() const {
     std::vector<std::string> why = Unavailable(*parts_->store);
     if (!flags_.managed()) {
       if (parts_->store->AllAvailable() && !parts_->store->Names().empty()) return {};
@@ -232,6 +193,13 @@ class ServingNode final : public Node {
     return why;
   }
 
+  std::vector<std::string> WhyNotReady() const {
+    if (leaving_) return {"the node is leaving"};
+    std::vector<std::string> why = WhyUnable();
+    if (why.empty() && !doors_->open()) why.push_back("the doors are not open yet");
+    return why;
+  }
+
   Json StateToJson() const {
     return {{"node", flags_.node},
             {"fleet", flags_.fleet},
@@ -244,23 +212,20 @@ class ServingNode final : public Node {
   }
 
   const Flags flags_;
+  std::atomic<int64_t> connection_age_max_ms_;  // What the fleet wants, or the flags.
   std::atomic<bool> leave_asked_ = false;
   std::atomic<bool> leaving_ = false;
   std::atomic<bool> left_ = false;
   std::atomic<int64_t> connections_ = 0;
-  bool doors_open_ = false;  // These two belong to the main loop.
-  bool serving_ = false;
   mutable std::mutex agent_mutex_;  // Guards agent_, not what it points to.
   std::shared_ptr<control::Agent> agent_;
-  Listeners listeners_;
   // Torn down from the bottom up: what takes requests before what answers them.
   std::unique_ptr<Parts> parts_;
   std::unique_ptr<models::Discovery> discovery_;
   std::unique_ptr<routing::PeerService> peer_service_;
   std::unique_ptr<frontend::GrpcServer> peer_;
   std::unique_ptr<Handover> handover_;
-  std::unique_ptr<frontend::GrpcServer> grpc_;
-  std::unique_ptr<frontend::RestServer> rest_;
+  std::unique_ptr<Doors> doors_;
   std::unique_ptr<frontend::AdminServer> admin_;
   std::thread drain_;
 };

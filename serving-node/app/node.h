@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "serving-node/app/flags.h"
+#include "serving-node/app/listeners.h"
 
 namespace longshore::app {
 
@@ -18,14 +19,18 @@ class Node {
   static Result<std::unique_ptr<Node>> Start(const Flags& flags);
   virtual ~Node() = default;  // Cuts what was not left before.
 
-  // Proves that the main loop turns, opens the doors of a managed node once it is ready, and keeps health true.
-  virtual void Tick() = 0;
+  // Proves that the main loop turns, opens the doors of a managed node once it can answer, and keeps health true. An error
+  // is the node's end: its doors cannot be opened.
+  virtual Status Tick() = 0;
 
   // Begins to leave: not ready from now on, takes no new connection, ends when the last one is gone. Returns at once.
   virtual void Leave() = 0;
 
   // Whether a leave, asked for here or by the controller, has come to its end.
   virtual bool left() const = 0;
+
+  virtual int admin_port() const = 0;
+  virtual const Listeners& listeners() const = 0;
 };
 
 }  // namespace longshore::app

@@ -69,7 +69,6 @@ class Server final : public GrpcServer {
   }
 
   void Drain() override {
-    SetServing(false);
     acceptor_->StopAccepting();
     acceptor_->AwaitNoConnections([](size_t left) { spdlog::info("draining: {} gRPC connections are left", left); });
     server_->Shutdown();

@@ -44,7 +44,8 @@ class GrpcServer {
   // What grpc.health.v1 answers, for "" and both services. False at the start.
   virtual void SetServing(bool serving) = 0;
 
-  // Accepts no more and returns when no connection is left: each ends by its age, gracefully. No timer decides.
+  // Accepts no more and returns when no connection is left: each ends by its age, gracefully. No timer decides. What
+  // health says is up to the caller.
   // Requires: connection_age_max_ms > 0, or clients that leave by themselves.
   virtual void Drain() = 0;
 };

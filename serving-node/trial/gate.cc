@@ -1,5 +1,7 @@
 #include "serving-node/trial/gate.h"
 
+#include <sys/eventfd.h>
+
 #include <algorithm>
 
 #include "common/log.h"
@@ -15,6 +17,20 @@ struct Gate::Asked {
   std::string digest;
   control::Validation validation;
 };
+
+Gate::Gate(GateOptions options, Journal& journal)
+    : options_(std::move(options)), journal_(journal), stop_(eventfd(0, EFD_CLOEXEC)) {}
+
+void Gate::Stop() {
+  eventfd_write(stop_.get(), 1);
+  std::map<std::pair<std::string, int64_t>, Try> loading;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    loading.swap(loading_);
+  }
+  for (const auto& [version, what] : loading) journal_.End(what);
+}
 
 void Gate::SetState(std::shared_ptr<const control::DesiredState> state) {
   const std::lock_guard lock(mutex_);
@@ -54,11 +70,20 @@ Status Gate::Admit(const std::string& model, int64_t version, const Path& versio
     }
   }
   if (asked.trial) RETURN_IF_ERROR(RunOnce(asked, version_dir));
-  if (asked.stable) return {};
-  RETURN_IF_ERROR(journal_.Begin(asked.what, Deed::kLoading));
-  const std::lock_guard lock(mutex_);
-  loading_.insert_or_assign({model, version}, asked.what);
-  return {};
+  return asked.stable ? Status() : BeginLoading(asked.what);
+}
+
+Status Gate::BeginLoading(const Try& what) {
+  RETURN_IF_ERROR(journal_.Begin(what, Deed::kLoading));
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stopping_) {
+      loading_.insert_or_assign({what.model, what.version}, what);
+      return {};
+    }
+  }
+  journal_.End(what);
+  return Cancelled("\"{}\" version {} is not loaded: the node leaves", what.model, what.version);
 }
 
 void Gate::Loaded(const std::string& model, int64_t version) {
@@ -93,6 +118,7 @@ Result<control::GoldenResult> Gate::RunAndNote(const Asked& asked, const Path& v
   options.version = asked.what.version;
   options.version_dir = version_dir;
   options.validation = asked.validation;
+  options.stop_fd = stop_.get();
   auto result = RunTrial(options);
   if (!result && (result.error().code == Code::kAborted || result.error().code == Code::kDeadlineExceeded)) {
     // It kills or hangs its process: that is not tried a second time by itself, not even after a restart.

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "common/process/descriptors.h"
 #include "longshore/control.pb.h"
 #include "serving-node/trial/journal.h"
 #include "serving-node/trial/trial.h"
@@ -24,7 +25,7 @@ class Gate {
  public:
   static constexpr size_t kResultsMax = 1000;
 
-  Gate(GateOptions options, Journal& journal) : options_(std::move(options)), journal_(journal) {}
+  Gate(GateOptions options, Journal& journal);
 
   void SetState(std::shared_ptr<const control::DesiredState> state);
 
@@ -35,6 +36,9 @@ class Gate {
   // failed or ended. Nothing for others.
   void Loaded(const std::string& model, int64_t version);
 
+  // The node leaves: the trial under way is ended, loads under way are blamed for nothing, and no other begins (Cancelled).
+  void Stop();
+
   std::optional<control::GoldenResult> Golden(const std::string& model, int64_t version) const;
   bool InTrial(const std::string& model, int64_t version) const;
   // Why the version is quarantined in its present attempt; nullopt when it is not.
@@ -43,14 +47,17 @@ class Gate {
  private:
   struct Asked;
   Asked Ask(const std::string& model, int64_t version) const;
+  Status BeginLoading(const Try& what);
   Status RunOnce(const Asked& asked, const Path& version_dir);
   Result<control::GoldenResult> RunAndNote(const Asked& asked, const Path& version_dir);
 
   const GateOptions options_;
   Journal& journal_;
+  const process::Descriptor stop_;  // An eventfd, readable once the node leaves.
   std::mutex trials_mutex_;  // One trial at a time: it may need as much memory as the node.
   mutable std::mutex mutex_;
   std::shared_ptr<const control::DesiredState> state_;
+  bool stopping_ = false;
   std::optional<Try> in_trial_;
   std::map<std::pair<std::string, int64_t>, Try> loading_;
   std::map<Try, control::GoldenResult> results_;  // At most kResultsMax, the first in their order go.

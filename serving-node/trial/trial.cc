@@ -60,17 +60,23 @@ std::chrono::milliseconds Left(SteadyTime deadline) {
   return std::max(left, std::chrono::milliseconds(0));
 }
 
-// All that the child writes until it closes its end; false at the deadline.
-bool ReadUntilClosed(int fd, SteadyTime deadline, std::string* text) {
+// Ok when the descriptor has something to read, or its other end was closed.
+Status AwaitReadable(int fd, int stop_fd, SteadyTime deadline) {
+  pollfd waiting[] = {{fd, POLLIN, 0}, {stop_fd, POLLIN, 0}};  // A negative descriptor is passed over.
+  const int ready = poll(waiting, 2, static_cast<int>(Left(deadline).count()));
+  if (ready == 0) return DeadlineExceeded("time is over");
+  if (waiting[1].revents != 0) return Cancelled("it was stopped");
+  return {};
+}
+
+// All that the child writes until it closes its end. DeadlineExceeded, or Cancelled by stop_fd.
+Status ReadUntilClosed(int fd, int stop_fd, SteadyTime deadline, std::string* text) {
   while (true) {
-    pollfd waiting{fd, POLLIN, 0};
-    const int ready = poll(&waiting, 1, static_cast<int>(Left(deadline).count()));
-    if (ready == 0) return false;
-    if (ready < 0 && errno == EINTR) continue;
+    RETURN_IF_ERROR(AwaitReadable(fd, stop_fd, deadline));
     char piece[4096];
     const ssize_t got = read(fd, piece, sizeof(piece));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0 || text->size() + static_cast<size_t>(got) > kResultBytesMax) return true;
+    if (got <= 0 || text->size() + static_cast<size_t>(got) > kResultBytesMax) return {};
     text->append(piece, static_cast<size_t>(got));
   }
 }
@@ -146,11 +152,12 @@ Result<control::GoldenResult> RunTrial(const TrialOptions& options) {
   writing.Reset();
   const SteadyTime deadline = std::chrono::steady_clock::now() + options.time_max;
   std::string text;
-  const bool closed = ReadUntilClosed(reading.get(), deadline, &text);
+  const Status closed = ReadUntilClosed(reading.get(), options.stop_fd, deadline, &text);
   auto exit = closed ? child->Wait(Left(deadline)) : std::nullopt;
   if (!exit) {
     (void)child->Signal(SIGKILL);
     child->Wait(std::chrono::seconds(10));
+    if (!closed && closed.error().code == Code::kCancelled) return Cancelled("{} was stopped: the node leaves", Who(options));
     return DeadlineExceeded("{} did not end within {} ms and was killed", Who(options), options.time_max.count());
   }
   const auto result = Decode(text);

@@ -26,11 +26,13 @@ struct TrialOptions {
   std::chrono::milliseconds time_max = std::chrono::minutes(5);
   int64_t memory_bytes_max = 0;                  // Of address space; 0: no limit.
   Path program = "/proc/self/exe";
+  int stop_fd = -1;                              // The trial ends when this becomes readable; -1: never.
 };
 
 // Waits for the trial. The result tells how the golden set went, good or bad (`ok`, `message`).
 // Errors: the child's own one when the version does not load or warm up; Aborted when it died ("the trial process of
-// "digits" version 3 was killed by signal 11 (SIGSEGV)"); DeadlineExceeded after time_max, when the child is killed.
+// "digits" version 3 was killed by signal 11 (SIGSEGV)"); DeadlineExceeded after time_max, and Cancelled by stop_fd,
+// when the child is killed.
 Result<control::GoldenResult> RunTrial(const TrialOptions& options);
 
 // Loads, warms up and judges in this process. `ok` is false, and `message` says why, when the golden set misses its

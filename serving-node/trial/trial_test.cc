@@ -10,7 +10,9 @@
 
 #include <cmath>
 #include <filesystem>
+#include <future>
 #include <new>
+#include <thread>
 
 #include "common/file.h"
 #include "serving-node/saved_model/digest.h"
@@ -246,6 +248,22 @@ TEST_F(GateTest, NotesTheLoadingUntilItEnds) {
   EXPECT_TRUE((*Journal::Open(dir_))->Quarantined({"digits", 3, "uid/3/1"}));
   std::filesystem::remove(dir_ / "journal.json");
   gate_->Loaded("digits", 3);
+  EXPECT_FALSE((*Journal::Open(dir_))->Quarantined({"digits", 3, "uid/3/1"}));
+}
+
+TEST_F(GateTest, EndsTheTrialAndBlamesNobodyWhenTheNodeLeaves) {
+  auto admitted = std::async(std::launch::async, [this] { return Admit("hang"); });
+  while (!gate_->InTrial("digits", 3)) std::this_thread::yield();
+  gate_->Stop();
+  EXPECT_EQ(admitted.get().error().code, Code::kCancelled);
+  EXPECT_FALSE(gate_->Quarantined("digits", 3));
+  SetState("uid/3/1", "", control::EXTRA);
+  EXPECT_EQ(Admit("well").error().code, Code::kCancelled) << "no other load begins";
+}
+
+TEST_F(GateTest, ALoadThatTheNodeLeavesBehindIsNotBlamed) {
+  ASSERT_TRUE(Admit("well"));
+  gate_->Stop();
   EXPECT_FALSE((*Journal::Open(dir_))->Quarantined({"digits", 3, "uid/3/1"}));
 }
 

@@ -1,0 +1,127 @@
+#include "serving-node/app/doors.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "common/log.h"
+
+namespace longshore::app {
+namespace {
+
+Result<int> Copy(const process::Descriptor& socket) {
+  const int copy = fcntl(socket.get(), F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return ResourceExhausted("cannot copy the listening socket {}: {}", socket.get(), strerror(errno));
+  return copy;
+}
+
+frontend::RestOptions RestOptionsOf(const Flags& flags) {
+  frontend::RestOptions options;
+  const int processors = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+  options.threads = flags.rest_api_num_threads > 0 ? flags.rest_api_num_threads : processors;
+  options.node = flags.node;
+  options.timeout = std::chrono::milliseconds(flags.rest_api_timeout_in_ms);
+  options.cors = flags.rest_api_enable_cors_support;
+  return options;
+}
+
+}  // namespace
+
+frontend::GrpcOptions GrpcOptionsOf(const Flags& flags, routing::Protocol protocol) {
+  frontend::GrpcOptions options;
+  options.protocol = protocol;
+  options.node = flags.node;
+  options.managed = flags.managed();
+  options.connection_age_max_ms = flags.connection_age_max_ms;
+  options.receive_bytes_max = flags.grpc_receive_bytes_max;
+  options.memory_bytes_max = flags.grpc_memory_bytes_max;
+  if (protocol == routing::Protocol::kPeer) return options;  // A peer's connection carries the requests of many clients.
+  options.streams_max = flags.grpc_streams_max;
+  options.connections_max = flags.grpc_connections_max;
+  return options;
+}
+
+Doors::Doors(const Flags& flags, Parts& parts, Listeners listeners)
+    : flags_(flags), parts_(parts), listeners_(std::move(listeners)) {}
+
+Doors::~Doors() {
+  if (retire_.joinable()) retire_.join();
+}
+
+Result<Doors::Servers> Doors::Start(int64_t connection_age_max_ms) const {
+  Servers servers;
+  servers.connection_age_max_ms = connection_age_max_ms;
+  if (listeners_.grpc.valid()) {
+    auto options = GrpcOptionsOf(flags_, routing::Protocol::kGrpc);
+    ASSIGN_OR_RETURN(options.listen_fd, Copy(listeners_.grpc));
+    options.connection_age_max_ms = connection_age_max_ms;
+    ASSIGN_OR_RETURN(servers.grpc, frontend::GrpcServer::Start(options, *parts_.metered, *parts_.catalog));
+  }
+  if (listeners_.rest.valid()) {
+    auto options = RestOptionsOf(flags_);
+    ASSIGN_OR_RETURN(options.listen_fd, Copy(listeners_.rest));
+    options.connection_age_max_ms = connection_age_max_ms;
+    ASSIGN_OR_RETURN(servers.rest, frontend::RestServer::Start(options, *parts_.metered, *parts_.catalog,
+                                                               [this] { return parts_.registry.Text(); }));
+  }
+  return servers;
+}
+
+Status Doors::Open(int64_t connection_age_max_ms) {
+  ASSIGN_OR_RETURN(servers_, Start(connection_age_max_ms));
+  if (servers_.grpc) spdlog::info("gRPC on port {}", listeners_.grpc_port);
+  if (servers_.rest) spdlog::info("REST on port {}", listeners_.rest_port);
+  open_ = true;
+  return {};
+}
+
+Status Doors::SetConnectionAge(int64_t connection_age_max_ms) {
+  if (!open_ || retiring_ || connection_age_max_ms == servers_.connection_age_max_ms) return {};
+  if (retire_.joinable()) retire_.join();
+  ASSIGN_OR_RETURN(Servers next, Start(connection_age_max_ms));
+  if (next.grpc) next.grpc->SetServing(serving_);
+  Retire(std::exchange(servers_, std::move(next)));
+  spdlog::info("new connections have the age {} ms", connection_age_max_ms);
+  return {};
+}
+
+void Doors::Retire(Servers servers) {
+  retired_ = std::move(servers);
+  retiring_ = true;
+  retire_ = std::thread([this] {
+    retired_.Drain();
+    retiring_ = false;
+  });
+}
+
+void Doors::SetServing(bool serving) {
+  if (servers_.grpc && serving != serving_) servers_.grpc->SetServing(serving);
+  serving_ = serving;
+}
+
+size_t Doors::connections() const { return servers_.connections() + retired_.connections(); }
+
+void Doors::Drain() {
+  listeners_.grpc.Reset();
+  listeners_.rest.Reset();
+  if (servers_.grpc) servers_.grpc->SetServing(false);
+  servers_.Drain();
+  if (retire_.joinable()) retire_.join();
+}
+
+void Doors::Servers::Drain() {
+  std::thread rest_drain([this] {
+    if (rest) rest->Drain();
+  });
+  if (grpc) grpc->Drain();
+  rest_drain.join();
+}
+
+size_t Doors::Servers::connections() const {
+  return (grpc ? grpc->connections() : 0) + (rest ? rest->connections() : 0);
+}
+
+}  // namespace longshore::app
