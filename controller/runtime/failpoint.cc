@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 
 namespace longshore::runtime {
@@ -14,6 +13,23 @@ namespace {
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+// By phase and weight: what else a status tells, such as what nodes hold, comes in an order that time decides.
+std::string NameOf(const api::Key& key, const Json& status) {
+  const auto rollout = status.find("rollout");
+  if (rollout == status.end()) return "status of " + ToString(key);
+  return fmt::format("status of {} {} {:g}%", ToString(key), rollout->value("phase", ""), rollout->value("weight", 0.0));
+}
+
+std::string NameOf(const control::FromController& message, const std::string& node) {
+  std::string name = message.has_snapshot() ? "snapshot" : message.has_change() ? "change" : "fleet";
+  name += " for " + node;
+  for (const control::VersionState& version : message.change().model().versions()) {
+    name += fmt::format(" {}@{}{}{}", version.version(), version.weight_bp(), version.load() ? "+load" : "",
+                        version.trial() ? "+trial" : "");
+  }
+  return name;
 }
 
 class CountedStore final : public store::Store {
@@ -29,7 +45,7 @@ class CountedStore final : public store::Store {
   CountedStore(store::Store& store, Failpoint& failpoint) : store_(store), failpoint_(failpoint) {}
 
   Result<store::Object> Get(const api::Key& key) override { return store_.Get(key); }
-  Result<std::vector<store::Object>> List(const std::string& kind) override { return store_.List(kind); }
+  Result<store::Listing> List(const std::string& kind) override { return store_.List(kind); }
   Result<std::unique_ptr<store::Watch>> WatchAll(store::OnChange on_change) override {
     return store_.WatchAll(std::move(on_change));
   }
@@ -39,7 +55,7 @@ class CountedStore final : public store::Store {
   }
   Result<store::Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
                                   const Json& status) override {
-    return Counted("status of " + ToString(key), [&] { return store_.PutStatus(key, uid, resource_version, status); });
+    return Counted(NameOf(key, status), [&] { return store_.PutStatus(key, uid, resource_version, status); });
   }
   Status Delete(const api::Key& key, const std::string& uid) override {
     return Counted("delete " + ToString(key), [&] { return store_.Delete(key, uid); });
@@ -60,7 +76,7 @@ class CountedRegistry final : public nodes::Registry {
   void Forget(const std::string& fleet, const std::string& node) override { registry_.Forget(fleet, node); }
 
   Status Send(const std::string& fleet, const std::string& node, control::FromController message) override {
-    failpoint_.Begin(fmt::format("message {} to {}", static_cast<int>(message.message_case()), node));
+    failpoint_.Begin(NameOf(message, node));
     const Status sent = registry_.Send(fleet, node, std::move(message));
     failpoint_.Done([&] { return !sent || HasTaken(fleet, node); });
     return sent;
@@ -82,16 +98,13 @@ class CountedRegistry final : public nodes::Registry {
 }  // namespace
 
 Result<CrashAt> ParseCrashAt(const std::string& text) {
-  CrashAt at;
   const size_t colon = text.find(':');
-  const std::string mode = colon == std::string::npos ? "" : text.substr(colon + 1);
-  const auto number = std::from_chars(text.data(), text.data() + std::min(colon, text.size()), at.operation);
-  const bool whole = number.ec == std::errc{} && number.ptr == text.data() + std::min(colon, text.size());
-  if (!whole || at.operation < 1 || (mode != "before" && mode != "lost" && mode != "after")) {
-    return InvalidArgument("LONGSHORE_CRASH_AT is \"{}\", not N:before, N:lost or N:after with N from 1", text);
+  const std::string mode = text.substr(0, colon);
+  const std::string point = colon == std::string::npos ? "" : text.substr(colon + 1);
+  if (point.empty() || (mode != "before" && mode != "lost" && mode != "after")) {
+    return InvalidArgument("LONGSHORE_CRASH_AT is \"{}\", not before:NAME, lost:NAME or after:NAME", text);
   }
-  at.mode = mode == "before" ? CrashMode::kBefore : mode == "lost" ? CrashMode::kLost : CrashMode::kAfter;
-  return at;
+  return CrashAt{mode == "before" ? CrashMode::kBefore : mode == "lost" ? CrashMode::kLost : CrashMode::kAfter, point};
 }
 
 Failpoint::Failpoint(std::optional<CrashAt> crash_at, Path count_file)
@@ -108,10 +121,10 @@ Result<std::unique_ptr<Failpoint>> Failpoint::FromEnvironment() {
 void Failpoint::Begin(const std::string& what) {
   const std::scoped_lock lock(mutex_);
   if (Is(CrashMode::kAfter)) Die();
-  ++count_;
+  point_ = fmt::format("{}#{}", what, ++counts_[what]);
   if (!count_file_.empty()) {
     const int file = open(count_file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    const std::string line = fmt::format("{} {}\n", count_, what);
+    const std::string line = point_ + "\n";
     if (file < 0 || write(file, line.data(), line.size()) < 0) Die();  // A wrong count would prove nothing.
     close(file);
   }

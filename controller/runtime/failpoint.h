@@ -1,15 +1,17 @@
 // Points at which the controller can be made to kill itself, for the proof that it may die anywhere.
 //
-// Every write to the store and every message to a node is an operation with a number, counted from 1 in one process.
-//   LONGSHORE_CRASH_AT=7:before         dies instead of operation 7
-//   LONGSHORE_CRASH_AT=7:lost           dies when operation 7 is done and its answer has not been looked at
-//   LONGSHORE_CRASH_AT=7:after          dies when its answer was looked at, before anything else is done
-//   LONGSHORE_CRASH_COUNT_FILE=F        appends one line "N what" per operation
+// Every write to the store and every message to a node is a point, named by what is written and by how often the same
+// was written before in this process: "status of Model/default/half Step 50%#1". The names, unlike a count of all
+// operations, mean the same in the next run, in which other things may have been written as one.
+//   LONGSHORE_CRASH_AT=before:NAME      dies instead of that operation
+//   LONGSHORE_CRASH_AT=lost:NAME        dies when it is done and its answer has not been looked at
+//   LONGSHORE_CRASH_AT=after:NAME       dies when its answer was looked at, before anything else is done
+//   LONGSHORE_CRASH_COUNT_FILE=F        appends one line, the name, per operation
 // Without them nothing here does anything.
 #pragma once
 
-#include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,11 +26,11 @@ namespace longshore::runtime {
 
 enum class CrashMode { kBefore, kLost, kAfter };
 struct CrashAt {
-  int64_t operation = 0;
   CrashMode mode = CrashMode::kBefore;
+  std::string point;
 };
 
-// "7:lost". InvalidArgument saying what is allowed.
+// "lost:NAME". InvalidArgument saying what is allowed.
 Result<CrashAt> ParseCrashAt(const std::string& text);
 
 // Thread-safe.
@@ -46,12 +48,13 @@ class Failpoint {
 
  private:
   [[noreturn]] static void Die();
-  bool Is(CrashMode mode) const { return crash_at_ && crash_at_->mode == mode && count_ == crash_at_->operation; }
+  bool Is(CrashMode mode) const { return crash_at_ && crash_at_->mode == mode && point_ == crash_at_->point; }
 
   const std::optional<CrashAt> crash_at_;
   const Path count_file_;
   std::mutex mutex_;
-  int64_t count_ = 0;
+  std::map<std::string, int> counts_;
+  std::string point_;  // The newest.
 };
 
 // The same store and registry, with every write and message counted. All references outlive what is returned.

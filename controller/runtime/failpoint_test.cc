@@ -7,20 +7,19 @@ namespace longshore::runtime {
 namespace {
 
 TEST(Failpoint, UnderstandsItsSettingAndNamesAWrongOne) {
-  EXPECT_EQ(ParseCrashAt("12:lost")->operation, 12);
-  EXPECT_EQ(ParseCrashAt("12:lost")->mode, CrashMode::kLost);
-  for (const char* wrong : {"", "12", "0:before", "x:after", "12:soon", "1 :after"}) {
+  EXPECT_EQ(ParseCrashAt("lost:status of a:b#2")->point, "status of a:b#2");
+  EXPECT_EQ(ParseCrashAt("lost:x#1")->mode, CrashMode::kLost);
+  for (const char* wrong : {"", "lost", "lost:", ":x", "soon:x", " after:x"}) {
     EXPECT_EQ(ParseCrashAt(wrong).error().code, Code::kInvalidArgument) << wrong;
   }
 }
 
-TEST(Failpoint, CountsEachOperationInAFile) {
+TEST(Failpoint, NamesEachOperationInAFile) {
   char name[] = "/tmp/longshore_failpoint_XXXXXX";
   const Path dir = mkdtemp(name);
   Failpoint failpoint(std::nullopt, dir / "count");
-  failpoint.Begin("first");
-  failpoint.Begin("second");
-  EXPECT_EQ(ReadFile(dir / "count").value(), "1 first\n2 second\n");
+  for (const char* what : {"first", "second", "first"}) failpoint.Begin(what);
+  EXPECT_EQ(ReadFile(dir / "count").value(), "first#1\nsecond#1\nfirst#2\n");
   std::filesystem::remove_all(dir);
 }
 
@@ -28,7 +27,7 @@ TEST(Failpoint, CountsEachOperationInAFile) {
 void RunThree(const std::string& at) {
   Failpoint failpoint(ParseCrashAt(at).value(), {});
   for (int i = 1; i <= 3; ++i) {
-    failpoint.Begin("");
+    failpoint.Begin("x");
     fmt::print(stderr, "done {};", i);
     failpoint.Done([] { return true; });
     fmt::print(stderr, "seen {};", i);
@@ -38,9 +37,9 @@ void RunThree(const std::string& at) {
 
 TEST(FailpointDeathTest, DiesExactlyWhereItIsTold) {
   const auto killed = ::testing::KilledBySignal(SIGKILL);
-  EXPECT_EXIT(RunThree("2:before"), killed, "^done 1;seen 1;$");
-  EXPECT_EXIT(RunThree("2:lost"), killed, "^done 1;seen 1;done 2;$");
-  EXPECT_EXIT(RunThree("2:after"), killed, "^done 1;seen 1;done 2;seen 2;$");
+  EXPECT_EXIT(RunThree("before:x#2"), killed, "^done 1;seen 1;$");
+  EXPECT_EXIT(RunThree("lost:x#2"), killed, "^done 1;seen 1;done 2;$");
+  EXPECT_EXIT(RunThree("after:x#2"), killed, "^done 1;seen 1;done 2;seen 2;$");
 }
 
 }  // namespace
