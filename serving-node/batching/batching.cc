@@ -9,6 +9,7 @@ Admission::Admission(Limits limits) : scheduler_(std::make_shared<Scheduler>(lim
 Admission::~Admission() { scheduler_->Stop(); }
 void Admission::SetLimits(Limits limits) { scheduler_->SetLimits(limits); }
 Load Admission::load() const { return scheduler_->load(); }
+int64_t Admission::queued() const { return scheduler_->queued(); }
 
 Queue::Queue(Admission& admission, std::shared_ptr<engine::LoadedModel> model, Options options)
     : state_(std::make_shared<State>(std::move(model), options)), scheduler_(admission.scheduler_) {}

@@ -33,6 +33,7 @@ struct RunOutcome {
   std::chrono::microseconds queue_time{0};   // From Submit to the start of the run.
   std::chrono::microseconds run_time{0};     // Of the execution alone, of the whole batch.
   int batch_rows = 0;                        // Rows of all requests that ran together; 0 when it ran unbatched.
+  bool first_of_batch = true;                // One of the requests that ran together: their run is one observation.
 };
 using Done = std::function<void(Result<RunOutcome>)>;
 
@@ -67,6 +68,8 @@ class Admission {
   // Takes effect for the next runs; those under way go on.
   void SetLimits(Limits limits);
   Load load() const;
+  // Requests waiting now; takes no lock.
+  int64_t queued() const;
 
  private:
   friend class Queue;

@@ -52,6 +52,7 @@ void Scheduler::SetLimits(Limits limits) {
 Load Scheduler::load() const {
   const std::lock_guard lock(mutex_);
   Load load = load_;
+  load.queued = queued_;
   load.concurrent_runs_max = limits_.concurrent_runs_max;
   load.busy_seconds = Seconds(busy_ + load_.running * (steady_clock::now() - born_));
   return load;
@@ -69,7 +70,7 @@ void Scheduler::Submit(const StatePtr& queue, Task task) {
       if (queue->unbatchable.count(task.request.signature) > 0) task.key.clear();
       next_deadline_ = std::min(next_deadline_, task.deadline);
       queue->lane.Push(std::move(task));
-      ++load_.queued;
+      ++queued_;
       GiveTurn(queue);
       StartReady(steady_clock::now());
       if (NextWake() < timer_at_) timer_wake_.notify_one();
@@ -100,7 +101,7 @@ void Scheduler::StartReady(TimePoint now) {
     queue->in_turn = false;
     if (queue->lane.size() > 0) {
       auto run = std::make_shared<Run>(Run{queue, queue->lane.Take(now), now});
-      load_.queued -= static_cast<int64_t>(run->batch.size());
+      queued_ -= static_cast<int64_t>(run->batch.size());
       load_.running += 1;
       queue->in_use += 1;
       busy_ -= now - born_;
@@ -175,7 +176,7 @@ void Scheduler::FreeSlot(TimePoint now) {
 }
 
 void Scheduler::RunEachAlone(const RunPtr& run) {
-  load_.queued += static_cast<int64_t>(run->batch.size());
+  queued_ += static_cast<int64_t>(run->batch.size());
   for (auto task = run->batch.rbegin(); task != run->batch.rend(); ++task) {
     task->key.clear();
     next_deadline_ = std::min(next_deadline_, task->deadline);
@@ -221,7 +222,7 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::TensorMap> outputs, mic
       Answer(run->queue, &task, tl::make_unexpected(outputs.error()));
     } else {
       Answer(run->queue, &task, RunOutcome{std::move((*parts)[i]), Between(task.submitted, run->started), run_time,
-                                           task.key.empty() ? 0 : static_cast<int>(rows)});
+                                           task.key.empty() ? 0 : static_cast<int>(rows), i == 0});
     }
   }
 }
@@ -258,7 +259,7 @@ std::vector<std::pair<Scheduler::StatePtr, Task>> Scheduler::TakeExpired(TimePoi
     for (Task& task : queue->lane.TakeExpired(now)) expired.emplace_back(queue, std::move(task));
     next_deadline_ = std::min(next_deadline_, queue->lane.earliest_deadline());
   }
-  load_.queued -= static_cast<int64_t>(expired.size());
+  queued_ -= static_cast<int64_t>(expired.size());
   return expired;
 }
 

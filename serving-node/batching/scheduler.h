@@ -4,6 +4,7 @@
 // tensors and hands them to the engine, which computes on its own threads.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -42,6 +43,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
 
   void SetLimits(Limits limits);
   Load load() const;
+  int64_t queued() const { return queued_.load(std::memory_order_relaxed); }
 
   void Submit(const StatePtr& queue, Task task);
   // Runs what waits without delay, and waits for the last answer.
@@ -82,7 +84,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   std::multimap<TimePoint, std::function<void()>> timers_;  // Ends of simulated runs: at most one per slot.
   TimePoint next_deadline_ = TimePoint::max();      // No waiting request's deadline is before it.
   TimePoint timer_at_ = TimePoint::max();           // When the timer thread wakes by itself.
-  Load load_;
+  Load load_;                                       // But for what is read from elsewhere.
+  std::atomic<int64_t> queued_{0};                  // Written under the mutex.
   const TimePoint born_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::duration busy_{0};     // Ends minus starts of runs since born_; those under way lack their end.
   std::thread timer_;

@@ -5,12 +5,10 @@
 #include "common/buckets.h"
 
 namespace longshore::evidence {
-namespace {
 
-bool IsServerFault(Code code) { return code == Code::kInternal || code == Code::kUnknown || code == Code::kDataLoss; }
-
-}  // namespace
-
+bool IsEvidence(Code code) {
+  return code == Code::kOk || code == Code::kInternal || code == Code::kUnknown || code == Code::kDataLoss;
+}
 void TimeHistogram::Count(Duration time) {
   buckets_[static_cast<size_t>(std::min(TimeBucketOf(time), kBuckets - 1))].fetch_add(1, std::memory_order_relaxed);
   sum_us_.fetch_add(std::max<int64_t>(0, time.count()), std::memory_order_relaxed);
@@ -26,15 +24,13 @@ void TimeHistogram::CopyTo(google::protobuf::RepeatedField<int64_t>* buckets) co
   }
 }
 
-void Counters::CountRun(Duration run_time, Code code) {
-  if (code != Code::kOk && !IsServerFault(code)) return;
+void Counters::CountRequest(Code code) {
+  if (!IsEvidence(code)) return;
   requests_.fetch_add(1, std::memory_order_relaxed);
-  if (code != Code::kOk) {
-    errors_.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
-  run_times_.Count(run_time);
+  if (code != Code::kOk) errors_.fetch_add(1, std::memory_order_relaxed);
 }
+
+void Counters::CountRunTime(Duration run_time) { run_times_.Count(run_time); }
 
 void Counters::CountNonFinite(TimePoint at) {
   int64_t none = 0;

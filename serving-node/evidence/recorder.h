@@ -40,12 +40,17 @@ struct PairDifference {
   bool top1_changed = false;  // The largest column of a row is another one.
 };
 
+// Whether a request that ended with this code says something about its version: an answer does, or a fault of the server
+// (INTERNAL, UNKNOWN, DATA_LOSS). What the client or the load did wrong does not.
+bool IsEvidence(Code code);
+
 // One version's counters.
 class Counters {
  public:
-  // A run that ended. Only faults of the server (INTERNAL, UNKNOWN, DATA_LOSS) count as errors; what the client or
-  // the load did wrong is no evidence about the version and is not counted at all.
-  void CountRun(Duration run_time, Code code);
+  // A request that ended, an error unless the code is kOk. Nothing for codes that are no evidence.
+  void CountRequest(Code code);
+  // A run that gave an answer; requests that ran in one batch had one run.
+  void CountRunTime(Duration run_time);
   // An answer with NaN or Inf where stable was finite on the same input.
   void CountNonFinite(TimePoint at);
   void CountPair(const PairDifference& difference);

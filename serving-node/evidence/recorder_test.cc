@@ -22,9 +22,9 @@ TEST(TimeHistogram, CountsWhatIsTooLongInItsLastBucket) {
 
 TEST(Counters, CountOnlyTheServersFaultsAsErrors) {
   Counters counters;
-  for (const Code code : {Code::kOk, Code::kInternal, Code::kUnknown, Code::kDataLoss}) counters.CountRun(microseconds(10), code);
+  for (const Code code : {Code::kOk, Code::kInternal, Code::kUnknown, Code::kDataLoss}) counters.CountRequest(code);
   for (const Code code : {Code::kInvalidArgument, Code::kDeadlineExceeded, Code::kCancelled, Code::kResourceExhausted}) {
-    counters.CountRun(microseconds(10), code);
+    counters.CountRequest(code);
   }
   EXPECT_EQ(counters.requests(), 4);
   EXPECT_EQ(counters.errors(), 3);
@@ -40,9 +40,9 @@ TEST(Counters, RememberWhenTheFirstNonFiniteAnswerWas) {
 
 TEST(Counters, SumAndBucketsAgreeWithTheRuns) {
   Counters counters;
-  counters.CountRun(microseconds(1), Code::kOk);
-  counters.CountRun(microseconds(2), Code::kOk);
-  counters.CountRun(microseconds(2), Code::kOk);
+  counters.CountRunTime(microseconds(1));
+  counters.CountRunTime(microseconds(2));
+  counters.CountRunTime(microseconds(2));
   const control::Evidence evidence = counters.Snapshot();
   ASSERT_EQ(evidence.run_time_buckets_size(), 9);
   EXPECT_EQ(evidence.run_time_buckets(0), 1);
@@ -55,7 +55,7 @@ TEST(Recorder, LosesNoCountWhenManyThreadsCount) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&recorder] {
-      for (int i = 0; i < 5000; ++i) recorder.For("m", i % 2)->CountRun(microseconds(i), Code::kOk);
+      for (int i = 0; i < 5000; ++i) recorder.For("m", i % 2)->CountRequest(Code::kOk);
     });
   }
   for (auto& thread : threads) thread.join();

@@ -95,7 +95,7 @@ TEST_F(FleetTest, RefusesRequestsOfAnotherFleet) {
   SetStates("1", "", Models(2, 0));
   const auto answer = Ask(a_.router, Hop(1, "ns/other"));
   ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(answer.error().code, Code::kNotFound);
   EXPECT_TRUE(Ask(a_.router, Hop(1, "ns/f")));
   auto without = DigitsCall(0);
   without.protocol = Protocol::kPeer;
@@ -122,6 +122,29 @@ TEST_F(FleetTest, GivesStableWhenThePeerDied) {
   EXPECT_EQ(pinned.error().code, Code::kUnavailable);
 }
 
+TEST_F(FleetTest, GivesStableWhileThePeerHasNoStateYet) {
+  a_.Hold({1});
+  b_.Hold({2});
+  const std::string peer = fmt::format(
+      R"(fleet {{ peers {{ node: "b" address: "{}" ready {{ served_name: "digits" version: 2 }} }} }} )", b_.address);
+  a_.SetState(peer + Models(2, 10000));
+  const auto answer = Ask(a_.router, DigitsCall(0));
+  ASSERT_TRUE(answer) << ToString(answer.error());
+  EXPECT_EQ(RanBy(*answer), 1);
+}
+
+TEST_F(FleetTest, AFullQueueOfAPeerIsNoDeadPeer) {
+  a_.Hold({1});
+  b_.Hold({2}, {.queue_max = 0});
+  SetStates("1", "2", Models(2, 10000));
+  for (int i = 0; i < 2; ++i) {
+    const auto answer = Ask(a_.router, DigitsCall(0));
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Code::kUnavailable);
+    EXPECT_EQ(answer.error().message.find("The batch scheduling queue"), 0u) << answer.error().message;
+  }
+}
+
 TEST_F(FleetTest, SendsARequestWhoseConnectionDiedToOneOtherNodeAtMost) {
   // Neither node has a listener: each try dies. Stable is held here, yet a request that may have killed two nodes stays away.
   a_.Hold({1});
@@ -145,7 +168,10 @@ TEST_F(FleetTest, StopsForwardingWhereTheGuardTripped) {
   a_.Hold({1});
   b_.Hold({1, 4});
   SetStates("1", "14", Models(4, 10000, "non_finite: true"));
-  EXPECT_TRUE(std::isnan(FirstOf(*Ask(a_.router, DigitsCall(kNanHere))))) << "the answer that revealed it goes out";
+  const auto revealing = Ask(a_.router, DigitsCall(kNanHere));
+  ASSERT_TRUE(revealing) << ToString(revealing.error());
+  EXPECT_EQ(RanBy(*revealing, kNanHere), 1);
+  EXPECT_EQ(revealing->model_spec.version().value(), 1) << "b was asked for 4, and gave stable's answer";
   EXPECT_EQ(b_.guards->Trips().size(), 1u);
   EXPECT_EQ(RanBy(*Ask(a_.router, DigitsCall(0))), 1) << "b refuses, and a, which knows nothing yet, gives stable";
   EXPECT_EQ(RanBy(*Ask(a_.router, Pinned(DigitsCall(0), 4))), 4);
@@ -157,8 +183,12 @@ TEST_F(FleetTest, ComparesWithStableAtAPeerWhenThisNodeDoesNotHoldIt) {
   SetStates("4", "1", Models(4, 10000, "non_finite: true"));
   ASSERT_TRUE(Ask(a_.router, DigitsCall(kNanEverywhere)));
   EXPECT_TRUE(a_.guards->Trips().empty());
-  ASSERT_TRUE(Ask(a_.router, DigitsCall(kNanHere)));
+  const auto revealing = Ask(a_.router, DigitsCall(kNanHere));
+  ASSERT_TRUE(revealing) << ToString(revealing.error());
+  EXPECT_EQ(RanBy(*revealing, kNanHere), 1);
+  EXPECT_EQ(revealing->model_spec.version().value(), 1);
   EXPECT_EQ(a_.guards->Trips().size(), 1u);
+  EXPECT_EQ(b_.recorder.Snapshot("digits", 1).requests(), 0) << "what judges the candidate is no traffic of stable's";
 }
 
 TEST_F(FleetTest, SpillsToAPeerWithLessLoad) {

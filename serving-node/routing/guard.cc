@@ -23,11 +23,13 @@ Trip FromJson(const Json& entry) {
 
 }  // namespace
 
-std::string ErrorsTrip(const control::Guard& guard, int64_t requests, int64_t errors) {
-  if (guard.error_rate_max() <= 0 || requests < std::max<int64_t>(1, guard.errors_min_requests())) return "";
-  const double rate = static_cast<double>(errors) / static_cast<double>(requests);
+std::string ErrorsTrip(const control::Guard& guard, const ErrorWindow::Seen& seen) {
+  const int64_t requests_min = std::clamp<int64_t>(guard.errors_min_requests(), 1, ErrorWindow::kRequests);
+  if (guard.error_rate_max() <= 0 || seen.requests < requests_min) return "";
+  const double rate = static_cast<double>(seen.errors) / static_cast<double>(seen.requests);
   if (rate <= guard.error_rate_max()) return "";
-  return fmt::format("{} of {} requests failed, more than {:.2f} %", errors, requests, 100 * guard.error_rate_max());
+  return fmt::format("{} of the last {} requests failed, more than {:.2f} %", seen.errors, seen.requests,
+                     100 * guard.error_rate_max());
 }
 
 Result<std::unique_ptr<GuardBook>> GuardBook::Open(const Path& state_dir) {
@@ -52,10 +54,18 @@ Status GuardBook::Read() {
   return {};
 }
 
+void GuardBook::WriteSoon() {
+  if (file_.empty() || write_waits_) return;
+  write_waits_ = writer_.Post([this] { Write(); });
+}
+
 void GuardBook::Write() {
-  if (file_.empty()) return;
   Json json = Json::array();
-  for (const Trip& trip : trips_) json.push_back(ToJson(trip));
+  {
+    const std::lock_guard lock(mutex_);
+    write_waits_ = false;
+    for (const Trip& trip : trips_) json.push_back(ToJson(trip));
+  }
   if (const auto written = WriteFileAtomically(file_, json.dump(1)); !written) {
     spdlog::warn("guards: {}", ToString(written.error()));
   }
@@ -77,7 +87,7 @@ void GuardBook::TripNow(GuardState& guard, std::string reason, std::string messa
     const std::lock_guard lock(mutex_);
     trips_.push_back(trip);
     if (trips_.size() > kTripsMax) trips_.erase(trips_.begin());
-    Write();
+    WriteSoon();
     on_trip = on_trip_;
   }
   if (on_trip) on_trip(trip);
@@ -92,7 +102,7 @@ void GuardBook::Keep(const std::vector<GuardKey>& keys) {
   const std::set<GuardKey> kept(keys.begin(), keys.end());
   const std::lock_guard lock(mutex_);
   std::erase_if(guards_, [&](const auto& entry) { return !kept.contains(entry.first); });
-  if (std::erase_if(trips_, [&](const Trip& trip) { return !kept.contains(trip.key); }) > 0) Write();
+  if (std::erase_if(trips_, [&](const Trip& trip) { return !kept.contains(trip.key); }) > 0) WriteSoon();
 }
 
 void GuardBook::SetOnTrip(OnTrip on_trip) {

@@ -12,8 +12,9 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/worker.h"
 #include "longshore/control.pb.h"
-#include "serving-node/evidence/recorder.h"
+#include "serving-node/routing/error_window.h"
 
 namespace longshore::routing {
 
@@ -45,8 +46,8 @@ class GuardState {
   std::atomic<bool> tripped_{false};
 };
 
-// Why the error rate trips the guard; "" when it does not. Counts are since the rollout began on this node.
-std::string ErrorsTrip(const control::Guard& guard, int64_t requests, int64_t errors);
+// Why the errors among a candidate's last requests trip the guard; "" when they do not.
+std::string ErrorsTrip(const control::Guard& guard, const ErrorWindow::Seen& seen);
 
 // All guards of the node. Thread-safe.
 class GuardBook {
@@ -60,8 +61,9 @@ class GuardBook {
   // The same object for the same key.
   std::shared_ptr<GuardState> For(const GuardKey& key);
 
-  // Trips at once, then writes it down (a full disk is logged: the trip holds all the same) and calls on_trip.
-  // Nothing when it is tripped already.
+  // Trips at once, calls on_trip, and has it written down soon, on another thread: whoever runs a request waits for no disk.
+  // A full disk is logged, and the trip holds all the same. A process that dies before it is written starts untripped: the
+  // controller was told by then, or the candidate trips again. Nothing when it is tripped already.
   void TripNow(GuardState& guard, std::string reason, std::string message, TimePoint at);
   std::vector<Trip> Trips() const;
   // Forgets the guards, tripped or not, that are not among those of the state any more.
@@ -72,13 +74,16 @@ class GuardBook {
  private:
   explicit GuardBook(Path file) : file_(std::move(file)) {}
   Status Read();
-  void Write();  // Requires: mutex_ held.
+  void WriteSoon();  // Requires: mutex_ held.
+  void Write();      // On the writer.
 
   const Path file_;
   mutable std::mutex mutex_;
+  bool write_waits_ = false;
   std::map<GuardKey, std::shared_ptr<GuardState>> guards_;
   std::vector<Trip> trips_;
   OnTrip on_trip_;
+  Worker writer_;  // The last member: what it still writes needs the others.
 };
 
 }  // namespace longshore::routing

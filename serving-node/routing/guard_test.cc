@@ -1,7 +1,10 @@
 #include "serving-node/routing/guard.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -14,11 +17,30 @@ TEST(ErrorsTrip, NeedsEnoughRequestsAndTooManyErrors) {
   control::Guard guard;
   guard.set_error_rate_max(0.1);
   guard.set_errors_min_requests(20);
-  EXPECT_EQ(ErrorsTrip(guard, 19, 19), "");
-  EXPECT_EQ(ErrorsTrip(guard, 20, 2), "");
-  EXPECT_EQ(ErrorsTrip(guard, 20, 3), "3 of 20 requests failed, more than 10.00 %");
+  EXPECT_EQ(ErrorsTrip(guard, {19, 19}), "");
+  EXPECT_EQ(ErrorsTrip(guard, {20, 2}), "");
+  EXPECT_EQ(ErrorsTrip(guard, {20, 3}), "3 of the last 20 requests failed, more than 10.00 %");
   guard.set_error_rate_max(0);
-  EXPECT_EQ(ErrorsTrip(guard, 20, 20), "");
+  EXPECT_EQ(ErrorsTrip(guard, {20, 20}), "");
+}
+
+TEST(ErrorsTrip, NeverWaitsForMoreRequestsThanTheWindowHolds) {
+  control::Guard guard;
+  guard.set_error_rate_max(0.1);
+  guard.set_errors_min_requests(1000000);
+  EXPECT_NE(ErrorsTrip(guard, {ErrorWindow::kRequests, ErrorWindow::kRequests}), "");
+}
+
+TEST(ErrorWindow, ForgetsWhatIsOlderThanItsLastRequests) {
+  ErrorWindow window;
+  for (int i = 0; i < 3; ++i) window.Count(true);
+  EXPECT_EQ(window.Count(false).requests, 4);
+  EXPECT_EQ(window.Count(false).errors, 3);
+  for (int64_t i = 5; i < ErrorWindow::kRequests; ++i) EXPECT_EQ(window.Count(false).errors, 3);
+  EXPECT_EQ(window.Count(false).errors, 2);
+  for (int i = 0; i < 2; ++i) window.Count(true);
+  EXPECT_EQ(window.Count(false).errors, 2);
+  EXPECT_EQ(window.Count(false).requests, ErrorWindow::kRequests);
 }
 
 class GuardBookTest : public testing::Test {
@@ -61,11 +83,28 @@ TEST_F(GuardBookTest, TripsEvenWhenTheDiskDoesNotTakeIt) {
   EXPECT_TRUE(book->For(kV4)->tripped());
 }
 
-TEST_F(GuardBookTest, ForgetsWhatTheStateNoLongerHolds) {
+TEST_F(GuardBookTest, KeepsNobodyWaitingForTheDisk) {
+  // Whoever opens it to write waits until somebody opens it to read.
+  const Path slow = dir_ / fmt::format("guards.json.{}.tmp", getpid());
+  ASSERT_EQ(mkfifo(slow.c_str(), 0600), 0);
   const auto book = *GuardBook::Open(dir_);
   book->TripNow(*book->For(kV4), "NonFinite", "NaN", {});
-  book->Keep({{"digits", 4, "uid/4/2"}});
-  EXPECT_TRUE(book->Trips().empty());
+  EXPECT_TRUE(book->For(kV4)->tripped());
+  EXPECT_EQ(book->Trips().size(), 1u);
+  book->Keep({});
+  const int reader = open(slow.c_str(), O_RDONLY);
+  char written[4096];
+  while (read(reader, written, sizeof(written)) > 0) continue;
+  close(reader);
+}
+
+TEST_F(GuardBookTest, ForgetsWhatTheStateNoLongerHolds) {
+  {
+    const auto book = *GuardBook::Open(dir_);
+    book->TripNow(*book->For(kV4), "NonFinite", "NaN", {});
+    book->Keep({{"digits", 4, "uid/4/2"}});
+    EXPECT_TRUE(book->Trips().empty());
+  }
   EXPECT_FALSE((*GuardBook::Open(dir_))->For(kV4)->tripped());
 }
 

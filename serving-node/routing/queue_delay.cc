@@ -9,6 +9,7 @@ Duration QueueDelay::Of(const batching::Load& load, TimePoint now) {
   if (now - newer_.at >= kWindow) {
     older_ = newer_;
     newer_ = {now, load.busy_seconds, load.started};
+    next_reading_.store((now + kWindow).time_since_epoch().count(), std::memory_order_relaxed);
   }
   const int64_t started = load.started - older_.started;
   if (started > 0) seconds_per_request_ = (load.busy_seconds - older_.busy_seconds) / static_cast<double>(started);

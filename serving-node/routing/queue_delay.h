@@ -1,6 +1,7 @@
 // How long a request that comes now would wait before it runs, judged by what requests took of late.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
@@ -19,6 +20,9 @@ class QueueDelay {
   // since then, what it was before.
   Duration Of(const batching::Load& load, TimePoint now);
 
+  // Whether the next window begins with whatever is read now; takes no lock.
+  bool WantsReading(TimePoint now) const { return now.time_since_epoch().count() >= next_reading_.load(std::memory_order_relaxed); }
+
   static constexpr std::chrono::seconds kWindow{1};
 
  private:
@@ -28,6 +32,7 @@ class QueueDelay {
     int64_t started = 0;
   };
 
+  std::atomic<TimePoint::rep> next_reading_{0};
   std::mutex mutex_;
   Reading older_;
   Reading newer_;

@@ -1,17 +1,14 @@
 #include "serving-node/routing/router.h"
 
 #include <algorithm>
-#include <atomic>
-#include <charconv>
 #include <mutex>
 
 #include "common/log.h"
-#include "serving-node/batching/batching.h"
 #include "serving-node/models/model_store.h"
+#include "serving-node/routing/answer.h"
+#include "serving-node/routing/balance.h"
 #include "serving-node/routing/execution.h"
 #include "serving-node/routing/hop.h"
-#include "serving-node/routing/inputs.h"
-#include "serving-node/routing/queue_delay.h"
 
 namespace longshore::routing {
 namespace {
@@ -21,19 +18,6 @@ using std::chrono::steady_clock;
 // Peers asked for a version that turned out not to hold it any more.
 constexpr size_t kPeersTriedMax = 3;
 
-std::string_view Header(const PredictCall& call, std::string_view name) {
-  const auto found = std::ranges::find(call.headers, name, &std::pair<std::string, std::string>::first);
-  return found == call.headers.end() ? std::string_view() : std::string_view(found->second);
-}
-
-// Spreads a counter over 64 bits (the finalizer of SplitMix64, Steele, Lea and Flood 2014).
-uint64_t Mixed(uint64_t x) {
-  x += 0x9E3779B97F4A7C15;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
-  return x ^ (x >> 31);
-}
-
 }  // namespace
 
 struct Router::Shared {
@@ -41,7 +25,8 @@ struct Router::Shared {
       : deps(the_deps), options(std::move(the_options)), execution(deps),
         forwarded(deps.metrics.Counters("longshore_forwarded_total",
                                         "Requests handed to a peer: because it holds the version, or to share load.")),
-        spilled(deps.metrics.Counters("longshore_spilled_total", "Requests handed to a peer only to share load.").With({})) {}
+        spilled(deps.metrics.Counters("longshore_spilled_total", "Requests handed to a peer only to share load.").With({})),
+        balance(deps.admission, deps.forwarder) {}
 
   std::shared_ptr<const Table> table() const {
     const std::lock_guard lock(mutex);
@@ -57,15 +42,13 @@ struct Router::Shared {
   void Forward(const RequestPtr& request, const std::string& peer);
   void Forwarded(const RequestPtr& request, Result<std::string> reply);
   void FallBack(const RequestPtr& request);
-  std::string LessLoaded(const std::vector<std::string>& peers);
 
   RouterDeps deps;
   RouterOptions options;
   Execution execution;
   metrics::Family<metrics::Counter> forwarded;
   metrics::Counter spilled;
-  std::atomic<uint64_t> draws{0};
-  QueueDelay queue_delay;
+  Balance balance;
   std::mutex build_mutex;  // One table is built at a time.
   Table::Carried carried;
   mutable std::mutex mutex;  // Guards `current`, for as long as copying the pointer takes.
@@ -127,24 +110,21 @@ void Router::Shared::Start(const RequestPtr& request) {
 
 // A peer decided already; this node runs exactly that, or says that it cannot.
 void Router::Shared::StartHop(const RequestPtr& request) {
-  const std::string_view fleet = Header(request->call, kHopFleetHeader);
-  if (!request->table || request->table->fleet() != fleet) {
-    return request->done(FailedPrecondition("this node is not of the fleet {}", fleet));
-  }
-  const std::string_view text = Header(request->call, kHopVersionHeader);
-  int64_t version = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), version);
-  if (Header(request->call, kHopHeader) != "1" || parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-    return request->done(InvalidArgument("a request of a peer needs {} and a number as {}", kHopHeader, kHopVersionHeader));
-  }
+  const auto hop = ParseHop(request->call);
+  if (!hop) return request->done(tl::make_unexpected(hop.error()));
+  if (!request->table) return request->done(NotFound("this node has no state yet"));
+  if (request->table->fleet() != hop->fleet) return request->done(NotFound("this node is not of the fleet {}", hop->fleet));
   request->model = request->table->Find(request->model_name());
-  const bool pinned = Header(request->call, kHopPinnedHeader) == "1";
-  request->choice = {version, request->model == nullptr ? nullptr : request->model->Find(version), pinned};
-  auto ready = deps.store.Find(request->model_name(), version);
+  request->choice = {hop->version, request->model == nullptr ? nullptr : request->model->Find(hop->version), hop->pinned};
+  auto ready = deps.store.Find(request->model_name(), hop->version);
   if (!ready) return request->done(tl::make_unexpected(std::move(ready.error())));
-  if (!pinned && request->choice.entry != nullptr && request->choice.entry->tripped()) {
-    return request->done(NotFound("the guard of \"{}\" version {} tripped", request->model_name(), version));
+  if (!hop->pinned && request->choice.entry != nullptr && request->choice.entry->tripped()) {
+    return request->done(NotFound("the guard of \"{}\" version {} tripped", request->model_name(), hop->version));
   }
+  request->done = [done = std::move(request->done)](Result<PredictAnswer> answer) {
+    if (!answer && answer.error().code == Code::kUnavailable) answer.error().code = kHopFull;
+    done(std::move(answer));
+  };
   execution.Run(request, *ready);
 }
 
@@ -154,35 +134,16 @@ void Router::Shared::Dispatch(const RequestPtr& request) {
   if (!Spill(request)) execution.Run(request, *ready);
 }
 
-// To the less loaded of two peers, when the queue here takes more than its share of the objective.
+// To a less loaded peer, when the queue here takes more than its share of the objective.
 bool Router::Shared::Spill(const RequestPtr& request) {
   const Entry* entry = request->choice.entry;
-  if (entry == nullptr || entry->peers.empty() || !request->tried.empty()) return false;
-  const batching::Load load = deps.admission.load();
-  const Duration delay = queue_delay.Of(load, steady_clock::now());
-  if (load.queued == 0) return false;
-  deps.forwarder.Watch(entry->peers);
-  const Duration delay_max = request->model->slo.count() > 0 ? Duration(request->model->slo) / 2 : options.queue_delay_max;
-  if (delay <= delay_max) return false;
-  const std::string peer = LessLoaded(entry->peers);
-  const auto theirs = deps.forwarder.LoadOf(peer);
-  const PeerLoad ours{load.running, load.queued, load.concurrent_runs_max};
-  if (!theirs || theirs->PerSlot() > 0.5 * ours.PerSlot()) return false;
+  if (entry == nullptr || !request->tried.empty()) return false;
+  const auto slo = request->model->slo;
+  const auto peer = balance.SpillTarget(entry->peers, slo.count() > 0 ? Duration(slo) / 2 : options.queue_delay_max);
+  if (!peer) return false;
   spilled.Add();
-  Forward(request, peer);
+  Forward(request, *peer);
   return true;
-}
-
-// Of two drawn at random, the one of which less load is known; the first where nothing is.
-std::string Router::Shared::LessLoaded(const std::vector<std::string>& peers) {
-  const uint64_t draw = Mixed(draws.fetch_add(1, std::memory_order_relaxed));
-  const size_t first = draw % peers.size();
-  if (peers.size() == 1) return peers[first];
-  const size_t second = (first + 1 + (draw >> 32) % (peers.size() - 1)) % peers.size();
-  const auto load_of_first = deps.forwarder.LoadOf(peers[first]);
-  const auto load_of_second = deps.forwarder.LoadOf(peers[second]);
-  if (!load_of_second || (load_of_first && load_of_first->PerSlot() <= load_of_second->PerSlot())) return peers[first];
-  return peers[second];
 }
 
 bool Router::Shared::ForwardToHolder(const RequestPtr& request) {
@@ -190,7 +151,7 @@ bool Router::Shared::ForwardToHolder(const RequestPtr& request) {
   std::vector<std::string> peers = request->choice.entry->peers;
   std::erase_if(peers, [&](const std::string& peer) { return std::ranges::count(request->tried, peer) > 0; });
   if (peers.empty()) return false;
-  Forward(request, LessLoaded(peers));
+  Forward(request, balance.LessLoaded(peers));
   return true;
 }
 
@@ -198,27 +159,24 @@ void Router::Shared::Forward(const RequestPtr& request, const std::string& peer)
   deps.recorder.CountForwarded();
   forwarded.With({{"model", request->model_name()}, {"version", std::to_string(request->choice.version)}}).Add();
   request->tried.push_back(peer);
-  deps.forwarder.Forward(HopCall(*request, request->choice.version, peer),
+  deps.forwarder.Forward(HopCall(*request, request->choice, peer),
                          [this, request](Result<std::string> reply) { Forwarded(request, std::move(reply)); });
 }
 
 void Router::Shared::Forwarded(const RequestPtr& request, Result<std::string> reply) {
-  if (reply) {
-    PredictAnswer answer;
-    answer.model_spec.set_name(request->model_name());
-    answer.model_spec.mutable_version()->set_value(request->choice.version);
-    answer.model_spec.set_signature_name(SignatureName(request->call.request.model_spec()));
-    answer.serialized = std::move(*reply);
-    return request->done(std::move(answer));
-  }
+  if (reply) return request->done(AnswerOf(request->call.request.model_spec(), std::move(*reply)));
   const bool died = reply.error().code == Code::kUnavailable;
-  const bool never_ran = reply.error().code == Code::kNotFound;
-  if ((!died && !never_ran) || (died && request->died_once)) return request->done(tl::make_unexpected(std::move(reply.error())));
+  const bool full = reply.error().code == kHopFull;
+  if (full) reply.error().code = Code::kUnavailable;
+  const bool elsewhere = full || reply.error().code == Code::kNotFound || (died && !request->died_once);
+  if (!elsewhere) return request->done(tl::make_unexpected(std::move(reply.error())));
   request->died_once |= died;
   const auto ready = deps.store.Find(request->model_name(), request->choice.version);
   const bool usable = request->choice.pinned || request->choice.entry == nullptr || !request->choice.entry->tripped();
   if (ready && usable) return execution.Run(request, *ready);
-  if (!usable || !ForwardToHolder(request)) FallBack(request);
+  if (usable && ForwardToHolder(request)) return;
+  // Who holds it has no room for it: that is the version's answer, and stable need not bear its load.
+  full ? request->done(tl::make_unexpected(std::move(reply.error()))) : FallBack(request);
 }
 
 // Nobody has the version: a request that did not ask for it gets stable.

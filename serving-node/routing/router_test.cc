@@ -1,7 +1,10 @@
 #include "serving-node/routing/router.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -147,7 +150,8 @@ TEST_F(RouterTest, TakesTheWeightFromACandidateAtItsFirstNonFiniteAnswer) {
   node_.SetState(TwoVersions(4, 10000, "", "non_finite: true"));
   const auto revealing = Ask(node_.router, DigitsCall(kNanHere));
   ASSERT_TRUE(revealing);
-  EXPECT_TRUE(std::isnan(FirstOf(*revealing)));
+  EXPECT_EQ(RanBy(*revealing, kNanHere), 1) << "stable's finite answer was in hand";
+  EXPECT_EQ(revealing->model_spec.version().value(), 1);
   EXPECT_EQ(CandidatesOf(50, 4), 0);
   EXPECT_EQ(node_.router.AppliedWeight("digits", 4), 0);
   EXPECT_EQ(node_.router.AppliedWeight("digits", 1), 10000);
@@ -175,6 +179,111 @@ TEST_F(RouterTest, DoesNotBlameACandidateForInputsOnWhichStableIsNotFiniteEither
   EXPECT_TRUE(std::isnan(FirstOf(*Ask(node_.router, DigitsCall(kNanEverywhere)))));
   EXPECT_EQ(CandidatesOf(10, 4), 10);
   EXPECT_EQ(node_.recorder.Snapshot("digits", 4).non_finite(), 0);
+}
+
+TEST_F(RouterTest, HoldsWhatIsNotFiniteAgainstACandidateWhenStableCannotBeAsked) {
+  node_.Hold({4});
+  node_.SetState(TwoVersions(4, 10000, "", "non_finite: true"));
+  EXPECT_TRUE(std::isnan(FirstOf(*Ask(node_.router, DigitsCall(kNanHere)))));
+  EXPECT_EQ(node_.recorder.Snapshot("digits", 4).non_finite(), 1);
+  EXPECT_EQ(node_.guards->Trips().size(), 1u);
+}
+
+TEST_F(RouterTest, LetsCandidatesBeNonFiniteWhereTheModelDoes) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 10000));
+  EXPECT_TRUE(std::isnan(FirstOf(*Ask(node_.router, DigitsCall(kNanHere)))));
+  EXPECT_EQ(node_.recorder.Snapshot("digits", 4).non_finite(), 0);
+}
+
+TEST_F(RouterTest, GivesWhoNamesTheCandidateItsAnswerAndLearnsFromIt) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 0, "", "non_finite: true"));
+  EXPECT_TRUE(std::isnan(FirstOf(*Ask(node_.router, Pinned(DigitsCall(kNanHere), 4)))));
+  EXPECT_EQ(node_.guards->Trips().size(), 1u);
+  EXPECT_EQ(ErrorOf(Pinned(DigitsCall(kRefuseHere), 4)).code, Code::kInvalidArgument);
+}
+
+TEST_F(RouterTest, BlamesACandidateThatRefusesWhatStableAccepts) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 10000, "", "error_rate_max: 0.5 errors_min_requests: 2"));
+  EXPECT_EQ(ErrorOf(DigitsCall(models::kPoison)).code, Code::kInvalidArgument) << "stable refuses it as well";
+  EXPECT_EQ(node_.recorder.Snapshot("digits", 4).requests(), 0);
+  for (const float x : {kRefuseHere, kNoMemoryHere}) {
+    const auto answer = Ask(node_.router, DigitsCall(x));
+    ASSERT_TRUE(answer) << ToString(answer.error());
+    EXPECT_EQ(RanBy(*answer, x), 1) << "the user gets stable's answer";
+  }
+  const control::Evidence evidence = node_.recorder.Snapshot("digits", 4);
+  EXPECT_EQ(evidence.errors(), 2);
+  EXPECT_EQ(evidence.requests(), 2);
+  EXPECT_EQ(node_.recorder.Snapshot("digits", 1).requests(), 0) << "what judges the candidate is no traffic of stable's";
+  EXPECT_EQ(node_.guards->Trips().at(0).reason, "Errors");
+}
+
+TEST_F(RouterTest, BlamesACandidateWithAnotherSignature) {
+  node_.Hold({1, kRenamedVersion});
+  node_.SetState(TwoVersions(kRenamedVersion, 10000));
+  EXPECT_EQ(CandidatesOf(3, kRenamedVersion), 0);
+  EXPECT_EQ(node_.recorder.Snapshot("digits", kRenamedVersion).errors(), 3);
+  auto call = DigitsCall(0);
+  call.request.mutable_model_spec()->set_signature_name("none");
+  EXPECT_EQ(ErrorOf(call).code, Code::kFailedPrecondition) << "neither has it";
+  EXPECT_EQ(node_.recorder.Snapshot("digits", kRenamedVersion).errors(), 3);
+}
+
+TEST_F(RouterTest, CountsTheRunTimeOfABatchOnce) {
+  node_.Hold({1}, {.max_batch_size = 3, .max_delay = std::chrono::hours(1)});
+  std::vector<std::future<Result<PredictAnswer>>> answers;
+  for (int i = 0; i < 3; ++i) answers.push_back(Begin(node_.router, DigitsCall(0)));
+  for (auto& answer : answers) EXPECT_TRUE(answer.get());
+  const control::Evidence evidence = node_.recorder.Snapshot("digits", 1);
+  EXPECT_EQ(evidence.requests(), 3);
+  int64_t run_times = 0;
+  for (const int64_t count : evidence.run_time_buckets()) run_times += count;
+  EXPECT_EQ(run_times, 1);
+}
+
+TEST_F(RouterTest, NotesTheFirstRunBeforeItBeginsAndLetsOnlyThatRequestWaitForTheDisk) {
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 10000));
+  // Whoever opens it to write waits until somebody opens it to read.
+  const Path slow = node_.state_dir / fmt::format("journal.json.{}.tmp", getpid());
+  ASSERT_EQ(mkfifo(slow.c_str(), 0600), 0);
+  auto first = Begin(node_.router, DigitsCall(0));
+  EXPECT_EQ(CandidatesOf(3, 2), 3);
+  EXPECT_EQ(node_.engine.record().runs.size(), 3u) << "the first one has not begun";
+  const int reader = open(slow.c_str(), O_RDONLY | O_NONBLOCK);
+  EXPECT_TRUE(first.get());
+  close(reader);
+}
+
+TEST_F(RouterTest, EndsTheNoteOfTheFirstRun) {
+  const auto note = [this] { return ReadFile(node_.state_dir / "journal.json").value_or(""); };
+  node_.Hold({1, 2});
+  node_.SetState(TwoVersions(2, 10000));
+  node_.engine.record().Set(&models::FakeRecord::holding, true);
+  auto first = Begin(node_.router, DigitsCall(0));
+  node_.engine.record().Wait([this] { return !node_.engine.record().runs.empty(); });
+  EXPECT_THAT(note(), HasSubstr("first run"));
+  node_.engine.record().Set(&models::FakeRecord::holding, false);
+  ASSERT_TRUE(first.get());
+  while (note().find("first run") != std::string::npos) std::this_thread::yield();
+}
+
+TEST_F(RouterTest, RefusesAPeersRequestBeforeItHasAState) {
+  node_.Hold({1});
+  auto call = WithHeader(WithHeader(WithHeader(DigitsCall(0), kHopHeader, "1"), kHopVersionHeader, "1"), kHopFleetHeader, "ns/f");
+  call.protocol = Protocol::kPeer;
+  EXPECT_EQ(ErrorOf(call).code, Code::kNotFound) << "which sends it to another node";
+}
+
+TEST_F(RouterTest, TakesTheWeightFromACandidateThatTurnsBadAfterALongGoodTime) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 10000, "", "error_rate_max: 0.5 errors_min_requests: 4"));
+  EXPECT_EQ(CandidatesOf(1000, 4), 1000);
+  for (int64_t i = 0; i <= ErrorWindow::kRequests / 2; ++i) EXPECT_FALSE(Ask(node_.router, DigitsCall(kFailHere)));
+  EXPECT_EQ(node_.guards->Trips().size(), 1u);
 }
 
 TEST_F(RouterTest, TakesTheWeightFromACandidateThatFailsTooOften) {

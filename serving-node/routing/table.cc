@@ -46,8 +46,6 @@ std::shared_ptr<Arm> NewArm(const GuardKey& key, GuardBook& guards, evidence::Re
   auto arm = std::make_shared<Arm>();
   arm->guard = guards.For(key);
   arm->counters = recorder.For(key.model, key.version);
-  arm->requests_before = arm->counters->requests();
-  arm->errors_before = arm->counters->errors();
   return arm;
 }
 

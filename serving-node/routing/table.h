@@ -18,13 +18,11 @@
 
 namespace longshore::routing {
 
-// One rollout of one version on this node; lives as long as states name it. The counts at its beginning are what the
-// guard against errors subtracts.
+// One rollout of one version on this node; lives as long as states name it.
 struct Arm {
   std::shared_ptr<GuardState> guard;
   std::shared_ptr<evidence::Counters> counters;
-  int64_t requests_before = 0;
-  int64_t errors_before = 0;
+  ErrorWindow errors;
   std::atomic<uint64_t> answered{0};
   std::atomic<bool> has_run{false};
 };

@@ -27,22 +27,32 @@
 #include "serving-node/routing/peer_service.h"
 #include "serving-node/routing/router.h"
 #include "serving-node/tensor/proto.h"
+#include "serving-node/trial/journal.h"
 #include "tensorflow_serving/services.grpc.pb.h"
 
 namespace longshore::routing {
 
-// A first x with which a model of kHarmfulVersion answers NaN, and every model; and one that fails a harmful model.
+// A first x with which a model of kHarmfulVersion answers NaN, and every model; and with which it fails, refuses the request,
+// or has no memory for it.
 inline constexpr float kNanHere = 1001;
 inline constexpr float kNanEverywhere = 1002;
 inline constexpr float kFailHere = 1003;
+inline constexpr float kRefuseHere = 1004;
+inline constexpr float kNoMemoryHere = 1005;
 inline constexpr int64_t kHarmfulVersion = 4;
+// Its input is named "z".
+inline constexpr int64_t kRenamedVersion = 5;
 
 class HarmfulModel final : public engine::LoadedModel {
  public:
-  HarmfulModel(std::shared_ptr<engine::LoadedModel> inner, int64_t version) : inner_(std::move(inner)), version_(version) {}
-  const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override {
-    return inner_->signatures();
+  HarmfulModel(std::shared_ptr<engine::LoadedModel> inner, int64_t version)
+      : inner_(std::move(inner)), version_(version), signatures_(inner_->signatures()) {
+    if (version != kRenamedVersion) return;
+    auto& inputs = *signatures_["serving_default"].mutable_inputs();
+    inputs["z"] = inputs["x"];
+    inputs.erase("x");
   }
+  const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override { return signatures_; }
   int64_t memory_bytes() const override { return inner_->memory_bytes(); }
   void Run(engine::RunRequest request, engine::RunDone done) override {
     const auto x = request.inputs.find("x");
@@ -50,6 +60,8 @@ class HarmfulModel final : public engine::LoadedModel {
     const float first = readable ? x->second.values<float>()[0] : 0;
     const bool harmful = version_ == kHarmfulVersion;
     if (harmful && first == kFailHere) return done(Internal("kernel failed"));
+    if (harmful && first == kRefuseHere) return done(InvalidArgument("x does not fit"));
+    if (harmful && first == kNoMemoryHere) return done(ResourceExhausted("no memory"));
     const bool nan = first == kNanEverywhere || (harmful && first == kNanHere);
     inner_->Run(std::move(request), [nan, done = std::move(done)](Result<engine::TensorMap> outputs) {
       if (outputs && nan) outputs->at("y").mutable_values<float>()[0] = std::numeric_limits<float>::quiet_NaN();
@@ -60,6 +72,7 @@ class HarmfulModel final : public engine::LoadedModel {
  private:
   const std::shared_ptr<engine::LoadedModel> inner_;
   const int64_t version_;
+  google::protobuf::Map<std::string, tensorflow::SignatureDef> signatures_;
 };
 
 class HarmfulEngine final : public engine::Engine {
@@ -138,14 +151,16 @@ class TestNode {
       : dir_(dir), admission({.concurrent_runs_max = runs_max, .simulated_run = {}}),
         store(engine, admission, {}, nullptr, [this](const auto&, const auto&) { Changed(); }),
         guards(std::move(*GuardBook::Open({}))), forwarder(MakeGrpcForwarder({.fleet = "ns/f"})),
-        router({store, admission, recorder, drift, metrics, *forwarder, *guards, clock}, Named(name, std::move(options))),
+        state_dir(MakeDir(dir / ("state-" + name))), journal(std::move(*trial::Journal::Open(state_dir))),
+        router({store, admission, recorder, drift, metrics, *forwarder, *guards, clock, journal.get()},
+               Named(name, std::move(options))),
         address("unix:" + (dir / (name + ".sock")).string()), peer_service("ns/f", [this] { return Load(); }) {}
 
   void Listen() { listener = std::make_unique<PeerListener>(address, router, peer_service); }
 
   // Loads these versions of "digits" and waits until they answer.
-  void Hold(const std::vector<int64_t>& versions) {
-    store.Apply({{.name = "digits", .base_path = dir_ / "digits", .versions = versions, .labels = {}, .batching = {}}});
+  void Hold(const std::vector<int64_t>& versions, batching::Options batching = {}) {
+    store.Apply({{.name = "digits", .base_path = dir_ / "digits", .versions = versions, .labels = {}, .batching = batching}});
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] {
       return std::ranges::all_of(versions, [&](int64_t version) { return store.Find("digits", version).has_value(); });
@@ -167,6 +182,10 @@ class TestNode {
   }
 
  private:
+  static Path MakeDir(const Path& dir) {
+    std::filesystem::create_directories(dir);
+    return dir;
+  }
   static RouterOptions Named(const std::string& name, RouterOptions options) {
     options.node = name;
     return options;
@@ -190,6 +209,8 @@ class TestNode {
   metrics::Registry metrics;
   std::unique_ptr<GuardBook> guards;
   std::unique_ptr<Forwarder> forwarder;
+  const Path state_dir;
+  std::unique_ptr<trial::Journal> journal;
   Router router;
   const std::string address;
   PeerService peer_service;

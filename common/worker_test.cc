@@ -1,0 +1,35 @@
+#include "common/worker.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <vector>
+
+namespace longshore {
+namespace {
+
+TEST(Worker, DoesInOrderWhatWaitsBeforeItGoes) {
+  std::vector<int> done;
+  {
+    Worker worker;
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(worker.Post([&done, i] { done.push_back(i); }));
+  }
+  ASSERT_EQ(done.size(), 100u);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(done[static_cast<size_t>(i)], i);
+}
+
+TEST(Worker, RefusesWhatIsTooMuchInsteadOfWaiting) {
+  std::promise<void> begun, free;
+  Worker worker(1);
+  ASSERT_TRUE(worker.Post([&] {
+    begun.set_value();
+    free.get_future().wait();
+  }));
+  begun.get_future().wait();
+  EXPECT_TRUE(worker.Post([] {}));
+  EXPECT_FALSE(worker.Post([] {}));
+  free.set_value();
+}
+
+}  // namespace
+}  // namespace longshore

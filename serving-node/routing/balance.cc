@@ -1,0 +1,44 @@
+#include "serving-node/routing/balance.h"
+
+namespace longshore::routing {
+namespace {
+
+// Spreads a counter over 64 bits (the finalizer of SplitMix64, Steele, Lea and Flood 2014).
+uint64_t Mixed(uint64_t x) {
+  x += 0x9E3779B97F4A7C15;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+std::string Balance::LessLoaded(const std::vector<std::string>& peers) {
+  const uint64_t draw = Mixed(draws_.fetch_add(1, std::memory_order_relaxed));
+  const size_t first = draw % peers.size();
+  if (peers.size() == 1) return peers[first];
+  const size_t second = (first + 1 + (draw >> 32) % (peers.size() - 1)) % peers.size();
+  const auto load_of_first = forwarder_.LoadOf(peers[first]);
+  const auto load_of_second = forwarder_.LoadOf(peers[second]);
+  if (!load_of_second || (load_of_first && load_of_first->PerSlot() <= load_of_second->PerSlot())) return peers[first];
+  return peers[second];
+}
+
+std::optional<std::string> Balance::SpillTarget(const std::vector<std::string>& peers, Duration delay_max) {
+  if (peers.empty()) return std::nullopt;
+  const auto now = std::chrono::steady_clock::now();
+  // While nothing waits only the reading is taken that tells later what requests took of late.
+  if (admission_.queued() == 0 && !queue_delay_.WantsReading(now)) return std::nullopt;
+  const batching::Load load = admission_.load();
+  const Duration delay = queue_delay_.Of(load, now);
+  if (load.queued == 0) return std::nullopt;
+  forwarder_.Watch(peers);
+  if (delay <= delay_max) return std::nullopt;
+  const std::string peer = LessLoaded(peers);
+  const auto theirs = forwarder_.LoadOf(peer);
+  const PeerLoad ours{load.running, load.queued, load.concurrent_runs_max};
+  if (!theirs || theirs->PerSlot() > 0.5 * ours.PerSlot()) return std::nullopt;
+  return peer;
+}
+
+}  // namespace longshore::routing
