@@ -30,8 +30,9 @@ class Doors {
   Status Open(int64_t connection_age_max_ms);
   bool open() const { return open_; }  // Any thread.
 
-  // For connections that come from now on; those that are there keep their age, and are served until they reach it. A
-  // change waits as long as the one before is under way: call it again. Errors as Open; then all stays as it is.
+  // For connections that come from now on. Those that are there leave in peace: by gRPC when they reach their old age, by
+  // REST with their next answer. A change waits as long as the one before is under way: call it again. Errors as Open; then
+  // all stays as it is.
   Status SetConnectionAge(int64_t connection_age_max_ms);
 
   void SetServing(bool serving);

@@ -116,6 +116,13 @@ class KeptConnection {
 
 bool IsToldToLeave(const std::string& answer) { return answer.find("Connection: close") != std::string::npos; }
 
+// False when the connection ends without a word.
+bool IsToldToLeaveInTheEnd(KeptConnection& client) {
+  std::string answer = client.Predict();
+  while (!answer.empty() && !IsToldToLeave(answer)) answer = client.Predict();
+  return IsToldToLeave(answer);
+}
+
 TEST_F(NodeTest, AManagedNodeIsReadyOnceItsDoorsAreOpen) {
   BeManaged();
   Hold(Half());
@@ -147,9 +154,7 @@ TEST_F(NodeTest, AFleetsConnectionAgeHoldsWhateverTheFlagsSay) {
   Start();
   ASSERT_TRUE(TickUntil([this] { return IsReady(); }));
   KeptConnection client(node_->listeners().rest_port);
-  std::string answer = client.Predict();
-  while (!answer.empty() && !IsToldToLeave(answer)) answer = client.Predict();
-  EXPECT_TRUE(IsToldToLeave(answer));
+  EXPECT_TRUE(IsToldToLeaveInTheEnd(client));
 }
 
 TEST_F(NodeTest, AChangedConnectionAgeHoldsForNewConnectionsAndCutsNone) {
@@ -167,10 +172,8 @@ TEST_F(NodeTest, AChangedConnectionAgeHoldsForNewConnectionsAndCutsNone) {
     EXPECT_FALSE(IsToldToLeave(old.Predict()));
     ASSERT_TRUE(doors.SetConnectionAge(1));
     KeptConnection fresh(port);
-    std::string answer = fresh.Predict();
-    while (!answer.empty() && !IsToldToLeave(answer)) answer = fresh.Predict();
-    EXPECT_TRUE(IsToldToLeave(answer));
-    EXPECT_TRUE(IsToldToLeave(old.Predict())) << "its server retires: it is asked to reconnect, and answered";
+    EXPECT_TRUE(IsToldToLeaveInTheEnd(fresh));
+    EXPECT_TRUE(IsToldToLeaveInTheEnd(old)) << "its server retires: it is asked to reconnect, and answered";
   }
   doors.Drain();
   EXPECT_EQ(Fetch(port, "GET", "/v1/models/half"), "refused");
