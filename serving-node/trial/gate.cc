@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/log.h"
+#include "serving-node/models/model_store.h"
 #include "serving-node/saved_model/digest.h"
 
 namespace longshore::trial {
@@ -14,6 +15,7 @@ struct Gate::Asked {
   Try what;
   bool stable = false;  // What serves is never quarantined: a power cut while it loads is not its fault.
   bool trial = false;
+  std::optional<int64_t> stable_version;  // Where it is another one.
   std::string digest;
   control::Validation validation;
 };
@@ -43,7 +45,7 @@ Gate::Asked Gate::Ask(const std::string& model, int64_t version) const {
     const std::lock_guard lock(mutex_);
     state = state_;
   }
-  Asked asked{{model, version, ""}, false, false, "", {}};
+  Asked asked{{model, version, ""}, false, false, std::nullopt, "", {}};
   if (!state) return asked;
   const auto found = std::ranges::find(state->models(), model, &control::ModelState::served_name);
   if (found == state->models().end()) return asked;
@@ -54,6 +56,8 @@ Gate::Asked Gate::Ask(const std::string& model, int64_t version) const {
   asked.stable = entry->role() == control::STABLE;
   asked.trial = entry->trial();
   asked.digest = entry->digest();
+  const auto stable = std::ranges::find(found->versions(), control::STABLE, &control::VersionState::role);
+  if (stable != found->versions().end() && stable != entry) asked.stable_version = stable->version();
   return asked;
 }
 
@@ -118,6 +122,9 @@ Result<control::GoldenResult> Gate::RunAndNote(const Asked& asked, const Path& v
   options.version = asked.what.version;
   options.version_dir = version_dir;
   options.validation = asked.validation;
+  if (asked.stable_version) {
+    options.stable_dir = models::FindVersionDir(version_dir.parent_path(), *asked.stable_version).value_or(Path());
+  }
   options.stop_fd = stop_.get();
   auto result = RunTrial(options);
   if (!result && (result.error().code == Code::kAborted || result.error().code == Code::kDeadlineExceeded)) {

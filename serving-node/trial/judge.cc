@@ -3,10 +3,13 @@
 #include <cmath>
 #include <cstring>
 
+#include "common/log.h"
 #include "serving-node/evidence/drift.h"
 #include "serving-node/models/warm_up.h"
+#include "serving-node/saved_model/saved_model.h"
 #include "serving-node/saved_model/tfrecord.h"
 #include "serving-node/tensor/proto.h"
+#include "serving-node/trial/signatures.h"
 #include "serving-node/trial/trial.h"
 #include "tensorflow_serving/prediction_log.pb.h"
 
@@ -147,6 +150,17 @@ class GoldenSet {
   control::GoldenResult result_;
 };
 
+// "" when clients of the version that serves can go on with this one, or that version's file cannot be read any more.
+std::string SignatureChangeSince(const Path& stable_dir, const engine::LoadedModel& model) {
+  if (stable_dir.empty()) return "";
+  const auto stable = saved_model::ReadMetaGraph(stable_dir, engine::LoadOptions{}.tags);
+  if (!stable) {
+    spdlog::warn("signatures not compared: {}", ToString(stable.error()));
+    return "";
+  }
+  return SignatureChange(stable->signature_def(), model.signatures());
+}
+
 }  // namespace
 
 Result<control::GoldenResult> Judge(engine::Engine& engine, const TrialOptions& options) {
@@ -154,9 +168,13 @@ Result<control::GoldenResult> Judge(engine::Engine& engine, const TrialOptions& 
   if (options.warm_up) {
     RETURN_IF_ERROR(models::WarmUp(*model, options.version_dir, 1));
   }
-  control::GoldenResult none;
-  none.set_ok(true);
-  if (options.validation.golden_set().empty()) return none;
+  control::GoldenResult without_set;
+  if (const std::string change = SignatureChangeSince(options.stable_dir, *model); !change.empty()) {
+    without_set.set_message("SignatureChanged: " + change);
+    return without_set;
+  }
+  without_set.set_ok(true);
+  if (options.validation.golden_set().empty()) return without_set;
   const Path file = options.version_dir.parent_path() / options.validation.golden_set();
   auto records = ReadRecords(file, kGoldenRecordsMax);
   if (!records) return Prefixed(records.error(), "golden set");

@@ -29,6 +29,7 @@ std::vector<std::string> Arguments(const TrialOptions& options) {
           "--model", options.model,
           "--version", std::to_string(options.version),
           "--version-dir", options.version_dir.string(),
+          "--stable-dir", options.stable_dir.string(),
           "--golden-set", validation.golden_set(),
           "--metric", validation.metric(),
           "--minimum", fmt::format("{}", validation.minimum()),
@@ -109,6 +110,7 @@ Result<TrialOptions> ParseArguments(const std::vector<std::string>& arguments) {
   app.add_option("--model", options.model);
   app.add_option("--version", options.version);
   app.add_option("--version-dir", options.version_dir)->required();
+  app.add_option("--stable-dir", options.stable_dir);
   app.add_option("--golden-set", golden_set);
   app.add_option("--metric", metric);
   app.add_option("--minimum", minimum);

@@ -21,6 +21,7 @@ struct TrialOptions {
   std::string model;
   int64_t version = 0;
   Path version_dir;                              // Holds saved_model.pb. Its parent is the source.
+  Path stable_dir;                               // Of the version that serves, if it is another and known.
   control::Validation validation;                // golden_set is a path below the source.
   bool warm_up = true;
   std::chrono::milliseconds time_max = std::chrono::minutes(5);
@@ -35,8 +36,8 @@ struct TrialOptions {
 // when the child is killed.
 Result<control::GoldenResult> RunTrial(const TrialOptions& options);
 
-// Loads, warms up and judges in this process. `ok` is false, and `message` says why, when the golden set misses its
-// minimum, an output is NaN or Inf (non_finite_reject), or the same input gives two answers (deterministic).
+// Loads, warms up and judges in this process. `ok` is false, and `message` says why, when the version no longer takes what
+// the one in stable_dir takes ("SignatureChanged: ..."), the golden set misses its minimum, an output is NaN or Inf (non_finite_reject), or the same input gives two answers (deterministic).
 Result<control::GoldenResult> Judge(engine::Engine& engine, const TrialOptions& options);
 
 // The child: `trial --version-dir DIR ...`, without the program's name. Returns the exit code.

@@ -200,7 +200,8 @@ class GateTest : public TrialTest {
     gate_ = std::make_unique<Gate>(GateOptions{options_}, *journal_);
     SetState("uid/3/1", "");
   }
-  void SetState(const std::string& attempt, const std::string& digest, control::Role role = control::CANDIDATE) {
+  void SetState(const std::string& attempt, const std::string& digest, control::Role role = control::CANDIDATE,
+                int64_t stable = 0) {
     auto state = std::make_shared<control::DesiredState>();
     auto* model = state->add_models();
     model->set_served_name("digits");
@@ -211,6 +212,11 @@ class GateTest : public TrialTest {
     version->set_trial(role == control::CANDIDATE);
     version->set_role(role);
     version->set_digest(digest);
+    if (stable != 0) {
+      version = model->add_versions();
+      version->set_version(stable);
+      version->set_role(control::STABLE);
+    }
     gate_->SetState(state);
   }
   Status Admit(const std::string& behaviour) {
@@ -229,6 +235,23 @@ TEST_F(GateTest, QuarantinesAVersionThatKillsItsTrialUntilTheNextAttempt) {
   EXPECT_TRUE(gate_->Quarantined("digits", 3));
   SetState("uid/3/2", "");
   EXPECT_TRUE(Admit("well"));
+}
+
+TEST_F(GateTest, RefusesAVersionThatNoLongerTakesWhatStableTakes) {
+  tensorflow::SavedModel stable;
+  auto* graph = stable.add_meta_graphs();
+  graph->mutable_meta_info_def()->add_tags("serve");
+  (*graph->mutable_signature_def())["embed"];
+  std::filesystem::create_directories(dir_ / "2");
+  ASSERT_TRUE(WriteFileAtomically(dir_ / "2/saved_model.pb", stable.SerializeAsString()));
+  SetState("uid/3/1", "", control::CANDIDATE, 2);
+  const auto refused = Admit("well");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(refused.error().message, HasSubstr("SignatureChanged: signature \"embed\" is gone"));
+  std::filesystem::remove_all(dir_ / "2");
+  SetState("uid/3/2", "", control::CANDIDATE, 2);
+  EXPECT_TRUE(Admit("well")) << "nobody knows what stable took";
 }
 
 TEST_F(GateTest, KeepsTheGoldenResultAndDoesNotJudgeTwice) {

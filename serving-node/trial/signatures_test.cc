@@ -1,0 +1,89 @@
+#include "serving-node/trial/signatures.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace longshore::trial {
+namespace {
+
+constexpr int64_t kAnyRank = -2;
+
+tensorflow::TensorInfo Info(std::vector<int64_t> shape, tensorflow::DataType type = tensorflow::DT_FLOAT) {
+  tensorflow::TensorInfo info;
+  info.set_dtype(type);
+  if (shape == std::vector{kAnyRank}) {
+    info.mutable_tensor_shape()->set_unknown_rank(true);
+    return info;
+  }
+  for (const int64_t size : shape) info.mutable_tensor_shape()->add_dim()->set_size(size);
+  return info;
+}
+
+// x float [-1,2] -> y float [-1,2].
+class SignaturesTest : public testing::Test {
+ protected:
+  SignaturesTest() {
+    for (auto* signatures : {&stable_, &candidate_}) {
+      auto& signature = (*signatures)["serving_default"];
+      (*signature.mutable_inputs())["x"] = Info({-1, 2});
+      (*signature.mutable_outputs())["y"] = Info({-1, 2});
+    }
+  }
+  tensorflow::SignatureDef& Candidate() { return candidate_["serving_default"]; }
+  std::string WithX(const tensorflow::TensorInfo& info) {
+    (*Candidate().mutable_inputs())["x"] = info;
+    return SignatureChange(stable_, candidate_);
+  }
+  Signatures stable_;
+  Signatures candidate_;
+};
+
+TEST_F(SignaturesTest, MayTakeMore) {
+  EXPECT_EQ(SignatureChange(stable_, candidate_), "");
+  EXPECT_EQ(WithX(Info({-1, -1})), "");
+  EXPECT_EQ(WithX(Info({kAnyRank})), "");
+  (*Candidate().mutable_inputs())["temperature"] = Info({});
+  (*Candidate().mutable_defaults())["temperature"];
+  (*Candidate().mutable_outputs())["z"] = Info({});
+  candidate_["embed"];
+  stable_["__saved_model_init_op"];
+  EXPECT_EQ(SignatureChange(stable_, candidate_), "");
+}
+
+TEST_F(SignaturesTest, MayNotTakeFewerShapesOrOtherTypes) {
+  EXPECT_EQ(WithX(Info({-1, 3})),
+            "signature \"serving_default\": input \"x\" takes float [-1,3] where stable takes float [-1,2]");
+  EXPECT_NE(WithX(Info({1, 2})), "");
+  EXPECT_NE(WithX(Info({-1})), "");
+  EXPECT_NE(WithX(Info({-1, 2}, tensorflow::DT_INT64)), "");
+  EXPECT_EQ(WithX(Info({-1, 2})), "");
+  (*stable_["serving_default"].mutable_inputs())["x"] = Info({kAnyRank});
+  EXPECT_NE(WithX(Info({-1, 2})), "") << "stable takes any shape";
+}
+
+TEST_F(SignaturesTest, MayNotLoseASignatureAnInputOrAnOutput) {
+  stable_["embed"];
+  EXPECT_EQ(SignatureChange(stable_, candidate_), "signature \"embed\" is gone");
+  stable_.erase("embed");
+  (*Candidate().mutable_outputs())["y"].set_dtype(tensorflow::DT_DOUBLE);
+  EXPECT_EQ(SignatureChange(stable_, candidate_),
+            "signature \"serving_default\": output \"y\" is double where stable's is float");
+  Candidate().mutable_outputs()->clear();
+  EXPECT_EQ(SignatureChange(stable_, candidate_), "signature \"serving_default\": output \"y\" is gone");
+  Candidate().mutable_inputs()->clear();
+  EXPECT_EQ(SignatureChange(stable_, candidate_), "signature \"serving_default\": input \"x\" is gone");
+}
+
+TEST_F(SignaturesTest, MayNotAskForANewInput) {
+  (*Candidate().mutable_inputs())["temperature"] = Info({});
+  EXPECT_EQ(SignatureChange(stable_, candidate_),
+            "signature \"serving_default\": input \"temperature\" (float []) is new and has no default");
+  (*stable_["serving_default"].mutable_inputs())["temperature"] = Info({});
+  (*stable_["serving_default"].mutable_defaults())["temperature"];
+  EXPECT_EQ(SignatureChange(stable_, candidate_),
+            "signature \"serving_default\": input \"temperature\" has no default any more");
+}
+
+}  // namespace
+}  // namespace longshore::trial
