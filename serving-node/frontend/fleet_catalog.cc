@@ -56,7 +56,11 @@ Result<std::vector<models::VersionStatus>> FleetCatalog::Versions(const std::str
   std::vector<models::VersionStatus> all = here ? std::move(*here) : std::vector<models::VersionStatus>();
   for (const int64_t version : elsewhere) {
     std::erase_if(all, [version](const auto& status) { return status.version == version; });
-    all.push_back({.version = version, .state = models::State::kAvailable, .error = {}, .memory_bytes = 0, .digest = ""});
+    all.push_back({.version = version,
+                   .state = models::State::kAvailable,
+                   .error = {Code::kOk, ""},
+                   .memory_bytes = 0,
+                   .digest = ""});
   }
   std::ranges::sort(all, std::greater<>(), &models::VersionStatus::version);
   return all;

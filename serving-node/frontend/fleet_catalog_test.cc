@@ -131,6 +131,7 @@ TEST_F(FleetCatalogGrpcTest, AVersionThatAPeerHoldsIsAvailable) {
   ASSERT_EQ(response.model_version_status_size(), 1);
   EXPECT_EQ(response.model_version_status(0).version(), 3);
   EXPECT_EQ(response.model_version_status(0).state(), tensorflow::serving::ModelVersionStatus::AVAILABLE);
+  EXPECT_EQ(response.model_version_status(0).status().error_code(), tensorflow::error::OK);
   EXPECT_THAT(Fetch(rest_->port(), "GET", "/v1/models/digits"), HasSubstr("AVAILABLE"));
 }
 
