@@ -1,6 +1,5 @@
 #include "serving-node/frontend/grpc_server.h"
 
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server.h>
 
@@ -10,16 +9,13 @@
 #include "common/log.h"
 #include "common/process/descriptors.h"
 #include "serving-node/frontend/grpc_services.h"
+#include "serving-node/frontend/health_service.h"
 
 namespace longshore::frontend {
 namespace {
 
 constexpr int kMetadataBytesMax = 64 << 10;
 constexpr int kPingIntervalMinMs = 10000;
-
-// The names under which clients ask for the health of the services; "" is the whole server.
-constexpr const char* kHealthNames[] = {"", "PredictionService", "ModelService", "tensorflow.serving.PredictionService",
-                                        "tensorflow.serving.ModelService"};
 
 void Configure(const GrpcOptions& options, ::grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(options.receive_bytes_max);
@@ -41,16 +37,15 @@ class Server final : public GrpcServer {
   Server(const GrpcOptions& options, int listen_fd, routing::Predictor& predictor, const Catalog& catalog)
       : port_(process::LocalPort(listen_fd).value_or(0)), prediction_(predictor, catalog, options.protocol, options.node),
         model_(catalog, options.managed) {
-    ::grpc::EnableDefaultHealthCheckService(true);
     ::grpc::ServerBuilder builder;
     Configure(options, builder);
     builder.RegisterService(&prediction_);
     builder.RegisterService(&model_);
+    builder.RegisterService(&health_);
     for (::grpc::Service* service : options.extra_services) builder.RegisterService(service);
     acceptor_ = std::make_unique<rpc::ConnectionAcceptor>(listen_fd, builder, options.connections_max);
     server_ = builder.BuildAndStart();
     CHECK(server_ != nullptr);
-    SetServing(false);
     acceptor_->Start();
   }
 
@@ -64,12 +59,11 @@ class Server final : public GrpcServer {
   int listen_fd() const override { return acceptor_->listen_fd(); }
   size_t connections() const override { return acceptor_->connections(); }
 
-  void SetServing(bool serving) override {
-    for (const char* name : kHealthNames) server_->GetHealthCheckService()->SetServingStatus(name, serving);
-  }
+  void SetServing(bool serving) override { health_.SetServing(serving); }
 
   void Drain() override {
     acceptor_->StopAccepting();
+    health_.EndWatches();
     acceptor_->AwaitNoConnections([](size_t left) { spdlog::info("draining: {} gRPC connections are left", left); });
     server_->Shutdown();
   }
@@ -78,6 +72,7 @@ class Server final : public GrpcServer {
   const int port_;
   PredictionService prediction_;
   ModelService model_;
+  HealthService health_;
   std::unique_ptr<rpc::ConnectionAcceptor> acceptor_;
   std::unique_ptr<::grpc::Server> server_;
 };

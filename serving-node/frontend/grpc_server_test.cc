@@ -9,7 +9,9 @@
 #include <optional>
 #include <thread>
 
+#include "common/grpc/status.h"
 #include "common/process/descriptors.h"
+#include "grpc/health.grpc.pb.h"
 #include "serving-node/frontend/testing.h"
 #include "tensorflow_serving/services.grpc.pb.h"
 
@@ -185,6 +187,61 @@ TEST_F(Grpc, RequestsBeyondTheLimitOfAConnectionWaitAtTheClient) {
   for (auto& done : predictor_.TakeHeld()) done(FakePredictor::Answer(RequestFor("digits", 1)));
   EXPECT_TRUE(first.get());
   EXPECT_TRUE(second.get());
+}
+
+class GrpcHealth : public Grpc {
+ protected:
+  void SetUp() override {
+    Start({.connection_age_max_ms = 200});
+    health_ = Health::NewStub(channel_);
+  }
+  Result<int> Check(const std::string& service) {
+    ::grpc::ClientContext context;
+    HealthCheckRequest request;
+    request.set_service(service);
+    HealthCheckResponse response;
+    const auto status = health_->Check(&context, request, &response);
+    if (!status.ok()) return tl::make_unexpected(rpc::FromGrpc(status));
+    return response.status();
+  }
+  using Health = ::grpc::health::v1::Health;
+  using HealthCheckRequest = ::grpc::health::v1::HealthCheckRequest;
+  using HealthCheckResponse = ::grpc::health::v1::HealthCheckResponse;
+  std::unique_ptr<Health::Stub> health_;
+};
+
+TEST_F(GrpcHealth, TellsWhetherTheServerServes) {
+  EXPECT_EQ(Check(""), HealthCheckResponse::NOT_SERVING);
+  server_->SetServing(true);
+  EXPECT_EQ(Check("tensorflow.serving.PredictionService"), HealthCheckResponse::SERVING);
+  EXPECT_EQ(Check("x").error().code, Code::kNotFound);
+}
+
+TEST_F(GrpcHealth, AWatchIsToldOfChangesAndEndsWhenTheServerDrains) {
+  ::grpc::ClientContext context;
+  const auto watch = health_->Watch(&context, HealthCheckRequest());
+  HealthCheckResponse told;
+  ASSERT_TRUE(watch->Read(&told));
+  EXPECT_EQ(told.status(), HealthCheckResponse::NOT_SERVING);
+  server_->SetServing(true);
+  ASSERT_TRUE(watch->Read(&told));
+  EXPECT_EQ(told.status(), HealthCheckResponse::SERVING);
+  server_->Drain();
+  EXPECT_FALSE(watch->Read(&told));
+  EXPECT_EQ(watch->Finish().error_code(), ::grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(GrpcHealth, AWatchOfAnUnknownServiceSaysSoAndMayBeCancelled) {
+  ::grpc::ClientContext context;
+  HealthCheckRequest request;
+  request.set_service("x");
+  const auto watch = health_->Watch(&context, request);
+  HealthCheckResponse told;
+  ASSERT_TRUE(watch->Read(&told));
+  EXPECT_EQ(told.status(), HealthCheckResponse::SERVICE_UNKNOWN);
+  context.TryCancel();
+  EXPECT_FALSE(watch->Read(&told));
+  EXPECT_EQ(watch->Finish().error_code(), ::grpc::StatusCode::CANCELLED);
 }
 
 // A client that keeps asking until it is told to stop, and counts what went wrong.
