@@ -133,12 +133,8 @@ reconcile::Deps ControllerImpl::MakeDeps() {
 // A copied or restored directory may hold statuses of a later term than the epoch file.
 Status ControllerImpl::OutliveStatuses() {
   for (const char* kind : {api::kModelKind, api::kServingFleetKind}) {
-    const auto objects = store_->List(kind);
-    if (!objects) {
-      spdlog::error("{}", objects.error().message);
-      continue;
-    }
-    for (const store::Object& object : *objects) {
+    ASSIGN_OR_RETURN(const store::Listing listing, store_->List(kind));
+    for (const store::Object& object : listing.objects) {
       const int64_t epoch = object.status.is_object() ? object.status.value("epoch", int64_t{0}) : 0;
       RETURN_IF_ERROR(nodes_->RaiseEpochAbove(epoch));
     }

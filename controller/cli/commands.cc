@@ -93,7 +93,8 @@ Result<api::ServingFleet> ToFleet(const store::Object& object) {
 Result<store::Object> GetOrHint(store::Store& store, const api::Key& key) {
   auto object = store.Get(key);
   if (object || object.error().code != Code::kNotFound) return object;
-  ASSIGN_OR_RETURN(const std::vector<store::Object> all, store.List(key.kind));
+  ASSIGN_OR_RETURN(const store::Listing listing, store.List(key.kind));
+  const std::vector<store::Object>& all = listing.objects;
   std::string names;
   for (size_t i = 0; i < all.size() && i < kNamesInHintMax; ++i) {
     names += (i == 0 ? "" : ", ") + all[i].metadata.name + " -n " + all[i].metadata.namespace_;

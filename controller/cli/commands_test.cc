@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <sstream>
 #include <thread>
 
 #include "controller/api/format.h"
 #include "controller/cli/options.h"
+#include "controller/cli/program.h"
 #include "controller/store/local/local_store.h"
 
 namespace longshore::cli {
@@ -51,7 +53,7 @@ TEST_F(Commands, AMalformedManifestNamesFileAndLineAndChangesNothing) {
   const auto applied = ApplyManifest(*store_, "m.yaml", std::string(kManifest) + "  color: red\n");
   ASSERT_FALSE(applied);
   EXPECT_NE(applied.error().message.find("m.yaml:8"), std::string::npos) << applied.error().message;
-  EXPECT_TRUE(store_->List(api::kModelKind)->empty());
+  EXPECT_TRUE(store_->List(api::kModelKind)->objects.empty());
 }
 
 TEST_F(Commands, DeletingWhatIsNotThereNamesWhatThereIs) {
@@ -61,7 +63,20 @@ TEST_F(Commands, DeletingWhatIsNotThereNamesWhatThereIs) {
   EXPECT_EQ(ExitCodeOf(deleted.error()), kExitNotFound);
   EXPECT_NE(deleted.error().message.find("digits -n default"), std::string::npos) << deleted.error().message;
   EXPECT_TRUE(DeleteObject(*store_, key_));
-  EXPECT_TRUE(store_->List(api::kModelKind)->empty());
+  EXPECT_TRUE(store_->List(api::kModelKind)->objects.empty());
+}
+
+TEST_F(Commands, GetShowsWhatCanBeReadAndFailsNamingTheRest) {
+  ASSERT_TRUE(ApplyManifest(*store_, "m.yaml", kManifest));
+  const Path damaged = dir_ / ".longshore/objects/Model/default/zebra.json";
+  ASSERT_TRUE(WriteFileAtomically(damaged, "{"));
+  Options options;
+  options.kind = api::kModelKind;
+  std::ostringstream out;
+  const Status got = cli::Run(options, *store_, SystemClock(), out);
+  EXPECT_NE(out.str().find("digits"), std::string::npos) << out.str();
+  ASSERT_FALSE(got);
+  EXPECT_NE(got.error().message.find(damaged.string()), std::string::npos) << got.error().message;
 }
 
 TEST_F(Commands, ACommandCarriesWhatThePersonSawAndReturnsTheControllersWords) {

@@ -18,17 +18,29 @@ namespace {
 // So that a busy rollout does not flood the terminal.
 constexpr auto kWatchInterval = std::chrono::milliseconds(200);
 
-Result<std::vector<store::Object>> Select(const Options& options, store::Store& store) {
+Result<store::Listing> Select(const Options& options, store::Store& store) {
   if (!options.name.empty()) {
     ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store, {options.kind, options.namespace_, options.name}));
-    return std::vector{object};
+    return store::Listing{{object}, {}};
   }
-  ASSIGN_OR_RETURN(std::vector<store::Object> objects, store.List(options.kind));
+  ASSIGN_OR_RETURN(store::Listing listing, store.List(options.kind));
   if (!options.all_namespaces) {
-    std::erase_if(objects,
+    std::erase_if(listing.objects,
                   [&](const store::Object& object) { return object.metadata.namespace_ != options.namespace_; });
+    std::erase_if(listing.unreadable,
+                  [&](const store::Unreadable& object) { return object.key.namespace_ != options.namespace_; });
   }
-  return objects;
+  return listing;
+}
+
+// Said after what could be read was shown.
+Status CheckReadable(const store::Listing& listing) {
+  if (listing.unreadable.empty()) return {};
+  std::string all;
+  for (const store::Unreadable& object : listing.unreadable) {
+    all += fmt::format("{}{}: {}", all.empty() ? "" : "\n", ToString(object.key), object.why);
+  }
+  return DataLoss("not everything can be read:\n{}", all);
 }
 
 Json ListDocument(const std::vector<store::Object>& objects) {
@@ -55,14 +67,16 @@ Result<std::string> TextOf(const std::vector<store::Object>& objects, const std:
 }
 
 Status GetOnce(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
-  ASSIGN_OR_RETURN(const std::vector<store::Object> objects, Select(options, store));
+  ASSIGN_OR_RETURN(const store::Listing listing, Select(options, store));
+  const std::vector<store::Object>& objects = listing.objects;
   if (options.output != Output::kText) {
     out << Written(options.name.empty() ? ListDocument(objects) : store::ToDocument(objects[0]), options.output);
-    return {};
+  } else {
+    ASSIGN_OR_RETURN(const std::string text, TextOf(objects, options.kind, clock.Now()));
+    out << text;
   }
-  ASSIGN_OR_RETURN(const std::string text, TextOf(objects, options.kind, clock.Now()));
-  out << text << std::flush;
-  return {};
+  out << std::flush;
+  return CheckReadable(listing);
 }
 
 // Ends only when the program is interrupted or the output cannot be written.

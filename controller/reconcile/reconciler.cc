@@ -23,15 +23,18 @@ Result<std::optional<Duration>> Reconciler::Reconcile(const api::Key& key) {
 // All models have to be known before a node gets a snapshot, which would otherwise take them from it.
 void Reconciler::LearnModels() {
   if (learned_) return;
-  const auto objects = deps_.store.List(api::kModelKind);
-  if (!objects) {
-    spdlog::error("cannot list the models: {}", objects.error().message);
+  const auto listing = deps_.store.List(api::kModelKind);
+  if (!listing) {
+    spdlog::error("cannot list the models: {}", listing.error().message);
     return;
   }
-  for (const store::Object& object : *objects) {
+  for (const store::Unreadable& object : listing->unreadable) unreadable_[object.key] = object.why;
+  for (const store::Object& object : listing->objects) {
+    const api::Key key{object.kind, object.metadata.namespace_, object.metadata.name};
     const auto model = ReadModel(object);
+    if (!model) unreadable_[key] = model.error().message;
     if (!model) continue;
-    ModelMemory& memory = models_[{object.kind, object.metadata.namespace_, object.metadata.name}];
+    ModelMemory& memory = models_[key];
     memory.fleet = object.metadata.namespace_ + "/" + model->spec.fleet;
     memory.served_name = model->spec.served_name;
     memory.model = *model;

@@ -22,6 +22,17 @@ struct Object {
   Json status;
 };
 
+// An object that is there and cannot be read.
+struct Unreadable {
+  api::Key key;
+  std::string why;                  // Names the place, a file for example.
+};
+
+struct Listing {
+  std::vector<Object> objects;      // Ordered by namespace and name.
+  std::vector<Unreadable> unreadable;
+};
+
 // What changed. A relist may repeat what is known: receivers are level-based and only take the key.
 using OnChange = std::function<void(const api::Key& key)>;
 
@@ -36,11 +47,11 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // NotFound when it is not there.
+  // NotFound when it is not there; DataLoss when it cannot be read.
   virtual Result<Object> Get(const api::Key& key) = 0;
 
-  // All objects of a kind, ordered by namespace and name.
-  virtual Result<std::vector<Object>> List(const std::string& kind) = 0;
+  // All objects of a kind. One that cannot be read hides no other.
+  virtual Result<Listing> List(const std::string& kind) = 0;
 
   // Creates the object or replaces its spec, labels and annotations; gives uid, generation and resource version.
   // A spec equal to the stored one writes nothing. The status is not touched.

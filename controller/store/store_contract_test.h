@@ -24,6 +24,8 @@ class StoreHome {
  public:
   virtual ~StoreHome() = default;
   virtual std::unique_ptr<Store> Open() = 0;
+  // Makes an object that is there unreadable.
+  virtual void Damage(const api::Key& key) = 0;
 };
 
 class StoreContract : public ::testing::TestWithParam<std::function<std::unique_ptr<StoreHome>()>> {
@@ -155,7 +157,7 @@ TEST_P(StoreContract, WhatIsNotThereIsNotFound) {
   EXPECT_EQ(store_->Get(key).error().code, Code::kNotFound);
   EXPECT_EQ(store_->PutStatus(key, "uid", "1", {}).error().code, Code::kNotFound);
   EXPECT_EQ(store_->Delete(key, "uid").error().code, Code::kNotFound);
-  EXPECT_TRUE(store_->List(api::kModelKind)->empty());
+  EXPECT_TRUE(store_->List(api::kModelKind)->objects.empty());
 }
 
 TEST_P(StoreContract, ListsOneKindOrderedByNamespaceAndName) {
@@ -169,11 +171,25 @@ TEST_P(StoreContract, ListsOneKindOrderedByNamespaceAndName) {
   fleet.kind = api::kServingFleetKind;
   ASSERT_TRUE(store_->Apply(fleet));
   std::vector<std::string> names;
-  const std::vector<Object> objects = store_->List(api::kModelKind).value();
+  const std::vector<Object> objects = store_->List(api::kModelKind)->objects;
   for (const Object& object : objects) {
     names.push_back(object.metadata.namespace_ + "/" + object.metadata.name);
   }
   EXPECT_THAT(names, ::testing::ElementsAre("alone/a", "alone/b", "default/a", "default/b"));
+}
+
+TEST_P(StoreContract, OneObjectThatCannotBeReadHidesNoOther) {
+  for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(store_->Apply(Model(name, 1)));
+  const api::Key damaged{api::kModelKind, "default", "b"};
+  home_->Damage(damaged);
+  EXPECT_EQ(store_->Get(damaged).error().code, Code::kDataLoss);
+  const auto listing = store_->List(api::kModelKind);
+  ASSERT_TRUE(listing) << listing.error().message;
+  ASSERT_EQ(listing->objects.size(), 2U);
+  EXPECT_EQ(listing->objects[1].metadata.name, "c");
+  ASSERT_EQ(listing->unreadable.size(), 1U);
+  EXPECT_EQ(listing->unreadable[0].key, damaged);
+  EXPECT_THAT(listing->unreadable[0].why, ::testing::HasSubstr("b"));
 }
 
 TEST_P(StoreContract, RefusesNamesThatAreNone) {

@@ -37,15 +37,17 @@ class LocalStoreImpl final : public LocalStore {
 
   Result<Object> Get(const api::Key& key) override { return records_.Read(key); }
 
-  Result<std::vector<Object>> List(const std::string& kind) override {
-    std::vector<Object> objects;
+  Result<Listing> List(const std::string& kind) override {
+    Listing listing;
     for (const api::Key& key : records_.Keys(kind)) {
       Result<Object> object = records_.Read(key);
-      if (!object && object.error().code == Code::kNotFound) continue;
-      if (!object) return tl::make_unexpected(object.error());
-      objects.push_back(std::move(*object));
+      if (object) {
+        listing.objects.push_back(std::move(*object));
+      } else if (object.error().code != Code::kNotFound) {
+        listing.unreadable.push_back({key, object.error().message});
+      }
     }
-    return objects;
+    return listing;
   }
 
   Result<Object> Apply(const Object& object) override {

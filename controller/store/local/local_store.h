@@ -31,7 +31,7 @@ struct LocalOptions {
 // What is wrong with a manifest.
 struct ManifestProblem {
   std::string file;
-  std::string reason;                     // "Invalid", "Vanished" or "Duplicate".
+  std::string reason;                     // "Invalid", "NotApplied", "Vanished" or "Duplicate".
   std::string message;                    // With file, line and field, as the parser said.
 };
 

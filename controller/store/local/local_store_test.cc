@@ -23,6 +23,9 @@ class TemporaryDirectory {
 class LocalHome final : public StoreHome {
  public:
   std::unique_ptr<Store> Open() override { return LocalStore::Open({.dir = dir_.path()}).value(); }
+  void Damage(const api::Key& key) override {
+    std::ofstream(dir_.path() / ".longshore/objects" / key.kind / key.namespace_ / (key.name + ".json")) << "{";
+  }
 
  private:
   TemporaryDirectory dir_;
@@ -150,6 +153,44 @@ TEST_F(LocalStoreTest, ADamagedRecordIsNamed) {
   const auto seen = store_->Get(key_);
   EXPECT_EQ(seen.error().code, Code::kDataLoss);
   EXPECT_THAT(seen.error().message, ::testing::HasSubstr(record.string()));
+}
+
+TEST_F(LocalStoreTest, ADamagedRecordIsAProblemOfItsManifestAndHoldsNoOtherUp) {
+  Write("a.yaml", Manifest("digits", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  std::ofstream(dir_.path() / ".longshore/objects/Model/default/digits.json") << "{";
+  Write("a.yaml", Manifest("digits", 2));
+  Write("b.yaml", Manifest("other", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_TRUE(store_->Get({api::kModelKind, "default", "other"}));
+  ASSERT_TRUE(store_->ProblemOf(key_));
+  EXPECT_EQ(store_->ProblemOf(key_)->reason, "NotApplied");
+  EXPECT_THAT(store_->ProblemOf(key_)->message, ::testing::HasSubstr("digits.json"));
+  std::filesystem::remove(dir_.path() / ".longshore/objects/Model/default/digits.json");
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_FALSE(store_->ProblemOf(key_)) << "tried again by itself";
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 2);
+}
+
+TEST_F(LocalStoreTest, WhatWasAppliedOfAManifestCannotBeReadAndHoldsNoOtherUp) {
+  Write("a.yaml", Manifest("digits", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  Object changed = store_->Get(key_).value();
+  changed.spec["version"] = 7;
+  ASSERT_TRUE(store_->Apply(changed));
+  const Path index = dir_.path() / ".longshore/manifests/a.yaml.json";
+  std::ofstream(index) << "{";
+  Write("b.yaml", Manifest("other", 1));
+  store_ = OpenStore();
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_TRUE(store_->Get({api::kModelKind, "default", "other"}));
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 7) << "it may be older than a command: it is not applied";
+  ASSERT_EQ(store_->Problems().size(), 1U);
+  EXPECT_THAT(store_->Problems()[0].message, ::testing::HasSubstr(index.string()));
+  std::filesystem::remove(index);
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 1) << "as the problem said";
+  EXPECT_TRUE(store_->Problems().empty());
 }
 
 TEST_F(LocalStoreTest, AnObjectAboveTheLimitIsRefused) {

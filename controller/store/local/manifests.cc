@@ -43,7 +43,8 @@ Status Manifests::Read(Store& store) {
   problems_before_ = std::exchange(problems_, {});
   problems_of_objects_.clear();
   present_ = ManifestNames(dir_);
-  for (const std::string& file : present_) RETURN_IF_ERROR(ReadOne(file, store));
+  const std::set<std::string> listed = present_;
+  for (const std::string& file : listed) ReadOne(file, store);
   ReportVanished(store);
   return {};
 }
@@ -66,17 +67,25 @@ Status Manifests::LoadIndex() {
   std::filesystem::create_directories(index_, error);
   if (error) return Unavailable("cannot create {}: {}", index_.string(), error.message());
   for (const auto& entry : std::filesystem::directory_iterator(index_, error)) {
-    if (entry.path().extension() != ".json") continue;
-    ASSIGN_OR_RETURN(const std::string text, ReadFile(entry.path()));
-    ASSIGN_OR_RETURN(const Json json, ParseJson(text));
-    try {
-      taken_[entry.path().stem()] = {json.at("digest"), KeysFromJson(json.at("objects")),
-                                      KeysFromJson(json.at("gone"))};
-    } catch (const Json::exception& wrong) {
-      return DataLoss("{}: {}", entry.path().string(), wrong.what());
-    }
+    if (entry.path().extension() == ".json") unread_.insert(entry.path().stem());
   }
+  std::erase_if(unread_, [this](const std::string& file) { return LoadTaken(file).has_value(); });
   index_loaded_ = true;
+  return {};
+}
+
+Status Manifests::LoadTaken(const std::string& file) {
+  const Path path = index_ / (file + ".json");
+  const auto text = ReadFile(path);
+  if (!text && text.error().code == Code::kNotFound) return {};
+  if (!text) return tl::make_unexpected(text.error());
+  const Result<Json> json = ParseJson(*text);
+  if (!json) return DataLoss("{}: {}", path.string(), json.error().message);
+  try {
+    taken_[file] = {json->at("digest"), KeysFromJson(json->at("objects")), KeysFromJson(json->at("gone"))};
+  } catch (const Json::exception& wrong) {
+    return DataLoss("{}: {}", path.string(), wrong.what());
+  }
   return {};
 }
 
@@ -86,25 +95,28 @@ Status Manifests::SaveIndex(const std::string& file) const {
   return WriteFileAtomically(index_ / (file + ".json"), json.dump(1) + "\n");
 }
 
-Status Manifests::ReadOne(const std::string& file, Store& store) {
+void Manifests::ReadOne(const std::string& file, Store& store) {
+  if (unread_.contains(file)) {
+    if (const Status loaded = LoadTaken(file); !loaded) {
+      return Report(file, "NotApplied", "what was applied of it is unknown; remove the file to apply it again: " +
+                                            loaded.error().message, {});
+    }
+    unread_.erase(file);
+  }
   const auto text = ReadFile(dir_ / file, api::kManifestBytesMax);
   if (!text && text.error().code == Code::kNotFound) {
     present_.erase(file);  // It went between listing and reading.
-    return {};
+    return;
   }
-  if (!text) {
-    Report(file, "Invalid", text.error().message, KnownOf(file));
-    return {};
-  }
+  if (!text) return Report(file, "Invalid", text.error().message, KnownOf(file));
   const std::string digest = ToHex(Sha256(*text));
   const auto before = taken_.find(file);
-  if (before != taken_.end() && before->second.digest == digest) return {};
+  if (before != taken_.end() && before->second.digest == digest) return;
+  // Looked at again at every Read: trouble of the store's may pass by itself.
   const Status applied = ApplyAll(file, *text, digest, store);
-  if (applied) return {};
-  // A mistake of the user's is reported and waits for the user; trouble of the store's is tried again.
-  if (applied.error().code != Code::kInvalidArgument && applied.error().code != Code::kResourceExhausted) return applied;
-  Report(file, "Invalid", applied.error().message, KnownOf(file));
-  return {};
+  if (applied) return;
+  const bool mistake = applied.error().code == Code::kInvalidArgument;
+  Report(file, mistake ? "Invalid" : "NotApplied", applied.error().message, KnownOf(file));
 }
 
 Status Manifests::ApplyAll(const std::string& file, const std::string& text, const std::string& digest, Store& store) {

@@ -21,7 +21,8 @@ class Manifests {
  public:
   Manifests(Path dir, Path index) : dir_(std::move(dir)), index_(std::move(index)) {}
 
-  // Applies every manifest whose text changed since it was last applied.
+  // Applies every manifest whose text changed since it was last applied. What goes wrong with one is its problem, and
+  // holds no other up.
   Status Read(Store& store);
 
   std::optional<ManifestProblem> ProblemOf(const api::Key& key) const;
@@ -35,8 +36,9 @@ class Manifests {
   };
 
   Status LoadIndex();
+  Status LoadTaken(const std::string& file);
   Status SaveIndex(const std::string& file) const;
-  Status ReadOne(const std::string& file, Store& store);
+  void ReadOne(const std::string& file, Store& store);
   Status ApplyAll(const std::string& file, const std::string& text, const std::string& digest, Store& store);
   std::optional<std::string> OwnerOf(const api::Key& key, const std::string& except) const;
   void Report(const std::string& file, const std::string& reason, const std::string& message,
@@ -47,6 +49,7 @@ class Manifests {
   Path dir_;
   Path index_;
   bool index_loaded_ = false;
+  std::set<std::string> unread_;                   // Files of which it cannot be read what was taken from them.
   std::map<std::string, Taken> taken_;             // By file name.
   std::set<std::string> present_;                  // File names in the directory now.
   std::map<std::string, ManifestProblem> problems_;             // By file name and message.
