@@ -4,6 +4,7 @@
 // none of its business: they dial the controller by themselves (nodes/).
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -39,7 +40,14 @@ struct NodeInfo {
   TimePoint started_at;              // Of this process.
   int crashes = 0;                   // Ends that nobody asked for, since this controller knows the node.
   std::string last_exit;             // "was killed by signal 9 (SIGKILL)"; "" when it never ended.
+  std::string trouble;               // Why it cannot be started, or written down for the next controller; "" when it can.
 };
+
+inline bool IsLeaving(const NodeInfo& node) { return node.state == NodeState::kStopping; }
+// Nodes that are there and are not leaving.
+inline int CountStaying(const std::vector<NodeInfo>& nodes) {
+  return static_cast<int>(std::count_if(nodes.begin(), nodes.end(), [](const NodeInfo& node) { return !IsLeaving(node); }));
+}
 
 // A node came, went or changed its state. Any thread, no lock held.
 using OnChange = std::function<void(const std::string& fleet)>;

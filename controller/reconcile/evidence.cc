@@ -1,6 +1,7 @@
 #include "controller/reconcile/evidence.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace longshore::reconcile {
 namespace {
@@ -48,17 +49,32 @@ void EvidenceBook::Take(const std::string& fleet, const std::string& node, const
   const bool first = known.id != incarnation;
   // A node that we knew before and that begins again begins with zero; all it says is new.
   const bool was_running_before_us = first && known.id.empty();
-  if (first) known = {incarnation, {}};
+  std::map<VersionName, api::ArmEvidence> before = std::move(known.counted);
+  known = {incarnation, {}};
   for (const control::VersionReport& version : report.versions()) {
-    const VersionKey key{fleet, version.served_name(), version.version(), node};
+    const VersionName name{version.served_name(), version.version()};
     api::ArmEvidence now = FromProto(version.evidence());
-    const auto before = known.counted.find(key);
-    const bool counts_for_nothing = before == known.counted.end() && was_running_before_us;
+    const auto earlier = first ? before.end() : before.find(name);
+    const bool counts_for_nothing = earlier == before.end() && was_running_before_us;
     if (!counts_for_nothing) {
-      analysis::Add(before == known.counted.end() ? now : Difference(now, before->second), sums_[key].past);
+      analysis::Add(earlier == before.end() ? now : Difference(now, earlier->second),
+                    sums_[{fleet, name.first, name.second, node}].past);
     }
-    known.counted[key] = std::move(now);
+    known.counted[name] = std::move(now);
   }
+  for (const auto& [name, _] : before) {
+    if (!known.counted.contains(name)) ForgetUnnamed(fleet, name);
+  }
+}
+
+void EvidenceBook::ForgetUnnamed(const std::string& fleet, const VersionName& version) {
+  for (auto node = nodes_.lower_bound({fleet, ""}); node != nodes_.end() && node->first.first == fleet; ++node) {
+    if (node->second.counted.contains(version)) return;
+  }
+  std::erase_if(sums_, [&](const auto& entry) {
+    const VersionKey& key = entry.first;
+    return key.fleet == fleet && key.served_name == version.first && key.version == version.second;
+  });
 }
 
 template <typename Visit>
@@ -102,10 +118,28 @@ void EvidenceBook::Use(const std::string& fleet, const std::string& served_name,
   }
 }
 
-void EvidenceBook::Forget(const std::string& fleet, const std::string& served_name) {
-  for (auto& [key, sums] : sums_) {
-    if (key.fleet == fleet && key.served_name == served_name) sums.used = sums.past;
+void EvidenceBook::EmptyWindows(const std::string& fleet, const std::string& served_name) {
+  const auto is_of_model = [&](const auto& entry) {
+    return entry->first.fleet == fleet && entry->first.served_name == served_name;
+  };
+  constexpr int64_t kFirstVersion = std::numeric_limits<int64_t>::min();
+  for (auto at = sums_.lower_bound({fleet, served_name, kFirstVersion, ""}); at != sums_.end() && is_of_model(at);) {
+    const auto entry = at++;
+    const VersionKey key = entry->first;
+    if (!key.node.empty() && !nodes_.contains({fleet, key.node})) {
+      analysis::Add(entry->second.past, sums_[{fleet, served_name, key.version, ""}].past);
+      sums_.erase(entry);
+    }
   }
+  for (auto at = sums_.lower_bound({fleet, served_name, kFirstVersion, ""}); at != sums_.end() && is_of_model(at); ++at) {
+    at->second.used = at->second.past;
+  }
+}
+
+void EvidenceBook::ForgetNode(const std::string& fleet, const std::string& node) {
+  auto known = nodes_.extract({fleet, node});
+  if (known.empty()) return;
+  for (const auto& [version, _] : known.mapped().counted) ForgetUnnamed(fleet, version);
 }
 
 }  // namespace longshore::reconcile

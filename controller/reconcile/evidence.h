@@ -1,7 +1,8 @@
 // What every version did on every node, added up over restarts from the growing counts in the reports.
 //
 // Each request is in exactly one window. The first report of an incarnation that was running before we listened counts
-// for nothing: what came before is in the status already, or lost, but never twice.
+// for nothing: what came before is in the status already, or lost, but never twice. Only what the nodes speak of is kept:
+// a version that no report names any more is forgotten.
 #pragma once
 
 #include <map>
@@ -32,8 +33,14 @@ class EvidenceBook {
   void Use(const std::string& fleet, const std::string& served_name, int64_t candidate, int64_t stable,
            const analysis::Windows& used);
 
-  // A new rollout begins with empty windows.
-  void Forget(const std::string& fleet, const std::string& served_name);
+  // While nothing is judged, and when a rollout begins: the windows are empty, and nodes that were forgotten are one.
+  void EmptyWindows(const std::string& fleet, const std::string& served_name);
+
+  // The node has left the fleet. What it did still counts.
+  void ForgetNode(const std::string& fleet, const std::string& node);
+
+  // Entries that are kept.
+  size_t size() const { return sums_.size() + nodes_.size(); }
 
  private:
   struct VersionKey {
@@ -44,15 +51,17 @@ class EvidenceBook {
 
     auto operator<=>(const VersionKey&) const = default;
   };
+  using VersionName = std::pair<std::string, int64_t>;  // Served name and version.
   struct Incarnation {
     std::string id;
-    std::map<VersionKey, api::ArmEvidence> counted;  // The newest counts of each version.
+    std::map<VersionName, api::ArmEvidence> counted;  // The newest counts of each version.
   };
   struct Sums {
     api::ArmEvidence past;
     api::ArmEvidence used;
   };
 
+  void ForgetUnnamed(const std::string& fleet, const VersionName& version);
   template <typename Visit>
   void ForEach(const std::string& fleet, const std::string& served_name, int64_t version, Visit visit) const;
 

@@ -64,8 +64,36 @@ TEST_F(EvidenceBookTest, EachRequestIsInOneWindow) {
   EXPECT_EQ(Requests(), 2) << "what came meanwhile is in the next one";
   EXPECT_EQ(Window().run_time_buckets, std::vector<int64_t>{2});
   EXPECT_EQ(book_.Past("f", "m", 1).requests, 7);
-  book_.Forget("f", "m");
+  book_.EmptyWindows("f", "m");
   EXPECT_EQ(Requests(), 0);
+}
+
+TEST_F(EvidenceBookTest, TenThousandNodesComeAndGoAndOnlyWhatTheyDidIsKept) {
+  constexpr int kNodes = 10000;
+  Take("stays", "i", Report(0));
+  for (int i = 0; i < kNodes; ++i) {
+    const std::string node = fmt::format("n{}", i);
+    Take(node, "i", control::Report());
+    Take(node, "i", Report(1));
+    book_.ForgetNode("f", node);
+    EXPECT_EQ(Requests(), 1) << "it did what it did";
+    book_.EmptyWindows("f", "m");
+  }
+  EXPECT_EQ(book_.Past("f", "m", 1).requests, kNodes);
+  EXPECT_EQ(Requests(), 0);
+  EXPECT_LE(book_.size(), 3U);
+}
+
+TEST_F(EvidenceBookTest, AVersionThatNobodyNamesAnyMoreIsForgotten) {
+  Take("a", "i", Report(0));
+  Take("b", "i", Report(0));
+  Take("a", "i", Report(5));
+  Take("b", "i", Report(3));
+  Take("a", "i", control::Report());
+  EXPECT_EQ(book_.Past("f", "m", 1).requests, 8);
+  Take("b", "i", control::Report());
+  EXPECT_EQ(book_.Past("f", "m", 1).requests, 0);
+  EXPECT_EQ(book_.size(), 2U);
 }
 
 TEST_F(EvidenceBookTest, EachNodeHasItsOwnWindow) {

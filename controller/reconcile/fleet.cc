@@ -1,6 +1,7 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "common/log.h"
 #include "controller/api/format.h"
@@ -23,24 +24,6 @@ std::string NodeName(const std::string& fleet, int index) {
 
 int IndexOf(const std::string& node) { return std::atoi(node.c_str() + node.rfind('-') + 1); }
 
-bool IsLeaving(const fleet::NodeInfo& node) { return node.state == fleet::NodeState::kStopping; }
-
-int CountStaying(const std::vector<fleet::NodeInfo>& nodes) {
-  return static_cast<int>(std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return !IsLeaving(node); }));
-}
-
-const KnownNode* Find(const std::vector<KnownNode>& nodes, const std::string& name) {
-  const auto found = std::find_if(nodes.begin(), nodes.end(),
-                                  [&](const KnownNode& node) { return node.view.hello.node() == name; });
-  return found == nodes.end() ? nullptr : &*found;
-}
-
-std::string StateOf(const fleet::NodeInfo& process, const KnownNode* node) {
-  if (process.state == fleet::NodeState::kBackingOff) return "Restarting";
-  if (IsLeaving(process) || (node != nullptr && node->view.report->draining())) return "Draining";
-  return node != nullptr && IsReady(*node) ? "Ready" : "Starting";
-}
-
 }  // namespace
 
 Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) {
@@ -55,34 +38,74 @@ Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) 
 
   const Result<fleet::Addresses> addresses = deps_.fleet.EnsureListening(
       {fleet, wanted.spec.grpc_port, wanted.spec.rest_port, wanted.spec.connection_age_max});
-  api::ServingFleet next = wanted;
   const std::vector<KnownNode> nodes = KnownNodes(fleet);
+  api::ServingFleet next = wanted;
   next.status.autoscale = Autoscale(wanted, nodes);
   const int replicas = wanted.spec.autoscaling ? next.status.autoscale.desired : wanted.spec.replicas_min;
-  if (addresses) RETURN_IF_ERROR(ScaleTo(fleet, replicas));
+  const Status scaled = addresses ? ScaleTo(fleet, replicas) : Status{};
+  ForgetGoneNodes(fleet);
   if (!IsWaitingForNodes(fleet, nodes)) TellNodes(wanted, nodes);
-  next.status = DescribeFleet(next, nodes, addresses);
   WriteTargets();
+  LookAtModels(wanted, nodes);
+  // Whatever cannot be written down holds nothing of the above up.
+  next.status = DescribeFleet(next, FleetSeenOf(key, nodes, addresses, scaled), deps_.clock.Now());
   if (const Json status = api::ToJson(next.status); status != api::ToJson(wanted.status)) {
     ASSIGN_OR_RETURN(const auto put, deps_.store.PutStatus(key, object->metadata.uid,
                                                            object->metadata.resource_version, status));
   }
-  for (const auto& [model, memory] : models_) {
-    if (memory.fleet == fleet) deps_.look_at(model, Duration(0));
-  }
+  RETURN_IF_ERROR(scaled);
   if (!addresses) return kListenAgain;
   if (wanted.spec.autoscaling) return kMetricsInterval;
   return std::nullopt;
 }
 
+FleetSeen Reconciler::FleetSeenOf(const api::Key& key, const std::vector<KnownNode>& nodes,
+                             const Result<fleet::Addresses>& addresses, const Status& scaled) const {
+  FleetSeen seen{deps_.nodes.epoch(), deps_.fleet.Nodes(key.namespace_ + "/" + key.name), nodes, addresses, scaled,
+                 deps_.problem_of(key)};
+  for (const auto& [model, why] : unreadable_) {
+    if (model.namespace_ == key.namespace_) seen.unreadable.push_back(fmt::format("{}: {}", ToString(model), why));
+  }
+  return seen;
+}
+
+// A node that is gone for good is not coming back under the same name with the same state.
+void Reconciler::ForgetGoneNodes(const std::string& fleet) {
+  std::set<std::string> there;
+  for (const fleet::NodeInfo& process : deps_.fleet.Nodes(fleet)) there.insert(process.node);
+  for (const nodes::NodeView& view : deps_.nodes.Nodes(fleet)) {
+    const std::string& node = view.hello.node();
+    if (view.connected || there.contains(node)) continue;
+    deps_.nodes.Forget(fleet, node);
+    evidence_.ForgetNode(fleet, node);
+  }
+}
+
+void Reconciler::LookAtModels(const api::ServingFleet& object, const std::vector<KnownNode>& nodes) {
+  const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
+  News news = news_.Take(fleet, nodes, NodesLeaving(fleet));
+  const std::string object_seen = fmt::format("{} {}", object.metadata.uid, object.metadata.generation);
+  if (std::exchange(fleets_seen_[fleet], object_seen) != object_seen) news.of_all = true;
+  for (const auto& [model, memory] : models_) {
+    if (memory.fleet != fleet) continue;
+    if (news.of_all || news.of_models.contains(memory.served_name)) deps_.look_at(model, Duration(0));
+  }
+}
+
 // The nodes of a fleet that is no more finish their work first.
 Result<std::optional<Duration>> Reconciler::RemoveFleet(const std::string& fleet) {
   sources_.erase(fleet);
+  news_.Forget(fleet);
+  if (fleets_seen_.erase(fleet) > 0) {
+    for (const auto& [model, memory] : models_) {
+      if (memory.fleet == fleet) deps_.look_at(model, Duration(0));
+    }
+  }
   const std::vector<fleet::NodeInfo> nodes = deps_.fleet.Nodes(fleet);
   for (const fleet::NodeInfo& node : nodes) RETURN_IF_ERROR(deps_.fleet.Stop(fleet, node.node));
   WriteTargets();
+  ForgetGoneNodes(fleet);
   if (!nodes.empty()) return std::nullopt;  // The fleet tells when one of them has left.
-  for (const nodes::NodeView& view : deps_.nodes.Nodes(fleet)) deps_.nodes.Forget(fleet, view.hello.node());
   const auto fleets = deps_.fleet.Fleets();
   if (std::find(fleets.begin(), fleets.end(), fleet) != fleets.end()) RETURN_IF_ERROR(deps_.fleet.Forget(fleet));
   return std::nullopt;
@@ -100,7 +123,7 @@ Status Reconciler::ScaleTo(const std::string& fleet, int replicas) {
     --missing;
   }
   // The newest leave first: they have the least to lose.
-  std::erase_if(nodes, IsLeaving);
+  std::erase_if(nodes, fleet::IsLeaving);
   std::sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return IndexOf(a.node) > IndexOf(b.node); });
   for (int i = 0; i < staying - replicas; ++i) RETURN_IF_ERROR(deps_.fleet.Stop(fleet, nodes[static_cast<size_t>(i)].node));
   return {};
@@ -151,7 +174,7 @@ void Reconciler::TellNodes(const api::ServingFleet& object, const std::vector<Kn
     if (!node.view.sent) {
       const bool refused_just_now =
           !node.view.ack_error.empty() && deps_.clock.Now() - node.view.refused_at < options_.refused_pause;
-      auto snapshot = SnapshotFor(fleet, name);
+      auto snapshot = SnapshotFor(fleet, node.view);
       if (refused_just_now) {
         deps_.look_at({api::kServingFleetKind, object.metadata.namespace_, object.metadata.name}, options_.refused_pause);
       }
@@ -168,57 +191,23 @@ void Reconciler::TellNodes(const api::ServingFleet& object, const std::vector<Kn
   }
 }
 
-// Nothing until every model of the fleet was decided with this node in sight.
-std::optional<control::DesiredState> Reconciler::SnapshotFor(const std::string& fleet, const std::string& node) const {
+// Nothing until every model of the fleet was decided with this node in sight. A model that cannot be read any more is as it
+// was decided last; one that never could be read is kept by the nodes that serve it, which get nothing meanwhile.
+std::optional<control::DesiredState> Reconciler::SnapshotFor(const std::string& fleet, const nodes::NodeView& view) const {
   if (!learned_) return std::nullopt;
-  control::DesiredState state;
   std::map<std::string, control::ModelState> models;
-  for (const auto& [_, memory] : models_) {
+  for (const auto& [key, memory] : models_) {
     if (memory.fleet != fleet || memory.conflicting) continue;
-    if (!memory.seen_nodes.contains(node)) return std::nullopt;
-    models[memory.served_name] = plan::BuildModelState(*memory.model, memory.placement, node);
+    if (!unreadable_.contains(key) && !memory.seen_nodes.contains(view.hello.node())) return std::nullopt;
+    if (!memory.placement) continue;
+    models[memory.served_name] = plan::BuildModelState(*memory.model, *memory.placement, view.hello.node());
   }
+  for (const control::VersionReport& version : view.report->versions()) {
+    if (!unreadable_.empty() && !models.contains(version.served_name())) return std::nullopt;
+  }
+  control::DesiredState state;
   for (auto& [_, model] : models) *state.add_models() = std::move(model);
   return state;
-}
-
-api::ServingFleetStatus Reconciler::DescribeFleet(const api::ServingFleet& object, const std::vector<KnownNode>& nodes,
-                                                  const Result<fleet::Addresses>& addresses) const {
-  const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
-  api::ServingFleetStatus status = object.status;
-  status.epoch = deps_.nodes.epoch();
-  status.observed_generation = object.metadata.generation;
-  status.nodes.clear();
-  status.ready_replicas = 0;
-  std::string troubles;
-  const std::vector<fleet::NodeInfo> processes = deps_.fleet.Nodes(fleet);
-  for (const fleet::NodeInfo& process : processes) {
-    const KnownNode* node = Find(nodes, process.node);
-    const std::string state = StateOf(process, node);
-    if (state == "Ready") ++status.ready_replicas;
-    if (!process.last_exit.empty() && state != "Ready") troubles += fmt::format("; {} {}", process.node, process.last_exit);
-    if (node != nullptr && !node->view.ack_error.empty()) {
-      troubles += fmt::format("; {} refused its state: {}", process.node, node->view.ack_error);
-    }
-    status.nodes.push_back({process.node, process.pid, state, node == nullptr ? "" : node->view.hello.admin_address()});
-  }
-  status.replicas = CountStaying(processes);
-  if (addresses) {
-    status.grpc_address = addresses->grpc;
-    status.rest_address = addresses->rest;
-  }
-  const auto set = [&](const std::string& type, bool good, const std::string& reason, const std::string& message) {
-    SetCondition(status.conditions, {type, good ? "True" : "False", reason, message, status.observed_generation,
-                                     deps_.clock.Now()});
-  };
-  set("Listening", addresses.has_value(), addresses ? "Listening" : "CannotListen",
-      addresses ? "" : addresses.error().message);
-  const bool ready = status.ready_replicas > 0 && status.ready_replicas == status.replicas;
-  set("Ready", ready, ready ? "AllNodesReady" : "NodesNotReady",
-      fmt::format("{} of {} nodes are ready{}", status.ready_replicas, status.replicas, troubles));
-  const auto problem = deps_.problem_of({api::kServingFleetKind, object.metadata.namespace_, object.metadata.name});
-  set("ManifestAccepted", !problem, problem ? problem->reason : "Applied", problem ? problem->message : "");
-  return status;
 }
 
 // What Prometheus reads to find the nodes (file_sd_configs). Written only when it changes.

@@ -14,16 +14,24 @@ void LogEvents(const api::Key& key, const std::vector<rollout::Event>& events) {
   }
 }
 
+api::Model WithStatus(api::Model model, const api::ModelStatus& status) {
+  model.status = status;
+  return model;
+}
+
 }  // namespace
 
 Result<std::optional<Duration>> Reconciler::ReconcileModel(const api::Key& key) {
   const auto object = deps_.store.Get(key);
   if (!object && object.error().code == Code::kNotFound) {
+    unreadable_.erase(key);
     RETURN_IF_ERROR(RemoveModel(key));
     return std::nullopt;
   }
-  if (!object) return tl::make_unexpected(object.error());
-  ASSIGN_OR_RETURN(const api::Model model, ReadModel(*object));
+  const Result<api::Model> read = object ? ReadModel(*object) : tl::make_unexpected(object.error());
+  NoteReadable(key, read);
+  if (!read) return tl::make_unexpected(read.error());
+  const api::Model& model = *read;
   const std::string fleet = key.namespace_ + "/" + model.spec.fleet;
   if (const auto known = models_.find(key);
       known != models_.end() && (known->second.fleet != fleet || known->second.served_name != model.spec.served_name)) {
@@ -46,18 +54,38 @@ Result<std::optional<Duration>> Reconciler::ReconcileModel(const api::Key& key) 
 
   const std::vector<plan::NodeHolds> holds = HoldsOf(fleet, nodes, model.spec.served_name);
   plan::Plan plan = plan::MakePlan(model, decision, memory.conflicting ? std::vector<plan::NodeHolds>{} : holds);
-  RETURN_IF_ERROR(ApplyPlan(key, *object, plan, fleet));
-  LogEvents(key, decision.events);
-  if (decision.evidence_used) {
-    const api::RolloutStatus& rollout = model.status.rollout;
-    evidence_.Use(fleet, memory.served_name, rollout.candidate, rollout.stable, observed.windows);
+  const Status applied = ApplyPlan(key, *object, plan, fleet);
+  if (!applied) {
+    // New nodes must not wait for a disk that is full: they get what is written down. What was safer went to the nodes first.
+    const bool heard = decision.safety || memory.conflicting;
+    Remember(key, heard ? WithStatus(model, decision.status) : model,
+             heard ? decision.placement : rollout::PlacementNow(model, observed, deps_.clock.Now()), nodes);
+    return tl::make_unexpected(applied.error());
   }
-  const bool first_weight = model.status.rollout.analysis.is_null() && !decision.status.rollout.analysis.is_null();
-  if (decision.status.rollout.id != model.status.rollout.id || first_weight) evidence_.Forget(fleet, memory.served_name);
+  LogEvents(key, decision.events);
+  TakeEvidence(model, decision, observed);
+  Remember(key, WithStatus(model, decision.status), decision.placement, nodes);
+  return decision.check_again_in;
+}
 
+void Reconciler::TakeEvidence(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed) {
+  const std::string fleet = model.metadata.namespace_ + "/" + model.spec.fleet;
+  const api::RolloutStatus& before = model.status.rollout;
+  const api::RolloutStatus& next = decision.status.rollout;
+  if (decision.evidence_used) {
+    evidence_.Use(fleet, model.spec.served_name, before.candidate, before.stable, observed.windows);
+  }
+  const bool judged = api::IsUnderWay(next.phase) && !next.analysis.is_null();
+  if (!judged || next.id != before.id || before.analysis.is_null()) {
+    evidence_.EmptyWindows(fleet, model.spec.served_name);
+  }
+}
+
+void Reconciler::Remember(const api::Key& key, const api::Model& model, rollout::Placement placement,
+                          const std::vector<KnownNode>& nodes) {
+  ModelMemory& memory = models_[key];
   memory.model = model;
-  memory.model->status = decision.status;
-  memory.placement = decision.placement;
+  memory.placement = std::move(placement);
   bool snapshot_due = false;
   std::set<std::string> seen;
   for (const KnownNode& node : nodes) {
@@ -66,7 +94,18 @@ Result<std::optional<Duration>> Reconciler::ReconcileModel(const api::Key& key) 
   }
   memory.seen_nodes = std::move(seen);
   if (snapshot_due) deps_.look_at({api::kServingFleetKind, key.namespace_, model.spec.fleet}, Duration(0));
-  return decision.check_again_in;
+}
+
+// Whether it can be read changes what snapshots may be sent and what the fleets' statuses say.
+void Reconciler::NoteReadable(const api::Key& key, const Result<api::Model>& model) {
+  // A store that does not answer for a moment says nothing of the model.
+  if (!model && model.error().code == Code::kUnavailable) return;
+  const bool changed = model ? unreadable_.erase(key) > 0 : unreadable_.insert_or_assign(key, model.error().message).second;
+  if (!changed) return;
+  for (const std::string& fleet : deps_.fleet.Fleets()) {
+    const size_t slash = fleet.find('/');
+    deps_.look_at({api::kServingFleetKind, fleet.substr(0, slash), fleet.substr(slash + 1)}, Duration(0));
+  }
 }
 
 Result<api::Model> Reconciler::ReadModel(const store::Object& object) const {
@@ -87,7 +126,6 @@ Status Reconciler::RemoveModel(const api::Key& key) {
   if (known == models_.end()) return {};
   const ModelMemory memory = std::move(known->second);
   models_.erase(known);
-  evidence_.Forget(memory.fleet, memory.served_name);
   for (const auto& [other, its] : models_) {
     if (its.fleet == memory.fleet) deps_.look_at(other, Duration(0));  // Its served name may be free now.
   }

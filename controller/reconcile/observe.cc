@@ -22,13 +22,6 @@ rollout::NodeState StateOf(control::VersionReport::State state) {
   }
 }
 
-// Whether the report tells of all that the node was sent. Otherwise its verdicts may be about an earlier attempt.
-bool IsFresh(const nodes::NodeView& view) {
-  if (!view.sent) return false;
-  const auto reported = std::pair(view.report->epoch(), view.report->revision());
-  return reported >= std::pair(view.sent->epoch(), view.sent->revision());
-}
-
 bool EndsARollout(rollout::NodeState state) {
   return state == rollout::NodeState::kFailed || state == rollout::NodeState::kQuarantined ||
          state == rollout::NodeState::kNotFound;
@@ -56,6 +49,12 @@ rollout::VersionSeen SeenOf(const control::VersionReport& report) {
 }
 
 }  // namespace
+
+bool IsFresh(const nodes::NodeView& view) {
+  if (!view.sent) return false;
+  const auto reported = std::pair(view.report->epoch(), view.report->revision());
+  return reported >= std::pair(view.sent->epoch(), view.sent->revision());
+}
 
 std::vector<KnownNode> NodeMemory::Update(const std::string& fleet, const std::vector<nodes::NodeView>& views,
                                           const std::vector<fleet::NodeInfo>& processes, TimePoint now) {

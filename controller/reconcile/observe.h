@@ -37,6 +37,9 @@ class NodeMemory {
   std::map<std::string, std::map<std::string, Remembered>> fleets_;
 };
 
+// Whether the report tells of all that the node was sent. Otherwise its verdicts may be about an earlier attempt.
+bool IsFresh(const nodes::NodeView& view);
+
 // What the node's report says of one model. A report about an older state than the node was last sent brings no verdicts:
 // no guard's trip, no golden result, no failure.
 rollout::NodeSeen SeenOf(const KnownNode& node, const std::string& served_name, bool leaving);

@@ -21,17 +21,13 @@
 #include "controller/nodes/nodes.h"
 #include "controller/plan/plan.h"
 #include "controller/reconcile/evidence.h"
+#include "controller/reconcile/fleet_status.h"
+#include "controller/reconcile/news.h"
 #include "controller/reconcile/observe.h"
 #include "controller/rollout/rollout.h"
 #include "controller/store/store.h"
 
 namespace longshore::reconcile {
-
-// What is wrong with where the object comes from, for its conditions.
-struct SourceProblem {
-  std::string reason;
-  std::string message;
-};
 
 struct Deps {
   store::Store& store;
@@ -68,13 +64,17 @@ class Reconciler {
     bool conflicting = false;                      // Another model of the fleet has its served name.
     std::string rollout_id;
     std::optional<api::Model> model;               // As decided last, with
-    rollout::Placement placement;                  // what nodes should hold of it, and
+    std::optional<rollout::Placement> placement;   // what nodes should hold of it, and
     std::set<std::string> seen_nodes;              // the nodes that were known then.
   };
 
   // model.cc
   Result<std::optional<Duration>> ReconcileModel(const api::Key& key);
   Result<api::Model> ReadModel(const store::Object& object) const;
+  void NoteReadable(const api::Key& key, const Result<api::Model>& model);
+  void TakeEvidence(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed);
+  void Remember(const api::Key& key, const api::Model& model, rollout::Placement placement,
+                const std::vector<KnownNode>& nodes);
   Status RemoveModel(const api::Key& key);
   std::string ConflictOf(const api::Key& key, const ModelMemory& memory) const;
   rollout::Observed Observe(const api::Model& model, const ModelMemory& memory, const std::vector<KnownNode>& nodes);
@@ -91,9 +91,11 @@ class Reconciler {
   Status ScaleTo(const std::string& fleet, int replicas);
   api::AutoscaleStatus Autoscale(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
   void TellNodes(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
-  std::optional<control::DesiredState> SnapshotFor(const std::string& fleet, const std::string& node) const;
-  api::ServingFleetStatus DescribeFleet(const api::ServingFleet& object, const std::vector<KnownNode>& nodes,
-                                        const Result<fleet::Addresses>& addresses) const;
+  std::optional<control::DesiredState> SnapshotFor(const std::string& fleet, const nodes::NodeView& view) const;
+  FleetSeen FleetSeenOf(const api::Key& key, const std::vector<KnownNode>& nodes, const Result<fleet::Addresses>& addresses,
+                   const Status& scaled) const;
+  void ForgetGoneNodes(const std::string& fleet);
+  void LookAtModels(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
   void WriteTargets();
 
   std::vector<KnownNode> KnownNodes(const std::string& fleet);
@@ -105,8 +107,11 @@ class Reconciler {
   const TimePoint began_;
   NodeMemory memory_;
   EvidenceBook evidence_;
+  NewsBook news_;
+  std::map<std::string, std::string> fleets_seen_;  // Uid and generation of the object, by fleet.
   bool learned_ = false;
   std::map<api::Key, ModelMemory> models_;
+  std::map<api::Key, std::string> unreadable_;      // Models that are there and cannot be read, and why.
   std::map<std::string, std::set<std::string>> awaited_;  // Nodes that ran before us and said nothing yet, by fleet.
   std::map<std::string, std::pair<metrics::Query, std::unique_ptr<metrics::Source>>> sources_;
   std::string targets_written_;

@@ -310,4 +310,9 @@ Decision Decide(const api::Model& model, const Observed& observed, TimePoint now
   return decision;
 }
 
+Placement PlacementNow(const api::Model& model, const Observed& observed, TimePoint now) {
+  Draft draft(model, observed, now);
+  return PlacementOf(draft);
+}
+
 }  // namespace longshore::rollout

@@ -105,6 +105,9 @@ struct Decision {
 // `model.metadata` gives uid and generation, `model.status` what was decided before.
 Decision Decide(const api::Model& model, const Observed& observed, TimePoint now);
 
+// Where things should be by the status as it is, without any move: while a decision cannot be written down.
+Placement PlacementNow(const api::Model& model, const Observed& observed, TimePoint now);
+
 // Nodes that must hold the candidate before it may have this weight: its share of the nodes, at least one.
 int NodesNeeded(double weight_percent, int nodes);
 

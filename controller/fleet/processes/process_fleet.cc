@@ -45,6 +45,11 @@ struct Group {
   Addresses addresses;
 };
 
+void SetTrouble(const Status& written, NodeInfo& info) {
+  info.trouble = written ? "" : fmt::format("it is not written down: {}", written.error().message);
+  if (!written) spdlog::error("node {}: {}", info.node, info.trouble);
+}
+
 class ProcessFleet final : public Fleet {
  public:
   ProcessFleet(ProcessOptions options, const Clock& clock, OnChange on_change)
@@ -115,7 +120,7 @@ void ProcessFleet::TakeOver() {
       node.process.emplace(std::move(*found));
       const Status written = WriteRecord(paths, {record.fleet, record.node, node.info.pid, node.process->start_time(),
                                                  record.stopping});
-      if (!written) spdlog::error("node {}: {}", record.node, written.error().message);
+      SetTrouble(written, node.info);
     } else {
       spdlog::warn("node {} of fleet {} is gone and will be started again", record.node, record.fleet);
       node.info.state = NodeState::kBackingOff;
@@ -215,7 +220,7 @@ Status ProcessFleet::Run(const std::string& name, Node& node) {
   node.process.emplace(std::move(started));
   spdlog::info("node {} of fleet {} is started as process {}", name, node.fleet, node.info.pid);
   const Status written = WriteRecord(paths, {node.fleet, name, node.info.pid, start_time, false});
-  if (!written) spdlog::error("node {}: {}", name, written.error().message);  // It is found by its argument.
+  SetTrouble(written, node.info);  // It is found by its argument.
   return {};
 }
 
@@ -232,6 +237,7 @@ process::SpawnOptions ProcessFleet::Command(const NodePaths& paths, const std::s
                   fmt::format("--connection_age_max_ms={}",
                               std::chrono::duration_cast<milliseconds>(group.spec.connection_age_max).count()),
                   "--peer_address=unix:" + paths.peer_socket.string(),
+                  "--peers=unix:" + NodePaths(options_.state_dir, "*").peer_socket.string(),
                   "--admin_port=0",
                   "--port_file=" + paths.ports.string(),
                   "--log_level=" + options_.node_log_level};
@@ -347,6 +353,7 @@ std::vector<std::string> ProcessFleet::Look() {
       const Status run = Run(name, node);
       if (!run) {
         spdlog::error("node {} cannot be started: {}", name, run.error().message);
+        node.info.trouble = fmt::format("it cannot be started: {}", run.error().message);
         node.start_again_at = steady_clock::now() + options_.backoff_max;
       }
       changed.insert(node.fleet);

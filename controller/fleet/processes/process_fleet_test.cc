@@ -26,14 +26,14 @@ constexpr const char* kNode = R"(#!/usr/bin/env python3
 import os, signal, socket, sys
 flags = dict(flag[2:].split("=", 1) for flag in sys.argv[1:])
 signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+with open(flags["state_dir"] + "/environment", "wb") as file:
+    file.write(b"\n".join(name + b"=" + value for name, value in os.environb.items()))
 path = flags["state_dir"] + "/handover.sock"
 if os.path.exists(path):
     os.unlink(path)
 handover = socket.socket(socket.AF_UNIX)
 handover.bind(path)
 handover.listen()
-with open(flags["state_dir"] + "/environment", "wb") as file:
-    file.write(b"\n".join(name + b"=" + value for name, value in os.environb.items()))
 while True:
     peer, _ = handover.accept()
     try:

@@ -1,0 +1,78 @@
+#include "controller/reconcile/fleet_status.h"
+
+#include <algorithm>
+
+namespace longshore::reconcile {
+namespace {
+
+const KnownNode* Find(const std::vector<KnownNode>& nodes, const std::string& name) {
+  const auto found = std::find_if(nodes.begin(), nodes.end(),
+                                  [&](const KnownNode& node) { return node.view.hello.node() == name; });
+  return found == nodes.end() ? nullptr : &*found;
+}
+
+std::string StateOf(const fleet::NodeInfo& process, const KnownNode* node) {
+  if (process.state == fleet::NodeState::kBackingOff) return "Restarting";
+  if (IsLeaving(process) || (node != nullptr && node->view.report->draining())) return "Draining";
+  return node != nullptr && IsReady(*node) ? "Ready" : "Starting";
+}
+
+// The nodes' own troubles, each with its node's name.
+std::string TroublesOf(const fleet::NodeInfo& process, const KnownNode* node, const std::string& state) {
+  std::string troubles;
+  if (!process.last_exit.empty() && state != "Ready") troubles += fmt::format("; {} {}", process.node, process.last_exit);
+  if (node != nullptr && !node->view.ack_error.empty()) {
+    troubles += fmt::format("; {} refused its state: {}", process.node, node->view.ack_error);
+  }
+  return troubles;
+}
+
+// Why the fleet does not have the nodes it should have, or could lose them.
+std::string ScalingTrouble(const FleetSeen& seen) {
+  std::string trouble = seen.scaled ? "" : seen.scaled.error().message;
+  for (const fleet::NodeInfo& process : seen.processes) {
+    if (process.trouble.empty()) continue;
+    trouble += fmt::format("{}{}: {}", trouble.empty() ? "" : "; ", process.node, process.trouble);
+  }
+  return trouble;
+}
+
+}  // namespace
+
+api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const FleetSeen& seen, TimePoint now) {
+  api::ServingFleetStatus status = before.status;
+  status.epoch = seen.epoch;
+  status.observed_generation = before.metadata.generation;
+  status.nodes.clear();
+  status.ready_replicas = 0;
+  std::string troubles;
+  for (const fleet::NodeInfo& process : seen.processes) {
+    const KnownNode* node = Find(seen.nodes, process.node);
+    const std::string state = StateOf(process, node);
+    if (state == "Ready") ++status.ready_replicas;
+    troubles += TroublesOf(process, node, state);
+    status.nodes.push_back({process.node, process.pid, state, node == nullptr ? "" : node->view.hello.admin_address()});
+  }
+  status.replicas = CountStaying(seen.processes);
+  if (seen.addresses) {
+    status.grpc_address = seen.addresses->grpc;
+    status.rest_address = seen.addresses->rest;
+  }
+  const auto set = [&](const std::string& type, bool good, const std::string& reason, const std::string& message) {
+    SetCondition(status.conditions, {type, good ? "True" : "False", reason, message, status.observed_generation, now});
+  };
+  set("Listening", seen.addresses.has_value(), seen.addresses ? "Listening" : "CannotListen",
+      seen.addresses ? "" : seen.addresses.error().message);
+  const bool ready = status.ready_replicas > 0 && status.ready_replicas == status.replicas;
+  set("Ready", ready, ready ? "AllNodesReady" : "NodesNotReady",
+      fmt::format("{} of {} nodes are ready{}", status.ready_replicas, status.replicas, troubles));
+  const std::string scaling = ScalingTrouble(seen);
+  set("Scaled", scaling.empty(), scaling.empty() ? "NodesAsWanted" : "NodesInTrouble", scaling);
+  set("ManifestAccepted", !seen.manifest, seen.manifest ? seen.manifest->reason : "Applied",
+      seen.manifest ? seen.manifest->message : "");
+  set("ModelsReadable", seen.unreadable.empty(), seen.unreadable.empty() ? "Readable" : "Damaged",
+      fmt::format("{}", fmt::join(seen.unreadable, "; ")));
+  return status;
+}
+
+}  // namespace longshore::reconcile

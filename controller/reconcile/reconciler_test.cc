@@ -1,0 +1,308 @@
+// The shell round the decisions, with nodes and processes that do at once what they are told.
+#include "controller/reconcile/reconciler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "controller/api/parse.h"
+#include "controller/nodes/state.h"
+#include "controller/store/local/local_store.h"
+
+namespace longshore::reconcile {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kFleet = "default/cpu";
+const api::Key kFleetKey{api::kServingFleetKind, "default", "cpu"};
+
+api::Key ModelKey(const std::string& name) { return {api::kModelKind, "default", name}; }
+
+// Nodes as nodes::Registry shows them.
+class FakeRegistry final : public nodes::Registry {
+ public:
+  int64_t epoch() const override { return 1; }
+  Status RaiseEpochAbove(int64_t) override { return {}; }
+  std::vector<nodes::NodeView> Nodes(const std::string&) const override {
+    std::vector<nodes::NodeView> all;
+    for (const auto& [_, view] : views) all.push_back(view);
+    return all;
+  }
+  Status Send(const std::string&, const std::string& node, control::FromController message) override {
+    nodes::NodeView& view = views.at(node);
+    if (!view.connected) return NotFound("node {} is not attached", node);
+    if (!message.has_snapshot() && !view.sent) return FailedPrecondition("node {} has no snapshot yet", node);
+    message.set_epoch(1);
+    message.set_revision(++revision_);
+    if (!view.sent) view.sent.emplace();
+    nodes::ApplyMessage(message, *view.sent);
+    return {};
+  }
+  void Forget(const std::string&, const std::string& node) override {
+    if (const auto found = views.find(node); found != views.end() && !found->second.connected) views.erase(found);
+  }
+
+  // The node dials and reports versions: {"m", 1} is served.
+  void Attach(const std::string& node, const std::vector<std::pair<std::string, int64_t>>& ready = {}) {
+    nodes::NodeView& view = views[node];
+    view.hello.set_fleet(kFleet);
+    view.hello.set_node(node);
+    view.hello.set_incarnation("i");
+    view.connected = view.reported = true;
+    view.report.emplace();
+    for (const auto& [name, number] : ready) {
+      control::VersionReport& version = *view.report->add_versions();
+      version.set_served_name(name);
+      version.set_version(number);
+      version.set_state(control::VersionReport::READY);
+    }
+  }
+  void Leave(const std::string& node) { views.at(node).connected = views.at(node).reported = false; }
+
+  std::map<std::string, nodes::NodeView> views;
+
+ private:
+  int64_t revision_ = 0;
+};
+
+class FakeFleet final : public fleet::Fleet {
+ public:
+  Result<fleet::Addresses> EnsureListening(const fleet::Spec&) override { return fleet::Addresses{"grpc", "rest"}; }
+  Status Start(const std::string&, const std::string& node) override {
+    RETURN_IF_ERROR(starting);
+    nodes[node] = {.node = node, .pid = 1, .started_at = {}, .last_exit = {}, .trouble = {}};
+    return {};
+  }
+  Status Stop(const std::string&, const std::string& node) override {
+    nodes.erase(node);
+    return {};
+  }
+  std::vector<fleet::NodeInfo> Nodes(const std::string&) const override {
+    std::vector<fleet::NodeInfo> all;
+    for (const auto& [_, info] : nodes) all.push_back(info);
+    return all;
+  }
+  std::vector<std::string> Fleets() const override { return {kFleet}; }
+  Status Forget(const std::string&) override { return {}; }
+
+  Status starting;
+  std::map<std::string, fleet::NodeInfo> nodes;
+};
+
+// The store with a disk that may be full.
+class FullDisk final : public store::Store {
+ public:
+  explicit FullDisk(store::Store& store) : store_(store) {}
+  Result<store::Object> Get(const api::Key& key) override { return store_.Get(key); }
+  Result<store::Listing> List(const std::string& kind) override { return store_.List(kind); }
+  Result<store::Object> Apply(const store::Object& object) override { return store_.Apply(object); }
+  Result<store::Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& version,
+                                  const Json& status) override {
+    if (full_for.contains(key)) return ResourceExhausted("no space left on device");
+    return store_.PutStatus(key, uid, version, status);
+  }
+  Status Delete(const api::Key& key, const std::string& uid) override { return store_.Delete(key, uid); }
+  Result<std::unique_ptr<store::Watch>> WatchAll(store::OnChange on_change) override {
+    return store_.WatchAll(std::move(on_change));
+  }
+
+  std::set<api::Key> full_for;
+
+ private:
+  store::Store& store_;
+};
+
+class ReconcilerTest : public ::testing::Test {
+ protected:
+  ReconcilerTest() {
+    char name[] = "/tmp/longshore_reconcile_XXXXXX";
+    dir_ = mkdtemp(name);
+    local_ = store::LocalStore::Open({.dir = dir_}).value();
+    disk_ = std::make_unique<FullDisk>(*local_);
+    Apply(api::kServingFleetKind, "cpu", {{"replicas", {{"min", 1}, {"max", 1}}}});
+    Restart();
+  }
+  ~ReconcilerTest() override { std::filesystem::remove_all(dir_); }
+
+  // A new controller in the same place.
+  void Restart() {
+    Deps deps{*disk_, nodes_, processes_, clock_, [](const api::Key&) { return std::nullopt; },
+              [](const metrics::Query&) { return nullptr; },
+              [this](const api::Key& key, Duration) { due_.insert(key); }};
+    reconciler_ = std::make_unique<Reconciler>(std::move(deps), Options{.adoption_patience = Duration(0)});
+  }
+  void Apply(const char* kind, const std::string& name, Json spec) {
+    store::Object object;
+    object.kind = kind;
+    object.metadata.name = name;
+    object.spec = std::move(spec);
+    ASSERT_TRUE(disk_->Apply(object));
+  }
+  void ApplyModel(const std::string& name) {
+    Apply(api::kModelKind, name, {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/" + name}}}, {"version", 1}});
+    due_.insert(ModelKey(name));
+  }
+  // Looks at everything that is due, and at what becomes due by that, until nothing changes. Failures are passed over.
+  void Settle(std::set<api::Key> first = {kFleetKey}) {
+    due_.merge(first);
+    constexpr int kLooksMax = 1000;
+    for (int i = 0; i < kLooksMax && !due_.empty(); ++i) {
+      const api::Key key = due_.extract(due_.begin()).value();
+      const auto looked = reconciler_->Reconcile(key);
+      if (looked && *looked && **looked == Duration(0)) due_.insert(key);
+    }
+    due_.clear();
+  }
+  void Damage(const std::string& model) {
+    std::ofstream(dir_ / ".longshore/objects/Model/default" / (model + ".json")) << "{";
+  }
+  std::vector<std::string> Holds(const std::string& node) {
+    std::vector<std::string> names;
+    if (!nodes_.views.at(node).sent) return {"no snapshot"};
+    for (const auto& model : nodes_.views.at(node).sent->models()) names.push_back(model.served_name());
+    return names;
+  }
+  // "False: Reason: message".
+  std::string ConditionOf(const std::string& type) {
+    const auto status = api::ServingFleetStatusFromJson(disk_->Get(kFleetKey)->status).value();
+    for (const api::Condition& condition : status.conditions) {
+      if (condition.type == type) return condition.status + ": " + condition.reason + ": " + condition.message;
+    }
+    return "none";
+  }
+
+  Path dir_;
+  FakeClock clock_{TimePoint(std::chrono::hours(1))};
+  std::unique_ptr<store::LocalStore> local_;
+  std::unique_ptr<FullDisk> disk_;
+  FakeRegistry nodes_;
+  FakeFleet processes_;
+  std::set<api::Key> due_;
+  std::unique_ptr<Reconciler> reconciler_;
+};
+
+TEST_F(ReconcilerTest, ANodeGetsASnapshotOfAllModelsOfItsFleet) {
+  ApplyModel("a");
+  ApplyModel("b");
+  Settle();
+  nodes_.Attach("default.cpu-0");
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(ReconcilerTest, AStatusThatCannotBeWrittenWithholdsNoSnapshot) {
+  ApplyModel("a");
+  ApplyModel("b");
+  Settle();
+  disk_->full_for = {ModelKey("a"), kFleetKey};
+  nodes_.Attach("default.cpu-0");
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(nodes_.views.at("default.cpu-0").sent->models(0).versions_size(), 0) << "a's rollout was not written down";
+  EXPECT_EQ(nodes_.views.at("default.cpu-0").sent->models(1).versions_size(), 1);
+}
+
+TEST_F(ReconcilerTest, AModelThatCannotBeReadWithholdsNoSnapshotFromNewNodes) {
+  ApplyModel("a");
+  ApplyModel("b");
+  Damage("a");
+  Settle();
+  nodes_.Attach("default.cpu-0");
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"b"});
+  EXPECT_THAT(ConditionOf("ModelsReadable"), HasSubstr("False: Damaged: Model default/a: " + dir_.string()));
+}
+
+TEST_F(ReconcilerTest, ANodeThatServesAModelThatCannotBeReadKeepsIt) {
+  ApplyModel("a");
+  ApplyModel("b");
+  Damage("a");
+  Settle();
+  nodes_.Attach("default.cpu-0", {{"a", 1}});
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"no snapshot"});
+  std::filesystem::remove(dir_ / ".longshore/objects/Model/default/a.json");
+  Settle({ModelKey("a")});
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"b"}) << "it was deleted";
+}
+
+TEST_F(ReconcilerTest, AModelThatBecomesUnreadableIsAsItWasDecidedLast) {
+  ApplyModel("a");
+  Settle();
+  nodes_.Attach("default.cpu-0", {{"a", 1}});
+  Settle();
+  Damage("a");
+  processes_.nodes["default.cpu-1"] = {.node = "default.cpu-1", .started_at = {}, .last_exit = {}, .trouble = {}};
+  nodes_.Attach("default.cpu-1");
+  Settle({ModelKey("a"), kFleetKey});
+  EXPECT_EQ(Holds("default.cpu-1"), std::vector<std::string>{"a"});
+}
+
+TEST_F(ReconcilerTest, ANodeThatCannotBeStartedIsAConditionAndHoldsNothingUp) {
+  ApplyModel("a");
+  Settle();
+  nodes_.Attach("default.cpu-0");
+  Apply(api::kServingFleetKind, "cpu", {{"replicas", {{"min", 2}, {"max", 2}}}});
+  processes_.starting = Unavailable("cannot write node.json: no space left on device");
+  Settle();
+  EXPECT_EQ(ConditionOf("Scaled"), "False: NodesInTrouble: cannot write node.json: no space left on device");
+  EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"a"});
+  processes_.starting = {};
+  Settle();
+  EXPECT_EQ(ConditionOf("Scaled"), "True: NodesAsWanted: ");
+}
+
+TEST_F(ReconcilerTest, ANodeThatIsNotWrittenDownIsACondition) {
+  Settle();
+  processes_.nodes.at("default.cpu-0").trouble = "it is not written down: disk full";
+  Settle();
+  EXPECT_THAT(ConditionOf("Scaled"), HasSubstr("default.cpu-0: it is not written down: disk full"));
+}
+
+TEST_F(ReconcilerTest, AReportLeadsToLooksAtTheModelsThatItHasNewsOf) {
+  ApplyModel("a");
+  ApplyModel("b");
+  Settle();
+  nodes_.Attach("default.cpu-0");
+  Settle();
+  Settle();  // The node has its snapshot now.
+  const auto looked_at = [&] {
+    due_.clear();
+    EXPECT_TRUE(reconciler_->Reconcile(kFleetKey));
+    return std::exchange(due_, {});
+  };
+  EXPECT_TRUE(looked_at().empty()) << "it said nothing new";
+  nodes_.Attach("default.cpu-0", {{"a", 1}});
+  EXPECT_EQ(looked_at(), std::set<api::Key>{ModelKey("a")});
+  nodes_.views.at("default.cpu-0").report->mutable_versions(0)->mutable_evidence()->set_requests(5);
+  nodes_.views.at("default.cpu-0").report->mutable_load()->set_started(5);
+  EXPECT_TRUE(looked_at().empty());
+  nodes_.Attach("default.cpu-0");
+  EXPECT_EQ(looked_at(), std::set<api::Key>{ModelKey("a")}) << "it is no longer spoken of";
+  nodes_.Leave("default.cpu-0");
+  EXPECT_EQ(looked_at(), (std::set<api::Key>{ModelKey("a"), ModelKey("b")}));
+}
+
+TEST_F(ReconcilerTest, TenThousandNodesComeAndGoAndNoneIsKept) {
+  ApplyModel("a");
+  Settle();
+  nodes_.Attach("default.cpu-0", {{"a", 1}});
+  constexpr int kNodes = 10000;
+  for (int i = 1; i <= kNodes; ++i) {
+    const std::string node = fmt::format("default.cpu-{}", i);
+    nodes_.Attach(node);
+    EXPECT_TRUE(reconciler_->Reconcile(kFleetKey));
+    EXPECT_EQ(nodes_.views.size(), 2U);
+    nodes_.Leave(node);
+    EXPECT_TRUE(reconciler_->Reconcile(kFleetKey));
+    ASSERT_EQ(nodes_.views.size(), 1U);
+  }
+}
+
+}  // namespace
+}  // namespace longshore::reconcile
