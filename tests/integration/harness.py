@@ -14,6 +14,7 @@ import os
 import pathlib
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -31,15 +32,15 @@ class Timeout(AssertionError):
     pass
 
 
-def wait_for(what, condition, timeout_s=WAIT_MAX_S):
-    """The first true answer of `condition`; fails with what was waited for and the last answer."""
+def wait_for(what, condition, timeout_s=WAIT_MAX_S, seen=lambda: ""):
+    """The first true answer of `condition`; fails with what was waited for and what is seen instead."""
     end = time.monotonic() + timeout_s
     while True:
         answer = condition()
         if answer:
             return answer
         if time.monotonic() > end:
-            raise Timeout(f"waited {timeout_s} s for {what}")
+            raise Timeout(f"waited {timeout_s} s for {what} {seen()}".rstrip())
         time.sleep(0.02)
 
 
@@ -55,6 +56,13 @@ def processes_marked(directory):
     return found
 
 
+def read_images(path):
+    """Little-endian floats, 8 x 8 x 1 per image."""
+    floats = struct.unpack(f"<{path.stat().st_size // 4}f", path.read_bytes())
+    return [[[[floats[at + 8 * row + column]] for column in range(8)] for row in range(8)]
+            for at in range(0, len(floats), 64)]
+
+
 class Installation:
     def __init__(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="ls_"))
@@ -67,16 +75,16 @@ class Installation:
     def __enter__(self):
         return self
 
-    def __exit__(self, *failure):
+    def __exit__(self, *_failure):
         try:
             self.kill_controller()
             self.stop_fleets()
             self.assert_all_ended()
         finally:
-            if failure[0] is None or not os.environ.get("LONGSHORE_KEEP"):
-                shutil.rmtree(self.dir, ignore_errors=True)
-            else:
+            if os.environ.get("LONGSHORE_KEEP"):
                 print("kept:", self.dir)
+            else:
+                shutil.rmtree(self.dir, ignore_errors=True)
 
     # The controller.
 
@@ -173,9 +181,14 @@ spec:
         return self.status(name).get("rollout", {}).get("phase")
 
     def wait_for_stable(self, name, version):
-        wait_for(f"{name} to serve version {version} alone",
-                 lambda: self.status(name).get("stableVersion") == version
-                 and self.condition("Model", name, "Ready").get("status") == "True")
+        def serves():
+            status = self.status(name)
+            rollout = status.get("rollout", {})
+            if rollout.get("phase") == "RolledBack" and rollout.get("candidate") == version:
+                raise AssertionError(f"{name} version {version} was rolled back: {status['failed']}")
+            return status.get("stableVersion") == version and self.condition("Model", name, "Ready").get("status") == "True"
+
+        wait_for(f"{name} to serve version {version} alone", serves, seen=lambda: self.status(name))
 
     def wait_for_ready_nodes(self, count):
         wait_for(f"{count} ready nodes", lambda: self.fleet_status().get("readyReplicas") == count)
@@ -185,7 +198,7 @@ spec:
 
         def answers():
             try:
-                return all([self.predict(model, body) for _ in range(20)])
+                return self.ask_each_node(f"{model}:predict", body, times=1)
             except urllib.error.HTTPError:
                 return False
 
@@ -194,8 +207,23 @@ spec:
     # Requests.
 
     def predict(self, model, body, timeout_s=10, version=None):
+        return self.ask(f"{model}/versions/{version}:predict" if version else f"{model}:predict", body, timeout_s)[0]
+
+    def ask(self, path, body=None, timeout_s=10):
+        """The answer of one node, and that node's name. Without a body it is a GET."""
         address = self.fleet_status()["restAddress"]
-        path = f"/v1/models/{model}" + (f"/versions/{version}" if version else "") + ":predict"
-        request = urllib.request.Request(f"http://{address}{path}", data=json.dumps(body).encode())
+        request = urllib.request.Request(f"http://{address}/v1/models/{path}", data=body and json.dumps(body).encode())
         with urllib.request.urlopen(request, timeout=timeout_s) as response:
-            return json.loads(response.read())
+            return json.loads(response.read()), response.headers["x-longshore-node"]
+
+    def ask_each_node(self, path, body=None, times=10):
+        """Node -> its different answers, after each node was asked so often: they share one listening socket."""
+        answers = {name: [] for name in self.node_pids()}
+
+        def asked():
+            answer, node = self.ask(path, body)
+            answers.setdefault(node, []).append(answer)
+            return all(len(given) >= times for given in answers.values())
+
+        wait_for(f"each of {sorted(answers)} to answer {path} {times} times", asked)
+        return {node: sorted({json.dumps(answer) for answer in given}) for node, given in answers.items()}

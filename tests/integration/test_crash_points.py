@@ -1,11 +1,12 @@
-"""Kills the controller before, after and with the reply lost, at every operation of a whole rollout.
+"""Kills the controller before, after and with the reply lost, at every operation of a promotion and of a rollback.
 
-An operation is a write to the store or a message to a node (controller/runtime/failpoint.h). Undisturbed rollouts count
-them; then each point is tried in each mode, the controller is started again, and the end has to be the same: the same stable
-version and phase, the same versions on the same node processes, and no request that was not answered rightly.
+An operation is a write to the store or a message to a node (controller/runtime/failpoint.h); a point is its name, which says
+what is written. Undisturbed rollouts on two nodes tell the points; then each is tried in each mode, the controller is started
+again, and the end has to be the same: stable version, weight, digests, failures, conditions, what the nodes hold, what each
+of them answers, the same node processes; and no request may be lost on the way.
 
-How many operations a rollout has depends a little on time, as two changes may be written as one. Every operation of the
-shortest of three is tried; a try in which the rollout was over before its operation came is repeated.
+A point that every undisturbed rollout had must be reached. Some come only when two changes were not written as one; they
+are tried too, but a rollout may be over without them.
 
 LONGSHORE_CRASH_EVERY=N tries every Nth point only; LONGSHORE_CRASH_JOBS of them are tried at once.
 """
@@ -17,25 +18,48 @@ import subprocess
 import unittest
 import urllib.error
 
-from harness import MODELS, Installation, wait_for
+from harness import MODELS, Installation, read_images, wait_for
 
 MODES = ("before", "lost", "after")
 TRIES_MAX = 6
+TRIES_OF_RARE_MAX = 2
 UNDISTURBED = 3
+NODES = 2
 
 
-def prepare(it):
-    source = it.dir / "half"
-    shutil.copytree(MODELS / "half_plus_two_tf2/1", source / "1")
-    shutil.copytree(MODELS / "half_plus_three_tf2/1", source / "2")
-    it.apply_fleet(nodes=1)
-    it.apply_model("half", source, 1)
-    it.start_controller()
-    it.wait_for_stable("half", 1)
-    it.wait_for_ready_nodes(1)
-    it.wait_for_answers("half", {"instances": [2.0]})
-    it.kill_controller()
-    return source
+class Promotion:
+    name, model, candidate, phase, stable = "promotion", "half", 2, "Completed", 2
+    requests = [{"instances": [2.0]}]
+    extra = ""
+
+    def make_source(self, directory):
+        shutil.copytree(MODELS / "half_plus_two_tf2/1", directory / "half/1")
+        shutil.copytree(MODELS / "half_plus_three_tf2/1", directory / "half/2")
+        return directory / "half"
+
+    def requests_at(self, _phase):
+        return self.requests * 10
+
+
+class Rollback:
+    """Version 4 passes its trial and gives NaN for some images, which come once it has traffic."""
+
+    name, model, candidate, phase, stable = "rollback", "digits", 4, "RolledBack", 1
+    extra = "  validation: {nonFinite: Reject}\n"
+
+    def __init__(self):
+        images = read_images(MODELS / "digits/traffic.f32")
+        broken = [int(line) for line in (MODELS / "digits/traffic_nan.txt").read_text().split()]
+        good = next(at for at in range(len(images)) if at not in broken)
+        self.requests = [{"instances": [images[at]]} for at in (good, broken[0])]
+
+    def make_source(self, directory):
+        for version in ("1", "4"):
+            shutil.copytree(MODELS / "digits" / version, directory / "digits" / version)
+        return directory / "digits"
+
+    def requests_at(self, phase):
+        return self.requests * 2 if phase == "Step" else self.requests[:1] * 2
 
 
 def keep_alive(it):
@@ -53,96 +77,135 @@ def died_at_last(it):
         return False
 
 
-def ask(it):
-    try:
-        return it.predict("half", {"instances": [2.0]})["predictions"][0]
-    except (urllib.error.URLError, OSError) as error:
-        return repr(error)
+def conditions(status):
+    return {each["type"]: (each["status"], each["reason"]) for each in status["conditions"]}
 
 
-def roll_out(it, source, env):
-    """The rollout with requests all the time. Returns how the world looks afterwards, and the answers nobody may get."""
-    wrong = []
+def is_over(it, rollout):
+    seen = it.status(rollout.model)["rollout"]
+    return (seen["candidate"], seen["phase"]) == (rollout.candidate, rollout.phase)
+
+
+def end_of(it, rollout):
+    """How the world looks when nothing is under way any more; None while something is."""
+    keep_alive(it)
+    status = it.status(rollout.model)
+    states = {node["node"]: node["state"] for node in status["nodes"]}
+    if not is_over(it, rollout) or set(states.values()) != {f"{rollout.stable}:Ready"}:
+        return None  # The other version is unloaded after its soak, which is the last thing that happens.
+    return {"stable": status["stableVersion"], "weight": status["rollout"]["weight"], "digests": status["digests"],
+            "failed": [(entry["version"], entry["reason"], entry.get("digest")) for entry in status["failed"]],
+            "conditions": conditions(status), "fleet": conditions(it.fleet_status()), "nodes": states,
+            "answers": [it.ask_each_node(f"{rollout.model}:predict", body) for body in rollout.requests],
+            "versions": it.ask_each_node(rollout.model, times=3)}
+
+
+def ask(it, rollout, failures):
+    for body in rollout.requests_at(it.phase(rollout.model)):
+        try:
+            it.predict(rollout.model, body)
+        except (urllib.error.URLError, OSError) as error:
+            failures.append(repr(error))
+
+
+def roll_out(it, rollout, source, env, expected):
+    """The rollout with requests all the time. Returns the end, the expected one if it comes, and the requests that failed."""
+    failures = []
     it.start_controller(env)
-    it.apply_model("half", source, 2)
+    it.apply_model(rollout.model, source, rollout.candidate, extra=rollout.extra)
 
     def finished():
         keep_alive(it)
-        for _ in range(10):
-            answer = ask(it)
-            if answer not in (3.0, 4.0):
-                wrong.append(answer)
-        return it.status("half").get("stableVersion") == 2 and it.phase("half") == "Completed"
+        ask(it, rollout, failures)
+        return is_over(it, rollout)
 
-    wait_for("the rollout to be completed", finished)
-
-    def answers_settled():
+    wait_for(f"the {rollout.name}", finished, seen=lambda: it.status(rollout.model))
+    end = wait_for_end(it, rollout, expected)
+    if died_at_last(it):
+        epoch = it.status(rollout.model)["epoch"]
         keep_alive(it)
-        return all(ask(it) == 4.0 for _ in range(20))
+        wait_for("the new controller's word", lambda: it.status(rollout.model)["epoch"] > epoch)
+        end = wait_for_end(it, rollout, expected)
+    return end, failures
 
-    wait_for("only the new version to answer", answers_settled)
+
+def wait_for_end(it, rollout, expected):
+    """The expected end, or after some time whichever there is. Without an expectation the first that is seen twice."""
+    last = None
 
     def settled():
-        keep_alive(it)
-        # The old version is unloaded after its soak, which is the last thing that happens.
-        return [node["state"] for node in it.status("half")["nodes"]] == ["2:Ready"]
+        nonlocal last
+        before, last = last, end_of(it, rollout)
+        return last and last == (expected or before)
 
-    wait_for("the old version to be unloaded", settled)
-    if died_at_last(it):
-        epoch = it.status("half")["epoch"]
-        keep_alive(it)
-        wait_for("the new controller's word", lambda: it.status("half")["epoch"] > epoch)
-        wait_for("the old version to stay unloaded", settled)
-    it.wait_for_ready_nodes(1)
-    status = it.status("half")
-    end = {"stable": status["stableVersion"], "phase": it.phase("half"), "failed": status["failed"],
-           "nodes": len(it.node_pids())}
-    return end, wrong
+    try:
+        wait_for("the end", settled, seen=lambda: it.status(rollout.model))
+    except AssertionError:
+        if last is None:
+            raise
+    return last
 
 
-def run(crash_at=None):
+def run(rollout, expected=None, crash_at=None):
     with Installation() as it:
-        source = prepare(it)
-        pids = it.node_pids()
-        env = {"LONGSHORE_CRASH_AT": crash_at} if crash_at else {"LONGSHORE_CRASH_COUNT_FILE": str(it.dir / "count")}
-        before = it.started
-        end, wrong = roll_out(it, source, env)
-        operations = len((it.dir / "count").read_text().splitlines()) if not crash_at else 0
-        return {"end": end, "wrong": wrong, "same_nodes": pids == it.node_pids(), "died": it.started - before > 1,
-                "operations": operations}
+        source = rollout.make_source(it.dir)
+        it.apply_fleet(nodes=NODES)
+        it.apply_model(rollout.model, source, 1, extra=rollout.extra)
+        it.start_controller()
+        it.wait_for_stable(rollout.model, 1)
+        it.wait_for_ready_nodes(NODES)
+        it.wait_for_answers(rollout.model, rollout.requests[0])
+        it.kill_controller()
+        pids, before = it.node_pids(), it.started
+        count = it.dir / "count"
+        env = {"LONGSHORE_CRASH_AT": crash_at} if crash_at else {"LONGSHORE_CRASH_COUNT_FILE": str(count)}
+        end, failures = roll_out(it, rollout, source, env, expected)
+        return {"end": end, "failures": failures, "same_nodes": pids == it.node_pids(), "died": it.started - before > 1,
+                "points": count.read_text().splitlines() if not crash_at else []}
 
 
-def try_point(point, mode):
-    for _ in range(TRIES_MAX):
+def try_point(rollout, expected, crash_at, tries_max):
+    for _ in range(tries_max):
         try:
-            seen = run(f"{point}:{mode}")
+            seen = run(rollout, expected, crash_at)
         except AssertionError as error:
-            return {"end": repr(error), "wrong": [], "same_nodes": True, "died": True}
+            return {"end": repr(error), "failures": [], "same_nodes": True, "died": True}
         if seen["died"]:
             break
     return seen
 
 
 class CrashPoints(unittest.TestCase):
-    def test_a_controller_that_dies_anywhere_in_a_rollout_ends_where_an_undisturbed_one_does(self):
+    def crash_everywhere(self, rollout):
         every = int(os.environ.get("LONGSHORE_CRASH_EVERY", "1"))
         with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("LONGSHORE_CRASH_JOBS", "4"))) as pool:
-            undisturbed = min(pool.map(lambda _: run(), range(UNDISTURBED)), key=lambda seen: seen["operations"])
-            self.assertGreater(undisturbed["operations"], 10)
-            self.assertEqual(undisturbed["wrong"], [])
-            points = range(1, undisturbed["operations"] + 1, every)
-            failures, reached = [], set(points)
-            tries = {(point, mode): pool.submit(try_point, point, mode) for point in points for mode in MODES}
-            for (point, mode), future in tries.items():
-                seen = future.result()
-                if not seen["died"]:
-                    reached.discard(point)
-                if seen["end"] != undisturbed["end"] or seen["wrong"] or not seen["same_nodes"]:
-                    failures.append(f"{point}:{mode}: {seen}")
-                    print(failures[-1], flush=True)
-        print(f"\npoints tested {len(reached)} of {len(points)}, each {', '.join(MODES)}; {len(failures)} differ", flush=True)
-        self.assertEqual(failures, [])
-        self.assertEqual(len(reached), len(points), sorted(set(points) - reached))
+            undisturbed = list(pool.map(lambda _: run(rollout), range(UNDISTURBED)))
+            expected = undisturbed[0]["end"]
+            for seen in undisturbed:
+                self.assertEqual((seen["end"], seen["failures"]), (expected, []))
+            counted = [set(seen["points"]) for seen in undisturbed]
+            points = sorted(set.intersection(*counted))[::every]
+            rare = sorted(set.union(*counted) - set.intersection(*counted))[::every]
+            self.assertGreater(len(points) * every, 10)
+            tries = {(point, mode): pool.submit(try_point, rollout, expected, f"{mode}:{point}", tries_max)
+                     for some, tries_max in ((points, TRIES_MAX), (rare, TRIES_OF_RARE_MAX))
+                     for point in some for mode in MODES}
+            seen = {at: future.result() for at, future in tries.items()}
+        differ = [f"{at}: {what}" for at, what in seen.items()
+                  if what["end"] != expected or what["failures"] or not what["same_nodes"]]
+        reached = {point for point in points if all(seen[point, mode]["died"] for mode in MODES)}
+        reached_rare = {point for point in rare if all(seen[point, mode]["died"] for mode in MODES)}
+        print(f"\n{rollout.name} on {NODES} nodes: points tested {len(reached)} of {len(points)}, each {', '.join(MODES)}; "
+              f"a point is what is written, and these are in all {UNDISTURBED} undisturbed rollouts; of {len(rare)} that only "
+              f"some had {len(reached_rare)} were tested; {len(differ)} ends differ", flush=True)
+        self.assertEqual(differ, [], f"expected {expected}")
+        self.assertEqual(reached, set(points))
+
+    def test_a_controller_that_dies_anywhere_in_a_promotion_ends_where_an_undisturbed_one_does(self):
+        self.crash_everywhere(Promotion())
+
+    def test_a_controller_that_dies_anywhere_in_a_rollback_ends_where_an_undisturbed_one_does(self):
+        self.crash_everywhere(Rollback())
 
 
 if __name__ == "__main__":

@@ -4,13 +4,12 @@ import os
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import threading
 import unittest
 import urllib.error
 
-from harness import MODELS, Installation, wait_for
+from harness import MODELS, Installation, read_images, wait_for
 
 
 def half_plus(directory):
@@ -19,13 +18,6 @@ def half_plus(directory):
     shutil.copytree(MODELS / "half_plus_two_tf2/1", source / "1")
     shutil.copytree(MODELS / "half_plus_three_tf2/1", source / "2")
     return source
-
-
-def read_images(path):
-    """Little-endian floats, 8 x 8 x 1 per image."""
-    floats = struct.unpack(f"<{path.stat().st_size // 4}f", path.read_bytes())
-    return [[[[floats[at + 8 * row + column]] for column in range(8)] for row in range(8)]
-            for at in range(0, len(floats), 64)]
 
 
 class Load:
