@@ -34,7 +34,6 @@ class ModelStore {
     // A version that is still being copied is no failure: it is tried again until it stays the same.
     std::chrono::milliseconds copy_retry_interval{1000};
   };
-  static constexpr size_t kEndedMax = 10;                // Ended versions remembered per model.
 
   // gate and on_change may be empty.
   ModelStore(engine::Engine& engine, batching::Admission& admission, Options options, LoadGate gate, OnChange on_change);

@@ -1,0 +1,235 @@
+#include "serving-node/models/version_book.h"
+
+#include <algorithm>
+
+#include "common/log.h"
+
+namespace longshore::models {
+namespace {
+
+bool IsSettled(State state) { return state == State::kAvailable || state == State::kFailed; }
+
+}  // namespace
+
+bool VersionBook::Model::HasAvailable() const {
+  return std::ranges::any_of(versions, [](const auto& version) { return version.second.ready != nullptr; });
+}
+
+bool VersionBook::Model::HasEnded() const {
+  return std::ranges::all_of(versions, [](const auto& version) { return version.second.status.state == State::kEnd; });
+}
+
+// Whether versions that nobody wants may leave without taking the last good one away.
+bool VersionBook::Model::MayLetGo() const {
+  if (!is_wanted || wanted.versions.empty()) return true;
+  bool available = false;
+  for (const auto& [number, version] : versions) {
+    if (version.wanted && !IsSettled(version.status.state)) return false;
+    available |= version.wanted && version.status.state == State::kAvailable;
+  }
+  return available;
+}
+
+void VersionBook::Apply(std::vector<Wanted> all) {
+  applied_ = true;
+  for (auto& [name, model] : models_) {
+    model.is_wanted = false;
+    for (auto& [number, version] : model.versions) version.wanted = false;
+  }
+  for (Wanted& wanted : all) Want(std::move(wanted));
+  for (auto& [name, model] : models_) Tidy(name, &model);
+  ForgetEnded();
+}
+
+void VersionBook::Retry(const std::string& name, int64_t number) {
+  const auto model = models_.find(name);
+  if (model == models_.end() || !model->second.versions.contains(number)) return;
+  Version& version = model->second.versions.at(number);
+  if (version.wanted && version.status.state == State::kFailed) Restart(name, &version);
+}
+
+VersionBook::Next VersionBook::FindNext(SteadyTime now) const {
+  Next best;
+  best.again = SteadyTime::max();
+  bool best_is_urgent = false;
+  for (const auto& [name, model] : models_) {
+    const bool urgent = !model.HasAvailable();
+    for (auto it = model.versions.rbegin(); it != model.versions.rend(); ++it) {
+      const auto& [number, version] = *it;
+      if (!version.wanted || version.status.state != State::kStart) continue;
+      if (version.retry_at > now) {
+        best.again = std::min(best.again, version.retry_at);
+      } else if (best.wanted == nullptr || (urgent && !best_is_urgent)) {
+        best = {name, number, &model.wanted, best.again};
+        best_is_urgent = urgent;
+      }
+    }
+  }
+  return best;
+}
+
+void VersionBook::Begin(const std::string& name, int64_t number) {
+  Version& version = At(name, number);
+  version.from = models_.at(name).wanted.base_path;
+  SetState(name, &version, State::kLoading);
+}
+
+void VersionBook::Warm(const std::string& name, int64_t number) { SetState(name, &At(name, number), State::kWarming); }
+
+void VersionBook::Settle(const std::string& name, int64_t number, Result<Loaded> loaded, SteadyTime now) {
+  Version& version = At(name, number);
+  if (loaded) {
+    version.status.memory_bytes = loaded->model->memory_bytes();
+    version.status.digest = loaded->digest;
+    version.status.error = {Code::kOk, ""};
+    version.ready = make_ready_(name, number, std::move(loaded->model), models_.at(name).wanted.batching);
+    version.alive += 1;
+    SetState(name, &version, State::kAvailable);
+  } else {
+    NoteFailure(name, &version, std::move(loaded.error()), now);
+  }
+  Tidy(name, &models_.at(name));
+}
+
+void VersionBook::NoteFailure(const std::string& name, Version* version, Error error, SteadyTime now) {
+  if (version->status.error != error) {
+    spdlog::warn("model \"{}\" version {} does not load: {}", name, version->status.version, ToString(error));
+  }
+  const bool copied = error.code == Code::kUnavailable;  // Still being copied: no failure.
+  if (!copied) version->failures += 1;
+  const bool retries = copied || (error.code != Code::kUnimplemented && version->failures <= rules_.retries_max);
+  version->retry_at = now + (copied ? rules_.copy_interval : rules_.interval);
+  version->status.error = std::move(error);
+  SetState(name, version, retries ? State::kStart : State::kFailed);
+}
+
+void VersionBook::Gone(const std::string& name, int64_t number) {
+  Version& version = At(name, number);
+  version.alive -= 1;
+  if (version.alive > 0 || version.status.state != State::kUnloading) return;
+  version.status.memory_bytes = 0;
+  SetState(name, &version, State::kEnd);
+  Tidy(name, &models_.at(name));
+}
+
+ReadyModels VersionBook::Ready() const {
+  ReadyModels all;
+  for (const auto& [name, model] : models_) {
+    ReadyVersions& ready = all[name];
+    for (const auto& [number, version] : model.versions) {
+      if (version.ready != nullptr) ready.versions[number] = version.ready;
+    }
+    if (model.is_wanted) ready.labels = model.wanted.labels;
+  }
+  return all;
+}
+
+std::vector<VersionStatus> VersionBook::Statuses(const std::string& name) const {
+  std::vector<VersionStatus> statuses;
+  const auto model = models_.find(name);
+  if (model == models_.end()) return statuses;
+  for (const auto& [number, version] : model->second.versions) statuses.push_back(version.status);
+  std::ranges::reverse(statuses);
+  return statuses;
+}
+
+std::vector<std::string> VersionBook::Names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, model] : models_) {
+    if (model.is_wanted) names.push_back(name);
+  }
+  return names;
+}
+
+bool VersionBook::AllAvailable() const {
+  return applied_ && std::ranges::all_of(models_, [](const auto& named) {
+           const Model& model = named.second;
+           return !model.is_wanted || model.wanted.versions.empty() || model.HasAvailable();
+         });
+}
+
+bool VersionBook::IsEmpty() const {
+  return std::ranges::all_of(models_, [](const auto& model) { return model.second.HasEnded(); });
+}
+
+int64_t VersionBook::memory_bytes() const {
+  int64_t bytes = 0;
+  for (const auto& [name, model] : models_) {
+    for (const auto& [number, version] : model.versions) bytes += version.status.memory_bytes;
+  }
+  return bytes;
+}
+
+VersionBook::Version& VersionBook::At(const std::string& name, int64_t number) {
+  const auto model = models_.find(name);
+  CHECK(model != models_.end());
+  const auto version = model->second.versions.find(number);
+  CHECK(version != model->second.versions.end());
+  return version->second;
+}
+
+void VersionBook::Want(Wanted wanted) {
+  Model& model = models_[wanted.name];
+  for (const int64_t number : wanted.versions) {
+    auto [at, is_new] = model.versions.try_emplace(number);
+    Version& version = at->second;
+    version.wanted = true;
+    if (!is_new) continue;
+    version.status.version = number;
+    Restart(wanted.name, &version);
+  }
+  model.is_wanted = true;
+  model.wanted = std::move(wanted);
+}
+
+void VersionBook::SetState(const std::string& name, Version* version, State state) {
+  version->status.state = state;
+  changes_.emplace_back(name, version->status);
+}
+
+void VersionBook::Restart(const std::string& name, Version* version) {
+  version->failures = 0;
+  version->retry_at = {};
+  version->status.error = {Code::kOk, ""};
+  SetState(name, version, State::kStart);
+}
+
+// Brings every version one move nearer to what is wanted; loading is for the one who asks FindNext.
+void VersionBook::Tidy(const std::string& name, Model* model) {
+  const bool may_let_go = model->MayLetGo();
+  for (auto& [number, version] : model->versions) {
+    const State state = version.status.state;
+    const bool moved = version.from != model->wanted.base_path;
+    if (version.wanted) {
+      if (state == State::kEnd || (state == State::kFailed && moved)) Restart(name, &version);
+      if (state == State::kAvailable && moved) Unload(name, &version);
+      if (state == State::kAvailable && !moved) UseBatching(*model, &version);
+    } else if (state == State::kStart || state == State::kFailed) {
+      SetState(name, &version, State::kEnd);
+    } else if (state == State::kAvailable && may_let_go) {
+      Unload(name, &version);
+    }
+  }
+  for (auto it = model->versions.begin(); it != model->versions.end() && model->versions.size() > kEndedMax;) {
+    it = it->second.status.state == State::kEnd ? model->versions.erase(it) : std::next(it);
+  }
+}
+
+void VersionBook::Unload(const std::string& name, Version* version) {
+  SetState(name, version, State::kUnloading);
+  version->ready.reset();
+}
+
+void VersionBook::UseBatching(const Model& model, Version* version) {
+  if (version->ready->queue->options() == model.wanted.batching) return;
+  version->ready = make_ready_(model.wanted.name, version->status.version, version->ready->loaded, model.wanted.batching);
+  version->alive += 1;
+}
+
+void VersionBook::ForgetEnded() {
+  for (auto it = models_.begin(); it != models_.end() && models_.size() > kEndedModelsMax;) {
+    it = !it->second.is_wanted && it->second.HasEnded() ? models_.erase(it) : std::next(it);
+  }
+}
+
+}  // namespace longshore::models
