@@ -20,8 +20,8 @@ using InputInfos = google::protobuf::Map<std::string, tensorflow::TensorInfo>;
 using Inputs = google::protobuf::Map<std::string, tensorflow::TensorProto>;
 
 // Iterative: a body that nests half a million lists must not end the process.
-constexpr unsigned kParseFlags =
-    rapidjson::kParseIterativeFlag | rapidjson::kParseNanAndInfFlag | rapidjson::kParseStopWhenDoneFlag;
+constexpr unsigned kParseFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseNanAndInfFlag |
+                                 rapidjson::kParseStopWhenDoneFlag | rapidjson::kParseFullPrecisionFlag;
 
 Status Parse(std::string_view json, rapidjson::Document* document) {
   if (json.empty()) return InvalidArgument("JSON Parse error: The document is empty");

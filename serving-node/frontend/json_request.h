@@ -1,7 +1,7 @@
 // The JSON body of a REST prediction, made into a PredictRequest.
 //
-// Row form: {"instances": [...]}, one element per row. Columnar form: {"inputs": ...}, whole tensors. Which JSON types fit
-// is up to the signature: https://www.tensorflow.org/tfx/serving/api_rest. Error texts are TensorFlow Serving's.
+// Row form: {"instances": [...]}, one element per row. Columnar form: {"inputs": ...}, whole tensors. Which JSON types
+// fit is up to the signature: https://www.tensorflow.org/tfx/serving/api_rest. Error texts are TensorFlow Serving's.
 #pragma once
 
 #include <functional>

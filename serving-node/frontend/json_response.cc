@@ -75,12 +75,21 @@ class TensorWriter {
 
   static bool CanWrite(DType type) {
     switch (type) {
-      case DType::kFloat: case DType::kDouble: case DType::kHalf: case DType::kBfloat16: case DType::kInt32:
-      case DType::kInt16: case DType::kInt8: case DType::kUint8: case DType::kUint16: case DType::kInt64:
-      case DType::kUint32: case DType::kUint64: case DType::kBool: case DType::kString:
-        return true;
-      default:
-        return false;
+      case DType::kFloat:
+      case DType::kDouble:
+      case DType::kHalf:
+      case DType::kBfloat16:
+      case DType::kInt32:
+      case DType::kInt16:
+      case DType::kInt8:
+      case DType::kUint8:
+      case DType::kUint16:
+      case DType::kInt64:
+      case DType::kUint32:
+      case DType::kUint64:
+      case DType::kBool:
+      case DType::kString: return true;
+      default: return false;
     }
   }
 

@@ -83,28 +83,17 @@ void AppendNumber(T value, std::string* content) {
 // False when the JSON value does not have the kind of number that the type wants.
 bool AppendNumberAs(DType type, const Value& value, std::string* content) {
   switch (type) {
-    case DType::kFloat:
-      return value.IsNumber() && (AppendNumber(static_cast<float>(value.GetDouble()), content), true);
-    case DType::kDouble:
-      return value.IsNumber() && (AppendNumber(value.GetDouble(), content), true);
-    case DType::kInt32:
-      return value.IsInt() && (AppendNumber(value.GetInt(), content), true);
-    case DType::kInt16:
-      return value.IsInt() && (AppendNumber(static_cast<int16_t>(value.GetInt()), content), true);
-    case DType::kInt8:
-      return value.IsInt() && (AppendNumber(static_cast<int8_t>(value.GetInt()), content), true);
-    case DType::kUint8:
-      return value.IsInt() && (AppendNumber(static_cast<uint8_t>(value.GetInt()), content), true);
-    case DType::kInt64:
-      return value.IsInt64() && (AppendNumber(value.GetInt64(), content), true);
-    case DType::kUint32:
-      return value.IsUint() && (AppendNumber(value.GetUint(), content), true);
-    case DType::kUint64:
-      return value.IsUint64() && (AppendNumber(value.GetUint64(), content), true);
-    case DType::kBool:
-      return value.IsBool() && (AppendNumber(value.GetBool(), content), true);
-    default:
-      return false;
+    case DType::kFloat: return value.IsNumber() && (AppendNumber(static_cast<float>(value.GetDouble()), content), true);
+    case DType::kDouble: return value.IsNumber() && (AppendNumber(value.GetDouble(), content), true);
+    case DType::kInt32: return value.IsInt() && (AppendNumber(value.GetInt(), content), true);
+    case DType::kInt16: return value.IsInt() && (AppendNumber(static_cast<int16_t>(value.GetInt()), content), true);
+    case DType::kInt8: return value.IsInt() && (AppendNumber(static_cast<int8_t>(value.GetInt()), content), true);
+    case DType::kUint8: return value.IsInt() && (AppendNumber(static_cast<uint8_t>(value.GetInt()), content), true);
+    case DType::kInt64: return value.IsInt64() && (AppendNumber(value.GetInt64(), content), true);
+    case DType::kUint32: return value.IsUint() && (AppendNumber(value.GetUint(), content), true);
+    case DType::kUint64: return value.IsUint64() && (AppendNumber(value.GetUint64(), content), true);
+    case DType::kBool: return value.IsBool() && (AppendNumber(value.GetBool(), content), true);
+    default: return false;
   }
 }
 
@@ -120,10 +109,8 @@ bool HasJsonForm(DType type) {
     case DType::kUint32:
     case DType::kUint64:
     case DType::kBool:
-    case DType::kString:
-      return true;
-    default:
-      return false;
+    case DType::kString: return true;
+    default: return false;
   }
 }
 
@@ -163,8 +150,8 @@ Status TensorBuilder::Append(const Value& value) {
   if (added != elements_first_) {
     return InvalidArgument("Expecting tensor size: {} but got: {}", elements_first_, added);
   }
-  if (shape != shape_) return InvalidArgument("Expecting shape {} but got: {}", tensor::ToString(shape_),
-                           tensor::ToString(shape));
+  if (shape != shape_)
+    return InvalidArgument("Expecting shape {} but got: {}", tensor::ToString(shape_), tensor::ToString(shape));
   return {};
 }
 
@@ -181,8 +168,8 @@ Status TensorBuilder::AppendList(const Value& value, size_t level, const Shape& 
     return InvalidArgument("Encountered list at unexpected level: {} expected < {}", level, shape.size());
   }
   if (value.Size() != shape[level]) {
-    return InvalidArgument("Encountered list at unexpected size: {} at level: {} expected size: {}", value.Size(), level,
-                           shape[level]);
+    return InvalidArgument("Encountered list at unexpected size: {} at level: {} expected size: {}", value.Size(),
+                           level, shape[level]);
   }
   for (const Value& each : value.GetArray()) RETURN_IF_ERROR(AppendList(each, level + 1, shape));
   return {};

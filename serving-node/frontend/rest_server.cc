@@ -5,6 +5,7 @@
 
 #include "common/http/server.h"
 #include "serving-node/frontend/headers.h"
+#include "serving-node/frontend/json_numbers.h"
 #include "serving-node/frontend/json_request.h"
 #include "serving-node/frontend/json_response.h"
 #include "serving-node/frontend/queries.h"
@@ -97,7 +98,8 @@ class Rest final : public RestServer {
       return respond({.content_type = "text/plain; version=0.0.4", .body = metrics_()});
     }
     if (!request.target.starts_with("/v1/")) {
-      if (request.target != "/v1") return respond({.status = 404, .content_type = "text/html", .body = "<h1>Not Found</h1>\n"});
+      if (request.target != "/v1")
+        return respond({.status = 404, .content_type = "text/html", .body = "<h1>Not Found</h1>\n"});
     }
     if (request.method == "OPTIONS") return respond(Preflight(request));
     auto route = ParseRoute(request.method, request.target);
@@ -126,15 +128,18 @@ class Rest final : public RestServer {
     *call->request.mutable_model_spec() = spec;
     Result<Described> described;
     bool asked = false;
-    const auto form = ReadBody(request.body, &call->request, [&]() -> const Result<Described>& {
+    const auto form = ReadBody(&request.body, &call->request, [&]() -> const Result<Described>& {
       asked = true;
       return described = DescribeAny(spec);
     });
     if (!asked || described) return Run(predictor_, call, form, respond);
-    catalog_.DescribeElsewhere(spec, call->deadline, [&predictor = predictor_, call, respond, body = std::move(request.body)](
-                                                         const Result<Described>& elsewhere) {
-      Run(predictor, call, ReadBody(body, &call->request, [&]() -> const Result<Described>& { return elsewhere; }), respond);
-    });
+    catalog_.DescribeElsewhere(
+        spec, call->deadline,
+        [&predictor = predictor_, call, respond,
+         body = std::make_shared<std::string>(std::move(request.body))](const Result<Described>& elsewhere) {
+          Run(predictor, call,
+              ReadBody(body.get(), &call->request, [&]() -> const Result<Described>& { return elsewhere; }), respond);
+        });
   }
 
   static void Run(routing::Predictor& predictor, const std::shared_ptr<routing::PredictCall>& call,
@@ -146,7 +151,7 @@ class Rest final : public RestServer {
   }
 
   // What `describe` returns lives until the body is read.
-  static Result<JsonForm> ReadBody(const std::string& body, tensorflow::serving::PredictRequest* request,
+  static Result<JsonForm> ReadBody(std::string* body, tensorflow::serving::PredictRequest* request,
                                    const std::function<const Result<Described>&()>& describe) {
     const auto find = [&](const std::string& name) -> Result<const tensorflow::SignatureDef*> {
       const Result<Described>& described = describe();
@@ -155,7 +160,8 @@ class Rest final : public RestServer {
       if (found != (*described).signatures->end()) return &found->second;
       return InvalidArgument("Serving signature name: \"{}\" not found in signature def", name);
     };
-    return PredictRequestFromJson(body, find, request);
+    if (const auto form = NumbersFromJson(body, find, request)) return *form;
+    return PredictRequestFromJson(*body, find, request);
   }
 
   // A version that another node holds has, most likely, the signature of one that this node holds; whoever runs the
@@ -175,7 +181,9 @@ class Rest final : public RestServer {
   }
 
   void Metadata(const ModelSpec& spec, const Responder& respond) const {
-    const auto answer = [spec, respond](const Result<Described>& found) { respond(JsonResponse(MetadataText(spec, found))); };
+    const auto answer = [spec, respond](const Result<Described>& found) {
+      respond(JsonResponse(MetadataText(spec, found)));
+    };
     DescribeAnywhere(catalog_, spec, std::chrono::steady_clock::now() + options_.timeout, answer);
   }
 

@@ -1,0 +1,136 @@
+#include "serving-node/frontend/json_numbers.h"
+
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace longshore::frontend {
+namespace {
+
+using tensorflow::serving::PredictRequest;
+
+struct Way {
+  std::optional<JsonForm> form;
+  PredictRequest request;
+  std::string error;
+};
+
+FindSignature Signatures(const tensorflow::SignatureDef& signature) {
+  return [&signature](const std::string& name) -> Result<const tensorflow::SignatureDef*> {
+    if (name == "serving_default" || name == "other") return &signature;
+    return InvalidArgument("no signature {}", name);
+  };
+}
+
+tensorflow::SignatureDef OneInput(tensorflow::DataType type) {
+  tensorflow::SignatureDef signature;
+  (*signature.mutable_inputs())["x"].set_dtype(type);
+  return signature;
+}
+
+Way Quick(std::string body, const tensorflow::SignatureDef& signature) {
+  Way way;
+  way.form = NumbersFromJson(&body, Signatures(signature), &way.request);
+  return way;
+}
+
+Way Plain(const std::string& body, const tensorflow::SignatureDef& signature) {
+  Way way;
+  const auto form = PredictRequestFromJson(body, Signatures(signature), &way.request);
+  if (form) way.form = *form;
+  if (!form) way.error = ToString(form.error());
+  return way;
+}
+
+// The quick way may give up, but what it answers is what the plain way answers.
+void ExpectSame(const std::string& body, const tensorflow::SignatureDef& signature) {
+  const Way quick = Quick(body, signature);
+  if (!quick.form) {
+    EXPECT_EQ(quick.request.ByteSizeLong(), 0u) << body;
+    return;
+  }
+  const Way plain = Plain(body, signature);
+  EXPECT_EQ(quick.form, plain.form) << body << "\n" << plain.error;
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(quick.request, plain.request))
+      << body << "\n"
+      << quick.request.ShortDebugString() << "\n"
+      << plain.request.ShortDebugString();
+}
+
+const std::vector<std::string>& Bodies() {
+  static const std::vector<std::string> kBodies = {
+      R"({"instances": [1.0, 2.5, -3e2]})",
+      R"({"instances": [[1, 2, 3], [4, 5, 6]]})",
+      R"({"inputs": [[[0.1], [1e-40]], [[123456789.123], [1e39]]]})",
+      R"({"signature_name": "other", "instances": [[127, -128], [300, -2147483648]]})",
+      R"({"instances": [7], "signature_name": "serving_default"})",
+      R"( { "inputs" : [ 9223372036854775807 , -1 ] } )",
+  };
+  return kBodies;
+}
+
+TEST(JsonNumbers, ReadsRowsAndColumnsOfEveryTypeAsThePlainWayDoes) {
+  for (const auto type : {tensorflow::DT_FLOAT, tensorflow::DT_DOUBLE, tensorflow::DT_INT32, tensorflow::DT_INT64,
+                          tensorflow::DT_UINT8, tensorflow::DT_INT8}) {
+    for (const std::string& body : Bodies()) ExpectSame(body, OneInput(type));
+  }
+  EXPECT_EQ(Quick(Bodies()[1], OneInput(tensorflow::DT_FLOAT)).form, JsonForm::kRow);
+  EXPECT_EQ(Quick(Bodies()[1], OneInput(tensorflow::DT_INT8)).form, JsonForm::kRow);
+  EXPECT_EQ(Quick(Bodies()[2], OneInput(tensorflow::DT_DOUBLE)).form, JsonForm::kColumnar);
+}
+
+TEST(JsonNumbers, LeavesTheRestToThePlainWay) {
+  const auto floats = OneInput(tensorflow::DT_FLOAT);
+  for (const char* body : {"",
+                           "x",
+                           "[1]",
+                           "{}",
+                           R"({"instances": []})",
+                           R"({"instances": [[]]})",
+                           R"({"instances": [[1], [1, 2]]})",
+                           R"({"instances": [1, [2]]})",
+                           R"({"instances": [[1], 2]})",
+                           R"({"instances": ["a"]})",
+                           R"({"inputs": 1})",
+                           R"({"instances": [NaN]})",
+                           R"({"instances": [1], "inputs": [1]})",
+                           R"({"instances": [1], "more": tru})",
+                           R"({"instances": [1], "instances": [2]})",
+                           R"({"instances": [1], "signature_name": 3})",
+                           R"({"instances": [1], "signature_name": "unknown"})",
+                           R"({"instances": [{"x": 1}]})",
+                           R"({"instances": [1)",
+                           R"({"instances": [01]})",
+                           R"({"instances": [1,]})"}) {
+    EXPECT_FALSE(Quick(body, floats).form) << body;
+  }
+  EXPECT_FALSE(Quick(R"({"instances": [1.5]})", OneInput(tensorflow::DT_INT32)).form);
+  EXPECT_FALSE(Quick(R"({"instances": [3000000000]})", OneInput(tensorflow::DT_INT32)).form);
+  auto two = floats;
+  (*two.mutable_inputs())["y"].set_dtype(tensorflow::DT_FLOAT);
+  EXPECT_FALSE(Quick(R"({"instances": [1]})", two).form);
+}
+
+TEST(JsonNumbers, NeverDiffersFromThePlainWayOnDamagedBodies) {
+  std::mt19937 random(20261121);
+  const std::string characters = "[]{},:.0123456789eE+-\" \n\"abNtf\\";
+  const auto any = [&](size_t below) { return std::uniform_int_distribution<size_t>(0, below - 1)(random); };
+  for (int round = 0; round < 20'000; ++round) {
+    std::string body = Bodies()[any(Bodies().size())];
+    for (size_t changes = 1 + any(3); changes > 0 && !body.empty(); --changes) {
+      const size_t at = any(body.size());
+      const char character = characters[any(characters.size())];
+      switch (any(3)) {
+        case 0: body[at] = character; break;
+        case 1: body.insert(at, 1, character); break;
+        default: body.erase(at, 1); break;
+      }
+    }
+    ExpectSame(body, OneInput(any(2) == 0 ? tensorflow::DT_FLOAT : tensorflow::DT_INT64));
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace longshore::frontend
