@@ -72,10 +72,11 @@ class Counters {
 // All versions of the node, and what the node itself did. Thread-safe.
 class Recorder {
  public:
-  // How many versions are told apart in one life of the process; those beyond share one set of counters.
+  // How many versions are told apart. Before there are more, those are forgotten whose counters nobody holds; where all
+  // are held, those beyond share one set of counters.
   static constexpr size_t kVersionsMax = 4096;
 
-  // Always the same counters for the same version. Takes a lock.
+  // The same counters for the same version as long as somebody holds them. Takes a lock.
   std::shared_ptr<Counters> For(const std::string& model, int64_t version);
   control::Evidence Snapshot(const std::string& model, int64_t version) const;
 

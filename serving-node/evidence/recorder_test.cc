@@ -62,9 +62,21 @@ TEST(Recorder, LosesNoCountWhenManyThreadsCount) {
   EXPECT_EQ(recorder.Snapshot("m", 0).requests() + recorder.Snapshot("m", 1).requests(), 20000);
 }
 
-TEST(Recorder, SharesOneSetOfCountersAmongVersionsBeyondItsLimit) {
+TEST(Recorder, ForgetsVersionsThatNobodyHoldsBeforeThereAreTooMany) {
   Recorder recorder;
-  for (size_t v = 0; v < Recorder::kVersionsMax; ++v) recorder.For("m", static_cast<int64_t>(v));
+  const auto held = recorder.For("m", 0);
+  held->CountRequest(Code::kOk);
+  for (size_t v = 1; v < 2 * Recorder::kVersionsMax; ++v) recorder.For("m", static_cast<int64_t>(v))->CountRequest(Code::kOk);
+  EXPECT_EQ(recorder.For("m", 0), held);
+  recorder.For("n", 1)->CountRequest(Code::kOk);
+  EXPECT_EQ(recorder.Snapshot("n", 1).requests(), 1) << "a version that came late is counted";
+  EXPECT_EQ(recorder.Snapshot("m", 1).requests(), 0) << "and an old one is forgotten";
+}
+
+TEST(Recorder, SharesOneSetOfCountersAmongVersionsBeyondItsLimitWhileAllAreHeld) {
+  Recorder recorder;
+  std::vector<std::shared_ptr<Counters>> held;
+  for (size_t v = 0; v < Recorder::kVersionsMax; ++v) held.push_back(recorder.For("m", static_cast<int64_t>(v)));
   EXPECT_EQ(recorder.For("n", 1), recorder.For("n", 2));
   EXPECT_NE(recorder.For("m", 1), recorder.For("m", 2));
 }
