@@ -78,14 +78,18 @@ Status Doors::Open(int64_t connection_age_max_ms) {
   return {};
 }
 
-Status Doors::SetConnectionAge(int64_t connection_age_max_ms) {
-  if (!open_ || retiring_ || connection_age_max_ms == servers_.connection_age_max_ms) return {};
+void Doors::SetConnectionAge(int64_t connection_age_max_ms) {
+  if (!open_ || retiring_ || connection_age_max_ms == servers_.connection_age_max_ms) return;
   if (retire_.joinable()) retire_.join();
-  ASSIGN_OR_RETURN(Servers next, Start(connection_age_max_ms));
-  if (next.grpc) next.grpc->SetServing(serving_);
-  Retire(std::exchange(servers_, std::move(next)));
+  auto next = Start(connection_age_max_ms);
+  if (!next) {
+    spdlog::error("connections keep the age {} ms: {}", servers_.connection_age_max_ms, next.error().message);
+    servers_.connection_age_max_ms = connection_age_max_ms;  // Not tried again before it changes.
+    return;
+  }
+  if (next->grpc) next->grpc->SetServing(serving_);
+  Retire(std::exchange(servers_, std::move(*next)));
   spdlog::info("new connections have the age {} ms", connection_age_max_ms);
-  return {};
 }
 
 void Doors::Retire(Servers servers) {

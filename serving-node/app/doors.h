@@ -31,9 +31,9 @@ class Doors {
   bool open() const { return open_; }  // Any thread.
 
   // For connections that come from now on. Those that are there leave in peace: by gRPC when they reach their old age, by
-  // REST with their next answer. A change waits as long as the one before is under way: call it again. Errors as Open; then
-  // all stays as it is.
-  Status SetConnectionAge(int64_t connection_age_max_ms);
+  // REST with their next answer. A change waits as long as the one before is under way: call it again. One that fails is
+  // logged, and all stays as it is.
+  void SetConnectionAge(int64_t connection_age_max_ms);
 
   void SetServing(bool serving);
   size_t connections() const;

@@ -47,7 +47,8 @@ class ServingNode final : public Node {
     const bool able = WhyUnable().empty();
     if (able && !doors_->open()) RETURN_IF_ERROR(doors_->Open(connection_age_max_ms_));
     doors_->SetServing(able);
-    return doors_->SetConnectionAge(connection_age_max_ms_);
+    doors_->SetConnectionAge(connection_age_max_ms_);
+    return {};
   }
 
   void Leave() override {

@@ -10,7 +10,7 @@
 
 namespace longshore::control {
 
-inline constexpr size_t kPeersAskedMax = 16;
+inline constexpr size_t kPeersAskedMax = 64;
 
 // The state of the highest (epoch, revision) among the peers that answer; nullopt when none has one. Peers of another
 // fleet do not answer. Blocks for a few seconds at most. `targets` are gRPC targets; "unix:/dir/*/peer.sock" is every
