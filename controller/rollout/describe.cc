@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "controller/rollout/draft.h"
+#include "controller/rollout/phases.h"
 
 namespace longshore::rollout {
 namespace {
@@ -49,6 +50,20 @@ void PinDigests(Draft& draft) {
   }
 }
 
+// Ready or not, it is a problem to be looked at: the same version number means other files somewhere.
+void DescribeFiles(Draft& draft) {
+  std::string message;
+  for (const NodeSeen& node : draft.observed().nodes) {
+    for (const auto& [version, seen] : node.versions) {
+      const auto pinned = draft.status().digests.find(version);
+      if (seen.digest.empty() || pinned == draft.status().digests.end() || pinned->second == seen.digest) continue;
+      message += fmt::format("{}node {} has other files of version {} than are pinned: digest {}, not {}",
+                             message.empty() ? "" : "; ", node.name, version, seen.digest, pinned->second);
+    }
+  }
+  draft.Trouble("FilesAgree", message.empty() ? "" : "DigestDiffers", message);
+}
+
 void SetCondition(Draft& draft, const std::string& type, const std::string& value, const std::string& reason,
                   const std::string& message) {
   api::SetCondition(draft.status().conditions, {type, value, reason, message, draft.generation(), draft.now()});
@@ -95,6 +110,8 @@ void Describe(Draft& draft) {
   DescribeNodes(draft);
   DescribeReady(draft);
   DescribeProgress(draft);
+  DescribeFiles(draft);
+  DescribeLabels(draft);
 }
 
 }  // namespace longshore::rollout

@@ -76,8 +76,26 @@ void Draft::Forget(int64_t version) {
   std::erase_if(status_.failed, [&](const api::FailedVersion& failed) { return failed.version == version; });
 }
 
+void Draft::Remember(int64_t version, const std::string& reason, const std::string& message) {
+  Forget(version);
+  const auto digest = status_.digests.find(version);
+  status_.failed.push_back({version, digest == status_.digests.end() ? "" : digest->second, generation(), reason, message, now_});
+  Keep(status_.failed, api::kFailedMax);
+}
+
+void Draft::Trouble(const std::string& type, const std::string& reason, const std::string& message) {
+  const bool known = std::ranges::count(status_.conditions, type, &api::Condition::type) > 0;
+  if (reason.empty() && !known) return;
+  api::SetCondition(status_.conditions, {type, reason.empty() ? "True" : "False", reason.empty() ? "None" : reason, message,
+                                         generation(), now_});
+}
+
 void Draft::Record(const std::string& what, const std::string& message, bool warning) {
-  status_.history.push_back({now_, status_.rollout.candidate, what, message});
+  RecordOf(status_.rollout.candidate, what, message, warning);
+}
+
+void Draft::RecordOf(int64_t version, const std::string& what, const std::string& message, bool warning) {
+  status_.history.push_back({now_, version, what, message});
   Keep(status_.history, api::kHistoryMax);
   events_.push_back({warning, what, message});
 }
@@ -90,13 +108,7 @@ void Draft::SetPhase(api::RolloutPhase phase) {
 
 void Draft::RollBack(const std::string& reason, const std::string& message, bool remember) {
   api::RolloutStatus& current = status_.rollout;
-  if (remember) {
-    Forget(current.candidate);
-    const auto digest = status_.digests.find(current.candidate);
-    status_.failed.push_back({current.candidate, digest == status_.digests.end() ? "" : digest->second,
-                              model_.metadata.generation, reason, message, now_});
-    Keep(status_.failed, api::kFailedMax);
-  }
+  if (remember) Remember(current.candidate, reason, message);
   current.weight_percent = 0;
   current.paused_by_command = false;
   current.verdict.result = "Fail";

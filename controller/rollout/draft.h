@@ -35,10 +35,15 @@ class Draft {
   int StableNodes() const;
 
   const api::FailedVersion* FailureOf(int64_t version) const;
+  // Keeps the version from being tried again in this generation.
+  void Remember(int64_t version, const std::string& reason, const std::string& message);
   void Forget(int64_t version);
 
-  // A line of history and its event.
+  // A line of history, of the candidate or of another version, and its event.
   void Record(const std::string& what, const std::string& message, bool warning = false);
+  void RecordOf(int64_t version, const std::string& what, const std::string& message, bool warning);
+  // A condition that is there since the first trouble: False with the reason, True once there is none.
+  void Trouble(const std::string& type, const std::string& reason, const std::string& message);
   void SetPhase(api::RolloutPhase phase);
   // Ends the rollout with the weight back at stable; `remember` keeps the version from being tried again.
   void RollBack(const std::string& reason, const std::string& message, bool remember);

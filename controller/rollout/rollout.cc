@@ -1,9 +1,7 @@
 #include "controller/rollout/rollout.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "controller/rollout/draft.h"
+#include "controller/rollout/phases.h"
 
 namespace longshore::rollout {
 namespace {
@@ -37,50 +35,9 @@ void MaybeStart(Draft& draft) {
 
 // What a node says about the candidate that ends the rollout, whatever the statistics say.
 bool FailedOnANode(Draft& draft) {
-  const int64_t candidate = draft.rollout().candidate;
-  for (const NodeSeen& node : draft.observed().nodes) {
-    const auto found = node.versions.find(candidate);
-    if (found == node.versions.end()) continue;
-    const VersionSeen& seen = found->second;
-    if (seen.guard) {
-      draft.RollBack(seen.guard->reason, fmt::format("node {}: {}", node.name, seen.guard->message), true);
-    } else if (seen.golden && !seen.golden->ok) {
-      draft.RollBack("GoldenSet",
-                     fmt::format("node {}: {} of {} records passed: {}", node.name, seen.golden->passed,
-                                 seen.golden->records, seen.golden->message),
-                     true);
-    } else if (seen.state == NodeState::kFailed) {
-      draft.RollBack("LoadFailed", fmt::format("node {}: {}", node.name, seen.message), true);
-    } else if (seen.state == NodeState::kQuarantined) {
-      draft.RollBack("Crashed", fmt::format("node {}: {}", node.name, seen.message), true);
-    } else {
-      continue;
-    }
-    return true;
-  }
-  return false;
-}
-
-// While the rollout waits for nodes: gives up after the progress deadline, saying what they said last.
-void CheckDeadline(Draft& draft, const std::string& waiting_for) {
-  const Duration waited = draft.now() - draft.rollout().step_started_at;
-  if (draft.nodes().empty() || waited <= draft.policy().progress_deadline) return;
-  std::string said;
-  for (const NodeSeen* node : draft.nodes()) {
-    const auto seen = node->versions.find(draft.rollout().candidate);
-    if (seen != node->versions.end() && !seen->second.message.empty())
-      said += fmt::format("; node {}: {}", node->name, seen->second.message);
-  }
-  draft.RollBack("ProgressDeadline", fmt::format("waited {} s for {}{}", waited.count() / 1000000, waiting_for, said),
-                 true);
-}
-
-void Promote(Draft& draft) {
-  draft.status().stable_version = draft.rollout().candidate;
-  draft.rollout().weight_percent = 100;
-  draft.rollout().paused_by_command = false;
-  draft.SetPhase(RolloutPhase::kCompleted);
-  draft.Record("Promoted", fmt::format("version {} serves all requests", draft.rollout().candidate));
+  const std::optional<Failure> failure = FailureOnANode(draft, draft.rollout().candidate);
+  if (failure) draft.RollBack(failure->reason, failure->message, true);
+  return failure.has_value();
 }
 
 void Validate(Draft& draft) {
@@ -97,18 +54,6 @@ void Validate(Draft& draft) {
   CheckDeadline(draft, "the trial");
 }
 
-double StepWeight(Draft& draft) {
-  const auto& steps = draft.policy().steps;
-  if (steps.empty()) return 100;
-  // The spec may have lost steps since.
-  draft.rollout().step_index = std::clamp(draft.rollout().step_index, 0, static_cast<int>(steps.size()) - 1);
-  return steps[static_cast<size_t>(draft.rollout().step_index)].weight_percent;
-}
-
-bool SkipsSteps(const Draft& draft, const api::RolloutStatus& rollout) {
-  return rollout.stable == 0 || draft.policy().strategy == api::Strategy::kImmediate || draft.policy().steps.empty();
-}
-
 void Load(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   const int ready = draft.ReadyNodes(rollout.candidate);
@@ -120,142 +65,6 @@ void Load(Draft& draft) {
     return draft.SetPhase(RolloutPhase::kStep);
   }
   CheckDeadline(draft, "the candidate to be ready");
-}
-
-analysis::Analysis AnalysisOf(Draft& draft) {
-  const auto stored = analysis::FromJson(draft.rollout().analysis);
-  // Evidence that cannot be read is no evidence: begin again.
-  const bool usable = stored && !draft.rollout().analysis.is_null();
-  return usable ? *stored : analysis::Begin(draft.spec(), draft.observed().stable_past);
-}
-
-Duration HoldOf(Draft& draft) {
-  return draft.policy().steps[static_cast<size_t>(draft.rollout().step_index)].hold.value_or(draft.policy().hold);
-}
-
-bool HoldIsOver(Draft& draft) { return draft.now() - draft.rollout().step_started_at >= HoldOf(draft); }
-
-bool CarriesWeight(const api::RolloutStatus& rollout) {
-  return IsUnderWay(rollout.phase) && rollout.weight_percent > 0;
-}
-
-// The windows join the analysis once a second, or earlier when it completes a step. Both depend on time and on numbers
-// of requests, never on how they ended, as the sequential test demands; a non-finite answer is certain and cannot wait.
-bool IsTimeForEvidence(Draft& draft, const analysis::Analysis& analysis) {
-  const analysis::WindowEvidence window = analysis::Sum(draft.observed().windows);
-  if (window.candidate.requests == 0 && window.stable.requests == 0) return false;
-  if (window.candidate.non_finite > 0) return true;
-  if (draft.now() - draft.rollout().evidence_used_at >= kEvidenceInterval) return true;
-  const int64_t in_step =
-      analysis::CandidateRequests(analysis) + window.candidate.requests - draft.rollout().step_candidate_requests;
-  return window.candidate.requests > 0 && in_step >= draft.policy().requests_min && !draft.policy().steps.empty() &&
-         draft.rollout().verdict.result == "Undecided" && HoldIsOver(draft);
-}
-
-bool UseEvidence(Draft& draft) {
-  if (!CarriesWeight(draft.rollout())) return false;
-  StepWeight(draft);
-  analysis::Analysis analysis = AnalysisOf(draft);
-  if (!IsTimeForEvidence(draft, analysis)) return false;
-  for (const auto& [node, window] : draft.observed().windows) {
-    analysis = analysis::Update(std::move(analysis), node, window);
-  }
-  draft.rollout().analysis = analysis::ToJson(analysis);
-  draft.rollout().evidence_used_at = draft.now();
-  const int64_t in_step = analysis::CandidateRequests(analysis) - draft.rollout().step_candidate_requests;
-  draft.rollout().verdict = analysis::Judge(analysis, draft.spec(), in_step);
-  return true;
-}
-
-// Gives the candidate its step's weight and starts the step's clock and count.
-void ApplyWeight(Draft& draft, double weight_percent) {
-  api::RolloutStatus& rollout = draft.rollout();
-  const bool first = rollout.analysis.is_null();
-  const analysis::Analysis analysis = AnalysisOf(draft);
-  rollout.analysis = analysis::ToJson(analysis);
-  if (first) rollout.evidence_used_at = draft.now();
-  rollout.weight_percent = weight_percent;
-  rollout.step_started_at = draft.now();
-  rollout.step_candidate_requests = analysis::CandidateRequests(analysis);
-  rollout.verdict = analysis::Judge(analysis, draft.spec(), 0);
-  draft.Record("Step", fmt::format("version {} gets {:g}% of the requests", rollout.candidate, weight_percent));
-}
-
-void NextStep(Draft& draft) {
-  const bool last = draft.rollout().step_index + 1 >= static_cast<int>(draft.policy().steps.size());
-  if (!last) ++draft.rollout().step_index;
-  draft.SetPhase(last ? RolloutPhase::kPromoting : RolloutPhase::kStep);
-  if (last)
-    draft.Record("Promoting", fmt::format("version {} is being loaded on all nodes", draft.rollout().candidate));
-}
-
-std::string PauseReason(Draft& draft) {
-  if (draft.policy().paused) return "Spec";
-  if (draft.rollout().paused_by_command) return "Command";
-  if (draft.rollout().verdict.result == "Fail") return "AnalysisFailed";
-  const auto& step = draft.policy().steps[static_cast<size_t>(draft.rollout().step_index)];
-  return step.manual_pause ? "Manual" : "";
-}
-
-void SetPause(Draft& draft, const std::string& reason) {
-  api::RolloutStatus& rollout = draft.rollout();
-  if (reason == rollout.paused_reason) return;
-  const bool was_paused = !rollout.paused_reason.empty();
-  rollout.paused_reason = reason;
-  rollout.phase = reason.empty() ? RolloutPhase::kStep : RolloutPhase::kPaused;
-  if (!reason.empty()) draft.Record("Paused", fmt::format("at {:g}%: {}", rollout.weight_percent, reason));
-  if (reason.empty() && was_paused) draft.Record("Resumed", fmt::format("at {:g}%", rollout.weight_percent));
-}
-
-// True when the statistics end the rollout.
-bool FailedByEvidence(Draft& draft) {
-  const api::Verdict verdict = draft.rollout().verdict;
-  if (verdict.result != "Fail") return false;
-  const bool certain = verdict.reason == "NonFinite";
-  if (draft.policy().on_failure == api::OnFailure::kPause && !certain) return false;
-  draft.RollBack(verdict.reason, verdict.message, true);
-  return true;
-}
-
-// Nodes that held the candidate are gone: no weight on what too few can answer. Half of what a weight needs keeps it,
-// so that one restarting node does not move users back and forth.
-bool LostItsNodes(Draft& draft) {
-  const int ready = draft.ReadyNodes(draft.rollout().candidate);
-  const int needed = NodesNeeded(draft.rollout().weight_percent, static_cast<int>(draft.nodes().size()));
-  if (draft.rollout().weight_percent == 0 || (ready > 0 && ready * 2 >= needed)) return false;
-  draft.rollout().weight_percent = 0;
-  draft.SetPhase(RolloutPhase::kLoading);
-  draft.Record("NodesLost",
-               fmt::format("version {} is ready on {} of {} nodes it needs", draft.rollout().candidate, ready, needed),
-               true);
-  return true;
-}
-
-void RunStep(Draft& draft) {
-  api::RolloutStatus& rollout = draft.rollout();
-  if (SkipsSteps(draft, rollout)) return draft.SetPhase(RolloutPhase::kLoading);
-  const double weight = StepWeight(draft);
-  if (FailedByEvidence(draft) || LostItsNodes(draft)) return;
-  if (rollout.weight_percent != weight) {
-    // A pause freezes what is; it never keeps weight on a candidate that the spec has taken it from.
-    if (weight > rollout.weight_percent && (draft.policy().paused || rollout.paused_by_command)) {
-      return SetPause(draft, draft.policy().paused ? "Spec" : "Command");
-    }
-    if (draft.ReadyNodes(rollout.candidate) >= NodesNeeded(weight, static_cast<int>(draft.nodes().size()))) {
-      SetPause(draft, "");
-      return ApplyWeight(draft, weight);
-    }
-    return CheckDeadline(draft, "nodes to take more weight");
-  }
-  SetPause(draft, PauseReason(draft));
-  if (rollout.phase == RolloutPhase::kStep && rollout.verdict.result == "Pass" && HoldIsOver(draft)) NextStep(draft);
-}
-
-void FinishPromotion(Draft& draft) {
-  if (FailedByEvidence(draft) || LostItsNodes(draft)) return;
-  const int ready = draft.ReadyNodes(draft.rollout().candidate);
-  if (ready > 0 && ready >= draft.StableNodes()) return Promote(draft);
-  CheckDeadline(draft, "all nodes to be ready");
 }
 
 void Advance(Draft& draft) {
@@ -290,12 +99,35 @@ std::optional<Duration> LookAgain(Draft& draft, bool changed) {
 
 }  // namespace
 
+// While the rollout waits for nodes: gives up after the progress deadline, saying what they said last.
+void CheckDeadline(Draft& draft, const std::string& waiting_for) {
+  const Duration waited = draft.now() - draft.rollout().step_started_at;
+  if (draft.nodes().empty() || waited <= draft.policy().progress_deadline) return;
+  std::string said;
+  for (const NodeSeen* node : draft.nodes()) {
+    const auto seen = node->versions.find(draft.rollout().candidate);
+    if (seen != node->versions.end() && !seen->second.message.empty())
+      said += fmt::format("; node {}: {}", node->name, seen->second.message);
+  }
+  draft.RollBack("ProgressDeadline", fmt::format("waited {} s for {}{}", waited.count() / 1000000, waiting_for, said),
+                 true);
+}
+
+void Promote(Draft& draft) {
+  draft.status().stable_version = draft.rollout().candidate;
+  draft.rollout().weight_percent = 100;
+  draft.rollout().paused_by_command = false;
+  draft.SetPhase(RolloutPhase::kCompleted);
+  draft.Record("Promoted", fmt::format("version {} serves all requests", draft.rollout().candidate));
+}
+
 Decision Decide(const api::Model& model, const Observed& observed, TimePoint now) {
   Draft draft(model, observed, now);
   const api::RolloutStatus& before = model.status.rollout;
   bool evidence_used = UseEvidence(draft);
   TakeCommand(draft);
   Advance(draft);
+  FailLabelled(draft);
   Describe(draft);
   // The first window begins with the candidate's first weight.
   evidence_used = evidence_used || (before.analysis.is_null() && !draft.rollout().analysis.is_null());
