@@ -26,7 +26,7 @@ control::Guard BuildGuard(const api::ModelSpec& spec) {
   guard.set_non_finite(spec.validation.non_finite_reject);
   guard.set_error_rate_max(GuardErrorRate(spec.slo));
   guard.set_errors_min_requests(kGuardRequestsMin);
-  guard.set_crashes_max(1);
+  guard.set_crashes(true);
   guard.set_controller_silence_max_ms(kControllerSilenceMaxMs);
   return guard;
 }

@@ -53,7 +53,7 @@ void RetryFailed(const DesiredState& state, const DesiredState* before, models::
 void TripCrashed(const DesiredState& state, const AgentDeps& deps) {
   for (const ModelState& model : state.models()) {
     for (const VersionState& version : model.versions()) {
-      if (version.role() != CANDIDATE || version.guard().crashes_max() <= 0) continue;
+      if (version.role() != CANDIDATE || !version.guard().crashes()) continue;
       const std::string& salt = model.assignment().salt();
       const auto why = deps.journal.Quarantined({model.served_name(), version.version(), salt});
       if (!why) continue;
