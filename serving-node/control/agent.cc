@@ -103,9 +103,10 @@ class AgentThreads final : public Agent {
   // False: stop.
   bool Enter(Session* session) {
     const std::lock_guard lock(mutex_);
+    if (stopping_) return false;
     session_ = session;
     dialled_at_ = steady_clock::now();
-    return !stopping_;
+    return true;
   }
   void Leave() {
     const std::lock_guard lock(mutex_);
