@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/clock.h"
@@ -159,6 +160,8 @@ struct Verdict {
 
 enum class RolloutPhase { kNone, kValidating, kLoading, kStep, kPaused, kPromoting, kCompleted, kRolledBack };
 std::string_view RolloutPhaseName(RolloutPhase phase);
+// kNone for a name that is none.
+RolloutPhase RolloutPhaseOf(std::string_view name);
 // Whether a rollout in this phase still has something to decide.
 bool IsUnderWay(RolloutPhase phase);
 

@@ -1,0 +1,156 @@
+#include "controller/api/format.h"
+#include "controller/api/lenient.h"
+#include "controller/api/parse.h"
+
+namespace longshore::api {
+namespace {
+
+Json ToJson(const Verdict& verdict) {
+  return {{"result", verdict.result},
+          {"reason", verdict.reason},
+          {"message", verdict.message},
+          {"numbers", verdict.numbers}};
+}
+Verdict VerdictFrom(const Json& json) {
+  Verdict out;
+  Get(json, "result", out.result);
+  Get(json, "reason", out.reason);
+  Get(json, "message", out.message);
+  const Json& numbers = Child(json, "numbers");
+  if (!numbers.is_object()) return out;
+  for (const auto& [name, value] : numbers.items()) {
+    if (value.is_number()) out.numbers[name] = value.get<double>();
+  }
+  return out;
+}
+
+Json ToJson(const RolloutStatus& rollout) {
+  return {{"id", rollout.id},
+          {"phase", RolloutPhaseName(rollout.phase)},
+          {"stable", rollout.stable},
+          {"candidate", rollout.candidate},
+          {"attempt", rollout.attempt},
+          {"step", rollout.step_index},
+          {"weight", rollout.weight_percent},
+          {"pausedReason", rollout.paused_reason},
+          {"startedAt", FormatTime(rollout.started_at)},
+          {"stepStartedAt", FormatTime(rollout.step_started_at)},
+          {"stepCandidateRequests", rollout.step_candidate_requests},
+          {"pausedByCommand", rollout.paused_by_command},
+          {"evidenceUsedAt", FormatTime(rollout.evidence_used_at)},
+          {"analysis", rollout.analysis},
+          {"verdict", ToJson(rollout.verdict)}};
+}
+RolloutStatus RolloutFrom(const Json& json) {
+  RolloutStatus out;
+  std::string phase;
+  Get(json, "phase", phase);
+  out.phase = RolloutPhaseOf(phase);
+  Get(json, "id", out.id);
+  Get(json, "stable", out.stable);
+  Get(json, "candidate", out.candidate);
+  Get(json, "attempt", out.attempt);
+  Get(json, "step", out.step_index);
+  Get(json, "weight", out.weight_percent);
+  Get(json, "pausedReason", out.paused_reason);
+  GetTime(json, "startedAt", out.started_at);
+  GetTime(json, "stepStartedAt", out.step_started_at);
+  Get(json, "stepCandidateRequests", out.step_candidate_requests);
+  Get(json, "pausedByCommand", out.paused_by_command);
+  GetTime(json, "evidenceUsedAt", out.evidence_used_at);
+  out.analysis = Child(json, "analysis");
+  out.verdict = VerdictFrom(Child(json, "verdict"));
+  return out;
+}
+
+Json ToJson(const FailedVersion& failed) {
+  return {{"version", failed.version}, {"digest", failed.digest},   {"generation", failed.generation},
+          {"reason", failed.reason},   {"message", failed.message}, {"at", FormatTime(failed.at)}};
+}
+FailedVersion FailedFrom(const Json& json) {
+  FailedVersion out;
+  Get(json, "version", out.version);
+  Get(json, "digest", out.digest);
+  Get(json, "generation", out.generation);
+  Get(json, "reason", out.reason);
+  Get(json, "message", out.message);
+  GetTime(json, "at", out.at);
+  return out;
+}
+
+Json ToJson(const HistoryEntry& entry) {
+  return {{"at", FormatTime(entry.at)}, {"version", entry.version}, {"what", entry.what}, {"message", entry.message}};
+}
+HistoryEntry HistoryFrom(const Json& json) {
+  HistoryEntry out;
+  GetTime(json, "at", out.at);
+  Get(json, "version", out.version);
+  Get(json, "what", out.what);
+  Get(json, "message", out.message);
+  return out;
+}
+
+Json ToJson(const NodeStatus& node) { return {{"node", node.node}, {"state", node.state}}; }
+NodeStatus NodeFrom(const Json& json) {
+  NodeStatus out;
+  Get(json, "node", out.node);
+  Get(json, "state", out.state);
+  return out;
+}
+
+std::map<int64_t, std::string> DigestsFrom(const Json& json) {
+  std::map<int64_t, std::string> out;
+  if (!json.is_object()) return out;
+  for (const auto& [version, digest] : json.items()) {
+    if (digest.is_string()) out[std::strtoll(version.c_str(), nullptr, 10)] = digest.get<std::string>();
+  }
+  return out;
+}
+
+constexpr auto kItemToJson = [](const auto& item) { return ToJson(item); };
+
+}  // namespace
+
+Json ToJson(const ModelStatus& status) {
+  Json digests = Json::object();
+  for (const auto& [version, digest] : status.digests) digests[std::to_string(version)] = digest;
+  Json json{{"epoch", status.epoch},
+            {"observedGeneration", status.observed_generation},
+            {"stableVersion", status.stable_version},
+            {"conditions", ListToJson(status.conditions, kItemToJson)},
+            {"rollout", ToJson(status.rollout)},
+            {"failed", ListToJson(status.failed, kItemToJson)},
+            {"history", ListToJson(status.history, kItemToJson)},
+            {"digests", std::move(digests)},
+            {"commandResult", status.command_result},
+            {"nodes", ListToJson(status.nodes, kItemToJson)}};
+  if (status.command) {
+    json["command"] = {
+        {"verb", status.command->verb}, {"generation", status.command->generation}, {"step", status.command->step}};
+  }
+  return json;
+}
+
+Result<ModelStatus> ModelStatusFromJson(const Json& json) {
+  RETURN_IF_ERROR(CheckIsStatus(json));
+  ModelStatus out;
+  Get(json, "epoch", out.epoch);
+  Get(json, "observedGeneration", out.observed_generation);
+  Get(json, "stableVersion", out.stable_version);
+  out.conditions = GetList<Condition>(json, "conditions", ConditionFrom);
+  out.rollout = RolloutFrom(Child(json, "rollout"));
+  out.failed = GetList<FailedVersion>(json, "failed", FailedFrom);
+  out.history = GetList<HistoryEntry>(json, "history", HistoryFrom);
+  out.digests = DigestsFrom(Child(json, "digests"));
+  Get(json, "commandResult", out.command_result);
+  out.nodes = GetList<NodeStatus>(json, "nodes", NodeFrom);
+  if (const Json& command = Child(json, "command"); command.is_object()) {
+    out.command.emplace();
+    Get(command, "verb", out.command->verb);
+    Get(command, "generation", out.command->generation);
+    Get(command, "step", out.command->step);
+  }
+  return out;
+}
+
+}  // namespace longshore::api

@@ -1,0 +1,42 @@
+#include "controller/api/types.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "common/error.h"
+
+namespace longshore::api {
+namespace {
+
+constexpr std::pair<RolloutPhase, std::string_view> kPhases[] = {
+    {RolloutPhase::kNone, "None"},           {RolloutPhase::kValidating, "Validating"},
+    {RolloutPhase::kLoading, "Loading"},     {RolloutPhase::kStep, "Step"},
+    {RolloutPhase::kPaused, "Paused"},       {RolloutPhase::kPromoting, "Promoting"},
+    {RolloutPhase::kCompleted, "Completed"}, {RolloutPhase::kRolledBack, "RolledBack"}};
+
+}  // namespace
+
+std::string_view RolloutPhaseName(RolloutPhase phase) { return kPhases[static_cast<size_t>(phase)].second; }
+
+bool IsUnderWay(RolloutPhase phase) {
+  return phase != RolloutPhase::kNone && phase != RolloutPhase::kCompleted && phase != RolloutPhase::kRolledBack;
+}
+
+RolloutPhase RolloutPhaseOf(std::string_view name) {
+  const auto found = std::ranges::find(kPhases, name, &std::pair<RolloutPhase, std::string_view>::second);
+  return found == std::end(kPhases) ? RolloutPhase::kNone : found->first;
+}
+
+void SetCondition(std::vector<Condition>& conditions, Condition next) {
+  const auto found = std::ranges::find(conditions, next.type, &Condition::type);
+  if (found == conditions.end()) {
+    conditions.push_back(std::move(next));
+    return;
+  }
+  if (found->status == next.status) next.last_transition = found->last_transition;
+  *found = std::move(next);
+}
+
+std::string ToString(const Key& key) { return fmt::format("{} {}/{}", key.kind, key.namespace_, key.name); }
+
+}  // namespace longshore::api
