@@ -206,7 +206,8 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::TensorMap> outputs, mic
   std::optional<std::vector<engine::TensorMap>> parts;
   if (outputs) parts = Split(*outputs, run->batch, run->rows_padded);
   const bool uneven = outputs && !parts;
-  const bool poisoned = !outputs && outputs.error().code == Code::kInvalidArgument && run->batch.size() > 1;
+  // One request may have failed them all; and where each fails by itself, each is an observation of its own.
+  const bool poisoned = !outputs && run->batch.size() > 1;
   {
     const std::lock_guard lock(mutex_);
     if (uneven) run->queue->unbatchable.insert(run->batch.front().request.signature);

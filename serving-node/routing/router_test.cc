@@ -244,6 +244,18 @@ TEST_F(RouterTest, CountsTheRunTimeOfABatchOnce) {
   EXPECT_EQ(run_times, 1);
 }
 
+TEST_F(RouterTest, ARequestThatFailsItsBatchIsOneErrorAndHarmsNoOther) {
+  node_.Hold({4}, {.max_batch_size = 3, .max_delay = std::chrono::hours(1)});
+  node_.SetState(TwoVersions(4, 10000));
+  auto bad = Begin(node_.router, DigitsCall(kFailHere));
+  std::vector<std::future<Result<PredictAnswer>>> good;
+  for (int i = 0; i < 2; ++i) good.push_back(Begin(node_.router, DigitsCall(0)));
+  EXPECT_EQ(bad.get().error().code, Code::kInternal);
+  for (auto& answer : good) EXPECT_TRUE(answer.get());
+  EXPECT_EQ(node_.recorder.Snapshot("digits", 4).requests(), 3);
+  EXPECT_EQ(node_.recorder.Snapshot("digits", 4).errors(), 1);
+}
+
 TEST_F(RouterTest, NotesTheFirstRunBeforeItBeginsAndLetsOnlyThatRequestWaitForTheDisk) {
   node_.Hold({1, 2});
   node_.SetState(TwoVersions(2, 10000));

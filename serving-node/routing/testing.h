@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cmath>
 #include <condition_variable>
 #include <filesystem>
@@ -32,8 +33,8 @@
 
 namespace longshore::routing {
 
-// A first x with which a model of kHarmfulVersion answers NaN, and every model; and with which it fails, refuses the request,
-// or has no memory for it.
+// A first x with which a model of kHarmfulVersion answers NaN, and every model; with which it fails, wherever in the batch; and
+// with which it refuses the request, or has no memory for it.
 inline constexpr float kNanHere = 1001;
 inline constexpr float kNanEverywhere = 1002;
 inline constexpr float kFailHere = 1003;
@@ -59,7 +60,8 @@ class HarmfulModel final : public engine::LoadedModel {
     const bool readable = x != request.inputs.end() && x->second.type() == tensor::DType::kFloat && x->second.elements() > 0;
     const float first = readable ? x->second.values<float>()[0] : 0;
     const bool harmful = version_ == kHarmfulVersion;
-    if (harmful && first == kFailHere) return done(Internal("kernel failed"));
+    const bool fails = harmful && readable && std::ranges::count(x->second.values<float>(), kFailHere) > 0;
+    if (fails) return done(Internal("kernel failed"));
     if (harmful && first == kRefuseHere) return done(InvalidArgument("x does not fit"));
     if (harmful && first == kNoMemoryHere) return done(ResourceExhausted("no memory"));
     const bool nan = first == kNanEverywhere || (harmful && first == kNanHere);
