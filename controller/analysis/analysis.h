@@ -88,7 +88,8 @@ Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence
 int64_t CandidateRequests(const Analysis& analysis);
 
 // Fail with reason and numbers; Pass when nothing failed and `step_requests` of the candidate in this step are at least
-// rollout.requestsMin; otherwise Undecided. No evidence is no promotion.
+// rollout.requestsMin; otherwise Undecided. No evidence is no promotion, nor is a missed objective while the candidate is
+// slower than stable was before the rollout (LatencyBaseline).
 api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, int64_t step_requests);
 
 // The e-value of the errors test, of the mixture.

@@ -94,7 +94,7 @@ std::string LatencyMessage(const Seen& seen, const api::ArmEvidence& other, cons
 }
 
 // Reason and message of the first test that failed; empty when none did.
-std::pair<std::string, std::string> Failure(const Seen& seen, const Analysis& analysis, const api::ModelSpec& spec) {
+std::pair<std::string, std::string> Failure(const Seen& seen, const api::ModelSpec& spec) {
   const api::Rollout& rollout = spec.rollout;
   if (spec.validation.non_finite_reject && seen.candidate.non_finite > 0) {
     return {"NonFinite",
@@ -105,10 +105,6 @@ std::pair<std::string, std::string> Failure(const Seen& seen, const Analysis& an
   if (rollout.latency.enabled && seen.latency >= 1 / kAlphaLatency) {
     return {"Latency", LatencyMessage(seen, seen.stable, "stable", seen.latency, 1 / kAlphaLatency, spec)};
   }
-  if (rollout.latency.enabled && seen.latency_baseline >= 2 / kAlphaLatencyBaseline) {
-    return {"LatencyBaseline", LatencyMessage(seen, analysis.baseline, "stable did before the rollout",
-                                              seen.latency_baseline, 2 / kAlphaLatencyBaseline, spec)};
-  }
   const int64_t pairs = seen.candidate.drift.pairs;
   if (rollout.drift.max && pairs >= kDriftPairsMin && DriftMean(seen) > *rollout.drift.max) {
     return {"Drift", fmt::format("mean difference {:.3g} over {} pairs is above {:.3g}", DriftMean(seen), pairs,
@@ -117,15 +113,28 @@ std::pair<std::string, std::string> Failure(const Seen& seen, const Analysis& an
   return {};
 }
 
+// A candidate may slow stable in the same process, and then both look alike. So may a slow hour, and no statistics tell the
+// two apart: it is no reason to roll back, and while the objective is missed none to go on.
+bool HoldsForBaseline(const Seen& seen, const Analysis& analysis, const api::ModelSpec& spec) {
+  return spec.rollout.latency.enabled && !analysis.slo_missed.empty() &&
+         seen.latency_baseline >= 2 / kAlphaLatencyBaseline;
+}
+
 }  // namespace
 
 api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, int64_t step_requests) {
   const Seen seen = SeenIn(analysis);
   api::Verdict verdict{"", "", "", Numbers(seen, analysis)};
-  if (auto [reason, message] = Failure(seen, analysis, spec); !reason.empty()) {
+  if (auto [reason, message] = Failure(seen, spec); !reason.empty()) {
     verdict.result = "Fail";
     verdict.reason = std::move(reason);
     verdict.message = std::move(message);
+  } else if (HoldsForBaseline(seen, analysis, spec)) {
+    verdict.result = "Undecided";
+    verdict.reason = "LatencyBaseline";
+    verdict.message = "the objective is missed, and " +
+                      LatencyMessage(seen, analysis.baseline, "stable did before the rollout", seen.latency_baseline,
+                                     2 / kAlphaLatencyBaseline, spec);
   } else if (step_requests < spec.rollout.requests_min) {
     verdict.result = "Undecided";
     verdict.reason = "TooFewRequests";

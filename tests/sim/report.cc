@@ -38,11 +38,15 @@ Json RowToJson(const Row& row) {
 }  // namespace
 
 std::string ToText(const Report& report) {
-  std::string text = fmt::format(
-      "{} of {} rollouts of a version against itself were rolled back ({:.2f}%, at most {:.0f}% allowed); "
-      "{} requests, looked at after every one\n\n",
-      report.equal.rolled_back, report.equal.rollouts, 100 * report.equal.Share(), 100 * kFalseShareMax,
-      report.equal.requests);
+  std::string text;
+  for (const Falses& equal : report.equal) {
+    text += fmt::format(
+        "{} of {} rollouts of a version against itself were rolled back ({:.2f}%, at most {:.0f}% allowed); "
+        "{} {} requests, looked at after every one",
+        equal.rolled_back, equal.rollouts, 100 * equal.Share(), 100 * kFalseShareMax, equal.requests, equal.world);
+    for (const auto& [reason, times] : equal.reasons) text += fmt::format("; {}: {}", reason, times);
+    text += "\n\n";
+  }
   text += "Requests of the candidate until it was rolled back (40 min, 100 requests/s, 25% to the candidate)\n\n";
   text += "| fault | ours, median | ours, p90 | ours, false | rule | theirs, median | theirs, p90 | theirs, false |\n";
   text += "|---|---|---|---|---|---|---|---|\n";
@@ -57,13 +61,15 @@ std::string ToText(const Report& report) {
 
 Json ToJson(const Report& report) {
   Json rows = Json::array();
-  rows.push_back({{"what", fmt::format("rolled back of {} equal versions", report.equal.rollouts)},
-                  {"peer", "limit"},
-                  {"ours", report.equal.Share()},
-                  {"theirs", kFalseShareMax},
-                  {"ratio", report.equal.Share() / kFalseShareMax},
-                  {"goal", 1},
-                  {"met", report.equal.Share() <= kFalseShareMax}});
+  for (const Falses& equal : report.equal) {
+    rows.push_back({{"what", fmt::format("rolled back of {} equal versions, {} requests", equal.rollouts, equal.world)},
+                    {"peer", "limit"},
+                    {"ours", equal.Share()},
+                    {"theirs", kFalseShareMax},
+                    {"ratio", equal.Share() / kFalseShareMax},
+                    {"goal", 1},
+                    {"met", equal.Share() <= kFalseShareMax}});
+  }
   for (const Row& row : report.rows) rows.push_back(RowToJson(row));
   return {{"rows", std::move(rows)}};
 }

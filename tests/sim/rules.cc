@@ -10,6 +10,7 @@ api::ArmEvidence EvidenceOf(const Request& request) {
   api::ArmEvidence arm;
   arm.requests = 1;
   arm.errors = request.error ? 1 : 0;
+  if (!request.first_of_batch) return arm;
   const int bucket = analysis::BucketOf(Duration(static_cast<int64_t>(request.run_time_us)));
   arm.run_time_buckets.resize(static_cast<size_t>(bucket) + 1);
   arm.run_time_buckets.back() = 1;
@@ -22,10 +23,13 @@ EvidenceRule::EvidenceRule(const api::ModelSpec& spec, const api::ArmEvidence& b
 bool EvidenceRule::RollsBack(const Request& request, double) {
   analysis::WindowEvidence window;
   (request.candidate ? window.candidate : window.stable) = EvidenceOf(request);
-  analysis_ = analysis::Update(std::move(analysis_), "a", window);
+  const std::string node(1, static_cast<char>('a' + request.node));
+  analysis_ = analysis::Update(std::move(analysis_), node, window);
   // Between two closed windows the e-values stand still, so looking again would say the same.
-  const bool closed = analysis_.open.empty();
-  return closed && analysis::Judge(analysis_, spec_, 0).result == "Fail";
+  if (analysis_.open.contains(node)) return false;
+  const api::Verdict verdict = analysis::Judge(analysis_, spec_, 0);
+  reason_ = verdict.reason;
+  return verdict.result == "Fail";
 }
 
 bool ThresholdRule::Fails() {

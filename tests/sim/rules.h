@@ -24,11 +24,13 @@ class EvidenceRule final : public Rule {
  public:
   EvidenceRule(const api::ModelSpec& spec, const api::ArmEvidence& baseline);
   bool RollsBack(const Request& request, double second) override;
-  const analysis::Analysis& analysis() const { return analysis_; }
+  // Of the rollback.
+  const std::string& reason() const { return reason_; }
 
  private:
   const api::ModelSpec spec_;
   analysis::Analysis analysis_;
+  std::string reason_;
 };
 
 // A fixed threshold on what the candidate did in the last interval. Rolls back at the failed look number

@@ -4,8 +4,23 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <vector>
 
 namespace longshore::sim {
+
+// What both versions meet alike, so that requests at about the same time on one node resemble each other. The defaults
+// switch it off: every request is independent then.
+struct Conditions {
+  int nodes = 1;
+  double node_sigma = 0;       // Of the logarithm of a node's speed, for as long as it lives.
+  double drift_sigma = 0;      // Of the logarithm of run times on a node, wandering up and down (Ornstein-Uhlenbeck) ...
+  double drift_seconds = 100;  // ... and forgetting in so long.
+  double burst_every_seconds = 0;  // On a node, on average; 0: never.
+  double burst_seconds = 5;        // On average.
+  double burst_slowdown = 3;
+  double burst_errors = 0.05;  // Share of requests that fail for it.
+  int batch_size = 1;          // Requests of one version on one node that share a run.
+};
 
 // What is true in the simulation. The candidate equals stable while its error rate does and slowdown is 1.
 struct World {
@@ -16,33 +31,46 @@ struct World {
   double run_time_sigma = 0.25;       // Of the logarithm; 0.25 gives p99 / median = 1.8.
   double slowdown = 1;                // The candidate's run times, times stable's.
   double requests_per_second = 100;   // For rules that look once per interval.
+  Conditions conditions;
 };
 
 struct Request {
   bool candidate = false;
   bool error = false;
   double run_time_us = 0;
+  int node = 0;
+  bool first_of_batch = true;  // The others of its batch had the same run.
 };
 
 class Stream {
  public:
-  Stream(const World& world, uint64_t seed) : world_(world), random_(seed) {}
+  Stream(const World& world, uint64_t seed);
 
-  Request Next() {
-    Request request;
-    request.candidate = uniform_(random_) < world_.candidate_share;
-    request.error = uniform_(random_) < (request.candidate ? world_.candidate_errors : world_.stable_errors);
-    const double scale = world_.run_time_median_us * (request.candidate ? world_.slowdown : 1);
-    request.run_time_us = scale * std::exp(world_.run_time_sigma * normal_(random_));
-    return request;
-  }
+  Request Next();
   void SetCandidateShare(double share) { world_.candidate_share = share; }
 
  private:
+  struct Batch {
+    int left = 0;
+    double run_time_us = 0;
+  };
+  struct Node {
+    double log_speed = 0;
+    double log_drift = 0;
+    double seen_at = 0;        // Seconds.
+    double burst_ends_at = -1;
+    double burst_begins_at = 0;
+    Batch batches[2];          // Of stable, of the candidate.
+  };
+  void Advance(Node& node);
+  double Exponential(double mean) { return -mean * std::log1p(-uniform_(random_)); }
+
   World world_;
   std::mt19937_64 random_;
   std::uniform_real_distribution<double> uniform_;
   std::normal_distribution<double> normal_;
+  std::vector<Node> nodes_;
+  double now_ = 0;  // Seconds.
 };
 
 }  // namespace longshore::sim

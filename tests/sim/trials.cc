@@ -26,7 +26,20 @@ struct EqualCase {
   int baseline_requests = 0;
 };
 
-EqualCase DrawEqualCase(uint64_t seed) {
+Conditions DrawConditions(std::mt19937_64& random) {
+  const auto pick = [&](auto choices) { return choices[random() % choices.size()]; };
+  Conditions drawn;
+  drawn.nodes = pick(std::vector<int>{1, 3});
+  drawn.node_sigma = pick(std::vector<double>{0, 0.3});
+  drawn.drift_sigma = pick(std::vector<double>{0, 0.1, 0.4});
+  drawn.drift_seconds = pick(std::vector<double>{3, 30, 300});
+  drawn.burst_every_seconds = pick(std::vector<double>{0, 20, 100});
+  drawn.burst_errors = pick(std::vector<double>{0, 0.05, 0.5});
+  drawn.batch_size = pick(std::vector<int>{1, 4, 32});
+  return drawn;
+}
+
+EqualCase DrawEqualCase(Requests requests, uint64_t seed) {
   std::mt19937_64 random(seed * 2654435761 + 12345);
   const auto pick = [&](auto choices) { return choices[random() % choices.size()]; };
   EqualCase drawn;
@@ -37,12 +50,12 @@ EqualCase DrawEqualCase(uint64_t seed) {
   drawn.spec.rollout.latency.tolerance = pick(std::vector<double>{0, 0, 0.1});
   if (pick(std::vector<bool>{false, true})) drawn.spec.slo.latency_target = std::chrono::milliseconds(10);
   drawn.spec.slo.latency_quantile = 0.9;
+  if (requests == Requests::kCorrelated) drawn.world.conditions = DrawConditions(random);
   return drawn;
 }
 
-// One rollout; true when it was rolled back.
-bool RunEqual(uint64_t seed, int64_t requests_min, int64_t& requests) {
-  const EqualCase drawn = DrawEqualCase(seed);
+// One rollout; the reason when it was rolled back, "" otherwise.
+std::string RunEqual(const EqualCase& drawn, uint64_t seed, int64_t requests_min, int64_t& requests) {
   EvidenceRule rule(drawn.spec, Baseline(drawn.world, drawn.baseline_requests, seed + 1000000007));
   Stream stream(drawn.world, seed);
   for (const api::Step& step : drawn.spec.rollout.steps) {
@@ -51,10 +64,10 @@ bool RunEqual(uint64_t seed, int64_t requests_min, int64_t& requests) {
       const Request request = stream.Next();
       in_step += request.candidate ? 1 : 0;
       ++requests;
-      if (rule.RollsBack(request, 0)) return true;
+      if (rule.RollsBack(request, 0)) return rule.reason();
     }
   }
-  return false;
+  return "";
 }
 
 using MakeRule = std::function<std::unique_ptr<Rule>(uint64_t seed)>;
@@ -151,17 +164,23 @@ void AddRows(const Fault& fault, const Options& options, Report& report) {
 
 }  // namespace
 
-Falses RunEqualVersions(int rollouts, int64_t requests_min, uint64_t seed) {
-  Falses falses{rollouts, 0, 0};
+Falses RunEqualVersions(Requests requests, int rollouts, int64_t requests_min, uint64_t seed) {
+  Falses falses{requests == Requests::kCorrelated ? "correlated" : "independent", rollouts, 0, 0, {}};
   for (int i = 0; i < rollouts; ++i) {
-    falses.rolled_back += RunEqual(seed * 1000000 + static_cast<uint64_t>(i), requests_min, falses.requests) ? 1 : 0;
+    const uint64_t own_seed = seed * 1000000 + static_cast<uint64_t>(i);
+    const std::string reason = RunEqual(DrawEqualCase(requests, own_seed), own_seed, requests_min, falses.requests);
+    if (reason.empty()) continue;
+    ++falses.rolled_back;
+    ++falses.reasons[reason];
   }
   return falses;
 }
 
 Report Simulate(const Options& options) {
   Report report;
-  report.equal = RunEqualVersions(options.equal_rollouts, options.equal_requests_min, options.seed);
+  for (const Requests requests : {Requests::kIndependent, Requests::kCorrelated}) {
+    report.equal.push_back(RunEqualVersions(requests, options.equal_rollouts, options.equal_requests_min, options.seed));
+  }
   for (const Fault& fault : Faults()) AddRows(fault, options, report);
   return report;
 }

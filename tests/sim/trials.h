@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,15 +12,20 @@
 namespace longshore::sim {
 
 struct Falses {
+  std::string world;
   int rollouts = 0;
   int rolled_back = 0;
   int64_t requests = 0;
+  std::map<std::string, int> reasons;
   double Share() const { return static_cast<double>(rolled_back) / rollouts; }
 };
 
+// Independent requests, or those of nodes that differ, drift, have bursts and run batches.
+enum class Requests { kIndependent, kCorrelated };
+
 // Rollouts of a version against itself through the default steps, looked at after every request. Error rates, spreads
-// of the run time, baselines and objectives differ from rollout to rollout.
-Falses RunEqualVersions(int rollouts, int64_t requests_min, uint64_t seed);
+// of the run time, baselines, objectives and conditions differ from rollout to rollout.
+Falses RunEqualVersions(Requests requests, int rollouts, int64_t requests_min, uint64_t seed);
 
 // Requests of the candidate until the rule rolled back; not found within the horizon counts as more than any other.
 struct Delay {
@@ -47,7 +53,7 @@ struct Row {
 };
 
 struct Report {
-  Falses equal;
+  std::vector<Falses> equal;
   std::vector<Row> rows;
 };
 Report Simulate(const Options& options);

@@ -7,8 +7,11 @@
 namespace longshore::sim {
 namespace {
 
-TEST(EqualVersions, AreRolledBackInAtMostOneOfAHundred) {
-  const Falses falses = RunEqualVersions(1000, 100, 7);
+class EqualVersions : public testing::TestWithParam<Requests> {};
+INSTANTIATE_TEST_SUITE_P(Of, EqualVersions, testing::Values(Requests::kIndependent, Requests::kCorrelated));
+
+TEST_P(EqualVersions, AreRolledBackInAtMostOneOfAHundred) {
+  const Falses falses = RunEqualVersions(GetParam(), 1000, 100, 7);
   std::cout << falses.rolled_back << " of " << falses.rollouts << " equal versions rolled back\n";
   EXPECT_LE(falses.Share(), 0.01);
   EXPECT_GT(falses.requests, 1000 * 2000) << "rollouts that end early prove nothing";
