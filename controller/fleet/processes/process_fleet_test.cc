@@ -60,7 +60,7 @@ class ProcessFleetTest : public ::testing::Test {
 
   std::unique_ptr<Fleet> StartFleet() {
     ProcessOptions options{.state_dir = dir_, .node_binary = dir_ / "node", .controller = "unix:/nowhere"};
-    options.backoff_min = std::chrono::milliseconds(1);
+    options.backoff_min = options.backoff_max = std::chrono::milliseconds(1);
     options.node_environment = {fmt::format("PATH={}", getenv("PATH")), "COLOUR=blue"};
     auto started = StartProcessFleet(options, clock_, [this](const std::string&) {
       const std::scoped_lock lock(mutex_);
@@ -147,6 +147,19 @@ TEST_F(ProcessFleetTest, ANodeThatIsKilledIsStartedAgainAndCounted) {
     return nodes[0].state == NodeState::kRunning && nodes[0].pid != first && nodes[0].crashes == 1;
   }));
   EXPECT_EQ(fleet_->Nodes(kFleet)[0].last_exit, "was killed by signal 9 (SIGKILL)");
+  WaitForNode("a");
+}
+
+TEST_F(ProcessFleetTest, ANodeThatCannotBeWrittenDownSaysSoUntilItCan) {
+  StartNode("a");
+  const Path dir = NodePaths(dir_, "a").dir;
+  std::filesystem::remove_all(dir);
+  ASSERT_TRUE(WriteFileAtomically(dir, "in the way"));
+  kill(PidOf("a"), SIGKILL);
+  ASSERT_TRUE(WaitUntil([](const auto& nodes) { return !nodes[0].trouble.empty(); }));
+  EXPECT_THAT(fleet_->Nodes(kFleet)[0].trouble, ::testing::HasSubstr("it cannot be started: cannot create " + dir.string()));
+  std::filesystem::remove(dir);
+  EXPECT_TRUE(WaitUntil([](const auto& nodes) { return nodes[0].trouble.empty() && nodes[0].pid != 0; }));
   WaitForNode("a");
 }
 

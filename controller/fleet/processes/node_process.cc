@@ -1,0 +1,109 @@
+#include "controller/fleet/processes/node_process.h"
+
+#include <algorithm>
+
+#include "common/log.h"
+
+namespace longshore::fleet {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+void SetTrouble(const Status& written, NodeInfo& info) {
+  info.trouble = written ? "" : fmt::format("it is not written down: {}", written.error().message);
+  if (!written) spdlog::error("node {}: {}", info.node, info.trouble);
+}
+
+process::SpawnOptions CommandOf(const ProcessOptions& options, const Spec& spec, const Sockets& sockets, const NodeInfo& node) {
+  const NodePaths paths(options.state_dir, node.node);
+  process::SpawnOptions command;
+  command.argv = {options.node_binary.string(),
+                  "--controller=" + options.controller,
+                  "--fleet=" + spec.fleet,
+                  "--node=" + node.node,
+                  paths.StateDirArgument(),
+                  "--grpc_listen_fd=3",
+                  "--rest_listen_fd=4",
+                  fmt::format("--connection_age_max_ms={}",
+                              std::chrono::duration_cast<milliseconds>(spec.connection_age_max).count()),
+                  "--peer_address=unix:" + paths.peer_socket.string(),
+                  "--peers=unix:" + NodePaths(options.state_dir, "*").peer_socket.string(),
+                  "--admin_port=0",
+                  "--port_file=" + paths.ports.string(),
+                  "--log_level=" + options.node_log_level};
+  command.env = options.node_environment;
+  command.descriptors = {{3, sockets.grpc.get()}, {4, sockets.rest.get()}};
+  command.log_file = paths.log;
+  command.new_session = true;
+  return command;
+}
+
+}  // namespace
+
+std::optional<NodeProcess> TakeOver(const ProcessOptions& options, const NodeRecord& record, TimePoint now) {
+  const NodePaths paths(options.state_dir, record.node);
+  NodeProcess node;
+  node.fleet = record.fleet;
+  node.info.node = record.node;
+  node.info.started_at = now;
+  node.began = steady_clock::now();
+  auto found = FindProcess(record, paths.StateDirArgument());
+  if (!found && record.stopping) {
+    std::filesystem::remove_all(paths.dir);
+    return std::nullopt;
+  }
+  if (!found) {
+    spdlog::warn("node {} of fleet {} is gone and will be started again", record.node, record.fleet);
+    node.info.state = NodeState::kBackingOff;
+    node.start_again_at = node.began;
+    return node;
+  }
+  spdlog::info("node {} of fleet {} goes on as process {}", record.node, record.fleet, found->pid());
+  node.info.pid = found->pid();
+  node.info.state = record.stopping ? NodeState::kStopping : NodeState::kRunning;
+  node.process.emplace(std::move(*found));
+  SetTrouble(WriteRecord(paths, {record.fleet, record.node, node.info.pid, node.process->start_time(), record.stopping}),
+             node.info);
+  return node;
+}
+
+Status Run(const ProcessOptions& options, const Spec& spec, const Sockets& sockets, TimePoint now, NodeProcess& node) {
+  const std::string& name = node.info.node;
+  const NodePaths paths(options.state_dir, name);
+  std::error_code error;
+  std::filesystem::create_directories(paths.dir, error);
+  if (error) return Unavailable("cannot create {}: {}", paths.dir.string(), error.message());
+  std::filesystem::remove(paths.ports, error);
+  // First the wish, then the process: one that is started but not written down yet is found by its argument.
+  RETURN_IF_ERROR(WriteRecord(paths, {node.fleet, name, 0, 0, false}));
+  ASSIGN_OR_RETURN(process::Process started, process::Spawn(CommandOf(options, spec, sockets, node.info)));
+  node.info.pid = started.pid();
+  node.info.state = NodeState::kRunning;
+  node.info.started_at = now;
+  node.began = steady_clock::now();
+  const uint64_t start_time = started.start_time();
+  node.process.emplace(std::move(started));
+  spdlog::info("node {} of fleet {} is started as process {}", name, node.fleet, node.info.pid);
+  const Status written = WriteRecord(paths, {node.fleet, name, node.info.pid, start_time, false});
+  SetTrouble(written, node.info);  // It is found by its argument.
+  return {};
+}
+
+void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProcess& node) {
+  if (steady_clock::now() - node.began >= options.healthy_after) node.crashes_in_a_row = 0;
+  constexpr int kDoublingsMax = 16;
+  const milliseconds pause =
+      std::min(options.backoff_max, options.backoff_min * (1 << std::min(node.crashes_in_a_row, kDoublingsMax)));
+  ++node.crashes_in_a_row;
+  ++node.info.crashes;
+  node.info.last_exit = ToString(exit);
+  node.info.state = NodeState::kBackingOff;
+  node.info.pid = 0;
+  node.process.reset();
+  node.start_again_at = steady_clock::now() + pause;
+  spdlog::error("node {} of fleet {} {}; it is started again in {} ms; its log is {}", node.info.node, node.fleet,
+                node.info.last_exit, pause.count(), NodePaths(options.state_dir, node.info.node).log.string());
+}
+
+}  // namespace longshore::fleet
