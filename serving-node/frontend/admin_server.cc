@@ -39,7 +39,8 @@ class Admin final : public AdminServer {
     if (request.target == "/metrics") {
       return {.content_type = "text/plain; version=0.0.4", .body = sources_.metrics()};
     }
-    if (request.target == "/debug/state") return {.body = sources_.state().dump(2, ' ', true, Json::error_handler_t::replace) + "\n"};
+    if (request.target == "/debug/state")
+      return {.body = sources_.state().dump(2, ' ', true, Json::error_handler_t::replace) + "\n"};
     return Text(404, "here are /livez /readyz /metrics /debug/state\n");
   }
 

@@ -1,9 +1,8 @@
 // Health, metrics and the node's inner state, on a listener of their own that clients of the models do not reach.
 //
 //   GET /livez          200 while the node's main loop turns; 503 when it did not beat for ten seconds.
-//   GET /readyz         200 when everything that is wanted can answer and the node does not leave; 503 and why, line by line.
-//   GET /metrics        Prometheus text.
-//   GET /debug/state    JSON.
+//   GET /readyz         200 when everything that is wanted can answer and the node does not leave; 503 and why, line by
+//   line. GET /metrics        Prometheus text. GET /debug/state    JSON.
 #pragma once
 
 #include <functional>

@@ -34,7 +34,8 @@ class Catalog {
   virtual Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const = 0;
 
   // As Describe, for what this node does not hold: another node that holds it is asked, where there is one. Calls back
-  // exactly once, on any thread, possibly before it returns. Unavailable when the model is known and nobody has it ready.
+  // exactly once, on any thread, possibly before it returns. Unavailable when the model is known and nobody has it
+  // ready.
   virtual void DescribeElsewhere(const tensorflow::serving::ModelSpec& spec,
                                  [[maybe_unused]] std::chrono::steady_clock::time_point deadline,
                                  const DescribeDone& done) const {

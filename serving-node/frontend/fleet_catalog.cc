@@ -35,13 +35,15 @@ Result<Described> Read(const std::string& bytes) {
 void AskNext(const std::shared_ptr<Question>& question) {
   auto& peers = question->holders.peers;
   if (peers.empty()) {
-    return question->done(Unavailable("no node of the fleet that has \"{}\" version {} ready could be asked for its signatures",
-                                      question->model, question->holders.version));
+    return question->done(
+        Unavailable("no node of the fleet that has \"{}\" version {} ready could be asked for its signatures",
+                    question->model, question->holders.version));
   }
   question->call.target = peers.back();
   peers.pop_back();
   question->forwarder.Forward(question->call, [question](const Result<std::string>& reply) {
-    const bool other_may_know = !reply && (reply.error().code == Code::kUnavailable || reply.error().code == Code::kNotFound);
+    const bool other_may_know =
+        !reply && (reply.error().code == Code::kUnavailable || reply.error().code == Code::kNotFound);
     if (other_may_know) return AskNext(question);
     question->done(reply ? Read(*reply) : tl::make_unexpected(reply.error()));
   });

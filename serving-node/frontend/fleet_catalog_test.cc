@@ -33,17 +33,20 @@ class FleetCatalogTest : public testing::Test {
   static void SetUpTestSuite() {
     static auto* const predictor = new FakePredictor;
     static auto* const catalog = new FakeCatalog;
-    static auto* const kept = new Result<std::unique_ptr<GrpcServer>>(
-        GrpcServer::Start({.listen = "127.0.0.1:0"}, *predictor, *catalog));
+    static auto* const kept =
+        new Result<std::unique_ptr<GrpcServer>>(GrpcServer::Start({.listen = "127.0.0.1:0"}, *predictor, *catalog));
     ASSERT_TRUE(*kept);
   }
 
   static std::string Holder(const std::string& node, int port) {
-    return fmt::format(R"(fleet {{ peers {{ node: "{}" address: "127.0.0.1:{}" ready {{ served_name: "digits" version: 3 }} }} }} )",
-                       node, port);
+    return fmt::format(
+        R"(fleet {{ peers {{ node: "{}" address: "127.0.0.1:{}" ready {{ served_name: "digits" version: 3 }} }} }} )",
+        node, port);
   }
   void SetState(const std::string& peers) {
-    a_.SetState(peers + R"(models { served_name: "digits" assignment { salt: "s" } versions { version: 3 weight_bp: 10000 role: STABLE } })");
+    a_.SetState(
+        peers +
+        R"(models { served_name: "digits" assignment { salt: "s" } versions { version: 3 weight_bp: 10000 role: STABLE } })");
   }
   std::string Predict(const std::string& model) {
     return Fetch(rest_->port(), "POST", "/v1/models/" + model + ":predict", R"({"instances": [1, 2.5]})");
@@ -61,7 +64,8 @@ class FleetCatalogTest : public testing::Test {
 
 TEST_F(FleetCatalogTest, PredictsWithTheSignatureOfThePeerThatHoldsTheModel) {
   SetState(Holder("b", peer_->port()));
-  EXPECT_THAT(Predict("digits"), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("[2.0, 5.0"), HasSubstr("x-longshore-version: 3")));
+  EXPECT_THAT(Predict("digits"),
+              AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("[2.0, 5.0"), HasSubstr("x-longshore-version: 3")));
   EXPECT_EQ(on_b_.calls(), 1u);
 }
 
@@ -78,7 +82,8 @@ TEST_F(FleetCatalogTest, SaysThatNobodyHasTheModelReady) {
 
 TEST_F(FleetCatalogTest, AModelThatTheFleetDoesNotKnowIsNotFound) {
   SetState(Holder("b", peer_->port()));
-  EXPECT_THAT(Predict("other"), AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("Servable not found for request: Latest(other)")));
+  EXPECT_THAT(Predict("other"),
+              AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("Servable not found for request: Latest(other)")));
 }
 
 // As a client of node a would by gRPC.
@@ -90,7 +95,8 @@ class FleetCatalogGrpcTest : public FleetCatalogTest {
     auto door = GrpcServer::Start({.listen = "127.0.0.1:0", .node = "a"}, a_.router, catalog_);
     ASSERT_TRUE(door) << door.error().message;
     door_ = std::move(*door);
-    channel_ = ::grpc::CreateChannel("127.0.0.1:" + std::to_string(door_->port()), ::grpc::InsecureChannelCredentials());
+    channel_ =
+        ::grpc::CreateChannel("127.0.0.1:" + std::to_string(door_->port()), ::grpc::InsecureChannelCredentials());
   }
   void TearDown() override {
     door_.reset();

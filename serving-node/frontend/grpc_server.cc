@@ -35,7 +35,8 @@ void Configure(const GrpcOptions& options, ::grpc::ServerBuilder& builder) {
 class Server final : public GrpcServer {
  public:
   Server(const GrpcOptions& options, int listen_fd, routing::Predictor& predictor, const Catalog& catalog)
-      : port_(process::LocalPort(listen_fd).value_or(0)), prediction_(predictor, catalog, options.protocol, options.node),
+      : port_(process::LocalPort(listen_fd).value_or(0)),
+        prediction_(predictor, catalog, {options.protocol, options.node, options.check_method_names}),
         model_(catalog, options.managed) {
     ::grpc::ServerBuilder builder;
     Configure(options, builder);

@@ -43,7 +43,8 @@ class Grpc : public testing::Test {
     auto started = GrpcServer::Start(options, predictor_, catalog_);
     ASSERT_TRUE(started) << started.error().message;
     server_ = std::move(*started);
-    channel_ = ChannelTo(options.listen.starts_with("unix:") ? options.listen : "127.0.0.1:" + std::to_string(server_->port()));
+    channel_ = ChannelTo(options.listen.starts_with("unix:") ? options.listen
+                                                             : "127.0.0.1:" + std::to_string(server_->port()));
   }
 
   FakePredictor predictor_;
@@ -78,7 +79,8 @@ TEST_F(Grpc, ErrorsKeepTheirCodeAndAreCutWhenTheyAreLong) {
   Start();
   PredictResponse response;
   ::grpc::ClientContext context;
-  const auto status = PredictionService::NewStub(channel_)->Predict(&context, RequestFor(std::string(2000, 'x'), 1), &response);
+  const auto status =
+      PredictionService::NewStub(channel_)->Predict(&context, RequestFor(std::string(2000, 'x'), 1), &response);
   EXPECT_EQ(status.error_code(), ::grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(status.error_message().size(), 1024 + std::string("...TRUNCATED").size());
 }
@@ -121,7 +123,8 @@ TEST_F(Grpc, TellsStatusAndMetadata) {
 
   tensorflow::serving::ReloadConfigResponse reloaded;
   ::grpc::ClientContext third;
-  EXPECT_EQ(models->HandleReloadConfigRequest(&third, {}, &reloaded).error_code(), ::grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(models->HandleReloadConfigRequest(&third, {}, &reloaded).error_code(),
+            ::grpc::StatusCode::FAILED_PRECONDITION);
 }
 
 TEST_F(Grpc, ServesAUnixSocket) {

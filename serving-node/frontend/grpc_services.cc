@@ -48,15 +48,32 @@ std::vector<std::pair<std::string, std::string>> HeadersOf(const CallbackServerC
   return headers;
 }
 
-// One Predict. The client's cancellation and the predictor's answer race: the first of them finishes the call, and
-// an answer that comes later finds the context gone, so it may look at nothing but `finished`.
-class PredictReactor final : public ServerUnaryReactor {
- public:
-  PredictReactor(CallbackServerContext* context, ByteBuffer* response) : context_(context), response_(response) {}
+void Write(routing::PredictAnswer answer, ByteBuffer* response) { *response = Encode(answer); }
+template <typename Message>
+void Write(Message answer, Message* response) {
+  *response = std::move(answer);
+}
 
-  routing::PredictDone Done() {
-    return [this, finished = finished_](Result<routing::PredictAnswer> answer) {
-      if (!finished->exchange(true)) Answer(std::move(answer));
+const tensorflow::serving::ModelSpec& SpecOf(const routing::PredictAnswer& answer) { return answer.model_spec; }
+const tensorflow::serving::ModelSpec& SpecOf(const tensorflow::serving::MultiInferenceResponse& answer) {
+  return answer.results(0).model_spec();
+}
+template <typename Message>
+const tensorflow::serving::ModelSpec& SpecOf(const Message& answer) {
+  return answer.model_spec();
+}
+
+// One call. The client's cancellation and the answer race: the first of them finishes the call, and an answer that
+// comes later finds the context gone, so it may look at nothing but `finished`. Deletes itself when the call is over.
+template <typename Response>
+class Reactor final : public ServerUnaryReactor {
+ public:
+  Reactor(CallbackServerContext* context, Response* response) : context_(context), response_(response) {}
+
+  template <typename Answer>
+  std::function<void(Result<Answer>)> Done() {
+    return [this, finished = finished_](Result<Answer> answer) {
+      if (!finished->exchange(true)) Take(std::move(answer));
     };
   }
 
@@ -66,25 +83,20 @@ class PredictReactor final : public ServerUnaryReactor {
   void OnDone() override { delete this; }
 
  private:
-  void Answer(Result<routing::PredictAnswer> answer) {
+  template <typename Answer>
+  void Take(Result<Answer> answer) {
     if (!answer) return Finish(rpc::ToGrpc(answer.error()));
-    if (answer->model_spec.has_version()) {
-      context_->AddInitialMetadata(kVersionHeader, std::to_string(answer->model_spec.version().value()));
+    if (SpecOf(*answer).has_version()) {
+      context_->AddInitialMetadata(kVersionHeader, std::to_string(SpecOf(*answer).version().value()));
     }
-    *response_ = Encode(*answer);
+    Write(std::move(*answer), response_);
     Finish(::grpc::Status::OK);
   }
 
   CallbackServerContext* const context_;
-  ByteBuffer* const response_;
+  Response* const response_;
   const std::shared_ptr<std::atomic<bool>> finished_ = std::make_shared<std::atomic<bool>>(false);
 };
-
-template <typename Message>
-void Finish(ServerUnaryReactor* reactor, Result<Message> answer, Message* response) {
-  if (answer) *response = std::move(*answer);
-  reactor->Finish(answer ? ::grpc::Status::OK : rpc::ToGrpc(answer.error()));
-}
 
 ServerUnaryReactor* Refuse(CallbackServerContext* context, const tl::unexpected<Error>& error) {
   ServerUnaryReactor* reactor = context->DefaultReactor();
@@ -94,9 +106,17 @@ ServerUnaryReactor* Refuse(CallbackServerContext* context, const tl::unexpected<
 
 }  // namespace
 
+void PredictionService::Begin(CallbackServerContext* context) const {
+  if (!options_.node.empty()) context->AddInitialMetadata(kNodeHeader, options_.node);
+}
+
+CallInfo PredictionService::InfoOf(const CallbackServerContext& context) const {
+  return {.headers = HeadersOf(context), .deadline = SteadyDeadline(context), .protocol = options_.protocol};
+}
+
 ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, const ByteBuffer* request,
                                                ByteBuffer* response) {
-  if (!node_.empty()) context->AddInitialMetadata(kNodeHeader, node_);
+  Begin(context);
   routing::PredictCall call;
   call.serialized = rpc::ToBytes(*request);
   if (!call.request.ParseFromString(call.serialized)) {
@@ -104,47 +124,57 @@ ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, c
   }
   call.headers = HeadersOf(*context);
   call.deadline = SteadyDeadline(*context);
-  call.protocol = protocol_;
-  auto* reactor = new PredictReactor(context, response);  // Deletes itself when the call is over.
-  predictor_.Predict(std::move(call), reactor->Done());
+  call.protocol = options_.protocol;
+  auto* reactor = new Reactor<ByteBuffer>(context, response);
+  predictor_.Predict(std::move(call), reactor->Done<routing::PredictAnswer>());
   return reactor;
 }
 
 ServerUnaryReactor* PredictionService::GetModelMetadata(CallbackServerContext* context,
                                                         const tensorflow::serving::GetModelMetadataRequest* request,
                                                         tensorflow::serving::GetModelMetadataResponse* response) {
-  ServerUnaryReactor* reactor = context->DefaultReactor();
+  auto* reactor = new Reactor<tensorflow::serving::GetModelMetadataResponse>(context, response);
   GetMetadata(catalog_, *request, SteadyDeadline(*context),
-              [reactor, response](Result<tensorflow::serving::GetModelMetadataResponse> answer) {
-                Finish(reactor, std::move(answer), response);
-              });
+              reactor->Done<tensorflow::serving::GetModelMetadataResponse>());
   return reactor;
 }
 
 ServerUnaryReactor* PredictionService::Classify(CallbackServerContext* context,
-                                                const tensorflow::serving::ClassificationRequest*,
-                                                tensorflow::serving::ClassificationResponse*) {
-  return Refuse(context, Unimplemented("Classify is not supported: use Predict with the signature's input tensors"));
+                                                const tensorflow::serving::ClassificationRequest* request,
+                                                tensorflow::serving::ClassificationResponse* response) {
+  Begin(context);
+  auto* reactor = new Reactor<tensorflow::serving::ClassificationResponse>(context, response);
+  calls_.Classify(InfoOf(*context), *request, reactor->Done<tensorflow::serving::ClassificationResponse>());
+  return reactor;
 }
 
 ServerUnaryReactor* PredictionService::Regress(CallbackServerContext* context,
-                                               const tensorflow::serving::RegressionRequest*,
-                                               tensorflow::serving::RegressionResponse*) {
-  return Refuse(context, Unimplemented("Regress is not supported: use Predict with the signature's input tensors"));
+                                               const tensorflow::serving::RegressionRequest* request,
+                                               tensorflow::serving::RegressionResponse* response) {
+  Begin(context);
+  auto* reactor = new Reactor<tensorflow::serving::RegressionResponse>(context, response);
+  calls_.Regress(InfoOf(*context), *request, reactor->Done<tensorflow::serving::RegressionResponse>());
+  return reactor;
 }
 
 ServerUnaryReactor* PredictionService::MultiInference(CallbackServerContext* context,
-                                                      const tensorflow::serving::MultiInferenceRequest*,
-                                                      tensorflow::serving::MultiInferenceResponse*) {
-  return Refuse(context, Unimplemented("MultiInference is not supported: use one Predict per signature"));
+                                                      const tensorflow::serving::MultiInferenceRequest* request,
+                                                      tensorflow::serving::MultiInferenceResponse* response) {
+  Begin(context);
+  auto* reactor = new Reactor<tensorflow::serving::MultiInferenceResponse>(context, response);
+  calls_.MultiInference(InfoOf(*context), *request, reactor->Done<tensorflow::serving::MultiInferenceResponse>());
+  return reactor;
 }
 
 ServerUnaryReactor* ModelService::GetModelStatus(CallbackServerContext* context,
                                                  const tensorflow::serving::GetModelStatusRequest* request,
                                                  tensorflow::serving::GetModelStatusResponse* response) {
   if (!request->has_model_spec()) return Refuse(context, InvalidArgument("Missing ModelSpec"));
+  auto status = GetStatus(catalog_, request->model_spec());
+  if (!status) return Refuse(context, tl::make_unexpected(status.error()));
+  *response = std::move(*status);
   ServerUnaryReactor* reactor = context->DefaultReactor();
-  Finish(reactor, GetStatus(catalog_, request->model_spec()), response);
+  reactor->Finish(::grpc::Status::OK);
   return reactor;
 }
 
@@ -152,7 +182,9 @@ ServerUnaryReactor* ModelService::HandleReloadConfigRequest(CallbackServerContex
                                                             const tensorflow::serving::ReloadConfigRequest*,
                                                             tensorflow::serving::ReloadConfigResponse*) {
   if (managed_) {
-    return Refuse(context, FailedPrecondition("the models of this node are managed by a controller: change the Model objects instead"));
+    return Refuse(
+        context,
+        FailedPrecondition("the models of this node are managed by a controller: change the Model objects instead"));
   }
   return Refuse(context, Unimplemented("reloading the configuration is not supported: restart with other flags"));
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "serving-node/frontend/catalog.h"
+#include "serving-node/frontend/inference_call.h"
 #include "serving-node/routing/predict.h"
 #include "tensorflow_serving/services.grpc.pb.h"
 
@@ -21,8 +22,16 @@ using PredictionServiceBase = tensorflow::serving::PredictionService::WithRawCal
 
 class PredictionService final : public PredictionServiceBase {
  public:
-  PredictionService(routing::Predictor& predictor, const Catalog& catalog, routing::Protocol protocol, std::string node)
-      : predictor_(predictor), catalog_(catalog), protocol_(protocol), node_(std::move(node)) {}
+  struct Options {
+    routing::Protocol protocol;
+    std::string node;         // Sent as metadata x-longshore-node; "": not.
+    bool check_method_names;  // A signature answers only to the method that it names.
+  };
+  PredictionService(routing::Predictor& predictor, const Catalog& catalog, Options options)
+      : predictor_(predictor),
+        catalog_(catalog),
+        calls_(predictor, catalog, options.check_method_names),
+        options_(std::move(options)) {}
 
   ::grpc::ServerUnaryReactor* Predict(::grpc::CallbackServerContext* context, const ::grpc::ByteBuffer* request,
                                       ::grpc::ByteBuffer* response) override;
@@ -40,10 +49,13 @@ class PredictionService final : public PredictionServiceBase {
                                              tensorflow::serving::MultiInferenceResponse* response) override;
 
  private:
+  void Begin(::grpc::CallbackServerContext* context) const;
+  CallInfo InfoOf(const ::grpc::CallbackServerContext& context) const;
+
   routing::Predictor& predictor_;
   const Catalog& catalog_;
-  const routing::Protocol protocol_;
-  const std::string node_;
+  const InferenceCalls calls_;
+  const Options options_;
 };
 
 class ModelService final : public tensorflow::serving::ModelService::CallbackService {

@@ -1,7 +1,7 @@
 // grpc.health.v1 for the whole server and each of its services, which are all as healthy as the server.
 //
-// gRPC's own one keeps a watch open for as long as the client likes, and with it the connection: a server that waits for its
-// connections to end would wait for ever.
+// gRPC's own one keeps a watch open for as long as the client likes, and with it the connection: a server that waits
+// for its connections to end would wait for ever.
 #pragma once
 
 #include <mutex>
@@ -32,7 +32,7 @@ class HealthService final : public ::grpc::health::v1::Health::CallbackService {
   Status status() const;  // Requires: mutex_ held.
   void AdvanceAll();      // As status.
 
-  std::mutex mutex_;      // Guards what follows, and the watchers.
+  std::mutex mutex_;  // Guards what follows, and the watchers.
   bool serving_ = false;
   bool ended_ = false;
   std::set<Watcher*> watchers_;

@@ -150,7 +150,8 @@ std::optional<JsonForm> NumbersFromJson(std::string* body, const FindSignature& 
   const auto& [name, info] = *(*signature)->inputs().begin();
   tensorflow::TensorProto proto;
   if (!ReadAs(info.dtype(), list, &proto)) return std::nullopt;
-  if (!keys->signature.empty()) request->mutable_model_spec()->set_signature_name(keys->signature);
+  auto* spec = request->mutable_model_spec();
+  if (!keys->signature.empty()) spec->set_signature_name(keys->signature);
   (*request->mutable_inputs())[name] = std::move(proto);
   return keys->numbers == "instances" ? JsonForm::kRow : JsonForm::kColumnar;
 }

@@ -1,14 +1,11 @@
 #include "serving-node/frontend/json_request.h"
 
-#define RAPIDJSON_HAS_STDSTRING 1
 #include <fmt/ranges.h>
-#include <rapidjson/encodedstream.h>
-#include <rapidjson/error/en.h>
-#include <rapidjson/memorystream.h>
 
 #include <map>
 #include <set>
 
+#include "serving-node/frontend/json_document.h"
 #include "serving-node/frontend/json_tensor.h"
 
 namespace longshore::frontend {
@@ -18,34 +15,6 @@ using rapidjson::Value;
 using tensorflow::serving::PredictRequest;
 using InputInfos = google::protobuf::Map<std::string, tensorflow::TensorInfo>;
 using Inputs = google::protobuf::Map<std::string, tensorflow::TensorProto>;
-
-// Iterative: a body that nests half a million lists must not end the process.
-constexpr unsigned kParseFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseNanAndInfFlag |
-                                 rapidjson::kParseStopWhenDoneFlag | rapidjson::kParseFullPrecisionFlag;
-
-Status Parse(std::string_view json, rapidjson::Document* document) {
-  if (json.empty()) return InvalidArgument("JSON Parse error: The document is empty");
-  rapidjson::MemoryStream bytes(json.data(), json.size());
-  rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> stream(bytes);
-  document->ParseStream<kParseFlags>(stream);
-  if (document->HasParseError()) {
-    return InvalidArgument("JSON Parse error: {} at offset: {}", rapidjson::GetParseError_En(document->GetParseError()),
-                           document->GetErrorOffset());
-  }
-  if (!document->IsObject()) return InvalidArgument("JSON Value: {} Is not object", ForMessage(*document));
-  return {};
-}
-
-Status ReadSignatureName(const Value& document, PredictRequest* request) {
-  const auto found = document.FindMember("signature_name");
-  if (found == document.MemberEnd()) return {};
-  if (!found->value.IsString()) {
-    return InvalidArgument("JSON Value: {} not formatted correctly. 'signature_name' key must be a string value.",
-                           ForMessage(document));
-  }
-  request->mutable_model_spec()->set_signature_name(found->value.GetString(), found->value.GetStringLength());
-  return {};
-}
 
 TensorBuilder BuilderFor(const tensorflow::TensorInfo& info) {
   return TensorBuilder(static_cast<tensor::DType>(info.dtype()));
@@ -144,8 +113,8 @@ Status ReadColumns(const Value& columns, const InputInfos& infos, Inputs* inputs
 Result<JsonForm> PredictRequestFromJson(std::string_view json, const FindSignature& find_signature,
                                         PredictRequest* request) {
   rapidjson::Document document;
-  RETURN_IF_ERROR(Parse(json, &document));
-  RETURN_IF_ERROR(ReadSignatureName(document, request));
+  RETURN_IF_ERROR(ParseBody(json, &document));
+  RETURN_IF_ERROR(ReadSignatureName(document, request->mutable_model_spec()));
   const std::string& named = request->model_spec().signature_name();
   ASSIGN_OR_RETURN(const tensorflow::SignatureDef* signature,
                    find_signature(named.empty() ? "serving_default" : named));

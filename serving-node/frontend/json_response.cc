@@ -7,6 +7,7 @@
 
 #include "serving-node/frontend/base64.h"
 #include "serving-node/frontend/json_tensor.h"
+#include "serving-node/frontend/json_text.h"
 #include "serving-node/tensor/half.h"
 
 namespace longshore::frontend {
@@ -15,30 +16,6 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-void WriteString(std::string_view text, std::string* out) {
-  static constexpr char kHex[] = "0123456789ABCDEF";
-  out->push_back('"');
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    switch (c) {
-      case '"': out->append("\\\""); break;
-      case '\\': out->append("\\\\"); break;
-      case '\n': out->append("\\n"); break;
-      case '\r': out->append("\\r"); break;
-      case '\t': out->append("\\t"); break;
-      case '\b': out->append("\\b"); break;
-      case '\f': out->append("\\f"); break;
-      default:
-        if (byte >= 0x20) {
-          out->push_back(c);
-        } else {
-          out->append({'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]});
-        }
-    }
-  }
-  out->push_back('"');
-}
-
 template <typename T>
 void WriteInteger(T value, std::string* out) {
   char text[24];
@@ -46,25 +23,8 @@ void WriteInteger(T value, std::string* out) {
   out->append(text, written.ptr);
 }
 
-template <typename T>
-void WriteFloat(T value, std::string* out) {
-  if (std::isnan(value)) {
-    out->append("NaN");
-    return;
-  }
-  if (std::isinf(value)) {
-    out->append(value < 0 ? "-Infinity" : "Infinity");
-    return;
-  }
-  char text[40];
-  const auto written = std::to_chars(text, text + sizeof text, value, std::chars_format::general);
-  const std::string_view digits(text, static_cast<size_t>(written.ptr - text));
-  out->append(digits);
-  if (digits.find_first_of(".e") == std::string_view::npos) out->append(".0");
-}
-
 void WriteBytes(const std::string& bytes, bool base64, std::string* out) {
-  if (!base64) return WriteString(bytes, out);
+  if (!base64) return AppendString(bytes, out);
   out->append("{\"b64\": \"").append(ToBase64(bytes)).append("\"}");
 }
 
@@ -120,10 +80,10 @@ class TensorWriter {
 
   void WriteElement(size_t index, std::string* out) const {
     switch (tensor_.type()) {
-      case DType::kFloat: return WriteFloat(At<float>(index), out);
-      case DType::kDouble: return WriteFloat(At<double>(index), out);
-      case DType::kHalf: return WriteFloat(tensor::HalfToFloat(At<uint16_t>(index)), out);
-      case DType::kBfloat16: return WriteFloat(tensor::Bfloat16ToFloat(At<uint16_t>(index)), out);
+      case DType::kFloat: return AppendFloat(At<float>(index), out);
+      case DType::kDouble: return AppendFloat(At<double>(index), out);
+      case DType::kHalf: return AppendFloat(tensor::HalfToFloat(At<uint16_t>(index)), out);
+      case DType::kBfloat16: return AppendFloat(tensor::Bfloat16ToFloat(At<uint16_t>(index)), out);
       case DType::kInt32: return WriteInteger(At<int32_t>(index), out);
       case DType::kInt16: return WriteInteger(At<int16_t>(index), out);
       case DType::kInt8: return WriteInteger(int{At<int8_t>(index)}, out);
@@ -175,7 +135,7 @@ void WriteRow(const engine::TensorMap& outputs, int64_t row, std::string* out) {
   for (const auto& [name, tensor] : outputs) {
     out->append(separator);
     separator = ",\n            ";
-    WriteString(name, out);
+    AppendString(name, out);
     out->append(": ");
     TensorWriter(name, tensor).WriteRow(row, out);
   }
@@ -202,7 +162,7 @@ std::string ColumnsToJson(const engine::TensorMap& outputs) {
   for (const auto& [name, tensor] : outputs) {
     out.append(separator);
     separator = ",\n        ";
-    WriteString(name, &out);
+    AppendString(name, &out);
     out.append(": ");
     TensorWriter(name, tensor).Write(0, 0, &out);
   }
@@ -228,7 +188,7 @@ Result<std::string> PredictionsToJson(const engine::TensorMap& outputs, JsonForm
 
 std::string ErrorToJson(std::string_view message) {
   std::string out = "{\n    \"error\": ";
-  WriteString(message, &out);
+  AppendString(message, &out);
   return out.append("\n}");
 }
 

@@ -32,7 +32,8 @@ metrics::Labels LabelsOf(const ModelSpec& asked, const Error& error) {
 }  // namespace
 
 MeteredPredictor::MeteredPredictor(routing::Predictor& next, metrics::Registry& registry)
-    : next_(next), requests_(registry.Counters("longshore_requests_total", "Predictions by their outcome.")),
+    : next_(next),
+      requests_(registry.Counters("longshore_requests_total", "Predictions by their outcome.")),
       seconds_(registry.Histograms("longshore_request_seconds", "From arrival to answer of a prediction.")) {}
 
 void MeteredPredictor::Predict(routing::PredictCall call, routing::PredictDone done) {

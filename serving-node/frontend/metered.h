@@ -1,9 +1,11 @@
 // Counts and times every prediction on its way to another predictor.
 //
 //   longshore_requests_total{model, version, signature, protocol, code}
-//   longshore_request_seconds{model, version, signature}: from arrival to answer, of the requests that were answered well.
+//   longshore_request_seconds{model, version, signature}: from arrival to answer, of the requests that were answered
+//   well.
 //
-// Model, version and signature are what the answer says; a request that failed has none but its model, where that exists.
+// Model, version and signature are what the answer says; a request that failed has none but its model, where that
+// exists.
 #pragma once
 
 #include "common/metrics/metrics.h"

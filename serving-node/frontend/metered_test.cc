@@ -24,7 +24,9 @@ TEST(Metered, CountsAnswersAndErrorsByWhatTheyWereAbout) {
   EXPECT_THAT(text, HasSubstr("longshore_requests_total{code=\"OK\",model=\"digits\",protocol=\"rest\","
                               "signature=\"serving_default\",version=\"3\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("code=\"NOT_FOUND\",model=\"\",protocol=\"rest\",signature=\"\",version=\"\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("longshore_request_seconds_count{model=\"digits\",signature=\"serving_default\",version=\"3\"} 1\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("longshore_request_seconds_count{model=\"digits\",signature=\"serving_default\",version=\"3\"} 1\n"));
 }
 
 }  // namespace

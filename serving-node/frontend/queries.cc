@@ -1,5 +1,7 @@
 #include "serving-node/frontend/queries.h"
 
+#include "serving-node/tensor/proto.h"
+
 namespace longshore::frontend {
 namespace {
 
@@ -54,6 +56,17 @@ Result<GetModelMetadataResponse> ToResponse(const std::string& model, const Resu
 
 }  // namespace
 
+Result<engine::TensorMap> OutputsOf(const routing::PredictAnswer& answer) {
+  if (answer.serialized.empty()) return answer.outputs;
+  tensorflow::serving::PredictResponse response;
+  if (!response.ParseFromString(answer.serialized)) return Internal("the answer of a peer is no PredictResponse");
+  engine::TensorMap outputs;
+  for (const auto& [name, proto] : response.outputs()) {
+    ASSIGN_OR_RETURN(outputs[name], tensor::FromProto(proto));
+  }
+  return outputs;
+}
+
 void DescribeAnywhere(const Catalog& catalog, const ModelSpec& spec, std::chrono::steady_clock::time_point deadline,
                       const DescribeDone& done) {
   const auto here = catalog.Describe(spec);
@@ -77,10 +90,9 @@ Result<GetModelStatusResponse> GetStatus(const Catalog& catalog, const ModelSpec
 void GetMetadata(const Catalog& catalog, const GetModelMetadataRequest& request,
                  std::chrono::steady_clock::time_point deadline, const MetadataDone& done) {
   if (auto fields = CheckFields(request); !fields) return done(tl::make_unexpected(fields.error()));
-  DescribeAnywhere(catalog, request.model_spec(), deadline,
-                   [done, model = request.model_spec().name()](const Result<Described>& found) {
-                     done(ToResponse(model, found));
-                   });
+  DescribeAnywhere(
+      catalog, request.model_spec(), deadline,
+      [done, model = request.model_spec().name()](const Result<Described>& found) { done(ToResponse(model, found)); });
 }
 
 tensorflow::serving::SignatureDefMap ToMap(const Signatures& signatures) {

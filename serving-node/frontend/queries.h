@@ -1,4 +1,5 @@
-// Status and metadata of models: the same answers for gRPC and REST. Error texts are TensorFlow Serving's.
+// What gRPC and REST answer alike: status and metadata of models, and the outputs of a prediction. Error texts are
+// TensorFlow Serving's.
 #pragma once
 
 #include <chrono>
@@ -6,9 +7,13 @@
 
 #include "common/error.h"
 #include "serving-node/frontend/catalog.h"
+#include "serving-node/routing/predict.h"
 #include "tensorflow_serving/services.pb.h"
 
 namespace longshore::frontend {
+
+// The outputs of an answer, whoever gave it. Internal when a peer's bytes are no answer.
+Result<engine::TensorMap> OutputsOf(const routing::PredictAnswer& answer);
 
 // As Catalog::Describe; for what this node does not hold, as Catalog::DescribeElsewhere.
 void DescribeAnywhere(const Catalog& catalog, const tensorflow::serving::ModelSpec& spec,

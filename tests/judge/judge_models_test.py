@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import judging
 import needed_ops
@@ -34,12 +35,29 @@ def _words() -> np.ndarray:
     return np.array([b"One", b"TWO", b"nine", b"", b"ten", "\u00c9t\u00e9".encode(), b"zero ", b"seven"] * 6, object)
 
 
+def _examples() -> np.ndarray:
+    """With and without each feature, and one that is empty."""
+    made = []
+    for index, x in enumerate(_numbers()):
+        example = tf.train.Example()
+        if index % 3:
+            example.features.feature["x"].float_list.value.append(x)
+        if index % 4 < 2:
+            example.features.feature["more"].float_list.value.extend(float(i) for i in range(index % 5))
+        made.append(example.SerializeToString())
+    return np.array(made, object)
+
+
 def inputs_of(model: str) -> judging.Tensors:
     if model == "digits":
         return {"image": _images()}
     if model == "digits_bytes":
         pixels = (_images() * 16).round().astype(np.uint8)
         return {"image_bytes": np.array([image.tobytes() for image in pixels], object)}
+    if model == "examples_tf1":
+        return {"x": _numbers()[:, None]}
+    if model == "examples_tf2":
+        return {"inputs": _examples()}
     return {"word": _words()} if model == "strings" else {"x": _numbers()}
 
 

@@ -41,6 +41,65 @@ def export_line_tf1(path: pathlib.Path, a: float, b: float) -> None:
         builder.save()
 
 
+def export_examples_tf1(path: pathlib.Path, a: float, b: float) -> None:
+    """As the estimators of TensorFlow 1 wrote them: tf.Examples in, for classify and regress; `x` itself for predict."""
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        serialized = v1.placeholder(tf.string, [None], name="tf_example")
+        features = v1.io.parse_example(serialized, {
+            "x": tf.io.FixedLenFeature([1], tf.float32),
+            "x2": tf.io.FixedLenFeature([1], tf.float32, default_value=[0.0]),
+        })
+        variables = {name: v1.get_variable(name, initializer=value, use_resource=False)
+                     for name, value in (("a", a), ("b", b))}
+        x = tf.identity(features["x"], name="x")
+        y = tf.add(tf.multiply(variables["a"], x), variables["b"], name="y")
+        y2 = tf.add(tf.multiply(variables["a"], features["x2"]), variables["b"], name="y2")
+        labels = tf.where(y > 0, tf.fill(tf.shape(y), "above"), tf.fill(tf.shape(y), "below"))
+        session.run(v1.global_variables_initializer())
+        sign = v1.saved_model
+        builder = sign.Builder(str(path))
+        builder.add_meta_graph_and_variables(session, ["serve"], {
+            "serving_default": sign.predict_signature_def({"x": x}, {"y": y}),
+            "regress_x": sign.regression_signature_def(serialized, y),
+            "regress_x2": sign.regression_signature_def(serialized, y2),
+            "classify_x": sign.classification_signature_def(serialized, labels, y),
+            "classify_scores": sign.classification_signature_def(serialized, None, y),
+        })
+        builder.save()
+
+
+class Examples(tf.Module):
+    """A line over the sum of all numbers of a tf.Example: one that may be missing, and as many more as there are."""
+
+    def __init__(self, a: float, b: float):
+        super().__init__()
+        self.a = tf.Variable(a, name="a")
+        self.b = tf.Variable(b, name="b")
+
+    def line(self, serialized):
+        features = tf.io.parse_example(serialized, {
+            "x": tf.io.FixedLenFeature([], tf.float32, default_value=0.0),
+            "more": tf.io.FixedLenSequenceFeature([], tf.float32, allow_missing=True, default_value=0.0),
+        })
+        return self.a * (features["x"] + tf.reduce_sum(features["more"], axis=1)) + self.b
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="inputs")])
+    def regress(self, inputs):
+        return {"outputs": self.line(inputs)}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="inputs")])
+    def classify(self, inputs):
+        scores = tf.sigmoid(self.line(inputs))
+        classes = tf.tile([["above", "below"]], [tf.shape(scores)[0], 1])
+        return {"classes": classes, "scores": tf.stack([scores, 1 - scores], axis=1)}
+
+
+def export_examples_tf2(path: pathlib.Path, a: float, b: float) -> None:
+    examples = Examples(a, b)
+    tf.saved_model.save(examples, str(path), signatures={"serving_default": examples.regress, "classify": examples.classify})
+
+
 class Words(tf.Module):
     """Looks number words up, whatever their case. A table from an asset file: only the initialiser fills it."""
 
@@ -83,12 +142,12 @@ def export_keras(path: pathlib.Path, model) -> None:
 
 
 def export_plain(path: pathlib.Path, model) -> None:
-    """For large ones: Keras' own export keeps every variable twice and every layer as a function."""
+    """For large ones: Keras' own export keeps every variable twice and every layer as a function. The signatures are Keras'."""
     @tf.function(input_signature=[tf.TensorSpec([None, 8, 8, 1], tf.float32, name="image")])
     def serve(image):
         return model({"image": image})
 
-    tf.saved_model.save(Served(model, serve), str(path), signatures=serve)
+    tf.saved_model.save(Served(model, serve), str(path), signatures={"serve": serve, "serving_default": serve})
 
 
 def export_bytes_digits(path: pathlib.Path, classifier) -> None:

@@ -1,0 +1,149 @@
+#include "serving-node/frontend/inference_call.h"
+
+#include <memory>
+
+#include "serving-node/frontend/queries.h"
+#include "serving-node/inference/inference.h"
+
+namespace longshore::frontend {
+
+using inference::Method;
+using tensorflow::serving::InferenceResult;
+using tensorflow::serving::ModelSpec;
+
+// One question to one signature.
+struct InferenceCalls::Task {
+  routing::Predictor& predictor;
+  bool check_method_name;
+  Method method;
+  CallInfo info;
+  ModelSpec spec;
+  tensorflow::serving::Input input;
+  std::function<void(Result<InferenceResult>)> done;
+};
+
+// The tasks of a MultiInference, one after the other.
+struct InferenceCalls::Series {
+  InferenceCalls calls;
+  CallInfo info;
+  tensorflow::serving::MultiInferenceRequest request;
+  tensorflow::serving::MultiInferenceResponse response;
+  MultiDone done;
+};
+
+namespace {
+
+Status CheckSpec(const ModelSpec& spec, bool is_there) {
+  if (!is_there) return InvalidArgument("Missing ModelSpec");
+  if (spec.name().empty()) return InvalidArgument("ModelSpec has no name specified.");
+  return {};
+}
+
+Result<const tensorflow::SignatureDef*> SignatureOf(const Described& described, const ModelSpec& spec) {
+  const std::string name = spec.signature_name().empty() ? "serving_default" : spec.signature_name();
+  const auto found = described.signatures->find(name);
+  if (found != described.signatures->end()) return &found->second;
+  return InvalidArgument("No signature was found with the name: {}", name);
+}
+
+Result<InferenceResult> ToResult(Method method, int examples, const routing::PredictAnswer& answer) {
+  ASSIGN_OR_RETURN(const engine::TensorMap outputs, OutputsOf(answer));
+  InferenceResult result;
+  *result.mutable_model_spec() = answer.model_spec;
+  if (method == Method::kClassify) {
+    ASSIGN_OR_RETURN(*result.mutable_classification_result(), inference::ToClassifications(outputs, examples));
+  } else {
+    ASSIGN_OR_RETURN(*result.mutable_regression_result(), inference::ToRegressions(outputs, examples));
+  }
+  return result;
+}
+
+}  // namespace
+
+void InferenceCalls::Run(std::shared_ptr<Task> task) const {
+  const auto deadline = task->info.deadline;
+  DescribeAnywhere(catalog_, ModelSpec(task->spec), deadline,
+                   [task](const Result<Described>& described) { Ask(task, described); });
+}
+
+void InferenceCalls::Ask(const std::shared_ptr<Task>& task, const Result<Described>& described) {
+  if (!described) return task->done(tl::make_unexpected(described.error()));
+  const auto signature = SignatureOf(*described, task->spec);
+  if (!signature) return task->done(tl::make_unexpected(signature.error()));
+  auto request = inference::ToPredict(
+      task->method,
+      {.spec = task->spec, .input = task->input, .signature = **signature, .check_name = task->check_method_name});
+  if (!request) return task->done(tl::make_unexpected(request.error()));
+  routing::PredictCall call;
+  call.request = std::move(*request);
+  call.headers = std::move(task->info.headers);
+  call.deadline = task->info.deadline;
+  call.protocol = task->info.protocol;
+  const int examples = inference::ExampleCount(task->input);
+  task->predictor.Predict(std::move(call), [task, examples](Result<routing::PredictAnswer> answer) {
+    if (!answer) return task->done(tl::make_unexpected(answer.error()));
+    task->done(ToResult(task->method, examples, *answer));
+  });
+}
+
+void InferenceCalls::Classify(CallInfo info, tensorflow::serving::ClassificationRequest request,
+                              ClassifyDone done) const {
+  if (auto spec = CheckSpec(request.model_spec(), request.has_model_spec()); !spec) {
+    return done(tl::make_unexpected(spec.error()));
+  }
+  auto finish = [done = std::move(done)](Result<InferenceResult> result) {
+    if (!result) return done(tl::make_unexpected(result.error()));
+    tensorflow::serving::ClassificationResponse response;
+    *response.mutable_model_spec() = std::move(*result->mutable_model_spec());
+    *response.mutable_result() = std::move(*result->mutable_classification_result());
+    done(std::move(response));
+  };
+  Run(std::make_shared<Task>(Task{predictor_, check_method_names_, Method::kClassify, std::move(info),
+                                  std::move(*request.mutable_model_spec()), std::move(*request.mutable_input()),
+                                  std::move(finish)}));
+}
+
+void InferenceCalls::Regress(CallInfo info, tensorflow::serving::RegressionRequest request, RegressDone done) const {
+  if (auto spec = CheckSpec(request.model_spec(), request.has_model_spec()); !spec) {
+    return done(tl::make_unexpected(spec.error()));
+  }
+  auto finish = [done = std::move(done)](Result<InferenceResult> result) {
+    if (!result) return done(tl::make_unexpected(result.error()));
+    tensorflow::serving::RegressionResponse response;
+    *response.mutable_model_spec() = std::move(*result->mutable_model_spec());
+    *response.mutable_result() = std::move(*result->mutable_regression_result());
+    done(std::move(response));
+  };
+  Run(std::make_shared<Task>(Task{predictor_, check_method_names_, Method::kRegress, std::move(info),
+                                  std::move(*request.mutable_model_spec()), std::move(*request.mutable_input()),
+                                  std::move(finish)}));
+}
+
+void InferenceCalls::MultiInference(CallInfo info, tensorflow::serving::MultiInferenceRequest request,
+                                    MultiDone done) const {
+  if (auto tasks = inference::CheckTasks(request); !tasks) return done(tl::make_unexpected(tasks.error()));
+  RunNext(std::make_shared<Series>(Series{*this, std::move(info), std::move(request), {}, std::move(done)}));
+}
+
+void InferenceCalls::RunNext(const std::shared_ptr<Series>& series) {
+  const InferenceCalls& calls = series->calls;
+  const int next = series->response.results_size();
+  if (next == series->request.tasks_size()) return series->done(std::move(series->response));
+  const auto& asked = series->request.tasks(next);
+  ModelSpec spec = asked.model_spec();
+  if (next > 0) *spec.mutable_version() = series->response.results(0).model_spec().version();
+  Task task{calls.predictor_,
+            calls.check_method_names_,
+            *inference::MethodOf(asked.method_name()),
+            series->info,
+            std::move(spec),
+            series->request.input(),
+            [series](Result<InferenceResult> result) {
+              if (!result) return series->done(tl::make_unexpected(result.error()));
+              *series->response.add_results() = std::move(*result);
+              RunNext(series);
+            }};
+  calls.Run(std::make_shared<Task>(std::move(task)));
+}
+
+}  // namespace longshore::frontend

@@ -1,0 +1,55 @@
+// Classify, Regress and MultiInference, each by way of Predict: what routing, batching and evidence do for Predict they
+// do for these too.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "serving-node/frontend/catalog.h"
+#include "serving-node/routing/predict.h"
+#include "tensorflow_serving/apis.pb.h"
+
+namespace longshore::frontend {
+
+// What a frontend knows of a call beside its message.
+struct CallInfo {
+  std::vector<std::pair<std::string, std::string>> headers;  // Names in lower case.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  routing::Protocol protocol = routing::Protocol::kGrpc;
+};
+
+// Thread-safe, cheap to copy. Predictor and catalog outlive it and its calls; it need not outlive them.
+class InferenceCalls {
+ public:
+  // `check_method_names`: a signature answers only to the method that it names.
+  InferenceCalls(routing::Predictor& predictor, const Catalog& catalog, bool check_method_names)
+      : predictor_(predictor), catalog_(catalog), check_method_names_(check_method_names) {}
+
+  // Each calls done exactly once, on any thread, possibly before it returns. Errors have TensorFlow Serving's texts.
+  using ClassifyDone = std::function<void(Result<tensorflow::serving::ClassificationResponse>)>;
+  void Classify(CallInfo info, tensorflow::serving::ClassificationRequest request, ClassifyDone done) const;
+
+  using RegressDone = std::function<void(Result<tensorflow::serving::RegressionResponse>)>;
+  void Regress(CallInfo info, tensorflow::serving::RegressionRequest request, RegressDone done) const;
+
+  // All tasks are answered by the version that answers the first of them.
+  using MultiDone = std::function<void(Result<tensorflow::serving::MultiInferenceResponse>)>;
+  void MultiInference(CallInfo info, tensorflow::serving::MultiInferenceRequest request, MultiDone done) const;
+
+ private:
+  struct Task;
+  struct Series;
+  void Run(std::shared_ptr<Task> task) const;
+  static void Ask(const std::shared_ptr<Task>& task, const Result<Described>& described);
+  static void RunNext(const std::shared_ptr<Series>& series);
+
+  routing::Predictor& predictor_;
+  const Catalog& catalog_;
+  const bool check_method_names_;
+};
+
+}  // namespace longshore::frontend

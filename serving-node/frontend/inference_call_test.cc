@@ -1,0 +1,142 @@
+#include "serving-node/frontend/inference_call.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "serving-node/frontend/testing.h"
+
+namespace longshore::frontend {
+namespace {
+
+using tensor::Tensor;
+using tensorflow::serving::ClassificationRequest;
+using tensorflow::serving::ClassificationResponse;
+using tensorflow::serving::MultiInferenceRequest;
+using tensorflow::serving::MultiInferenceResponse;
+using tensorflow::serving::RegressionRequest;
+using tensorflow::serving::RegressionResponse;
+using ::testing::HasSubstr;
+
+// Two signatures over examples; every call is answered by the next version, unless it names one.
+class ExampleModel final : public Catalog, public routing::Predictor {
+ public:
+  ExampleModel() {
+    auto& regress = (*signatures_)["serving_default"];
+    (*regress.mutable_inputs())["inputs"].set_dtype(tensorflow::DT_STRING);
+    (*regress.mutable_outputs())["outputs"].set_dtype(tensorflow::DT_FLOAT);
+    regress.set_method_name("tensorflow/serving/regress");
+    auto& classify = (*signatures_)["classes"];
+    (*classify.mutable_inputs())["inputs"].set_dtype(tensorflow::DT_STRING);
+    (*classify.mutable_outputs())["scores"].set_dtype(tensorflow::DT_FLOAT);
+    classify.set_method_name("tensorflow/serving/classify");
+  }
+
+  Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const override {
+    if (spec.name() != "m") return NotFound("Servable not found for request: Latest({})", spec.name());
+    return Described{.version = 1, .signatures = signatures_};
+  }
+  Result<std::vector<models::VersionStatus>> Versions(const std::string&) const override { return {}; }
+
+  void Predict(routing::PredictCall call, routing::PredictDone done) override {
+    const int64_t rows = call.request.inputs().at("inputs").string_val_size();
+    routing::PredictAnswer answer;
+    answer.model_spec = call.request.model_spec();
+    if (!answer.model_spec.has_version()) answer.model_spec.mutable_version()->set_value(++version_);
+    const auto value = static_cast<float>(answer.model_spec.version().value());
+    if (call.request.model_spec().signature_name() == "classes") {
+      answer.outputs["scores"] = Tensor::Of<float>({rows, 1}, std::vector<float>(static_cast<size_t>(rows), value));
+    } else {
+      answer.outputs["outputs"] = Tensor::Of<float>({rows}, std::vector<float>(static_cast<size_t>(rows), value));
+    }
+    headers_ = std::move(call.headers);
+    done(std::move(answer));
+  }
+
+  std::vector<std::pair<std::string, std::string>> headers_;
+
+ private:
+  std::shared_ptr<Signatures> signatures_ = std::make_shared<Signatures>();
+  int64_t version_ = 6;
+};
+
+template <typename Message>
+Message Read(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
+  return message;
+}
+
+const std::string kInput = "input { example_list { examples {} examples {} } } ";
+
+class InferenceCallTest : public testing::Test {
+ protected:
+  Result<RegressionResponse> Regress(const std::string& text, bool check_names = false) {
+    Result<RegressionResponse> answer = Internal("nobody answered");
+    InferenceCalls(model_, model_, check_names)
+        .Regress({.headers = {{"user", "u1"}}}, Read<RegressionRequest>(text),
+                 [&](auto given) { answer = std::move(given); });
+    return answer;
+  }
+  Result<ClassificationResponse> Classify(const std::string& text) {
+    Result<ClassificationResponse> answer = Internal("nobody answered");
+    InferenceCalls(model_, model_, true).Classify({}, Read<ClassificationRequest>(text), [&](auto given) {
+      answer = std::move(given);
+    });
+    return answer;
+  }
+  Result<MultiInferenceResponse> Multi(const std::string& text) {
+    Result<MultiInferenceResponse> answer = Internal("nobody answered");
+    InferenceCalls(model_, model_, false).MultiInference({}, Read<MultiInferenceRequest>(text), [&](auto given) {
+      answer = std::move(given);
+    });
+    return answer;
+  }
+
+  ExampleModel model_;
+};
+
+TEST_F(InferenceCallTest, AnswersEveryExampleByTheVersionThatPredictChose) {
+  const auto answer = Regress("model_spec { name: 'm' } " + kInput);
+  ASSERT_TRUE(answer) << ToString(answer.error());
+  EXPECT_EQ(answer->result().regressions_size(), 2);
+  EXPECT_EQ(answer->model_spec().version().value(), 7);
+  EXPECT_EQ(model_.headers_.at(0).second, "u1");
+  const auto classes = Classify("model_spec { name: 'm' signature_name: 'classes' } " + kInput);
+  ASSERT_TRUE(classes) << ToString(classes.error());
+  EXPECT_EQ(classes->result().classifications(1).classes(0).score(), 8);
+}
+
+TEST_F(InferenceCallTest, SaysWhatIsWrongAsTensorFlowServingDoes) {
+  EXPECT_EQ(Regress("").error(), (Error{Code::kInvalidArgument, "Missing ModelSpec"}));
+  EXPECT_EQ(Regress("model_spec {}").error(), (Error{Code::kInvalidArgument, "ModelSpec has no name specified."}));
+  EXPECT_EQ(Regress("model_spec { name: 'n' }").error().code, Code::kNotFound);
+  EXPECT_EQ(Regress("model_spec { name: 'm' signature_name: 's' } " + kInput).error(),
+            (Error{Code::kInvalidArgument, "No signature was found with the name: s"}));
+  EXPECT_EQ(Regress("model_spec { name: 'm' }").error(), (Error{Code::kInvalidArgument, "Input is empty."}));
+  EXPECT_THAT(Classify("model_spec { name: 'm' } " + kInput).error().message, HasSubstr("tensorflow/serving/classify"));
+}
+
+TEST_F(InferenceCallTest, AnswersAllTasksByOneVersion) {
+  const auto answer = Multi(
+      "tasks { model_spec { name: 'm' } method_name: 'tensorflow/serving/regress' }"
+      "tasks { model_spec { name: 'm' signature_name: 'classes' } method_name: 'tensorflow/serving/classify' }" +
+      kInput);
+  ASSERT_TRUE(answer) << ToString(answer.error());
+  ASSERT_EQ(answer->results_size(), 2);
+  EXPECT_EQ(answer->results(0).regression_result().regressions(0).value(), 7);
+  EXPECT_EQ(answer->results(1).classification_result().classifications(0).classes(0).score(), 7);
+  EXPECT_EQ(answer->results(1).model_spec().signature_name(), "classes");
+}
+
+TEST_F(InferenceCallTest, OneTaskThatFailsFailsThemAll) {
+  const auto answer = Multi(
+      "tasks { model_spec { name: 'm' } method_name: 'tensorflow/serving/regress' }"
+      "tasks { model_spec { name: 'm' signature_name: 'none' } method_name: 'tensorflow/serving/regress' }" +
+      kInput);
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.error().message, HasSubstr("none"));
+}
+
+}  // namespace
+}  // namespace longshore::frontend
