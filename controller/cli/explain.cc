@@ -82,6 +82,15 @@ std::string WaitReason(const api::Model& model, TimePoint now) {
   }
 }
 
+// What the nodes say about a candidate that they have not ready; it follows the weight in the condition.
+std::string WordsOfNodes(const api::ModelStatus& status) {
+  for (const api::Condition& condition : status.conditions) {
+    const size_t words = condition.type == "Progressing" ? condition.message.find("; ") : std::string::npos;
+    if (words != std::string::npos) return "  But " + condition.message.substr(words + 2) + "\n";
+  }
+  return "";
+}
+
 std::string RolloutText(const api::Model& model, TimePoint now) {
   const api::RolloutStatus& rollout = model.status.rollout;
   if (rollout.phase == RolloutPhase::kNone) return "  None so far.\n";
@@ -92,7 +101,8 @@ std::string RolloutText(const api::Model& model, TimePoint now) {
   std::string text = fmt::format("  {}, for {} (since {} in this step)\n", RolloutInShort(model),
                                  Age(rollout.started_at, now), Age(rollout.step_started_at, now));
   const std::string reason = WaitReason(model, now);
-  return reason.empty() ? text : text + "  " + reason + "\n";
+  if (!reason.empty()) text += "  " + reason + "\n";
+  return text + WordsOfNodes(model.status);
 }
 
 std::string NumbersText(const api::Verdict& verdict) {

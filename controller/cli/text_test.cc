@@ -117,6 +117,15 @@ TEST(Explain, AStepWaitsForItsHoldThenForEvidenceAndFirstForItsNodes) {
   EXPECT_NE(ExplainModel(model, kNow).find("The step to 25 % waits until enough nodes"), std::string::npos);
 }
 
+TEST(Explain, ACandidateThatIsNotReadySaysWhatTheNodesSayAboutIt) {
+  api::Model model = RollingOut();
+  model.status.rollout.phase = RolloutPhase::kValidating;
+  model.status.conditions.push_back(
+      {"Progressing", "True", "Validating", "version 3 at 0%; node a: no directory of version 3 in /m", 4, Ago(9)});
+  EXPECT_NE(ExplainModel(model, kNow).find("  But node a: no directory of version 3 in /m\n"), std::string::npos)
+      << ExplainModel(model, kNow);
+}
+
 TEST(Explain, APausedRolloutSaysWhyAndOffersResume) {
   api::Model model = RollingOut();
   model.status.rollout.phase = RolloutPhase::kPaused;

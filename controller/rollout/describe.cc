@@ -94,7 +94,8 @@ void DescribeProgress(Draft& draft) {
   const bool resting = rollout.phase == RolloutPhase::kNone || rollout.phase == RolloutPhase::kCompleted ||
                        rollout.phase == RolloutPhase::kRolledBack;
   SetCondition(draft, "Progressing", resting ? "False" : "True", phase,
-               resting ? "" : fmt::format("version {} at {:g}%", rollout.candidate, rollout.weight_percent));
+               resting ? "" : fmt::format("version {} at {:g}%{}", rollout.candidate, rollout.weight_percent,
+                                          draft.WordsOfNodes()));
   if (resting && failed != nullptr && *target != draft.status().stable_version) {
     return SetCondition(draft, "Stalled", "True", failed->reason,
                         fmt::format("version {} failed: {}", failed->version, failed->message));

@@ -100,6 +100,16 @@ void Draft::RecordOf(int64_t version, const std::string& what, const std::string
   events_.push_back({warning, what, message});
 }
 
+std::string Draft::WordsOfNodes() const {
+  std::string words;
+  for (const NodeSeen* node : nodes_) {
+    const auto seen = node->versions.find(status_.rollout.candidate);
+    if (seen == node->versions.end() || seen->second.message.empty()) continue;
+    words += fmt::format("; node {}: {}", node->name, seen->second.message);
+  }
+  return words;
+}
+
 void Draft::SetPhase(api::RolloutPhase phase) {
   status_.rollout.phase = phase;
   status_.rollout.step_started_at = now_;

@@ -29,6 +29,8 @@ class Draft {
   const std::vector<const NodeSeen*>& nodes() const { return nodes_; }
   std::vector<std::string> NodesIn(int64_t version, NodeState state) const;
   int ReadyNodes(int64_t version) const { return static_cast<int>(NodesIn(version, NodeState::kReady).size()); }
+  // What the nodes say about the candidate while they have it not ready: "; node a: no directory of version 2 in /m".
+  std::string WordsOfNodes() const;
   // Where a version should be on `count` nodes: those that have it already first, so that nothing moves without need.
   std::vector<std::string> Choose(int64_t version, int count) const;
   // Nodes for the stable version: all, or spec.replicas.

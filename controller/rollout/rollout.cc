@@ -103,13 +103,8 @@ std::optional<Duration> LookAgain(Draft& draft, bool changed) {
 void CheckDeadline(Draft& draft, const std::string& waiting_for) {
   const Duration waited = draft.now() - draft.rollout().step_started_at;
   if (draft.nodes().empty() || waited <= draft.policy().progress_deadline) return;
-  std::string said;
-  for (const NodeSeen* node : draft.nodes()) {
-    const auto seen = node->versions.find(draft.rollout().candidate);
-    if (seen != node->versions.end() && !seen->second.message.empty())
-      said += fmt::format("; node {}: {}", node->name, seen->second.message);
-  }
-  draft.RollBack("ProgressDeadline", fmt::format("waited {} s for {}{}", waited.count() / 1000000, waiting_for, said),
+  draft.RollBack("ProgressDeadline", fmt::format("waited {} s for {}{}", waited.count() / 1000000, waiting_for,
+                                              draft.WordsOfNodes()),
                  true);
 }
 

@@ -119,8 +119,10 @@ Json Outcome(const Decision& decision) {
   for (const Event& event : decision.events) out["events"].push_back(event.reason);
   out["failed"] = Json::array();
   for (const auto& failed : decision.status.failed) out["failed"].push_back(failed.version);
-  for (const auto& condition : decision.status.conditions)
+  for (const auto& condition : decision.status.conditions) {
     out[condition.type] = condition.status + " " + condition.reason;
+    out[condition.type + "Message"] = condition.message;
+  }
   return out;
 }
 
