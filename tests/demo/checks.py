@@ -1,6 +1,8 @@
 """What the ledgers prove: numbers from counts, without any process. The names are those of the JSON report."""
 
+import datetime
 import hashlib
+import re
 
 # Requests sent while the change of a weight travels to the nodes may see either side.
 RISE_SEEN_LATE_MS = 1000
@@ -41,12 +43,21 @@ def wrong_versions(segments, allowed):
     return wrong
 
 
-def rollback_seconds(segment, version):
-    """From the first non-finite answer of a version to its last answer of any kind; None: no non-finite answer came."""
-    counts = segment["versions"].get(str(version), {})
-    if counts.get("first_non_finite_unix_ms") is None:
-        return None
-    return (counts["last_answer_unix_ms"] - counts["first_non_finite_unix_ms"]) / 1000
+def first_trip_ms(logs, model, version):
+    """When the first node, by the log that each keeps, found an answer of this version not finite; None: none did."""
+    found = re.findall(rf'^(\S+) W [^\n]* model "{model}" version {version}: guard NonFinite', "\n".join(logs), re.MULTILINE)
+    return min((round(datetime.datetime.fromisoformat(at).timestamp() * 1000) for at in found), default=None)
+
+
+def rollback_seconds(first_ms, segments, version):
+    """From a version's first non-finite answer at a node to its last answer of any kind to a client.
+
+    A user gets stable's answer instead of one that is not finite, so it is the nodes that know the first. 0: no client had an
+    answer of that version any more; None: there was no such answer.
+    """
+    lasts = [segment["versions"].get(str(version), {}).get("last_answer_unix_ms") for segment in segments]
+    lasts = [at for at in lasts if at is not None]
+    return None if first_ms is None else max(0, max(lasts, default=first_ms) - first_ms) / 1000
 
 
 def not_answered_well(ledger):

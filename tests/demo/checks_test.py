@@ -1,5 +1,6 @@
 """python3 -m unittest discover -s tests/demo -p '*_test.py'"""
 
+import datetime
 import json
 import pathlib
 import unittest
@@ -35,10 +36,21 @@ class Checks(unittest.TestCase):
         disputed["version_disputed"] = 2
         self.assertEqual(checks.wrong_versions({"a": disputed}, lambda name: {1}), 2)
 
-    def test_a_rollback_lasts_from_the_first_bad_answer_to_the_last_one_of_that_version(self):
-        counts = segment(v4={"first_non_finite_unix_ms": 10_000, "last_answer_unix_ms": 10_250})
-        self.assertEqual(checks.rollback_seconds(counts, 4), 0.25)
-        self.assertIsNone(checks.rollback_seconds(segment(v4={"first_non_finite_unix_ms": None}), 4))
+    def test_a_rollback_lasts_from_the_first_bad_answer_at_a_node_to_the_last_one_of_that_version_to_anybody(self):
+        segments = [segment(v4={"last_answer_unix_ms": 10_250}), segment(v2={"last_answer_unix_ms": 10_900}),
+                    segment(v4={"last_answer_unix_ms": None})]
+        self.assertEqual(checks.rollback_seconds(10_000, segments, 4), 0.25)
+        self.assertEqual(checks.rollback_seconds(10_300, segments, 4), 0)
+        self.assertEqual(checks.rollback_seconds(10_300, [], 4), 0)
+        self.assertIsNone(checks.rollback_seconds(None, segments, 4))
+
+    def test_the_first_bad_answer_is_the_earliest_in_any_log(self):
+        line = '2026-01-02T03:04:05.{} W longshore-node: model "digits" version {}: guard NonFinite: an output is NaN\n'
+        logs = ["2026-01-02T03:04:04.000 I longshore-node: gRPC on port 1\n" + line.format("678", 4),
+                line.format("120", 3) + line.format("345", 4)]
+        first = datetime.datetime(2026, 1, 2, 3, 4, 5, 345_000).timestamp() * 1000
+        self.assertEqual(checks.first_trip_ms(logs, "digits", 4), first)
+        self.assertIsNone(checks.first_trip_ms(logs, "digits", 5))
 
     def test_failures_unanswered_and_double_answers_all_count(self):
         self.assertEqual(checks.not_answered_well({"failed": 1, "unanswered": 2, "answered_twice": 4}), 7)

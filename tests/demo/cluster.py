@@ -63,7 +63,6 @@ spec:
     steps: [{weight: 30, pause: Manual}]
     hold: 1s
     requestsMin: 100
-    analysis: {latency: {enabled: false}}             # It runs for microseconds: what is cold or warm decides.
 """
 
 # v2 is a larger network than v1 and may take up to five times as long; after it no version may take half as long again.
