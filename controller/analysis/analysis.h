@@ -7,10 +7,9 @@
 //
 // The tests and their shares of kAlphaTotal (a false rollback of an equal version, over the whole rollout):
 //   ErrorRate        errors of the candidate against stable in the same windows
-//   Latency          run times above thresholds from stable's own past, the candidate's thresholds shifted by the
-//   tolerance LatencyBaseline  the same against stable's run times before the rollout, because a slow candidate in the
-//   same process
-//                    slows stable too; counted only in windows that follow one in which the SLO's target was missed
+//   Latency          run times above thresholds from stable's own past, the candidate's shifted by the tolerance
+//   LatencyBaseline  the same against stable's run times before the rollout, in windows that follow one in which the SLO's
+//                    target was missed. Both versions may be slower than before for other reasons: it holds, and rolls back nothing
 // Certain failures need no test: a non-finite answer where stable was finite on the same input.
 //
 // Pure. An Analysis is a value that lives in RolloutStatus::analysis as JSON between two calls.
