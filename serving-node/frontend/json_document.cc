@@ -23,8 +23,10 @@ Status ParseBody(std::string_view json, rapidjson::Document* document) {
   rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> stream(bytes);
   document->ParseStream<kParseFlags>(stream);
   if (document->HasParseError()) {
-    return InvalidArgument("JSON Parse error: {} at offset: {}", rapidjson::GetParseError_En(document->GetParseError()),
-                           document->GetErrorOffset());
+    // TensorFlow Serving's RapidJSON writes "] after" where newer ones write "']' after".
+    std::string why = rapidjson::GetParseError_En(document->GetParseError());
+    std::erase(why, '\'');
+    return InvalidArgument("JSON Parse error: {} at offset: {}", why, document->GetErrorOffset());
   }
   if (!document->IsObject()) return InvalidArgument("JSON Value: {} Is not object", ForMessage(*document));
   return {};

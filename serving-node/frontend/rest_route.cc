@@ -86,6 +86,8 @@ std::optional<RestRoute::Kind> KindOf(std::string_view method, std::string_view 
 
 }  // namespace
 
+bool IsApi(std::string_view target) { return Consume("/v1", &target) && (target.empty() || target.front() == '/'); }
+
 Result<RestRoute> ParseRoute(std::string_view method, std::string_view target) {
   const auto malformed = [&] { return InvalidArgument("Malformed request: {} {}", method, target); };
   RestRoute route;

@@ -15,6 +15,9 @@ struct RestRoute {
   tensorflow::serving::ModelSpec spec;  // Name with version or label.
 };
 
+// Whether the target lies below /v1: what does not is no business of this API.
+bool IsApi(std::string_view target);
+
 //   POST /v1/models/NAME[/versions/V|/labels/L]:predict|classify|regress
 //   GET  /v1/models/NAME[/versions/V|/labels/L][/metadata]
 // Case does not matter but in names, which are percent-decoded. InvalidArgument for everything else, also for a query.

@@ -102,10 +102,7 @@ class Rest final : public RestServer {
     if (request.method == "GET" && request.target == kMetricsPath) {
       return respond({.content_type = "text/plain; version=0.0.4", .body = metrics_()});
     }
-    if (!request.target.starts_with("/v1/")) {
-      if (request.target != "/v1")
-        return respond({.status = 404, .content_type = "text/html", .body = "<h1>Not Found</h1>\n"});
-    }
+    if (!IsApi(request.target)) return respond({.status = 404, .content_type = "text/html", .body = "<h1>Not Found</h1>\n"});
     if (request.method == "OPTIONS") return respond(Preflight(request));
     auto route = ParseRoute(request.method, request.target);
     if (!route) return respond(ErrorResponse(route.error()));

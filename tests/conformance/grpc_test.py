@@ -1,0 +1,315 @@
+"""TensorFlow Serving's gRPC API, by the client stubs of the tensorflow-serving-api wheel."""
+
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+from calls import SECONDS, example, floats, predict, refusal, request
+from google.protobuf import wrappers_pb2
+from tensorflow_serving.apis import (classification_pb2, get_model_metadata_pb2, get_model_status_pb2, inference_pb2,
+                                     predict_pb2, regression_pb2)
+
+X = np.array([2.0, 4.0], np.float32)
+
+
+@pytest.mark.contract("G1", "G3", "G5")
+def test_predict_answers_with_name_signature_and_version(half):
+    answer = predict(half, request(half.model, x=X))
+    np.testing.assert_array_equal(tf.make_ndarray(answer.outputs["y"]), [3, 4])
+    assert (answer.model_spec.name, answer.model_spec.version.value, answer.model_spec.signature_name) == (
+        half.model, 1, "serving_default")
+
+
+@pytest.mark.contract("G2")
+def test_the_session_service_is_not_there(half):
+    call = half.channel.unary_unary("/tensorflow.serving.SessionService/SessionRun")
+    assert refusal(call, b"")[0] == grpc.StatusCode.UNIMPLEMENTED
+
+
+@pytest.mark.contract("G3")
+def test_without_a_version_the_newest_answers(digits):
+    answer = predict(digits, request(digits.model, image=np.zeros((1, 8, 8, 1), np.float32)))
+    assert answer.model_spec.version.value == 5
+
+
+@pytest.mark.contract("G4")
+def test_a_version_that_is_named_answers(half):
+    assert predict(half, request(half.model, version=1, x=X)).model_spec.version.value == 1
+
+
+@pytest.mark.contract("G6")
+@pytest.mark.parametrize("signature", ["", "serving_default"])
+def test_the_default_signature_may_be_named_or_not(half, signature):
+    assert predict(half, request(half.model, signature, x=X)).model_spec.signature_name == "serving_default"
+
+
+@pytest.mark.contract("G7")
+@pytest.mark.parametrize("names", [["label"], ["probabilities"], ["label", "probabilities"], []])
+def test_the_output_filter_chooses_outputs(digits, names):
+    made = request(digits.model, image=np.zeros((2, 8, 8, 1), np.float32))
+    made.output_filter.extend(names)
+    assert set(predict(digits, made).outputs) == set(names or ["label", "probabilities"])
+
+
+@pytest.mark.contract("G8")
+def test_outputs_come_in_typed_fields(digits, strings):
+    outputs = predict(digits, request(digits.model, image=np.zeros((2, 8, 8, 1), np.float32))).outputs
+    assert len(outputs["probabilities"].float_val) == 20 and not outputs["probabilities"].tensor_content
+    assert len(outputs["label"].int64_val) == 2
+    outputs = predict(strings, request(strings.model, word=np.array([b"one"], object))).outputs
+    assert list(outputs["greeting"].string_val) == [b"hello one"]
+    assert list(outputs["length"].int_val) == [3]
+
+
+@pytest.mark.contract("G9")
+@pytest.mark.parametrize("tensor, want", [
+    (floats([2], float_val=[2, 4]), [3, 4]),
+    (floats([2], tensor_content=X.tobytes()), [3, 4]),
+    (floats([3], float_val=[2]), [3, 3, 3]),
+    (floats([3], float_val=[2, 4]), [3, 4, 4]),
+    (floats([0]), []),
+])
+def test_inputs_may_be_written_in_every_form_of_a_tensor(half, tensor, want):
+    answer = predict(half, request(half.model, x=tensor))
+    np.testing.assert_array_equal(tf.make_ndarray(answer.outputs["y"]), want)
+
+
+@pytest.mark.contract("G11")
+def test_a_deadline_bounds_the_run(slow):
+    with pytest.raises(grpc.RpcError) as caught:
+        slow.predictions.Predict(request(slow.model, x=X), timeout=0.1)
+    assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+@pytest.mark.contract("E1")
+def test_a_request_names_its_model(half):
+    no_spec = predict_pb2.PredictRequest()
+    assert refusal(half.predictions.Predict, no_spec) == (grpc.StatusCode.INVALID_ARGUMENT, "Missing ModelSpec")
+    assert refusal(half.predictions.Predict, request("", x=X)) == (
+        grpc.StatusCode.INVALID_ARGUMENT, "ModelSpec has no name specified.")
+
+
+@pytest.mark.contract("E1")
+@pytest.mark.parametrize("method, message", [
+    ("Classify", classification_pb2.ClassificationRequest), ("Regress", regression_pb2.RegressionRequest),
+    ("GetModelMetadata", get_model_metadata_pb2.GetModelMetadataRequest)])
+def test_every_method_names_its_model(half, method, message):
+    assert refusal(getattr(half.predictions, method), message()) == (grpc.StatusCode.INVALID_ARGUMENT, "Missing ModelSpec")
+
+
+@pytest.mark.contract("E2", "E3", "E4")
+@pytest.mark.parametrize("spec, code, text", [
+    (dict(model="x"), grpc.StatusCode.NOT_FOUND, "Servable not found for request: Latest(x)"),
+    (dict(model="x", version=3), grpc.StatusCode.NOT_FOUND, "Servable not found for request: Specific(x, 3)"),
+    (dict(model="half_plus_two_tf1", version=9), grpc.StatusCode.NOT_FOUND,
+     "Servable not found for request: Specific(half_plus_two_tf1, 9)"),
+    (dict(model="half_plus_two_tf1", label="canary"), grpc.StatusCode.INVALID_ARGUMENT,
+     "Unrecognized servable version label: canary"),
+])
+def test_what_is_not_there_is_named(half, spec, code, text):
+    assert refusal(half.predictions.Predict, request(**spec, x=X)) == (code, text)
+
+
+@pytest.mark.contract("E5")
+def test_an_unknown_signature_is_named(half):
+    assert refusal(half.predictions.Predict, request(half.model, "other", x=X)) == (
+        grpc.StatusCode.FAILED_PRECONDITION, 'Serving signature key "other" not found.')
+
+
+@pytest.mark.contract("E6")
+@pytest.mark.parametrize("inputs, text", [
+    ({}, "input size does not match signature: 0!=1 len({}) != len({x}). Sent extra: {}. Missing but required: {x}."),
+    (dict(z=X), "input size does not match signature: 1!=1 len({z}) != len({x}). Sent extra: {z}. Missing but required: {x}."),
+    (dict(x=X, z=X), "input size does not match signature: 2!=1 len({x,z}) != len({x}). Sent extra: {z}. Missing but required: {}."),
+])
+def test_inputs_that_are_not_the_signatures_are_named(half, inputs, text):
+    assert refusal(half.predictions.Predict, request(half.model, **inputs)) == (grpc.StatusCode.INVALID_ARGUMENT, text)
+
+
+@pytest.mark.contract("E7")
+@pytest.mark.parametrize("tensor", [
+    floats([3], float_val=[1, 2, 3, 4]),
+    floats([2], tensor_content=b"123"),
+    floats([-1], float_val=[1]),
+    floats([1 << 40, 1 << 40]),
+], ids=["too many values", "half a value", "an unknown size", "an overflow"])
+def test_a_tensor_that_cannot_be_read_is_named(half, tensor):
+    code, text = refusal(half.predictions.Predict, request(half.model, x=tensor))
+    assert code == grpc.StatusCode.INVALID_ARGUMENT
+    assert text.startswith("tensor parsing error: x")
+
+
+@pytest.mark.contract("E8")
+@pytest.mark.parametrize("names, text", [
+    (["z"], "output tensor alias not found in signature: z"),
+    (["y", "y"], "duplicate output tensor alias: y"),
+])
+def test_an_output_filter_that_is_wrong_is_named(half, names, text):
+    made = request(half.model, x=X)
+    made.output_filter.extend(names)
+    code, details = refusal(half.predictions.Predict, made)
+    assert code == grpc.StatusCode.INVALID_ARGUMENT and details.startswith(text)
+
+
+# ---------------------------------------------------------------------------------- Classify, Regress, MultiInference
+
+def asks(message, node, signature: str, *rows, context=None):
+    made = message()
+    made.model_spec.name = node.model
+    made.model_spec.signature_name = signature
+    if context is None:
+        made.input.example_list.examples.extend(rows)
+    else:
+        made.input.example_list_with_context.examples.extend(rows)
+        made.input.example_list_with_context.context.CopyFrom(context)
+    return made
+
+
+def regress(node, signature, *rows, context=None):
+    made = asks(regression_pb2.RegressionRequest, node, signature, *rows, context=context)
+    return node.predictions.Regress(made, timeout=SECONDS)
+
+
+def classify(node, signature, *rows):
+    return node.predictions.Classify(asks(classification_pb2.ClassificationRequest, node, signature, *rows), timeout=SECONDS)
+
+
+@pytest.mark.contract("C1", "C4", "G5")
+def test_regress_answers_one_value_for_each_example(examples):
+    answer = regress(examples, "regress_x", example(x=2), example(x=-4), example(x=10, x2=5))
+    assert [one.value for one in answer.result.regressions] == [3, 0, 7]
+    assert (answer.model_spec.version.value, answer.model_spec.signature_name) == (1, "regress_x")
+
+
+@pytest.mark.contract("C1", "C3")
+def test_classify_answers_label_and_score(examples):
+    answer = classify(examples, "classify_x", example(x=2), example(x=-40))
+    assert [[(c.label, c.score) for c in one.classes] for one in answer.result.classifications] == [
+        [("above", 3)], [("below", -18)]]
+
+
+@pytest.mark.contract("C3")
+def test_a_classification_may_have_scores_alone(examples):
+    answer = classify(examples, "classify_scores", example(x=2))
+    assert [(c.label, c.score) for c in answer.result.classifications[0].classes] == [("", 3)]
+
+
+@pytest.mark.contract("C2")
+def test_the_context_is_part_of_every_example(examples):
+    answer = regress(examples, "regress_x2", example(x=0), example(x=0, x2=8), context=example(x2=4))
+    assert [one.value for one in answer.result.regressions] == [4, 6]
+
+
+@pytest.mark.contract("C1")
+def test_what_the_model_refuses_in_an_example_is_said(examples):
+    made = asks(regression_pb2.RegressionRequest, examples, "regress_x", tf.train.Example())
+    code, text = refusal(examples.predictions.Regress, made)
+    assert code == grpc.StatusCode.INVALID_ARGUMENT
+    assert "Feature: x (data type: " in text and "is required but could not be found" in text
+
+
+@pytest.mark.contract("C5")
+@pytest.mark.parametrize("method, message, signature", [
+    ("Regress", regression_pb2.RegressionRequest, "classify_x"),
+    ("Classify", classification_pb2.ClassificationRequest, "regress_x"),
+    ("Classify", classification_pb2.ClassificationRequest, "serving_default")])
+def test_a_signature_of_another_shape_is_refused(examples, method, message, signature):
+    code, _ = refusal(getattr(examples.predictions, method), asks(message, examples, signature, example(x=1)))
+    assert code == grpc.StatusCode.INVALID_ARGUMENT
+
+
+@pytest.mark.contract("E9", "E10")
+@pytest.mark.parametrize("method, message", [
+    ("Regress", regression_pb2.RegressionRequest), ("Classify", classification_pb2.ClassificationRequest)])
+def test_an_unknown_signature_and_an_empty_input_are_said(examples, method, message):
+    call = getattr(examples.predictions, method)
+    assert refusal(call, asks(message, examples, "none", example(x=1))) == (
+        grpc.StatusCode.INVALID_ARGUMENT, "No signature was found with the name: none")
+    signature = "regress_x" if method == "Regress" else "classify_x"
+    assert refusal(call, asks(message, examples, signature)) == (grpc.StatusCode.INVALID_ARGUMENT, "Input is empty.")
+
+
+def multi(node, *tasks, rows=(example(x=2, x2=4),)):
+    made = inference_pb2.MultiInferenceRequest()
+    for model, signature, method in tasks:
+        task = made.tasks.add(method_name=f"tensorflow/serving/{method}")
+        task.model_spec.name = model or node.model
+        task.model_spec.signature_name = signature
+    made.input.example_list.examples.extend(rows)
+    return made
+
+
+@pytest.mark.contract("C6")
+def test_multi_inference_answers_its_tasks_in_their_order(examples):
+    made = multi(examples, ("", "regress_x2", "regress"), ("", "classify_x", "classify"), ("", "regress_x", "regress"))
+    results = examples.predictions.MultiInference(made, timeout=SECONDS).results
+    assert [one.model_spec.signature_name for one in results] == ["regress_x2", "classify_x", "regress_x"]
+    assert results[0].regression_result.regressions[0].value == 4
+    assert results[1].classification_result.classifications[0].classes[0].label == "above"
+    assert results[2].regression_result.regressions[0].value == 3
+
+
+@pytest.mark.contract("E11")
+@pytest.mark.parametrize("tasks, code", [
+    ([("", "regress_x", "regress"), ("other", "regress_x2", "regress")], grpc.StatusCode.INVALID_ARGUMENT),
+    ([("", "regress_x", "regress"), ("", "regress_x", "regress")], grpc.StatusCode.INVALID_ARGUMENT),
+    ([("", "serving_default", "predict")], grpc.StatusCode.UNIMPLEMENTED),
+    ([], grpc.StatusCode.INVALID_ARGUMENT),
+], ids=["two models", "a signature twice", "another method", "no task"])
+def test_tasks_that_do_not_fit_together_are_refused(examples, tasks, code):
+    assert refusal(examples.predictions.MultiInference, multi(examples, *tasks))[0] == code
+
+
+# ------------------------------------------------------------------------------------------------- Models and metadata
+
+def status_of(node, model: str, version: int | None = None, label: str = ""):
+    made = get_model_status_pb2.GetModelStatusRequest()
+    made.model_spec.name = model
+    if version is not None:
+        made.model_spec.version.CopyFrom(wrappers_pb2.Int64Value(value=version))
+    if label:
+        made.model_spec.version_label = label
+    return made
+
+
+@pytest.mark.contract("E12", "L3")
+def test_the_status_of_a_model_and_of_a_version(half):
+    for made in (status_of(half, half.model), status_of(half, half.model, 1), status_of(half, half.model, label="x")):
+        statuses = half.models.GetModelStatus(made, timeout=SECONDS).model_version_status
+        assert [(one.version, one.state, one.status.error_code) for one in statuses] == [
+            (1, get_model_status_pb2.ModelVersionStatus.AVAILABLE, 0)]
+
+
+@pytest.mark.contract("E12")
+@pytest.mark.parametrize("model, version, text", [
+    ("half_plus_two_tf1", 7, "Could not find version 7 of model half_plus_two_tf1"),
+    ("other", None, "Could not find any versions of model other")])
+def test_a_status_of_what_is_not_there(half, model, version, text):
+    assert refusal(half.models.GetModelStatus, status_of(half, model, version)) == (grpc.StatusCode.NOT_FOUND, text)
+
+
+def metadata_of(model: str, *fields: str):
+    made = get_model_metadata_pb2.GetModelMetadataRequest()
+    made.model_spec.name = model
+    made.metadata_field.extend(fields)
+    return made
+
+
+@pytest.mark.contract("E13", "G1")
+def test_the_metadata_are_the_signatures(examples):
+    answer = examples.predictions.GetModelMetadata(metadata_of(examples.model, "signature_def"), timeout=SECONDS)
+    signatures = get_model_metadata_pb2.SignatureDefMap()
+    assert answer.metadata["signature_def"].Unpack(signatures)
+    assert set(signatures.signature_def) == {"serving_default", "regress_x", "regress_x2", "classify_x", "classify_scores"}
+    assert signatures.signature_def["regress_x"].method_name == "tensorflow/serving/regress"
+    assert answer.model_spec.version.value == 1
+
+
+@pytest.mark.contract("E13")
+@pytest.mark.parametrize("fields, text", [
+    ([], "GetModelMetadataRequest must specify at least one metadata_field"),
+    (["variables"], "Metadata field variables is not supported"),
+    (["signature_def", "x"], "Metadata field x is not supported")])
+def test_other_metadata_are_refused(half, fields, text):
+    assert refusal(half.predictions.GetModelMetadata, metadata_of(half.model, *fields)) == (
+        grpc.StatusCode.INVALID_ARGUMENT, text)
