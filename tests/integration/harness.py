@@ -108,6 +108,11 @@ class Installation:
         subprocess.run([BIN / "longshore-controller", f"--state_dir={self.state}", "--stop-fleets"], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=150)
 
+    def command(self, *words):
+        """The command line, as a person would use it."""
+        return subprocess.run([BIN / "longshore", *words, f"--manifests={self.manifests}"], capture_output=True, text=True,
+                              timeout=60, check=False)
+
     def assert_all_ended(self):
         """No process of this installation is left, whoever started it; one that is gets killed, so that it spoils one test."""
         left = processes_marked(self.dir)

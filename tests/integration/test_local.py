@@ -1,10 +1,8 @@
-"""The main job and its troubles, with the real controller and real nodes. Run: python3 tests/integration/test_local.py"""
+"""The main job, and programs that are killed, with the real controller and real nodes. Run: python3 tests/integration/test_local.py"""
 
 import os
 import shutil
 import signal
-import socket
-import subprocess
 import threading
 import unittest
 import urllib.error
@@ -77,16 +75,6 @@ class Local(unittest.TestCase):
         self.assertEqual(load.errors, [])
         self.assertEqual(set(load.answers), {3.0, 4.0})
 
-    def test_a_version_that_cannot_be_loaded_is_rolled_back_before_any_request(self):
-        self.serve_first()
-        (self.source / "2/variables/variables.data-00000-of-00001").write_bytes(b"x")
-        with Load(self.it, "half") as load:
-            self.it.apply_model("half", self.source, 2)
-            wait_for("the rollback", lambda: self.it.phase("half") == "RolledBack")
-        self.assertEqual(load.errors, [])
-        self.assertEqual(set(load.answers), {3.0})
-        self.assertEqual(self.it.status("half")["failed"][0]["version"], 2)
-
     def test_a_version_with_wrong_labels_or_with_nan_answers_is_rolled_back(self):
         source = self.it.dir / "digits"
         shutil.copytree(MODELS / "digits", source)
@@ -111,27 +99,6 @@ class Local(unittest.TestCase):
             wait_for(f"version {version} to be rolled back", rolled_back)
             self.assertEqual(self.it.status("digits")["failed"][-1]["reason"], reason)
             self.assertEqual(self.it.status("digits")["stableVersion"], 1)
-
-    def test_a_version_that_crashes_its_trial_is_refused_and_the_signal_named(self):
-        source = self.it.dir / "digits"
-        shutil.copytree(MODELS / "digits", source)
-        golden = (source / "golden/golden.tfrecord").read_bytes()
-        (source / "golden/long.tfrecord").write_bytes(golden * 100)
-        image = read_images(source / "traffic.f32")[0]
-        self.it.apply_fleet(nodes=2)
-        self.it.apply_model("digits", source, 1)
-        self.it.start_controller()
-        self.it.wait_for_stable("digits", 1)
-        self.it.wait_for_answers("digits", {"instances": [image]})
-        before = self.it.node_pids()
-        self.it.apply_model("digits", source, 2, extra="  validation: {goldenSet: {path: golden/long.tfrecord}}\n")
-        os.kill(wait_for("the trial to run", self.it.trial_pids)[0], signal.SIGSEGV)
-        wait_for("the version to be refused", lambda: self.it.phase("digits") == "RolledBack")
-        failed = self.it.status("digits")["failed"][-1]
-        self.assertEqual((failed["version"], failed["reason"]), (2, "Crashed"), failed)
-        self.assertIn("signal 11 (SIGSEGV)", failed["message"])
-        self.assertEqual(self.it.node_pids(), before)
-        self.assertIn("predictions", self.it.predict("digits", {"instances": [image]}))
 
     def test_without_a_version_the_newest_that_is_complete_is_served(self):
         newer = self.it.dir / "newer"
@@ -171,47 +138,6 @@ class Local(unittest.TestCase):
         self.assertEqual(load.errors, [])
         self.assertEqual(self.it.node_pids(), pids)
         self.assertEqual(self.it.fleet_status()["restAddress"], address)
-
-    def test_a_port_in_use_is_named_and_waited_for(self):
-        other = socket.create_server(("127.0.0.1", 0))
-        port = other.getsockname()[1]
-        self.it.apply_fleet(grpc=port)
-        self.it.apply_model("half", self.source, 1)
-        self.it.start_controller()
-        wait_for("the condition", lambda: str(port) in self.it.condition("ServingFleet", "cpu", "Listening").get("message", ""))
-        other.close()
-        self.it.wait_for_stable("half", 1)
-
-    def test_a_malformed_manifest_is_named_with_its_line_and_the_last_good_one_goes_on(self):
-        self.serve_first()
-        good = (self.it.manifests / "half.yaml").read_text()
-        self.it.write_manifest("half.yaml", good.replace("version: 1", "version: one"))
-        condition = wait_for("the condition", lambda: [c for c in [self.it.condition("Model", "half", "ManifestAccepted")]
-                                                       if c.get("status") == "False"])[0]
-        self.assertIn("half.yaml:7: spec.version", condition["message"])
-        self.assertEqual(self.it.predict("half", {"instances": [2.0]}), {"predictions": [3.0]})
-
-    def test_a_full_disk_of_a_node_is_named_and_serving_goes_on(self):
-        disk = self.it.state / "nodes/default.cpu-0"
-        disk.mkdir(parents=True)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], capture_output=True)
-        if mounted.returncode != 0:
-            self.skipTest("a small file system cannot be mounted here: " + mounted.stderr.decode().strip())
-        self.addCleanup(subprocess.run, ["umount", "--lazy", disk], check=True)
-        self.serve_first()
-        with open(disk / "filler", "wb", buffering=0) as filler:
-            try:
-                while True:
-                    filler.write(b"x" * 4096)
-            except OSError:
-                pass
-        self.it.apply_model("half", self.source, 2)
-        wait_for("the refusal", lambda: "refused its state: " in self.it.condition("ServingFleet", "cpu", "Ready")["message"])
-        self.assertEqual(self.it.predict("half", {"instances": [2.0]}), {"predictions": [3.0]})
-        (disk / "filler").unlink()
-        with Load(self.it, "half") as load:
-            self.it.wait_for_stable("half", 2)
-        self.assertEqual(load.errors, [])
 
     def test_a_second_controller_on_the_same_state_refuses_to_start(self):
         self.serve_first()

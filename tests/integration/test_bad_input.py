@@ -1,0 +1,190 @@
+"""Bad input gets a clear text and loses nothing: while one model is in trouble, another one of the same fleet answers."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import unittest
+import urllib.error
+
+from harness import MODELS, Installation, read_images, wait_for
+from test_local import Load, half_plus
+
+TWO = {"instances": [2.0]}
+
+
+class BadInput(unittest.TestCase):
+    """The model half is in trouble; bystander is asked all the time, and half's version 1 is there before and after."""
+
+    def setUp(self):
+        self.it = Installation()
+        self.addCleanup(self.it.__exit__, None, None, None)
+        self.source = half_plus(self.it.dir)
+
+    def serve(self, nodes=1):
+        self.it.apply_fleet(nodes=nodes)
+        self.it.apply_model("bystander", self.source, 1)
+        self.it.apply_model("half", self.source, 1)
+        self.it.start_controller()
+        for model in ("half", "bystander"):
+            self.it.wait_for_stable(model, 1)
+        self.it.wait_for_ready_nodes(nodes)
+        for model in ("half", "bystander"):
+            self.it.wait_for_answers(model, TWO)
+        bystander = Load(self.it, "bystander")
+        bystander.__enter__()
+        self.addCleanup(self.assert_nothing_lost, bystander)
+
+    def assert_nothing_lost(self, bystander):
+        bystander.__exit__()
+        self.assertEqual(bystander.errors, [])
+        self.assertEqual(set(bystander.answers), {3.0})
+        self.assertEqual(self.it.status("bystander")["failed"], [])
+
+    def refusal_of_version_2(self):
+        """Asks for it, and waits for why it is not served; half's first version answers meanwhile and afterwards."""
+        with Load(self.it, "half") as load:
+            self.it.apply_model("half", self.source, 2)
+            wait_for("the rollback", lambda: self.it.phase("half") == "RolledBack", seen=lambda: self.it.status("half"))
+        self.assertEqual((load.errors, set(load.answers)), ([], {3.0}))
+        failed = self.it.status("half")["failed"][-1]
+        self.assertEqual((failed["version"], failed["reason"]), (2, "LoadFailed"), failed)
+        self.assertEqual(self.it.condition("Model", "half", "Stalled")["reason"], "LoadFailed")
+        return failed["message"]
+
+    def wait_for_word_of_what_lacks(self, text):
+        """What is not whole yet may still be being copied: it is waited for, and the status and `explain` say what lacks."""
+        self.it.apply_model("half", self.source, 2)
+        wait_for(f"the status to say {text}", lambda: text in self.it.condition("Model", "half", "Progressing")["message"],
+                 seen=lambda: self.it.condition("Model", "half", "Progressing"))
+        self.assertIn(text, self.it.command("explain", "half").stdout)
+        self.assertEqual(self.it.predict("half", TWO), {"predictions": [3.0]})
+
+    def assert_served_after(self, complete):
+        with Load(self.it, "half") as load:
+            complete()
+            self.it.wait_for_stable("half", 2)
+        self.assertEqual(load.errors, [])
+
+    def test_a_version_without_variables_is_refused_by_the_file_that_lacks_and_tried_again_on_request(self):
+        self.serve()
+        lacking, aside = self.source / "2/variables/variables.data-00000-of-00001", self.it.dir / "the_rest"
+        lacking.rename(aside)
+        self.assertIn("variables.data-00000-of-00001", self.refusal_of_version_2())
+        aside.rename(lacking)
+        self.assertEqual(self.it.command("retry", "half").returncode, 0)
+        with Load(self.it, "half") as load:
+            wait_for("the whole version", lambda: self.it.status("half")["stableVersion"] == 2)
+        self.assertEqual(load.errors, [])
+
+    def test_a_half_copied_version_is_waited_for_and_what_lacks_is_said(self):
+        self.serve()
+        graph, aside = self.source / "2/saved_model.pb", self.it.dir / "the_rest"
+        graph.rename(aside)
+        self.wait_for_word_of_what_lacks("saved_model.pb")
+        self.assert_served_after(lambda: aside.rename(graph))
+
+    def test_a_version_that_is_not_there_is_waited_for_and_its_folder_named(self):
+        self.serve()
+        aside = self.it.dir / "the_rest"
+        (self.source / "2").rename(aside)
+        self.wait_for_word_of_what_lacks(f"no directory of version 2 in {self.source}")
+        self.assert_served_after(lambda: aside.rename(self.source / "2"))
+
+    def test_a_truncated_variables_file_is_refused_by_its_name(self):
+        self.serve()
+        (self.source / "2/variables/variables.data-00000-of-00001").write_bytes(b"x")
+        self.assertIn("variables.data-00000-of-00001", self.refusal_of_version_2())
+
+    def test_an_unknown_op_is_refused_by_its_name(self):
+        self.serve()
+        graph = self.source / "2/saved_model.pb"
+        graph.write_bytes(graph.read_bytes().replace(b"AddV2", b"OddV2"))
+        self.assertIn("OddV2", self.refusal_of_version_2())
+
+    def test_a_wrong_request_is_refused_with_what_is_wrong_in_it(self):
+        self.serve()
+        for body, text in (({"instances": [[1.0, 2.0], [3.0]]}, "size: 2 but got: 1"), ({"instances": ["two"]}, "two"),
+                           ({"inputs": {"y": [1.0]}}, "named input: x"), ({"rows": []}, "instances")):
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                self.it.predict("half", body)
+            answer = json.loads(refused.exception.read())
+            self.assertEqual(refused.exception.code, 400, answer)
+            self.assertIn(text, answer["error"])
+        self.assertEqual(self.it.predict("half", TWO), {"predictions": [3.0]})
+
+    def test_a_malformed_manifest_is_named_with_its_line_and_field_and_the_last_good_one_goes_on(self):
+        self.serve()
+        good = (self.it.manifests / "half.yaml").read_text()
+        for bad, place in ((good.replace("version: 1", "version: one"), "half.yaml:7: spec.version"),
+                           (good.replace("version: 1", "verison: 1"), "half.yaml:7: spec.verison"),
+                           (good.replace("spec:", "spec: ["), "half.yaml:")):
+            self.it.write_manifest("half.yaml", bad)
+            wait_for(f"a condition that names {place}",
+                     lambda: place in self.it.condition("Model", "half", "ManifestAccepted").get("message", "")
+                     or place in (self.it.dir / "controller.log").read_text(),
+                     seen=lambda: self.it.condition("Model", "half", "ManifestAccepted"))
+            self.assertEqual(self.it.predict("half", TWO), {"predictions": [3.0]})
+        self.it.write_manifest("half.yaml", good)
+        wait_for("the good manifest", lambda: self.it.condition("Model", "half", "ManifestAccepted")["status"] == "True")
+
+    def test_a_port_in_use_is_named_and_waited_for_and_another_fleet_serves(self):
+        self.serve()
+        other = socket.create_server(("127.0.0.1", 0))
+        port = other.getsockname()[1]
+        fleet = (self.it.manifests / "fleet.yaml").read_text()
+        self.it.write_manifest("late.yaml", fleet.replace("name: cpu", "name: late").replace("grpc: 0", f"grpc: {port}"))
+        wait_for("the condition",
+                 lambda: f"port {port} on 127.0.0.1 is in use"
+                 in self.it.condition("ServingFleet", "late", "Listening").get("message", ""))
+        self.assertEqual(self.it.predict("half", TWO), {"predictions": [3.0]})
+        other.close()
+        wait_for("the port to be taken", lambda: self.it.status("late", "ServingFleet").get("readyReplicas") == 1)
+
+    def test_a_full_disk_of_a_node_is_named_and_serving_goes_on(self):
+        disk = self.it.state / "nodes/default.cpu-0"
+        disk.mkdir(parents=True)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("a small file system cannot be mounted here: " + mounted.stderr.decode().strip())
+        self.addCleanup(subprocess.run, ["umount", "--lazy", disk], check=True)
+        self.serve()
+        with open(disk / "filler", "wb", buffering=0) as filler:
+            try:
+                while True:
+                    filler.write(b"x" * 4096)
+            except OSError:
+                pass
+        self.it.apply_model("half", self.source, 2)
+        wait_for("the refusal", lambda: "refused its state: " in self.it.condition("ServingFleet", "cpu", "Ready")["message"])
+        self.assertIn("No space left on device", self.it.condition("ServingFleet", "cpu", "Ready")["message"])
+        self.assertEqual(self.it.predict("half", TWO), {"predictions": [3.0]})
+        (disk / "filler").unlink()
+        with Load(self.it, "half") as load:
+            self.it.wait_for_stable("half", 2)
+        self.assertEqual(load.errors, [])
+
+    def test_a_version_that_crashes_its_trial_is_refused_and_the_signal_named(self):
+        self.serve(nodes=2)
+        digits = self.it.dir / "digits"
+        shutil.copytree(MODELS / "digits", digits)
+        (digits / "golden/long.tfrecord").write_bytes((digits / "golden/golden.tfrecord").read_bytes() * 100)
+        image = {"instances": read_images(digits / "traffic.f32")[:1]}
+        self.it.apply_model("digits", digits, 1)
+        self.it.wait_for_stable("digits", 1)
+        self.it.wait_for_answers("digits", image)
+        before = self.it.node_pids()
+        self.it.apply_model("digits", digits, 2, extra="  validation: {goldenSet: {path: golden/long.tfrecord}}\n")
+        os.kill(wait_for("the trial to run", self.it.trial_pids)[0], signal.SIGSEGV)
+        wait_for("the version to be refused", lambda: self.it.phase("digits") == "RolledBack")
+        failed = self.it.status("digits")["failed"][-1]
+        self.assertEqual((failed["version"], failed["reason"]), (2, "Crashed"), failed)
+        self.assertIn("signal 11 (SIGSEGV)", failed["message"])
+        self.assertEqual(self.it.node_pids(), before)
+        self.assertIn("predictions", self.it.predict("digits", image))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
