@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "common/log.h"
+#include "serving-node/control/arrivals.h"
 #include "serving-node/control/desired.h"
 #include "serving-node/control/held_state.h"
 #include "serving-node/control/outbox.h"
@@ -39,7 +40,9 @@ milliseconds Jittered(milliseconds backoff) {
 class AgentThreads final : public Agent {
  public:
   AgentThreads(AgentOptions options, AgentDeps deps)
-      : options_(std::move(options)), deps_(std::move(deps)), incarnation_(RandomIncarnation()),
+      : options_(std::move(options)),
+        deps_(std::move(deps)),
+        incarnation_(RandomIncarnation()),
         held_(options_.state_dir, options_.fleet, deps_) {}
 
   ~AgentThreads() override {
@@ -213,6 +216,7 @@ class AgentThreads final : public Agent {
       outbox_->Await(options_.report_interval);
       if (ended || stopping()) return;
       const auto held = held_.get();
+      if (held) arrivals_.Look(*held, deps_.store);
       FromNode message;
       *message.mutable_report() = BuildReport(held ? *held : DesiredState(), draining_, deps_);
       std::string now = message.SerializeAsString();
@@ -231,6 +235,7 @@ class AgentThreads final : public Agent {
   const std::string incarnation_;
   const std::shared_ptr<Outbox> outbox_ = std::make_shared<Outbox>();
   HeldState held_;
+  Arrivals arrivals_;  // Of the thread that reports.
   std::atomic<bool> draining_ = false;
   mutable std::mutex mutex_;  // Guards what follows; never held while another part is called.
   std::condition_variable changed_;

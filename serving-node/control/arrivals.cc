@@ -1,0 +1,62 @@
+#include "serving-node/control/arrivals.h"
+
+#include <algorithm>
+#include <set>
+
+#include "serving-node/control/apply.h"
+#include "serving-node/models/discovery.h"
+
+namespace longshore::control {
+namespace {
+
+// A folder with more files than this is no version of a model.
+constexpr size_t kFilesMax = 10'000;
+
+bool IsMissing(const std::vector<models::VersionStatus>& statuses, int64_t version) {
+  const auto found = std::ranges::find(statuses, version, &models::VersionStatus::version);
+  return found != statuses.end() && found->state == models::State::kFailed && found->error.code == Code::kNotFound;
+}
+
+// The names, sizes and times of the files; "" when there is no folder.
+std::string Shape(const ModelState& model, int64_t version) {
+  const auto source = SourceDir(model);
+  const auto dir = source ? models::FindVersionDir(*source, version) : tl::make_unexpected(source.error());
+  if (!dir) return "";
+  std::set<std::string> files;
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator file(*dir, error);
+  for (; !error && file != std::filesystem::recursive_directory_iterator() && files.size() < kFilesMax;
+       file.increment(error)) {
+    std::error_code gone;
+    const auto size = file->is_regular_file(gone) ? file->file_size(gone) : 0;
+    const auto time = file->last_write_time(gone).time_since_epoch().count();
+    files.insert(fmt::format("{} {} {}", file->path().string(), size, time));
+  }
+  return fmt::format("{}\n{}", dir->string(), fmt::join(files, "\n"));
+}
+
+}  // namespace
+
+void Arrivals::Look(const DesiredState& state, models::ModelStore& store) {
+  std::map<std::pair<std::string, int64_t>, std::string> now;
+  for (const ModelState& model : state.models()) {
+    const auto statuses = store.Statuses(model.served_name());
+    for (const VersionState& version : model.versions()) {
+      const std::pair key(model.served_name(), version.version());
+      const auto before = seen_.find(key);
+      const bool missing = version.load() && IsMissing(statuses, version.version());
+      if (!missing) {
+        if (version.load() && before != seen_.end()) now.insert(*before);  // It is being tried.
+        continue;
+      }
+      const std::string shape = Shape(model, version.version());
+      now.emplace(key, shape);
+      // What is seen for the first time may have changed since it was tried.
+      const bool changed = before == seen_.end() ? !shape.empty() : before->second != shape;
+      if (changed) store.Retry(model.served_name(), version.version());
+    }
+  }
+  seen_ = std::move(now);
+}
+
+}  // namespace longshore::control

@@ -1,0 +1,24 @@
+// Versions of which something was not there yet: each is tried again when its folder has changed.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "longshore/control.pb.h"
+#include "serving-node/models/model_store.h"
+
+namespace longshore::control {
+
+// Belongs to one thread.
+class Arrivals {
+ public:
+  // Looks at the folders of the versions that the node should hold and that failed with NotFound. Cheap: reads no file.
+  void Look(const DesiredState& state, models::ModelStore& store);
+
+ private:
+  std::map<std::pair<std::string, int64_t>, std::string>
+      seen_;  // How the folder looked when it was tried the last time.
+};
+
+}  // namespace longshore::control
