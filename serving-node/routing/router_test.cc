@@ -264,7 +264,8 @@ TEST_F(RouterTest, NotesTheFirstRunBeforeItBeginsAndLetsOnlyThatRequestWaitForTh
   ASSERT_EQ(mkfifo(slow.c_str(), 0600), 0);
   auto first = Begin(node_.router, DigitsCall(0));
   EXPECT_EQ(CandidatesOf(3, 2), 3);
-  EXPECT_EQ(node_.engine.record().runs.size(), 3u) << "the first one has not begun";
+  const auto three_ran = [this] { return node_.engine.record().runs.size() == 3; };
+  node_.engine.record().Wait(three_ran);  // The first one has not begun.
   const int reader = open(slow.c_str(), O_RDONLY | O_NONBLOCK);
   EXPECT_TRUE(first.get());
   close(reader);
