@@ -68,3 +68,9 @@ def strings(tmp_path_factory):
 def examples(tmp_path_factory):
     """tf.Examples in: regress_x, regress_x2, classify_x, classify_scores; predict of x -> y = x / 2 + 2."""
     yield from serve("examples_tf1", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def types(tmp_path_factory):
+    """A signature for every element type that gives x back as y; also "bytes", "sums" and "two" (a float, b int32)."""
+    yield from serve("types", tmp_path_factory)

@@ -4,6 +4,7 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.core.framework import tensor_pb2
 from calls import SECONDS, example, floats, predict, refusal, request
 from google.protobuf import wrappers_pb2
 from tensorflow_serving.apis import (classification_pb2, get_model_metadata_pb2, get_model_status_pb2, inference_pb2,
@@ -79,6 +80,36 @@ def test_a_deadline_bounds_the_run(slow):
     with pytest.raises(grpc.RpcError) as caught:
         slow.predictions.Predict(request(slow.model, x=X), timeout=0.1)
     assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+@pytest.mark.contract("G12")
+def test_a_long_error_is_cut(half):
+    code, text = refusal(half.predictions.Predict, request("x" * 5000, x=X))
+    assert code == grpc.StatusCode.NOT_FOUND
+    assert text == ("Servable not found for request: Latest(" + "x" * 5000)[:1024] + "...TRUNCATED"
+
+
+@pytest.mark.contract("G8", "G9")
+@pytest.mark.parametrize("dtype, values", [
+    ("float16", [1.5, -2]), ("bfloat16", [1.5, -2]), ("float32", [1.5, float("inf")]), ("float64", [1e300, -0.0]),
+    ("int8", [-128, 127]), ("int16", [-32768, 32767]), ("int32", [-(2**31), 2**31 - 1]), ("int64", [-(2**63), 2**63 - 1]),
+    ("uint8", [0, 255]), ("uint32", [0, 2**32 - 1]), ("uint64", [0, 2**64 - 1]), ("bool", [True, False]),
+    ("string", [b"", b"\xff\x00"])])
+@pytest.mark.parametrize("as_content", [False, True])
+def test_every_type_goes_in_and_out(types, dtype, values, as_content):
+    array = np.array(values, object if dtype == "string" else tf.as_dtype(dtype).as_numpy_dtype)
+    tensor = tf.make_tensor_proto(array, tf.as_dtype(dtype))
+    if as_content and dtype != "string":
+        tensor = tensor_pb2.TensorProto(dtype=tensor.dtype, tensor_shape=tensor.tensor_shape, tensor_content=array.tobytes())
+    got = tf.make_ndarray(predict(types, request(types.model, dtype, x=tensor)).outputs["y"])
+    assert got.dtype == array.dtype
+    np.testing.assert_array_equal(got, array)
+
+
+@pytest.mark.contract("E7")
+def test_a_tensor_of_another_type_is_refused(types):
+    code, text = refusal(types.predictions.Predict, request(types.model, "int32", x=X))
+    assert code == grpc.StatusCode.INVALID_ARGUMENT and "x" in text
 
 
 @pytest.mark.contract("E1")

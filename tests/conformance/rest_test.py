@@ -319,6 +319,85 @@ def test_every_float_that_is_written_reads_back_the_same(half):
     np.testing.assert_array_equal(got, values * np.float32(0.5) + np.float32(2))
 
 
+# --------------------------------------------------------------------------------------------------------------- Types
+
+def echo(node, signature: str, text: str) -> Answer:
+    return predict(node, '{"signature_name": "%s", "inputs": %s}' % (signature, text))
+
+
+@pytest.mark.contract("J7")
+@pytest.mark.parametrize("dtype, given, got", [
+    ("int8", "[-128, 127]", [-128, 127]), ("int8", "[200]", [-56]),
+    ("int16", "[-32768, 32767]", [-32768, 32767]), ("int16", "[70000]", [4464]),
+    ("int32", "[-2147483648, 2147483647]", [-2147483648, 2147483647]),
+    ("int64", "[-9223372036854775808, 9223372036854775807]", [-9223372036854775808, 9223372036854775807]),
+    ("uint8", "[0, 255]", [0, 255]), ("uint8", "[-1, 256]", [255, 0]),
+    ("uint32", "[0, 4294967295]", [0, 4294967295]),
+    ("uint64", "[0, 18446744073709551615]", [0, 18446744073709551615]),
+    ("bool", "[true, false]", [True, False]), ("bool", "true", True),
+    ("float64", "[0.1, 1e300, 1, -7]", [0.1, 1e300, 1.0, -7.0]),
+    ("string", '["a", "\\u00e9", ""]', ["a", "\u00e9", ""]),
+    ("int32", "7", 7), ("int64", "[[1, 2], [3, 4]]", [[1, 2], [3, 4]]), ("int32", "[[[[[5]]]]]", [[[[[5]]]]]),
+])
+def test_every_type_takes_its_values(types, dtype, given, got):
+    answer = echo(types, dtype, given)
+    assert (answer.status, answer.json) == (200, {"outputs": got})
+
+
+@pytest.mark.contract("J7")
+@pytest.mark.parametrize("dtype, given", [
+    ("int8", "[1.5]"), ("int32", "[1.0]"), ("int32", "[2147483648]"), ("int32", "[true]"), ("int32", '["1"]'),
+    ("int64", "[9223372036854775808]"), ("int64", "[1.5]"), ("int64", "[1e3]"), ("uint32", "[-1]"), ("uint32", "[4294967296]"),
+    ("uint64", "[-1]"), ("uint64", "[18446744073709551616]"), ("bool", "[1]"), ("bool", '["true"]'), ("int32", "[null]"),
+    ("int32", "[NaN]"), ("string", "[1]"), ("string", "[true]"), ("float64", '["1"]'),
+])
+def test_other_values_are_refused_with_the_type(types, dtype, given):
+    answer = echo(types, dtype, given)
+    assert answer.status == 400
+    assert f"is not of expected type: {'double' if dtype == 'float64' else dtype}" in answer.error
+
+
+@pytest.mark.contract("J7")
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_types_without_a_json_form_are_not_implemented(types, dtype):
+    answer = echo(types, dtype, "[1]")
+    assert answer.status == 501 and "Conversion of JSON Value: 1 to type: " in answer.error
+
+
+@pytest.mark.contract("J13")
+def test_strings_of_outputs_named_bytes_are_base64(types):
+    answer = echo(types, "bytes", '["a", {"b64": "/w=="}]')
+    assert answer.bytes.count(b'{"b64": "/w=="}') == 1 and answer.bytes.count(b'{"b64": "YQ=="}') == 1
+
+
+@pytest.mark.contract("J11")
+def test_rows_of_outputs_that_have_no_common_first_dimension_are_refused(types):
+    rows = predict(types, {"signature_name": "sums", "instances": [1.0, 2.0]})
+    assert rows.status == 400 and "Tensor name: sum has no shape information" in rows.error
+    assert predict(types, {"signature_name": "sums", "inputs": [1.0, 2.0]}).json == {
+        "outputs": {"same": [1.0, 2.0], "sum": 3.0}}
+
+
+@pytest.mark.contract("J2", "J4")
+@pytest.mark.parametrize("body", [
+    {"instances": [{"a": 1.0, "b": 2}, {"b": 4, "a": 3.0}]}, {"inputs": {"a": [1.0, 3.0], "b": [2, 4]}}])
+def test_several_inputs_are_named(types, body):
+    answer = predict(types, {"signature_name": "two"} | body)
+    assert list(answer.json.values()) == [[3.0, 7.0]]
+
+
+@pytest.mark.contract("J2", "J4")
+@pytest.mark.parametrize("body, text", [
+    ({"instances": [1.0]}, "instances is a plain list, but expecting list of objects as multiple input tensors required"),
+    ({"inputs": [1.0]}, "inputs is a plain value/list, but expecting an object as multiple input tensors required"),
+    ({"instances": [{"a": 1.0}]}, "keys must be equal to: a,b"),
+    ({"inputs": {"a": [1.0]}}, "Missing named input: b in 'inputs' object."),
+    ({"instances": [{"a": 1.0, "b": 1.5}]}, "key: b of 'instances' list")])
+def test_several_inputs_that_are_not_named_are_refused(types, body, text):
+    answer = predict(types, {"signature_name": "two"} | body)
+    assert answer.status == 400 and text in answer.error
+
+
 # ---------------------------------------------------------------------------------------------------- classify, regress
 
 @pytest.mark.contract("J14", "J15", "C4")

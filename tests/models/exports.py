@@ -100,6 +100,36 @@ def export_examples_tf2(path: pathlib.Path, a: float, b: float) -> None:
     tf.saved_model.save(examples, str(path), signatures={"serving_default": examples.regress, "classify": examples.classify})
 
 
+TYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64", "bool",
+         "string")
+
+
+def export_types(path: pathlib.Path) -> None:
+    """A signature per type that gives its input back, and some with outputs that JSON treats in a way of its own."""
+    def echo(dtype):
+        @tf.function(input_signature=[tf.TensorSpec(None, tf.as_dtype(dtype), name="x")])
+        def serve(x):
+            return {"y": tf.identity(x)}
+        return serve
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="x")])
+    def text_and_bytes(x):
+        return {"y_bytes": tf.identity(x), "y_text": tf.identity(x)}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="x")])
+    def sums(x):
+        return {"same": tf.identity(x), "sum": tf.reduce_sum(x)}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="a"), tf.TensorSpec([None], tf.int32, name="b")])
+    def two(a, b):
+        return {"y": a + tf.cast(b, tf.float32)}
+
+    served = tf.Module()
+    served.functions = {dtype: echo(dtype) for dtype in TYPES} | {"bytes": text_and_bytes, "sums": sums, "two": two}
+    signatures = served.functions | {"serving_default": served.functions["float32"]}
+    tf.saved_model.save(served, str(path), signatures=signatures)
+
+
 class Words(tf.Module):
     """Looks number words up, whatever their case. A table from an asset file: only the initialiser fills it."""
 

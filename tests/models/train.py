@@ -74,6 +74,7 @@ def main() -> None:
     exports.export_line(_fresh(folder / "half_plus_three_tf2" / "1"), 0.5, 3.0)
     exports.export_examples_tf1(_fresh(folder / "examples_tf1" / "1"), 0.5, 2.0)
     exports.export_examples_tf2(_fresh(folder / "examples_tf2" / "1"), 0.5, 2.0)
+    exports.export_types(_fresh(folder / "types" / "1"))
     exports.export_words(_fresh(folder / "strings" / "1"))
     needed_ops.write_table(folder)
 
