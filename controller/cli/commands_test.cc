@@ -124,6 +124,14 @@ TEST(Options, UnderstandsKindsInAnyNumberAndRefusesOthers) {
   EXPECT_NE(ParseOptions(4, bad).error().message.find("models or fleets"), std::string::npos);
 }
 
+TEST(Options, AMisspeltCommandIsNamedWithThoseThatThereAre) {
+  const char* misspelt[] = {"longshore", "--manifests", "m", "prommote", "digits"};
+  const std::string message = ParseOptions(5, misspelt).error().message;
+  EXPECT_NE(message.find("\"prommote\" is not a command: say get, describe, "), std::string::npos) << message;
+  const char* unknown_flag[] = {"longshore", "promote", "digits", "--wat"};
+  EXPECT_NE(ParseOptions(4, unknown_flag).error().message.find("--wat"), std::string::npos);
+}
+
 TEST(Options, WithoutADirectoryTheHintSaysHowToNameIt) {
   ::unsetenv("LONGSHORE_MANIFESTS");
   const char* get[] = {"longshore", "get", "models"};

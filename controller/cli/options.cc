@@ -1,6 +1,9 @@
 #include "controller/cli/options.h"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 
 #include "controller/api/types.h"
@@ -103,6 +106,21 @@ void AddCommands(CLI::App& app, Flags& flags) {
   }
 }
 
+// The first word that is no command, with those that are; "" when there is none.
+std::string UnknownCommand(const CLI::App& app, int argc, const char* const* argv) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with("-") || std::string_view(argv[i - 1]) == "--manifests") continue;
+    if (std::find(names.begin(), names.end(), word) != names.end()) return "";
+    return fmt::format("\"{}\" is not a command: say {}", word, fmt::join(names, ", "));
+  }
+  return "";
+}
+
 Result<Options> Resolve(Flags flags) {
   Options& options = flags.options;
   options.kind = api::kModelKind;
@@ -139,6 +157,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   Flags flags;
   CLI::App app(kAbout, "longshore");
   app.footer(kFooter);
+  app.set_version_flag("--version", "longshore 0.1.0");
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--manifests", flags.options.manifests, "The controller's directory of manifests")
@@ -149,7 +168,10 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return InvalidArgument("{} (see longshore --help)", error.what());
+    const std::string unknown = UnknownCommand(app, argc, argv);
+    if (error.get_exit_code() != 0) {
+      return InvalidArgument("{} (see longshore --help)", unknown.empty() ? error.what() : unknown);
+    }
     app.exit(error);
     return std::nullopt;
   }

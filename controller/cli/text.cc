@@ -117,7 +117,7 @@ std::string FleetsTable(const std::vector<api::ServingFleet>& fleets) {
     const api::ServingFleetStatus& status = fleet.status;
     table.Add({fleet.metadata.namespace_, fleet.metadata.name, ReadyText(status.conditions),
                fmt::format("{} of {} ready", status.ready_replicas, status.replicas),
-               std::to_string(status.autoscale.desired),
+               status.autoscale.reason.empty() ? "-" : std::to_string(status.autoscale.desired),
                fmt::format("{}-{}", fleet.spec.replicas_min, fleet.spec.replicas_max), status.autoscale.reason,
                status.grpc_address, status.rest_address});
   }
@@ -149,7 +149,7 @@ std::string DescribeFleet(const api::ServingFleet& fleet, TimePoint now) {
   text += fmt::format("  gRPC           {}\n  REST           {}\n", status.grpc_address, status.rest_address);
   text += fmt::format("  nodes          {}, {} ready, bounds {} to {}\n", status.replicas, status.ready_replicas,
                       fleet.spec.replicas_min, fleet.spec.replicas_max);
-  text += Heading("Scaling") + ScaleText(status.autoscale, now);
+  if (!status.autoscale.reason.empty()) text += Heading("Scaling") + ScaleText(status.autoscale, now);
   text += Heading("Conditions") + ConditionsText(status.conditions, now);
   Table nodes({"NODE", "PID", "STATE", "ADMIN"});
   for (const api::FleetNodeStatus& node : status.nodes) {

@@ -99,6 +99,12 @@ TEST(Text, ModelsAreATableOfWhatServesAndWhatIsWanted) {
   ExpectGolden("models", ModelsTable({RollingOut(), Failed(), fresh}, kNow));
 }
 TEST(Text, FleetsAreATableOfNodesAndWhyThereAreSoMany) { ExpectGolden("fleets", FleetsTable({MakeFleet()})); }
+TEST(Text, AFleetThatNothingScalesIsNotSaidToWantAnyNumber) {
+  api::ServingFleet fleet = MakeFleet();
+  fleet.status.autoscale = {};
+  EXPECT_EQ(DescribeFleet(fleet, kNow).find("Scaling"), std::string::npos) << DescribeFleet(fleet, kNow);
+  EXPECT_NE(FleetsTable({fleet}).find("  -  "), std::string::npos) << FleetsTable({fleet});
+}
 TEST(Text, NoObjectsIsAHintAndNoEmptyTable) {
   EXPECT_NE(ModelsTable({}, kNow).find("longshore apply"), std::string::npos);
   EXPECT_NE(FleetsTable({}).find("longshore apply"), std::string::npos);
