@@ -38,7 +38,8 @@ frontend::GrpcOptions GrpcOptionsOf(const Flags& flags, routing::Protocol protoc
   options.connection_age_max_ms = flags.connection_age_max_ms;
   options.receive_bytes_max = flags.grpc_receive_bytes_max;
   options.memory_bytes_max = flags.grpc_memory_bytes_max;
-  if (protocol == routing::Protocol::kPeer) return options;  // A peer's connection carries the requests of many clients.
+  if (protocol == routing::Protocol::kPeer)
+    return options;  // A peer's connection carries the requests of many clients.
   options.streams_max = flags.grpc_streams_max;
   options.connections_max = flags.grpc_connections_max;
   return options;

@@ -30,16 +30,17 @@ class Doors {
   Status Open(int64_t connection_age_max_ms);
   bool open() const { return open_; }  // Any thread.
 
-  // For connections that come from now on. Those that are there leave in peace: by gRPC when they reach their old age, by
-  // REST with their next answer. A change waits as long as the one before is under way: call it again. One that fails is
-  // logged, and all stays as it is.
+  // For connections that come from now on. Those that are there leave in peace: by gRPC when they reach their old age,
+  // by REST with their next answer. A change waits as long as the one before is under way: call it again. One that
+  // fails is logged, and all stays as it is.
   void SetConnectionAge(int64_t connection_age_max_ms);
 
   void SetServing(bool serving);
   size_t connections() const;
   const Listeners& listeners() const { return listeners_; }
 
-  // Accepts no more, answers what is under way, and returns when no connection is left. Any thread, the main loop rests.
+  // Accepts no more, answers what is under way, and returns when no connection is left. Any thread, the main loop
+  // rests.
   void Drain();
 
  private:
@@ -60,7 +61,7 @@ class Doors {
   std::atomic<bool> open_ = false;
   bool serving_ = false;
   Servers servers_;
-  Servers retired_;      // Their connections end by their age.
+  Servers retired_;  // Their connections end by their age.
   std::atomic<bool> retiring_ = false;
   std::thread retire_;
 };

@@ -28,18 +28,41 @@ It leaves gracefully on SIGTERM; a second signal ends it at once.
 )";
 
 // Flags of tensorflow_model_server that are known and not served yet.
-constexpr std::array kNotYet = {
-    "grpc_socket_path", "allow_version_labels_for_unavailable_models", "batching_parameters_file",
-    "enable_per_model_batching_parameters", "model_config_file", "model_config_file_poll_wait_seconds",
-    "num_unload_threads", "max_num_load_retries", "load_retry_interval_micros", "flush_filesystem_caches",
-    "tensorflow_session_parallelism", "tensorflow_intra_op_parallelism", "tensorflow_inter_op_parallelism",
-    "tensorflow_session_config_file", "use_alts_credentials", "ssl_config_file", "platform_config_file",
-    "per_process_gpu_memory_fraction", "grpc_channel_arguments", "grpc_max_threads",
-    "num_request_iterations_for_warmup", "monitoring_config_file", "remove_unused_fields_from_bundle_metagraph",
-    "prefer_tflite_model", "num_tflite_pools", "num_tflite_interpreters_per_pool",
-    "enable_signature_method_name_check", "xla_cpu_compilation_enabled", "xla_gpu_compilation_enabled",
-    "enable_profiler", "thread_pool_factory_config_file", "mixed_precision", "skip_initialize_tpu",
-    "enable_grpc_healthcheck_service", "enable_serialization_as_tensor_content"};
+constexpr std::array kNotYet = {"grpc_socket_path",
+                                "allow_version_labels_for_unavailable_models",
+                                "batching_parameters_file",
+                                "enable_per_model_batching_parameters",
+                                "model_config_file",
+                                "model_config_file_poll_wait_seconds",
+                                "num_unload_threads",
+                                "max_num_load_retries",
+                                "load_retry_interval_micros",
+                                "flush_filesystem_caches",
+                                "tensorflow_session_parallelism",
+                                "tensorflow_intra_op_parallelism",
+                                "tensorflow_inter_op_parallelism",
+                                "tensorflow_session_config_file",
+                                "use_alts_credentials",
+                                "ssl_config_file",
+                                "platform_config_file",
+                                "per_process_gpu_memory_fraction",
+                                "grpc_channel_arguments",
+                                "grpc_max_threads",
+                                "num_request_iterations_for_warmup",
+                                "monitoring_config_file",
+                                "remove_unused_fields_from_bundle_metagraph",
+                                "prefer_tflite_model",
+                                "num_tflite_pools",
+                                "num_tflite_interpreters_per_pool",
+                                "enable_signature_method_name_check",
+                                "xla_cpu_compilation_enabled",
+                                "xla_gpu_compilation_enabled",
+                                "enable_profiler",
+                                "thread_pool_factory_config_file",
+                                "mixed_precision",
+                                "skip_initialize_tpu",
+                                "enable_grpc_healthcheck_service",
+                                "enable_serialization_as_tensor_content"};
 
 std::string HostName() {
   char name[256] = {};
@@ -53,47 +76,75 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
   app.add_option("--rest_api_port", flags.rest_api_port,
                  "REST port; 0: none, or with --port_file any free one [8501 when neither port is given, else none]")
       ->group(group);
-  app.add_option("--rest_api_num_threads", flags.rest_api_num_threads, "threads that read JSON [one per processor]")->group(group);
-  app.add_option("--rest_api_timeout_in_ms", flags.rest_api_timeout_in_ms, "longest REST prediction [30000]")
-      ->check(CLI::PositiveNumber)->group(group);
-  app.add_flag("--rest_api_enable_cors_support", flags.rest_api_enable_cors_support, "answer pages of other origins")->group(group);
-  app.add_option("--model_name", flags.model_name, "what clients call the model [default]")->group(group);
-  app.add_option("--model_base_path", flags.model_base_path, "directory of versions: PATH/1/saved_model.pb")->group(group);
-  app.add_option("--file_system_poll_wait_seconds", flags.file_system_poll_wait_seconds,
-                 "between two looks for new versions; 0: look once [1]")->group(group);
-  app.add_option("--saved_model_tags", flags.saved_model_tags, "tags of the graph [serve]")->delimiter(',')->group(group);
-  app.add_flag("--enable_model_warmup{true}", flags.enable_model_warmup, "replay assets.extra/tf_serving_warmup_requests [true]")
+  app.add_option("--rest_api_num_threads", flags.rest_api_num_threads, "threads that read JSON [one per processor]")
       ->group(group);
-  app.add_option("--num_load_threads", flags.num_load_threads, "versions loaded at once [2]")->check(CLI::Range(1, 64))->group(group);
+  app.add_option("--rest_api_timeout_in_ms", flags.rest_api_timeout_in_ms, "longest REST prediction [30000]")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
+  app.add_flag("--rest_api_enable_cors_support", flags.rest_api_enable_cors_support, "answer pages of other origins")
+      ->group(group);
+  app.add_option("--model_name", flags.model_name, "what clients call the model [default]")->group(group);
+  app.add_option("--model_base_path", flags.model_base_path, "directory of versions: PATH/1/saved_model.pb")
+      ->group(group);
+  app.add_option("--file_system_poll_wait_seconds", flags.file_system_poll_wait_seconds,
+                 "between two looks for new versions; 0: look once [1]")
+      ->group(group);
+  app.add_option("--saved_model_tags", flags.saved_model_tags, "tags of the graph [serve]")
+      ->delimiter(',')
+      ->group(group);
+  app.add_flag("--enable_model_warmup{true}", flags.enable_model_warmup,
+               "replay assets.extra/tf_serving_warmup_requests [true]")
+      ->group(group);
+  app.add_option("--num_load_threads", flags.num_load_threads, "versions loaded at once [2]")
+      ->check(CLI::Range(1, 64))
+      ->group(group);
   app.add_flag("--enable_batching", flags.enable_batching, "join requests into batches")->group(group);
-  app.add_option("--max_batch_size", flags.max_batch_size, "rows of a batch [32]")->check(CLI::PositiveNumber)->group(group);
+  app.add_option("--max_batch_size", flags.max_batch_size, "rows of a batch [32]")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
   app.add_option("--batch_timeout_micros", flags.batch_timeout_micros, "how long a batch waits to fill [1000]")
-      ->check(CLI::NonNegativeNumber)->group(group);
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
 }
 
 void AddNodeFlags(CLI::App& app, Flags& flags) {
   const std::string group = "The node";
   app.add_option("--host", flags.host, "address that gRPC and REST listen on [0.0.0.0]")->group(group);
   app.add_option("--admin_host", flags.admin_host, "address of health and metrics [127.0.0.1]")->group(group);
-  app.add_option("--admin_port", flags.admin_port, "its port; 0: any free one [8502]")->check(CLI::Range(0, 65535))->group(group);
-  app.add_option("--port_file", flags.port_file, R"(written once listening: {"grpc": P, "rest": P, "admin": P})")->group(group);
+  app.add_option("--admin_port", flags.admin_port, "its port; 0: any free one [8502]")
+      ->check(CLI::Range(0, 65535))
+      ->group(group);
+  app.add_option("--port_file", flags.port_file, R"(written once listening: {"grpc": P, "rest": P, "admin": P})")
+      ->group(group);
   app.add_option("--max_concurrent_runs", flags.max_concurrent_runs, "runs admitted at once [one per processor]")
-      ->check(CLI::NonNegativeNumber)->group(group);
-  app.add_option("--threads", flags.threads, "threads of the engine [one per processor]")->check(CLI::NonNegativeNumber)->group(group);
-  app.add_option("--simulated_run_ms", flags.simulated_run_ms, "a run takes at least so long, for trying out scaling [0]")
-      ->check(CLI::NonNegativeNumber)->group(group);
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  app.add_option("--threads", flags.threads, "threads of the engine [one per processor]")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  app.add_option("--simulated_run_ms", flags.simulated_run_ms,
+                 "a run takes at least so long, for trying out scaling [0]")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
   app.add_option("--connection_age_max_ms", flags.connection_age_max_ms,
                  "older connections are asked to reconnect; 0: never, then leaving waits for the clients to go [10000]")
-      ->check(CLI::NonNegativeNumber)->group(group);
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
   app.add_option("--grpc_max_receive_message_bytes", flags.grpc_receive_bytes_max,
-                 "largest gRPC request; a larger one is refused [268435456]")->check(CLI::PositiveNumber)->group(group);
+                 "largest gRPC request; a larger one is refused [268435456]")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
   app.add_option("--grpc_max_concurrent_streams", flags.grpc_streams_max,
                  "requests at once on one gRPC connection; more wait at the client [1000]")
-      ->check(CLI::PositiveNumber)->group(group);
+      ->check(CLI::PositiveNumber)
+      ->group(group);
   app.add_option("--grpc_max_connections", flags.grpc_connections_max,
-                 "gRPC connections; more wait in the system's backlog [10000]")->check(CLI::PositiveNumber)->group(group);
+                 "gRPC connections; more wait in the system's backlog [10000]")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
   app.add_option("--grpc_memory_quota_bytes", flags.grpc_memory_bytes_max,
-                 "memory of gRPC's buffers, near which it reads more slowly; 0: no limit [4294967296]")->group(group);
+                 "memory of gRPC's buffers, near which it reads more slowly; 0: no limit [4294967296]")
+      ->group(group);
   app.add_option("--log_level", flags.log_level, "debug, info, warning or error [info]")->group(group);
   app.add_option("--node", flags.node, "its name, in answers and reports [the host's name]")->group(group);
 }
@@ -103,12 +154,17 @@ void AddManagedFlags(CLI::App& app, Flags& flags) {
   app.add_option("--controller", flags.controller, "where to dial: unix:/path or host:port")->group(group);
   app.add_option("--fleet", flags.fleet, "namespace/name")->group(group);
   app.add_option("--state_dir", flags.state_dir, "a directory of this node's own; kept over restarts")->group(group);
-  app.add_option("--grpc_listen_fd", flags.grpc_listen_fd, "inherited listening socket, instead of --port")->group(group);
-  app.add_option("--rest_listen_fd", flags.rest_listen_fd, "inherited listening socket, instead of --rest_api_port")->group(group);
-  app.add_option("--peer_address", flags.peer_address, "where other nodes reach this one: unix:/path or host:port")->group(group);
-  app.add_option("--peers", flags.peers,
-                 "whom a node without a state asks for it when no controller answers: gRPC targets, \"unix:/dir/*/peer.sock\"")
-      ->delimiter(',')->group(group);
+  app.add_option("--grpc_listen_fd", flags.grpc_listen_fd, "inherited listening socket, instead of --port")
+      ->group(group);
+  app.add_option("--rest_listen_fd", flags.rest_listen_fd, "inherited listening socket, instead of --rest_api_port")
+      ->group(group);
+  app.add_option("--peer_address", flags.peer_address, "where other nodes reach this one: unix:/path or host:port")
+      ->group(group);
+  app.add_option(
+         "--peers", flags.peers,
+         "whom a node without a state asks for it when no controller answers: gRPC targets, \"unix:/dir/*/peer.sock\"")
+      ->delimiter(',')
+      ->group(group);
 }
 
 // What the user wrote as 0 means none, or any free one where the port file tells which.
@@ -124,7 +180,8 @@ void ResolvePorts(const CLI::App& app, Flags& flags) {
 Status Check(const Flags& flags) {
   if (flags.managed()) {
     if (!flags.model_base_path.empty()) {
-      return InvalidArgument("--model_base_path and --controller exclude each other: a managed node is told its models");
+      return InvalidArgument(
+          "--model_base_path and --controller exclude each other: a managed node is told its models");
     }
     if (flags.fleet.find('/') == std::string::npos) return InvalidArgument("--controller needs --fleet=namespace/name");
     if (flags.state_dir.empty()) return InvalidArgument("--controller needs --state_dir");
@@ -133,8 +190,10 @@ Status Check(const Flags& flags) {
   if (flags.model_base_path.empty()) {
     return InvalidArgument("--model_base_path is missing: the directory that holds 1/saved_model.pb. See --help");
   }
-  for (const auto& [name, given] : {std::pair{"--fleet", !flags.fleet.empty()}, {"--state_dir", !flags.state_dir.empty()},
-                                    {"--peer_address", !flags.peer_address.empty()}, {"--peers", !flags.peers.empty()}}) {
+  for (const auto& [name, given] : {std::pair{"--fleet", !flags.fleet.empty()},
+                                    {"--state_dir", !flags.state_dir.empty()},
+                                    {"--peer_address", !flags.peer_address.empty()},
+                                    {"--peers", !flags.peers.empty()}}) {
     if (given) return InvalidArgument("{} needs --controller", name);
   }
   if (flags.port == kPortOff && flags.rest_api_port == kPortOff) {
@@ -146,8 +205,10 @@ Status Check(const Flags& flags) {
 tl::unexpected<Error> Explain(const CLI::ParseError& error, const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     const std::string name = argument.substr(0, argument.find('='));
-    const auto known = std::find_if(kNotYet.begin(), kNotYet.end(), [&](const char* each) { return name == std::string("--") + each; });
-    if (known != kNotYet.end()) return Unimplemented("{} is a flag of TensorFlow Serving that longshore-node does not support yet", name);
+    const auto known = std::find_if(kNotYet.begin(), kNotYet.end(),
+                                    [&](const char* each) { return name == std::string("--") + each; });
+    if (known != kNotYet.end())
+      return Unimplemented("{} is a flag of TensorFlow Serving that longshore-node does not support yet", name);
   }
   const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&error);
   if (extras == nullptr) return InvalidArgument("{}. See --help", error.what());

@@ -15,9 +15,9 @@ inline constexpr int kPortOff = -1;
 
 struct Flags {
   // TensorFlow Serving's.
-  int port = 8500;                // kPortOff: no gRPC; 0: any free one.
+  int port = 8500;  // kPortOff: no gRPC; 0: any free one.
   int rest_api_port = kPortOff;
-  int rest_api_num_threads = 0;   // 0: one per processor.
+  int rest_api_num_threads = 0;  // 0: one per processor.
   int64_t rest_api_timeout_in_ms = 30000;
   bool rest_api_enable_cors_support = false;
   std::string model_name = "default";
@@ -32,18 +32,18 @@ struct Flags {
   // Ours.
   std::string host = "0.0.0.0";
   std::string admin_host = "127.0.0.1";
-  int admin_port = 8502;          // 0: any free one.
+  int admin_port = 8502;  // 0: any free one.
   Path port_file;
-  int max_concurrent_runs = 0;    // 0: one per processor.
-  int threads = 0;                // Of the engine; 0: one per processor.
+  int max_concurrent_runs = 0;  // 0: one per processor.
+  int threads = 0;              // Of the engine; 0: one per processor.
   int64_t simulated_run_ms = 0;
   int64_t connection_age_max_ms = 10000;
   int grpc_receive_bytes_max = 256 << 20;
-  int grpc_streams_max = 1000;    // Per connection.
+  int grpc_streams_max = 1000;  // Per connection.
   size_t grpc_connections_max = 10000;
   size_t grpc_memory_bytes_max = size_t{4} << 30;  // 0: no limit.
   std::string log_level = "info";
-  std::string node;               // Default: the name of the host.
+  std::string node;  // Default: the name of the host.
   // Of a managed node.
   std::string controller;
   std::string fleet;

@@ -41,8 +41,9 @@ TEST(Flags, PortZeroIsOffUnlessThePortFileTellsWhichOneItBecame) {
 }
 
 TEST(Flags, AManagedNodeHasItsOwn) {
-  const Flags flags = Parse({"--controller=unix:/c", "--fleet=ns/f", "--node=n1", "--state_dir=/s", "--grpc_listen_fd=3",
-                             "--rest_listen_fd=4", "--connection_age_max_ms=500", "--peer_address=unix:/p"});
+  const Flags flags =
+      Parse({"--controller=unix:/c", "--fleet=ns/f", "--node=n1", "--state_dir=/s", "--grpc_listen_fd=3",
+             "--rest_listen_fd=4", "--connection_age_max_ms=500", "--peer_address=unix:/p"});
   EXPECT_TRUE(flags.managed());
   EXPECT_EQ(flags.grpc_listen_fd, 3);
   EXPECT_EQ(flags.connection_age_max_ms, 500);
@@ -63,7 +64,8 @@ TEST_P(WrongFlags, AreErrorsThatNameThem) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, WrongFlags,
-    testing::Values(Wrong{{}, "--model_base_path is missing"}, Wrong{{"--model_base_path=/m", "--prot=1"}, "unknown argument: --prot=1. See --help"},
+    testing::Values(Wrong{{}, "--model_base_path is missing"},
+                    Wrong{{"--model_base_path=/m", "--prot=1"}, "unknown argument: --prot=1. See --help"},
                     Wrong{{"--model_base_path=/m", "--ssl_config_file=/x"},
                           "--ssl_config_file is a flag of TensorFlow Serving that longshore-node does not support yet"},
                     Wrong{{"--model_base_path=/m", "--port=x"}, "--port"},
@@ -72,7 +74,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{{"--model_base_path=/m", "--fleet=a/b"}, "--fleet needs --controller"},
                     Wrong{{"--controller=unix:/c"}, "--controller needs --fleet"},
                     Wrong{{"--controller=unix:/c", "--fleet=a/b"}, "--controller needs --state_dir"},
-                    Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--model_base_path=/m"}, "exclude each other"}));
+                    Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--model_base_path=/m"},
+                          "exclude each other"}));
 
 TEST(Flags, HelpAndVersionArePrinted) {
   EXPECT_THAT(ParseFlags({"--help"})->print, HasSubstr("curl -d"));

@@ -44,8 +44,9 @@ int PortOrZero(const process::Descriptor& listener) {
 Result<Listeners> OpenListeners(const Flags& flags) {
   Listeners listeners;
   ASSIGN_OR_RETURN(listeners.grpc, Open({"--port", flags.port, "--grpc_listen_fd", flags.grpc_listen_fd}, flags.host));
-  ASSIGN_OR_RETURN(listeners.rest,
-                   Open({"--rest_api_port", flags.rest_api_port, "--rest_listen_fd", flags.rest_listen_fd}, flags.host));
+  ASSIGN_OR_RETURN(
+      listeners.rest,
+      Open({"--rest_api_port", flags.rest_api_port, "--rest_listen_fd", flags.rest_listen_fd}, flags.host));
   listeners.grpc_port = PortOrZero(listeners.grpc);
   listeners.rest_port = PortOrZero(listeners.rest);
   return listeners;

@@ -10,7 +10,7 @@ namespace longshore::app {
 struct Listeners {
   process::Descriptor grpc;  // Invalid: not served on.
   process::Descriptor rest;
-  int grpc_port = 0;         // 0: not served on.
+  int grpc_port = 0;  // 0: not served on.
   int rest_port = 0;
 };
 

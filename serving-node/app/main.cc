@@ -44,7 +44,8 @@ Status Serve(const Flags& flags) {
     node->Leave();
   }
   spdlog::info("left: no connection is open, no request was cut");
-  // What is still under way is loading for nobody. The end of the process is its fastest end, and frees all memory at once.
+  // What is still under way is loading for nobody. The end of the process is its fastest end, and frees all memory at
+  // once.
   std::_Exit(EXIT_SUCCESS);
 }
 

@@ -52,7 +52,8 @@ std::vector<std::string> Unavailable(const models::ModelStore& store) {
     if (any) continue;
     std::string why;
     for (const auto& status : statuses) why += (why.empty() ? "" : "; ") + Describe(status);
-    lines.push_back(fmt::format("model \"{}\": no version is available ({})", model, why.empty() ? "none was found" : why));
+    lines.push_back(
+        fmt::format("model \"{}\": no version is available ({})", model, why.empty() ? "none was found" : why));
   }
   return lines;
 }
@@ -74,18 +75,23 @@ Json ModelsToJson(const models::ModelStore& store) {
 }
 
 Json LoadToJson(const batching::Load& load) {
-  return {{"running", load.running},           {"queued", load.queued},
-          {"run_slots", load.concurrent_runs_max}, {"busy_seconds", load.busy_seconds},
-          {"queue_seconds", load.queue_seconds},   {"started", load.started},
+  return {{"running", load.running},
+          {"queued", load.queued},
+          {"run_slots", load.concurrent_runs_max},
+          {"busy_seconds", load.busy_seconds},
+          {"queue_seconds", load.queue_seconds},
+          {"started", load.started},
           {"refused", load.refused}};
 }
 
-void ExportModelGauges(const models::ModelStore& store, const batching::Admission& admission, metrics::Registry& registry) {
+void ExportModelGauges(const models::ModelStore& store, const batching::Admission& admission,
+                       metrics::Registry& registry) {
   auto states = registry.Gauges("longshore_version_state", "1 for the state that the version is in.");
   auto running = registry.Gauges("longshore_running", "Runs under way.").With({});
   auto queued = registry.Gauges("longshore_queued", "Requests waiting for a run.").With({});
   auto slots = registry.Gauges("longshore_run_slots", "Runs admitted at once.").With({});
-  auto busy = registry.Counters("longshore_run_busy_seconds_total", "Seconds that run slots were busy, summed.").With({});
+  auto busy =
+      registry.Counters("longshore_run_busy_seconds_total", "Seconds that run slots were busy, summed.").With({});
   const auto scrape = std::make_shared<std::mutex>();  // Two scrapes at once would count the same seconds twice.
   registry.BeforeText([=, &store, &admission]() mutable {
     std::lock_guard lock(*scrape);

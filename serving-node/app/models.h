@@ -24,6 +24,7 @@ Json LoadToJson(const batching::Load& load);
 
 // longshore_version_state, _running, _queued, _run_slots, _run_busy_seconds_total, set before each scrape. The
 // registry must not be read after store and admission are gone.
-void ExportModelGauges(const models::ModelStore& store, const batching::Admission& admission, metrics::Registry& registry);
+void ExportModelGauges(const models::ModelStore& store, const batching::Admission& admission,
+                       metrics::Registry& registry);
 
 }  // namespace longshore::app

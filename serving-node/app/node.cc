@@ -71,7 +71,8 @@ class ServingNode final : public Node {
     if (status.state == models::State::kFailed) {
       spdlog::error("model \"{}\" version {} failed: {}", model, status.version, status.error.message);
     }
-    if (status.state == models::State::kAvailable) spdlog::info("model \"{}\" version {} is available", model, status.version);
+    if (status.state == models::State::kAvailable)
+      spdlog::info("model \"{}\" version {} is available", model, status.version);
     if (const auto agent = GetAgent()) agent->Wake();
   }
 
@@ -98,7 +99,8 @@ class ServingNode final : public Node {
 
   void MakeDiscovery() {
     models::Discovery::Options options;
-    options.poll_interval = std::chrono::milliseconds(static_cast<int64_t>(flags_.file_system_poll_wait_seconds * 1000));
+    options.poll_interval =
+        std::chrono::milliseconds(static_cast<int64_t>(flags_.file_system_poll_wait_seconds * 1000));
     discovery_ = std::make_unique<models::Discovery>(
         options, [this](std::vector<models::Wanted> all) { parts_->store->Apply(std::move(all)); });
   }
@@ -113,8 +115,8 @@ class ServingNode final : public Node {
   Status BeginManaged() {
     const Listeners& listeners = doors_->listeners();
     if (listeners.grpc.valid() && listeners.rest.valid()) {
-      ASSIGN_OR_RETURN(handover_, Handover::Start(flags_.state_dir / "handover.sock",
-                                                  {listeners.grpc.get(), listeners.rest.get()}));
+      ASSIGN_OR_RETURN(
+          handover_, Handover::Start(flags_.state_dir / "handover.sock", {listeners.grpc.get(), listeners.rest.get()}));
     }
     if (!flags_.peer_address.empty()) RETURN_IF_ERROR(StartPeer());
     control::AgentOptions options;
@@ -143,9 +145,10 @@ class ServingNode final : public Node {
             .clock = parts_->clock,
             .drain = [this] { leave_asked_ = true; },
             .connections = [this] { return connections_.load(); },
-            .on_fleet = [this](const control::FleetState& fleet) {
-              if (fleet.connection_age_max_ms() > 0) connection_age_max_ms_ = fleet.connection_age_max_ms();
-            }};
+            .on_fleet =
+                [this](const control::FleetState& fleet) {
+                  if (fleet.connection_age_max_ms() > 0) connection_age_max_ms_ = fleet.connection_age_max_ms();
+                }};
   }
 
   Status StartPeer() {

@@ -15,12 +15,13 @@ namespace longshore::app {
 // Start, Tick and Leave belong to one thread, the main loop's.
 class Node {
  public:
-  // Listens, begins to load what is to be served, and returns. FailedPrecondition naming flag and port for a port in use.
+  // Listens, begins to load what is to be served, and returns. FailedPrecondition naming flag and port for a port in
+  // use.
   static Result<std::unique_ptr<Node>> Start(const Flags& flags);
   virtual ~Node() = default;  // Cuts what was not left before.
 
-  // Proves that the main loop turns, opens the doors of a managed node once it can answer, and keeps health true. An error
-  // is the node's end: its doors cannot be opened.
+  // Proves that the main loop turns, opens the doors of a managed node once it can answer, and keeps health true. An
+  // error is the node's end: its doors cannot be opened.
   virtual Status Tick() = 0;
 
   // Begins to leave: not ready from now on, takes no new connection, ends when the last one is gone. Returns at once.

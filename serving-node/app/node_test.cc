@@ -57,7 +57,8 @@ class NodeTest : public testing::Test {
     model.set_served_name("half");
     model.set_source_uri("file://" + (kModels / "half_plus_two_tf2").string());
     control::VersionState& version = *model.add_versions();
-    version.set_version(std::stoll(std::filesystem::directory_iterator(kModels / "half_plus_two_tf2")->path().filename()));
+    version.set_version(
+        std::stoll(std::filesystem::directory_iterator(kModels / "half_plus_two_tf2")->path().filename()));
     version.set_weight_bp(10000);
     version.set_role(control::STABLE);
     version.set_load(true);

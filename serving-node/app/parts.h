@@ -36,7 +36,7 @@ struct Parts {
   evidence::DriftSampler drift;
   std::unique_ptr<routing::Forwarder> forwarder;
   std::unique_ptr<routing::Router> router;
-  std::unique_ptr<frontend::FleetCatalog> catalog;  // What clients are told.
+  std::unique_ptr<frontend::FleetCatalog> catalog;      // What clients are told.
   std::unique_ptr<frontend::MeteredPredictor> metered;  // The router as the frontends see it.
 };
 

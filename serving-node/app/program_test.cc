@@ -35,8 +35,13 @@ class ProgramTest : public testing::Test {
 
   process::Process Spawn(std::vector<std::string> arguments) {
     std::filesystem::remove(dir_ / "ports");
-    std::vector<std::string> argv = {LONGSHORE_NODE, "--host=127.0.0.1", "--port=0", "--rest_api_port=0", "--admin_port=0",
-                                     "--connection_age_max_ms=200", "--port_file=" + (dir_ / "ports").string()};
+    std::vector<std::string> argv = {LONGSHORE_NODE,
+                                     "--host=127.0.0.1",
+                                     "--port=0",
+                                     "--rest_api_port=0",
+                                     "--admin_port=0",
+                                     "--connection_age_max_ms=200",
+                                     "--port_file=" + (dir_ / "ports").string()};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     auto node = process::Spawn({.argv = argv, .env = {}, .descriptors = {}, .log_file = dir_ / "log"});
     EXPECT_TRUE(node) << ToString(node.error());
@@ -134,10 +139,10 @@ TEST_F(ProgramTest, AnswersWhatIsUnderWayAndTakesNothingNewWhenItLeaves) {
   process::Process node = SpawnAlone({"--simulated_run_ms=300", "--max_concurrent_runs=4"});
   AwaitAdmin("/readyz", "200 OK");
   const int rest = Port("rest");
-  auto by_rest = std::async(std::launch::async, [rest] {
-    return Fetch(rest, "POST", "/v1/models/half:predict", R"({"instances": [2.0]})");
-  });
-  const auto channel = ::grpc::CreateChannel(fmt::format("127.0.0.1:{}", Port("grpc")), ::grpc::InsecureChannelCredentials());
+  auto by_rest = std::async(
+      std::launch::async, [rest] { return Fetch(rest, "POST", "/v1/models/half:predict", R"({"instances": [2.0]})"); });
+  const auto channel =
+      ::grpc::CreateChannel(fmt::format("127.0.0.1:{}", Port("grpc")), ::grpc::InsecureChannelCredentials());
   auto by_grpc = std::async(std::launch::async, [&channel] {
     tensorflow::serving::PredictRequest request;
     request.mutable_model_spec()->set_name("half");

@@ -1,8 +1,8 @@
 // The node's side of the stream to the controller: takes the desired state, makes the node do it, tells what it has.
 //
 // Desired state survives in <state_dir>/desired.pb, written before it is acknowledged: a node that starts serves what
-// it served, whoever is reachable; one without a state takes a peer's. Dialling never gives up. Which message is taken is
-// decided in desired.h.
+// it served, whoever is reachable; one without a state takes a peer's. Dialling never gives up. Which message is taken
+// is decided in desired.h.
 #pragma once
 
 #include <chrono>
@@ -25,13 +25,13 @@
 namespace longshore::control {
 
 struct AgentOptions {
-  std::string controller;        // gRPC target: "unix:/dir/controller.sock" or "host:port".
-  std::string fleet;             // "namespace/name".
+  std::string controller;  // gRPC target: "unix:/dir/controller.sock" or "host:port".
+  std::string fleet;       // "namespace/name".
   std::string node;
-  std::string peer_address;      // Where other nodes reach this one.
+  std::string peer_address;  // Where other nodes reach this one.
   std::string admin_address;
   std::string software_version;
-  Path state_dir;                // Exists and is writable.
+  Path state_dir;                    // Exists and is writable.
   std::vector<std::string> peers{};  // gRPC targets, asked for their state as long as there is none and no controller.
   std::chrono::milliseconds report_interval{200};  // Between two looks at what changed, and at the silence.
   std::chrono::milliseconds report_again{1000};    // The same report is sent again after so long: a load is news too.
@@ -48,15 +48,15 @@ struct AgentDeps {
   evidence::Recorder& recorder;
   trial::Gate& gate;
   trial::Journal& journal;
-  routing::Forwarder& forwarder;           // To ask peers.
+  routing::Forwarder& forwarder;  // To ask peers.
   const Clock& clock;
-  std::function<void()> drain;             // DrainNode: begins to leave and returns at once.
-  std::function<int64_t()> connections;    // Open client connections, for the load report.
+  std::function<void()> drain;                      // DrainNode: begins to leave and returns at once.
+  std::function<int64_t()> connections;             // Open client connections, for the load report.
   std::function<void(const FleetState&)> on_fleet;  // Peers or limits are others now (connection age, for instance).
 };
 
-// Thread-safe. Has a thread of its own for dialling and reporting, one that reads the stream and applies what came, and one
-// that measures the silence. Told of trips as long as it lives; a GuardBook may outlive it.
+// Thread-safe. Has a thread of its own for dialling and reporting, one that reads the stream and applies what came, and
+// one that measures the silence. Told of trips as long as it lives; a GuardBook may outlive it.
 class Agent {
  public:
   // Applies the state on disk, if there is one, before it returns; then dials. DataLoss when that state is damaged.

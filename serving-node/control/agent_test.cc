@@ -121,8 +121,9 @@ class AgentTest : public testing::Test {
     options.stream_silence_max = stream_silence_max_;
     options.backoff_min = std::chrono::milliseconds(5);
     options.backoff_max = std::chrono::milliseconds(20);
-    auto agent = Agent::Start(options, {node_.store, node_.admission, node_.router, *node_.guards, node_.recorder, *gate_,
-                                        *journal_, *node_.forwarder, node_.clock, [this] { drained_.set_value(); }, nullptr, nullptr});
+    auto agent = Agent::Start(
+        options, {node_.store, node_.admission, node_.router, *node_.guards, node_.recorder, *gate_, *journal_,
+                  *node_.forwarder, node_.clock, [this] { drained_.set_value(); }, nullptr, nullptr});
     ASSERT_TRUE(agent) << ToString(agent.error());
     agent_ = std::move(*agent);
   }
@@ -132,7 +133,8 @@ class AgentTest : public testing::Test {
   }
   std::string Snapshot(int64_t epoch, int64_t revision, const std::string& versions) {
     return fmt::format(R"(epoch: {} revision: {} snapshot {{ state {{ fleet {{ fleet: "ns/f" concurrent_runs_max: 3 }}
-                          models {{ {} }} }} }})", epoch, revision, Model(versions));
+                          models {{ {} }} }} }})",
+                       epoch, revision, Model(versions));
   }
   const std::string kStable = "versions { version: 1 weight_bp: 10000 role: STABLE load: true }";
 
@@ -297,15 +299,19 @@ TEST_F(AgentTest, DialsAnewWhenAStreamStaysSilent) {
 TEST_F(AgentTest, TakesTheStateOfAPeerWhenItHasNoneAndNoControllerAnswers) {
   DesiredState of_peer;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(fmt::format(R"(epoch: 5 revision: 9
-      fleet {{ fleet: "ns/f" }} models {{ {} }})", Model(kStable)), &of_peer));
-  routing::PeerService peer("ns/f", [] { return routing::PeerLoad(); }, [&] { return std::make_shared<DesiredState>(of_peer); });
+      fleet {{ fleet: "ns/f" }} models {{ {} }})",
+                                                                        Model(kStable)),
+                                                            &of_peer));
+  routing::PeerService peer(
+      "ns/f", [] { return routing::PeerLoad(); }, [&] { return std::make_shared<DesiredState>(of_peer); });
   routing::PeerListener listener("unix:" + (dir_.path() / "peer_b.sock").string(), node_.router, peer);
   peers_ = {"unix:" + (dir_.path() / "peer_*.sock").string()};
   StartAgent();
   node_.Hold({1});
   EXPECT_TRUE(Ask(node_.router, routing::DigitsCall(0)));
   StartController();
-  const Hello hello = controller_->Await([](const FromNode& m) { return m.has_hello() && m.hello().epoch() == 5; }).hello();
+  const Hello hello =
+      controller_->Await([](const FromNode& m) { return m.has_hello() && m.hello().epoch() == 5; }).hello();
   EXPECT_EQ(hello.revision(), 0) << "any message of that controller is newer";
   EXPECT_EQ(controller_->Send(Snapshot(5, 1, kStable)).error(), "");
 }
@@ -341,7 +347,8 @@ TEST(WantedOf, HoldsOnlyWhatTheStateLoadsAndCanRead) {
       models { served_name: "a" source_uri: "file:///m/a" versions { version: 1 load: true } versions { version: 2 }
                batching { max_batch_size: 8 max_delay_us: 100 } }
       models { served_name: "b" source_uri: "s3://m/b" versions { version: 1 load: true } }
-      models { served_name: "c" source_uri: "file:///m/c" versions { version: 1 } })", &state));
+      models { served_name: "c" source_uri: "file:///m/c" versions { version: 1 } })",
+                                                            &state));
   const auto wanted = WantedOf(state);
   ASSERT_EQ(wanted.size(), 1u);
   EXPECT_EQ(wanted[0].base_path, "/m/a");

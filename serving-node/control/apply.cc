@@ -39,7 +39,8 @@ void RetryFailed(const DesiredState& state, const DesiredState* before, models::
     for (const VersionState& version : model.versions()) {
       const VersionState* old = FindVersion(old_model, version.version());
       if (old == nullptr || !version.load()) continue;
-      const bool asked_anew = old_model->assignment().salt() != model.assignment().salt() || old->digest() != version.digest();
+      const bool asked_anew =
+          old_model->assignment().salt() != model.assignment().salt() || old->digest() != version.digest();
       const auto statuses = store.Statuses(model.served_name());
       const auto status = std::ranges::find(statuses, version.version(), &models::VersionStatus::version);
       if (asked_anew && status != statuses.end() && status->state == models::State::kFailed) {
@@ -68,7 +69,8 @@ void TripCrashed(const DesiredState& state, const AgentDeps& deps) {
 Result<Path> SourceDir(const ModelState& model) {
   const std::string& uri = model.source_uri();
   if (!uri.starts_with(kFileScheme) || uri.size() <= kFileScheme.size() || uri[kFileScheme.size()] != '/') {
-    return Unimplemented("model \"{}\": the source \"{}\" is not of the form file:///directory", model.served_name(), uri);
+    return Unimplemented("model \"{}\": the source \"{}\" is not of the form file:///directory", model.served_name(),
+                         uri);
   }
   return Path(uri.substr(kFileScheme.size()));
 }

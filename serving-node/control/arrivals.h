@@ -17,8 +17,8 @@ class Arrivals {
   void Look(const DesiredState& state, models::ModelStore& store);
 
  private:
-  std::map<std::pair<std::string, int64_t>, std::string>
-      seen_;  // How the folder looked when it was tried the last time.
+  // How the folder looked when it was tried the last time.
+  std::map<std::pair<std::string, int64_t>, std::string> seen_;
 };
 
 }  // namespace longshore::control

@@ -39,7 +39,8 @@ Status CheckState(const DesiredState& state, const std::string& fleet) {
   std::set<std::string> names;
   for (const ModelState& model : state.models()) {
     RETURN_IF_ERROR(CheckModel(model));
-    if (!names.insert(model.served_name()).second) return InvalidArgument("model \"{}\" is there twice", model.served_name());
+    if (!names.insert(model.served_name()).second)
+      return InvalidArgument("model \"{}\" is there twice", model.served_name());
   }
   return {};
 }

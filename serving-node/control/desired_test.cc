@@ -52,9 +52,11 @@ const Case kCases[] = {
     {"another fleet's state is refused", R"(epoch: 2 revision: 8 fleet {fleet: "ns/g"})", "not of ns/g",
      Code::kFailedPrecondition},
     {"weights must add up", R"(epoch: 2 revision: 8 change {served_name: "a" model {served_name: "a"
-        versions {version: 1 weight_bp: 9000}}})", "add up to 9000", Code::kInvalidArgument},
+        versions {version: 1 weight_bp: 9000}}})",
+     "add up to 9000", Code::kInvalidArgument},
     {"a version is there once", R"(epoch: 2 revision: 8 change {served_name: "a" model {served_name: "a"
-        versions {version: 1} versions {version: 1}}})", "version 1 twice", Code::kInvalidArgument},
+        versions {version: 1} versions {version: 1}}})",
+     "version 1 twice", Code::kInvalidArgument},
     {"a change is of the model it names", R"(epoch: 2 revision: 8 change {served_name: "a" model {served_name: "b"}})",
      "holds model \"b\"", Code::kInvalidArgument},
     {"an empty message is refused", "epoch: 2 revision: 8", "without content", Code::kInvalidArgument},

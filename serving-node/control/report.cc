@@ -68,8 +68,8 @@ void AddLeaving(const DesiredState& state, const AgentDeps& deps, Report* report
   }
 }
 
-// Versions that lie under the source although the state does not name them: a model without a version follows the newest.
-// One that is still being copied is not told of.
+// Versions that lie under the source although the state does not name them: a model without a version follows the
+// newest. One that is still being copied is not told of.
 void AddFound(const ModelState& model, Report* report) {
   const auto source = SourceDir(model);
   if (!source) return;

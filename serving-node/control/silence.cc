@@ -4,8 +4,9 @@ namespace longshore::control {
 
 SilenceWatch::SilenceWatch(const Clock& clock, std::chrono::milliseconds interval,
                            std::function<void(Duration)> on_look)
-    : clock_(clock), interval_(interval), on_look_(std::move(on_look)), heard_at_(clock.Now()),
-      thread_([this] { Watch(); }) {}
+    : clock_(clock), interval_(interval), on_look_(std::move(on_look)), heard_at_(clock.Now()), thread_([this] {
+        Watch();
+      }) {}
 
 SilenceWatch::~SilenceWatch() {
   {

@@ -1,5 +1,5 @@
-// How long nothing was heard from a controller, measured on a thread of its own: what writes to a controller that stands
-// still may wait for it, and a stream that is open says nothing.
+// How long nothing was heard from a controller, measured on a thread of its own: what writes to a controller that
+// stands still may wait for it, and a stream that is open says nothing.
 #pragma once
 
 #include <chrono>

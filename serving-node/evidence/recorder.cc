@@ -65,7 +65,8 @@ std::shared_ptr<Counters> Recorder::For(const std::string& model, int64_t versio
   const std::pair key(model, version);
   const auto found = versions_.find(key);
   if (found != versions_.end()) return found->second;
-  if (versions_.size() >= kVersionsMax) std::erase_if(versions_, [](const auto& one) { return one.second.use_count() == 1; });
+  if (versions_.size() >= kVersionsMax)
+    std::erase_if(versions_, [](const auto& one) { return one.second.use_count() == 1; });
   if (versions_.size() >= kVersionsMax) return others_;
   return versions_.emplace(key, std::make_shared<Counters>()).first->second;
 }

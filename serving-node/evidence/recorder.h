@@ -40,8 +40,8 @@ struct PairDifference {
   bool top1_changed = false;  // The largest column of a row is another one.
 };
 
-// Whether a request that ended with this code says something about its version: an answer does, or a fault of the server
-// (INTERNAL, UNKNOWN, DATA_LOSS). What the client or the load did wrong does not.
+// Whether a request that ended with this code says something about its version: an answer does, or a fault of the
+// server (INTERNAL, UNKNOWN, DATA_LOSS). What the client or the load did wrong does not.
 bool IsEvidence(Code code);
 
 // One version's counters.

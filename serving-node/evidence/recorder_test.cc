@@ -23,7 +23,8 @@ TEST(TimeHistogram, CountsWhatIsTooLongInItsLastBucket) {
 TEST(Counters, CountOnlyTheServersFaultsAsErrors) {
   Counters counters;
   for (const Code code : {Code::kOk, Code::kInternal, Code::kUnknown, Code::kDataLoss}) counters.CountRequest(code);
-  for (const Code code : {Code::kInvalidArgument, Code::kDeadlineExceeded, Code::kCancelled, Code::kResourceExhausted}) {
+  for (const Code code :
+       {Code::kInvalidArgument, Code::kDeadlineExceeded, Code::kCancelled, Code::kResourceExhausted}) {
     counters.CountRequest(code);
   }
   EXPECT_EQ(counters.requests(), 4);
@@ -66,7 +67,8 @@ TEST(Recorder, ForgetsVersionsThatNobodyHoldsBeforeThereAreTooMany) {
   Recorder recorder;
   const auto held = recorder.For("m", 0);
   held->CountRequest(Code::kOk);
-  for (size_t v = 1; v < 2 * Recorder::kVersionsMax; ++v) recorder.For("m", static_cast<int64_t>(v))->CountRequest(Code::kOk);
+  for (size_t v = 1; v < 2 * Recorder::kVersionsMax; ++v)
+    recorder.For("m", static_cast<int64_t>(v))->CountRequest(Code::kOk);
   EXPECT_EQ(recorder.For("m", 0), held);
   recorder.For("n", 1)->CountRequest(Code::kOk);
   EXPECT_EQ(recorder.Snapshot("n", 1).requests(), 1) << "a version that came late is counted";

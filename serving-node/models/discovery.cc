@@ -19,7 +19,8 @@ constexpr size_t kFilesMax = 100'000;
 std::optional<int64_t> ParseVersion(const std::string& name) {
   int64_t version = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), version);
-  if (error != std::errc{} || end != name.data() + name.size() || version < 0 || name.front() == '-') return std::nullopt;
+  if (error != std::errc{} || end != name.data() + name.size() || version < 0 || name.front() == '-')
+    return std::nullopt;
   return version;
 }
 
@@ -119,7 +120,8 @@ Status CheckComplete(const Path& version_dir) {
     }
   }
   const bool indexed = fs::exists(variables / "variables.index", error);
-  if (!indexed && shards_found > 0) return FailedPrecondition("no variables.index beside the data in {}/variables", dir);
+  if (!indexed && shards_found > 0)
+    return FailedPrecondition("no variables.index beside the data in {}/variables", dir);
   if (indexed && shards_found == 0) return FailedPrecondition("variables.index without data in {}/variables", dir);
   if (shards_found < shards) {
     return FailedPrecondition("{} of {} variables.data files in {}/variables", shards_found, shards, dir);
@@ -225,7 +227,8 @@ void Discovery::PollForever() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     wake_.wait_for(lock, interval, [this] { return stopping_; });
-    const bool copying = std::any_of(waiting_.begin(), waiting_.end(), [](const auto& one) { return one.version.has_value(); });
+    const bool copying =
+        std::any_of(waiting_.begin(), waiting_.end(), [](const auto& one) { return one.version.has_value(); });
     if (stopping_ || sources_.empty() || (once && !copying)) continue;
     lock.unlock();
     Poll();

@@ -22,13 +22,14 @@ namespace longshore::models {
 // The versions in rising order. NotFound without the directory.
 Result<std::vector<int64_t>> ListVersions(const Path& base_path);
 
-// What a version directory lacks to be loaded: "no saved_model.pb", "variables/variables.index without ...". Ok: nothing.
+// What a version directory lacks to be loaded: "no saved_model.pb", "variables/variables.index without ...". Ok:
+// nothing.
 Status CheckComplete(const Path& version_dir);
 
 struct VersionPolicy {
   enum class Kind { kLatest, kAll, kSpecific };
   Kind kind = Kind::kLatest;
-  int latest = 1;                    // How many of the highest.
+  int latest = 1;  // How many of the highest.
   std::vector<int64_t> specific{};
 };
 
@@ -44,7 +45,7 @@ struct Source {
 // A model or version that is not loaded yet, and why.
 struct Waiting {
   std::string model;
-  std::optional<int64_t> version;    // Absent: the whole model, as its base path cannot be read or holds no version.
+  std::optional<int64_t> version;  // Absent: the whole model, as its base path cannot be read or holds no version.
   std::string reason;
 };
 
@@ -81,8 +82,8 @@ class Discovery {
 
   const Options options_;
   const ApplyFunction apply_;
-  std::mutex poll_mutex_;            // One poll at a time, its Apply included.
-  mutable std::mutex mutex_;         // Guards what follows.
+  std::mutex poll_mutex_;     // One poll at a time, its Apply included.
+  mutable std::mutex mutex_;  // Guards what follows.
   std::condition_variable wake_;
   bool stopping_ = false;
   std::vector<Source> sources_;

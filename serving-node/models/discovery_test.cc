@@ -24,12 +24,12 @@ class Discover : public testing::Test {
   }
   // Everything is quiet at once, unless the test says otherwise.
   std::unique_ptr<Discovery> Start(std::vector<Source> sources, std::chrono::milliseconds quiet = {}) {
-    auto discovery = std::make_unique<Discovery>(
-        Discovery::Options{.poll_interval = std::chrono::milliseconds(-1), .quiet = quiet},
-        [this](std::vector<Wanted> all) {
-          applied_.clear();
-          for (const Wanted& wanted : all) applied_[wanted.name] = wanted.versions;
-        });
+    auto discovery =
+        std::make_unique<Discovery>(Discovery::Options{.poll_interval = std::chrono::milliseconds(-1), .quiet = quiet},
+                                    [this](std::vector<Wanted> all) {
+                                      applied_.clear();
+                                      for (const Wanted& wanted : all) applied_[wanted.name] = wanted.versions;
+                                    });
     discovery->SetSources(std::move(sources));
     return discovery;
   }

@@ -1,8 +1,8 @@
-// An engine for tests, as strict as a real one: it checks names, types and shapes, computes on threads of its own, and can
-// be told to hold runs and to fail.
+// An engine for tests, as strict as a real one: it checks names, types and shapes, computes on threads of its own, and
+// can be told to hold runs and to fail.
 //
-// Every model has the signature "serving_default": x float [-1, 2] -> y = 2 * x + version, float [-1, 2]. The version is the
-// number at the end of the directory's path.
+// Every model has the signature "serving_default": x float [-1, 2] -> y = 2 * x + version, float [-1, 2]. The version
+// is the number at the end of the directory's path.
 #pragma once
 
 #include <algorithm>
@@ -30,9 +30,9 @@ struct FakeRecord {
   };
   std::mutex mutex;
   std::condition_variable changed;
-  bool holding = false;     // Runs wait while it is set.
-  bool scalars = false;     // Outputs are scalars, unlike what the signature says.
-  std::vector<Ran> runs;    // Begun.
+  bool holding = false;   // Runs wait while it is set.
+  bool scalars = false;   // Outputs are scalars, unlike what the signature says.
+  std::vector<Ran> runs;  // Begun.
   int64_t loads = 0;
   int64_t in_memory = 0;
 
@@ -70,7 +70,9 @@ class FakeModel final : public engine::LoadedModel {
     Count(-1);
   }
 
-  const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override { return signatures_; }
+  const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override {
+    return signatures_;
+  }
   int64_t memory_bytes() const override { return 1000; }
 
   void Run(engine::RunRequest request, engine::RunDone done) override {

@@ -19,7 +19,8 @@ Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const L
   Loaded loaded;
   ASSIGN_OR_RETURN(loaded.model, engine.Load(dir, {.tags = work.tags, .device = {}}));
   const auto after = saved_model::VersionDigest(dir);
-  if (before != after) return Unavailable("{} is still being copied: its files changed while they were loaded", dir.string());
+  if (before != after)
+    return Unavailable("{} is still being copied: its files changed while they were loaded", dir.string());
   ASSIGN_OR_RETURN(loaded.digest, after);
   warming();
   if (work.warm_up) RETURN_IF_ERROR(WarmUp(*loaded.model, dir, work.warm_up_iterations));

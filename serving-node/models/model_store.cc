@@ -15,13 +15,14 @@ namespace longshore::models {
 class ModelStore::Impl {
  public:
   Impl(engine::Engine& engine, batching::Admission& admission, Options options, LoadGate gate, OnChange on_change)
-      : engine_(engine), admission_(admission), options_(std::move(options)), gate_(std::move(gate)),
+      : engine_(engine),
+        admission_(admission),
+        options_(std::move(options)),
+        gate_(std::move(gate)),
         on_change_(std::move(on_change)),
         book_({options_.load_retries_max, options_.load_retry_interval, options_.copy_retry_interval},
               [this](const auto&... ready) { return MakeReady(ready...); }),
-        reaper_([this](const auto& name, int64_t version) {
-          Change([&] { book_.Gone(name, version); });
-        }) {
+        reaper_([this](const auto& name, int64_t version) { Change([&] { book_.Gone(name, version); }); }) {
     for (int i = 0; i < std::max(options_.load_threads, 1); ++i) threads_.emplace_back([this] { LoadForever(); });
   }
 
@@ -104,8 +105,8 @@ class ModelStore::Impl {
     while (!stopping_) {
       const auto next = book_.FindNext(std::chrono::steady_clock::now());
       if (next.wanted != nullptr) {
-        const LoadWork work{next.model, next.version, next.wanted->base_path, options_.tags, next.wanted->warm_up,
-                            options_.warm_up_iterations};
+        const LoadWork work{next.model,    next.version,         next.wanted->base_path,
+                            options_.tags, next.wanted->warm_up, options_.warm_up_iterations};
         book_.Begin(work.model, work.version);
         lock.unlock();
         Load(work);
@@ -140,7 +141,7 @@ class ModelStore::Impl {
   std::shared_ptr<const ReadyModels> ready_ = std::make_shared<ReadyModels>();
 
   std::vector<std::thread> threads_;
-  Reaper reaper_;                   // Ends first: its thread changes the book.
+  Reaper reaper_;  // Ends first: its thread changes the book.
 };
 
 ModelStore::ModelStore(engine::Engine& engine, batching::Admission& admission, Options options, LoadGate gate,

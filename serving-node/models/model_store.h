@@ -6,8 +6,8 @@
 //   ASSIGN_OR_RETURN(const Handle ready, store.Find("digits"));   // Once 3 is available.
 //   ready->queue->Submit(...);                                    // Keeps 3 loaded as long as `ready` lives.
 //
-// A version's way: kStart -> kLoading (gate, load, digest) -> kWarming -> kAvailable -> kUnloading -> kEnd, or kFailed. One whose
-// files change while they are loaded goes back to kStart.
+// A version's way: kStart -> kLoading (gate, load, digest) -> kWarming -> kAvailable -> kUnloading -> kEnd, or kFailed.
+// One whose files change while they are loaded goes back to kStart.
 #pragma once
 
 #include <chrono>
@@ -29,22 +29,23 @@ class ModelStore {
     int load_threads = 2;
     std::vector<std::string> tags = {"serve"};
     int warm_up_iterations = 1;
-    int load_retries_max = 0;                            // Further attempts after a failed load.
+    int load_retries_max = 0;  // Further attempts after a failed load.
     std::chrono::milliseconds load_retry_interval{60000};
     // A version that is still being copied is no failure: it is tried again until it stays the same.
     std::chrono::milliseconds copy_retry_interval{1000};
   };
 
   // gate and on_change may be empty.
-  ModelStore(engine::Engine& engine, batching::Admission& admission, Options options, LoadGate gate, OnChange on_change);
+  ModelStore(engine::Engine& engine, batching::Admission& admission, Options options, LoadGate gate,
+             OnChange on_change);
   // Unloads everything and waits for it, so every Handle must go.
   ~ModelStore();
   ModelStore(const ModelStore&) = delete;
   ModelStore& operator=(const ModelStore&) = delete;
 
-  // All that the node should hold; what is not named is unloaded. Returns at once. An unwanted version of a model that is
-  // still wanted leaves only when every wanted version is settled and at least one of them is available, so a bad new
-  // version never takes the old one away. Changed batching applies to the next requests. A version whose directory
+  // All that the node should hold; what is not named is unloaded. Returns at once. An unwanted version of a model that
+  // is still wanted leaves only when every wanted version is settled and at least one of them is available, so a bad
+  // new version never takes the old one away. Changed batching applies to the next requests. A version whose directory
   // changed is unloaded first and loaded again from the new one.
   void Apply(std::vector<Wanted> all);
 

@@ -101,7 +101,8 @@ TEST_F(Models, AnswersWithTensorFlowServingsErrors) {
   EXPECT_EQ((*store.Find("digits", 3))->version, 3);
   EXPECT_EQ((*store.FindLabel("digits", "stable"))->version, 3);
   EXPECT_EQ(store.Find("x").error(), (Error{Code::kNotFound, "Servable not found for request: Latest(x)"}));
-  EXPECT_EQ(store.Find("digits", 4).error(), (Error{Code::kNotFound, "Servable not found for request: Specific(digits, 4)"}));
+  EXPECT_EQ(store.Find("digits", 4).error(),
+            (Error{Code::kNotFound, "Servable not found for request: Specific(digits, 4)"}));
   EXPECT_EQ(store.FindLabel("digits", "x").error(),
             (Error{Code::kInvalidArgument, "Unrecognized servable version label: x"}));
   EXPECT_EQ(store.FindLabel("digits", "gone").error().message, "Servable not found for request: Specific(digits, 2)");
@@ -110,11 +111,11 @@ TEST_F(Models, AnswersWithTensorFlowServingsErrors) {
 TEST_F(Models, DoesNotServeAVersionWhoseFilesChangeWhileTheyAreLoaded) {
   WriteVersion("digits", 1);
   std::atomic<int> gates = 0;
-  ModelStore& store = Store({.copy_retry_interval = std::chrono::milliseconds(1)},
-                            [&](const auto&, int64_t, const Path& dir) {
-                              if (gates++ < 2) return WriteFileAtomically(dir / "assets.extra" / "table", std::to_string(gates));
-                              return Status();
-                            });
+  ModelStore& store =
+      Store({.copy_retry_interval = std::chrono::milliseconds(1)}, [&](const auto&, int64_t, const Path& dir) {
+        if (gates++ < 2) return WriteFileAtomically(dir / "assets.extra" / "table", std::to_string(gates));
+        return Status();
+      });
   store.Apply({Want("digits", {1})});
   const VersionStatus served = WaitFor("digits", 1, State::kAvailable);
   EXPECT_EQ(gates, 3) << "twice it was still being copied";

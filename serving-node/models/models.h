@@ -31,19 +31,19 @@ using Handle = std::shared_ptr<const ReadyVersion>;
 // What the node should hold of one model. Declarative: Apply brings the node there, new versions first.
 struct Wanted {
   std::string name;
-  Path base_path;                          // Holds <version>/saved_model.pb.
-  std::vector<int64_t> versions{};         // Which to hold.
+  Path base_path;                   // Holds <version>/saved_model.pb.
+  std::vector<int64_t> versions{};  // Which to hold.
   std::map<std::string, int64_t> labels{};
   batching::Options batching{};
-  bool warm_up = true;                     // Replay assets.extra/tf_serving_warmup_requests before it is available.
+  bool warm_up = true;  // Replay assets.extra/tf_serving_warmup_requests before it is available.
 };
 
 struct VersionStatus {
   int64_t version = 0;
   State state = State::kStart;
-  Error error;                             // kOk unless the version failed.
+  Error error;  // kOk unless the version failed.
   int64_t memory_bytes = 0;
-  std::string digest;                      // SHA-256 in hex over the version's files; "" until computed.
+  std::string digest;  // SHA-256 in hex over the version's files; "" until computed.
 };
 
 // Before a version is loaded in this process; runs on a loading thread. An error fails the load with it.

@@ -34,7 +34,8 @@ void Reaper::Reap() {
     const std::string model = dead->model;
     const int64_t version = dead->version;
     dead.reset();
-    malloc_trim(0);  // The allocator keeps what was freed; an unloaded version's memory is for the next one, or for others.
+    malloc_trim(
+        0);  // The allocator keeps what was freed; an unloaded version's memory is for the next one, or for others.
     gone_(model, version);
     lock.lock();
   }

@@ -1,5 +1,5 @@
-// Destroys versions that nobody uses any more, on a thread of its own: the last holder may be a request's thread, which must
-// neither wait for a queue to drain nor free gigabytes.
+// Destroys versions that nobody uses any more, on a thread of its own: the last holder may be a request's thread, which
+// must neither wait for a queue to drain nor free gigabytes.
 #pragma once
 
 #include <condition_variable>

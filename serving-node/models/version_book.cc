@@ -222,7 +222,8 @@ void VersionBook::Unload(const std::string& name, Version* version) {
 
 void VersionBook::UseBatching(const Model& model, Version* version) {
   if (version->ready->queue->options() == model.wanted.batching) return;
-  version->ready = make_ready_(model.wanted.name, version->status.version, version->ready->loaded, model.wanted.batching);
+  version->ready =
+      make_ready_(model.wanted.name, version->status.version, version->ready->loaded, model.wanted.batching);
   version->alive += 1;
 }
 

@@ -35,12 +35,13 @@ using ReadyModels = std::map<std::string, ReadyVersions>;
 
 class VersionBook {
  public:
-  static constexpr size_t kEndedMax = 10;          // Ended versions remembered per model.
-  static constexpr size_t kEndedModelsMax = 100;   // Models none of whose versions is left.
+  static constexpr size_t kEndedMax = 10;         // Ended versions remembered per model.
+  static constexpr size_t kEndedModelsMax = 100;  // Models none of whose versions is left.
 
   // Makes a loaded version ready to run with this batching.
-  using MakeReady = std::function<Handle(const std::string& model, int64_t version,
-                                         std::shared_ptr<engine::LoadedModel> loaded, const batching::Options& batching)>;
+  using MakeReady =
+      std::function<Handle(const std::string& model, int64_t version, std::shared_ptr<engine::LoadedModel> loaded,
+                           const batching::Options& batching)>;
   struct Next {
     std::string model;
     int64_t version = 0;
@@ -70,18 +71,18 @@ class VersionBook {
   std::vector<VersionStatus> Statuses(const std::string& model) const;  // The newest first.
   std::vector<std::string> Names() const;                               // Wanted models, ordered.
   bool AllAvailable() const;
-  bool IsEmpty() const;                                                 // Every version has ended.
+  bool IsEmpty() const;  // Every version has ended.
   int64_t memory_bytes() const;
 
  private:
   struct Version {
     VersionStatus status;
     bool wanted = false;
-    Path from;                 // The base path of the last load.
+    Path from;  // The base path of the last load.
     int failures = 0;
     SteadyTime retry_at;
-    Handle ready;              // The store's own; present when available.
-    int alive = 0;             // ReadyVersions that are not destroyed yet.
+    Handle ready;   // The store's own; present when available.
+    int alive = 0;  // ReadyVersions that are not destroyed yet.
   };
   struct Model {
     Wanted wanted;

@@ -23,7 +23,8 @@ Status Replay(engine::LoadedModel& model, const std::string& record, int iterati
   tfs::PredictionLog log;
   if (!log.ParseFromString(record)) return InvalidArgument("it is not a PredictionLog");
   if (!log.has_predict_log()) {
-    return Unimplemented("only predict logs can be replayed, and this is log type {}", static_cast<int>(log.log_type_case()));
+    return Unimplemented("only predict logs can be replayed, and this is log type {}",
+                         static_cast<int>(log.log_type_case()));
   }
   ASSIGN_OR_RETURN(const engine::RunRequest request, ToRunRequest(log.predict_log().request()));
   for (int i = 0; i < iterations; ++i) RETURN_IF_ERROR(engine::RunAndWait(model, request));
