@@ -40,13 +40,13 @@ struct NodeInfo {
   TimePoint started_at;              // Of this process.
   int crashes = 0;                   // Ends that nobody asked for, since this controller knows the node.
   std::string last_exit;             // "was killed by signal 9 (SIGKILL)"; "" when it never ended.
-  std::string trouble;               // Why it cannot be started, or written down for the next controller; "" when it can.
+  std::string trouble;               // Why it cannot be started or written down; "" when it can.
 };
 
 inline bool IsLeaving(const NodeInfo& node) { return node.state == NodeState::kStopping; }
 // Nodes that are there and are not leaving.
 inline int CountStaying(const std::vector<NodeInfo>& nodes) {
-  return static_cast<int>(std::count_if(nodes.begin(), nodes.end(), [](const NodeInfo& node) { return !IsLeaving(node); }));
+  return static_cast<int>(nodes.size()) - static_cast<int>(std::count_if(nodes.begin(), nodes.end(), IsLeaving));
 }
 
 // A node came, went or changed its state. Any thread, no lock held.

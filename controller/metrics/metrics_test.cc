@@ -118,7 +118,7 @@ TEST(PrometheusSource, AServerThatIsNotThereIsUnknown) {
 class FakePrometheus {
  public:
   FakePrometheus()
-      : server_(http::Server::Start({.address = "127.0.0.1:0"}, [this](const http::Request& request, const http::Responder& respond) {
+      : server_(http::Server::Start({.address = "127.0.0.1:0"}, [this](const http::Request& request, const auto& respond) {
           respond({.body = Answer(request.target)});
         }).value()) {}
 
@@ -158,7 +158,9 @@ TEST(PrometheusSource, TellsTheOldestSampleAndHowManyReadyNodesAreMissing) {
   query.age_max = seconds(30);
   const auto source = MakePrometheusSource(query, clock, {.interval = std::chrono::milliseconds(1)}).value();
   const std::set<std::string> questions = prometheus.WaitForQuestions();
-  const auto metrics = source->Latest({Node("i", {}, 0, 0, 0), Node("j", {}, 0, 0, 0, "b"), Node("k", {}, 0, 0, 0, "c")}, clock.Now());
+  const std::vector<nodes::NodeView> ready = {Node("i", {}, 0, 0, 0), Node("j", {}, 0, 0, 0, "b"),
+                                              Node("k", {}, 0, 0, 0, "c")};
+  const auto metrics = source->Latest(ready, clock.Now());
   EXPECT_EQ(metrics.utilization.at, TimePoint(seconds(1000)));
   EXPECT_EQ(metrics.nodes_missing, 1);
   EXPECT_EQ(source->Latest({}, clock.Now()).nodes_missing, 0);

@@ -33,10 +33,13 @@ struct Expressions {
 Expressions ExpressionsFor(const Query& query) {
   const std::string fleet = fmt::format("{{fleet=\"{}\"}}", query.fleet);
   const auto window = std::chrono::duration_cast<std::chrono::milliseconds>(2 * query.age_max);
-  const auto rate = [&](const std::string& name) { return fmt::format("rate({}{}[{}ms])", name, fleet, window.count()); };
+  const auto rate = [&](const std::string& name) {
+    return fmt::format("rate({}{}[{}ms])", name, fleet, window.count());
+  };
   const std::string slots = "longshore_run_slots" + fleet;
   return {
-      .queue_delay = fmt::format("sum({}) / sum({})", rate("longshore_queue_seconds_sum"), rate("longshore_queue_seconds_count")),
+      .queue_delay = fmt::format("sum({}) / sum({})", rate("longshore_queue_seconds_sum"),
+                                 rate("longshore_queue_seconds_count")),
       .started = fmt::format("sum({})", rate("longshore_queue_seconds_count")),
       .utilization = fmt::format("sum({}) / sum({})", rate("longshore_run_busy_seconds_total"), slots),
       .latency = fmt::format("histogram_quantile({}, sum by (le) ({}))", query.latency_quantile,

@@ -57,7 +57,9 @@ void Add(const Window& window, Window& sum) {
   sum.started += window.started;
   sum.queued += window.queued;
   sum.total_time_buckets.resize(std::max(sum.total_time_buckets.size(), window.total_time_buckets.size()));
-  for (size_t i = 0; i < window.total_time_buckets.size(); ++i) sum.total_time_buckets[i] += window.total_time_buckets[i];
+  for (size_t i = 0; i < window.total_time_buckets.size(); ++i) {
+    sum.total_time_buckets[i] += window.total_time_buckets[i];
+  }
   sum.oldest = std::min(sum.oldest, window.oldest);
 }
 
@@ -70,7 +72,8 @@ Signal Quantile(const Window& window, double quantile) {
   double seen = 0;
   for (size_t i = 0; i < window.total_time_buckets.size(); ++i) {
     seen += static_cast<double>(window.total_time_buckets[i]);
-    if (seen >= quantile * static_cast<double>(total)) return Value(TimeBucketUpperMicroseconds(static_cast<int>(i)) * 1e-6, window.oldest);
+    if (seen < quantile * static_cast<double>(total)) continue;
+    return Value(TimeBucketUpperMicroseconds(static_cast<int>(i)) * 1e-6, window.oldest);
   }
   return {};
 }

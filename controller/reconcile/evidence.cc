@@ -131,9 +131,8 @@ void EvidenceBook::EmptyWindows(const std::string& fleet, const std::string& ser
       sums_.erase(entry);
     }
   }
-  for (auto at = sums_.lower_bound({fleet, served_name, kFirstVersion, ""}); at != sums_.end() && is_of_model(at); ++at) {
-    at->second.used = at->second.past;
-  }
+  auto at = sums_.lower_bound({fleet, served_name, kFirstVersion, ""});
+  for (; at != sums_.end() && is_of_model(at); ++at) at->second.used = at->second.past;
 }
 
 void EvidenceBook::ForgetNode(const std::string& fleet, const std::string& node) {

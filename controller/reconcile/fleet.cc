@@ -193,7 +193,8 @@ void Reconciler::TellNodes(const api::ServingFleet& object, const std::vector<Kn
 
 // Nothing until every model of the fleet was decided with this node in sight. A model that cannot be read any more is as it
 // was decided last; one that never could be read is kept by the nodes that serve it, which get nothing meanwhile.
-std::optional<control::DesiredState> Reconciler::SnapshotFor(const std::string& fleet, const nodes::NodeView& view) const {
+std::optional<control::DesiredState> Reconciler::SnapshotFor(const std::string& fleet,
+                                                             const nodes::NodeView& view) const {
   if (!learned_) return std::nullopt;
   std::map<std::string, control::ModelState> models;
   for (const auto& [key, memory] : models_) {

@@ -20,7 +20,9 @@ std::string StateOf(const fleet::NodeInfo& process, const KnownNode* node) {
 // The nodes' own troubles, each with its node's name.
 std::string TroublesOf(const fleet::NodeInfo& process, const KnownNode* node, const std::string& state) {
   std::string troubles;
-  if (!process.last_exit.empty() && state != "Ready") troubles += fmt::format("; {} {}", process.node, process.last_exit);
+  if (!process.last_exit.empty() && state != "Ready") {
+    troubles += fmt::format("; {} {}", process.node, process.last_exit);
+  }
   if (node != nullptr && !node->view.ack_error.empty()) {
     troubles += fmt::format("; {} refused its state: {}", process.node, node->view.ack_error);
   }

@@ -52,23 +52,33 @@ Result<std::optional<Duration>> Reconciler::ReconcileModel(const api::Key& key) 
   decision.status.epoch = deps_.nodes.epoch();
   ReportProblems(key, conflict, fleet, decision.status);
 
-  const std::vector<plan::NodeHolds> holds = HoldsOf(fleet, nodes, model.spec.served_name);
-  plan::Plan plan = plan::MakePlan(model, decision, memory.conflicting ? std::vector<plan::NodeHolds>{} : holds);
-  const Status applied = ApplyPlan(key, *object, plan, fleet);
+  RETURN_IF_ERROR(Carry(*object, model, decision, observed, nodes));
+  return decision.check_again_in;
+}
+
+// Writes and sends what was decided, and remembers what now holds.
+Status Reconciler::Carry(const store::Object& object, const api::Model& model, const rollout::Decision& decision,
+                         const rollout::Observed& observed, const std::vector<KnownNode>& nodes) {
+  const api::Key key{object.kind, object.metadata.namespace_, object.metadata.name};
+  const ModelMemory& memory = models_.at(key);
+  std::vector<plan::NodeHolds> holds;
+  if (!memory.conflicting) holds = HoldsOf(memory.fleet, nodes, memory.served_name);
+  const Status applied = ApplyPlan(key, object, plan::MakePlan(model, decision, holds), memory.fleet);
   if (!applied) {
-    // New nodes must not wait for a disk that is full: they get what is written down. What was safer went to the nodes first.
+    // New nodes must not wait for a disk that is full: they get what is written down, or what was safer and sent first.
     const bool heard = decision.safety || memory.conflicting;
     Remember(key, heard ? WithStatus(model, decision.status) : model,
              heard ? decision.placement : rollout::PlacementNow(model, observed, deps_.clock.Now()), nodes);
-    return tl::make_unexpected(applied.error());
+    return applied;
   }
   LogEvents(key, decision.events);
   TakeEvidence(model, decision, observed);
   Remember(key, WithStatus(model, decision.status), decision.placement, nodes);
-  return decision.check_again_in;
+  return {};
 }
 
-void Reconciler::TakeEvidence(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed) {
+void Reconciler::TakeEvidence(const api::Model& model, const rollout::Decision& decision,
+                              const rollout::Observed& observed) {
   const std::string fleet = model.metadata.namespace_ + "/" + model.spec.fleet;
   const api::RolloutStatus& before = model.status.rollout;
   const api::RolloutStatus& next = decision.status.rollout;
@@ -100,7 +110,8 @@ void Reconciler::Remember(const api::Key& key, const api::Model& model, rollout:
 void Reconciler::NoteReadable(const api::Key& key, const Result<api::Model>& model) {
   // A store that does not answer for a moment says nothing of the model.
   if (!model && model.error().code == Code::kUnavailable) return;
-  const bool changed = model ? unreadable_.erase(key) > 0 : unreadable_.insert_or_assign(key, model.error().message).second;
+  const bool changed =
+      model ? unreadable_.erase(key) > 0 : unreadable_.insert_or_assign(key, model.error().message).second;
   if (!changed) return;
   for (const std::string& fleet : deps_.fleet.Fleets()) {
     const size_t slash = fleet.find('/');

@@ -30,7 +30,8 @@ NewsBook::Heard NewsBook::HeardOf(const KnownNode& node, bool leaving) {
   return heard;
 }
 
-News NewsBook::Take(const std::string& fleet, const std::vector<KnownNode>& nodes, const std::set<std::string>& leaving) {
+News NewsBook::Take(const std::string& fleet, const std::vector<KnownNode>& nodes,
+                    const std::set<std::string>& leaving) {
   std::map<std::string, Heard>& known = fleets_[fleet];
   std::map<std::string, Heard> next;
   News news;

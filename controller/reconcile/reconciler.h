@@ -72,6 +72,8 @@ class Reconciler {
   Result<std::optional<Duration>> ReconcileModel(const api::Key& key);
   Result<api::Model> ReadModel(const store::Object& object) const;
   void NoteReadable(const api::Key& key, const Result<api::Model>& model);
+  Status Carry(const store::Object& object, const api::Model& model, const rollout::Decision& decision,
+               const rollout::Observed& observed, const std::vector<KnownNode>& nodes);
   void TakeEvidence(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed);
   void Remember(const api::Key& key, const api::Model& model, rollout::Placement placement,
                 const std::vector<KnownNode>& nodes);

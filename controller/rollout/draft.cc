@@ -79,15 +79,17 @@ void Draft::Forget(int64_t version) {
 void Draft::Remember(int64_t version, const std::string& reason, const std::string& message) {
   Forget(version);
   const auto digest = status_.digests.find(version);
-  status_.failed.push_back({version, digest == status_.digests.end() ? "" : digest->second, generation(), reason, message, now_});
+  status_.failed.push_back(
+      {version, digest == status_.digests.end() ? "" : digest->second, generation(), reason, message, now_});
   Keep(status_.failed, api::kFailedMax);
 }
 
 void Draft::Trouble(const std::string& type, const std::string& reason, const std::string& message) {
   const bool known = std::ranges::count(status_.conditions, type, &api::Condition::type) > 0;
   if (reason.empty() && !known) return;
-  api::SetCondition(status_.conditions, {type, reason.empty() ? "True" : "False", reason.empty() ? "None" : reason, message,
-                                         generation(), now_});
+  const bool good = reason.empty();
+  api::SetCondition(status_.conditions,
+                    {type, good ? "True" : "False", good ? "None" : reason, message, generation(), now_});
 }
 
 void Draft::Record(const std::string& what, const std::string& message, bool warning) {

@@ -4,7 +4,9 @@
 namespace longshore::rollout {
 namespace {
 
-std::string Named(const std::string& label, int64_t version) { return fmt::format("label \"{}\", version {}", label, version); }
+std::string Named(const std::string& label, int64_t version) {
+  return fmt::format("label \"{}\", version {}", label, version);
+}
 
 // What nodes said last of a version that none of them serves.
 std::string WordsOf(const Draft& draft, int64_t version) {
@@ -56,7 +58,8 @@ void DescribeLabels(Draft& draft) {
     const api::FailedVersion* failed = draft.FailureOf(version);
     if (failed == nullptr && draft.ReadyNodes(version) > 0) continue;
     // The first that failed gives the reason; one that is on its way comes after all that failed.
-    if (reason.empty() || (failed != nullptr && reason == "NotReady")) reason = failed == nullptr ? "NotReady" : failed->reason;
+    const bool first = reason.empty() || (failed != nullptr && reason == "NotReady");
+    if (first) reason = failed == nullptr ? "NotReady" : failed->reason;
     message += fmt::format("{}{}: {}", message.empty() ? "" : "; ", Named(label, version),
                            failed == nullptr ? "ready on no node" + WordsOf(draft, version) : failed->message);
   }

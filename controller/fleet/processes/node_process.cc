@@ -15,7 +15,8 @@ void SetTrouble(const Status& written, NodeInfo& info) {
   if (!written) spdlog::error("node {}: {}", info.node, info.trouble);
 }
 
-process::SpawnOptions CommandOf(const ProcessOptions& options, const Spec& spec, const Sockets& sockets, const NodeInfo& node) {
+process::SpawnOptions CommandOf(const ProcessOptions& options, const Spec& spec, const Sockets& sockets,
+                                const NodeInfo& node) {
   const NodePaths paths(options.state_dir, node.node);
   process::SpawnOptions command;
   command.argv = {options.node_binary.string(),
