@@ -49,15 +49,20 @@ def first_trip_ms(logs, model, version):
     return min((round(datetime.datetime.fromisoformat(at).timestamp() * 1000) for at in found), default=None)
 
 
+def last_answer_ms(segments, version):
+    """When any client got the last answer of this version; None: nobody got one."""
+    lasts = [segment["versions"].get(str(version), {}).get("last_answer_unix_ms") for segment in segments]
+    return max((at for at in lasts if at is not None), default=None)
+
+
 def rollback_seconds(first_ms, segments, version):
     """From a version's first non-finite answer at a node to its last answer of any kind to a client.
 
     A user gets stable's answer instead of one that is not finite, so it is the nodes that know the first. 0: no client had an
     answer of that version any more; None: there was no such answer.
     """
-    lasts = [segment["versions"].get(str(version), {}).get("last_answer_unix_ms") for segment in segments]
-    lasts = [at for at in lasts if at is not None]
-    return None if first_ms is None else max(0, max(lasts, default=first_ms) - first_ms) / 1000
+    last_ms = last_answer_ms(segments, version)
+    return None if first_ms is None else max(0, (last_ms or first_ms) - first_ms) / 1000
 
 
 def not_answered_well(ledger):

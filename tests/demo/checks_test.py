@@ -39,6 +39,8 @@ class Checks(unittest.TestCase):
     def test_a_rollback_lasts_from_the_first_bad_answer_at_a_node_to_the_last_one_of_that_version_to_anybody(self):
         segments = [segment(v4={"last_answer_unix_ms": 10_250}), segment(v2={"last_answer_unix_ms": 10_900}),
                     segment(v4={"last_answer_unix_ms": None})]
+        self.assertEqual(checks.last_answer_ms(segments, 4), 10_250)
+        self.assertIsNone(checks.last_answer_ms(segments, 5))
         self.assertEqual(checks.rollback_seconds(10_000, segments, 4), 0.25)
         self.assertEqual(checks.rollback_seconds(10_300, segments, 4), 0)
         self.assertEqual(checks.rollback_seconds(10_300, [], 4), 0)

@@ -256,12 +256,15 @@ class Story:
         self.mark("after v4", {2})
         segments = [self.loads["digits"].segment("v4"), self.loads["nan"].stop()]
         logs = [path.read_text() for path in self.folder.glob("state/nodes/*/log")]
-        self.result["rollback_seconds"] = checks.rollback_seconds(checks.first_trip_ms(logs, "digits", 4), segments, 4)
+        first = checks.first_trip_ms(logs, "digits", 4)
+        self.result["rollback_seconds"] = checks.rollback_seconds(first, segments, 4)
         failure = self.cluster.failure("digits", 4) or {}
         bad = sum(segment["versions"].get("4", {}).get("non_finite", 0) for segment in segments)
         users = sum(checks.answers(segment, 4) for segment in segments)
+        last = checks.last_answer_ms(segments, 4)
+        when = f", the last {last - first:+d} ms from the first bad one at a node" if first and last else ""
         self.expect("v4 rolled back after its first non-finite answer", met and failure.get("reason") == "NonFinite",
-                    f"{bad} bad of {users} answers that users had from it; {failure.get('message', 'it did not fail')}")
+                    f"{bad} bad of {users} answers that users had from it{when}; {failure.get('message', 'it did not fail')}")
 
     def start_nan_load(self):
         """Users whose images v4 answers with NaN, many at once: several are on their way when the first is found out."""
