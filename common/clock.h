@@ -18,9 +18,7 @@ class Clock {
 
 class SystemClock final : public Clock {
  public:
-  TimePoint Now() const override {
-    return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-  }
+  TimePoint Now() const override { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
 };
 
 // A clock that stands still until it is told otherwise.

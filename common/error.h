@@ -61,10 +61,10 @@ tl::unexpected<Error> Fail(Code code, fmt::format_string<Args...> format, Args&&
   return tl::make_unexpected(Error{code, fmt::format(format, std::forward<Args>(args)...)});
 }
 
-#define LONGSHORE_DEFINE_ERROR(Name)                                                   \
-  template <typename... Args>                                                          \
-  tl::unexpected<Error> Name(fmt::format_string<Args...> format, Args&&... args) {     \
-    return Fail(Code::k##Name, format, std::forward<Args>(args)...);                   \
+#define LONGSHORE_DEFINE_ERROR(Name)                                               \
+  template <typename... Args>                                                      \
+  tl::unexpected<Error> Name(fmt::format_string<Args...> format, Args&&... args) { \
+    return Fail(Code::k##Name, format, std::forward<Args>(args)...);               \
   }
 LONGSHORE_DEFINE_ERROR(Cancelled)
 LONGSHORE_DEFINE_ERROR(Unknown)
@@ -91,21 +91,21 @@ tl::unexpected<Error> Prefixed(const Error& error, std::string_view where);
 #define LONGSHORE_CONCAT_INNER(a, b) a##b
 #define LONGSHORE_CONCAT(a, b) LONGSHORE_CONCAT_INNER(a, b)
 
-#define RETURN_IF_ERROR(expression)                                                      \
-  do {                                                                                   \
+#define RETURN_IF_ERROR(expression)                                                                    \
+  do {                                                                                                 \
     if (auto status_ = (expression); !status_) return tl::make_unexpected(std::move(status_.error())); \
   } while (false)
 
 #define ASSIGN_OR_RETURN(declaration, expression) \
   LONGSHORE_ASSIGN_OR_RETURN(LONGSHORE_CONCAT(result_, __LINE__), declaration, expression)
-#define LONGSHORE_ASSIGN_OR_RETURN(result, declaration, expression)            \
-  auto result = (expression);                                                  \
-  if (!result) return tl::make_unexpected(std::move(result.error()));          \
+#define LONGSHORE_ASSIGN_OR_RETURN(result, declaration, expression)   \
+  auto result = (expression);                                         \
+  if (!result) return tl::make_unexpected(std::move(result.error())); \
   declaration = std::move(*result)
 
 // A broken invariant of ours, never a bad input: says where and aborts.
-#define CHECK(condition)                                                    \
-  do {                                                                      \
+#define CHECK(condition)                                                        \
+  do {                                                                          \
     if (!(condition)) ::longshore::CheckFailed(#condition, __FILE__, __LINE__); \
   } while (false)
 

@@ -25,10 +25,10 @@ class Descriptor {
 };
 
 tl::unexpected<Error> ErrnoError(std::string_view doing, const Path& path, int error) {
-  const Code code = error == ENOENT                         ? Code::kNotFound
-                    : error == ENOSPC || error == EDQUOT    ? Code::kResourceExhausted
-                    : error == EACCES || error == EPERM     ? Code::kPermissionDenied
-                                                            : Code::kUnavailable;
+  const Code code = error == ENOENT                      ? Code::kNotFound
+                    : error == ENOSPC || error == EDQUOT ? Code::kResourceExhausted
+                    : error == EACCES || error == EPERM  ? Code::kPermissionDenied
+                                                         : Code::kUnavailable;
   return Fail(code, "cannot {} {}: {}", doing, path.string(), std::strerror(error));
 }
 

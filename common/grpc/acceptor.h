@@ -30,8 +30,8 @@ class ConnectionAcceptor {
  public:
   static constexpr size_t kConnectionsMax = 10000;
 
-  // Owns listen_fd, which becomes non-blocking. Call before builder.BuildAndStart(). Connections beyond the limit wait in
-  // the backlog, where another process that shares the socket may take them.
+  // Owns listen_fd, which becomes non-blocking. Call before builder.BuildAndStart(). Connections beyond the limit wait
+  // in the backlog, where another process that shares the socket may take them.
   ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder, size_t connections_max = kConnectionsMax);
   ~ConnectionAcceptor();
   ConnectionAcceptor(const ConnectionAcceptor&) = delete;

@@ -4,14 +4,13 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
-
-#include <algorithm>
 #include <cctype>
 #include <random>
 
@@ -30,9 +29,7 @@ constexpr auto kLingerTimeout = std::chrono::milliseconds(1000);
 class Reply {
  public:
   explicit Reply(std::weak_ptr<Connection> connection) : connection_(std::move(connection)) {}
-  ~Reply() {
-    Send({.status = 500, .content_type = "text/plain", .body = "the request was dropped\n"});
-  }
+  ~Reply() { Send({.status = 500, .content_type = "text/plain", .body = "the request was dropped\n"}); }
   void Send(Response response) {
     if (sent_.exchange(true)) return;
     if (auto connection = connection_.lock()) connection->Answer(std::move(response));
@@ -60,8 +57,12 @@ std::chrono::steady_clock::time_point LeavesAt(const Options& options) {
 }  // namespace
 
 Connection::Connection(std::shared_ptr<asio::io_context> context, std::shared_ptr<Core> core, Protocol protocol, int fd)
-    : context_(std::move(context)), core_(std::move(core)), strand_(context_->get_executor()), socket_(strand_),
-      timer_(strand_), leaves_at_(LeavesAt(core_->options)) {
+    : context_(std::move(context)),
+      core_(std::move(core)),
+      strand_(context_->get_executor()),
+      socket_(strand_),
+      timer_(strand_),
+      leaves_at_(LeavesAt(core_->options)) {
   socket_.assign(protocol, fd);
   const int yes = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -150,7 +151,8 @@ void Connection::HandOver() {
   auto message = parser_->release();
   keep_alive_ = message.keep_alive();
   head_ = message.method() == beast::http::verb::head;
-  Request request{.method = std::string(message.method_string()), .target = std::string(message.target()),
+  Request request{.method = std::string(message.method_string()),
+                  .target = std::string(message.target()),
                   .body = std::move(message.body())};
   for (const auto& field : message) {
     request.headers.emplace_back(LowerCase(field.name_string()), std::string(field.value()));
@@ -180,9 +182,8 @@ void Connection::Write(Response response) {
   response_->content_length(response.body.size());
   if (!head_) response_->body() = std::move(response.body);
   Arm(core_->options.read_timeout);
-  beast::http::async_write(socket_, *response_, [self = shared_from_this()](const Error& error, size_t) {
-    self->OnWritten(error);
-  });
+  beast::http::async_write(socket_, *response_,
+                           [self = shared_from_this()](const Error& error, size_t) { self->OnWritten(error); });
 }
 
 void Connection::OnWritten(const Error& error) {

@@ -1,6 +1,7 @@
 // One connection of the HTTP server: read a request, hand it over, write the answer, again.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -9,8 +10,6 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
-
-#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>

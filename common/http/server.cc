@@ -4,13 +4,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
-
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <future>
@@ -33,9 +32,14 @@ constexpr auto kYieldMax = microseconds(5000);
 class AsioServer final : public Server {
  public:
   AsioServer(Options options, Handler handler, int listen_fd)
-      : context_(std::make_shared<asio::io_context>()), core_(std::make_shared<Core>()),
-        work_(context_->get_executor()), strand_(context_->get_executor()), listener_(strand_, listen_fd),
-        timer_(strand_), listen_fd_(listen_fd), port_(process::LocalPort(listen_fd).value_or(0)) {
+      : context_(std::make_shared<asio::io_context>()),
+        core_(std::make_shared<Core>()),
+        work_(context_->get_executor()),
+        strand_(context_->get_executor()),
+        listener_(strand_, listen_fd),
+        timer_(strand_),
+        listen_fd_(listen_fd),
+        port_(process::LocalPort(listen_fd).value_or(0)) {
     core_->options = std::move(options);
     core_->handler = std::move(handler);
     for (int i = 0; i < std::max(1, core_->options.threads); ++i) {
@@ -99,8 +103,8 @@ class AsioServer final : public Server {
   bool AcceptOne() {
     sockaddr_storage peer{};
     socklen_t length = sizeof peer;
-    const int fd = accept4(listener_.native_handle(), reinterpret_cast<sockaddr*>(&peer), &length,
-                           SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int fd =
+        accept4(listener_.native_handle(), reinterpret_cast<sockaddr*>(&peer), &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
       if (errno == EMFILE || errno == ENFILE) spdlog::warn("cannot accept a connection: {}", strerror(errno));
       return false;

@@ -25,8 +25,8 @@ namespace longshore::http {
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
 struct Request {
-  std::string method;   // "GET"
-  std::string target;   // Path and query as sent: "/v1/models/x?y=z".
+  std::string method;    // "GET"
+  std::string target;    // Path and query as sent: "/v1/models/x?y=z".
   Headers headers = {};  // Names in lower case.
   std::string body = {};
 
@@ -41,20 +41,21 @@ struct Response {
   Headers headers = {};
 };
 
-// Answers one request. Any thread, the first call counts. A request whose responder is dropped uncalled is answered 500.
+// Answers one request. Any thread, the first call counts. A request whose responder is dropped uncalled is answered
+// 500.
 using Responder = std::function<void(Response)>;
 // Runs on a thread of the server: must not block.
 using Handler = std::function<void(Request, Responder)>;
 
 struct Options {
   std::string address = {};  // "host:port"; "[::1]:80" for IPv6; port 0: any free one. Not used with listen_fd.
-  int listen_fd = -1;     // A listening socket to take over instead; owned by the server from then on.
+  int listen_fd = -1;        // A listening socket to take over instead; owned by the server from then on.
   int threads = 1;
-  size_t connections_max = 10000;               // More wait in the system's backlog.
+  size_t connections_max = 10000;  // More wait in the system's backlog.
   size_t header_bytes_max = size_t{64} << 10;
-  size_t body_bytes_max = size_t{256} << 20;    // As sent.
-  size_t inflated_bytes_max = size_t{100} << 20;  // Of a gzipped body.
-  std::chrono::milliseconds read_timeout{30000};  // From the first byte of a request to its last, and for a write.
+  size_t body_bytes_max = size_t{256} << 20;       // As sent.
+  size_t inflated_bytes_max = size_t{100} << 20;   // Of a gzipped body.
+  std::chrono::milliseconds read_timeout{30000};   // From the first byte of a request to its last, and for a write.
   std::chrono::milliseconds idle_timeout{300000};  // Between two requests of a connection.
   // A connection older than this is told to close with its next answer, so that clients spread over new processes;
   // jittered by 10 %. 0: never.
@@ -69,7 +70,7 @@ class Server {
   static Result<std::unique_ptr<Server>> Start(Options options, Handler handler);
   virtual ~Server() = default;  // Stops at once: open connections are cut.
 
-  virtual int port() const = 0;  // 0 for a unix socket.
+  virtual int port() const = 0;       // 0 for a unix socket.
   virtual int listen_fd() const = 0;  // -1 once stopping.
   virtual size_t connections() const = 0;
 

@@ -75,7 +75,9 @@ class RawClient {
 };
 
 void Echo(Request request, Responder respond) {
-  respond({.status = 200, .content_type = "text/plain", .body = request.method + " " + request.target + " " + request.body + ";",
+  respond({.status = 200,
+           .content_type = "text/plain",
+           .body = request.method + " " + request.target + " " + request.body + ";",
            .headers = {{"x-seen", std::string(request.Header("x-mine"))}}});
 }
 
@@ -101,7 +103,8 @@ std::string Gzip(const std::string& plain) {
 }
 
 std::string Post(const std::string& body, const std::string& headers = "") {
-  return "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + headers + "\r\n" + body;
+  return "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + headers + "\r\n" +
+         body;
 }
 
 TEST(HttpServer, AnswersOnOneConnectionAgainAndAgain) {
@@ -109,7 +112,8 @@ TEST(HttpServer, AnswersOnOneConnectionAgainAndAgain) {
   RawClient client(server->port());
   for (int i = 0; i < 3; ++i) {
     client.Send("GET /a?b=c HTTP/1.1\r\nHost: h\r\nX-Mine: 7\r\n\r\n");
-    EXPECT_THAT(client.ReadUntil(";"), AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("x-seen: 7\r\n"), EndsWith("GET /a?b=c ;")));
+    EXPECT_THAT(client.ReadUntil(";"),
+                AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("x-seen: 7\r\n"), EndsWith("GET /a?b=c ;")));
   }
   EXPECT_EQ(server->connections(), 1u);
 }
@@ -171,20 +175,24 @@ TEST_P(HttpLimits, WhatBreaksALimitIsRefusedAndTheConnectionClosed) {
   auto server = StartServer({.header_bytes_max = 1024, .body_bytes_max = 4096, .inflated_bytes_max = 100000});
   RawClient client(server->port());
   client.Send(GetParam().request);
-  EXPECT_THAT(client.ReadAll(), AllOf(StartsWith("HTTP/1.1 " + GetParam().status_line), HasSubstr("Connection: close\r\n")));
+  EXPECT_THAT(client.ReadAll(),
+              AllOf(StartsWith("HTTP/1.1 " + GetParam().status_line), HasSubstr("Connection: close\r\n")));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, HttpLimits,
-    testing::Values(
-        Refused{"LongHeader", "GET / HTTP/1.1\r\nX: " + std::string(2000, 'x') + "\r\n\r\n", "431"},
-        Refused{"LongBody", Post(std::string(5000, 'x')), "413"},
-        Refused{"LongChunks", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1388\r\n" + std::string(5000, 'x'), "413"},
-        Refused{"GzipBomb", Post(Gzip(std::string(1000000, 'x')), "Content-Encoding: gzip\r\n"), "413"},
-        Refused{"BrokenGzip", Post("no gzip", "Content-Encoding: gzip\r\n"), "400"},
-        Refused{"NoHttp", "\x16\x03\x01 hello\r\n\r\n", "400"},
-        Refused{"TwoLengths", "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "400"},
-        Refused{"LengthAndChunks", "POST / HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"}),
+    testing::Values(Refused{"LongHeader", "GET / HTTP/1.1\r\nX: " + std::string(2000, 'x') + "\r\n\r\n", "431"},
+                    Refused{"LongBody", Post(std::string(5000, 'x')), "413"},
+                    Refused{"LongChunks",
+                            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1388\r\n" + std::string(5000, 'x'),
+                            "413"},
+                    Refused{"GzipBomb", Post(Gzip(std::string(1000000, 'x')), "Content-Encoding: gzip\r\n"), "413"},
+                    Refused{"BrokenGzip", Post("no gzip", "Content-Encoding: gzip\r\n"), "400"},
+                    Refused{"NoHttp", "\x16\x03\x01 hello\r\n\r\n", "400"},
+                    Refused{"TwoLengths", "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "400"},
+                    Refused{"LengthAndChunks",
+                            "POST / HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                            "400"}),
     [](const auto& each) { return each.param.name; });
 
 TEST(HttpServer, DisconnectsAClientThatIsTooSlow) {

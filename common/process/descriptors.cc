@@ -111,7 +111,8 @@ Result<int> Listen(const std::string& address) {
   int port = 0;
   const char* end = address.data() + address.size();
   const auto parsed = std::from_chars(colon == address.npos ? end : address.data() + colon + 1, end, port);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return InvalidArgument("\"{}\" is neither host:port nor unix:/path", address);
+  if (parsed.ec != std::errc() || parsed.ptr != end)
+    return InvalidArgument("\"{}\" is neither host:port nor unix:/path", address);
   std::string host = address.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   return ListenTcp(host, port);

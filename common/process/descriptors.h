@@ -39,7 +39,8 @@ class Descriptor {
 // when the port is in use; InvalidArgument when the host is no address. Host: IPv4 or IPv6 in digits, or "localhost".
 Result<int> ListenTcp(const std::string& host, int port);
 
-// As ListenTcp for "host:port" ("[::1]:80" for IPv6), as ListenUnix for "unix:/path". InvalidArgument for anything else.
+// As ListenTcp for "host:port" ("[::1]:80" for IPv6), as ListenUnix for "unix:/path". InvalidArgument for anything
+// else.
 Result<int> Listen(const std::string& address);
 
 // The port that a TCP socket is bound to.

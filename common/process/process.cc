@@ -42,7 +42,8 @@ class Attributes {
     posix_spawnattr_setsigmask(&attributes_, &none);
     posix_spawnattr_setsigdefault(&attributes_, &all);
     const int session = new_session ? POSIX_SPAWN_SETSID : 0;
-    posix_spawnattr_setflags(&attributes_, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | session));
+    posix_spawnattr_setflags(&attributes_,
+                             static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | session));
   }
   ~Attributes() { posix_spawnattr_destroy(&attributes_); }
   Attributes(const Attributes&) = delete;
@@ -130,8 +131,8 @@ Result<Process> Spawn(const SpawnOptions& options) {
   const std::vector<char*> argv = Pointers(options.argv);
   const std::vector<char*> env = options.env ? Pointers(*options.env) : std::vector<char*>{};
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, argv[0], actions.get(), attributes.get(), argv.data(),
-                                options.env ? env.data() : environ);
+  const int error =
+      posix_spawn(&pid, argv[0], actions.get(), attributes.get(), argv.data(), options.env ? env.data() : environ);
   if (error == ENOENT) return NotFound("there is no program {}", options.argv[0]);
   if (error == EACCES) return PermissionDenied("{} may not be run", options.argv[0]);
   if (error != 0) return Unavailable("cannot run {}: {}", options.argv[0], std::strerror(error));

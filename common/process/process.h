@@ -34,11 +34,11 @@ struct Exit {
 std::string ToString(const Exit& exit);
 
 struct SpawnOptions {
-  std::vector<std::string> argv{};                 // argv[0] is the program's path.
-  std::optional<std::vector<std::string>> env{};   // "NAME=value"; absent: as ours.
-  std::map<int, int> descriptors{};                // Number in the child -> descriptor here. All others are closed.
-  Path log_file{};                                 // Standard output and error are appended to it; empty: as ours.
-  bool new_session = false;                        // Signals of our terminal do not reach it.
+  std::vector<std::string> argv{};                // argv[0] is the program's path.
+  std::optional<std::vector<std::string>> env{};  // "NAME=value"; absent: as ours.
+  std::map<int, int> descriptors{};               // Number in the child -> descriptor here. All others are closed.
+  Path log_file{};                                // Standard output and error are appended to it; empty: as ours.
+  bool new_session = false;                       // Signals of our terminal do not reach it.
 };
 
 // Belongs to one thread at a time.

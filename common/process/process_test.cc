@@ -38,8 +38,8 @@ TEST_F(ProcessTest, TellsTheExitCodeAndTheSignalThatEndedAProcess) {
 TEST_F(ProcessTest, HandsDownDescriptorsUnderTheirNewNumbersAlsoWhenTheyCross) {
   Descriptor a(open((dir_ / "a").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
   Descriptor b(open((dir_ / "b").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
-  SpawnOptions options = Shell("eval 'echo first >&" + std::to_string(b.get()) + "; echo second >&" +
-                               std::to_string(a.get()) + "'");
+  SpawnOptions options =
+      Shell("eval 'echo first >&" + std::to_string(b.get()) + "; echo second >&" + std::to_string(a.get()) + "'");
   options.argv[0] = "/bin/bash";
   options.descriptors = {{b.get(), a.get()}, {a.get(), b.get()}};
   auto child = Spawn(options);
@@ -116,9 +116,7 @@ TEST_F(ProcessTest, DescriptorsTravelThroughAUnixSocket) {
 
 TEST_F(ProcessTest, AUnixSocketReplacesADeadOneButNotALivingOne) {
   const Path path = dir_ / "x.sock";
-  {
-    const Descriptor dead(ListenUnix(path).value());
-  }
+  { const Descriptor dead(ListenUnix(path).value()); }
   EXPECT_FALSE(ConnectUnix(path));
   const auto alive = ListenUnix(path);
   ASSERT_TRUE(alive) << "the file of a dead one is no obstacle";

@@ -53,7 +53,8 @@ Buckets StablePast(const Analysis& analysis) {
   return past;
 }
 
-// Where the candidate begins to count as slower: above stable's threshold by the tolerance, and by kLatencyFloor at least.
+// Where the candidate begins to count as slower: above stable's threshold by the tolerance, and by kLatencyFloor at
+// least.
 int CandidateThreshold(const Analysis& analysis, int threshold) {
   const Duration with_floor(std::llround(TimeBucketUpperMicroseconds(threshold)) + kLatencyFloor.count());
   return std::max(threshold + analysis.tolerance_buckets, BucketOf(with_floor));
@@ -91,7 +92,8 @@ void TestLatencyBaseline(const std::string& node, const WindowEvidence& window, 
   }
 }
 
-// Whether the node's next window counts for LatencyBaseline: known before that window begins, so it cannot bias the test.
+// Whether the node's next window counts for LatencyBaseline: known before that window begins, so it cannot bias the
+// test.
 bool MissesSlo(const WindowEvidence& window, const Analysis& analysis) {
   if (!analysis.slo_bucket) return false;
   Buckets both = window.stable.run_time_buckets;

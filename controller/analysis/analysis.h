@@ -8,8 +8,10 @@
 // The tests and their shares of kAlphaTotal (a false rollback of an equal version, over the whole rollout):
 //   ErrorRate        errors of the candidate against stable in the same windows
 //   Latency          run times above thresholds from stable's own past, the candidate's shifted by the tolerance
-//   LatencyBaseline  the same against stable's run times before the rollout, in windows that follow one in which the SLO's
-//                    target was missed. Both versions may be slower than before for other reasons: it holds, and rolls back nothing
+//   LatencyBaseline  the same against stable's run times before the rollout, in windows that follow one in which the
+//   SLO's
+//                    target was missed. Both versions may be slower than before for other reasons: it holds, and rolls
+//                    back nothing
 // Certain failures need no test: a non-finite answer where stable was finite on the same input.
 //
 // Pure. An Analysis is a value that lives in RolloutStatus::analysis as JSON between two calls.
@@ -87,8 +89,8 @@ Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence
 int64_t CandidateRequests(const Analysis& analysis);
 
 // Fail with reason and numbers; Pass when nothing failed and `step_requests` of the candidate in this step are at least
-// rollout.requestsMin; otherwise Undecided. No evidence is no promotion, nor is a missed objective while the candidate is
-// slower than stable was before the rollout (LatencyBaseline).
+// rollout.requestsMin; otherwise Undecided. No evidence is no promotion, nor is a missed objective while the candidate
+// is slower than stable was before the rollout (LatencyBaseline).
 api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, int64_t step_requests);
 
 // The e-value of the errors test, of the mixture.

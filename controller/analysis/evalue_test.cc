@@ -118,8 +118,8 @@ api::ArmEvidence ArmThatTakes(int64_t requests, int bucket) {
 std::string ResultOf(Duration stable, Duration candidate) {
   Analysis analysis = Begin({}, {});
   for (int i = 0; i < 100; ++i) {
-    analysis = Update(std::move(analysis), "a",
-                      {ArmThatTakes(10, BucketOf(candidate)), ArmThatTakes(10, BucketOf(stable))});
+    analysis =
+        Update(std::move(analysis), "a", {ArmThatTakes(10, BucketOf(candidate)), ArmThatTakes(10, BucketOf(stable))});
   }
   return Judge(analysis, {}, 1000).result;
 }

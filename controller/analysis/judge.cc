@@ -113,8 +113,8 @@ std::pair<std::string, std::string> Failure(const Seen& seen, const api::ModelSp
   return {};
 }
 
-// A candidate may slow stable in the same process, and then both look alike. So may a slow hour, and no statistics tell the
-// two apart: it is no reason to roll back, and while the objective is missed none to go on.
+// A candidate may slow stable in the same process, and then both look alike. So may a slow hour, and no statistics tell
+// the two apart: it is no reason to roll back, and while the objective is missed none to go on.
 bool HoldsForBaseline(const Seen& seen, const Analysis& analysis, const api::ModelSpec& spec) {
   return spec.rollout.latency.enabled && !analysis.slo_missed.empty() &&
          seen.latency_baseline >= 2 / kAlphaLatencyBaseline;
@@ -132,9 +132,9 @@ api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, int64_t
   } else if (HoldsForBaseline(seen, analysis, spec)) {
     verdict.result = "Undecided";
     verdict.reason = "LatencyBaseline";
-    verdict.message = "the objective is missed, and " +
-                      LatencyMessage(seen, analysis.baseline, "stable did before the rollout", seen.latency_baseline,
-                                     2 / kAlphaLatencyBaseline, spec);
+    verdict.message =
+        "the objective is missed, and " + LatencyMessage(seen, analysis.baseline, "stable did before the rollout",
+                                                         seen.latency_baseline, 2 / kAlphaLatencyBaseline, spec);
   } else if (step_requests < spec.rollout.requests_min) {
     verdict.result = "Undecided";
     verdict.reason = "TooFewRequests";

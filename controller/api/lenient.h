@@ -1,4 +1,5 @@
-// Reading statuses, which the controller wrote itself: what is absent or of another type has its default. Internal to api/.
+// Reading statuses, which the controller wrote itself: what is absent or of another type has its default. Internal to
+// api/.
 #pragma once
 
 #include <string>

@@ -34,31 +34,32 @@ std::string ToString(const Key& key);
 struct Metadata {
   std::string name;
   std::string namespace_ = "default";
-  std::string uid;                    // Given by the store at the first apply.
-  int64_t generation = 0;             // Counts changes of the spec.
-  std::string resource_version;       // Changes with every write; for compare-and-set.
+  std::string uid;               // Given by the store at the first apply.
+  int64_t generation = 0;        // Counts changes of the spec.
+  std::string resource_version;  // Changes with every write; for compare-and-set.
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> annotations;
 };
 
 struct Condition {
-  std::string type;                   // "Ready", "Progressing", "Stalled", ...
-  std::string status;                 // "True", "False" or "Unknown".
-  std::string reason;                 // One CamelCase word.
+  std::string type;    // "Ready", "Progressing", "Stalled", ...
+  std::string status;  // "True", "False" or "Unknown".
+  std::string reason;  // One CamelCase word.
   std::string message;
   int64_t observed_generation = 0;
   TimePoint last_transition;
 };
 
-// Adds the condition or replaces the one of its type. While the status stays the same, so does the time of its transition.
+// Adds the condition or replaces the one of its type. While the status stays the same, so does the time of its
+// transition.
 void SetCondition(std::vector<Condition>& conditions, Condition next);
 
 // ---------------------------------------------------------------------------------------------------- Model
 
 struct Step {
   double weight_percent = 0;
-  std::optional<Duration> hold;       // Least time at this weight; default: Rollout::hold.
-  bool manual_pause = false;          // `pause: Manual`: waits for promote.
+  std::optional<Duration> hold;  // Least time at this weight; default: Rollout::hold.
+  bool manual_pause = false;     // `pause: Manual`: waits for promote.
 };
 
 struct AnalysisErrorRate {
@@ -66,10 +67,10 @@ struct AnalysisErrorRate {
 };
 struct AnalysisLatency {
   bool enabled = true;
-  double tolerance = 0.10;            // Slower by less than this share is no regression.
+  double tolerance = 0.10;  // Slower by less than this share is no regression.
 };
 struct AnalysisDrift {
-  std::optional<double> max;          // Without it drift is reported only.
+  std::optional<double> max;  // Without it drift is reported only.
 };
 
 enum class Strategy { kCanary, kImmediate };
@@ -82,7 +83,7 @@ struct Rollout {
   std::string assignment_key;
   std::vector<Step> steps = {{5, {}, false}, {25, {}, false}, {50, {}, false}};
   Duration hold = std::chrono::seconds(30);
-  int64_t requests_min = 100;         // Candidate requests a step needs before it can pass.
+  int64_t requests_min = 100;  // Candidate requests a step needs before it can pass.
   AnalysisErrorRate error_rate;
   AnalysisLatency latency;
   AnalysisDrift drift;
@@ -92,8 +93,8 @@ struct Rollout {
 };
 
 struct Validation {
-  std::string golden_set;             // Path below the source.
-  std::string metric = "top1";        // "top1" or "tolerance".
+  std::string golden_set;       // Path below the source.
+  std::string metric = "top1";  // "top1" or "tolerance".
   double minimum = 0.95;
   double relative_tolerance = 1e-3;
   bool non_finite_reject = true;
@@ -110,34 +111,34 @@ struct Batching {
 struct Slo {
   double latency_quantile = 0.99;
   std::optional<Duration> latency_target;
-  std::optional<double> error_rate;   // Share, 0..1.
+  std::optional<double> error_rate;  // Share, 0..1.
 };
 
 struct ModelSpec {
   std::string fleet;
-  std::string served_name;            // Default: metadata.name.
-  std::string source_uri;             // "file:///models/digits"
-  std::optional<int64_t> version;     // Absent: the latest that a node finds.
+  std::string served_name;         // Default: metadata.name.
+  std::string source_uri;          // "file:///models/digits"
+  std::optional<int64_t> version;  // Absent: the latest that a node finds.
   std::map<std::string, int64_t> version_labels;
   Slo slo;
   Batching batching;
   bool warm_up = true;
   Validation validation;
   Rollout rollout;
-  std::optional<int> replicas;        // Nodes that hold the stable version; absent: all.
+  std::optional<int> replicas;  // Nodes that hold the stable version; absent: all.
 };
 
 // A command of a person, written compare-and-set into the status; the controller takes it once.
 struct Command {
-  std::string verb;                   // "promote", "abort", "pause", "resume", "retry".
-  int64_t generation = 0;             // What the person saw; a command for something older is refused.
+  std::string verb;        // "promote", "abort", "pause", "resume", "retry".
+  int64_t generation = 0;  // What the person saw; a command for something older is refused.
   int step = 0;
 };
 
 // Paired replays of sampled inputs on candidate and stable; only the candidate's side counts them.
 struct DriftEvidence {
   int64_t pairs = 0;
-  double difference_sum = 0;          // Of max|a-b| / max(1, max|b|) per pair.
+  double difference_sum = 0;  // Of max|a-b| / max(1, max|b|) per pair.
   double difference_max = 0;
   int64_t top1_changed = 0;
 };
@@ -147,14 +148,14 @@ struct ArmEvidence {
   int64_t requests = 0;
   int64_t errors = 0;
   int64_t non_finite = 0;
-  std::vector<int64_t> run_time_buckets;   // As control.proto's Evidence.
+  std::vector<int64_t> run_time_buckets;  // As control.proto's Evidence.
   DriftEvidence drift;
 };
 
 struct Verdict {
-  std::string result;                 // "Pass", "Fail" or "Undecided".
-  std::string reason;                 // "ErrorRate", "Latency", "NonFinite", "GoldenSet", "TooFewRequests", ...
-  std::string message;                // With the numbers, for people.
+  std::string result;   // "Pass", "Fail" or "Undecided".
+  std::string reason;   // "ErrorRate", "Latency", "NonFinite", "GoldenSet", "TooFewRequests", ...
+  std::string message;  // With the numbers, for people.
   std::map<std::string, double> numbers;
 };
 
@@ -167,9 +168,9 @@ bool IsUnderWay(RolloutPhase phase);
 
 // What of a rollout must survive a restart of the controller.
 struct RolloutStatus {
-  std::string id;                     // Salt of the assignment: "<uid>/<candidate>/<attempt>".
+  std::string id;  // Salt of the assignment: "<uid>/<candidate>/<attempt>".
   RolloutPhase phase = RolloutPhase::kNone;
-  int64_t stable = 0;                 // 0: none yet.
+  int64_t stable = 0;  // 0: none yet.
   int64_t candidate = 0;
   int attempt = 0;
   int step_index = 0;
@@ -177,10 +178,11 @@ struct RolloutStatus {
   std::string paused_reason;
   TimePoint started_at;
   TimePoint step_started_at;
-  int64_t step_candidate_requests = 0;   // Of the candidate when the step began.
+  int64_t step_candidate_requests = 0;  // Of the candidate when the step began.
   bool paused_by_command = false;
-  TimePoint evidence_used_at;         // When a window last went into `analysis`.
-  // State of the sequential tests: log e-values, windows closed so far, totals, baseline of stable. Opaque to all but analysis/.
+  TimePoint evidence_used_at;  // When a window last went into `analysis`.
+  // State of the sequential tests: log e-values, windows closed so far, totals, baseline of stable. Opaque to all but
+  // analysis/.
   Json analysis;
   Verdict verdict;
 };
@@ -198,13 +200,13 @@ struct FailedVersion {
 struct HistoryEntry {
   TimePoint at;
   int64_t version = 0;
-  std::string what;                   // "Promoted", "RolledBack", "Started", "Step", ...
+  std::string what;  // "Promoted", "RolledBack", "Started", "Step", ...
   std::string message;
 };
 
 struct NodeStatus {
   std::string node;
-  std::string state;                  // Per version, for people: "1:Ready 2:Loading".
+  std::string state;  // Per version, for people: "1:Ready 2:Loading".
 };
 
 struct ModelStatus {
@@ -213,11 +215,11 @@ struct ModelStatus {
   std::vector<Condition> conditions;
   int64_t stable_version = 0;
   RolloutStatus rollout;
-  std::vector<FailedVersion> failed;      // At most kFailedMax, the newest last.
-  std::vector<HistoryEntry> history;      // At most kHistoryMax, the newest last.
-  std::map<int64_t, std::string> digests; // Pinned per version.
-  std::optional<Command> command;         // Waiting to be taken.
-  std::string command_result;             // What became of the last one.
+  std::vector<FailedVersion> failed;       // At most kFailedMax, the newest last.
+  std::vector<HistoryEntry> history;       // At most kHistoryMax, the newest last.
+  std::map<int64_t, std::string> digests;  // Pinned per version.
+  std::optional<Command> command;          // Waiting to be taken.
+  std::string command_result;              // What became of the last one.
   std::vector<NodeStatus> nodes;
 };
 inline constexpr size_t kFailedMax = 20;
@@ -233,8 +235,8 @@ struct Model {
 
 struct Autoscaling {
   Duration queue_delay_target = std::chrono::milliseconds(10);
-  double utilization_target = 0.7;            // Busy share of the run slots.
-  std::string prometheus_url;                 // Empty: the nodes' own reports.
+  double utilization_target = 0.7;  // Busy share of the run slots.
+  std::string prometheus_url;       // Empty: the nodes' own reports.
   Duration metrics_age_max = std::chrono::seconds(15);
   Duration scale_down_stabilization = std::chrono::minutes(5);
   Duration scale_up_cooldown = std::chrono::seconds(3);
@@ -243,21 +245,21 @@ struct Autoscaling {
 struct ServingFleetSpec {
   int replicas_min = 1;
   int replicas_max = 1;
-  int grpc_port = 8500;                       // 0: any free port, told in the status.
+  int grpc_port = 8500;  // 0: any free port, told in the status.
   int rest_port = 8501;
-  int concurrent_runs_max = 0;                // 0: the processors of the node.
+  int concurrent_runs_max = 0;  // 0: the processors of the node.
   Duration connection_age_max = std::chrono::seconds(30);
-  Duration simulated_run{0};                  // For test fleets: see control.proto.
-  std::optional<Autoscaling> autoscaling;     // Without it: replicas_min nodes.
+  Duration simulated_run{0};               // For test fleets: see control.proto.
+  std::optional<Autoscaling> autoscaling;  // Without it: replicas_min nodes.
 };
 
 struct AutoscaleStatus {
   int desired = 0;
-  std::string reason;                         // "QueueDelay", "Utilization", "Latency", "Idle", "NoEvidence", ...
+  std::string reason;  // "QueueDelay", "Utilization", "Latency", "Idle", "NoEvidence", ...
   std::string message;
   double value = 0;
   double target = 0;
-  TimePoint evidence_at;                      // Time of the newest sample used.
+  TimePoint evidence_at;  // Time of the newest sample used.
   TimePoint last_scale_up;
   // The highest desired count per recent moment, for the stabilisation window.
   std::vector<std::pair<TimePoint, int>> recommendations;
@@ -266,7 +268,7 @@ struct AutoscaleStatus {
 struct FleetNodeStatus {
   std::string name;
   int64_t pid = 0;
-  std::string state;                          // "Starting", "Ready", "Draining".
+  std::string state;  // "Starting", "Ready", "Draining".
   std::string admin_address;
 };
 

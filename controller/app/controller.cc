@@ -100,8 +100,10 @@ class ControllerImpl final : public Controller {
   std::atomic<bool> working_{false};
   runtime::WorkQueue queue_;
   metrics::Registry metrics_;
-  metrics::Family<metrics::Counter> looks_ = metrics_.Counters("longshore_controller_looks_total", "Looks at an object, by kind and result.");
-  metrics::Family<metrics::Gauge> epochs_ = metrics_.Gauges("longshore_controller_epoch", "The term of this controller.");
+  metrics::Family<metrics::Counter> looks_ =
+      metrics_.Counters("longshore_controller_looks_total", "Looks at an object, by kind and result.");
+  metrics::Family<metrics::Gauge> epochs_ =
+      metrics_.Gauges("longshore_controller_epoch", "The term of this controller.");
   std::unique_ptr<runtime::Failpoint> failpoint_;
   std::unique_ptr<store::LocalStore> local_store_;
   std::unique_ptr<store::Store> store_;

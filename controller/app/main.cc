@@ -97,11 +97,13 @@ int Main(int argc, char** argv) {
   app.add_option("--node_binary", node_binary, "The longshore-node program; default: beside this one");
   app.add_option("--host", options.host, "Address on which fleets listen for clients")->capture_default_str();
   app.add_option("--admin_port", admin_port, "Port of /livez, /readyz and /metrics on 127.0.0.1; 0: any free one")
-      ->capture_default_str()->check(CLI::Range(0, 65535));
+      ->capture_default_str()
+      ->check(CLI::Range(0, 65535));
   app.add_option("--port_file", port_file, "File that is told the port in use: {\"admin\": N}");
   app.add_option("--log_level", log_level, "debug, info, warning or error")->capture_default_str();
   app.add_option("--node_log_level", options.node_log_level, "The same for the nodes it starts")->capture_default_str();
-  app.add_flag("--stop-nodes-on-exit", options.stop_nodes_on_exit, "On SIGTERM: let the nodes finish their work and end");
+  app.add_flag("--stop-nodes-on-exit", options.stop_nodes_on_exit,
+               "On SIGTERM: let the nodes finish their work and end");
   app.add_flag("--stop-fleets", stop_fleets, "Only stop all nodes of the state directory, and wait for them");
   CLI11_PARSE(app, argc, argv);
 

@@ -61,7 +61,8 @@ int Wanted(const Reading& reading, int replicas) {
   return std::max(static_cast<int>(std::ceil(wanted - 1e-9)), reading.Ratio() > 1 ? replicas + 1 : 0);
 }
 
-// What the status says of a decision, all of it together: without a reading there is no value, target or time of evidence.
+// What the status says of a decision, all of it together: without a reading there is no value, target or time of
+// evidence.
 struct Reason {
   std::string reason;
   std::string message;
@@ -112,17 +113,18 @@ api::AutoscaleStatus Up(const api::ServingFleetSpec& spec, api::AutoscaleStatus 
   const int wanted = std::min(Wanted(reading, replicas), spec.replicas_max);
   if (wanted <= replicas) {
     if (status.reason == "AtMaximum") return status;
-    return Set(std::move(status), replicas,
-               {"AtMaximum", fmt::format("{} is above its target, but {} nodes are the maximum", reading.reason, replicas),
-                &reading});
+    return Set(
+        std::move(status), replicas,
+        {"AtMaximum", fmt::format("{} is above its target, but {} nodes are the maximum", reading.reason, replicas),
+         &reading});
   }
   if (now - status.last_scale_up < spec.autoscaling->scale_up_cooldown) {
     status.desired = replicas;
     return status;
   }
   status.last_scale_up = now;
-  const std::string message = fmt::format("{} {:.4g} is above {:.4g}: from {} to {} nodes", reading.reason, reading.value,
-                                          reading.target, replicas, wanted);
+  const std::string message = fmt::format("{} {:.4g} is above {:.4g}: from {} to {} nodes", reading.reason,
+                                          reading.value, reading.target, replicas, wanted);
   return Set(std::move(status), wanted, {reading.reason, message, &reading});
 }
 

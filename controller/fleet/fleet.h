@@ -15,8 +15,8 @@
 namespace longshore::fleet {
 
 struct Spec {
-  std::string fleet;                 // "namespace/name".
-  int grpc_port = 0;                 // 0: any free port, told in Addresses.
+  std::string fleet;  // "namespace/name".
+  int grpc_port = 0;  // 0: any free port, told in Addresses.
   int rest_port = 0;
   Duration connection_age_max{0};
 };
@@ -37,10 +37,10 @@ struct NodeInfo {
   std::string node;
   int64_t pid = 0;
   NodeState state = NodeState::kRunning;
-  TimePoint started_at;              // Of this process.
-  int crashes = 0;                   // Ends that nobody asked for, since this controller knows the node.
-  std::string last_exit;             // "was killed by signal 9 (SIGKILL)"; "" when it never ended.
-  std::string trouble;               // Why it cannot be started or written down; "" when it can.
+  TimePoint started_at;   // Of this process.
+  int crashes = 0;        // Ends that nobody asked for, since this controller knows the node.
+  std::string last_exit;  // "was killed by signal 9 (SIGKILL)"; "" when it never ended.
+  std::string trouble;    // Why it cannot be started or written down; "" when it can.
 };
 
 inline bool IsLeaving(const NodeInfo& node) { return node.state == NodeState::kStopping; }

@@ -26,10 +26,11 @@ class Source {
 
 // What to measure.
 struct Query {
-  std::string fleet;                // "namespace/name".
+  std::string fleet;  // "namespace/name".
   double latency_quantile = 0.99;
-  std::string prometheus_url;       // "http://127.0.0.1:9090"; empty: the nodes' reports.
-  // How old a sample may be. Prometheus' rates are taken over twice that time: it scrapes at least once in the first half.
+  std::string prometheus_url;  // "http://127.0.0.1:9090"; empty: the nodes' reports.
+  // How old a sample may be. Prometheus' rates are taken over twice that time: it scrapes at least once in the first
+  // half.
   Duration age_max = std::chrono::seconds(15);
 
   friend bool operator==(const Query&, const Query&) = default;

@@ -108,8 +108,8 @@ TEST(PrometheusSource, AUrlThatIsNoneIsRefused) {
 
 TEST(PrometheusSource, AServerThatIsNotThereIsUnknown) {
   const SystemClock clock;
-  const auto source = MakePrometheusSource(
-      {.fleet = "f", .latency_quantile = 0.99, .prometheus_url = "http://127.0.0.1:1"}, clock);
+  const auto source =
+      MakePrometheusSource({.fleet = "f", .latency_quantile = 0.99, .prometheus_url = "http://127.0.0.1:1"}, clock);
   ASSERT_TRUE(source);
   EXPECT_EQ((*source)->Latest({}, clock.Now()).utilization.presence, Presence::kUnknown);
 }
@@ -118,9 +118,10 @@ TEST(PrometheusSource, AServerThatIsNotThereIsUnknown) {
 class FakePrometheus {
  public:
   FakePrometheus()
-      : server_(http::Server::Start({.address = "127.0.0.1:0"}, [this](const http::Request& request, const auto& respond) {
-          respond({.body = Answer(request.target)});
-        }).value()) {}
+      : server_(
+            http::Server::Start({.address = "127.0.0.1:0"}, [this](const http::Request& request, const auto& respond) {
+              respond({.body = Answer(request.target)});
+            }).value()) {}
 
   std::string url() const { return fmt::format("http://127.0.0.1:{}", server_->port()); }
   // Until everything was asked for a second time, so that the answers of the first time are known.

@@ -26,8 +26,8 @@ struct Expressions {
   std::string started;
   std::string utilization;
   std::string latency;
-  std::string oldest;       // The time of the oldest of the nodes' newest samples, as a value.
-  std::string nodes;        // How many nodes have a rate and are there still.
+  std::string oldest;  // The time of the oldest of the nodes' newest samples, as a value.
+  std::string nodes;   // How many nodes have a rate and are there still.
 };
 
 Expressions ExpressionsFor(const Query& query) {
@@ -38,8 +38,8 @@ Expressions ExpressionsFor(const Query& query) {
   };
   const std::string slots = "longshore_run_slots" + fleet;
   return {
-      .queue_delay = fmt::format("sum({}) / sum({})", rate("longshore_queue_seconds_sum"),
-                                 rate("longshore_queue_seconds_count")),
+      .queue_delay =
+          fmt::format("sum({}) / sum({})", rate("longshore_queue_seconds_sum"), rate("longshore_queue_seconds_count")),
       .started = fmt::format("sum({})", rate("longshore_queue_seconds_count")),
       .utilization = fmt::format("sum({}) / sum({})", rate("longshore_run_busy_seconds_total"), slots),
       .latency = fmt::format("histogram_quantile({}, sum by (le) ({}))", query.latency_quantile,
@@ -51,7 +51,8 @@ Expressions ExpressionsFor(const Query& query) {
 
 class PrometheusSource final : public Source {
  public:
-  PrometheusSource(const Query& query, const Clock& clock, PrometheusOptions options, std::unique_ptr<http_client> client)
+  PrometheusSource(const Query& query, const Clock& clock, PrometheusOptions options,
+                   std::unique_ptr<http_client> client)
       : expressions_(ExpressionsFor(query)), clock_(clock), options_(options), client_(std::move(client)) {
     asking_ = std::thread([this] { AskAgainAndAgain(); });
   }
@@ -107,8 +108,10 @@ class PrometheusSource final : public Source {
     // 0 / 0 is not a number. Only a proven rate of zero says that it means idle.
     const Signal started = Ask(expressions_.started);
     const bool idle = started.presence == Presence::kValue && started.value == 0;
-    if (idle && metrics.queue_delay_seconds.presence == Presence::kUnknown) metrics.queue_delay_seconds = {Presence::kIdle, 0, at};
-    if (idle && metrics.latency_seconds.presence == Presence::kUnknown) metrics.latency_seconds = {Presence::kIdle, 0, at};
+    if (idle && metrics.queue_delay_seconds.presence == Presence::kUnknown)
+      metrics.queue_delay_seconds = {Presence::kIdle, 0, at};
+    if (idle && metrics.latency_seconds.presence == Presence::kUnknown)
+      metrics.latency_seconds = {Presence::kIdle, 0, at};
     return {metrics, static_cast<int>(nodes.value)};
   }
 
@@ -117,8 +120,10 @@ class PrometheusSource final : public Source {
     web::uri_builder uri("/api/v1/query");
     uri.append_query("query", web::uri::encode_data_string(expression), false);
     try {
-      const web::http::http_response response = client_->request(web::http::methods::GET, uri.to_string(), cancel_.get_token()).get();
-      if (response.status_code() != web::http::status_codes::OK) return Unknown(fmt::format("status {}", response.status_code()));
+      const web::http::http_response response =
+          client_->request(web::http::methods::GET, uri.to_string(), cancel_.get_token()).get();
+      if (response.status_code() != web::http::status_codes::OK)
+        return Unknown(fmt::format("status {}", response.status_code()));
       return SignalFromAnswer(ReadBody(response));
     } catch (const std::exception& error) {  // cpprestsdk throws; here it ends.
       return Unknown(error.what());
@@ -138,7 +143,8 @@ class PrometheusSource final : public Source {
   }
 
   Signal Unknown(const std::string& why) {
-    if (why != last_trouble_) spdlog::warn("Prometheus at {} does not answer: {}", client_->base_uri().to_string(), ForLog(why));
+    if (why != last_trouble_)
+      spdlog::warn("Prometheus at {} does not answer: {}", client_->base_uri().to_string(), ForLog(why));
     last_trouble_ = why;
     return {};
   }
@@ -166,7 +172,8 @@ void InitHttpClient() {
   setenv("SSL_CERT_DIR", "/nonexistent", 1);
 }
 
-Result<std::unique_ptr<Source>> MakePrometheusSource(const Query& query, const Clock& clock, PrometheusOptions options) {
+Result<std::unique_ptr<Source>> MakePrometheusSource(const Query& query, const Clock& clock,
+                                                     PrometheusOptions options) {
   try {
     web::http::client::http_client_config config;
     config.set_timeout(options.timeout);

@@ -17,11 +17,11 @@ constexpr Duration kIntervalMin = std::chrono::milliseconds(900);
 
 // What happened on a node between two reports, or the sum of that over the nodes.
 struct Window {
-  double slot_seconds = 0;   // Time that all run slots had.
+  double slot_seconds = 0;  // Time that all run slots had.
   double busy_seconds = 0;
   double queue_seconds = 0;
   int64_t started = 0;
-  int64_t queued = 0;        // Waiting now.
+  int64_t queued = 0;  // Waiting now.
   std::vector<int64_t> total_time_buckets;
   TimePoint oldest = TimePoint::max();  // Of the reports that end it.
 };

@@ -12,8 +12,9 @@ namespace {
 
 void ApplyChange(const control::ModelChange& change, control::DesiredState& state) {
   auto& models = *state.mutable_models();
-  const auto at = std::lower_bound(models.begin(), models.end(), change.served_name(),
-                                   [](const auto& model, const std::string& name) { return model.served_name() < name; });
+  const auto at =
+      std::lower_bound(models.begin(), models.end(), change.served_name(),
+                       [](const auto& model, const std::string& name) { return model.served_name() < name; });
   const bool found = at != models.end() && at->served_name() == change.served_name();
   if (!change.has_model()) {
     if (found) models.erase(at);
@@ -56,8 +57,8 @@ std::string Digest(const control::DesiredState& state) {
 
 const control::ModelState* FindModel(const control::DesiredState& state, const std::string& served_name) {
   const auto& models = state.models();
-  const auto at = std::find_if(models.begin(), models.end(),
-                               [&](const auto& model) { return model.served_name() == served_name; });
+  const auto at =
+      std::find_if(models.begin(), models.end(), [&](const auto& model) { return model.served_name() == served_name; });
   return at == models.end() ? nullptr : &*at;
 }
 

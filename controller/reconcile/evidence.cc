@@ -93,9 +93,8 @@ analysis::Windows EvidenceBook::Windows(const std::string& fleet, const std::str
   ForEach(fleet, served_name, candidate, [&](const std::string& node, const Sums& sums) {
     windows[node].candidate = Difference(sums.past, sums.used);
   });
-  ForEach(fleet, served_name, stable, [&](const std::string& node, const Sums& sums) {
-    windows[node].stable = Difference(sums.past, sums.used);
-  });
+  ForEach(fleet, served_name, stable,
+          [&](const std::string& node, const Sums& sums) { windows[node].stable = Difference(sums.past, sums.used); });
   std::erase_if(windows, [](const auto& entry) {
     const analysis::WindowEvidence& window = entry.second;
     return window.candidate.requests == 0 && window.candidate.non_finite == 0 && window.candidate.drift.pairs == 0 &&

@@ -1,8 +1,8 @@
 // What every version did on every node, added up over restarts from the growing counts in the reports.
 //
 // Each request is in exactly one window. The first report of an incarnation that was running before we listened counts
-// for nothing: what came before is in the status already, or lost, but never twice. Only what the nodes speak of is kept:
-// a version that no report names any more is forgotten.
+// for nothing: what came before is in the status already, or lost, but never twice. Only what the nodes speak of is
+// kept: a version that no report names any more is forgotten.
 #pragma once
 
 #include <map>

@@ -50,8 +50,8 @@ Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) 
   // Whatever cannot be written down holds nothing of the above up.
   next.status = DescribeFleet(next, FleetSeenOf(key, nodes, addresses, scaled), deps_.clock.Now());
   if (const Json status = api::ToJson(next.status); status != api::ToJson(wanted.status)) {
-    ASSIGN_OR_RETURN(const auto put, deps_.store.PutStatus(key, object->metadata.uid,
-                                                           object->metadata.resource_version, status));
+    ASSIGN_OR_RETURN(const auto put,
+                     deps_.store.PutStatus(key, object->metadata.uid, object->metadata.resource_version, status));
   }
   RETURN_IF_ERROR(scaled);
   if (!addresses) return kListenAgain;
@@ -60,8 +60,8 @@ Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) 
 }
 
 FleetSeen Reconciler::FleetSeenOf(const api::Key& key, const std::vector<KnownNode>& nodes,
-                             const Result<fleet::Addresses>& addresses, const Status& scaled) const {
-  FleetSeen seen{deps_.nodes.epoch(), deps_.fleet.Nodes(key.namespace_ + "/" + key.name), nodes, addresses, scaled,
+                                  const Result<fleet::Addresses>& addresses, const Status& scaled) const {
+  FleetSeen seen{deps_.nodes.epoch(),  deps_.fleet.Nodes(key.namespace_ + "/" + key.name), nodes, addresses, scaled,
                  deps_.problem_of(key)};
   for (const auto& [model, why] : unreadable_) {
     if (model.namespace_ == key.namespace_) seen.unreadable.push_back(fmt::format("{}: {}", ToString(model), why));
@@ -125,7 +125,8 @@ Status Reconciler::ScaleTo(const std::string& fleet, int replicas) {
   // The newest leave first: they have the least to lose.
   std::erase_if(nodes, fleet::IsLeaving);
   std::sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return IndexOf(a.node) > IndexOf(b.node); });
-  for (int i = 0; i < staying - replicas; ++i) RETURN_IF_ERROR(deps_.fleet.Stop(fleet, nodes[static_cast<size_t>(i)].node));
+  for (int i = 0; i < staying - replicas; ++i)
+    RETURN_IF_ERROR(deps_.fleet.Stop(fleet, nodes[static_cast<size_t>(i)].node));
   return {};
 }
 
@@ -176,7 +177,8 @@ void Reconciler::TellNodes(const api::ServingFleet& object, const std::vector<Kn
           !node.view.ack_error.empty() && deps_.clock.Now() - node.view.refused_at < options_.refused_pause;
       auto snapshot = SnapshotFor(fleet, node.view);
       if (refused_just_now) {
-        deps_.look_at({api::kServingFleetKind, object.metadata.namespace_, object.metadata.name}, options_.refused_pause);
+        deps_.look_at({api::kServingFleetKind, object.metadata.namespace_, object.metadata.name},
+                      options_.refused_pause);
       }
       if (refused_just_now || !snapshot) continue;
       *snapshot->mutable_fleet() = state;
@@ -191,8 +193,8 @@ void Reconciler::TellNodes(const api::ServingFleet& object, const std::vector<Kn
   }
 }
 
-// Nothing until every model of the fleet was decided with this node in sight. A model that cannot be read any more is as it
-// was decided last; one that never could be read is kept by the nodes that serve it, which get nothing meanwhile.
+// Nothing until every model of the fleet was decided with this node in sight. A model that cannot be read any more is
+// as it was decided last; one that never could be read is kept by the nodes that serve it, which get nothing meanwhile.
 std::optional<control::DesiredState> Reconciler::SnapshotFor(const std::string& fleet,
                                                              const nodes::NodeView& view) const {
   if (!learned_) return std::nullopt;
@@ -220,8 +222,8 @@ void Reconciler::WriteTargets() {
     for (const fleet::NodeInfo& process : deps_.fleet.Nodes(fleet)) there.insert(process.node);
     for (const nodes::NodeView& view : deps_.nodes.Nodes(fleet)) {
       if (!view.connected || !there.contains(view.hello.node()) || view.hello.admin_address().empty()) continue;
-      targets.push_back({{"targets", {view.hello.admin_address()}},
-                         {"labels", {{"fleet", fleet}, {"node", view.hello.node()}}}});
+      targets.push_back(
+          {{"targets", {view.hello.admin_address()}}, {"labels", {{"fleet", fleet}, {"node", view.hello.node()}}}});
     }
   }
   const std::string text = targets.dump(1) + "\n";

@@ -6,8 +6,8 @@ namespace longshore::reconcile {
 namespace {
 
 const KnownNode* Find(const std::vector<KnownNode>& nodes, const std::string& name) {
-  const auto found = std::find_if(nodes.begin(), nodes.end(),
-                                  [&](const KnownNode& node) { return node.view.hello.node() == name; });
+  const auto found =
+      std::find_if(nodes.begin(), nodes.end(), [&](const KnownNode& node) { return node.view.hello.node() == name; });
   return found == nodes.end() ? nullptr : &*found;
 }
 

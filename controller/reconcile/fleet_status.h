@@ -22,10 +22,10 @@ struct FleetSeen {
   int64_t epoch = 0;
   std::vector<fleet::NodeInfo> processes{};
   std::vector<KnownNode> nodes{};
-  Result<fleet::Addresses> addresses{};        // Where it listens, or why it does not.
-  Status scaled{};                             // Why nodes could not be started or told to leave.
+  Result<fleet::Addresses> addresses{};  // Where it listens, or why it does not.
+  Status scaled{};                       // Why nodes could not be started or told to leave.
   std::optional<SourceProblem> manifest{};
-  std::vector<std::string> unreadable{};       // Models of its namespace that cannot be read, and why.
+  std::vector<std::string> unreadable{};  // Models of its namespace that cannot be read, and why.
 };
 
 // `before` with what is seen now. status.autoscale stays as it is.

@@ -182,8 +182,8 @@ Status Reconciler::ApplyPlan(const api::Key& key, const store::Object& object, c
                              const std::string& fleet) {
   for (const plan::Action& action : plan) {
     if (const auto* write = std::get_if<plan::WriteStatus>(&action)) {
-      const auto put = deps_.store.PutStatus(key, object.metadata.uid, object.metadata.resource_version,
-                                             api::ToJson(write->status));
+      const auto put =
+          deps_.store.PutStatus(key, object.metadata.uid, object.metadata.resource_version, api::ToJson(write->status));
       if (!put) return tl::make_unexpected(put.error());
       continue;
     }
@@ -198,8 +198,8 @@ Status Reconciler::ApplyPlan(const api::Key& key, const store::Object& object, c
   return {};
 }
 
-// Nodes without a snapshot on this stream get one from the fleet's look instead. Nodes that drain keep what they have for
-// the requests that are left.
+// Nodes without a snapshot on this stream get one from the fleet's look instead. Nodes that drain keep what they have
+// for the requests that are left.
 std::vector<plan::NodeHolds> Reconciler::HoldsOf(const std::string& fleet, const std::vector<KnownNode>& nodes,
                                                  const std::string& served_name) const {
   const std::set<std::string> leaving = NodesLeaving(fleet);
@@ -220,8 +220,8 @@ std::vector<plan::NodeHolds> Reconciler::HoldsOf(const std::string& fleet, const
 void Reconciler::ReportProblems(const api::Key& key, const std::string& conflict, const std::string& fleet,
                                 api::ModelStatus& status) const {
   const auto set = [&](const std::string& type, bool good, const std::string& reason, const std::string& message) {
-    SetCondition(status.conditions, {type, good ? "True" : "False", reason, message, status.observed_generation,
-                                     deps_.clock.Now()});
+    SetCondition(status.conditions,
+                 {type, good ? "True" : "False", reason, message, status.observed_generation, deps_.clock.Now()});
   };
   const auto problem = deps_.problem_of(key);
   set("ManifestAccepted", !problem, problem ? problem->reason : "Applied", problem ? problem->message : "");

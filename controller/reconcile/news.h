@@ -1,5 +1,5 @@
-// Which models the nodes of a fleet have news of, so that a report leads to looks at those only. Pure, but for the memory
-// of what was heard last.
+// Which models the nodes of a fleet have news of, so that a report leads to looks at those only. Pure, but for the
+// memory of what was heard last.
 #pragma once
 
 #include <map>

@@ -61,9 +61,8 @@ std::vector<KnownNode> NodeMemory::Update(const std::string& fleet, const std::v
   auto& remembered = fleets_[fleet];
   std::set<std::string> there;
   for (const fleet::NodeInfo& process : processes) there.insert(process.node);
-  std::erase_if(remembered, [&](const auto& entry) {
-    return !there.contains(entry.first) || now - entry.second.at > patience_;
-  });
+  std::erase_if(remembered,
+                [&](const auto& entry) { return !there.contains(entry.first) || now - entry.second.at > patience_; });
   std::set<std::string> attached;
   for (const nodes::NodeView& view : views) {
     const std::string& name = view.hello.node();

@@ -18,8 +18,8 @@ struct KnownNode {
   bool attached = false;  // Can be sent messages now.
 };
 
-// Remembers the last report of nodes whose stream ended, so that a node that is restarted, or dials again, does not make
-// every model move. Belongs to one thread.
+// Remembers the last report of nodes whose stream ended, so that a node that is restarted, or dials again, does not
+// make every model move. Belongs to one thread.
 class NodeMemory {
  public:
   explicit NodeMemory(Duration patience) : patience_(patience) {}
@@ -40,8 +40,8 @@ class NodeMemory {
 // Whether the report tells of all that the node was sent. Otherwise its verdicts may be about an earlier attempt.
 bool IsFresh(const nodes::NodeView& view);
 
-// What the node's report says of one model. A report about an older state than the node was last sent brings no verdicts:
-// no guard's trip, no golden result, no failure.
+// What the node's report says of one model. A report about an older state than the node was last sent brings no
+// verdicts: no guard's trip, no golden result, no failure.
 rollout::NodeSeen SeenOf(const KnownNode& node, const std::string& served_name, bool leaving);
 
 // The highest version that any node tells of under the model's source.

@@ -59,9 +59,8 @@ bool Reconciler::IsWaitingForNodes(const std::string& fleet, const std::vector<K
     if (node.state == fleet::NodeState::kRunning) running.insert(node.node);
   }
   std::erase_if(found->second, [&](const std::string& name) {
-    const bool spoke = std::any_of(nodes.begin(), nodes.end(), [&](const KnownNode& node) {
-      return node.view.hello.node() == name;
-    });
+    const bool spoke =
+        std::any_of(nodes.begin(), nodes.end(), [&](const KnownNode& node) { return node.view.hello.node() == name; });
     return spoke || !running.contains(name);
   });
   if (!found->second.empty() && deps_.clock.Now() - began_ < options_.adoption_patience) return true;

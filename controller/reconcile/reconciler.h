@@ -41,8 +41,8 @@ struct Deps {
 };
 
 struct Options {
-  Path prometheus_targets{};                       // Where the nodes' admin addresses are written (file_sd).
-  Duration patience = std::chrono::seconds(3);     // With a node whose stream ended.
+  Path prometheus_targets{};                             // Where the nodes' admin addresses are written (file_sd).
+  Duration patience = std::chrono::seconds(3);           // With a node whose stream ended.
   Duration adoption_patience = std::chrono::seconds(5);  // For nodes that ran before this controller to say hello.
   Duration refused_pause = std::chrono::seconds(1);      // Before a node that refused a message gets a snapshot.
 };
@@ -52,20 +52,20 @@ class Reconciler {
  public:
   Reconciler(Deps deps, Options options);
 
-  // Brings the world one step nearer to what the object says. Says when to look again if nothing changes; an error means
-  // that it should be tried again soon.
+  // Brings the world one step nearer to what the object says. Says when to look again if nothing changes; an error
+  // means that it should be tried again soon.
   Result<std::optional<Duration>> Reconcile(const api::Key& key);
 
  private:
   // What is remembered of a model between two looks.
   struct ModelMemory {
-    std::string fleet;                             // "namespace/name".
+    std::string fleet;  // "namespace/name".
     std::string served_name;
-    bool conflicting = false;                      // Another model of the fleet has its served name.
+    bool conflicting = false;  // Another model of the fleet has its served name.
     std::string rollout_id;
-    std::optional<api::Model> model;               // As decided last, with
-    std::optional<rollout::Placement> placement;   // what nodes should hold of it, and
-    std::set<std::string> seen_nodes;              // the nodes that were known then.
+    std::optional<api::Model> model;              // As decided last, with
+    std::optional<rollout::Placement> placement;  // what nodes should hold of it, and
+    std::set<std::string> seen_nodes;             // the nodes that were known then.
   };
 
   // model.cc
@@ -94,8 +94,8 @@ class Reconciler {
   api::AutoscaleStatus Autoscale(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
   void TellNodes(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
   std::optional<control::DesiredState> SnapshotFor(const std::string& fleet, const nodes::NodeView& view) const;
-  FleetSeen FleetSeenOf(const api::Key& key, const std::vector<KnownNode>& nodes, const Result<fleet::Addresses>& addresses,
-                   const Status& scaled) const;
+  FleetSeen FleetSeenOf(const api::Key& key, const std::vector<KnownNode>& nodes,
+                        const Result<fleet::Addresses>& addresses, const Status& scaled) const;
   void ForgetGoneNodes(const std::string& fleet);
   void LookAtModels(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
   void WriteTargets();
@@ -113,7 +113,7 @@ class Reconciler {
   std::map<std::string, std::string> fleets_seen_;  // Uid and generation of the object, by fleet.
   bool learned_ = false;
   std::map<api::Key, ModelMemory> models_;
-  std::map<api::Key, std::string> unreadable_;      // Models that are there and cannot be read, and why.
+  std::map<api::Key, std::string> unreadable_;            // Models that are there and cannot be read, and why.
   std::map<std::string, std::set<std::string>> awaited_;  // Nodes that ran before us and said nothing yet, by fleet.
   std::map<std::string, std::pair<metrics::Query, std::unique_ptr<metrics::Source>>> sources_;
   std::string targets_written_;

@@ -130,7 +130,11 @@ class ReconcilerTest : public ::testing::Test {
 
   // A new controller in the same place.
   void Restart() {
-    Deps deps{*disk_, nodes_, processes_, clock_, [](const api::Key&) { return std::nullopt; },
+    Deps deps{*disk_,
+              nodes_,
+              processes_,
+              clock_,
+              [](const api::Key&) { return std::nullopt; },
               [](const metrics::Query&) { return nullptr; },
               [this](const api::Key& key, Duration) { due_.insert(key); }};
     reconciler_ = std::make_unique<Reconciler>(std::move(deps), Options{.adoption_patience = Duration(0)});

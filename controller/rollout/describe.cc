@@ -93,9 +93,10 @@ void DescribeProgress(Draft& draft) {
   const api::FailedVersion* failed = target ? draft.FailureOf(*target) : nullptr;
   const bool resting = rollout.phase == RolloutPhase::kNone || rollout.phase == RolloutPhase::kCompleted ||
                        rollout.phase == RolloutPhase::kRolledBack;
-  SetCondition(draft, "Progressing", resting ? "False" : "True", phase,
-               resting ? "" : fmt::format("version {} at {:g}%{}", rollout.candidate, rollout.weight_percent,
-                                          draft.WordsOfNodes()));
+  SetCondition(
+      draft, "Progressing", resting ? "False" : "True", phase,
+      resting ? ""
+              : fmt::format("version {} at {:g}%{}", rollout.candidate, rollout.weight_percent, draft.WordsOfNodes()));
   if (resting && failed != nullptr && *target != draft.status().stable_version) {
     return SetCondition(draft, "Stalled", "True", failed->reason,
                         fmt::format("version {} failed: {}", failed->version, failed->message));

@@ -103,8 +103,8 @@ std::optional<Duration> LookAgain(Draft& draft, bool changed) {
 void CheckDeadline(Draft& draft, const std::string& waiting_for) {
   const Duration waited = draft.now() - draft.rollout().step_started_at;
   if (draft.nodes().empty() || waited <= draft.policy().progress_deadline) return;
-  draft.RollBack("ProgressDeadline", fmt::format("waited {} s for {}{}", waited.count() / 1000000, waiting_for,
-                                              draft.WordsOfNodes()),
+  draft.RollBack("ProgressDeadline",
+                 fmt::format("waited {} s for {}{}", waited.count() / 1000000, waiting_for, draft.WordsOfNodes()),
                  true);
 }
 

@@ -19,7 +19,8 @@ std::string Environment(const char* name) {
 std::string NameOf(const api::Key& key, const Json& status) {
   const auto rollout = status.find("rollout");
   if (rollout == status.end()) return "status of " + ToString(key);
-  return fmt::format("status of {} {} {:g}%", ToString(key), rollout->value("phase", ""), rollout->value("weight", 0.0));
+  return fmt::format("status of {} {} {:g}%", ToString(key), rollout->value("phase", ""),
+                     rollout->value("weight", 0.0));
 }
 
 std::string NameOf(const control::FromController& message, const std::string& node) {

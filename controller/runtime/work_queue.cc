@@ -33,8 +33,8 @@ void WorkQueue::Succeeded(const api::Key& key) {
 std::optional<api::Key> WorkQueue::Take() {
   std::unique_lock lock(mutex_);
   while (!stopped_) {
-    const auto first = std::min_element(due_.begin(), due_.end(),
-                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto first =
+        std::min_element(due_.begin(), due_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     if (first == due_.end()) {
       changed_.wait(lock);
     } else if (const Time at = first->second; at > steady_clock::now()) {

@@ -25,11 +25,11 @@ struct Object {
 // An object that is there and cannot be read.
 struct Unreadable {
   api::Key key;
-  std::string why;                  // Names the place, a file for example.
+  std::string why;  // Names the place, a file for example.
 };
 
 struct Listing {
-  std::vector<Object> objects;      // Ordered by namespace and name.
+  std::vector<Object> objects;  // Ordered by namespace and name.
   std::vector<Unreadable> unreadable;
 };
 
@@ -57,7 +57,8 @@ class Store {
   // A spec equal to the stored one writes nothing. The status is not touched.
   virtual Result<Object> Apply(const Object& object) = 0;
 
-  // Replaces the status. Aborted when resource_version is not the stored one; NotFound when the object or the uid is gone.
+  // Replaces the status. Aborted when resource_version is not the stored one; NotFound when the object or the uid is
+  // gone.
   virtual Result<Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
                                    const Json& status) = 0;
 

@@ -125,7 +125,8 @@ TEST_P(StoreContract, AStatusIsWrittenOnlyOnTopOfWhatTheWriterSaw) {
 TEST_P(StoreContract, WritingTheSameStatusAgainWritesNothing) {
   const Object first = store_->Apply(Model("digits", 1)).value();
   const Json status = {{"phase", "Step"}};
-  const Object put = store_->PutStatus(KeyOf(first), first.metadata.uid, first.metadata.resource_version, status).value();
+  const Object put =
+      store_->PutStatus(KeyOf(first), first.metadata.uid, first.metadata.resource_version, status).value();
   const Object again = store_->PutStatus(KeyOf(first), put.metadata.uid, put.metadata.resource_version, status).value();
   EXPECT_EQ(again.metadata.resource_version, put.metadata.resource_version);
 }

@@ -31,7 +31,8 @@ void Queue::Submit(engine::RunRequest request, TimePoint deadline, Done done) {
   if (rows_max > 1 && signature != state_->model->signatures().end()) {
     if (auto found = FindBatchable(signature->second, task.request)) {
       if (found->rows > rows_max) {
-        return task.done(InvalidArgument("Task size {} is larger than maximum input batch size {}", found->rows, rows_max));
+        return task.done(
+            InvalidArgument("Task size {} is larger than maximum input batch size {}", found->rows, rows_max));
       }
       task.key = std::move(found->key);
       task.rows = found->rows;

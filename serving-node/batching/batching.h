@@ -20,25 +20,25 @@
 namespace longshore::batching {
 
 struct Options {
-  int max_batch_size = 1;                    // Rows; 0 or 1: every request runs alone, of whatever size.
-  std::chrono::microseconds max_delay{0};    // How long a request waits for others to fill its batch.
-  int queue_max = 1000;                      // Requests waiting; more are refused.
-  std::vector<int> allowed_batch_sizes{};    // Increasing; a batch is padded to the next of them. Empty: no padding.
+  int max_batch_size = 1;                  // Rows; 0 or 1: every request runs alone, of whatever size.
+  std::chrono::microseconds max_delay{0};  // How long a request waits for others to fill its batch.
+  int queue_max = 1000;                    // Requests waiting; more are refused.
+  std::vector<int> allowed_batch_sizes{};  // Increasing; a batch is padded to the next of them. Empty: no padding.
 
   friend bool operator==(const Options&, const Options&) = default;
 };
 
 struct RunOutcome {
   engine::TensorMap outputs;
-  std::chrono::microseconds queue_time{0};   // From Submit to the start of the run.
-  std::chrono::microseconds run_time{0};     // Of the execution alone, of the whole batch.
-  int batch_rows = 0;                        // Rows of all requests that ran together; 0 when it ran unbatched.
-  bool first_of_batch = true;                // One of the requests that ran together: their run is one observation.
+  std::chrono::microseconds queue_time{0};  // From Submit to the start of the run.
+  std::chrono::microseconds run_time{0};    // Of the execution alone, of the whole batch.
+  int batch_rows = 0;                       // Rows of all requests that ran together; 0 when it ran unbatched.
+  bool first_of_batch = true;               // One of the requests that ran together: their run is one observation.
 };
 using Done = std::function<void(Result<RunOutcome>)>;
 
 struct Limits {
-  int concurrent_runs_max = 0;               // Runs at once on this node; 0: as many as it has processors.
+  int concurrent_runs_max = 0;  // Runs at once on this node; 0: as many as it has processors.
   // A run takes at least this long and holds its slot meanwhile: stands for a busy accelerator in test fleets.
   std::chrono::microseconds simulated_run{0};
 };
@@ -46,13 +46,13 @@ inline constexpr int kConcurrentRunsMax = 256;
 
 // The counters only grow; a rate is the difference of two readings.
 struct Load {
-  int64_t running = 0;                       // Runs, not requests.
-  int64_t queued = 0;                        // Requests waiting.
+  int64_t running = 0;  // Runs, not requests.
+  int64_t queued = 0;   // Requests waiting.
   int64_t concurrent_runs_max = 0;
-  double busy_seconds = 0;                   // Sum over the slots, the runs under way included.
-  double queue_seconds = 0;                  // Sum of the waiting times of started requests.
-  int64_t started = 0;                       // Requests.
-  int64_t refused = 0;                       // Requests that met a full queue.
+  double busy_seconds = 0;   // Sum over the slots, the runs under way included.
+  double queue_seconds = 0;  // Sum of the waiting times of started requests.
+  int64_t started = 0;       // Requests.
+  int64_t refused = 0;       // Requests that met a full queue.
 };
 
 class Scheduler;
@@ -89,7 +89,8 @@ class Queue {
 
   // Calls done exactly once, on any thread, possibly before Submit returns; done must not block.
   // Errors beside the engine's: Unavailable when the queue is full, InvalidArgument for more rows than
-  // max_batch_size (both with TensorFlow Serving's texts), DeadlineExceeded when the deadline passed before the run began.
+  // max_batch_size (both with TensorFlow Serving's texts), DeadlineExceeded when the deadline passed before the run
+  // began.
   void Submit(engine::RunRequest request, TimePoint deadline, Done done);
 
   const Options& options() const;

@@ -24,9 +24,8 @@ constexpr auto kNever = steady_clock::time_point::max();
 Future Submit(Queue& queue, engine::RunRequest request, steady_clock::time_point deadline = kNever) {
   auto promise = std::make_shared<std::promise<Result<RunOutcome>>>();
   auto future = promise->get_future();
-  queue.Submit(std::move(request), deadline, [promise](Result<RunOutcome> outcome) {
-    promise->set_value(std::move(outcome));
-  });
+  queue.Submit(std::move(request), deadline,
+               [promise](Result<RunOutcome> outcome) { promise->set_value(std::move(outcome)); });
   return future;
 }
 
@@ -238,7 +237,8 @@ TEST_F(Batching, EveryRequestGetsItsOwnRowsOfItsOwnVersion) {
   std::vector<std::thread> clients;
   for (unsigned i = 0; i < 6; ++i) clients.emplace_back(client, i);
   for (auto& thread : clients) thread.join();
-  const bool shared = std::any_of(record_->runs.begin(), record_->runs.end(), [](const auto& run) { return run.rows > 4; });
+  const bool shared =
+      std::any_of(record_->runs.begin(), record_->runs.end(), [](const auto& run) { return run.rows > 4; });
   EXPECT_TRUE(shared) << "no batch of several requests was seen";
 }
 

@@ -68,7 +68,8 @@ Batch Lane::Take(TimePoint now) {
   if (group.tasks.empty()) {
     groups_.erase(oldest);
   } else if (oldest->first.empty()) {
-    group.ready_at = group.tasks.front().submitted;  // Alone: the order is that of submission, and a rescan would be long.
+    group.ready_at =
+        group.tasks.front().submitted;  // Alone: the order is that of submission, and a rescan would be long.
   } else {
     Refresh(oldest->first, &group);
   }

@@ -19,9 +19,9 @@ struct Task {
   TimePoint submitted;
   TimePoint deadline = TimePoint::max();
   int64_t rows = 0;
-  std::string key{};    // Requests of one key may run together; "": runs alone.
+  std::string key{};  // Requests of one key may run together; "": runs alone.
 };
-using Batch = std::vector<Task>;   // Of one key, in the order of submission.
+using Batch = std::vector<Task>;  // Of one key, in the order of submission.
 
 class Lane {
  public:
@@ -58,7 +58,7 @@ class Lane {
   Options options_;
   bool delaying_ = true;
   size_t size_ = 0;
-  std::map<std::string, Group> groups_;   // Never an empty group.
+  std::map<std::string, Group> groups_;  // Never an empty group.
 };
 
 }  // namespace longshore::batching

@@ -30,7 +30,8 @@ void CopyRows(const Tensor& from, int64_t at_element, Tensor* to) {
     const auto values = from.values<std::string>();
     std::copy(values.begin(), values.end(), to->mutable_values<std::string>().begin() + at_element);
   } else if (from.bytes() > 0) {
-    std::memcpy(to->mutable_data() + static_cast<size_t>(at_element) * ElementBytes(from.type()), from.data(), from.bytes());
+    std::memcpy(to->mutable_data() + static_cast<size_t>(at_element) * ElementBytes(from.type()), from.data(),
+                from.bytes());
   }
 }
 

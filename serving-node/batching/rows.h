@@ -10,12 +10,12 @@
 namespace longshore::batching {
 
 struct Batchable {
-  std::string key;       // Equal for requests that may run together.
+  std::string key;  // Equal for requests that may run together.
   int64_t rows = 0;
 };
 
-// nullopt when the request must run alone: an input is a scalar, the inputs differ in dimension 0 or have no row, lie on
-// a device, or the signature fixes dimension 0 of an input or of an output that is asked for.
+// nullopt when the request must run alone: an input is a scalar, the inputs differ in dimension 0 or have no row, lie
+// on a device, or the signature fixes dimension 0 of an input or of an output that is asked for.
 std::optional<Batchable> FindBatchable(const tensorflow::SignatureDef& signature, const engine::RunRequest& request);
 
 // The rows a batch runs with: the next allowed size; as many as there are when none is large enough.

@@ -23,7 +23,8 @@ double Seconds(steady_clock::duration duration) { return std::chrono::duration<d
 }  // namespace
 
 Limits Scheduler::Normalized(Limits limits) {
-  if (limits.concurrent_runs_max <= 0) limits.concurrent_runs_max = static_cast<int>(std::thread::hardware_concurrency());
+  if (limits.concurrent_runs_max <= 0)
+    limits.concurrent_runs_max = static_cast<int>(std::thread::hardware_concurrency());
   limits.concurrent_runs_max = std::clamp(limits.concurrent_runs_max, 1, kConcurrentRunsMax);
   return limits;
 }
@@ -77,8 +78,10 @@ void Scheduler::Submit(const StatePtr& queue, Task task) {
     }
   }
   if (full) {
-    Answer(queue, &task, Unavailable("The batch scheduling queue to which this task was submitted is full; "
-                                     "{} requests wait, which is the limit", queue->options.queue_max));
+    Answer(queue, &task,
+           Unavailable("The batch scheduling queue to which this task was submitted is full; "
+                       "{} requests wait, which is the limit",
+                       queue->options.queue_max));
   }
   Pump();
 }
@@ -146,10 +149,9 @@ void Scheduler::Start(const RunPtr& run) {
   auto joined = Join(run->batch, run->rows_padded);
   run->started = steady_clock::now();
   if (!joined) return Ended(run, tl::make_unexpected(joined.error()));
-  run->queue->model->Run(std::move(*joined),
-                         [self = shared_from_this(), run](Result<engine::TensorMap> outputs) {
-                           self->Ended(run, std::move(outputs));
-                         });
+  run->queue->model->Run(std::move(*joined), [self = shared_from_this(), run](Result<engine::TensorMap> outputs) {
+    self->Ended(run, std::move(outputs));
+  });
 }
 
 bool Scheduler::AnswerExpired(const RunPtr& run) {
@@ -222,8 +224,9 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::TensorMap> outputs, mic
     if (!outputs) {
       Answer(run->queue, &task, tl::make_unexpected(outputs.error()));
     } else {
-      Answer(run->queue, &task, RunOutcome{std::move((*parts)[i]), Between(task.submitted, run->started), run_time,
-                                           task.key.empty() ? 0 : static_cast<int>(rows), i == 0});
+      Answer(run->queue, &task,
+             RunOutcome{std::move((*parts)[i]), Between(task.submitted, run->started), run_time,
+                        task.key.empty() ? 0 : static_cast<int>(rows), i == 0});
     }
   }
 }

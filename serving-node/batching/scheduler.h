@@ -25,12 +25,13 @@ struct Queue::State {
   State(std::shared_ptr<engine::LoadedModel> loaded, const Options& wanted)
       : model(std::move(loaded)), options(wanted), lane(wanted) {}
 
-  std::shared_ptr<engine::LoadedModel> model;   // Until the queue is drained: an engine's thread must not be the last owner.
+  std::shared_ptr<engine::LoadedModel>
+      model;  // Until the queue is drained: an engine's thread must not be the last owner.
   const Options options;
   Lane lane;
-  int64_t in_use = 0;                   // Requests whose done has not returned, and runs being started.
-  bool in_turn = false;                 // Whether the scheduler's turns_ names it.
-  std::set<std::string> unbatchable;    // Signatures whose outputs turned out not to have the rows of the inputs.
+  int64_t in_use = 0;                 // Requests whose done has not returned, and runs being started.
+  bool in_turn = false;               // Whether the scheduler's turns_ names it.
+  std::set<std::string> unbatchable;  // Signatures whose outputs turned out not to have the rows of the inputs.
 };
 
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
@@ -59,18 +60,18 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   using RunPtr = std::shared_ptr<Run>;
 
   static Limits Normalized(Limits limits);
-  void StartReady(TimePoint now);                   // Under the mutex: moves batches into startable_ while slots are free.
-  void Pump();                                      // Without the mutex: starts what is startable.
+  void StartReady(TimePoint now);  // Under the mutex: moves batches into startable_ while slots are free.
+  void Pump();                     // Without the mutex: starts what is startable.
   void Start(const RunPtr& run);
-  bool AnswerExpired(const RunPtr& run);            // Whether something is left to run.
+  bool AnswerExpired(const RunPtr& run);  // Whether something is left to run.
   void Ended(const RunPtr& run, Result<engine::TensorMap> outputs);
   void Finish(const RunPtr& run, Result<engine::TensorMap> outputs, std::chrono::microseconds run_time);
-  void RunEachAlone(const RunPtr& run);             // Under the mutex.
-  void FreeSlot(TimePoint now);                     // Under the mutex.
+  void RunEachAlone(const RunPtr& run);  // Under the mutex.
+  void FreeSlot(TimePoint now);          // Under the mutex.
   void Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome);
-  void Release(const StatePtr& queue);              // One less in use.
-  void GiveTurn(const StatePtr& queue);             // Under the mutex.
-  void Keep();                                      // The timer thread.
+  void Release(const StatePtr& queue);   // One less in use.
+  void GiveTurn(const StatePtr& queue);  // Under the mutex.
+  void Keep();                           // The timer thread.
   std::vector<std::pair<StatePtr, Task>> TakeExpired(TimePoint now);
   TimePoint NextWake() const;
 
@@ -79,15 +80,16 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   std::condition_variable answered_;
   Limits limits_;
   bool stopping_ = false;
-  std::list<StatePtr> turns_;                       // Queues with waiting requests, whose turn is next first.
-  std::deque<RunPtr> startable_;                    // Each holds a slot already.
+  std::list<StatePtr> turns_;                               // Queues with waiting requests, whose turn is next first.
+  std::deque<RunPtr> startable_;                            // Each holds a slot already.
   std::multimap<TimePoint, std::function<void()>> timers_;  // Ends of simulated runs: at most one per slot.
-  TimePoint next_deadline_ = TimePoint::max();      // No waiting request's deadline is before it.
-  TimePoint timer_at_ = TimePoint::max();           // When the timer thread wakes by itself.
-  Load load_;                                       // But for what is read from elsewhere.
-  std::atomic<int64_t> queued_{0};                  // Written under the mutex.
+  TimePoint next_deadline_ = TimePoint::max();              // No waiting request's deadline is before it.
+  TimePoint timer_at_ = TimePoint::max();                   // When the timer thread wakes by itself.
+  Load load_;                                               // But for what is read from elsewhere.
+  std::atomic<int64_t> queued_{0};                          // Written under the mutex.
   const TimePoint born_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::duration busy_{0};     // Ends minus starts of runs since born_; those under way lack their end.
+  std::chrono::steady_clock::duration busy_{
+      0};  // Ends minus starts of runs since born_; those under way lack their end.
   std::thread timer_;
 };
 

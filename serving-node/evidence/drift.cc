@@ -13,7 +13,8 @@ using tensor::Tensor;
 // Finite, so that sums of it can be subtracted.
 constexpr double kIncomparable = 1e6;
 
-// Every NaN and Inf has all exponent bits set, and nothing else has. The loop has no exit, so that it becomes vector code.
+// Every NaN and Inf has all exponent bits set, and nothing else has. The loop has no exit, so that it becomes vector
+// code.
 template <typename Bits, Bits kExponent>
 bool AnyNonFinite(const Tensor& values) {
   unsigned found = 0;
@@ -56,7 +57,8 @@ bool Top1Changed(const Tensor& a, const Tensor& b) {
   for (size_t row = 0; row + columns <= x.size(); row += columns) {
     const auto argmax = [&](std::span<const float> of) {
       return std::max_element(of.begin() + static_cast<std::ptrdiff_t>(row),
-                              of.begin() + static_cast<std::ptrdiff_t>(row + columns)) - of.begin();
+                              of.begin() + static_cast<std::ptrdiff_t>(row + columns)) -
+             of.begin();
     };
     if (argmax(x) != argmax(y)) return true;
   }

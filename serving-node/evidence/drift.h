@@ -1,4 +1,5 @@
-// Drift: a sample of the candidate's requests runs again on stable, later and one at a time, and the two answers are compared.
+// Drift: a sample of the candidate's requests runs again on stable, later and one at a time, and the two answers are
+// compared.
 #pragma once
 
 #include <condition_variable>

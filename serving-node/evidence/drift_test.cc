@@ -54,11 +54,13 @@ TEST(DriftSampler, ComparesWhatStableAnswersAndDropsWhatDoesNotFit) {
   auto counters = std::make_shared<Counters>();
   std::promise<void> started;
   std::promise<void> go_on;
-  sampler.Offer({Scores({1, 2}), [&]() -> Result<TensorMap> {
+  sampler.Offer({Scores({1, 2}),
+                 [&]() -> Result<TensorMap> {
                    started.set_value();
                    go_on.get_future().wait();
                    return Scores({1, 4});
-                 }, counters});
+                 },
+                 counters});
   started.get_future().wait();
   std::atomic<int> runs{0};
   const auto count = [&runs]() -> Result<TensorMap> {

@@ -102,7 +102,8 @@ class Rest final : public RestServer {
     if (request.method == "GET" && request.target == kMetricsPath) {
       return respond({.content_type = "text/plain; version=0.0.4", .body = metrics_()});
     }
-    if (!IsApi(request.target)) return respond({.status = 404, .content_type = "text/html", .body = "<h1>Not Found</h1>\n"});
+    if (!IsApi(request.target))
+      return respond({.status = 404, .content_type = "text/html", .body = "<h1>Not Found</h1>\n"});
     if (request.method == "OPTIONS") return respond(Preflight(request));
     auto route = ParseRoute(request.method, request.target);
     if (!route) return respond(ErrorResponse(route.error()));

@@ -1,4 +1,5 @@
-// Which version a request without a version gets. Pure, and published: docs/assignment.md tells clients how to compute it.
+// Which version a request without a version gets. Pure, and published: docs/assignment.md tells clients how to compute
+// it.
 //
 // A request falls into one of 10000 buckets, of a hundredth of a percent each; versions own consecutive ranges of them,
 // candidates first and stable last. When a candidate's weight grows its range grows at its upper end, so nobody who

@@ -22,8 +22,8 @@ class Balance {
   // Of two peers drawn at random, the one of which less load is known; the first where nothing is. Requires: peers.
   std::string LessLoaded(const std::vector<std::string>& peers);
 
-  // Who should take a request because the queue here takes longer than delay_max; nullopt: it stays. Takes no lock while
-  // nothing waits.
+  // Who should take a request because the queue here takes longer than delay_max; nullopt: it stays. Takes no lock
+  // while nothing waits.
   std::optional<std::string> SpillTarget(const std::vector<std::string>& peers, Duration delay_max);
 
  private:

@@ -117,7 +117,8 @@ void Execution::Finish(const std::shared_ptr<Finished>& run) const {
   }
   Measure(*run);
   if (run->is_suspicious()) {
-    return second_opinion_.Ask(run->request, [this, run](Result<PredictAnswer> stable) { Judge(run, std::move(stable)); });
+    return second_opinion_.Ask(run->request,
+                               [this, run](Result<PredictAnswer> stable) { Judge(run, std::move(stable)); });
   }
   Count(*run, run->outcome ? Code::kOk : run->outcome.error().code);
   if (run->outcome) OfferForDrift(*run);
@@ -135,7 +136,8 @@ void Execution::Judge(const std::shared_ptr<Finished>& run, Result<PredictAnswer
     Count(*run, Code::kOk);
     if (stable_is_good || unasked) CountNonFinite(*run);
   }
-  if (stable_is_good && !run->request->choice.pinned) return std::exchange(run->request->done, nullptr)(std::move(stable));
+  if (stable_is_good && !run->request->choice.pinned)
+    return std::exchange(run->request->done, nullptr)(std::move(stable));
   Answer(run);
 }
 

@@ -16,8 +16,9 @@ class Execution {
  public:
   explicit Execution(const RouterDeps& deps);
 
-  // Runs the request's choice, which `ready` holds, and answers it. When a candidate's answer is not finite, or says that
-  // the request is wrong, stable is asked too: where its answer is good, the candidate is blamed, and the user gets stable's.
+  // Runs the request's choice, which `ready` holds, and answers it. When a candidate's answer is not finite, or says
+  // that the request is wrong, stable is asked too: where its answer is good, the candidate is blamed, and the user
+  // gets stable's.
   void Run(const RequestPtr& request, const models::Handle& ready) const;
 
  private:

@@ -16,7 +16,8 @@ class FleetTest : public testing::Test {
   void SetUp() override {
 #ifdef __SANITIZE_THREAD__
     // gRPC hands every call to another thread, inside a library that Debian does not build for the thread sanitizer: it
-    // sees no order between the two, and reports each value that goes along. Its word about these tests is worth nothing.
+    // sees no order between the two, and reports each value that goes along. Its word about these tests is worth
+    // nothing.
     GTEST_SKIP() << "the thread sanitizer cannot see into gRPC";
 #endif
     a_.Listen();
@@ -26,7 +27,8 @@ class FleetTest : public testing::Test {
   void SetStates(const std::string& held_by_a, const std::string& held_by_b, const std::string& models) {
     const auto peer = [](const TestNode& node, const std::string& name, const std::string& versions) {
       std::string text = fmt::format("peers {{ node: \"{}\" address: \"{}\" ", name, node.address);
-      for (const char version : versions) text += fmt::format("ready {{ served_name: \"digits\" version: {} }} ", version);
+      for (const char version : versions)
+        text += fmt::format("ready {{ served_name: \"digits\" version: {} }} ", version);
       return text + "} ";
     };
     const std::string fleet = "fleet { " + peer(a_, "a", held_by_a) + peer(b_, "b", held_by_b) + "} ";
@@ -146,7 +148,8 @@ TEST_F(FleetTest, AFullQueueOfAPeerIsNoDeadPeer) {
 }
 
 TEST_F(FleetTest, SendsARequestWhoseConnectionDiedToOneOtherNodeAtMost) {
-  // Neither node has a listener: each try dies. Stable is held here, yet a request that may have killed two nodes stays away.
+  // Neither node has a listener: each try dies. Stable is held here, yet a request that may have killed two nodes stays
+  // away.
   a_.Hold({1});
   SetStates("", "12", Models(2, 10000));
   b_.listener.reset();
@@ -154,7 +157,8 @@ TEST_F(FleetTest, SendsARequestWhoseConnectionDiedToOneOtherNodeAtMost) {
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       R"(fleet { fleet: "ns/f" peers { node: "b" address: "unix:/nowhere/b" ready { served_name: "digits" version: 2 } }
                                peers { node: "c" address: "unix:/nowhere/c" ready { served_name: "digits" version: 2 } } })" +
-          Models(2, 10000), state.get()));
+          Models(2, 10000),
+      state.get()));
   a_.router.SetState(state);
   const auto answer = Ask(a_.router, DigitsCall(0));
   ASSERT_FALSE(answer);

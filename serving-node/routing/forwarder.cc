@@ -33,9 +33,11 @@ std::shared_ptr<grpc::Channel> Dial(const std::string& target) {
   return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
 }
 
-// Where calls to one target go, and what is known about it. The channel is set once; the rest is guarded by State::mutex.
+// Where calls to one target go, and what is known about it. The channel is set once; the rest is guarded by
+// State::mutex.
 struct Peer {
-  explicit Peer(const std::string& target) : channel(Dial(target)), stub(channel), peer_stub(peer::Peer::NewStub(channel)) {}
+  explicit Peer(const std::string& target)
+      : channel(Dial(target)), stub(channel), peer_stub(peer::Peer::NewStub(channel)) {}
   std::shared_ptr<grpc::Channel> channel;
   grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer> stub;
   std::unique_ptr<peer::Peer::Stub> peer_stub;

@@ -15,9 +15,9 @@
 namespace longshore::routing {
 
 struct ForwardCall {
-  std::string target;      // gRPC target of the peer.
+  std::string target;                                                    // gRPC target of the peer.
   std::string method = "/tensorflow.serving.PredictionService/Predict";  // Unary, of the peer's listener.
-  std::string serialized;  // The request: a PredictRequest.
+  std::string serialized;                                                // The request: a PredictRequest.
   std::vector<std::pair<std::string, std::string>> metadata;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
@@ -47,7 +47,7 @@ class Forwarder {
 
 struct GrpcForwarderOptions {
   std::string fleet;
-  size_t channels_max = 256;   // Beyond, the one used least recently is closed, after its calls.
+  size_t channels_max = 256;  // Beyond, the one used least recently is closed, after its calls.
   std::chrono::milliseconds load_interval{200};
   std::chrono::milliseconds load_age_max{1000};
 };

@@ -15,10 +15,11 @@ Json ToJson(const Trip& trip) {
 }
 
 Trip FromJson(const Json& entry) {
-  return {{entry.at("model").get<std::string>(), entry.at("version").get<int64_t>(), entry.at("salt").get<std::string>()},
-          entry.at("reason").get<std::string>(),
-          entry.at("message").get<std::string>(),
-          FromUnixMillis(entry.at("at_unix_ms").get<int64_t>())};
+  return {
+      {entry.at("model").get<std::string>(), entry.at("version").get<int64_t>(), entry.at("salt").get<std::string>()},
+      entry.at("reason").get<std::string>(),
+      entry.at("message").get<std::string>(),
+      FromUnixMillis(entry.at("at_unix_ms").get<int64_t>())};
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ struct GuardKey {
 
 struct Trip {
   GuardKey key;
-  std::string reason;   // NonFinite, Errors, Crashed, ControllerSilent.
+  std::string reason;  // NonFinite, Errors, Crashed, ControllerSilent.
   std::string message;
   TimePoint at;
 };
@@ -61,9 +61,9 @@ class GuardBook {
   // The same object for the same key.
   std::shared_ptr<GuardState> For(const GuardKey& key);
 
-  // Trips at once, calls on_trip, and has it written down soon, on another thread: whoever runs a request waits for no disk.
-  // A full disk is logged, and the trip holds all the same. A process that dies before it is written starts untripped: the
-  // controller was told by then, or the candidate trips again. Nothing when it is tripped already.
+  // Trips at once, calls on_trip, and has it written down soon, on another thread: whoever runs a request waits for no
+  // disk. A full disk is logged, and the trip holds all the same. A process that dies before it is written starts
+  // untripped: the controller was told by then, or the candidate trips again. Nothing when it is tripped already.
   void TripNow(GuardState& guard, std::string reason, std::string message, TimePoint at);
   std::vector<Trip> Trips() const;
   // Forgets the guards, tripped or not, that are not among those of the state any more.

@@ -16,7 +16,8 @@ std::string_view Header(const PredictCall& call, std::string_view name) {
 ForwardCall HopCall(const Request& request, const Choice& choice, const std::string& target) {
   ForwardCall call;
   call.target = target;
-  call.serialized = request.call.serialized.empty() ? request.call.request.SerializeAsString() : request.call.serialized;
+  call.serialized =
+      request.call.serialized.empty() ? request.call.request.SerializeAsString() : request.call.serialized;
   call.deadline = request.call.deadline;
   call.metadata = {{kHopHeader, "1"},
                    {kHopVersionHeader, std::to_string(choice.version)},

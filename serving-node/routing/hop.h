@@ -20,8 +20,8 @@ inline constexpr const char* kHopFleetHeader = "x-longshore-fleet";
 inline constexpr const char* kHopPinnedHeader = "x-longshore-pinned";
 
 // Between nodes, NOT_FOUND: the peer does not run it (it lacks the version, has no state yet, or is of another fleet).
-// UNAVAILABLE: the connection died, and with it perhaps the peer. This one: its queue is full, and it lives; clients see it
-// as UNAVAILABLE, as TensorFlow Serving says it.
+// UNAVAILABLE: the connection died, and with it perhaps the peer. This one: its queue is full, and it lives; clients
+// see it as UNAVAILABLE, as TensorFlow Serving says it.
 inline constexpr Code kHopFull = Code::kAborted;
 
 // What travels with a request to a peer that is to run exactly this version.

@@ -33,16 +33,18 @@ Status CheckInputNames(const tensorflow::serving::PredictRequest& request, const
   const Names missing = Without(Without(known, NamesOf(signature.defaults())), sent);
   if (extra.empty() && missing.empty()) return {};
   return InvalidArgument(
-      "input size does not match signature: {}!={} len({{{}}}) != len({{{}}}). Sent extra: {{{}}}. Missing but required: {{{}}}.",
-      sent.size(), known.size(), fmt::join(sent, ","), fmt::join(known, ","), fmt::join(extra, ","), fmt::join(missing, ","));
+      "input size does not match signature: {}!={} len({{{}}}) != len({{{}}}). Sent extra: {{{}}}. Missing but "
+      "required: {{{}}}.",
+      sent.size(), known.size(), fmt::join(sent, ","), fmt::join(known, ","), fmt::join(extra, ","),
+      fmt::join(missing, ","));
 }
 
 Status CheckOutputNames(const tensorflow::serving::PredictRequest& request, const tensorflow::SignatureDef& signature) {
   Names seen;
   for (const std::string& name : request.output_filter()) {
     if (!signature.outputs().contains(name)) {
-      return InvalidArgument("output tensor alias not found in signature: {} Outputs expected to be in the set {{{}}}.", name,
-                             fmt::join(NamesOf(signature.outputs()), ","));
+      return InvalidArgument("output tensor alias not found in signature: {} Outputs expected to be in the set {{{}}}.",
+                             name, fmt::join(NamesOf(signature.outputs()), ","));
     }
     if (!seen.insert(name).second) return InvalidArgument("duplicate output tensor alias: {}", name);
   }
@@ -55,11 +57,13 @@ std::string SignatureName(const tensorflow::serving::ModelSpec& spec) {
   return spec.signature_name().empty() ? "serving_default" : spec.signature_name();
 }
 
-Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictRequest& request, const Signatures& signatures) {
+Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictRequest& request,
+                                        const Signatures& signatures) {
   engine::RunRequest run;
   run.signature = SignatureName(request.model_spec());
   const auto signature = signatures.find(run.signature);
-  if (signature == signatures.end()) return FailedPrecondition("Serving signature key \"{}\" not found.", run.signature);
+  if (signature == signatures.end())
+    return FailedPrecondition("Serving signature key \"{}\" not found.", run.signature);
   RETURN_IF_ERROR(CheckInputNames(request, signature->second));
   RETURN_IF_ERROR(CheckOutputNames(request, signature->second));
   for (const auto& [name, proto] : request.inputs()) {

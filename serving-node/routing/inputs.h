@@ -14,8 +14,9 @@ using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
 // "serving_default" when the spec names none.
 std::string SignatureName(const tensorflow::serving::ModelSpec& spec);
 
-// FailedPrecondition for an unknown signature; InvalidArgument when names of inputs or outputs differ from the signature's
-// or a tensor cannot be read. Types and shapes are the engine's to check.
-Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictRequest& request, const Signatures& signatures);
+// FailedPrecondition for an unknown signature; InvalidArgument when names of inputs or outputs differ from the
+// signature's or a tensor cannot be read. Types and shapes are the engine's to check.
+Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictRequest& request,
+                                        const Signatures& signatures);
 
 }  // namespace longshore::routing

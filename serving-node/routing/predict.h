@@ -18,7 +18,8 @@ enum class Protocol { kGrpc, kRest, kPeer };
 
 struct PredictCall {
   tensorflow::serving::PredictRequest request;
-  // The request's bytes as they came, so that forwarding does not serialize again; "" when they did not come as protobuf.
+  // The request's bytes as they came, so that forwarding does not serialize again; "" when they did not come as
+  // protobuf.
   std::string serialized;
   // Header or metadata names in lower case, with their values.
   std::vector<std::pair<std::string, std::string>> headers;

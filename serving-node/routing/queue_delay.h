@@ -21,7 +21,9 @@ class QueueDelay {
   Duration Of(const batching::Load& load, TimePoint now);
 
   // Whether the next window begins with whatever is read now; takes no lock.
-  bool WantsReading(TimePoint now) const { return now.time_since_epoch().count() >= next_reading_.load(std::memory_order_relaxed); }
+  bool WantsReading(TimePoint now) const {
+    return now.time_since_epoch().count() >= next_reading_.load(std::memory_order_relaxed);
+  }
 
   static constexpr std::chrono::seconds kWindow{1};
 

@@ -14,11 +14,11 @@ namespace longshore::routing {
 struct Request {
   PredictCall call;
   PredictDone done;
-  std::shared_ptr<const Table> table;   // Null when the node is alone.
-  const ModelRoutes* model = nullptr;   // In the table.
+  std::shared_ptr<const Table> table;  // Null when the node is alone.
+  const ModelRoutes* model = nullptr;  // In the table.
   Choice choice;
-  bool died_once = false;               // A peer's connection broke while it had the request.
-  std::vector<std::string> tried;       // Peers.
+  bool died_once = false;          // A peer's connection broke while it had the request.
+  std::vector<std::string> tried;  // Peers.
 
   const std::string& model_name() const { return call.request.model_spec().name(); }
 };

@@ -22,10 +22,13 @@ constexpr size_t kPeersTriedMax = 3;
 
 struct Router::Shared {
   Shared(RouterDeps the_deps, RouterOptions the_options)
-      : deps(the_deps), options(std::move(the_options)), execution(deps),
+      : deps(the_deps),
+        options(std::move(the_options)),
+        execution(deps),
         forwarded(deps.metrics.Counters("longshore_forwarded_total",
                                         "Requests handed to a peer: because it holds the version, or to share load.")),
-        spilled(deps.metrics.Counters("longshore_spilled_total", "Requests handed to a peer only to share load.").With({})),
+        spilled(
+            deps.metrics.Counters("longshore_spilled_total", "Requests handed to a peer only to share load.").With({})),
         balance(deps.admission, deps.forwarder) {}
 
   std::shared_ptr<const Table> table() const {
@@ -55,14 +58,14 @@ struct Router::Shared {
   std::shared_ptr<const Table> current;
 };
 
-Router::Router(RouterDeps deps, RouterOptions options)
-    : shared_(std::make_unique<Shared>(deps, std::move(options))) {}
+Router::Router(RouterDeps deps, RouterOptions options) : shared_(std::make_unique<Shared>(deps, std::move(options))) {}
 
 Router::~Router() = default;
 
 void Router::SetState(std::shared_ptr<const control::DesiredState> state) {
   const std::lock_guard building(shared_->build_mutex);
-  auto table = Table::Build(*state, shared_->options.node, shared_->deps.guards, shared_->deps.recorder, &shared_->carried);
+  auto table =
+      Table::Build(*state, shared_->options.node, shared_->deps.guards, shared_->deps.recorder, &shared_->carried);
   const std::lock_guard lock(shared_->mutex);
   shared_->current.swap(table);
 }
@@ -113,9 +116,11 @@ void Router::Shared::StartHop(const RequestPtr& request) {
   const auto hop = ParseHop(request->call);
   if (!hop) return request->done(tl::make_unexpected(hop.error()));
   if (!request->table) return request->done(NotFound("this node has no state yet"));
-  if (request->table->fleet() != hop->fleet) return request->done(NotFound("this node is not of the fleet {}", hop->fleet));
+  if (request->table->fleet() != hop->fleet)
+    return request->done(NotFound("this node is not of the fleet {}", hop->fleet));
   request->model = request->table->Find(request->model_name());
-  request->choice = {hop->version, request->model == nullptr ? nullptr : request->model->Find(hop->version), hop->pinned};
+  request->choice = {hop->version, request->model == nullptr ? nullptr : request->model->Find(hop->version),
+                     hop->pinned};
   auto ready = deps.store.Find(request->model_name(), hop->version);
   if (!ready) return request->done(tl::make_unexpected(std::move(ready.error())));
   if (!hop->pinned && request->choice.entry != nullptr && request->choice.entry->tripped()) {
@@ -206,10 +211,10 @@ std::optional<Holders> Router::HoldersOf(const tensorflow::serving::ModelSpec& s
   const ModelRoutes* model = table ? table->Find(spec.name()) : nullptr;
   if (model == nullptr) return std::nullopt;
   const auto label = model->labels.find(spec.version_label());
-  const Entry* entry = spec.has_version()                ? model->Find(spec.version().value())
-                       : spec.version_label().empty()    ? model->stable()
-                       : label != model->labels.end()    ? model->Find(label->second)
-                                                         : nullptr;
+  const Entry* entry = spec.has_version()             ? model->Find(spec.version().value())
+                       : spec.version_label().empty() ? model->stable()
+                       : label != model->labels.end() ? model->Find(label->second)
+                                                      : nullptr;
   if (entry == nullptr) return std::nullopt;
   return Holders{entry->version, entry->peers};
 }

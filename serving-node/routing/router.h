@@ -46,7 +46,7 @@ struct RouterDeps {
 };
 
 struct RouterOptions {
-  std::string node;                            // This one among the peers.
+  std::string node;                               // This one among the peers.
   std::chrono::milliseconds queue_delay_max{50};  // Above it requests spill to a peer, for models without an SLO.
 };
 

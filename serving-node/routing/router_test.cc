@@ -19,7 +19,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string TwoVersions(int64_t candidate, int candidate_bp, const std::string& more = "", const std::string& guard = "") {
+std::string TwoVersions(int64_t candidate, int candidate_bp, const std::string& more = "",
+                        const std::string& guard = "") {
   return fmt::format(R"(models {{ served_name: "digits" assignment {{ salt: "uid/{0}/1" }}
                         versions {{ version: 1 weight_bp: {1} role: STABLE load: true }}
                         versions {{ version: {0} weight_bp: {2} role: CANDIDATE load: true guard {{ {4} }} }} {3} }})",
@@ -66,7 +67,8 @@ TEST_F(RouterTest, RefusesWhatDoesNotFitTheSignatureWithTensorFlowServingsTexts)
   call = DigitsCall(0);
   call.request.mutable_model_spec()->set_name("other");
   EXPECT_EQ(ErrorOf(call), (Error{Code::kNotFound, "Servable not found for request: Latest(other)"}));
-  EXPECT_EQ(ErrorOf(Pinned(DigitsCall(0), 9)), (Error{Code::kNotFound, "Servable not found for request: Specific(digits, 9)"}));
+  EXPECT_EQ(ErrorOf(Pinned(DigitsCall(0), 9)),
+            (Error{Code::kNotFound, "Servable not found for request: Specific(digits, 9)"}));
   call = DigitsCall(0);
   call.request.mutable_model_spec()->set_version_label("nobody");
   EXPECT_EQ(ErrorOf(call), (Error{Code::kInvalidArgument, "Unrecognized servable version label: nobody"}));
@@ -76,8 +78,9 @@ TEST_F(RouterTest, RefusesWhatDoesNotFitTheSignatureWithTensorFlowServingsTexts)
   call = DigitsCall(0);
   (*call.request.mutable_inputs())["z"] = call.request.inputs().at("x");
   call.request.mutable_inputs()->erase("x");
-  EXPECT_EQ(ErrorOf(call).message,
-            "input size does not match signature: 1!=1 len({z}) != len({x}). Sent extra: {z}. Missing but required: {x}.");
+  EXPECT_EQ(
+      ErrorOf(call).message,
+      "input size does not match signature: 1!=1 len({z}) != len({x}). Sent extra: {z}. Missing but required: {x}.");
   call = DigitsCall(0);
   call.request.add_output_filter("w");
   EXPECT_THAT(ErrorOf(call).message, HasSubstr("output tensor alias not found in signature: w"));
@@ -217,7 +220,8 @@ TEST_F(RouterTest, BlamesACandidateThatRefusesWhatStableAccepts) {
   const control::Evidence evidence = node_.recorder.Snapshot("digits", 4);
   EXPECT_EQ(evidence.errors(), 2);
   EXPECT_EQ(evidence.requests(), 2);
-  EXPECT_EQ(node_.recorder.Snapshot("digits", 1).requests(), 0) << "what judges the candidate is no traffic of stable's";
+  EXPECT_EQ(node_.recorder.Snapshot("digits", 1).requests(), 0)
+      << "what judges the candidate is no traffic of stable's";
   EXPECT_EQ(node_.guards->Trips().at(0).reason, "Errors");
 }
 
@@ -286,7 +290,8 @@ TEST_F(RouterTest, EndsTheNoteOfTheFirstRun) {
 
 TEST_F(RouterTest, RefusesAPeersRequestBeforeItHasAState) {
   node_.Hold({1});
-  auto call = WithHeader(WithHeader(WithHeader(DigitsCall(0), kHopHeader, "1"), kHopVersionHeader, "1"), kHopFleetHeader, "ns/f");
+  auto call = WithHeader(WithHeader(WithHeader(DigitsCall(0), kHopHeader, "1"), kHopVersionHeader, "1"),
+                         kHopFleetHeader, "ns/f");
   call.protocol = Protocol::kPeer;
   EXPECT_EQ(ErrorOf(call).code, Code::kNotFound) << "which sends it to another node";
 }
@@ -372,7 +377,8 @@ TEST_F(RouterTest, AnswersEveryRequestWhileStatesChangeAndGuardsTrip) {
   }
   std::thread controller([&] {
     for (int attempt = 0; !stop; ++attempt) {
-      node_.SetState(TwoVersions(4, 5000, fmt::format(R"(assignment {{ salt: "uid/4/{}" }})", attempt), "non_finite: true"));
+      node_.SetState(
+          TwoVersions(4, 5000, fmt::format(R"(assignment {{ salt: "uid/4/{}" }})", attempt), "non_finite: true"));
       node_.router.AppliedWeight("digits", 4);
     }
   });

@@ -1,5 +1,5 @@
-// What stable says to a request that its candidate answered badly: it runs again, here or at a peer, and is no traffic of
-// stable's for the evidence.
+// What stable says to a request that its candidate answered badly: it runs again, here or at a peer, and is no traffic
+// of stable's for the evidence.
 #pragma once
 
 #include <chrono>

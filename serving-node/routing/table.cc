@@ -29,8 +29,8 @@ std::optional<std::string_view> KeyOf(const control::Assignment& assignment, con
   }
 }
 
-std::vector<std::string> PeersThatHold(const control::FleetState& fleet, const std::string& node, const std::string& model,
-                                       int64_t version) {
+std::vector<std::string> PeersThatHold(const control::FleetState& fleet, const std::string& node,
+                                       const std::string& model, int64_t version) {
   std::vector<std::string> addresses;
   for (const control::Peer& peer : fleet.peers()) {
     if (peer.node() == node) continue;
@@ -62,8 +62,8 @@ const Entry* ModelRoutes::stable() const {
 
 const Entry* ModelRoutes::Assign(const PredictCall& call) const {
   const auto key = KeyOf(assignment, call);
-  const uint32_t bucket = key ? BucketOfKey(assignment.salt(), *key)
-                              : BucketOfSequence(sequence->fetch_add(1, std::memory_order_relaxed));
+  const uint32_t bucket =
+      key ? BucketOfKey(assignment.salt(), *key) : BucketOfSequence(sequence->fetch_add(1, std::memory_order_relaxed));
   int32_t end = 0;
   int32_t wanted = 0;
   for (const Entry& entry : entries) {
@@ -86,8 +86,8 @@ int32_t ModelRoutes::AppliedWeight(int64_t version) const {
   return stable() != nullptr && stable()->version == version ? applied + taken_away : applied;
 }
 
-std::shared_ptr<const Table> Table::Build(const control::DesiredState& state, const std::string& node, GuardBook& guards,
-                                          evidence::Recorder& recorder, Carried* carried) {
+std::shared_ptr<const Table> Table::Build(const control::DesiredState& state, const std::string& node,
+                                          GuardBook& guards, evidence::Recorder& recorder, Carried* carried) {
   auto table = std::make_shared<Table>();
   Carried next;
   std::vector<GuardKey> keys;
@@ -97,7 +97,8 @@ std::shared_ptr<const Table> Table::Build(const control::DesiredState& state, co
     model.name = from.served_name();
     model.labels.insert(from.labels().begin(), from.labels().end());
     model.assignment = from.assignment();
-    if (model.assignment.by() == control::Assignment::HEADER) model.assignment.set_key(LowerCase(from.assignment().key()));
+    if (model.assignment.by() == control::Assignment::HEADER)
+      model.assignment.set_key(LowerCase(from.assignment().key()));
     model.slo = std::chrono::milliseconds(from.slo_latency_ms());
     if (from.validation().drift_sample() > 0) model.drift_sample = from.validation().drift_sample();
     auto& sequence = next.sequences[model.name] = carried->sequences[model.name];
@@ -131,7 +132,8 @@ Result<Choice> Choose(const ModelRoutes& model, const PredictCall& call) {
   }
   if (!spec.version_label().empty()) {
     const auto label = model.labels.find(spec.version_label());
-    if (label == model.labels.end()) return InvalidArgument("Unrecognized servable version label: {}", spec.version_label());
+    if (label == model.labels.end())
+      return InvalidArgument("Unrecognized servable version label: {}", spec.version_label());
     return Choice{label->second, model.Find(label->second), true};
   }
   const Entry* entry = model.Assign(call);

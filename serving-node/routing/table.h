@@ -42,7 +42,7 @@ struct Entry {
 
 struct ModelRoutes {
   std::string name;
-  std::vector<Entry> entries;      // In the order of their bucket ranges: stable last.
+  std::vector<Entry> entries;  // In the order of their bucket ranges: stable last.
   std::map<std::string, int64_t> labels;
   control::Assignment assignment;  // The key is in lower case when it names a header.
   std::chrono::milliseconds slo{0};
@@ -58,8 +58,8 @@ struct ModelRoutes {
 
 struct Choice {
   int64_t version = 0;
-  const Entry* entry = nullptr;    // Null for a version that the client named and the state does not.
-  bool pinned = false;             // The client named the version or its label.
+  const Entry* entry = nullptr;  // Null for a version that the client named and the state does not.
+  bool pinned = false;           // The client named the version or its label.
 };
 
 class Table {
@@ -69,8 +69,8 @@ class Table {
     std::map<GuardKey, std::shared_ptr<Arm>> arms;
     std::map<std::string, std::shared_ptr<std::atomic<uint64_t>>> sequences;
   };
-  static std::shared_ptr<const Table> Build(const control::DesiredState& state, const std::string& node, GuardBook& guards,
-                                            evidence::Recorder& recorder, Carried* carried);
+  static std::shared_ptr<const Table> Build(const control::DesiredState& state, const std::string& node,
+                                            GuardBook& guards, evidence::Recorder& recorder, Carried* carried);
 
   const std::string& fleet() const { return fleet_; }
   const std::map<std::string, ModelRoutes>& models() const { return models_; }

@@ -1,4 +1,5 @@
-// Nodes for tests: a router with all that it needs, an engine whose models can be made to harm, and a peer listener over gRPC.
+// Nodes for tests: a router with all that it needs, an engine whose models can be made to harm, and a peer listener
+// over gRPC.
 #pragma once
 
 #include <google/protobuf/text_format.h>
@@ -33,8 +34,8 @@
 
 namespace longshore::routing {
 
-// A first x with which a model of kHarmfulVersion answers NaN, and every model; with which it fails, wherever in the batch; and
-// with which it refuses the request, or has no memory for it.
+// A first x with which a model of kHarmfulVersion answers NaN, and every model; with which it fails, wherever in the
+// batch; and with which it refuses the request, or has no memory for it.
 inline constexpr float kNanHere = 1001;
 inline constexpr float kNanEverywhere = 1002;
 inline constexpr float kFailHere = 1003;
@@ -53,11 +54,14 @@ class HarmfulModel final : public engine::LoadedModel {
     inputs["z"] = inputs["x"];
     inputs.erase("x");
   }
-  const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override { return signatures_; }
+  const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override {
+    return signatures_;
+  }
   int64_t memory_bytes() const override { return inner_->memory_bytes(); }
   void Run(engine::RunRequest request, engine::RunDone done) override {
     const auto x = request.inputs.find("x");
-    const bool readable = x != request.inputs.end() && x->second.type() == tensor::DType::kFloat && x->second.elements() > 0;
+    const bool readable =
+        x != request.inputs.end() && x->second.type() == tensor::DType::kFloat && x->second.elements() > 0;
     const float first = readable ? x->second.values<float>()[0] : 0;
     const bool harmful = version_ == kHarmfulVersion;
     const bool fails = harmful && readable && std::ranges::count(x->second.values<float>(), kFailHere) > 0;
@@ -115,7 +119,8 @@ class TestDir {
 // What a peer's listener does: plain PredictionService, the metadata as headers.
 class PeerListener final : public tensorflow::serving::PredictionService::Service {
  public:
-  PeerListener(const std::string& address, Predictor& predictor, ::grpc::Service& peer_service) : predictor_(predictor) {
+  PeerListener(const std::string& address, Predictor& predictor, ::grpc::Service& peer_service)
+      : predictor_(predictor) {
     ::grpc::ServerBuilder builder;
     builder.AddListeningPort(address, ::grpc::InsecureServerCredentials());
     builder.RegisterService(this);
@@ -133,7 +138,8 @@ class PeerListener final : public tensorflow::serving::PredictionService::Servic
       call.headers.emplace_back(std::string(name.data(), name.size()), std::string(value.data(), value.size()));
     }
     std::promise<Result<PredictAnswer>> promise;
-    predictor_.Predict(std::move(call), [&promise](Result<PredictAnswer> answer) { promise.set_value(std::move(answer)); });
+    predictor_.Predict(std::move(call),
+                       [&promise](Result<PredictAnswer> answer) { promise.set_value(std::move(answer)); });
     const auto answer = promise.get_future().get();
     if (!answer) return rpc::ToGrpc(answer.error());
     *response->mutable_model_spec() = answer->model_spec;
@@ -150,27 +156,32 @@ class PeerListener final : public tensorflow::serving::PredictionService::Servic
 class TestNode {
  public:
   TestNode(const Path& dir, const std::string& name, int runs_max = 4, RouterOptions options = {})
-      : dir_(dir), admission({.concurrent_runs_max = runs_max, .simulated_run = {}}),
+      : dir_(dir),
+        admission({.concurrent_runs_max = runs_max, .simulated_run = {}}),
         store(engine, admission, {}, nullptr, [this](const auto&, const auto&) { Changed(); }),
-        guards(std::move(*GuardBook::Open({}))), forwarder(MakeGrpcForwarder({.fleet = "ns/f"})),
-        state_dir(MakeDir(dir / ("state-" + name))), journal(std::move(*trial::Journal::Open(state_dir))),
+        guards(std::move(*GuardBook::Open({}))),
+        forwarder(MakeGrpcForwarder({.fleet = "ns/f"})),
+        state_dir(MakeDir(dir / ("state-" + name))),
+        journal(std::move(*trial::Journal::Open(state_dir))),
         router({store, admission, recorder, drift, metrics, *forwarder, *guards, clock, journal.get()},
                Named(name, std::move(options))),
-        address("unix:" + (dir / (name + ".sock")).string()), peer_service("ns/f", [this] { return Load(); }) {}
+        address("unix:" + (dir / (name + ".sock")).string()),
+        peer_service("ns/f", [this] { return Load(); }) {}
 
   void Listen() { listener = std::make_unique<PeerListener>(address, router, peer_service); }
 
   // Loads these versions of "digits" and waits until they answer.
   void Hold(const std::vector<int64_t>& versions, batching::Options batching = {}) {
-    store.Apply({{.name = "digits", .base_path = dir_ / "digits", .versions = versions, .labels = {}, .batching = batching}});
+    store.Apply(
+        {{.name = "digits", .base_path = dir_ / "digits", .versions = versions, .labels = {}, .batching = batching}});
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] {
       return std::ranges::all_of(versions, [&](int64_t version) { return store.Find("digits", version).has_value(); });
     });
   }
 
-  // Text of a DesiredState; what it says twice is merged. The labels are the first model's: protobuf's text parser cannot
-  // read maps where the thread sanitizer built the messages and not the library.
+  // Text of a DesiredState; what it says twice is merged. The labels are the first model's: protobuf's text parser
+  // cannot read maps where the thread sanitizer built the messages and not the library.
   void SetState(const std::string& text, const std::map<std::string, int64_t>& labels = {}) {
     auto state = std::make_shared<control::DesiredState>();
     EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString("fleet {fleet: \"ns/f\"} " + text, state.get())) << text;
@@ -240,11 +251,14 @@ inline PredictCall WithHeader(PredictCall call, std::string name, std::string va
 inline std::future<Result<PredictAnswer>> Begin(Predictor& predictor, PredictCall call) {
   auto promise = std::make_shared<std::promise<Result<PredictAnswer>>>();
   auto future = promise->get_future();
-  predictor.Predict(std::move(call), [promise](Result<PredictAnswer> answer) { promise->set_value(std::move(answer)); });
+  predictor.Predict(std::move(call),
+                    [promise](Result<PredictAnswer> answer) { promise->set_value(std::move(answer)); });
   return future;
 }
 
-inline Result<PredictAnswer> Ask(Predictor& predictor, PredictCall call) { return Begin(predictor, std::move(call)).get(); }
+inline Result<PredictAnswer> Ask(Predictor& predictor, PredictCall call) {
+  return Begin(predictor, std::move(call)).get();
+}
 
 // The first number of "y", from wherever the answer has it.
 inline float FirstOf(const PredictAnswer& answer) {

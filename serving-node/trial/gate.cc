@@ -69,8 +69,8 @@ Status Gate::Admit(const std::string& model, int64_t version, const Path& versio
   if (!asked.digest.empty()) {
     ASSIGN_OR_RETURN(const std::string digest, saved_model::VersionDigest(version_dir));
     if (digest != asked.digest) {
-      return FailedPrecondition("\"{}\" version {}: the files in {} have the digest {}, not {} as verified first", model,
-                                version, version_dir.string(), digest, asked.digest);
+      return FailedPrecondition("\"{}\" version {}: the files in {} have the digest {}, not {} as verified first",
+                                model, version, version_dir.string(), digest, asked.digest);
     }
   }
   if (asked.trial) RETURN_IF_ERROR(RunOnce(asked, version_dir));

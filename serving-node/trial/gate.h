@@ -30,13 +30,15 @@ class Gate {
   void SetState(std::shared_ptr<const control::DesiredState> state);
 
   // Runs the trial when the state asks for one, once per attempt, and notes "loading" in the journal.
-  // FailedPrecondition for a version that is quarantined, missed its golden set or has other files than the pinned ones.
+  // FailedPrecondition for a version that is quarantined, missed its golden set or has other files than the pinned
+  // ones.
   Status Admit(const std::string& model, int64_t version, const Path& version_dir);
   // The load that Admit let through has ended, well or not: call it from models::OnChange when a version is available,
   // failed or ended. Nothing for others.
   void Loaded(const std::string& model, int64_t version);
 
-  // The node leaves: the trial under way is ended, loads under way are blamed for nothing, and no other begins (Cancelled).
+  // The node leaves: the trial under way is ended, loads under way are blamed for nothing, and no other begins
+  // (Cancelled).
   void Stop();
 
   std::optional<control::GoldenResult> Golden(const std::string& model, int64_t version) const;
@@ -54,7 +56,7 @@ class Gate {
   const GateOptions options_;
   Journal& journal_;
   const process::Descriptor stop_;  // An eventfd, readable once the node leaves.
-  std::mutex trials_mutex_;  // One trial at a time: it may need as much memory as the node.
+  std::mutex trials_mutex_;         // One trial at a time: it may need as much memory as the node.
   mutable std::mutex mutex_;
   std::shared_ptr<const control::DesiredState> state_;
   bool stopping_ = false;

@@ -6,12 +6,11 @@
 namespace longshore::trial {
 namespace {
 
-Json ToJson(const Try& what) {
-  return {{"model", what.model}, {"version", what.version}, {"attempt", what.attempt}};
-}
+Json ToJson(const Try& what) { return {{"model", what.model}, {"version", what.version}, {"attempt", what.attempt}}; }
 
 Try FromJson(const Json& entry) {
-  return {entry.at("model").get<std::string>(), entry.at("version").get<int64_t>(), entry.at("attempt").get<std::string>()};
+  return {entry.at("model").get<std::string>(), entry.at("version").get<int64_t>(),
+          entry.at("attempt").get<std::string>()};
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // What the node is about to do with a version, written to its disk before it does it. A process that died in between
 // finds the entry open when it starts again, and does not try that version by itself once more.
 //
-// <state_dir>/journal.json, replaced as a whole: it holds as many entries as there are open ones and quarantined versions.
+// <state_dir>/journal.json, replaced as a whole: it holds as many entries as there are open ones and quarantined
+// versions.
 #pragma once
 
 #include <cstdint>

@@ -80,7 +80,8 @@ bool BitEqual(const TensorMap& a, const TensorMap& b) {
     const Tensor& left = x.second;
     const Tensor& right = y.second;
     if (x.first != y.first || left.type() != right.type() || left.shape() != right.shape()) return false;
-    if (left.type() == DType::kString) return std::ranges::equal(left.values<std::string>(), right.values<std::string>());
+    if (left.type() == DType::kString)
+      return std::ranges::equal(left.values<std::string>(), right.values<std::string>());
     return left.bytes() == 0 || std::memcmp(left.data(), right.data(), left.bytes()) == 0;
   });
 }
@@ -116,14 +117,15 @@ class GoldenSet {
     result_.set_records(result_.records() + 1);
     const double difference = evidence::Compare(outputs, record.expected).relative;
     result_.set_worst_relative_difference(std::max(result_.worst_relative_difference(), difference));
-    if (validation_.non_finite_reject() && evidence::HasNonFinite(outputs)) Refuse("an output of record {} is NaN or Inf", i);
+    if (validation_.non_finite_reject() && evidence::HasNonFinite(outputs))
+      Refuse("an output of record {} is NaN or Inf", i);
     if (validation_.deterministic()) {
       ASSIGN_OR_RETURN(const TensorMap repeated, engine::RunAndWait(model_, again));
       if (!BitEqual(outputs, repeated)) Refuse("the input of record {} gave two different answers", i);
     }
-    const bool passed = validation_.metric() == "tolerance"
-                            ? difference <= validation_.relative_tolerance() && !ExactOutputsDiffer(outputs, record.expected)
-                            : SameTop1(outputs, record.expected);
+    const bool passed = validation_.metric() == "tolerance" ? difference <= validation_.relative_tolerance() &&
+                                                                  !ExactOutputsDiffer(outputs, record.expected)
+                                                            : SameTop1(outputs, record.expected);
     if (passed) result_.set_passed(result_.passed() + 1);
     return {};
   }
@@ -137,9 +139,10 @@ class GoldenSet {
     const auto records = static_cast<double>(result_.records());
     result_.set_score(records == 0 ? 0 : static_cast<double>(result_.passed()) / records);
     if (result_.message().empty() && result_.score() < validation_.minimum()) {
-      result_.set_message(fmt::format("the golden set {} scored {:.4f}, below the minimum of {:.4f} ({} of {} records by {})",
-                                      validation_.golden_set(), result_.score(), validation_.minimum(), result_.passed(),
-                                      result_.records(), validation_.metric()));
+      result_.set_message(
+          fmt::format("the golden set {} scored {:.4f}, below the minimum of {:.4f} ({} of {} records by {})",
+                      validation_.golden_set(), result_.score(), validation_.minimum(), result_.passed(),
+                      result_.records(), validation_.metric()));
     }
     result_.set_ok(result_.message().empty());
     return result_;

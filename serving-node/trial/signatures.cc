@@ -49,7 +49,8 @@ std::string InputChange(const SignatureDef& stable, const SignatureDef& candidat
     const auto now = candidate.inputs().find(name);
     if (now == candidate.inputs().end()) return fmt::format("input \"{}\" is gone", name);
     if (now->second.dtype() != before.dtype() || !TakesAll(now->second.tensor_shape(), before.tensor_shape())) {
-      return fmt::format("input \"{}\" takes {} where stable takes {}", name, Described(now->second), Described(before));
+      return fmt::format("input \"{}\" takes {} where stable takes {}", name, Described(now->second),
+                         Described(before));
     }
     if (stable.defaults().contains(name) && !candidate.defaults().contains(name)) {
       return fmt::format("input \"{}\" has no default any more", name);

@@ -25,19 +25,32 @@ constexpr size_t kResultBytesMax = 1 << 20;
 
 std::vector<std::string> Arguments(const TrialOptions& options) {
   const control::Validation& validation = options.validation;
-  return {options.program.string(), "trial",
-          "--model", options.model,
-          "--version", std::to_string(options.version),
-          "--version-dir", options.version_dir.string(),
-          "--stable-dir", options.stable_dir.string(),
-          "--golden-set", validation.golden_set(),
-          "--metric", validation.metric(),
-          "--minimum", fmt::format("{}", validation.minimum()),
-          "--relative-tolerance", fmt::format("{}", validation.relative_tolerance()),
-          "--non-finite-reject", validation.non_finite_reject() ? "true" : "false",
-          "--deterministic", validation.deterministic() ? "true" : "false",
-          "--warm-up", options.warm_up ? "true" : "false",
-          "--memory-bytes-max", std::to_string(options.memory_bytes_max)};
+  return {options.program.string(),
+          "trial",
+          "--model",
+          options.model,
+          "--version",
+          std::to_string(options.version),
+          "--version-dir",
+          options.version_dir.string(),
+          "--stable-dir",
+          options.stable_dir.string(),
+          "--golden-set",
+          validation.golden_set(),
+          "--metric",
+          validation.metric(),
+          "--minimum",
+          fmt::format("{}", validation.minimum()),
+          "--relative-tolerance",
+          fmt::format("{}", validation.relative_tolerance()),
+          "--non-finite-reject",
+          validation.non_finite_reject() ? "true" : "false",
+          "--deterministic",
+          validation.deterministic() ? "true" : "false",
+          "--warm-up",
+          options.warm_up ? "true" : "false",
+          "--memory-bytes-max",
+          std::to_string(options.memory_bytes_max)};
 }
 
 std::string Encode(const Result<control::GoldenResult>& result) {
@@ -148,8 +161,11 @@ Result<control::GoldenResult> RunTrial(const TrialOptions& options) {
   if (pipe2(ends, O_CLOEXEC) != 0) return Unavailable("{} cannot start: no pipe: {}", Who(options), strerror(errno));
   const Descriptor reading(ends[0]);
   Descriptor writing(ends[1]);
-  auto child = process::Spawn({.argv = Arguments(options), .env = {}, .descriptors = {{kResultDescriptor, writing.get()}},
-                               .log_file = {}, .new_session = false});
+  auto child = process::Spawn({.argv = Arguments(options),
+                               .env = {},
+                               .descriptors = {{kResultDescriptor, writing.get()}},
+                               .log_file = {},
+                               .new_session = false});
   if (!child) return Prefixed(child.error(), Who(options) + " cannot start");
   writing.Reset();
   const SteadyTime deadline = std::chrono::steady_clock::now() + options.time_max;
@@ -159,7 +175,8 @@ Result<control::GoldenResult> RunTrial(const TrialOptions& options) {
   if (!exit) {
     (void)child->Signal(SIGKILL);
     child->Wait(std::chrono::seconds(10));
-    if (!closed && closed.error().code == Code::kCancelled) return Cancelled("{} was stopped: the node leaves", Who(options));
+    if (!closed && closed.error().code == Code::kCancelled)
+      return Cancelled("{} was stopped: the node leaves", Who(options));
     return DeadlineExceeded("{} did not end within {} ms and was killed", Who(options), options.time_max.count());
   }
   const auto result = Decode(text);

@@ -51,7 +51,9 @@ class ScriptedModel final : public engine::LoadedModel {
 class ScriptedEngine final : public engine::Engine {
  public:
   std::vector<tensor::Device> devices() const override { return {{}}; }
-  Result<engine::Estimate> EstimateLoad(const Path&, const engine::LoadOptions&) const override { return engine::Estimate{}; }
+  Result<engine::Estimate> EstimateLoad(const Path&, const engine::LoadOptions&) const override {
+    return engine::Estimate{};
+  }
   Result<std::shared_ptr<engine::LoadedModel>> Load(const Path& dir, const engine::LoadOptions&) override {
     ASSIGN_OR_RETURN(const std::string behaviour, ReadFile(dir / "behaviour"));
     if (behaviour == "segv") {
@@ -190,7 +192,9 @@ TEST_F(TrialTest, KillsWhatDoesNotEnd) {
   EXPECT_EQ(result.error().code, Code::kDeadlineExceeded);
 }
 
-TEST_F(TrialTest, TellsWhenMemoryDoesNotSuffice) { EXPECT_EQ(Run("out of memory").error().code, Code::kResourceExhausted); }
+TEST_F(TrialTest, TellsWhenMemoryDoesNotSuffice) {
+  EXPECT_EQ(Run("out of memory").error().code, Code::kResourceExhausted);
+}
 
 class GateTest : public TrialTest {
  protected:

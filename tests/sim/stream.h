@@ -12,9 +12,9 @@ namespace longshore::sim {
 // switch it off: every request is independent then.
 struct Conditions {
   int nodes = 1;
-  double node_sigma = 0;       // Of the logarithm of a node's speed, for as long as it lives.
-  double drift_sigma = 0;      // Of the logarithm of run times on a node, wandering up and down (Ornstein-Uhlenbeck) ...
-  double drift_seconds = 100;  // ... and forgetting in so long.
+  double node_sigma = 0;   // Of the logarithm of a node's speed, for as long as it lives.
+  double drift_sigma = 0;  // Of the logarithm of run times on a node, wandering up and down (Ornstein-Uhlenbeck) ...
+  double drift_seconds = 100;      // ... and forgetting in so long.
   double burst_every_seconds = 0;  // On a node, on average; 0: never.
   double burst_seconds = 5;        // On average.
   double burst_slowdown = 3;
@@ -57,10 +57,10 @@ class Stream {
   struct Node {
     double log_speed = 0;
     double log_drift = 0;
-    double seen_at = 0;        // Seconds.
+    double seen_at = 0;  // Seconds.
     double burst_ends_at = -1;
     double burst_begins_at = 0;
-    Batch batches[2];          // Of stable, of the candidate.
+    Batch batches[2];  // Of stable, of the candidate.
   };
   void Advance(Node& node);
   double Exponential(double mean) { return -mean * std::log1p(-uniform_(random_)); }

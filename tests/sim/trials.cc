@@ -179,7 +179,8 @@ Falses RunEqualVersions(Requests requests, int rollouts, int64_t requests_min, u
 Report Simulate(const Options& options) {
   Report report;
   for (const Requests requests : {Requests::kIndependent, Requests::kCorrelated}) {
-    report.equal.push_back(RunEqualVersions(requests, options.equal_rollouts, options.equal_requests_min, options.seed));
+    report.equal.push_back(
+        RunEqualVersions(requests, options.equal_rollouts, options.equal_requests_min, options.seed));
   }
   for (const Fault& fault : Faults()) AddRows(fault, options, report);
   return report;

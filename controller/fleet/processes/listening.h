@@ -1,4 +1,5 @@
-// The sockets on which a fleet listens: bound once, and handed from process to process for as long as one of them lives.
+// The sockets on which a fleet listens: bound once, and handed from process to process for as long as one of them
+// lives.
 #pragma once
 
 #include <string>

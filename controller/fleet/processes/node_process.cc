@@ -64,8 +64,9 @@ std::optional<NodeProcess> TakeOver(const ProcessOptions& options, const NodeRec
   node.info.pid = found->pid();
   node.info.state = record.stopping ? NodeState::kStopping : NodeState::kRunning;
   node.process.emplace(std::move(*found));
-  SetTrouble(WriteRecord(paths, {record.fleet, record.node, node.info.pid, node.process->start_time(), record.stopping}),
-             node.info);
+  SetTrouble(
+      WriteRecord(paths, {record.fleet, record.node, node.info.pid, node.process->start_time(), record.stopping}),
+      node.info);
   return node;
 }
 

@@ -23,8 +23,8 @@ struct NodeProcess {
   int crashes_in_a_row = 0;
 };
 
-// The node of an earlier controller: its process goes on, or it is to be started again at once. Nothing when it was told to
-// leave and has left.
+// The node of an earlier controller: its process goes on, or it is to be started again at once. Nothing when it was
+// told to leave and has left.
 std::optional<NodeProcess> TakeOver(const ProcessOptions& options, const NodeRecord& record, TimePoint now);
 
 // Starts the node's process on these sockets.

@@ -1,4 +1,5 @@
-// What is written down of a node's process, so that a controller that starts again finds it: <state>/nodes/NAME/node.json.
+// What is written down of a node's process, so that a controller that starts again finds it:
+// <state>/nodes/NAME/node.json.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@ namespace longshore::fleet {
 struct NodeRecord {
   std::string fleet;
   std::string node;
-  int64_t pid = 0;          // 0: about to be started.
+  int64_t pid = 0;  // 0: about to be started.
   uint64_t start_time = 0;
-  bool stopping = false;    // It was told to leave, so nobody starts it again.
+  bool stopping = false;  // It was told to leave, so nobody starts it again.
 };
 
 // Where a node keeps its things.

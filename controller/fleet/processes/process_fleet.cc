@@ -73,7 +73,7 @@ class ProcessFleet final : public Fleet {
   const process::Descriptor wake_;
   mutable std::mutex mutex_;
   bool ending_ = false;
-  std::map<std::string, Group> groups_;  // By fleet.
+  std::map<std::string, Group> groups_;       // By fleet.
   std::map<std::string, NodeProcess> nodes_;  // By name, which is unique in the state directory.
   std::thread watcher_;
 };
@@ -226,7 +226,8 @@ std::vector<std::string> ProcessFleet::Look() {
       } else {
         BackOff(options_, *exit, node);
       }
-    } else if (const Group& group = groups_.at(node.fleet); group.sockets && steady_clock::now() >= node.start_again_at) {
+    } else if (const Group& group = groups_.at(node.fleet);
+               group.sockets && steady_clock::now() >= node.start_again_at) {
       const Status run = Run(options_, group.spec, *group.sockets, clock_.Now(), node);
       if (!run) {
         spdlog::error("node {} cannot be started: {}", name, run.error().message);

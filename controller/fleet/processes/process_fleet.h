@@ -19,12 +19,12 @@ namespace longshore::fleet {
 struct ProcessOptions {
   Path state_dir{};
   Path node_binary{};
-  std::string controller{};                       // What nodes dial: "unix:<state>/controller.sock".
-  std::string host = "127.0.0.1";                 // Where fleets listen.
+  std::string controller{};        // What nodes dial: "unix:<state>/controller.sock".
+  std::string host = "127.0.0.1";  // Where fleets listen.
   std::string node_log_level = "info";
-  std::vector<std::string> node_environment{};    // "NAME=value", all that nodes get.
-  std::chrono::milliseconds backoff_min{200};     // Before a node that ended by itself is started again; doubles
-  std::chrono::milliseconds backoff_max{10000};   // up to this,
+  std::vector<std::string> node_environment{};     // "NAME=value", all that nodes get.
+  std::chrono::milliseconds backoff_min{200};      // Before a node that ended by itself is started again; doubles
+  std::chrono::milliseconds backoff_max{10000};    // up to this,
   std::chrono::milliseconds healthy_after{60000};  // and begins anew after a node ran for so long.
   int handover_timeout_ms = 1000;
   size_t nodes_max = 100;

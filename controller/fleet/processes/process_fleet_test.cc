@@ -157,7 +157,8 @@ TEST_F(ProcessFleetTest, ANodeThatCannotBeWrittenDownSaysSoUntilItCan) {
   ASSERT_TRUE(WriteFileAtomically(dir, "in the way"));
   kill(PidOf("a"), SIGKILL);
   ASSERT_TRUE(WaitUntil([](const auto& nodes) { return !nodes[0].trouble.empty(); }));
-  EXPECT_THAT(fleet_->Nodes(kFleet)[0].trouble, ::testing::HasSubstr("it cannot be started: cannot create " + dir.string()));
+  EXPECT_THAT(fleet_->Nodes(kFleet)[0].trouble,
+              ::testing::HasSubstr("it cannot be started: cannot create " + dir.string()));
   std::filesystem::remove(dir);
   EXPECT_TRUE(WaitUntil([](const auto& nodes) { return nodes[0].trouble.empty() && nodes[0].pid != 0; }));
   WaitForNode("a");

@@ -169,7 +169,8 @@ class LocalStoreImpl::LocalWatch final : public Watch {
   void Look() {
     if (store_.options_.read_manifests) {
       const Status read = store_.ReadManifests();
-      if (!read) spdlog::error("cannot read the manifests in {}: {}", store_.options_.dir.string(), read.error().message);
+      if (!read)
+        spdlog::error("cannot read the manifests in {}: {}", store_.options_.dir.string(), read.error().message);
       TellProblems();
     }
     std::map<api::Key, RecordStamp> now = store_.records_.All();
@@ -190,7 +191,8 @@ class LocalStoreImpl::LocalWatch final : public Watch {
       if (const auto problem = store_.ProblemOf(key); problem) now[key] = problem->message;
     }
     for (const auto& [key, message] : now) {
-      if (const auto before = problems_.find(key); before == problems_.end() || before->second != message) on_change_(key);
+      if (const auto before = problems_.find(key); before == problems_.end() || before->second != message)
+        on_change_(key);
     }
     for (const auto& [key, _] : problems_) {
       if (!now.contains(key)) on_change_(key);

@@ -23,7 +23,7 @@ namespace longshore::store {
 
 struct LocalOptions {
   Path dir{};
-  bool read_manifests = false;            // The controller's part: apply <dir>/*.yaml and watch them.
+  bool read_manifests = false;  // The controller's part: apply <dir>/*.yaml and watch them.
   size_t object_bytes_max = 1 << 20;
   size_t objects_max = 10000;
 };
@@ -31,8 +31,8 @@ struct LocalOptions {
 // What is wrong with a manifest.
 struct ManifestProblem {
   std::string file;
-  std::string reason;                     // "Invalid", "NotApplied", "Vanished" or "Duplicate".
-  std::string message;                    // With file, line and field, as the parser said.
+  std::string reason;   // "Invalid", "NotApplied", "Vanished" or "Duplicate".
+  std::string message;  // With file, line and field, as the parser said.
 };
 
 // Thread-safe.

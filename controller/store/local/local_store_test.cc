@@ -31,8 +31,9 @@ class LocalHome final : public StoreHome {
   TemporaryDirectory dir_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Local, StoreContract,
-                         ::testing::Values([]() -> std::unique_ptr<StoreHome> { return std::make_unique<LocalHome>(); }));
+INSTANTIATE_TEST_SUITE_P(Local, StoreContract, ::testing::Values([]() -> std::unique_ptr<StoreHome> {
+                           return std::make_unique<LocalHome>();
+                         }));
 
 class LocalStoreTest : public ::testing::Test {
  protected:

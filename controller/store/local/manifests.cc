@@ -91,15 +91,17 @@ Status Manifests::LoadTaken(const std::string& file) {
 
 Status Manifests::SaveIndex(const std::string& file) const {
   const Taken& taken = taken_.at(file);
-  const Json json = {{"digest", taken.digest}, {"objects", KeysToJson(taken.objects)}, {"gone", KeysToJson(taken.gone)}};
+  const Json json = {
+      {"digest", taken.digest}, {"objects", KeysToJson(taken.objects)}, {"gone", KeysToJson(taken.gone)}};
   return WriteFileAtomically(index_ / (file + ".json"), json.dump(1) + "\n");
 }
 
 void Manifests::ReadOne(const std::string& file, Store& store) {
   if (unread_.contains(file)) {
     if (const Status loaded = LoadTaken(file); !loaded) {
-      return Report(file, "NotApplied", "what was applied of it is unknown; remove the file to apply it again: " +
-                                            loaded.error().message, {});
+      return Report(file, "NotApplied",
+                    "what was applied of it is unknown; remove the file to apply it again: " + loaded.error().message,
+                    {});
     }
     unread_.erase(file);
   }
@@ -126,8 +128,8 @@ Status Manifests::ApplyAll(const std::string& file, const std::string& text, con
   for (const api::ParsedObject& object : objects) {
     const api::Key key = api::KeyOf(object);
     if (const auto owner = OwnerOf(key, file); owner) {
-      Report(file, "Duplicate", fmt::format("{}:{}: {} is defined in {} already", file, object.line, ToString(key), *owner),
-             {key});
+      Report(file, "Duplicate",
+             fmt::format("{}:{}: {} is defined in {} already", file, object.line, ToString(key), *owner), {key});
       complete = false;
       continue;
     }

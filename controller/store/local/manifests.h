@@ -1,7 +1,7 @@
 // Brings the manifests of a directory into a store, each text once.
 //
-// What was taken from a file is remembered in <index>/<file>.json {digest, objects, gone}, so that a restart applies nothing
-// again, and neither overrides what a command changed meanwhile nor revives what a command deleted.
+// What was taken from a file is remembered in <index>/<file>.json {digest, objects, gone}, so that a restart applies
+// nothing again, and neither overrides what a command changed meanwhile nor revives what a command deleted.
 #pragma once
 
 #include <map>
@@ -31,8 +31,8 @@ class Manifests {
  private:
   struct Taken {
     std::string digest;
-    std::set<api::Key> objects;   // That the text holds.
-    std::set<api::Key> gone;      // That it held earlier; they go on.
+    std::set<api::Key> objects;  // That the text holds.
+    std::set<api::Key> gone;     // That it held earlier; they go on.
   };
 
   Status LoadIndex();
@@ -49,11 +49,11 @@ class Manifests {
   Path dir_;
   Path index_;
   bool index_loaded_ = false;
-  std::set<std::string> unread_;                   // Files of which it cannot be read what was taken from them.
-  std::map<std::string, Taken> taken_;             // By file name.
-  std::set<std::string> present_;                  // File names in the directory now.
-  std::map<std::string, ManifestProblem> problems_;             // By file name and message.
-  std::map<std::string, ManifestProblem> problems_before_;      // Of the last Read: these were logged.
+  std::set<std::string> unread_;                     // Files of which it cannot be read what was taken from them.
+  std::map<std::string, Taken> taken_;               // By file name.
+  std::set<std::string> present_;                    // File names in the directory now.
+  std::map<std::string, ManifestProblem> problems_;  // By file name and message.
+  std::map<std::string, ManifestProblem> problems_before_;  // Of the last Read: these were logged.
   std::map<api::Key, ManifestProblem> problems_of_objects_;
 };
 

@@ -27,9 +27,7 @@ std::vector<Path> Entries(const Path& dir) {
 
 }  // namespace
 
-Path Records::PathOf(const api::Key& key) const {
-  return dir_ / key.kind / key.namespace_ / (key.name + kExtension);
-}
+Path Records::PathOf(const api::Key& key) const { return dir_ / key.kind / key.namespace_ / (key.name + kExtension); }
 
 Result<Object> Records::Read(const api::Key& key) const {
   RETURN_IF_ERROR(CheckKey(key));

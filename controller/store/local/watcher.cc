@@ -25,8 +25,8 @@ Result<std::unique_ptr<Watcher>> Watcher::Start(std::vector<Path> directories, s
   process::Descriptor inotify(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   process::Descriptor stop(eventfd(0, EFD_CLOEXEC));
   if (!inotify.valid() || !stop.valid()) return ResourceExhausted("cannot watch files: {}", std::strerror(errno));
-  return std::unique_ptr<Watcher>(new Watcher(std::move(directories), std::move(trees), std::move(on_change),
-                                              inotify.Release(), stop.Release()));
+  return std::unique_ptr<Watcher>(
+      new Watcher(std::move(directories), std::move(trees), std::move(on_change), inotify.Release(), stop.Release()));
 }
 
 Watcher::Watcher(std::vector<Path> directories, std::vector<Path> trees, std::function<void()> on_change, int inotify,

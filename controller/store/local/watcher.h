@@ -23,7 +23,8 @@ class Watcher {
   Watcher& operator=(const Watcher&) = delete;
 
  private:
-  Watcher(std::vector<Path> directories, std::vector<Path> trees, std::function<void()> on_change, int inotify, int stop);
+  Watcher(std::vector<Path> directories, std::vector<Path> trees, std::function<void()> on_change, int inotify,
+          int stop);
   void Run();
   void WatchAll();
   bool WaitForChange();

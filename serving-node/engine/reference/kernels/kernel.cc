@@ -8,9 +8,9 @@ namespace {
 std::vector<Kernel> JoinFamilies() {
   std::vector<Kernel> all;
   for (const auto family :
-       {BinaryKernels, CastKernels, ConvolutionKernels, EinsumKernels, ExampleKernels, FillKernels, GatherKernels, JoinKernels,
-        LogicKernels, MatMulKernels, MoveKernels, NormalizeKernels, PoolKernels, ReduceKernels, ShapeKernels,
-        SliceKernels, StringKernels, TableKernels, UnaryKernels, VariableKernels}) {
+       {BinaryKernels, CastKernels,  ConvolutionKernels, EinsumKernels, ExampleKernels,   FillKernels,    GatherKernels,
+        JoinKernels,   LogicKernels, MatMulKernels,      MoveKernels,   NormalizeKernels, PoolKernels,    ReduceKernels,
+        ShapeKernels,  SliceKernels, StringKernels,      TableKernels,  UnaryKernels,     VariableKernels}) {
     const auto kernels = family();
     all.insert(all.end(), kernels.begin(), kernels.end());
   }

@@ -1,0 +1,27 @@
+// The peers of the serving benchmark: servers that do nothing but read a request of the same type and send it back.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "common/error.h"
+
+namespace longshore::bench {
+
+// Runs on threads of its own until it is destroyed.
+class Echo {
+ public:
+  virtual ~Echo() = default;
+  virtual int port() const = 0;
+};
+
+// PredictionService over gRPC's callback API; each input comes back as an output. Listens on 127.0.0.1.
+std::unique_ptr<Echo> StartCallbackEcho();
+
+// The same over one completion queue and one thread.
+std::unique_ptr<Echo> StartQueueEcho();
+
+// HTTP/1.1 over Boost.Beast on one thread; the body comes back. Unavailable when there is no port.
+Result<std::unique_ptr<Echo>> StartRestEcho();
+
+}  // namespace longshore::bench

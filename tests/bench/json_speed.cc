@@ -1,0 +1,52 @@
+#include "tests/bench/json_speed.h"
+
+#include <chrono>
+#include <random>
+#include <string>
+
+#include "serving-node/frontend/json_numbers.h"
+
+namespace longshore::bench {
+namespace {
+
+using frontend::FindSignature;
+
+constexpr int kSide = 224;
+constexpr int kRounds = 30;
+
+std::string ImageBody(int digits) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> brightness(0, 1);
+  std::string body = "{\"instances\": [[";
+  for (int row = 0; row < kSide; ++row) {
+    body += row == 0 ? "[" : ", [";
+    for (int column = 0; column < kSide; ++column) {
+      body += fmt::format("{}[{:.{}f}, {:.{}f}, {:.{}f}]", column == 0 ? "" : ", ", brightness(random), digits,
+                          brightness(random), digits, brightness(random), digits);
+    }
+    body += "]";
+  }
+  return body + "]]}";
+}
+
+}  // namespace
+
+JsonSpeed MeasureJson(int digits) {
+  tensorflow::SignatureDef signature;
+  (*signature.mutable_inputs())["x"].set_dtype(tensorflow::DT_FLOAT);
+  const FindSignature find = [&](const std::string&) -> Result<const tensorflow::SignatureDef*> { return &signature; };
+  std::string body = ImageBody(digits);
+  double best_seconds = 1e9;
+  for (int round = 0; round < kRounds; ++round) {
+    tensorflow::serving::PredictRequest request;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto form = frontend::NumbersFromJson(&body, find, &request);
+    best_seconds =
+        std::min(best_seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    CHECK(form.has_value() &&
+          request.inputs().at("x").tensor_content().size() == size_t{kSide} * kSide * 3 * sizeof(float));
+  }
+  return {.millions_per_second = kSide * kSide * 3 / best_seconds / 1e6, .body_bytes = body.size()};
+}
+
+}  // namespace longshore::bench

@@ -1,0 +1,105 @@
+// longshore-bench: the parts of ./dev bench serving that need speed. tests/bench/serving.py puts them together.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <iostream>
+
+#include "common/json/json.h"
+#include "tests/bench/echo.h"
+#include "tests/bench/json_speed.h"
+#include "tests/bench/throughput.h"
+#include "tests/load/grpc_client.h"
+#include "tests/load/rest_client.h"
+
+namespace longshore::bench {
+namespace {
+
+// Prints {"port": P} and serves until SIGTERM.
+int RunEcho(const std::string& kind) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::unique_ptr<Echo> echo;
+  if (kind == "rest") {
+    auto started = StartRestEcho();
+    if (!started) throw std::runtime_error(started.error().message);
+    echo = std::move(*started);
+  } else {
+    echo = kind == "grpc-queue" ? StartQueueEcho() : StartCallbackEcho();
+  }
+  std::cout << Json{{"port", echo->port()}}.dump() << std::endl;
+  int received = 0;
+  sigwait(&signals, &received);
+  return 0;
+}
+
+struct ThroughputFlags {
+  std::string grpc;
+  std::string rest;
+  int connections = 4;
+  int seconds = 2;
+  Pressure pressure;
+  load::SampleOptions samples;
+};
+
+Result<std::unique_ptr<load::Client>> MakeClient(const ThroughputFlags& flags, const load::Samples& samples) {
+  if (!flags.grpc.empty())
+    return load::MakeGrpcClient({.target = flags.grpc, .connections = flags.connections}, samples);
+  ASSIGN_OR_RETURN(load::RestOptions options, load::ParseRestTarget(flags.rest));
+  options.connections_max = static_cast<size_t>(flags.pressure.outstanding);
+  options.requests_per_connection_max = 1 << 30;
+  return load::MakeRestClient(options, samples);
+}
+
+Result<Throughput> RunThroughput(ThroughputFlags flags) {
+  flags.pressure.measured = std::chrono::seconds(flags.seconds);
+  ASSIGN_OR_RETURN(const load::Samples samples, load::MakeSamples(flags.samples));
+  ASSIGN_OR_RETURN(const auto client, MakeClient(flags, samples));
+  return Measure(*client, samples.size(), flags.pressure);
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Echo servers and a closed-loop client, for ./dev bench serving");
+  app.require_subcommand(1);
+  std::string kind = "grpc-callback";
+  auto* echo = app.add_subcommand("echo", "serve until SIGTERM; prints its port as JSON");
+  echo->add_option("--kind", kind)->check(CLI::IsMember({"grpc-callback", "grpc-queue", "rest"}));
+  ThroughputFlags flags;
+  auto* throughput = app.add_subcommand("throughput", "answers per second, as JSON");
+  throughput->add_option("--grpc", flags.grpc, "host:port");
+  throughput->add_option("--rest", flags.rest, "host:port");
+  throughput->add_option("--connections", flags.connections, "of gRPC")->capture_default_str();
+  throughput->add_option("--outstanding", flags.pressure.outstanding, "requests under way")->capture_default_str();
+  throughput->add_option("--seconds", flags.seconds, "measured, after half a second")->capture_default_str();
+  throughput->add_option("--model", flags.samples.model)->capture_default_str();
+  throughput->add_option("--input", flags.samples.input)->capture_default_str();
+  throughput->add_option("--shape", flags.samples.shape, "of one request")->delimiter(',');
+  auto* json =
+      app.add_subcommand("json", "floats of a JSON body that become a tensor, in millions per second, as JSON");
+  CLI11_PARSE(app, argc, argv);
+  if (*echo) return RunEcho(kind);
+  if (*json) {
+    Json speeds;
+    for (const int digits : {4, 8}) speeds[std::to_string(digits)] = MeasureJson(digits).millions_per_second;
+    std::cout << Json{{"millions_per_second", speeds}}.dump() << std::endl;
+    return 0;
+  }
+  const auto measured = RunThroughput(flags);
+  if (!measured) {
+    std::cerr << "longshore-bench: " << measured.error().message << "\n";
+    return 2;
+  }
+  std::cout << Json{{"answered", measured->answered},
+                    {"failed", measured->failed},
+                    {"first_failure", measured->first_failure},
+                    {"seconds", measured->seconds},
+                    {"per_second", static_cast<double>(measured->answered) / measured->seconds}}
+                   .dump()
+            << std::endl;
+  return measured->failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace longshore::bench
+
+int main(int argc, char** argv) { return longshore::bench::Main(argc, argv); }

@@ -1,0 +1,26 @@
+// Closed loop: as many requests under way as asked for, the next one sent when one is answered.
+#pragma once
+
+#include <chrono>
+
+#include "tests/load/client.h"
+
+namespace longshore::bench {
+
+struct Pressure {
+  int outstanding = 64;
+  std::chrono::milliseconds warm_up{500};
+  std::chrono::milliseconds measured{2000};
+};
+
+struct Throughput {
+  int64_t answered = 0;  // While measured.
+  int64_t failed = 0;    // At any time.
+  double seconds = 0;
+  std::string first_failure;
+};
+
+// Blocks until the last request is answered.
+Throughput Measure(load::Client& client, size_t samples, const Pressure& pressure);
+
+}  // namespace longshore::bench
