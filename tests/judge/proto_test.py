@@ -12,6 +12,8 @@ from tensorflow.core.protobuf import saved_model_pb2, tensor_bundle_pb2  # noqa:
 from tensorflow_serving.apis import model_service_pb2, prediction_log_pb2, prediction_service_pb2  # noqa: F401
 
 PROTO = pathlib.Path(__file__).resolve().parents[2] / "proto"
+# Of the files that only a server reads no wheel has descriptors.
+SERVERS_ONLY = "tensorflow_serving/config.proto"
 FILES = sorted(str(path.relative_to(PROTO)) for path in PROTO.glob("tensorflow*/*.proto"))
 THEIRS = descriptor_pool.Default()
 
@@ -60,7 +62,7 @@ def _check_message(message) -> int:
     return len(message.fields) + sum(_check_message(nested) for nested in message.nested_types)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [name for name in FILES if name != SERVERS_ONLY])
 def test_messages_and_enums_are_those_of_the_wheels(ours, name):
     file = ours.FindFileByName(name)
     checked = sum(_check_message(message) for message in file.message_types_by_name.values())
