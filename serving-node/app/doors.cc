@@ -25,6 +25,7 @@ frontend::RestOptions RestOptionsOf(const Flags& flags) {
   options.node = flags.node;
   options.timeout = std::chrono::milliseconds(flags.rest_api_timeout_in_ms);
   options.cors = flags.rest_api_enable_cors_support;
+  options.check_method_names = flags.enable_signature_method_name_check;
   return options;
 }
 
@@ -34,7 +35,7 @@ frontend::GrpcOptions GrpcOptionsOf(const Flags& flags, routing::Protocol protoc
   frontend::GrpcOptions options;
   options.protocol = protocol;
   options.node = flags.node;
-  options.managed = flags.managed();
+  options.check_method_names = flags.enable_signature_method_name_check;
   options.connection_age_max_ms = flags.connection_age_max_ms;
   options.receive_bytes_max = flags.grpc_receive_bytes_max;
   options.memory_bytes_max = flags.grpc_memory_bytes_max;
@@ -59,6 +60,7 @@ Result<Doors::Servers> Doors::Start(int64_t connection_age_max_ms) const {
     auto options = GrpcOptionsOf(flags_, routing::Protocol::kGrpc);
     ASSIGN_OR_RETURN(options.listen_fd, Copy(listeners_.grpc));
     options.connection_age_max_ms = connection_age_max_ms;
+    options.reload = parts_.reload;
     ASSIGN_OR_RETURN(servers.grpc, frontend::GrpcServer::Start(options, *parts_.metered, *parts_.catalog));
   }
   if (listeners_.rest.valid()) {

@@ -29,14 +29,9 @@ It leaves gracefully on SIGTERM; a second signal ends it at once.
 
 // Flags of tensorflow_model_server that are known and not served yet.
 constexpr std::array kNotYet = {"grpc_socket_path",
-                                "allow_version_labels_for_unavailable_models",
                                 "batching_parameters_file",
                                 "enable_per_model_batching_parameters",
-                                "model_config_file",
-                                "model_config_file_poll_wait_seconds",
                                 "num_unload_threads",
-                                "max_num_load_retries",
-                                "load_retry_interval_micros",
                                 "flush_filesystem_caches",
                                 "tensorflow_session_parallelism",
                                 "tensorflow_intra_op_parallelism",
@@ -48,13 +43,11 @@ constexpr std::array kNotYet = {"grpc_socket_path",
                                 "per_process_gpu_memory_fraction",
                                 "grpc_channel_arguments",
                                 "grpc_max_threads",
-                                "num_request_iterations_for_warmup",
                                 "monitoring_config_file",
                                 "remove_unused_fields_from_bundle_metagraph",
                                 "prefer_tflite_model",
                                 "num_tflite_pools",
                                 "num_tflite_interpreters_per_pool",
-                                "enable_signature_method_name_check",
                                 "xla_cpu_compilation_enabled",
                                 "xla_gpu_compilation_enabled",
                                 "enable_profiler",
@@ -85,6 +78,29 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
       ->group(group);
   app.add_option("--model_name", flags.model_name, "what clients call the model [default]")->group(group);
   app.add_option("--model_base_path", flags.model_base_path, "directory of versions: PATH/1/saved_model.pb")
+      ->group(group);
+  app.add_option("--model_config_file", flags.model_config_file,
+                 "text-proto ModelServerConfig: several models, version policies, labels; wins over the two above")
+      ->group(group);
+  app.add_option("--model_config_file_poll_wait_seconds", flags.model_config_file_poll_wait_seconds,
+                 "between two looks at that file; 0: read once [0]")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  app.add_flag("--allow_version_labels_for_unavailable_models", flags.allow_version_labels_for_unavailable_models,
+               "a reload may give an unused label to a version that is not available yet")
+      ->group(group);
+  app.add_option("--max_num_load_retries", flags.max_num_load_retries, "further attempts after a load that failed [5]")
+      ->check(CLI::Range(0, 1'000'000))
+      ->group(group);
+  app.add_option("--load_retry_interval_micros", flags.load_retry_interval_micros, "between two of them [60000000]")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  app.add_option("--num_request_iterations_for_warmup", flags.num_request_iterations_for_warmup,
+                 "how often each recorded request is replayed; 0: once [0]")
+      ->check(CLI::Range(0, 1'000'000))
+      ->group(group);
+  app.add_flag("--enable_signature_method_name_check", flags.enable_signature_method_name_check,
+               "a signature answers only to the method that it names")
       ->group(group);
   app.add_option("--file_system_poll_wait_seconds", flags.file_system_poll_wait_seconds,
                  "between two looks for new versions; 0: look once [1]")
@@ -187,8 +203,9 @@ Status Check(const Flags& flags) {
     if (flags.state_dir.empty()) return InvalidArgument("--controller needs --state_dir");
     return {};
   }
-  if (flags.model_base_path.empty()) {
-    return InvalidArgument("--model_base_path is missing: the directory that holds 1/saved_model.pb. See --help");
+  if (flags.model_base_path.empty() && flags.model_config_file.empty()) {
+    return InvalidArgument(
+        "--model_base_path is missing: the directory that holds 1/saved_model.pb; or --model_config_file. See --help");
   }
   for (const auto& [name, given] : {std::pair{"--fleet", !flags.fleet.empty()},
                                     {"--state_dir", !flags.state_dir.empty()},

@@ -22,6 +22,13 @@ struct Flags {
   bool rest_api_enable_cors_support = false;
   std::string model_name = "default";
   Path model_base_path;
+  Path model_config_file;                          // Wins over the two above.
+  double model_config_file_poll_wait_seconds = 0;  // 0: read once.
+  bool allow_version_labels_for_unavailable_models = false;
+  int max_num_load_retries = 5;
+  int64_t load_retry_interval_micros = 60'000'000;
+  int num_request_iterations_for_warmup = 0;  // 0: one.
+  bool enable_signature_method_name_check = false;
   double file_system_poll_wait_seconds = 1;
   std::vector<std::string> saved_model_tags = {"serve"};
   bool enable_model_warmup = true;

@@ -31,16 +31,12 @@ void SetStates(const models::ModelStore& store, metrics::Family<metrics::Gauge>&
 
 }  // namespace
 
-models::Source SourceOf(const Flags& flags) {
-  models::Source source;
-  source.name = flags.model_name;
-  source.base_path = flags.model_base_path;
-  source.warm_up = flags.enable_model_warmup;
-  if (flags.enable_batching) {
-    source.batching.max_batch_size = flags.max_batch_size;
-    source.batching.max_delay = std::chrono::microseconds(flags.batch_timeout_micros);
-  }
-  return source;
+batching::Options BatchingOf(const Flags& flags) {
+  batching::Options options;
+  if (!flags.enable_batching) return options;
+  options.max_batch_size = flags.max_batch_size;
+  options.max_delay = std::chrono::microseconds(flags.batch_timeout_micros);
+  return options;
 }
 
 std::vector<std::string> Unavailable(const models::ModelStore& store) {

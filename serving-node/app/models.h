@@ -8,13 +8,12 @@
 #include "common/metrics/metrics.h"
 #include "serving-node/app/flags.h"
 #include "serving-node/batching/batching.h"
-#include "serving-node/models/discovery.h"
 #include "serving-node/models/model_store.h"
 
 namespace longshore::app {
 
-// What a node that is alone serves.
-models::Source SourceOf(const Flags& flags);
+// How the flags want requests joined.
+batching::Options BatchingOf(const Flags& flags);
 
 // "model "digits": no version is available (version 3 is loading)", for each wanted model of which none can answer.
 std::vector<std::string> Unavailable(const models::ModelStore& store);

@@ -5,13 +5,13 @@
 #include <thread>
 
 #include "common/log.h"
+#include "serving-node/app/alone.h"
 #include "serving-node/app/doors.h"
 #include "serving-node/app/handover.h"
 #include "serving-node/app/models.h"
 #include "serving-node/app/parts.h"
 #include "serving-node/control/agent.h"
 #include "serving-node/frontend/admin_server.h"
-#include "serving-node/models/discovery.h"
 #include "serving-node/routing/peer_service.h"
 
 namespace longshore::app {
@@ -32,7 +32,7 @@ class ServingNode final : public Node {
                        OnChange(model, status);
                      }));
     doors_ = std::make_unique<Doors>(flags_, *parts_, std::move(listeners));
-    if (!flags_.managed()) MakeDiscovery();
+    if (!flags_.managed()) MakeAlone();
     RETURN_IF_ERROR(StartAdmin());
     RETURN_IF_ERROR(flags_.managed() ? BeginManaged() : BeginAlone());
     if (flags_.port_file.empty()) return {};
@@ -74,6 +74,7 @@ class ServingNode final : public Node {
     if (status.state == models::State::kAvailable)
       spdlog::info("model \"{}\" version {} is available", model, status.version);
     if (const auto agent = GetAgent()) agent->Wake();
+    if (alone_) alone_->OnChange();
   }
 
   // Its own lock is not held while it is called: it may be about to call back.
@@ -97,18 +98,15 @@ class ServingNode final : public Node {
     return {};
   }
 
-  void MakeDiscovery() {
-    models::Discovery::Options options;
-    options.poll_interval =
-        std::chrono::milliseconds(static_cast<int64_t>(flags_.file_system_poll_wait_seconds * 1000));
-    discovery_ = std::make_unique<models::Discovery>(
-        options, [this](std::vector<models::Wanted> all) { parts_->store->Apply(std::move(all)); });
+  void MakeAlone() {
+    alone_ = std::make_unique<Alone>(flags_, *parts_->store);
+    parts_->reload = [this](tensorflow::serving::ModelServerConfig config, Alone::TimePoint deadline,
+                            Alone::ReloadDone done) { alone_->Reload(std::move(config), deadline, std::move(done)); };
   }
 
   Status BeginAlone() {
-    RETURN_IF_ERROR(doors_->Open(connection_age_max_ms_));
-    discovery_->SetSources({SourceOf(flags_)});
-    return {};
+    RETURN_IF_ERROR(alone_->Begin());
+    return doors_->Open(connection_age_max_ms_);
   }
 
   // The doors open in Tick: a node that shares its listening sockets takes no connection before it can answer.
@@ -181,15 +179,8 @@ class ServingNode final : public Node {
 
   // What keeps the models from answering.
   std::vector<std::string> WhyUnable() const {
+    if (alone_) return alone_->WhyUnable();
     std::vector<std::string> why = Unavailable(*parts_->store);
-    if (!flags_.managed()) {
-      if (parts_->store->AllAvailable() && !parts_->store->Names().empty()) return {};
-      if (why.empty()) why.push_back(fmt::format("model \"{}\": no version was found yet", flags_.model_name));
-      for (const auto& waiting : discovery_->waiting()) {
-        why.push_back(fmt::format("model \"{}\": {}", waiting.model, waiting.reason));
-      }
-      return why;
-    }
     const auto agent = GetAgent();
     if (!agent || !agent->state()) return {"no controller told this node yet what to serve"};
     if (agent->ready()) return {};
@@ -225,7 +216,7 @@ class ServingNode final : public Node {
   std::shared_ptr<control::Agent> agent_;
   // Torn down from the bottom up: what takes requests before what answers them.
   std::unique_ptr<Parts> parts_;
-  std::unique_ptr<models::Discovery> discovery_;
+  std::unique_ptr<Alone> alone_;
   std::unique_ptr<routing::PeerService> peer_service_;
   std::unique_ptr<frontend::GrpcServer> peer_;
   std::unique_ptr<Handover> handover_;

@@ -1,5 +1,6 @@
 #include "serving-node/app/parts.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "serving-node/app/models.h"
@@ -22,6 +23,11 @@ void BuildStore(const Flags& flags, models::OnChange on_change, Parts& parts) {
   models::ModelStore::Options options;
   options.load_threads = flags.num_load_threads;
   options.tags = flags.saved_model_tags;
+  options.warm_up_iterations = std::max(1, flags.num_request_iterations_for_warmup);
+  if (!flags.managed()) {  // A managed node reports a failure and is told whether to try again.
+    options.load_retries_max = flags.max_num_load_retries;
+    options.load_retry_interval = std::chrono::milliseconds(flags.load_retry_interval_micros / 1000);
+  }
   models::LoadGate gate;
   if (parts.gate) {
     gate = [&parts](const std::string& model, int64_t version, const Path& dir) {

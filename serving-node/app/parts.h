@@ -11,6 +11,7 @@
 #include "serving-node/evidence/drift.h"
 #include "serving-node/evidence/recorder.h"
 #include "serving-node/frontend/fleet_catalog.h"
+#include "serving-node/frontend/grpc_services.h"
 #include "serving-node/frontend/metered.h"
 #include "serving-node/frontend/store_catalog.h"
 #include "serving-node/models/model_store.h"
@@ -38,6 +39,7 @@ struct Parts {
   std::unique_ptr<routing::Router> router;
   std::unique_ptr<frontend::FleetCatalog> catalog;      // What clients are told.
   std::unique_ptr<frontend::MeteredPredictor> metered;  // The router as the frontends see it.
+  frontend::ReloadFunction reload;                      // Of a node that is alone; set before the doors open.
 };
 
 // on_change is called on other threads from now on, until the parts are gone.

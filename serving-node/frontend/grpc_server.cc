@@ -37,7 +37,7 @@ class Server final : public GrpcServer {
   Server(const GrpcOptions& options, int listen_fd, routing::Predictor& predictor, const Catalog& catalog)
       : port_(process::LocalPort(listen_fd).value_or(0)),
         prediction_(predictor, catalog, {options.protocol, options.node, options.check_method_names}),
-        model_(catalog, options.managed) {
+        model_(catalog, options.reload) {
     ::grpc::ServerBuilder builder;
     Configure(options, builder);
     builder.RegisterService(&prediction_);

@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "serving-node/frontend/catalog.h"
+#include "serving-node/frontend/grpc_services.h"
 #include "serving-node/routing/predict.h"
 
 namespace longshore::frontend {
@@ -20,7 +21,7 @@ struct GrpcOptions {
   routing::Protocol protocol = routing::Protocol::kGrpc;  // kPeer for the listener of other nodes.
   std::string node = {};                                  // Sent as metadata x-longshore-node.
   bool check_method_names = false;                        // A signature answers only to the method that it names.
-  bool managed = false;                                   // Reload requests are refused.
+  ReloadFunction reload = {};                             // Empty: reload requests are refused.
   int64_t connection_age_max_ms = 0;  // Older connections are asked to reconnect (GOAWAY, jittered); 0: never.
   int receive_bytes_max = 256 << 20;  // Of one request; a larger one is refused with RESOURCE_EXHAUSTED.
   int streams_max = 1000;             // Requests at once on one connection; more wait at the client.

@@ -101,7 +101,7 @@ TEST_F(Grpc, AnAnswerAfterTheClientWentIsDropped) {
 }
 
 TEST_F(Grpc, TellsStatusAndMetadata) {
-  Start({.managed = true});
+  Start({});
   const auto models = tensorflow::serving::ModelService::NewStub(channel_);
   tensorflow::serving::GetModelStatusRequest ask;
   tensorflow::serving::GetModelStatusResponse told;
@@ -125,6 +125,29 @@ TEST_F(Grpc, TellsStatusAndMetadata) {
   ::grpc::ClientContext third;
   EXPECT_EQ(models->HandleReloadConfigRequest(&third, {}, &reloaded).error_code(),
             ::grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+TEST_F(Grpc, HandsAReloadOnAndTellsHowItEnded) {
+  Status outcome;
+  std::string model;
+  Start({.reload = [&](const tensorflow::serving::ModelServerConfig& config, auto, const auto& done) {
+    model = config.model_config_list().config(0).name();
+    done(outcome);
+  }});
+  const auto models = tensorflow::serving::ModelService::NewStub(channel_);
+  tensorflow::serving::ReloadConfigRequest request;
+  request.mutable_config()->mutable_model_config_list()->add_config()->set_name("other");
+  const auto reload = [&] {
+    ::grpc::ClientContext context;
+    tensorflow::serving::ReloadConfigResponse response;
+    return models->HandleReloadConfigRequest(&context, request, &response);
+  };
+  EXPECT_TRUE(reload().ok());
+  EXPECT_EQ(model, "other");
+  outcome = InvalidArgument("model \"other\" is configured twice");
+  EXPECT_EQ(reload().error_message(), "model \"other\" is configured twice");
+  request.add_metric_names("m");
+  EXPECT_EQ(reload().error_code(), ::grpc::StatusCode::UNIMPLEMENTED);
 }
 
 TEST_F(Grpc, ServesAUnixSocket) {

@@ -55,6 +55,9 @@ void Write(Message answer, Message* response) {
 }
 
 const tensorflow::serving::ModelSpec& SpecOf(const routing::PredictAnswer& answer) { return answer.model_spec; }
+const tensorflow::serving::ModelSpec& SpecOf(const tensorflow::serving::ReloadConfigResponse&) {
+  return tensorflow::serving::ModelSpec::default_instance();
+}
 const tensorflow::serving::ModelSpec& SpecOf(const tensorflow::serving::MultiInferenceResponse& answer) {
   return answer.results(0).model_spec();
 }
@@ -179,14 +182,24 @@ ServerUnaryReactor* ModelService::GetModelStatus(CallbackServerContext* context,
 }
 
 ServerUnaryReactor* ModelService::HandleReloadConfigRequest(CallbackServerContext* context,
-                                                            const tensorflow::serving::ReloadConfigRequest*,
-                                                            tensorflow::serving::ReloadConfigResponse*) {
-  if (managed_) {
+                                                            const tensorflow::serving::ReloadConfigRequest* request,
+                                                            tensorflow::serving::ReloadConfigResponse* response) {
+  if (!reload_) {
     return Refuse(
         context,
         FailedPrecondition("the models of this node are managed by a controller: change the Model objects instead"));
   }
-  return Refuse(context, Unimplemented("reloading the configuration is not supported: restart with other flags"));
+  if (request->metric_names_size() > 0) {
+    return Refuse(context,
+                  Unimplemented("metric_names is not supported: read the metrics before and after the reload"));
+  }
+  auto* reactor = new Reactor<tensorflow::serving::ReloadConfigResponse>(context, response);
+  auto done = reactor->Done<tensorflow::serving::ReloadConfigResponse>();
+  reload_(request->config(), SteadyDeadline(*context), [done = std::move(done)](const Status& status) {
+    if (!status) return done(tl::make_unexpected(status.error()));
+    done(tensorflow::serving::ReloadConfigResponse());
+  });
+  return reactor;
 }
 
 }  // namespace longshore::frontend

@@ -20,6 +20,11 @@ using PredictionServiceBase = tensorflow::serving::PredictionService::WithRawCal
                 tensorflow::serving::PredictionService::WithCallbackMethod_GetModelMetadata<
                     tensorflow::serving::PredictionService::Service>>>>>;
 
+// Replaces the models that are served; calls done once, on any thread. Empty where a controller says what is served.
+using ReloadFunction =
+    std::function<void(tensorflow::serving::ModelServerConfig config, std::chrono::steady_clock::time_point deadline,
+                       std::function<void(Status)> done)>;
+
 class PredictionService final : public PredictionServiceBase {
  public:
   struct Options {
@@ -60,7 +65,7 @@ class PredictionService final : public PredictionServiceBase {
 
 class ModelService final : public tensorflow::serving::ModelService::CallbackService {
  public:
-  ModelService(const Catalog& catalog, bool managed) : catalog_(catalog), managed_(managed) {}
+  ModelService(const Catalog& catalog, ReloadFunction reload) : catalog_(catalog), reload_(std::move(reload)) {}
 
   ::grpc::ServerUnaryReactor* GetModelStatus(::grpc::CallbackServerContext* context,
                                              const tensorflow::serving::GetModelStatusRequest* request,
@@ -71,7 +76,7 @@ class ModelService final : public tensorflow::serving::ModelService::CallbackSer
 
  private:
   const Catalog& catalog_;
-  const bool managed_;
+  const ReloadFunction reload_;
 };
 
 }  // namespace longshore::frontend

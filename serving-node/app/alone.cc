@@ -1,0 +1,190 @@
+#include "serving-node/app/alone.h"
+
+#include <algorithm>
+
+#include "common/log.h"
+#include "serving-node/app/models.h"
+#include "serving-node/config/model_config.h"
+#include "serving-node/config/text_proto.h"
+
+namespace longshore::app {
+namespace {
+
+using models::Source;
+using models::State;
+using tensorflow::serving::ModelServerConfig;
+
+models::Discovery::Options DiscoveryOptions(const Flags& flags) {
+  models::Discovery::Options options;
+  options.poll_interval = std::chrono::milliseconds(static_cast<int64_t>(flags.file_system_poll_wait_seconds * 1000));
+  return options;
+}
+
+// The flags name one model; a config file names any number, and wins.
+ModelServerConfig ConfigOf(const Flags& flags) {
+  ModelServerConfig config;
+  auto* model = config.mutable_model_config_list()->add_config();
+  model->set_name(flags.model_name);
+  model->set_base_path(std::filesystem::absolute(flags.model_base_path).string());
+  model->set_model_platform("tensorflow");
+  return config;
+}
+
+enum class Outcome { kWaits, kServes, kCannot };
+
+// Whether it is known that the model can answer.
+Outcome OutcomeOf(const models::ModelStore& store, const std::string& model) {
+  bool serves = false;
+  const auto statuses = store.Statuses(model);
+  for (const auto& status : statuses) {
+    if (status.state == State::kAvailable) serves = true;
+    if (status.state != State::kAvailable && status.state != State::kFailed && status.state != State::kUnloading &&
+        status.state != State::kEnd) {
+      return Outcome::kWaits;
+    }
+  }
+  return serves ? Outcome::kServes : Outcome::kCannot;
+}
+
+}  // namespace
+
+Alone::Alone(const Flags& flags, models::ModelStore& store)
+    : flags_(flags),
+      store_(store),
+      discovery_(DiscoveryOptions(flags), [&store](std::vector<models::Wanted> all) { store.Apply(std::move(all)); }) {}
+
+Alone::~Alone() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (poller_.joinable()) poller_.join();
+}
+
+Status Alone::Begin() {
+  if (flags_.model_config_file.empty()) return Take(ConfigOf(flags_), true);
+  RETURN_IF_ERROR(ReadConfigFile(true));
+  if (flags_.model_config_file_poll_wait_seconds > 0) poller_ = std::thread([this] { PollConfigFile(); });
+  return {};
+}
+
+Status Alone::Take(const ModelServerConfig& config, bool first) {
+  ASSIGN_OR_RETURN(std::vector<Source> sources, config::ToSources(config));
+  RETURN_IF_ERROR(CheckLabels(sources, first));
+  std::vector<std::string> names;
+  for (Source& source : sources) {
+    source.warm_up = flags_.enable_model_warmup;
+    source.batching = BatchingOf(flags_);
+    names.push_back(source.name);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    names_ = std::move(names);
+  }
+  discovery_.SetSources(std::move(sources));
+  return {};
+}
+
+// A label that clients use never moves to a version that cannot answer. One that is new may, at the start, for a new
+// model, and where the flag allows it.
+Status Alone::CheckLabels(const std::vector<Source>& sources, bool first) const {
+  const std::vector<std::string> known = Names();
+  for (const Source& source : sources) {
+    const bool is_new = first || std::ranges::find(known, source.name) == known.end();
+    for (const auto& [label, version] : source.labels) {
+      if (is_new || store_.Find(source.name, version)) continue;
+      const bool used = store_.FindLabel(source.name, label).has_value();
+      if (!used && flags_.allow_version_labels_for_unavailable_models) continue;
+      return FailedPrecondition(
+          "Request to assign label to version {} of model {}, which is not currently available for inference", version,
+          source.name);
+    }
+  }
+  return {};
+}
+
+void Alone::Reload(ModelServerConfig config, TimePoint deadline, ReloadDone done) {
+  const auto latest = std::chrono::steady_clock::now() + kReloadWaitMax;
+  auto task = [this, config = std::move(config), deadline = std::min(deadline, latest), done]() mutable {
+    Status status = Take(config, false);
+    if (status) status = WaitUntilSettled(deadline);
+    done(std::move(status));
+  };
+  if (!reloads_.Post(std::move(task))) done(ResourceExhausted("{} reloads wait already", kReloadsWaitingMax));
+}
+
+Status Alone::WaitUntilSettled(TimePoint deadline) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    const uint64_t seen = changes_;
+    const std::vector<std::string> names = names_;
+    lock.unlock();
+    std::vector<std::string> cannot;
+    bool waits = false;
+    for (const std::string& name : names) {
+      const Outcome outcome = OutcomeOf(store_, name);
+      waits |= outcome == Outcome::kWaits;
+      if (outcome == Outcome::kCannot) cannot.push_back(name);
+    }
+    if (!waits && cannot.empty()) return {};
+    if (!waits)
+      return longshore::Unavailable("{} servable(s) did not become available: {}", cannot.size(), fmt::join(WhyUnable(), "; "));
+    lock.lock();
+    const bool in_time = changed_.wait_until(lock, deadline, [&] { return stopping_ || changes_ != seen; });
+    if (stopping_) return longshore::Unavailable("the node is leaving");
+    if (!in_time) return DeadlineExceeded("the models were not all available in time; the new configuration stays");
+  }
+}
+
+void Alone::OnChange() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++changes_;
+  }
+  changed_.notify_all();
+}
+
+std::vector<std::string> Alone::Names() const {
+  const std::lock_guard lock(mutex_);
+  return names_;
+}
+
+std::vector<std::string> Alone::WhyUnable() const {
+  std::vector<std::string> why = Unavailable(store_);
+  for (const auto& waiting : discovery_.waiting()) {
+    if (waiting.version || store_.Find(waiting.model)) continue;
+    why.push_back(fmt::format("model \"{}\": {}", waiting.model, waiting.reason));
+  }
+  if (!why.empty()) return why;
+  for (const std::string& name : Names()) {
+    if (!store_.Find(name)) why.push_back(fmt::format("model \"{}\": no version is available yet", name));
+  }
+  return why;
+}
+
+Status Alone::ReadConfigFile(bool first) {
+  auto text = ReadFile(flags_.model_config_file);
+  if (!text) return Fail(text.error().code, "--model_config_file: {}", text.error().message);
+  if (!first && *text == config_text_) return {};
+  config_text_ = std::move(*text);
+  ModelServerConfig config;
+  RETURN_IF_ERROR(config::ParseTextProto(config_text_, flags_.model_config_file.string(), &config));
+  const Status taken = Take(config, first);
+  if (taken) return {};
+  return Fail(taken.error().code, "{}: {}", flags_.model_config_file.string(), taken.error().message);
+}
+
+void Alone::PollConfigFile() {
+  const auto interval =
+      std::chrono::milliseconds(static_cast<int64_t>(flags_.model_config_file_poll_wait_seconds * 1000));
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, interval, [this] { return stopping_; })) {
+    lock.unlock();
+    const Status read = ReadConfigFile(false);
+    if (!read) spdlog::error("the models stay as they are: {}", read.error().message);
+    lock.lock();
+  }
+}
+
+}  // namespace longshore::app

@@ -1,0 +1,70 @@
+// A node without a controller: which models it serves, from flags or a model config file, and how that changes while it
+// runs. A change is taken as a whole or not at all.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/error.h"
+#include "common/worker.h"
+#include "serving-node/app/flags.h"
+#include "serving-node/models/discovery.h"
+#include "serving-node/models/model_store.h"
+#include "tensorflow_serving/services.pb.h"
+
+namespace longshore::app {
+
+// Thread-safe but for Begin. The store and the flags outlive it.
+class Alone {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  using ReloadDone = std::function<void(Status)>;
+  static constexpr size_t kReloadsWaitingMax = 16;
+  // Of a reload whose caller has no deadline: a model may load for long, and nobody waits forever.
+  static constexpr std::chrono::minutes kReloadWaitMax{30};
+
+  Alone(const Flags& flags, models::ModelStore& store);
+  ~Alone();  // Reloads that still wait are answered.
+
+  // Serves what the flags say. InvalidArgument naming the file, the line or the model that is wrong.
+  Status Begin();
+
+  // As HandleReloadConfigRequest: InvalidArgument or FailedPrecondition for what is wrong, and nothing changes;
+  // Unavailable when a model that it names cannot be served, DeadlineExceeded when that is not known in time: the new
+  // configuration stays. Calls done once, on another thread; ResourceExhausted when too many reloads wait.
+  void Reload(tensorflow::serving::ModelServerConfig config, TimePoint deadline, ReloadDone done);
+
+  // A version changed its state.
+  void OnChange();
+
+  // Why some model cannot answer; empty: all can.
+  std::vector<std::string> WhyUnable() const;
+
+ private:
+  Status Take(const tensorflow::serving::ModelServerConfig& config, bool first);
+  Status CheckLabels(const std::vector<models::Source>& sources, bool first) const;
+  Status WaitUntilSettled(TimePoint deadline);
+  std::vector<std::string> Names() const;
+  Status ReadConfigFile(bool first);
+  void PollConfigFile();
+
+  const Flags& flags_;
+  models::ModelStore& store_;
+  models::Discovery discovery_;
+  mutable std::mutex mutex_;  // Guards what follows.
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  uint64_t changes_ = 0;
+  std::vector<std::string> names_;  // Of the models that are configured.
+  std::string config_text_;         // What the config file said last; only the poller's after Begin.
+  std::thread poller_;
+  Worker reloads_{kReloadsWaitingMax};  // Last: its tasks use the rest.
+};
+
+}  // namespace longshore::app
