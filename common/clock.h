@@ -1,6 +1,11 @@
-// Time as an input: decisions take a TimePoint, loops take a Clock.
+// Time as an input: decisions take a point in time, loops take a clock.
+//
+// Two kinds, which do not mix: TimePoint and Clock are wall time, for what is written down and compared after a
+// restart; MonotonicPoint and MonotonicClock are for timers that never leave memory, as no step of the wall clock moves
+// them.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 
@@ -30,6 +35,31 @@ class FakeClock final : public Clock {
 
  private:
   TimePoint now_;
+};
+
+using MonotonicPoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
+
+class MonotonicClock {
+ public:
+  virtual ~MonotonicClock() = default;
+  virtual MonotonicPoint Now() const = 0;
+};
+
+class SteadyClock final : public MonotonicClock {
+ public:
+  MonotonicPoint Now() const override {
+    return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now());
+  }
+};
+
+// Stands still until it is told otherwise, by any thread.
+class FakeMonotonicClock final : public MonotonicClock {
+ public:
+  MonotonicPoint Now() const override { return MonotonicPoint{Duration(now_)}; }
+  void Advance(Duration by) { now_ += by.count(); }
+
+ private:
+  std::atomic<int64_t> now_ = 0;
 };
 
 inline int64_t ToUnixMillis(TimePoint at) {
