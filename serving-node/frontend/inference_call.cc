@@ -29,6 +29,7 @@ struct InferenceCalls::Series {
   tensorflow::serving::MultiInferenceRequest request;
   tensorflow::serving::MultiInferenceResponse response;
   MultiDone done;
+  bool begun_again = false;
 };
 
 namespace {
@@ -125,6 +126,16 @@ void InferenceCalls::MultiInference(CallInfo info, tensorflow::serving::MultiInf
   RunNext(std::make_shared<Series>(Series{*this, std::move(info), std::move(request), {}, std::move(done)}));
 }
 
+// The version of the first answer may leave before the last task asks it: then all are asked once more.
+void InferenceCalls::EndOrBeginAgain(const std::shared_ptr<Series>& series, const Error& error) {
+  const bool has_left = error.code == Code::kNotFound || error.code == Code::kUnavailable;
+  const bool was_ours = series->response.results_size() > 0 && !series->request.tasks(0).model_spec().has_version();
+  if (!has_left || !was_ours || series->begun_again) return series->done(tl::make_unexpected(error));
+  series->begun_again = true;
+  series->response.Clear();
+  RunNext(series);
+}
+
 void InferenceCalls::RunNext(const std::shared_ptr<Series>& series) {
   const InferenceCalls& calls = series->calls;
   const int next = series->response.results_size();
@@ -139,7 +150,7 @@ void InferenceCalls::RunNext(const std::shared_ptr<Series>& series) {
             std::move(spec),
             series->request.input(),
             [series](Result<InferenceResult> result) {
-              if (!result) return series->done(tl::make_unexpected(result.error()));
+              if (!result) return EndOrBeginAgain(series, result.error());
               *series->response.add_results() = std::move(*result);
               RunNext(series);
             }};

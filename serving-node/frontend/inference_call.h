@@ -45,6 +45,7 @@ class InferenceCalls {
   struct Series;
   void Run(std::shared_ptr<Task> task) const;
   static void Ask(const std::shared_ptr<Task>& task, const Result<Described>& described);
+  static void EndOrBeginAgain(const std::shared_ptr<Series>& series, const Error& error);
   static void RunNext(const std::shared_ptr<Series>& series);
 
   routing::Predictor& predictor_;

@@ -39,6 +39,10 @@ class ExampleModel final : public Catalog, public routing::Predictor {
   Result<std::vector<models::VersionStatus>> Versions(const std::string&) const override { return {}; }
 
   void Predict(routing::PredictCall call, routing::PredictDone done) override {
+    const auto& asked = call.request.model_spec();
+    if (asked.has_version() && asked.version().value() == gone_) {
+      return done(NotFound("Servable not found for request: Specific(m, {})", gone_));
+    }
     const int64_t rows = call.request.inputs().at("inputs").string_val_size();
     routing::PredictAnswer answer;
     answer.model_spec = call.request.model_spec();
@@ -54,6 +58,7 @@ class ExampleModel final : public Catalog, public routing::Predictor {
   }
 
   std::vector<std::pair<std::string, std::string>> headers_;
+  int64_t gone_ = 0;  // Answers who names no version, and is not there for who does.
 
  private:
   std::shared_ptr<Signatures> signatures_ = std::make_shared<Signatures>();
@@ -127,6 +132,19 @@ TEST_F(InferenceCallTest, AnswersAllTasksByOneVersion) {
   EXPECT_EQ(answer->results(0).regression_result().regressions(0).value(), 7);
   EXPECT_EQ(answer->results(1).classification_result().classifications(0).classes(0).score(), 7);
   EXPECT_EQ(answer->results(1).model_spec().signature_name(), "classes");
+}
+
+TEST_F(InferenceCallTest, BeginsAgainWhenTheVersionLeavesBetweenTwoTasks) {
+  model_.gone_ = 7;
+  const std::string two =
+      "tasks { model_spec { name: 'm' } method_name: 'tensorflow/serving/regress' }"
+      "tasks { model_spec { name: 'm' signature_name: 'classes' } method_name: 'tensorflow/serving/classify' }" +
+      kInput;
+  const auto answer = Multi(two);
+  ASSERT_TRUE(answer) << ToString(answer.error());
+  ASSERT_EQ(answer->results_size(), 2);
+  EXPECT_EQ(answer->results(0).regression_result().regressions(0).value(), 8);
+  EXPECT_EQ(answer->results(1).classification_result().classifications(0).classes(0).score(), 8);
 }
 
 TEST_F(InferenceCallTest, OneTaskThatFailsFailsThemAll) {

@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "serving-node/tensor/proto.h"
@@ -92,6 +93,8 @@ class ListReader {
     if constexpr (std::is_floating_point_v<T>) {
       double value = 0;
       if (element.get_double().get(value)) return false;
+      if (value == 0 && std::signbit(value))
+        return false;  // "-0" is an integer to the other way, and has no sign there.
       *number = static_cast<T>(value);
       return true;
     } else if constexpr (sizeof(T) == 8) {

@@ -65,6 +65,7 @@ const std::vector<std::string>& Bodies() {
       R"({"inputs": [[[0.1], [1e-40]], [[123456789.123], [1e39]]]})",
       R"({"signature_name": "other", "instances": [[127, -128], [300, -2147483648]]})",
       R"({"instances": [7], "signature_name": "serving_default"})",
+      R"({"instances": [-0, -0.0, 0, -1e-400]})",
       R"( { "inputs" : [ 9223372036854775807 , -1 ] } )",
   };
   return kBodies;

@@ -33,6 +33,9 @@ Result<Dense> DenseOf(std::string key, DType type, const tensorflow::TensorShape
     else
       dense.shape.push_back(size);
   }
+  if (dense.is_variable && absent.elements() != 1) {
+    return InvalidArgument("feature \"{}\": {} defaults where one fills up every row", dense.key, absent.elements());
+  }
   if (absent.type() != type) {
     return InvalidArgument("feature \"{}\": a default of {} for {}", dense.key, DTypeName(absent.type()),
                            DTypeName(type));
