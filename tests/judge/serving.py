@@ -84,6 +84,10 @@ class Node:
         assert status.state == State.AVAILABLE, status
         return self
 
+    def until(self, look: Callable):
+        """Waits until `look` gives something other than None."""
+        return _wait(look, self.process, self.log)
+
     def logs(self, word: str) -> None:
         """Waits until its log says so."""
         _wait(lambda: word in self.log.read_text() or None, self.process, self.log)
@@ -107,11 +111,12 @@ def _wait(look: Callable, process: subprocess.Popen, log: pathlib.Path):
 
 
 @contextlib.contextmanager
-def running_node(scratch: pathlib.Path, model: str, base_path: pathlib.Path, *flags: str) -> Iterator[Node]:
+def running_node(scratch: pathlib.Path, model: str, base_path: pathlib.Path | None, *flags: str) -> Iterator[Node]:
     """Starts a node on free ports and ends it; it must have survived and leave by itself."""
     port_file, log = scratch / "ports.json", scratch / "node.log"
     port_file.unlink(missing_ok=True)
-    command = [BINARY, f"--model_name={model}", f"--model_base_path={base_path}", "--port=0", "--rest_api_port=0",
+    what = [f"--model_name={model}", f"--model_base_path={base_path}"] if base_path else []
+    command = [BINARY, *what, "--port=0", "--rest_api_port=0",
                "--admin_port=0", f"--port_file={port_file}", *flags]
     with open(log, "wb") as out:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
