@@ -61,6 +61,7 @@ Result<Doors::Servers> Doors::Start(int64_t connection_age_max_ms) const {
     ASSIGN_OR_RETURN(options.listen_fd, Copy(listeners_.grpc));
     options.connection_age_max_ms = connection_age_max_ms;
     options.reload = parts_.reload;
+    if (flags_.enable_serialization_as_tensor_content) options.encoding = tensor::Encoding::kContent;
     ASSIGN_OR_RETURN(servers.grpc, frontend::GrpcServer::Start(options, *parts_.metered, *parts_.catalog));
   }
   if (listeners_.rest.valid()) {

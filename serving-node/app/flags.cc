@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <array>
+
+#include "serving-node/app/refused_flags.h"
 
 namespace longshore::app {
 namespace {
@@ -26,36 +26,6 @@ Managed, as a node of a fleet (the controller starts it so):
 Health and metrics:  curl http://localhost:8502/readyz   (also /livez /metrics /debug/state)
 It leaves gracefully on SIGTERM; a second signal ends it at once.
 )";
-
-// Flags of tensorflow_model_server that are known and not served yet.
-constexpr std::array kNotYet = {"grpc_socket_path",
-                                "batching_parameters_file",
-                                "enable_per_model_batching_parameters",
-                                "num_unload_threads",
-                                "flush_filesystem_caches",
-                                "tensorflow_session_parallelism",
-                                "tensorflow_intra_op_parallelism",
-                                "tensorflow_inter_op_parallelism",
-                                "tensorflow_session_config_file",
-                                "use_alts_credentials",
-                                "ssl_config_file",
-                                "platform_config_file",
-                                "per_process_gpu_memory_fraction",
-                                "grpc_channel_arguments",
-                                "grpc_max_threads",
-                                "monitoring_config_file",
-                                "remove_unused_fields_from_bundle_metagraph",
-                                "prefer_tflite_model",
-                                "num_tflite_pools",
-                                "num_tflite_interpreters_per_pool",
-                                "xla_cpu_compilation_enabled",
-                                "xla_gpu_compilation_enabled",
-                                "enable_profiler",
-                                "thread_pool_factory_config_file",
-                                "mixed_precision",
-                                "skip_initialize_tpu",
-                                "enable_grpc_healthcheck_service",
-                                "enable_serialization_as_tensor_content"};
 
 std::string HostName() {
   char name[256] = {};
@@ -101,6 +71,9 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
       ->group(group);
   app.add_flag("--enable_signature_method_name_check", flags.enable_signature_method_name_check,
                "a signature answers only to the method that it names")
+      ->group(group);
+  app.add_flag("--enable_serialization_as_tensor_content", flags.enable_serialization_as_tensor_content,
+               "numbers of gRPC answers as tensor_content instead of typed fields: quicker to read for large ones")
       ->group(group);
   app.add_option("--file_system_poll_wait_seconds", flags.file_system_poll_wait_seconds,
                  "between two looks for new versions; 0: look once [1]")
@@ -219,14 +192,7 @@ Status Check(const Flags& flags) {
   return {};
 }
 
-tl::unexpected<Error> Explain(const CLI::ParseError& error, const std::vector<std::string>& arguments) {
-  for (const std::string& argument : arguments) {
-    const std::string name = argument.substr(0, argument.find('='));
-    const auto known = std::find_if(kNotYet.begin(), kNotYet.end(),
-                                    [&](const char* each) { return name == std::string("--") + each; });
-    if (known != kNotYet.end())
-      return Unimplemented("{} is a flag of TensorFlow Serving that longshore-node does not support yet", name);
-  }
+tl::unexpected<Error> Explain(const CLI::ParseError& error) {
   const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&error);
   if (extras == nullptr) return InvalidArgument("{}. See --help", error.what());
   const std::string text = error.what();  // "The following argument was not expected: --x"
@@ -234,33 +200,48 @@ tl::unexpected<Error> Explain(const CLI::ParseError& error, const std::vector<st
   return InvalidArgument("unknown argument: {}. See --help", colon == text.npos ? text : text.substr(colon + 2));
 }
 
+void ReadEnvironment(const Environment& environment, const CLI::App& app, Flags& flags) {
+  if (flags.managed()) return;
+  if (!environment.model_name.empty() && app.count("--model_name") == 0) flags.model_name = environment.model_name;
+  if (!environment.model_base_path.empty() && app.count("--model_base_path") == 0) {
+    flags.model_base_path = Path(environment.model_base_path) / flags.model_name;
+  }
+}
+
 }  // namespace
 
 std::string SoftwareVersion() { return LONGSHORE_VERSION; }
 
-Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments) {
+Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const Environment& environment) {
   ParsedFlags parsed;
   Flags& flags = parsed.flags;
   CLI::App app(kAbout, "longshore-node");
   bool version = false;
   app.add_flag("--version", version, "print the version and end");
+  app.footer("Other flags of tensorflow_model_server are known and refused with the reason when they ask for something.");
   AddServingFlags(app, flags);
   AddNodeFlags(app, flags);
   AddManagedFlags(app, flags);
+  RefusedFlags refused;
+  refused.AddTo(app);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
     parsed.print = app.help();
     return parsed;
   } catch (const CLI::ParseError& error) {
-    return Explain(error, arguments);
+    return Explain(error);
   }
   if (version) {
-    parsed.print = "Longshore node: " + SoftwareVersion() + "\n";
+    // Two lines, as tensorflow_model_server prints them.
+    parsed.print =
+        fmt::format("TensorFlow ModelServer: longshore-node {}\nTensorFlow Library: none\n", SoftwareVersion());
     return parsed;
   }
   if (flags.node.empty()) flags.node = HostName();
+  ReadEnvironment(environment, app, flags);
   ResolvePorts(app, flags);
+  RETURN_IF_ERROR(refused.Check());
   RETURN_IF_ERROR(Check(flags));
   return parsed;
 }

@@ -29,6 +29,7 @@ struct Flags {
   int64_t load_retry_interval_micros = 60'000'000;
   int num_request_iterations_for_warmup = 0;  // 0: one.
   bool enable_signature_method_name_check = false;
+  bool enable_serialization_as_tensor_content = false;
   double file_system_poll_wait_seconds = 1;
   std::vector<std::string> saved_model_tags = {"serve"};
   bool enable_model_warmup = true;
@@ -69,8 +70,17 @@ struct ParsedFlags {
   std::string print;
 };
 
-// InvalidArgument that names the flag and what is wrong with it.
-Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments);
+// The environment as the official image of TensorFlow Serving reads it: MODEL_NAME and MODEL_BASE_PATH, "" when not
+// set.
+struct Environment {
+  std::string model_name;
+  std::string model_base_path;
+};
+
+// InvalidArgument that names the flag and what is wrong with it; Unimplemented for one of TensorFlow Serving's that
+// asks for what is not here. Flags win over the environment: --model_name=$MODEL_NAME and
+// --model_base_path=$MODEL_BASE_PATH/$MODEL_NAME, where it is set.
+Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const Environment& environment = {});
 
 // "0.1.0".
 std::string SoftwareVersion();

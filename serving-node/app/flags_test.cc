@@ -49,6 +49,21 @@ TEST(Flags, AManagedNodeHasItsOwn) {
   EXPECT_EQ(flags.connection_age_max_ms, 500);
 }
 
+TEST(Flags, OfTensorFlowServingThatAskForNothingAreAccepted) {
+  EXPECT_EQ(Parse({"--model_base_path=/m", "--use_alts_credentials=false", "--per_process_gpu_memory_fraction=0",
+                   "--skip_initialize_tpu", "--remove_unused_fields_from_bundle_metagraph=true"})
+                .model_base_path,
+            "/m");
+}
+
+TEST(Flags, TheEnvironmentNamesTheModelUnlessAFlagDoes) {
+  const Environment image{.model_name = "digits", .model_base_path = "/models"};
+  EXPECT_EQ(ParseFlags({}, image)->flags.model_name, "digits");
+  EXPECT_EQ(ParseFlags({}, image)->flags.model_base_path, "/models/digits");
+  EXPECT_EQ(ParseFlags({"--model_base_path=/m"}, image)->flags.model_base_path, "/m");
+  EXPECT_EQ(ParseFlags({"--model_name=other"}, image)->flags.model_base_path, "/models/other");
+}
+
 struct Wrong {
   std::vector<std::string> arguments;
   std::string message;
@@ -66,8 +81,10 @@ INSTANTIATE_TEST_SUITE_P(
     All, WrongFlags,
     testing::Values(Wrong{{}, "--model_base_path is missing"},
                     Wrong{{"--model_base_path=/m", "--prot=1"}, "unknown argument: --prot=1. See --help"},
-                    Wrong{{"--model_base_path=/m", "--ssl_config_file=/x"},
-                          "--ssl_config_file is a flag of TensorFlow Serving that longshore-node does not support yet"},
+                    Wrong{{"--model_base_path=/m", "--ssl_config_file=/x"}, "--ssl_config_file=/x is not supported"},
+                    Wrong{{"--model_base_path=/m", "--prefer_tflite_model"},
+                          "--prefer_tflite_model=true is not supported"},
+                    Wrong{{"--model_base_path=/m", "--mixed_precision=bfloat16"}, "bfloat16 is not computed"},
                     Wrong{{"--model_base_path=/m", "--port=x"}, "--port"},
                     Wrong{{"--model_base_path=/m", "--max_batch_size=0"}, "--max_batch_size"},
                     Wrong{{"--model_base_path=/m", "--port=0"}, "leave nothing to serve on"},
@@ -79,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Flags, HelpAndVersionArePrinted) {
   EXPECT_THAT(ParseFlags({"--help"})->print, HasSubstr("curl -d"));
-  EXPECT_THAT(ParseFlags({"--version"})->print, HasSubstr("Longshore node: "));
+  EXPECT_THAT(ParseFlags({"--version"})->print, HasSubstr("TensorFlow ModelServer: longshore-node "));
 }
 
 }  // namespace

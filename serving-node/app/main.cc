@@ -49,12 +49,18 @@ Status Serve(const Flags& flags) {
   std::_Exit(EXIT_SUCCESS);
 }
 
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 int Main(const std::vector<std::string>& arguments) {
   if (!arguments.empty() && arguments.front() == "trial") {
     const auto engine = engine::MakeReferenceEngine();
     return trial::Main({arguments.begin() + 1, arguments.end()}, *engine);
   }
-  const auto parsed = ParseFlags(arguments);
+  const auto parsed =
+      ParseFlags(arguments, {.model_name = Variable("MODEL_NAME"), .model_base_path = Variable("MODEL_BASE_PATH")});
   if (parsed && !parsed->print.empty()) {
     std::fputs(parsed->print.c_str(), stdout);
     return EXIT_SUCCESS;

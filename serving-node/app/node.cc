@@ -23,6 +23,8 @@ class ServingNode final : public Node {
 
   ~ServingNode() override {
     if (drain_.joinable()) drain_.join();
+    // A callback may be the last to let the agent go, on one of the agent's own threads.
+    if (const auto agent = GetAgent()) agent->Stop();
     SetAgent(nullptr);
   }
 

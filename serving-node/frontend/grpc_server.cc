@@ -36,7 +36,7 @@ class Server final : public GrpcServer {
  public:
   Server(const GrpcOptions& options, int listen_fd, routing::Predictor& predictor, const Catalog& catalog)
       : port_(process::LocalPort(listen_fd).value_or(0)),
-        prediction_(predictor, catalog, {options.protocol, options.node, options.check_method_names}),
+        prediction_(predictor, catalog, {options.protocol, options.node, options.check_method_names, options.encoding}),
         model_(catalog, options.reload) {
     ::grpc::ServerBuilder builder;
     Configure(options, builder);

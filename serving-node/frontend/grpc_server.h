@@ -18,10 +18,11 @@ namespace longshore::frontend {
 struct GrpcOptions {
   std::string listen = {};  // "host:port" (port 0: any free one) or "unix:/path". Not used with listen_fd.
   int listen_fd = -1;       // A listening socket to take over instead; owned by the server from then on.
-  routing::Protocol protocol = routing::Protocol::kGrpc;  // kPeer for the listener of other nodes.
-  std::string node = {};                                  // Sent as metadata x-longshore-node.
-  bool check_method_names = false;                        // A signature answers only to the method that it names.
-  ReloadFunction reload = {};                             // Empty: reload requests are refused.
+  routing::Protocol protocol = routing::Protocol::kGrpc;       // kPeer for the listener of other nodes.
+  std::string node = {};                                       // Sent as metadata x-longshore-node.
+  bool check_method_names = false;                             // A signature answers only to the method that it names.
+  tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // Of the outputs of Predict.
+  ReloadFunction reload = {};                                  // Empty: reload requests are refused.
   int64_t connection_age_max_ms = 0;  // Older connections are asked to reconnect (GOAWAY, jittered); 0: never.
   int receive_bytes_max = 256 << 20;  // Of one request; a larger one is refused with RESOURCE_EXHAUSTED.
   int streams_max = 1000;             // Requests at once on one connection; more wait at the client.

@@ -25,11 +25,12 @@ ByteBuffer ToByteBuffer(const tensorflow::serving::PredictResponse& response) {
   return ByteBuffer(&slice, 1);
 }
 
-ByteBuffer Encode(const routing::PredictAnswer& answer) {
+ByteBuffer Encode(const routing::PredictAnswer& answer, tensor::Encoding encoding) {
   if (!answer.serialized.empty()) return rpc::ToByteBuffer(answer.serialized);
   tensorflow::serving::PredictResponse response;
   *response.mutable_model_spec() = answer.model_spec;
-  for (const auto& [name, tensor] : answer.outputs) tensor::ToProto(tensor, &(*response.mutable_outputs())[name]);
+  for (const auto& [name, tensor] : answer.outputs)
+    tensor::ToProto(tensor, &(*response.mutable_outputs())[name], encoding);
   return ToByteBuffer(response);
 }
 
@@ -48,13 +49,18 @@ std::vector<std::pair<std::string, std::string>> HeadersOf(const CallbackServerC
   return headers;
 }
 
-void Write(routing::PredictAnswer answer, ByteBuffer* response) { *response = Encode(answer); }
+struct Encoded {
+  tensorflow::serving::ModelSpec model_spec;
+  ByteBuffer bytes;
+};
+
+void Write(Encoded answer, ByteBuffer* response) { *response = std::move(answer.bytes); }
 template <typename Message>
 void Write(Message answer, Message* response) {
   *response = std::move(answer);
 }
 
-const tensorflow::serving::ModelSpec& SpecOf(const routing::PredictAnswer& answer) { return answer.model_spec; }
+const tensorflow::serving::ModelSpec& SpecOf(const Encoded& answer) { return answer.model_spec; }
 const tensorflow::serving::ModelSpec& SpecOf(const tensorflow::serving::ReloadConfigResponse&) {
   return tensorflow::serving::ModelSpec::default_instance();
 }
@@ -129,7 +135,11 @@ ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, c
   call.deadline = SteadyDeadline(*context);
   call.protocol = options_.protocol;
   auto* reactor = new Reactor<ByteBuffer>(context, response);
-  predictor_.Predict(std::move(call), reactor->Done<routing::PredictAnswer>());
+  predictor_.Predict(std::move(call), [done = reactor->Done<Encoded>(),
+                                       encoding = options_.encoding](Result<routing::PredictAnswer> answer) {
+    if (!answer) return done(tl::make_unexpected(answer.error()));
+    done(Encoded{answer->model_spec, Encode(*answer, encoding)});
+  });
   return reactor;
 }
 

@@ -8,6 +8,7 @@
 #include "serving-node/frontend/catalog.h"
 #include "serving-node/frontend/inference_call.h"
 #include "serving-node/routing/predict.h"
+#include "serving-node/tensor/proto.h"
 #include "tensorflow_serving/services.grpc.pb.h"
 
 namespace longshore::frontend {
@@ -31,6 +32,7 @@ class PredictionService final : public PredictionServiceBase {
     routing::Protocol protocol;
     std::string node;         // Sent as metadata x-longshore-node; "": not.
     bool check_method_names;  // A signature answers only to the method that it names.
+    tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // Of the outputs of Predict.
   };
   PredictionService(routing::Predictor& predictor, const Catalog& catalog, Options options)
       : predictor_(predictor),

@@ -59,6 +59,12 @@ def digits(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def packed(tmp_path_factory):
+    """As digits, with numbers as tensor_content."""
+    yield from serve("digits", tmp_path_factory, "--enable_serialization_as_tensor_content=true")
+
+
+@pytest.fixture(scope="session")
 def strings(tmp_path_factory):
     """Strings in; strings, int64 and int32 out."""
     yield from serve("strings", tmp_path_factory)

@@ -62,6 +62,13 @@ def test_outputs_come_in_typed_fields(digits, strings):
     assert list(outputs["length"].int_val) == [3]
 
 
+@pytest.mark.contract("G8")
+def test_outputs_come_as_tensor_content_where_the_flag_says_so(packed):
+    outputs = predict(packed, request(packed.model, image=np.zeros((2, 8, 8, 1), np.float32))).outputs
+    assert len(outputs["probabilities"].tensor_content) == 80 and not outputs["probabilities"].float_val
+    np.testing.assert_allclose(tf.make_ndarray(outputs["probabilities"]).sum(axis=1), [1, 1], rtol=1e-5)
+
+
 @pytest.mark.contract("G9")
 @pytest.mark.parametrize("tensor, want", [
     (floats([2], float_val=[2, 4]), [3, 4]),

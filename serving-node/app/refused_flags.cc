@@ -1,0 +1,75 @@
+#include "serving-node/app/refused_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <array>
+
+namespace longshore::app {
+namespace {
+
+struct Refused {
+  const char* name;
+  const char* harmless;  // The values that ask for nothing, separated by bars.
+  const char* why;
+};
+
+constexpr const char* kNoLite = "TensorFlow Lite models are not served: export a SavedModel";
+constexpr const char* kNotYet = "it is not supported yet";
+
+constexpr std::array kSwitches = {
+    Refused{"use_alts_credentials", "false", "ALTS exists on Google's own networks only"},
+    Refused{"prefer_tflite_model", "false", kNoLite},
+    Refused{"xla_cpu_compilation_enabled", "false", "there is no XLA in this engine"},
+    Refused{"xla_gpu_compilation_enabled", "false", "there is no XLA in this engine"},
+    Refused{"enable_profiler", "false",
+            "there is no profiler service: see /metrics and /debug/state on the admin port"},
+    Refused{"remove_unused_fields_from_bundle_metagraph", "true", "the engine keeps of a model only what it needs"},
+    Refused{"skip_initialize_tpu", "true|false", ""},
+    Refused{"enable_per_model_batching_parameters", "false", kNotYet},
+    Refused{"flush_filesystem_caches", "false", kNotYet},
+    Refused{"enable_grpc_healthcheck_service", "true", "grpc.health.v1 is always there, and tells the truth"},
+};
+
+constexpr std::array kValues = {
+    Refused{"platform_config_file", "", "one platform is served: use the flags of batching and of the engine"},
+    Refused{"num_tflite_pools", "", kNoLite},
+    Refused{"num_tflite_interpreters_per_pool", "", kNoLite},
+    Refused{"thread_pool_factory_config_file", "", "the engine has threads of its own: use --threads"},
+    Refused{"mixed_precision", "", "bfloat16 is not computed"},
+    Refused{"per_process_gpu_memory_fraction", "0|0.0", "this engine runs on the CPU"},
+    Refused{"grpc_max_threads", "",
+            "no request has a thread of its own: use --max_concurrent_runs and --grpc_max_connections"},
+    Refused{"num_unload_threads", "0", "a version is unloaded as its last request ends, beside all loading"},
+    Refused{"batching_parameters_file", "", kNotYet},
+    Refused{"tensorflow_session_config_file", "", kNotYet},
+    Refused{"ssl_config_file", "", kNotYet},
+    Refused{"grpc_socket_path", "", kNotYet},
+    Refused{"grpc_channel_arguments", "", kNotYet},
+    Refused{"monitoring_config_file", "", kNotYet},
+};
+
+bool IsHarmless(const Refused& flag, const std::string& value) {
+  return fmt::format("|{}|", flag.harmless).find(fmt::format("|{}|", value)) != std::string::npos;
+}
+
+}  // namespace
+
+void RefusedFlags::AddTo(CLI::App& app) {
+  for (const Refused& flag : kSwitches)
+    app.add_flag(fmt::format("--{}{{true}}", flag.name), given_[flag.name])->group("");
+  for (const Refused& flag : kValues) app.add_option(fmt::format("--{}", flag.name), given_[flag.name])->group("");
+}
+
+Status RefusedFlags::Check() const {
+  const auto check = [this](const auto& flags) -> Status {
+    for (const Refused& flag : flags) {
+      const std::string& value = given_.at(flag.name);
+      if (value.empty() || IsHarmless(flag, value)) continue;
+      return Unimplemented("--{}={} is not supported: {}", flag.name, value, flag.why);
+    }
+    return {};
+  };
+  RETURN_IF_ERROR(check(kSwitches));
+  return check(kValues);
+}
+
+}  // namespace longshore::app

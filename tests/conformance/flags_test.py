@@ -1,0 +1,64 @@
+"""Every flag of tensorflow_model_server is known: obeyed, or refused with a sentence."""
+
+import os
+import subprocess
+
+import numpy as np
+import pytest
+from calls import MODELS, predict, request
+from serving import BINARY, running_node
+
+SECONDS = 30
+
+
+def run(*flags: str) -> subprocess.CompletedProcess:
+    return subprocess.run([BINARY, *flags], capture_output=True, text=True, timeout=SECONDS)
+
+
+@pytest.mark.contract("F1")
+@pytest.mark.parametrize("flag", ["--prot=1", "--port_=1", "extra", "-x"])
+def test_an_unknown_argument_ends_the_program_and_is_named(flag):
+    done = run(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", flag)
+    assert done.returncode != 0
+    assert f"unknown argument: {flag}" in done.stdout + done.stderr
+
+
+@pytest.mark.contract("F12")
+def test_the_version_is_printed():
+    done = run("--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith("TensorFlow ModelServer: ") and "\nTensorFlow Library: " in done.stdout
+
+
+@pytest.mark.contract("F13")
+@pytest.mark.parametrize("flag", [
+    "use_alts_credentials=true", "use_alts_credentials", "platform_config_file=/x", "prefer_tflite_model=true",
+    "num_tflite_pools=2", "num_tflite_interpreters_per_pool=2", "xla_cpu_compilation_enabled=true",
+    "xla_gpu_compilation_enabled=true", "thread_pool_factory_config_file=/x", "mixed_precision=bfloat16",
+    "per_process_gpu_memory_fraction=0.5", "enable_profiler=true", "grpc_max_threads=4", "num_unload_threads=2",
+    "remove_unused_fields_from_bundle_metagraph=false"])
+def test_what_is_not_there_is_refused_with_a_sentence(flag):
+    done = run(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", f"--{flag}")
+    assert done.returncode != 0
+    said = done.stdout + done.stderr
+    name = flag.split("=")[0]
+    assert f"--{name}=" in said and " is not supported: " in said
+    assert len(said.split(" is not supported: ")[1].strip()) > 15
+
+
+@pytest.mark.contract("F13")
+def test_values_that_ask_for_nothing_are_accepted(tmp_path):
+    flags = ("--use_alts_credentials=false", "--prefer_tflite_model=false", "--xla_cpu_compilation_enabled=false",
+             "--per_process_gpu_memory_fraction=0", "--enable_profiler=false", "--skip_initialize_tpu=true",
+             "--num_unload_threads=0", "--remove_unused_fields_from_bundle_metagraph=true")
+    with running_node(tmp_path, "half_plus_two_tf1", MODELS / "half_plus_two_tf1", *flags) as node:
+        node.serving()
+
+
+@pytest.mark.contract("F14")
+def test_the_environment_of_the_official_image_names_the_model(tmp_path, monkeypatch):
+    monkeypatch.setitem(os.environ, "MODEL_NAME", "half_plus_two_tf1")
+    monkeypatch.setitem(os.environ, "MODEL_BASE_PATH", str(MODELS))
+    with running_node(tmp_path, "half_plus_two_tf1", None) as node:
+        answer = predict(node.serving(), request(node.model, x=np.array([2], np.float32)))
+        assert answer.model_spec.name == "half_plus_two_tf1"
