@@ -87,6 +87,16 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
   app.add_option("--num_load_threads", flags.num_load_threads, "versions loaded at once [2]")
       ->check(CLI::Range(1, 64))
       ->group(group);
+  app.add_option("--tensorflow_session_parallelism", flags.tensorflow_session_parallelism,
+                 "both of the next [0: one per processor]")
+      ->check(CLI::Range(0, 4096))
+      ->group(group);
+  app.add_option("--tensorflow_intra_op_parallelism", flags.tensorflow_intra_op_parallelism, "as --threads")
+      ->check(CLI::Range(0, 4096))
+      ->group(group);
+  app.add_option("--tensorflow_inter_op_parallelism", flags.tensorflow_inter_op_parallelism, "as --max_concurrent_runs")
+      ->check(CLI::Range(0, 4096))
+      ->group(group);
   app.add_flag("--enable_batching", flags.enable_batching, "join requests into batches")->group(group);
   app.add_option("--max_batch_size", flags.max_batch_size, "rows of a batch [32]")
       ->check(CLI::PositiveNumber)
@@ -156,6 +166,14 @@ void AddManagedFlags(CLI::App& app, Flags& flags) {
       ->group(group);
 }
 
+// TensorFlow's words for the engine's threads and the runs at once. Ours win.
+void ResolveParallelism(Flags& flags) {
+  const auto first = [](int a, int b, int c) { return a != 0 ? a : b != 0 ? b : c; };
+  flags.threads = first(flags.threads, flags.tensorflow_intra_op_parallelism, flags.tensorflow_session_parallelism);
+  flags.max_concurrent_runs =
+      first(flags.max_concurrent_runs, flags.tensorflow_inter_op_parallelism, flags.tensorflow_session_parallelism);
+}
+
 // What the user wrote as 0 means none, or any free one where the port file tells which.
 void ResolvePorts(const CLI::App& app, Flags& flags) {
   const bool port_given = app.count("--port") > 0;
@@ -218,7 +236,8 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   CLI::App app(kAbout, "longshore-node");
   bool version = false;
   app.add_flag("--version", version, "print the version and end");
-  app.footer("Other flags of tensorflow_model_server are known and refused with the reason when they ask for something.");
+  app.footer(
+      "Other flags of tensorflow_model_server are known and refused with the reason when they ask for something.");
   AddServingFlags(app, flags);
   AddNodeFlags(app, flags);
   AddManagedFlags(app, flags);
@@ -241,6 +260,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   if (flags.node.empty()) flags.node = HostName();
   ReadEnvironment(environment, app, flags);
   ResolvePorts(app, flags);
+  ResolveParallelism(flags);
   RETURN_IF_ERROR(refused.Check());
   RETURN_IF_ERROR(Check(flags));
   return parsed;

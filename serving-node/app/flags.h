@@ -34,6 +34,9 @@ struct Flags {
   std::vector<std::string> saved_model_tags = {"serve"};
   bool enable_model_warmup = true;
   int num_load_threads = 2;
+  int tensorflow_session_parallelism = 0;   // Stands for both of the next where they are 0.
+  int tensorflow_intra_op_parallelism = 0;  // Threads of the engine.
+  int tensorflow_inter_op_parallelism = 0;  // Runs at once.
   bool enable_batching = false;
   int max_batch_size = 32;
   int64_t batch_timeout_micros = 1000;

@@ -56,6 +56,16 @@ TEST(Flags, OfTensorFlowServingThatAskForNothingAreAccepted) {
             "/m");
 }
 
+TEST(Flags, TensorFlowsParallelismIsThatOfTheEngine) {
+  const Flags both = Parse({"--model_base_path=/m", "--tensorflow_session_parallelism=3"});
+  EXPECT_EQ(both.threads, 3);
+  EXPECT_EQ(both.max_concurrent_runs, 3);
+  const Flags each = Parse({"--model_base_path=/m", "--tensorflow_session_parallelism=3",
+                            "--tensorflow_intra_op_parallelism=2", "--max_concurrent_runs=5"});
+  EXPECT_EQ(each.threads, 2);
+  EXPECT_EQ(each.max_concurrent_runs, 5);
+}
+
 TEST(Flags, TheEnvironmentNamesTheModelUnlessAFlagDoes) {
   const Environment image{.model_name = "digits", .model_base_path = "/models"};
   EXPECT_EQ(ParseFlags({}, image)->flags.model_name, "digits");

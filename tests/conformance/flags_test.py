@@ -23,6 +23,32 @@ def test_an_unknown_argument_ends_the_program_and_is_named(flag):
     assert f"unknown argument: {flag}" in done.stdout + done.stderr
 
 
+# All of tensorflow_model_server 2.20, with a value each may have.
+ALL = {
+    "port": 0, "grpc_socket_path": "/s", "rest_api_port": 0, "rest_api_num_threads": 2, "rest_api_timeout_in_ms": 1000,
+    "rest_api_enable_cors_support": "true", "enable_batching": "true", "allow_version_labels_for_unavailable_models": "true",
+    "batching_parameters_file": "/f", "enable_per_model_batching_parameters": "true", "model_config_file": "/f",
+    "model_config_file_poll_wait_seconds": 1, "model_name": "m", "model_base_path": "/m", "num_load_threads": 2,
+    "num_unload_threads": 2, "max_num_load_retries": 1, "load_retry_interval_micros": 1000,
+    "file_system_poll_wait_seconds": 1, "flush_filesystem_caches": "true", "tensorflow_session_parallelism": 2,
+    "tensorflow_intra_op_parallelism": 2, "tensorflow_inter_op_parallelism": 2, "tensorflow_session_config_file": "/f",
+    "use_alts_credentials": "true", "ssl_config_file": "/f", "platform_config_file": "/f",
+    "per_process_gpu_memory_fraction": 0.5, "saved_model_tags": "serve", "grpc_channel_arguments": "a=1",
+    "grpc_max_threads": 4, "enable_model_warmup": "false", "num_request_iterations_for_warmup": 2, "version": "true",
+    "monitoring_config_file": "/f", "remove_unused_fields_from_bundle_metagraph": "true", "prefer_tflite_model": "true",
+    "num_tflite_pools": 1, "num_tflite_interpreters_per_pool": 1, "enable_signature_method_name_check": "true",
+    "xla_cpu_compilation_enabled": "true", "xla_gpu_compilation_enabled": "true", "enable_profiler": "true",
+    "thread_pool_factory_config_file": "/f", "mixed_precision": "bfloat16", "skip_initialize_tpu": "true",
+    "enable_grpc_healthcheck_service": "true", "enable_serialization_as_tensor_content": "true"}
+
+
+@pytest.mark.contract("F1", "F13")
+@pytest.mark.parametrize("name, value", ALL.items())
+def test_every_flag_of_tensorflow_model_server_is_known(name, value):
+    done = run(f"--{name}={value}", "--port=0")  # No REST port either: nothing starts.
+    assert "unknown argument" not in done.stdout + done.stderr
+
+
 @pytest.mark.contract("F12")
 def test_the_version_is_printed():
     done = run("--version")
