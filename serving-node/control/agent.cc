@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "common/log.h"
-#include "serving-node/control/arrivals.h"
 #include "serving-node/control/desired.h"
+#include "serving-node/control/folders.h"
 #include "serving-node/control/held_state.h"
 #include "serving-node/control/outbox.h"
 #include "serving-node/control/peer_state.h"
@@ -45,7 +45,9 @@ class AgentThreads final : public Agent {
         incarnation_(RandomIncarnation()),
         held_(options_.state_dir, options_.fleet, deps_) {}
 
-  ~AgentThreads() override {
+  ~AgentThreads() override { Stop(); }
+
+  void Stop() override {
     deps_.guards.SetOnTrip(nullptr);
     {
       const std::lock_guard lock(mutex_);
@@ -55,6 +57,7 @@ class AgentThreads final : public Agent {
     changed_.notify_all();
     outbox_->Wake();
     if (thread_.joinable()) thread_.join();
+    folders_.reset();
   }
 
   Status Begin() {
@@ -64,6 +67,8 @@ class AgentThreads final : public Agent {
                                    trip.key.version, trip.reason, trip.message));
     });
     RETURN_IF_ERROR(held_.ReadDisk());
+    folders_ = std::make_unique<FolderWatch>([this] { return held_.get(); }, deps_.store, options_.folder_interval,
+                                             [outbox = outbox_] { outbox->Wake(); });
     thread_ = std::thread([this] { DialForever(); });
     return {};
   }
@@ -90,7 +95,7 @@ class AgentThreads final : public Agent {
 
  private:
   void DialForever() {
-    SilenceWatch silence(deps_.clock, options_.report_interval, [this](Duration silent) { OnSilence(silent); });
+    SilenceWatch silence(clock_, options_.report_interval, [this](Duration silent) { OnSilence(silent); });
     auto backoff = options_.backoff_min;
     while (true) {
       Session session(options_.controller);
@@ -216,9 +221,8 @@ class AgentThreads final : public Agent {
       outbox_->Await(options_.report_interval);
       if (ended || stopping()) return;
       const auto held = held_.get();
-      if (held) arrivals_.Look(*held, deps_.store);
       FromNode message;
-      *message.mutable_report() = BuildReport(held ? *held : DesiredState(), draining_, deps_);
+      *message.mutable_report() = BuildReport(held ? *held : DesiredState(), folders_->found(), draining_, deps_);
       std::string now = message.SerializeAsString();
       auto events = outbox_->TakeEvents();
       const bool due = steady_clock::now() - sent_at >= options_.report_again;
@@ -235,7 +239,8 @@ class AgentThreads final : public Agent {
   const std::string incarnation_;
   const std::shared_ptr<Outbox> outbox_ = std::make_shared<Outbox>();
   HeldState held_;
-  Arrivals arrivals_;  // Of the thread that reports.
+  const SteadyClock clock_;
+  std::unique_ptr<FolderWatch> folders_;  // Set before the threads, ends after them.
   std::atomic<bool> draining_ = false;
   mutable std::mutex mutex_;  // Guards what follows; never held while another part is called.
   std::condition_variable changed_;

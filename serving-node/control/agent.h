@@ -33,8 +33,9 @@ struct AgentOptions {
   std::string software_version;
   Path state_dir;                    // Exists and is writable.
   std::vector<std::string> peers{};  // gRPC targets, asked for their state as long as there is none and no controller.
-  std::chrono::milliseconds report_interval{200};  // Between two looks at what changed, and at the silence.
-  std::chrono::milliseconds report_again{1000};    // The same report is sent again after so long: a load is news too.
+  std::chrono::milliseconds report_interval{200};   // Between two looks at what changed, and at the silence.
+  std::chrono::milliseconds report_again{1000};     // The same report is sent again after so long: a load is news too.
+  std::chrono::milliseconds folder_interval{1000};  // Between two looks into the models' folders.
   std::chrono::milliseconds stream_silence_max{20000};  // A stream on which nothing came for so long is dialled anew.
   std::chrono::milliseconds backoff_min{50};
   std::chrono::milliseconds backoff_max{2000};
@@ -55,13 +56,18 @@ struct AgentDeps {
   std::function<void(const FleetState&)> on_fleet;  // Peers or limits are others now (connection age, for instance).
 };
 
-// Thread-safe. Has a thread of its own for dialling and reporting, one that reads the stream and applies what came, and
-// one that measures the silence. Told of trips as long as it lives; a GuardBook may outlive it.
+// Thread-safe. Has a thread of its own for dialling and reporting, one that reads the stream and applies what came,
+// one that measures the silence, and one that looks into folders. Told of trips as long as it lives; a GuardBook may
+// outlive it.
 class Agent {
  public:
   // Applies the state on disk, if there is one, before it returns; then dials. DataLoss when that state is damaged.
   static Result<std::unique_ptr<Agent>> Start(AgentOptions options, AgentDeps deps);
-  virtual ~Agent() = default;  // Leaves the stream; the node goes on serving.
+  virtual ~Agent() = default;  // Stops.
+
+  // Leaves the stream and ends the agent's threads; the node goes on serving. Not from a callback: whoever shares an
+  // agent with callbacks stops it first, as one of them may be the last to let it go.
+  virtual void Stop() = 0;
 
   // Something changed (models::OnChange): report it now instead of at the next interval.
   virtual void Wake() = 0;

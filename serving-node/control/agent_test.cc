@@ -118,12 +118,13 @@ class AgentTest : public testing::Test {
     options.peers = peers_;
     options.report_interval = std::chrono::milliseconds(20);
     options.report_again = std::chrono::milliseconds(100);
+    options.folder_interval = std::chrono::milliseconds(20);
     options.stream_silence_max = stream_silence_max_;
     options.backoff_min = std::chrono::milliseconds(5);
     options.backoff_max = std::chrono::milliseconds(20);
-    auto agent = Agent::Start(
-        options, {node_.store, node_.admission, node_.router, *node_.guards, node_.recorder, *gate_, *journal_,
-                  *node_.forwarder, node_.clock, [this] { drained_.set_value(); }, nullptr, nullptr});
+    auto agent =
+        Agent::Start(options, {node_.store, node_.admission, node_.router, *node_.guards, node_.recorder, *gate_,
+                               *journal_, *node_.forwarder, wall_, [this] { drained_.set_value(); }, nullptr, nullptr});
     ASSERT_TRUE(agent) << ToString(agent.error());
     agent_ = std::move(*agent);
   }
@@ -144,6 +145,7 @@ class AgentTest : public testing::Test {
   std::vector<std::string> peers_;
   std::chrono::milliseconds stream_silence_max_{20000};
   std::promise<void> drained_;
+  FakeClock wall_{SystemClock().Now()};
   std::unique_ptr<trial::Journal> journal_;
   std::unique_ptr<trial::Gate> gate_;
   routing::TestNode node_{dir_.path(), "a"};
@@ -264,6 +266,44 @@ TEST_F(AgentTest, TakesTheWeightFromACandidateWhenTheControllerStandsStillOnAnOp
   const Report report = controller_->AwaitReport([](const Report& r) { return r.events_size() > 0; });
   EXPECT_THAT(report.events(0), HasSubstr("guard ControllerSilent"));
   EXPECT_EQ(node_.router.AppliedWeight("digits", 2), 0);
+}
+
+TEST_F(AgentTest, AStepOfTheWallClockIsNoSilence) {
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  controller_->Send(Snapshot(1, 1, R"(versions { version: 1 role: STABLE }
+      versions { version: 2 weight_bp: 10000 role: CANDIDATE guard { controller_silence_max_ms: 600000 } })"));
+  wall_.Advance(std::chrono::hours(1));
+  for (int i = 0; i < 3; ++i) controller_->AwaitReport([](const Report& r) { return r.revision() == 1; });
+  EXPECT_TRUE(node_.guards->Trips().empty());
+}
+
+TEST_F(AgentTest, LoadsAVersionThatFailedOnceItsFolderHasChanged) {
+  const Path model = dir_.path() / "digits" / "1" / "saved_model.pb";
+  ASSERT_TRUE(WriteFileAtomically(model, "bad"));
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  controller_->Send(Snapshot(1, 1, kStable));
+  controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::FAILED); });
+  // However often it looks: what does not change stays failed.
+  const int64_t loads = node_.engine.record().loads;
+  for (int i = 0; i < 3; ++i)
+    controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::FAILED); });
+  EXPECT_EQ(node_.engine.record().loads, loads);
+  ASSERT_TRUE(WriteFileAtomically(model, "good"));
+  controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::READY); });
+}
+
+TEST_F(AgentTest, WhoLetsAStoppedAgentGoWaitsForNoThread) {
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  agent_->Stop();
+  agent_->Stop();
+  agent_->Wake();
+  agent_.reset();
 }
 
 TEST_F(AgentTest, AnswersNoHeartbeatAndKeepsItsState) {

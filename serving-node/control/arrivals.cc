@@ -12,9 +12,10 @@ namespace {
 // A folder with more files than this is no version of a model.
 constexpr size_t kFilesMax = 10'000;
 
-bool IsMissing(const std::vector<models::VersionStatus>& statuses, int64_t version) {
+// Why the version failed for good; kOk when it did not.
+Code FailureOf(const std::vector<models::VersionStatus>& statuses, int64_t version) {
   const auto found = std::ranges::find(statuses, version, &models::VersionStatus::version);
-  return found != statuses.end() && found->state == models::State::kFailed && found->error.code == Code::kNotFound;
+  return found != statuses.end() && found->state == models::State::kFailed ? found->error.code : Code::kOk;
 }
 
 // The names, sizes and times of the files; "" when there is no folder.
@@ -44,15 +45,16 @@ void Arrivals::Look(const DesiredState& state, models::ModelStore& store) {
     for (const VersionState& version : model.versions()) {
       const std::pair key(model.served_name(), version.version());
       const auto before = seen_.find(key);
-      const bool missing = version.load() && IsMissing(statuses, version.version());
-      if (!missing) {
+      const Code failure = version.load() ? FailureOf(statuses, version.version()) : Code::kOk;
+      if (failure == Code::kOk) {
         if (version.load() && before != seen_.end()) now.insert(*before);  // It is being tried.
         continue;
       }
       const std::string shape = Shape(model, version.version());
       now.emplace(key, shape);
-      // What is seen for the first time may have changed since it was tried.
-      const bool changed = before == seen_.end() ? !shape.empty() : before->second != shape;
+      // What was missing when it was tried, and is seen for the first time, came in between.
+      const bool came = failure == Code::kNotFound && !shape.empty();
+      const bool changed = before == seen_.end() ? came : before->second != shape;
       if (changed) store.Retry(model.served_name(), version.version());
     }
   }

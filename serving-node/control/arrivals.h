@@ -1,4 +1,5 @@
-// Versions of which something was not there yet: each is tried again when its folder has changed.
+// Versions that failed, as something was not there yet or still being copied: each is tried again when its folder has
+// changed.
 #pragma once
 
 #include <map>
@@ -13,7 +14,7 @@ namespace longshore::control {
 // Belongs to one thread.
 class Arrivals {
  public:
-  // Looks at the folders of the versions that the node should hold and that failed with NotFound. Cheap: reads no file.
+  // Looks at the folders of the versions that the node should hold and that failed. Cheap: reads no file.
   void Look(const DesiredState& state, models::ModelStore& store);
 
  private:

@@ -3,15 +3,12 @@
 #include <algorithm>
 
 #include "serving-node/control/apply.h"
-#include "serving-node/models/discovery.h"
 #include "serving-node/models/model_store.h"
 
 namespace longshore::control {
 namespace {
 
 using models::State;
-
-constexpr size_t kFoundMax = 10;  // Versions told of that nobody asked for; the newest.
 
 void AddStatus(const models::VersionStatus& status, const AgentDeps& deps, VersionReport* report) {
   const auto quarantine = deps.gate.Quarantined(report->served_name(), status.version);
@@ -68,26 +65,18 @@ void AddLeaving(const DesiredState& state, const AgentDeps& deps, Report* report
   }
 }
 
-// Versions that lie under the source although the state does not name them: a model without a version follows the
-// newest. One that is still being copied is not told of.
-void AddFound(const ModelState& model, Report* report) {
-  const auto source = SourceDir(model);
-  if (!source) return;
-  const auto versions = models::ListVersions(*source);
-  if (!versions) return;
-  size_t found = 0;
-  for (auto version = versions->rbegin(); version != versions->rend() && found < kFoundMax; ++version) {
-    const auto is_it = [&](const VersionReport& entry) {
-      return entry.served_name() == model.served_name() && entry.version() == *version;
-    };
-    if (std::ranges::any_of(report->versions(), is_it)) continue;
-    const auto dir = models::FindVersionDir(*source, *version);
-    if (!dir || !models::CheckComplete(*dir)) continue;
-    VersionReport& entry = *report->add_versions();
-    entry.set_served_name(model.served_name());
-    entry.set_version(*version);
-    entry.set_state(VersionReport::UNKNOWN);
-    ++found;
+void AddFound(const FoundVersions& all, Report* report) {
+  for (const auto& [name, versions] : all) {
+    for (const int64_t version : versions) {
+      const auto is_it = [&](const VersionReport& entry) {
+        return entry.served_name() == name && entry.version() == version;
+      };
+      if (std::ranges::any_of(report->versions(), is_it)) continue;
+      VersionReport& entry = *report->add_versions();
+      entry.set_served_name(name);
+      entry.set_version(version);
+      entry.set_state(VersionReport::UNKNOWN);
+    }
   }
 }
 
@@ -121,7 +110,7 @@ VersionReport::State StateOf(const models::VersionStatus& status, const GateView
   return status.error.code == Code::kNotFound ? VersionReport::NOT_FOUND : VersionReport::FAILED;
 }
 
-Report BuildReport(const DesiredState& state, bool draining, const AgentDeps& deps) {
+Report BuildReport(const DesiredState& state, const FoundVersions& found, bool draining, const AgentDeps& deps) {
   Report report;
   report.set_epoch(state.epoch());
   report.set_revision(state.revision());
@@ -129,7 +118,7 @@ Report BuildReport(const DesiredState& state, bool draining, const AgentDeps& de
   const auto trips = deps.guards.Trips();
   for (const ModelState& model : state.models()) AddModel(model, trips, deps, &report);
   AddLeaving(state, deps, &report);
-  for (const ModelState& model : state.models()) AddFound(model, &report);
+  AddFound(found, &report);
   AddLoad(deps, report.mutable_load());
   return report;
 }

@@ -6,6 +6,7 @@
 
 #include "longshore/control.pb.h"
 #include "serving-node/control/agent.h"
+#include "serving-node/control/folders.h"
 #include "serving-node/models/models.h"
 
 namespace longshore::control {
@@ -17,7 +18,7 @@ struct GateView {
 };
 VersionReport::State StateOf(const models::VersionStatus& status, const GateView& gate);
 
-// Every version of the state, those that still leave, and the newest others under the source. Without events.
-Report BuildReport(const DesiredState& state, bool draining, const AgentDeps& deps);
+// Every version of the state, those that still leave, and `found`, unless it is among them. Without events.
+Report BuildReport(const DesiredState& state, const FoundVersions& found, bool draining, const AgentDeps& deps);
 
 }  // namespace longshore::control

@@ -2,7 +2,7 @@
 
 namespace longshore::control {
 
-SilenceWatch::SilenceWatch(const Clock& clock, std::chrono::milliseconds interval,
+SilenceWatch::SilenceWatch(const MonotonicClock& clock, std::chrono::milliseconds interval,
                            std::function<void(Duration)> on_look)
     : clock_(clock), interval_(interval), on_look_(std::move(on_look)), heard_at_(clock.Now()), thread_([this] {
         Watch();

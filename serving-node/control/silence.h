@@ -1,5 +1,6 @@
 // How long nothing was heard from a controller, measured on a thread of its own: what writes to a controller that
-// stands still may wait for it, and a stream that is open says nothing.
+// stands still may wait for it, and a stream that is open says nothing. On the
+// monotonic clock: a step of the wall clock must not take the weight from every candidate.
 #pragma once
 
 #include <chrono>
@@ -16,7 +17,8 @@ namespace longshore::control {
 class SilenceWatch {
  public:
   // Calls back every interval, on its thread, until it is destroyed. The silence begins now.
-  SilenceWatch(const Clock& clock, std::chrono::milliseconds interval, std::function<void(Duration silent)> on_look);
+  SilenceWatch(const MonotonicClock& clock, std::chrono::milliseconds interval,
+               std::function<void(Duration silent)> on_look);
   ~SilenceWatch();
   SilenceWatch(const SilenceWatch&) = delete;
   SilenceWatch& operator=(const SilenceWatch&) = delete;
@@ -27,12 +29,12 @@ class SilenceWatch {
  private:
   void Watch();
 
-  const Clock& clock_;
+  const MonotonicClock& clock_;
   const std::chrono::milliseconds interval_;
   const std::function<void(Duration)> on_look_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  TimePoint heard_at_;
+  MonotonicPoint heard_at_;
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -10,7 +10,7 @@ namespace {
 
 TEST(SilenceWatch, MeasuresFromTheLastMessage) {
   using std::chrono::seconds;
-  FakeClock clock;  // Only the watch's thread looks at it once it runs.
+  FakeMonotonicClock clock;
   std::promise<SilenceWatch*> made;
   const auto self = made.get_future().share();
   std::vector<Duration> seen;

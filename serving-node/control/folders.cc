@@ -1,0 +1,73 @@
+#include "serving-node/control/folders.h"
+
+#include <algorithm>
+
+#include "serving-node/control/apply.h"
+#include "serving-node/models/discovery.h"
+
+namespace longshore::control {
+namespace {
+
+// One that is still being copied is not told of.
+std::vector<int64_t> FindIn(const ModelState& model) {
+  std::vector<int64_t> found;
+  const auto source = SourceDir(model);
+  if (!source) return found;
+  const auto versions = models::ListVersions(*source);
+  if (!versions) return found;
+  for (auto version = versions->rbegin(); version != versions->rend(); ++version) {
+    if (found.size() == FolderWatch::kFoundMax) break;
+    if (std::ranges::count(model.versions(), *version, &VersionState::version) > 0) continue;
+    const auto dir = models::FindVersionDir(*source, *version);
+    if (dir && models::CheckComplete(*dir)) found.push_back(*version);
+  }
+  return found;
+}
+
+}  // namespace
+
+FolderWatch::FolderWatch(StateFunction state, models::ModelStore& store, std::chrono::milliseconds interval,
+                         std::function<void()> on_change)
+    : state_(std::move(state)), store_(store), interval_(interval), on_change_(std::move(on_change)), thread_([this] {
+        Watch();
+      }) {}
+
+FolderWatch::~FolderWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+FoundVersions FolderWatch::found() const {
+  const std::lock_guard lock(mutex_);
+  return found_;
+}
+
+void FolderWatch::Watch() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    lock.unlock();
+    Look();
+    lock.lock();
+    changed_.wait_for(lock, interval_, [this] { return stopping_; });
+  }
+}
+
+void FolderWatch::Look() {
+  const auto state = state_();
+  if (!state) return;
+  arrivals_.Look(*state, store_);
+  FoundVersions now;
+  for (const ModelState& model : state->models()) now[model.served_name()] = FindIn(model);
+  {
+    const std::lock_guard lock(mutex_);
+    if (now == found_) return;
+    found_ = std::move(now);
+  }
+  on_change_();
+}
+
+}  // namespace longshore::control

@@ -1,0 +1,73 @@
+#include "serving-node/control/folders.h"
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+
+#include "serving-node/routing/testing.h"
+
+namespace longshore::control {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+class Folders : public testing::Test {
+ protected:
+  Folders() {
+    auto state = std::make_shared<DesiredState>();
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+        fmt::format(R"(models {{ served_name: "digits" source_uri: "file://{}" versions {{ version: 4 }} }})",
+                    (dir_.path() / "digits").string()),
+        state.get()));
+    state_ = std::move(state);
+  }
+  std::unique_ptr<FolderWatch> Start(milliseconds interval) {
+    return std::make_unique<FolderWatch>(
+        [this] {
+          looks_ += 1;
+          looks_.notify_all();
+          return state_;
+        },
+        node_.store, interval,
+        [this] {
+          changes_ += 1;
+          changes_.notify_all();
+        });
+  }
+
+  routing::TestDir dir_;
+  routing::TestNode node_{dir_.path(), "a"};
+  std::shared_ptr<const DesiredState> state_;
+  std::atomic<int> looks_ = 0;
+  std::atomic<int> changes_ = 0;
+};
+
+TEST_F(Folders, FindsCompleteVersionsThatTheStateDoesNotNameTheNewestFirst) {
+  std::filesystem::create_directories(dir_.path() / "digits" / "6");
+  const auto watch = Start(milliseconds(1));
+  changes_.wait(0);
+  EXPECT_EQ(watch->found(), (FoundVersions{{"digits", {5, 3, 2, 1}}}));
+  ASSERT_TRUE(WriteFileAtomically(dir_.path() / "digits" / "6" / "saved_model.pb", "good"));
+  changes_.wait(1);
+  EXPECT_EQ(watch->found(), (FoundVersions{{"digits", {6, 5, 3, 2, 1}}}));
+}
+
+TEST_F(Folders, LooksOncePerIntervalHoweverOftenItIsAsked) {
+  const auto watch = Start(hours(1));
+  changes_.wait(0);
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(watch->found().empty());
+  EXPECT_EQ(looks_, 1);
+}
+
+TEST_F(Folders, LooksAtNothingWithoutAState) {
+  state_ = nullptr;
+  const auto watch = Start(milliseconds(1));
+  for (int looks = looks_; looks < 3; looks = looks_) looks_.wait(looks);
+  EXPECT_TRUE(watch->found().empty());
+}
+
+}  // namespace
+}  // namespace longshore::control
