@@ -24,7 +24,7 @@ std::string NewUid() {
 
 void CountWrite(api::Metadata& metadata) {
   const std::string& before = metadata.resource_version;
-  metadata.resource_version = std::to_string(before.empty() ? 1 : std::stoll(before) + 1);
+  metadata.resource_version = std::to_string(before.empty() ? 1 : *VersionNumber(before) + 1);
 }
 
 class LocalStoreImpl final : public LocalStore {

@@ -128,6 +128,43 @@ TEST_F(LocalStoreTest, TwoManifestsOfOneObjectAreReportedAndTheFirstWins) {
   EXPECT_EQ(VersionOf(store_->Get(key_).value()), 2);
 }
 
+TEST_F(LocalStoreTest, ADuplicateObjectHasNoOtherOfItsFileAppliedAgain) {
+  const api::Key other{api::kModelKind, "default", "other"};
+  Write("a.yaml", Manifest("digits", 1));
+  Write("b.yaml", Manifest("digits", 2) + "---\n" + Manifest("other", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  Object changed = store_->Get(other).value();
+  changed.spec["version"] = 7;
+  ASSERT_TRUE(store_->Apply(changed));
+  store_ = OpenStore();
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(store_->ReadManifests());
+    EXPECT_EQ(VersionOf(store_->Get(other).value()), 7);
+    EXPECT_EQ(store_->ProblemOf(key_)->reason, "Duplicate");
+  }
+  ASSERT_TRUE(store_->Delete(other, changed.metadata.uid));
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_FALSE(store_->Get(other)) << "revived";
+}
+
+TEST_F(LocalStoreTest, AnObjectThatCannotBeStoredHasNoOtherOfItsFileAppliedAgain) {
+  const api::Key other{api::kModelKind, "default", "other"};
+  Write("digits.yaml", Manifest("digits", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  const Path record = dir_.path() / ".longshore/objects/Model/default/digits.json";
+  std::ofstream(record) << "{";
+  Write("digits.yaml", Manifest("other", 1) + "---\n" + Manifest("digits", 2));
+  ASSERT_TRUE(store_->ReadManifests());
+  ASSERT_TRUE(store_->Delete(other, store_->Get(other)->metadata.uid));
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_FALSE(store_->Get(other)) << "revived";
+  EXPECT_FALSE(store_->ProblemOf(other));
+  EXPECT_EQ(store_->ProblemOf(key_)->reason, "NotApplied");
+  std::filesystem::remove(record);
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 2);
+}
+
 TEST_F(LocalStoreTest, ARestartNeitherOverridesACommandNorRevivesWhatWasDeleted) {
   Write("digits.yaml", Manifest("digits", 1));
   ASSERT_TRUE(store_->ReadManifests());
@@ -154,6 +191,26 @@ TEST_F(LocalStoreTest, ADamagedRecordIsNamed) {
   const auto seen = store_->Get(key_);
   EXPECT_EQ(seen.error().code, Code::kDataLoss);
   EXPECT_THAT(seen.error().message, ::testing::HasSubstr(record.string()));
+}
+
+TEST_F(LocalStoreTest, ARecordWhoseVersionIsNoNumberIsNamedAndEndsNothing) {
+  Write("digits.yaml", Manifest("digits", 1));
+  Write("other.yaml", Manifest("other", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  const Path record = dir_.path() / ".longshore/objects/Model/default/digits.json";
+  for (const char* version : {"", "seven", "7x", "99999999999999999999", "9223372036854775807", "-1"}) {
+    Json json = ParseJson(ReadFile(record).value()).value();
+    json["metadata"]["resourceVersion"] = version;
+    ASSERT_TRUE(WriteFileAtomically(record, json.dump()));
+    EXPECT_EQ(store_->Get(key_).error().code, Code::kDataLoss) << version;
+    EXPECT_THAT(store_->Get(key_).error().message, ::testing::HasSubstr("metadata.resourceVersion"));
+    Write("digits.yaml", Manifest("digits", 2));
+    ASSERT_TRUE(store_->ReadManifests()) << version;
+    EXPECT_EQ(store_->ProblemOf(key_)->reason, "NotApplied");
+    const Listing listing = store_->List(api::kModelKind).value();
+    EXPECT_EQ(listing.objects.size(), 1U);
+    EXPECT_EQ(listing.unreadable.size(), 1U);
+  }
 }
 
 TEST_F(LocalStoreTest, ADamagedRecordIsAProblemOfItsManifestAndHoldsNoOtherUp) {

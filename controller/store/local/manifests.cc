@@ -82,7 +82,8 @@ Status Manifests::LoadTaken(const std::string& file) {
   const Result<Json> json = ParseJson(*text);
   if (!json) return DataLoss("{}: {}", path.string(), json.error().message);
   try {
-    taken_[file] = {json->at("digest"), KeysFromJson(json->at("objects")), KeysFromJson(json->at("gone"))};
+    taken_[file] = {json->at("digest"), KeysFromJson(json->at("objects")), KeysFromJson(json->at("gone")),
+                    KeysFromJson(json->value("refused", Json::array())), true};
   } catch (const Json::exception& wrong) {
     return DataLoss("{}: {}", path.string(), wrong.what());
   }
@@ -91,8 +92,10 @@ Status Manifests::LoadTaken(const std::string& file) {
 
 Status Manifests::SaveIndex(const std::string& file) const {
   const Taken& taken = taken_.at(file);
-  const Json json = {
-      {"digest", taken.digest}, {"objects", KeysToJson(taken.objects)}, {"gone", KeysToJson(taken.gone)}};
+  const Json json = {{"digest", taken.digest},
+                     {"objects", KeysToJson(taken.objects)},
+                     {"gone", KeysToJson(taken.gone)},
+                     {"refused", KeysToJson(taken.refused)}};
   return WriteFileAtomically(index_ / (file + ".json"), json.dump(1) + "\n");
 }
 
@@ -113,38 +116,55 @@ void Manifests::ReadOne(const std::string& file, Store& store) {
   if (!text) return Report(file, "Invalid", text.error().message, KnownOf(file));
   const std::string digest = ToHex(Sha256(*text));
   const auto before = taken_.find(file);
-  if (before != taken_.end() && before->second.digest == digest) return;
-  // Looked at again at every Read: trouble of the store's may pass by itself.
-  const Status applied = ApplyAll(file, *text, digest, store);
-  if (applied) return;
-  const bool mistake = applied.error().code == Code::kInvalidArgument;
-  Report(file, mistake ? "Invalid" : "NotApplied", applied.error().message, KnownOf(file));
+  const bool new_text = before == taken_.end() || before->second.digest != digest;
+  if (!new_text && before->second.refused.empty() && before->second.saved) return;
+  const auto objects = api::ParseManifests(file, *text);
+  if (!objects) return Report(file, "Invalid", objects.error().message, KnownOf(file));
+  if (new_text) Begin(file, digest, *objects);
+  ApplyRefused(file, *objects, store);
 }
 
-Status Manifests::ApplyAll(const std::string& file, const std::string& text, const std::string& digest, Store& store) {
-  ASSIGN_OR_RETURN(const std::vector<api::ParsedObject> objects, api::ParseManifests(file, text));
-  Taken next{digest, {}, {}};
-  bool complete = true;
+// All that the text holds is still to be applied; what was taken of an older text goes on.
+void Manifests::Begin(const std::string& file, const std::string& digest,
+                      const std::vector<api::ParsedObject>& objects) {
+  Taken next{.digest = digest, .objects = {}, .gone = KnownOf(file), .refused = {}};
   for (const api::ParsedObject& object : objects) {
     const api::Key key = api::KeyOf(object);
+    next.refused.insert(key);
+    if (next.gone.erase(key) > 0) next.objects.insert(key);
+  }
+  taken_[file] = std::move(next);
+}
+
+// Each object is applied once. One that another file defines, or that the store did not take, is tried again at every
+// Read: that may pass by itself.
+void Manifests::ApplyRefused(const std::string& file, const std::vector<api::ParsedObject>& objects, Store& store) {
+  Taken& taken = taken_.at(file);
+  const std::set<api::Key> refused = std::exchange(taken.refused, {});
+  for (const api::ParsedObject& object : objects) {
+    const api::Key key = api::KeyOf(object);
+    if (!refused.contains(key)) continue;
+    const std::string where = fmt::format("{}:{}", file, object.line);
     if (const auto owner = OwnerOf(key, file); owner) {
-      Report(file, "Duplicate",
-             fmt::format("{}:{}: {} is defined in {} already", file, object.line, ToString(key), *owner), {key});
-      complete = false;
+      taken.objects.erase(key);
+      taken.refused.insert(key);
+      Report(file, "Duplicate", fmt::format("{}: {} is defined in {} already", where, ToString(key), *owner), {key});
       continue;
     }
     const auto applied = store.Apply({object.metadata, object.kind, api::SpecToJson(object), Json()});
-    if (!applied) return Prefixed(applied.error(), fmt::format("{}:{}", file, object.line));
-    next.objects.insert(key);
-    spdlog::info("{}:{}: {} is applied as generation {}", file, object.line, ToString(key),
-                 applied->metadata.generation);
+    if (!applied) {
+      taken.refused.insert(key);
+      const bool mistake = applied.error().code == Code::kInvalidArgument;
+      Report(file, mistake ? "Invalid" : "NotApplied", where + ": " + applied.error().message, {key});
+      continue;
+    }
+    taken.objects.insert(key);
+    spdlog::info("{}: {} is applied as generation {}", where, ToString(key), applied->metadata.generation);
   }
-  for (const api::Key& key : KnownOf(file)) {
-    if (!next.objects.contains(key)) next.gone.insert(key);
-  }
-  if (!complete) next.digest.clear();  // Looked at again as soon as anything changes.
-  taken_[file] = std::move(next);
-  return SaveIndex(file);
+  if (taken.saved && taken.refused == refused) return;
+  const Status saved = SaveIndex(file);
+  taken.saved = saved.has_value();
+  if (!saved) Report(file, "NotApplied", "what was applied is not written down: " + saved.error().message, {});
 }
 
 std::set<api::Key> Manifests::KnownOf(const std::string& file) const {

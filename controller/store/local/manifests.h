@@ -1,7 +1,7 @@
 // Brings the manifests of a directory into a store, each text once.
 //
-// What was taken from a file is remembered in <index>/<file>.json {digest, objects, gone}, so that a restart applies
-// nothing again, and neither overrides what a command changed meanwhile nor revives what a command deleted.
+// What was taken from a file is remembered in <index>/<file>.json {digest, objects, gone, refused}, so that a restart
+// applies nothing again, and neither overrides what a command changed meanwhile nor revives what a command deleted.
 #pragma once
 
 #include <map>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/file.h"
+#include "controller/api/parse.h"
 #include "controller/store/local/local_store.h"
 #include "controller/store/store.h"
 
@@ -33,13 +34,16 @@ class Manifests {
     std::string digest;
     std::set<api::Key> objects;  // That the text holds.
     std::set<api::Key> gone;     // That it held earlier; they go on.
+    std::set<api::Key> refused;  // That the text holds and that were not applied yet.
+    bool saved = false;          // In the index.
   };
 
   Status LoadIndex();
   Status LoadTaken(const std::string& file);
   Status SaveIndex(const std::string& file) const;
   void ReadOne(const std::string& file, Store& store);
-  Status ApplyAll(const std::string& file, const std::string& text, const std::string& digest, Store& store);
+  void Begin(const std::string& file, const std::string& digest, const std::vector<api::ParsedObject>& objects);
+  void ApplyRefused(const std::string& file, const std::vector<api::ParsedObject>& objects, Store& store);
   std::optional<std::string> OwnerOf(const api::Key& key, const std::string& except) const;
   void Report(const std::string& file, const std::string& reason, const std::string& message,
               const std::set<api::Key>& objects);

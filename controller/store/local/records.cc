@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <limits>
 
 #include "controller/store/document.h"
 
@@ -38,6 +40,9 @@ Result<Object> Records::Read(const api::Key& key) const {
   if (!document) return DataLoss("{}: {}", PathOf(key).string(), document.error().message);
   Result<Object> object = FromDocument(*document);
   if (!object) return DataLoss("{}: {}", PathOf(key).string(), object.error().message);
+  if (const std::string& version = object->metadata.resource_version; !VersionNumber(version)) {
+    return DataLoss("{}: metadata.resourceVersion \"{}\" is no count of writes", PathOf(key).string(), version);
+  }
   return object;
 }
 
@@ -80,6 +85,14 @@ std::vector<api::Key> Records::Keys(const std::string& kind) const {
   }
   std::sort(keys.begin(), keys.end());
   return keys;
+}
+
+std::optional<int64_t> VersionNumber(const std::string& resource_version) {
+  const char* const end = resource_version.data() + resource_version.size();
+  int64_t number = 0;
+  const auto [at, error] = std::from_chars(resource_version.data(), end, number);
+  const bool counts = error == std::errc() && at == end && number > 0 && number < std::numeric_limits<int64_t>::max();
+  return counts ? std::optional(number) : std::nullopt;
 }
 
 Result<process::Descriptor> LockFile(const Path& path) {

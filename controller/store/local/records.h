@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "common/file.h"
@@ -38,6 +40,9 @@ class Records {
   Path dir_;
   size_t object_bytes_max_;
 };
+
+// The number of a resource version; records count their writes, beginning at 1. Every record that was read has one.
+std::optional<int64_t> VersionNumber(const std::string& resource_version);
 
 // Held while a write reads, compares and replaces; between processes too. Blocks.
 Result<process::Descriptor> LockFile(const Path& path);
