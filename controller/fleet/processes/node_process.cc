@@ -10,11 +10,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-void SetTrouble(const Status& written, NodeInfo& info) {
-  info.trouble = written ? "" : fmt::format("it is not written down: {}", written.error().message);
-  if (!written) spdlog::error("node {}: {}", info.node, info.trouble);
-}
-
 process::SpawnOptions CommandOf(const ProcessOptions& options, const Spec& spec, const Sockets& sockets,
                                 const NodeInfo& node) {
   const NodePaths paths(options.state_dir, node.node);
@@ -42,6 +37,18 @@ process::SpawnOptions CommandOf(const ProcessOptions& options, const Spec& spec,
 
 }  // namespace
 
+void SetTrouble(const Status& written, NodeInfo& info) {
+  info.trouble = written ? "" : fmt::format("it is not written down: {}", written.error().message);
+  if (!written) spdlog::error("node {}: {}", info.node, info.trouble);
+}
+
+Status RemoveDir(const NodePaths& paths) {
+  std::error_code error;
+  std::filesystem::remove_all(paths.dir, error);
+  if (error) return Unavailable("cannot remove {}: {}", paths.dir.string(), error.message());
+  return {};
+}
+
 std::optional<NodeProcess> TakeOver(const ProcessOptions& options, const NodeRecord& record, TimePoint now) {
   const NodePaths paths(options.state_dir, record.node);
   NodeProcess node;
@@ -51,7 +58,7 @@ std::optional<NodeProcess> TakeOver(const ProcessOptions& options, const NodeRec
   node.began = steady_clock::now();
   auto found = FindProcess(record, paths.StateDirArgument());
   if (!found && record.stopping) {
-    std::filesystem::remove_all(paths.dir);
+    if (const Status removed = RemoveDir(paths); !removed) spdlog::error("{}", removed.error().message);
     return std::nullopt;
   }
   if (!found) {

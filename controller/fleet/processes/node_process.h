@@ -30,6 +30,12 @@ std::optional<NodeProcess> TakeOver(const ProcessOptions& options, const NodeRec
 // Starts the node's process on these sockets.
 Status Run(const ProcessOptions& options, const Spec& spec, const Sockets& sockets, TimePoint now, NodeProcess& node);
 
+// Whether the node's record could be written, for people.
+void SetTrouble(const Status& written, NodeInfo& info);
+
+// What a node held that has left is stale when one of its name starts the next time.
+Status RemoveDir(const NodePaths& paths);
+
 // The process ended by itself: it is started again after a pause that grows with every such end in a row.
 void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProcess& node);
 

@@ -134,6 +134,7 @@ Status ProcessFleet::Start(const std::string& fleet, const std::string& name) {
 }
 
 Status ProcessFleet::Stop(const std::string& fleet, const std::string& name) {
+  Status removed;
   {
     const std::scoped_lock lock(mutex_);
     const auto found = nodes_.find(name);
@@ -141,17 +142,18 @@ Status ProcessFleet::Stop(const std::string& fleet, const std::string& name) {
     NodeProcess& node = found->second;
     const NodePaths paths(options_.state_dir, name);
     if (node.process) {
-      RETURN_IF_ERROR(WriteRecord(paths, {fleet, name, node.info.pid, node.process->start_time(), true}));
+      // One that cannot be written down leaves all the same: a full disk is no reason to stay.
+      SetTrouble(WriteRecord(paths, {fleet, name, node.info.pid, node.process->start_time(), true}), node.info);
       spdlog::info("node {} of fleet {} is told to leave", name, fleet);
       (void)node.process->Signal(SIGTERM);  // One that has ended meanwhile is what was wanted.
       node.info.state = NodeState::kStopping;
     } else {
-      std::filesystem::remove_all(paths.dir);
       nodes_.erase(found);
+      removed = RemoveDir(paths);
     }
   }
   on_change_(fleet);
-  return {};
+  return removed;
 }
 
 std::vector<NodeInfo> ProcessFleet::Nodes(const std::string& fleet) const {
@@ -240,8 +242,8 @@ std::vector<std::string> ProcessFleet::Look() {
   for (const std::string& name : gone) {
     nodes_.erase(name);
     // What it held is stale when a node of this name starts the next time.
-    std::error_code ignored;
-    std::filesystem::remove_all(NodePaths(options_.state_dir, name).dir, ignored);
+    const Status removed = RemoveDir(NodePaths(options_.state_dir, name));
+    if (!removed) spdlog::error("{}", removed.error().message);
   }
   return {changed.begin(), changed.end()};
 }

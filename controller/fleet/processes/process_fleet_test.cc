@@ -177,6 +177,31 @@ TEST_F(ProcessFleetTest, ANodeThatIsToldToLeaveIsGoneForGood) {
   EXPECT_TRUE(fleet_->Fleets().empty());
 }
 
+TEST_F(ProcessFleetTest, ANodeThatCannotBeWrittenDownAsLeavingLeavesAllTheSame) {
+  StartNode("a");
+  // Where the record is prepared, which fails as on a full disk.
+  const Path in_the_way = NodePaths(dir_, "a").record.string() + fmt::format(".{}.tmp", getpid());
+  std::filesystem::create_directory(in_the_way);
+  kill(PidOf("a"), SIGSTOP);
+  ASSERT_TRUE(fleet_->Stop(kFleet, "a"));
+  EXPECT_EQ(fleet_->Nodes(kFleet)[0].state, NodeState::kStopping);
+  EXPECT_THAT(fleet_->Nodes(kFleet)[0].trouble, ::testing::HasSubstr("it is not written down"));
+  kill(PidOf("a"), SIGCONT);
+  EXPECT_TRUE(WaitUntil([](const auto& nodes) { return nodes.empty(); }));
+}
+
+TEST_F(ProcessFleetTest, AFolderThatCannotBeRemovedIsAnErrorThatNamesIt) {
+  StartNode("a");
+  std::filesystem::rename(dir_ / "nodes", dir_ / "moved");
+  std::filesystem::create_symlink("nodes", dir_ / "nodes");  // Leads nowhere, round and round.
+  kill(PidOf("a"), SIGKILL);
+  ASSERT_TRUE(WaitUntil([](const auto& nodes) { return nodes[0].pid == 0; }));
+  const Status stopped = fleet_->Stop(kFleet, "a");
+  ASSERT_FALSE(stopped);
+  EXPECT_THAT(stopped.error().message, ::testing::HasSubstr("cannot remove " + NodePaths(dir_, "a").dir.string()));
+  EXPECT_TRUE(fleet_->Nodes(kFleet).empty());
+}
+
 TEST_F(ProcessFleetTest, TheNextControllerTakesTheNodesAndTheirSocketsOver) {
   StartNode("a");
   StartNode("b");
