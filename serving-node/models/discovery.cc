@@ -66,6 +66,12 @@ std::optional<int> ShardsOf(const std::string& name) {
   return shards;
 }
 
+// A link that leads nowhere, or to itself, is none.
+bool IsDirectory(const fs::directory_entry& entry) {
+  std::error_code error;
+  return entry.is_directory(error);
+}
+
 std::vector<int64_t> Choose(const VersionPolicy& policy, const std::vector<int64_t>& versions) {
   if (policy.kind == VersionPolicy::Kind::kAll) return versions;
   if (policy.kind == VersionPolicy::Kind::kLatest) {
@@ -87,7 +93,7 @@ Result<std::vector<int64_t>> ListVersions(const Path& base_path) {
   std::vector<int64_t> versions;
   for (fs::directory_iterator it(base_path, error), end; !error && it != end; it.increment(error)) {
     const auto version = ParseVersion(it->path().filename());
-    if (version && it->is_directory()) versions.push_back(*version);
+    if (version && IsDirectory(*it)) versions.push_back(*version);
   }
   if (error) return NotFound("Could not find base path {}: {}", base_path.string(), error.message());
   std::sort(versions.begin(), versions.end());
@@ -100,7 +106,7 @@ Result<Path> FindVersionDir(const Path& base_path, int64_t version) {
   const Path plain = base_path / std::to_string(version);
   if (fs::is_directory(plain, error)) return plain;
   for (fs::directory_iterator it(base_path, error), end; !error && it != end; it.increment(error)) {
-    if (ParseVersion(it->path().filename()) == version && it->is_directory()) return it->path();
+    if (ParseVersion(it->path().filename()) == version && IsDirectory(*it)) return it->path();
   }
   return NotFound("no directory of version {} in {}", version, base_path.string());
 }

@@ -52,6 +52,15 @@ TEST_F(Discover, TakesTheChildrenThatAreNumbers) {
   EXPECT_EQ(ListVersions(base_ / "none").error().code, Code::kNotFound);
 }
 
+TEST_F(Discover, PassesOverALinkThatLeadsToItself) {
+  Write("m/1/saved_model.pb");
+  fs::create_symlink("9", base_ / "m" / "9");
+  fs::create_symlink("nowhere", base_ / "m" / "8");
+  EXPECT_EQ(*ListVersions(base_ / "m"), Versions{1});
+  EXPECT_EQ(FindVersionDir(base_ / "m", 9).error().code, Code::kNotFound);
+  EXPECT_EQ(FindVersionDir(base_ / "m", 8).error().code, Code::kNotFound);
+}
+
 TEST_F(Discover, ChoosesByThePolicy) {
   for (const char* child : {"1", "2", "3"}) Write(Path("m") / child / "saved_model.pb");
   using Kind = VersionPolicy::Kind;

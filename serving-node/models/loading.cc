@@ -10,17 +10,26 @@
 #include "serving-node/saved_model/digest.h"
 
 namespace longshore::models {
+namespace {
+
+Result<std::shared_ptr<engine::LoadedModel>> LoadFiles(engine::Engine& engine, const LoadGate& gate,
+                                                       const LoadWork& work, const Path& dir) {
+  if (gate) RETURN_IF_ERROR(gate(work.model, work.version, dir));
+  return engine.Load(dir, {.tags = work.tags, .device = {}});
+}
+
+}  // namespace
 
 Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const LoadWork& work,
                            const std::function<void()>& warming) {
   ASSIGN_OR_RETURN(const Path dir, FindVersionDir(work.base_path, work.version));
   const auto before = saved_model::VersionDigest(dir);  // What cannot be read fails the load, which says more.
-  if (gate) RETURN_IF_ERROR(gate(work.model, work.version, dir));
-  Loaded loaded;
-  ASSIGN_OR_RETURN(loaded.model, engine.Load(dir, {.tags = work.tags, .device = {}}));
+  auto model = LoadFiles(engine, gate, work, dir);
   const auto after = saved_model::VersionDigest(dir);
   if (before != after)
     return Unavailable("{} is still being copied: its files changed while they were loaded", dir.string());
+  Loaded loaded;
+  ASSIGN_OR_RETURN(loaded.model, std::move(model));
   ASSIGN_OR_RETURN(loaded.digest, after);
   warming();
   if (work.warm_up) RETURN_IF_ERROR(WarmUp(*loaded.model, dir, work.warm_up_iterations));

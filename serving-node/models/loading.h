@@ -24,7 +24,8 @@ struct Loaded {
 };
 
 // On the calling thread. warming is called when the model is loaded and its warm-up begins. Unavailable when the files
-// changed between the gate's first look and the end of the load: what was judged and loaded is not what lies there.
+// changed between the gate's first look and the end of the load, well or not: what was judged and loaded is not what
+// lies there.
 Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const LoadWork& work,
                            const std::function<void()>& warming);
 

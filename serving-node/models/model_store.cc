@@ -191,7 +191,8 @@ Result<Handle> ModelStore::Find(const std::string& name, int64_t version) const 
 Result<Handle> ModelStore::FindLabel(const std::string& name, const std::string& label) const {
   const auto ready = impl_->ready();
   const auto model = ready->find(name);
-  if (model == ready->end() || model->second.labels.count(label) == 0) {
+  if (model == ready->end()) return NotFound("Servable not found for request: Latest({})", name);
+  if (model->second.labels.count(label) == 0) {
     return InvalidArgument("Unrecognized servable version label: {}", label);
   }
   return Find(name, model->second.labels.at(label));

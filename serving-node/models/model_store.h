@@ -53,7 +53,8 @@ class ModelStore {
   void Retry(const std::string& name, int64_t version);
 
   // Ready versions: the highest, a certain one, the one of a label. Errors with TensorFlow Serving's texts: NotFound
-  // "Servable not found for request: Latest(x)", InvalidArgument "Unrecognized servable version label: x".
+  // "Servable not found for request: Latest(x)", InvalidArgument "Unrecognized servable version label: x" for
+  // a label that the model has not.
   Result<Handle> Find(const std::string& name) const;
   Result<Handle> Find(const std::string& name, int64_t version) const;
   Result<Handle> FindLabel(const std::string& name, const std::string& label) const;

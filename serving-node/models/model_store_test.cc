@@ -105,6 +105,9 @@ TEST_F(Models, AnswersWithTensorFlowServingsErrors) {
             (Error{Code::kNotFound, "Servable not found for request: Specific(digits, 4)"}));
   EXPECT_EQ(store.FindLabel("digits", "x").error(),
             (Error{Code::kInvalidArgument, "Unrecognized servable version label: x"}));
+  EXPECT_EQ(store.FindLabel("other", "x").error(),
+            (Error{Code::kNotFound, "Servable not found for request: Latest(other)"}))
+      << "the name that a client made up must not count as a model's";
   EXPECT_EQ(store.FindLabel("digits", "gone").error().message, "Servable not found for request: Specific(digits, 2)");
 }
 
@@ -125,6 +128,30 @@ TEST_F(Models, DoesNotServeAVersionWhoseFilesChangeWhileTheyAreLoaded) {
     return told.second.state == State::kStart && told.second.error.code == Code::kUnavailable;
   });
   EXPECT_EQ(copied, 2);
+}
+
+TEST_F(Models, TriesAVersionAgainThatFailsWhileItIsBeingCopied) {
+  WriteVersion("digits", 1, "bad");
+  WriteVersion("digits", 2, "bad");
+  std::atomic<int> gates = 0;
+  ModelStore& store = Store({.load_threads = 1, .copy_retry_interval = std::chrono::milliseconds(1)},
+                            [&](const auto&, int64_t version, const Path& dir) -> Status {
+                              if (gates++ % 2 == 1) return {};
+                              RETURN_IF_ERROR(WriteFileAtomically(dir / "saved_model.pb", version == 2 ? "good" : ""));
+                              return FailedPrecondition("half of it is there");
+                            });
+  store.Apply({Want("digits", {2})});
+  WaitFor("digits", 2, State::kAvailable);
+  store.Apply({Want("digits", {1})});
+  WaitFor("digits", 1, State::kAvailable);
+  EXPECT_EQ(gates, 4) << "each failed once, when its files had changed";
+}
+
+TEST_F(Models, ASettledVersionThatFailsFailsForGood) {
+  WriteVersion("digits", 1, "bad");
+  ModelStore& store = Store();
+  store.Apply({Want("digits", {1})});
+  EXPECT_EQ(WaitFor("digits", 1, State::kFailed).error.code, Code::kDataLoss);
 }
 
 TEST_F(Models, TellsTheWholeWayOfAVersionInOrder) {

@@ -20,6 +20,13 @@ struct Gate::Asked {
   control::Validation validation;
 };
 
+Status Gate::CheckDigest(const Asked& asked, const Path& version_dir, const Result<std::string>& digest) {
+  if (!digest) return tl::make_unexpected(digest.error());
+  if (*digest == asked.digest) return {};
+  return FailedPrecondition("\"{}\" version {}: the files in {} have the digest {}, not {} as verified first",
+                            asked.what.model, asked.what.version, version_dir.string(), *digest, asked.digest);
+}
+
 Gate::Gate(GateOptions options, Journal& journal)
     : options_(std::move(options)), journal_(journal), stop_(eventfd(0, EFD_CLOEXEC)) {}
 
@@ -66,14 +73,11 @@ Status Gate::Admit(const std::string& model, int64_t version, const Path& versio
   if (const auto why = asked.stable ? std::nullopt : journal_.Quarantined(asked.what)) {
     return FailedPrecondition("\"{}\" version {} is quarantined: {}", model, version, *why);
   }
-  if (!asked.digest.empty()) {
-    ASSIGN_OR_RETURN(const std::string digest, saved_model::VersionDigest(version_dir));
-    if (digest != asked.digest) {
-      return FailedPrecondition("\"{}\" version {}: the files in {} have the digest {}, not {} as verified first",
-                                model, version, version_dir.string(), digest, asked.digest);
-    }
+  if (!asked.digest.empty() || asked.trial) {
+    const auto digest = saved_model::VersionDigest(version_dir);
+    if (!asked.digest.empty()) RETURN_IF_ERROR(CheckDigest(asked, version_dir, digest));
+    if (asked.trial) RETURN_IF_ERROR(RunOnce(asked, version_dir, digest));
   }
-  if (asked.trial) RETURN_IF_ERROR(RunOnce(asked, version_dir));
   return asked.stable ? Status() : BeginLoading(asked.what);
 }
 
@@ -102,17 +106,23 @@ void Gate::Loaded(const std::string& model, int64_t version) {
   journal_.End(*what);
 }
 
-Status Gate::RunOnce(const Asked& asked, const Path& version_dir) {
+// `digest` is that of the files before the trial.
+Status Gate::RunOnce(const Asked& asked, const Path& version_dir, const Result<std::string>& digest) {
   const std::lock_guard one_at_a_time(trials_mutex_);
   auto result = Golden(asked.what.model, asked.what.version);
   if (!result) {
-    ASSIGN_OR_RETURN(result, RunAndNote(asked, version_dir));
+    const auto tried = Run(asked, version_dir);
+    if (saved_model::VersionDigest(version_dir) != digest) {
+      return Unavailable("{} is still being copied: its files changed during the trial", version_dir.string());
+    }
+    Note(asked.what, tried);
+    ASSIGN_OR_RETURN(result, tried);
   }
   if (result->ok()) return {};
   return FailedPrecondition("\"{}\" version {}: {}", asked.what.model, asked.what.version, result->message());
 }
 
-Result<control::GoldenResult> Gate::RunAndNote(const Asked& asked, const Path& version_dir) {
+Result<control::GoldenResult> Gate::Run(const Asked& asked, const Path& version_dir) {
   {
     const std::lock_guard lock(mutex_);
     in_trial_ = asked.what;
@@ -127,18 +137,22 @@ Result<control::GoldenResult> Gate::RunAndNote(const Asked& asked, const Path& v
   }
   options.stop_fd = stop_.get();
   auto result = RunTrial(options);
+  const std::lock_guard lock(mutex_);
+  in_trial_.reset();
+  return result;
+}
+
+void Gate::Note(const Try& what, const Result<control::GoldenResult>& result) {
   if (!result && (result.error().code == Code::kAborted || result.error().code == Code::kDeadlineExceeded)) {
     // It kills or hangs its process: that is not tried a second time by itself, not even after a restart.
-    if (auto noted = journal_.Quarantine(asked.what, result.error().message); !noted) {
+    if (auto noted = journal_.Quarantine(what, result.error().message); !noted) {
       spdlog::warn("quarantine: {}", ToString(noted.error()));
     }
   }
+  if (!result) return;
   const std::lock_guard lock(mutex_);
-  in_trial_.reset();
-  // What failed for a reason outside the version (files still being copied) is tried again.
-  if (result) results_.insert_or_assign(asked.what, *result);
+  results_.insert_or_assign(what, *result);
   while (results_.size() > kResultsMax) results_.erase(results_.begin());
-  return result;
 }
 
 std::optional<control::GoldenResult> Gate::Golden(const std::string& model, int64_t version) const {

@@ -31,7 +31,7 @@ class Gate {
 
   // Runs the trial when the state asks for one, once per attempt, and notes "loading" in the journal.
   // FailedPrecondition for a version that is quarantined, missed its golden set or has other files than the pinned
-  // ones.
+  // ones; Unavailable, and nothing is held against it, when its files changed while they were tried.
   Status Admit(const std::string& model, int64_t version, const Path& version_dir);
   // The load that Admit let through has ended, well or not: call it from models::OnChange when a version is available,
   // failed or ended. Nothing for others.
@@ -49,9 +49,11 @@ class Gate {
  private:
   struct Asked;
   Asked Ask(const std::string& model, int64_t version) const;
+  static Status CheckDigest(const Asked& asked, const Path& version_dir, const Result<std::string>& digest);
   Status BeginLoading(const Try& what);
-  Status RunOnce(const Asked& asked, const Path& version_dir);
-  Result<control::GoldenResult> RunAndNote(const Asked& asked, const Path& version_dir);
+  Status RunOnce(const Asked& asked, const Path& version_dir, const Result<std::string>& digest);
+  Result<control::GoldenResult> Run(const Asked& asked, const Path& version_dir);
+  void Note(const Try& what, const Result<control::GoldenResult>& result);
 
   const GateOptions options_;
   Journal& journal_;

@@ -270,6 +270,19 @@ TEST_F(GateTest, KeepsTheGoldenResultAndDoesNotJudgeTwice) {
   EXPECT_FALSE(gate_->Quarantined("digits", 3));
 }
 
+TEST_F(GateTest, HoldsNothingAgainstAVersionThatIsStillBeingCopied) {
+  options_.time_max = std::chrono::milliseconds(1000);
+  gate_ = std::make_unique<Gate>(GateOptions{options_}, *journal_);
+  SetState("uid/3/1", "");
+  auto admitted = std::async(std::launch::async, [this] { return Admit("hang"); });
+  while (!gate_->InTrial("digits", 3)) std::this_thread::yield();
+  ASSERT_TRUE(WriteFileAtomically(options_.version_dir / "saved_model.pb", "x"));
+  EXPECT_EQ(admitted.get().error().code, Code::kUnavailable);
+  EXPECT_FALSE(gate_->Quarantined("digits", 3));
+  EXPECT_FALSE(gate_->Golden("digits", 3));
+  EXPECT_TRUE(Admit("well"));
+}
+
 TEST_F(GateTest, NotesTheLoadingUntilItEnds) {
   ASSERT_TRUE(Admit("well"));
   EXPECT_TRUE((*Journal::Open(dir_))->Quarantined({"digits", 3, "uid/3/1"}));
