@@ -22,7 +22,7 @@
 
 namespace longshore::app {
 
-// What is declared first outlives what follows and uses it.
+// What is declared first outlives what follows: every callback of what ends finds what it calls.
 struct Parts {
   SystemClock clock;
   metrics::Registry registry;
@@ -35,10 +35,10 @@ struct Parts {
   std::unique_ptr<models::ModelStore> store;
   std::unique_ptr<frontend::StoreCatalog> own_catalog;  // What peers are told.
   evidence::DriftSampler drift;
-  std::unique_ptr<routing::Forwarder> forwarder;
-  std::unique_ptr<routing::Router> router;
-  std::unique_ptr<frontend::FleetCatalog> catalog;      // What clients are told.
   std::unique_ptr<frontend::MeteredPredictor> metered;  // The router as the frontends see it.
+  std::unique_ptr<frontend::FleetCatalog> catalog;      // What clients are told.
+  std::unique_ptr<routing::Router> router;              // Waits for its requests, with all that they use still there.
+  std::unique_ptr<routing::Forwarder> forwarder;        // Ends first: it cuts what is at peers.
   frontend::ReloadFunction reload;                      // Of a node that is alone; set before the doors open.
 };
 

@@ -20,16 +20,16 @@ metrics::Labels LabelsOf(const std::string& model, int64_t version) {
 
 trial::Try TryOf(const GuardKey& key) { return {key.model, key.version, key.salt}; }
 
-// Codes by which a version says that the request is wrong, or too large. A full queue is none of them.
+// Codes by which a version says that the request is wrong. A full queue, pool or memory is none of them: overload of a
+// node is no evidence about a version.
 bool BlamesTheRequest(Code code) {
   return code == Code::kInvalidArgument || code == Code::kFailedPrecondition || code == Code::kNotFound ||
-         code == Code::kOutOfRange || code == Code::kUnimplemented || code == Code::kResourceExhausted;
+         code == Code::kOutOfRange || code == Code::kUnimplemented;
 }
 
 Result<engine::TensorMap> RunOnStable(const models::ModelStore& store, const batching::Admission& admission,
                                       const Request& request) {
-  const batching::Load load = admission.load();
-  if (load.queued > load.concurrent_runs_max) return ResourceExhausted("users come first");
+  if (UsersComeFirst(admission)) return Unavailable("users come first");
   ASSIGN_OR_RETURN(const models::Handle ready, store.Find(request.model_name(), request.model->stable()->version));
   ASSIGN_OR_RETURN(engine::RunRequest run, ToRunRequest(request.call.request, ready->loaded->signatures()));
   std::promise<Result<batching::RunOutcome>> promise;
@@ -84,19 +84,39 @@ void Execution::Run(const RequestPtr& request, const models::Handle& ready) cons
     run->outcome = tl::make_unexpected(std::move(inputs.error()));
     return Finish(run);
   }
-  if (!IsFirstRun(*run)) return Submit(run, std::move(*inputs));
-  // The note is on the disk before the run begins; only this request waits for it, and none of the frontend's threads.
-  WriteJournal([this, run, inputs = std::move(*inputs)] {
-    const auto noted = deps_.journal->Begin(TryOf(run->candidate()->arm->guard->key()), trial::Deed::kFirstRun);
-    if (!noted) spdlog::warn("first run not noted: {}", ToString(noted.error()));
-    run->noted = noted.has_value();
-    Submit(run, inputs);
-  });
+  const bool noted = deps_.journal == nullptr || run->candidate() == nullptr ||
+                     run->candidate()->arm->first_run.load(std::memory_order_acquire) == FirstRun::kNoted;
+  noted ? Submit(run, std::move(*inputs)) : SubmitNoted(run, std::move(*inputs));
 }
 
-bool Execution::IsFirstRun(const Finished& run) const {
-  const Entry* entry = run.candidate();
-  return deps_.journal != nullptr && entry != nullptr && !entry->arm->has_run.exchange(true);
+// The note is on the disk before any run begins. Who names the candidate, or came together with the first, waits for
+// it, on none of the frontend's threads; others are given to stable meanwhile (Router).
+void Execution::SubmitNoted(const std::shared_ptr<Finished>& run, engine::RunRequest inputs) const {
+  if (PostBehindNote(run, std::move(inputs))) return;
+  run->outcome = Unavailable("too many requests wait for the first run of \"{}\" version {}", run->ready->model,
+                             run->ready->version);
+  Finish(run);
+}
+
+bool Execution::PostBehindNote(const std::shared_ptr<Finished>& run, engine::RunRequest inputs) const {
+  std::atomic<FirstRun>& state = run->candidate()->arm->first_run;
+  const std::lock_guard lock(first_runs_mutex_);
+  FirstRun unnoted = FirstRun::kUnnoted;
+  const bool first = state.compare_exchange_strong(unnoted, FirstRun::kBeingNoted);
+  const bool posted = journal_writer_.Post([this, run, first, inputs = std::move(inputs)] {
+    if (first) NoteFirstRun(*run);
+    Submit(run, inputs);
+  });
+  if (first && !posted) state = FirstRun::kUnnoted;
+  return posted;
+}
+
+void Execution::NoteFirstRun(Finished& run) const {
+  Arm& arm = *run.candidate()->arm;
+  const auto noted = deps_.journal->Begin(TryOf(arm.guard->key()), trial::Deed::kFirstRun);
+  if (!noted) spdlog::warn("first run not noted: {}", ToString(noted.error()));
+  run.noted = noted.has_value();
+  arm.first_run = FirstRun::kNoted;
 }
 
 void Execution::WriteJournal(std::function<void()> write) const {
@@ -117,7 +137,8 @@ void Execution::Finish(const std::shared_ptr<Finished>& run) const {
   }
   Measure(*run);
   if (run->is_suspicious()) {
-    return second_opinion_.Ask(run->request,
+    const Code said = run->outcome ? Code::kOk : run->outcome.error().code;
+    return second_opinion_.Ask(run->request, said,
                                [this, run](Result<PredictAnswer> stable) { Judge(run, std::move(stable)); });
   }
   Count(*run, run->outcome ? Code::kOk : run->outcome.error().code);

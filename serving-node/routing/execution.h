@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "common/worker.h"
 #include "serving-node/models/models.h"
@@ -31,7 +32,9 @@ class Execution {
   void Answer(const std::shared_ptr<Finished>& run) const;
   void Measure(const Finished& run) const;
   void OfferForDrift(const Finished& run) const;
-  bool IsFirstRun(const Finished& run) const;
+  void SubmitNoted(const std::shared_ptr<Finished>& run, engine::RunRequest inputs) const;
+  bool PostBehindNote(const std::shared_ptr<Finished>& run, engine::RunRequest inputs) const;
+  void NoteFirstRun(Finished& run) const;
   void WriteJournal(std::function<void()> write) const;
   std::shared_ptr<evidence::Counters> CountersOf(const Request& request) const;
 
@@ -40,7 +43,8 @@ class Execution {
   const metrics::Family<metrics::Histogram> run_seconds_;
   const metrics::Family<metrics::Counter> nonfinite_;
   const SecondOpinion second_opinion_;
-  mutable Worker journal_writer_;  // The last member: what it still does needs the others.
+  mutable std::mutex first_runs_mutex_;  // What waits for a note is posted behind it.
+  mutable Worker journal_writer_;        // The last member: what it still does needs the others.
 };
 
 }  // namespace longshore::routing

@@ -195,6 +195,18 @@ TEST_F(FleetTest, ComparesWithStableAtAPeerWhenThisNodeDoesNotHoldIt) {
   EXPECT_EQ(b_.recorder.Snapshot("digits", 1).requests(), 0) << "what judges the candidate is no traffic of stable's";
 }
 
+TEST_F(FleetTest, ARequestThatBothVersionsRefuseRunsTwiceAndNoMore) {
+  a_.Hold({1, 4});
+  b_.Hold({1});
+  SetStates("14", "1", Models(4, 10000, "error_rate_max: 0.5 errors_min_requests: 1"));
+  const auto answer = Ask(a_.router, DigitsCall(kUnknownEverywhere));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error(), (Error{Code::kNotFound, "no such row"}));
+  EXPECT_EQ(a_.engine.record().runs.size(), 2u);
+  EXPECT_TRUE(b_.engine.record().runs.empty());
+  EXPECT_EQ(a_.recorder.Snapshot("digits", 4).errors(), 0);
+}
+
 TEST_F(FleetTest, SpillsToAPeerWithLessLoad) {
   a_.Hold({1});
   b_.Hold({1});

@@ -68,6 +68,7 @@ class GrpcForwarder final : public Forwarder {
 
   ~GrpcForwarder() override {
     std::unique_lock lock(mutex_);
+    stopping_ = true;
     for (grpc::ClientContext* context : running_) context->TryCancel();
     ended_.wait(lock, [this] { return running_.empty(); });
   }
@@ -140,6 +141,7 @@ class GrpcForwarder final : public Forwarder {
   void Begin(grpc::ClientContext* context, Peer& peer, int64_t in_flight) {
     const std::lock_guard lock(mutex_);
     running_.insert(context);
+    if (stopping_) context->TryCancel();  // Begun by who was told that a call was cut.
     peer.in_flight += in_flight;
   }
 
@@ -187,6 +189,7 @@ class GrpcForwarder final : public Forwarder {
   std::condition_variable ended_;
   std::map<std::string, std::shared_ptr<Peer>> peers_;
   std::set<grpc::ClientContext*> running_;
+  bool stopping_ = false;
 };
 
 }  // namespace

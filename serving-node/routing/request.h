@@ -17,8 +17,9 @@ struct Request {
   std::shared_ptr<const Table> table;  // Null when the node is alone.
   const ModelRoutes* model = nullptr;  // In the table.
   Choice choice;
-  bool died_once = false;          // A peer's connection broke while it had the request.
-  std::vector<std::string> tried;  // Peers.
+  bool died_once = false;           // A peer's connection broke while it had the request.
+  std::vector<std::string> tried;   // Peers.
+  std::shared_ptr<void> under_way;  // Tells the router when the request is gone.
 
   const std::string& model_name() const { return call.request.model_spec().name(); }
 };

@@ -1,6 +1,7 @@
 #include "serving-node/routing/router.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include "common/log.h"
@@ -31,6 +32,18 @@ struct Router::Shared {
             deps.metrics.Counters("longshore_spilled_total", "Requests handed to a peer only to share load.").With({})),
         balance(deps.admission, deps.forwarder) {}
 
+  // Until every request is gone, with all that is learned from it.
+  ~Shared() {
+    for (int64_t left = *requests; left > 0; left = *requests) requests->wait(left);
+  }
+
+  std::shared_ptr<void> Enter() const {
+    requests->fetch_add(1);
+    return {nullptr, [count = requests](void*) {
+              if (count->fetch_sub(1) == 1) count->notify_all();
+            }};
+  }
+
   std::shared_ptr<const Table> table() const {
     const std::lock_guard lock(mutex);
     return current;
@@ -40,12 +53,15 @@ struct Router::Shared {
   void StartHop(const RequestPtr& request);
   void StartAlone(const RequestPtr& request);
   void Dispatch(const RequestPtr& request);
+  void WaitForNoNote(const RequestPtr& request) const;
   bool Spill(const RequestPtr& request);
   bool ForwardToHolder(const RequestPtr& request);
   void Forward(const RequestPtr& request, const std::string& peer);
   void Forwarded(const RequestPtr& request, Result<std::string> reply);
   void FallBack(const RequestPtr& request);
 
+  // Lives as long as the last request.
+  const std::shared_ptr<std::atomic<int64_t>> requests = std::make_shared<std::atomic<int64_t>>(0);
   RouterDeps deps;
   RouterOptions options;
   Execution execution;
@@ -77,6 +93,7 @@ void Router::Predict(PredictCall call, PredictDone done) {
   auto request = std::make_shared<Request>();
   request->call = std::move(call);
   request->table = shared_->table();
+  request->under_way = shared_->Enter();
   if (request->call.protocol == Protocol::kPeer) {
     request->done = std::move(done);
     return shared_->StartHop(request);
@@ -134,9 +151,18 @@ void Router::Shared::StartHop(const RequestPtr& request) {
 }
 
 void Router::Shared::Dispatch(const RequestPtr& request) {
+  WaitForNoNote(request);
   const auto ready = deps.store.Find(request->model_name(), request->choice.version);
   if (!ready) return ForwardToHolder(request) ? void() : FallBack(request);
   if (!Spill(request)) execution.Run(request, *ready);
+}
+
+// While the disk takes the note of a candidate's first run, who named no version gets stable, where it is here.
+void Router::Shared::WaitForNoNote(const RequestPtr& request) const {
+  const Entry* stable = request->model->stable();
+  const Choice& choice = request->choice;
+  if (stable == nullptr || choice.pinned || choice.entry == nullptr || !choice.entry->being_noted()) return;
+  if (deps.store.Find(request->model_name(), stable->version)) request->choice = {stable->version, stable, false};
 }
 
 // To a less loaded peer, when the queue here takes more than its share of the objective.

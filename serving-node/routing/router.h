@@ -56,7 +56,8 @@ struct Holders {
   std::vector<std::string> peers;
 };
 
-// Thread-safe. Outlives its requests: before it goes, the frontends have ended and the ModelStore is drained.
+// Thread-safe. Waits for its requests before it goes: the Forwarder ends before it, and so cuts those at peers; all
+// else in its RouterDeps outlives it.
 class Router final : public Predictor {
  public:
   Router(RouterDeps deps, RouterOptions options);

@@ -11,6 +11,7 @@
 
 #include "serving-node/routing/assignment.h"
 #include "serving-node/routing/hop.h"
+#include "serving-node/routing/second_opinion.h"
 #include "serving-node/routing/testing.h"
 
 namespace longshore::routing {
@@ -212,10 +213,10 @@ TEST_F(RouterTest, BlamesACandidateThatRefusesWhatStableAccepts) {
   node_.SetState(TwoVersions(4, 10000, "", "error_rate_max: 0.5 errors_min_requests: 2"));
   EXPECT_EQ(ErrorOf(DigitsCall(models::kPoison)).code, Code::kInvalidArgument) << "stable refuses it as well";
   EXPECT_EQ(node_.recorder.Snapshot("digits", 4).requests(), 0);
-  for (const float x : {kRefuseHere, kNoMemoryHere}) {
-    const auto answer = Ask(node_.router, DigitsCall(x));
+  for (int i = 0; i < 2; ++i) {
+    const auto answer = Ask(node_.router, DigitsCall(kRefuseHere));
     ASSERT_TRUE(answer) << ToString(answer.error());
-    EXPECT_EQ(RanBy(*answer, x), 1) << "the user gets stable's answer";
+    EXPECT_EQ(RanBy(*answer, kRefuseHere), 1) << "the user gets stable's answer";
   }
   const control::Evidence evidence = node_.recorder.Snapshot("digits", 4);
   EXPECT_EQ(evidence.errors(), 2);
@@ -223,6 +224,28 @@ TEST_F(RouterTest, BlamesACandidateThatRefusesWhatStableAccepts) {
   EXPECT_EQ(node_.recorder.Snapshot("digits", 1).requests(), 0)
       << "what judges the candidate is no traffic of stable's";
   EXPECT_EQ(node_.guards->Trips().at(0).reason, "Errors");
+}
+
+TEST_F(RouterTest, HoldsTheOverloadOfANodeAgainstNoCandidate) {
+  node_.Hold({1, 4});
+  node_.SetState(TwoVersions(4, 10000, "", "error_rate_max: 0.5 errors_min_requests: 1"));
+  EXPECT_EQ(ErrorOf(DigitsCall(kNoMemoryHere)).code, Code::kResourceExhausted);
+  EXPECT_EQ(node_.recorder.Snapshot("digits", 4).errors(), 0);
+  EXPECT_TRUE(node_.guards->Trips().empty());
+}
+
+TEST_F(RouterTest, AsksStableAboutARefusalOnlyWhenUsersLeaveRoom) {
+  node_.Hold({1, kRenamedVersion});
+  node_.SetState(TwoVersions(kRenamedVersion, 10000));
+  node_.engine.record().Set(&models::FakeRecord::holding, true);
+  std::vector<std::future<Result<PredictAnswer>>> held;
+  while (node_.admission.load().queued <= 4) held.push_back(Begin(node_.router, Pinned(DigitsCall(0), 1)));
+  auto refused = Begin(node_.router, DigitsCall(0));
+  EXPECT_EQ(refused.wait_for(SecondOpinion::kTimeMax / 2), std::future_status::ready) << "it waits behind users";
+  node_.engine.record().Set(&models::FakeRecord::holding, false);
+  EXPECT_EQ(refused.get().error().code, Code::kInvalidArgument);
+  EXPECT_EQ(node_.recorder.Snapshot("digits", kRenamedVersion).errors(), 0);
+  for (auto& answer : held) EXPECT_TRUE(answer.get());
 }
 
 TEST_F(RouterTest, BlamesACandidateWithAnotherSignature) {
@@ -260,19 +283,25 @@ TEST_F(RouterTest, ARequestThatFailsItsBatchIsOneErrorAndHarmsNoOther) {
   EXPECT_EQ(node_.recorder.Snapshot("digits", 4).errors(), 1);
 }
 
-TEST_F(RouterTest, NotesTheFirstRunBeforeItBeginsAndLetsOnlyThatRequestWaitForTheDisk) {
+TEST_F(RouterTest, NotesTheFirstRunBeforeAnyRunOfTheCandidateBegins) {
   node_.Hold({1, 2});
   node_.SetState(TwoVersions(2, 10000));
   // Whoever opens it to write waits until somebody opens it to read.
   const Path slow = node_.state_dir / fmt::format("journal.json.{}.tmp", getpid());
   ASSERT_EQ(mkfifo(slow.c_str(), 0600), 0);
   auto first = Begin(node_.router, DigitsCall(0));
-  EXPECT_EQ(CandidatesOf(3, 2), 3);
-  const auto three_ran = [this] { return node_.engine.record().runs.size() == 3; };
-  node_.engine.record().Wait(three_ran);  // The first one has not begun.
+  auto second = Begin(node_.router, Pinned(DigitsCall(0), 2));
+  EXPECT_EQ(CandidatesOf(3, 2), 0) << "who names no version need not wait for the disk";
+  node_.engine.record().Wait([this] {
+    const auto& runs = node_.engine.record().runs;
+    EXPECT_TRUE(std::ranges::none_of(runs, [](const auto& run) { return run.version == 2; }));
+    return true;
+  });
   const int reader = open(slow.c_str(), O_RDONLY | O_NONBLOCK);
-  EXPECT_TRUE(first.get());
+  EXPECT_EQ(RanBy(*first.get()), 2);
+  EXPECT_EQ(RanBy(*second.get()), 2);
   close(reader);
+  EXPECT_EQ(CandidatesOf(3, 2), 3);
 }
 
 TEST_F(RouterTest, EndsTheNoteOfTheFirstRun) {
@@ -286,6 +315,27 @@ TEST_F(RouterTest, EndsTheNoteOfTheFirstRun) {
   node_.engine.record().Set(&models::FakeRecord::holding, false);
   ASSERT_TRUE(first.get());
   while (note().find("first run") != std::string::npos) std::this_thread::yield();
+}
+
+TEST_F(RouterTest, WaitsForTheRunsUnderWayBeforeItGoes) {
+  node_.Hold({1});
+  auto router =
+      std::make_unique<Router>(RouterDeps{node_.store, node_.admission, node_.recorder, node_.drift, node_.metrics,
+                                          *node_.forwarder, *node_.guards, node_.clock, node_.journal.get()},
+                               RouterOptions{.node = "b"});
+  node_.engine.record().Set(&models::FakeRecord::holding, true);
+  std::atomic<bool> answered = false;
+  router->Predict(DigitsCall(0), [&](const auto&) { answered = true; });
+  node_.engine.record().Wait([this] { return node_.engine.record().runs.size() == 1; });
+  std::promise<void> going;
+  std::thread end([&] {
+    going.set_value();
+    router.reset();
+    EXPECT_TRUE(answered);
+  });
+  going.get_future().wait();
+  node_.engine.record().Set(&models::FakeRecord::holding, false);
+  end.join();
 }
 
 TEST_F(RouterTest, RefusesAPeersRequestBeforeItHasAState) {

@@ -9,40 +9,55 @@
 
 namespace longshore::routing {
 
+bool UsersComeFirst(const batching::Admission& admission) {
+  const batching::Load load = admission.load();
+  return load.queued > load.concurrent_runs_max;
+}
+
 bool SecondOpinion::IsNone(Code code) {
   return code == Code::kUnavailable || code == kHopFull || code == Code::kDeadlineExceeded ||
-         code == Code::kCancelled || code == Code::kResourceExhausted || code == Code::kNotFound;
+         code == Code::kCancelled || code == Code::kResourceExhausted;
 }
 
-void SecondOpinion::Ask(const RequestPtr& request, PredictDone done) const {
-  const TimePoint deadline = std::chrono::steady_clock::now() + kTimeMax;
+void SecondOpinion::Ask(const RequestPtr& request, Code said, PredictDone done) const {
+  const auto question = std::make_shared<const Question>(
+      Question{request, said, std::chrono::steady_clock::now() + kTimeMax, std::move(done)});
+  const bool busy = UsersComeFirst(deps_.admission);
+  if (busy && said != Code::kOk) return question->done(Unavailable("users come first"));
   const auto ready = deps_.store.Find(request->model_name(), request->model->stable()->version);
-  if (!ready) return AskPeer(request, 0, deadline, std::move(done));
-  auto inputs = ToRunRequest(request->call.request, (*ready)->loaded->signatures());
-  if (!inputs) return done(tl::make_unexpected(std::move(inputs.error())));
-  (*ready)->queue->Submit(
-      std::move(*inputs), deadline,
-      [this, request, deadline, held = *ready, done = std::move(done)](auto outcome) mutable {
-        if (outcome)
-          return done(AnswerOf(request->call.request.model_spec(), held->version, std::move(outcome->outputs)));
-        if (IsNone(outcome.error().code)) return AskPeer(request, 0, deadline, std::move(done));
-        done(tl::make_unexpected(std::move(outcome.error())));
-      });
+  ready && !busy ? AskHere(question, *ready) : AskPeer(question, 0);
 }
 
-void SecondOpinion::AskPeer(const RequestPtr& request, size_t peer, TimePoint deadline, PredictDone done) const {
-  const Entry& stable = *request->model->stable();
+void SecondOpinion::AskHere(const QuestionPtr& question, const models::Handle& stable) const {
+  auto inputs = ToRunRequest(question->request->call.request, stable->loaded->signatures());
+  if (!inputs) return question->done(tl::make_unexpected(std::move(inputs.error())));
+  stable->queue->Submit(std::move(*inputs), question->deadline, [this, question, stable](auto outcome) {
+    if (outcome) {
+      const auto& spec = question->request->call.request.model_spec();
+      return question->done(AnswerOf(spec, stable->version, std::move(outcome->outputs)));
+    }
+    if (IsNone(outcome.error().code)) return AskPeer(question, 0);
+    question->done(tl::make_unexpected(std::move(outcome.error())));
+  });
+}
+
+void SecondOpinion::AskPeer(const QuestionPtr& question, size_t peer) const {
+  const Request& request = *question->request;
+  const Entry& stable = *request.model->stable();
   if (peer >= std::min(stable.peers.size(), kPeersMax)) {
-    return done(
-        Unavailable("no node could run \"{}\" version {} for comparison", request->model_name(), stable.version));
+    return question->done(
+        Unavailable("no node could run \"{}\" version {} for comparison", request.model_name(), stable.version));
   }
   ForwardCall call =
-      HopCall(*request, {.version = stable.version, .entry = &stable, .pinned = true}, stable.peers[peer]);
-  call.deadline = deadline;
-  deps_.forwarder.Forward(std::move(call), [this, request, peer, deadline, done = std::move(done)](auto reply) mutable {
-    if (reply) return done(AnswerOf(request->call.request.model_spec(), std::move(*reply)));
-    if (IsNone(reply.error().code)) return AskPeer(request, peer + 1, deadline, std::move(done));
-    done(tl::make_unexpected(std::move(reply.error())));
+      HopCall(request, {.version = stable.version, .entry = &stable, .pinned = true}, stable.peers[peer]);
+  call.deadline = question->deadline;
+  deps_.forwarder.Forward(std::move(call), [this, question, peer](auto reply) {
+    if (reply) return question->done(AnswerOf(question->request->call.request.model_spec(), std::move(*reply)));
+    const Code code = reply.error().code;
+    // NotFound may say that the peer lost the version; where the candidate said the same, the two agree.
+    const bool lost = code == Code::kNotFound && question->said != Code::kNotFound;
+    if (IsNone(code) || lost) return AskPeer(question, peer + 1);
+    question->done(tl::make_unexpected(std::move(reply.error())));
   });
 }
 

@@ -3,11 +3,17 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 
+#include "serving-node/batching/batching.h"
+#include "serving-node/models/models.h"
 #include "serving-node/routing/request.h"
 #include "serving-node/routing/router.h"
 
 namespace longshore::routing {
+
+// Whether so many requests wait that nothing else should run.
+bool UsersComeFirst(const batching::Admission& admission);
 
 class SecondOpinion {
  public:
@@ -17,15 +23,25 @@ class SecondOpinion {
 
   explicit SecondOpinion(const RouterDeps& deps) : deps_(deps) {}
 
-  // Calls done exactly once, on any thread. Requires: the request's model has a stable version.
-  void Ask(const RequestPtr& request, PredictDone done) const;
+  // What stable says to a request that the candidate answered with the code `said`. Calls done exactly once, on any
+  // thread. A refusal is looked into only while users leave room for it. Requires: the request's model has a stable
+  // version.
+  void Ask(const RequestPtr& request, Code said, PredictDone done) const;
 
   // Whether the error says nothing about the request: stable could not be asked (full queues, no node, no time).
   static bool IsNone(Code code);
 
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
-  void AskPeer(const RequestPtr& request, size_t peer, TimePoint deadline, PredictDone done) const;
+  struct Question {
+    RequestPtr request;
+    Code said;
+    TimePoint deadline;
+    PredictDone done;
+  };
+  using QuestionPtr = std::shared_ptr<const Question>;
+  void AskHere(const QuestionPtr& question, const models::Handle& stable) const;
+  void AskPeer(const QuestionPtr& question, size_t peer) const;
 
   const RouterDeps deps_;
 };

@@ -18,13 +18,16 @@
 
 namespace longshore::routing {
 
+// Of the note that the journal has before the first run of an arm begins.
+enum class FirstRun { kUnnoted, kBeingNoted, kNoted };
+
 // One rollout of one version on this node; lives as long as states name it.
 struct Arm {
   std::shared_ptr<GuardState> guard;
   std::shared_ptr<evidence::Counters> counters;
   ErrorWindow errors;
   std::atomic<uint64_t> answered{0};
-  std::atomic<bool> has_run{false};
+  std::atomic<FirstRun> first_run{FirstRun::kUnnoted};
 };
 
 struct Entry {
@@ -36,6 +39,8 @@ struct Entry {
   std::vector<std::string> peers;  // Addresses of the others that hold it ready.
 
   bool tripped() const { return role != control::STABLE && arm->guard->tripped(); }
+  // Whether a run would have to wait for the disk.
+  bool being_noted() const { return arm->first_run.load(std::memory_order_acquire) == FirstRun::kBeingNoted; }
   // What requests without a version see of it.
   int32_t applied_weight() const { return tripped() ? 0 : weight_bp; }
 };

@@ -35,12 +35,13 @@
 namespace longshore::routing {
 
 // A first x with which a model of kHarmfulVersion answers NaN, and every model; with which it fails, wherever in the
-// batch; and with which it refuses the request, or has no memory for it.
+// batch; and with which it refuses the request, or has no memory for it. And one that no model knows, after a run.
 inline constexpr float kNanHere = 1001;
 inline constexpr float kNanEverywhere = 1002;
 inline constexpr float kFailHere = 1003;
 inline constexpr float kRefuseHere = 1004;
 inline constexpr float kNoMemoryHere = 1005;
+inline constexpr float kUnknownEverywhere = 1006;
 inline constexpr int64_t kHarmfulVersion = 4;
 // Its input is named "z".
 inline constexpr int64_t kRenamedVersion = 5;
@@ -69,7 +70,9 @@ class HarmfulModel final : public engine::LoadedModel {
     if (harmful && first == kRefuseHere) return done(InvalidArgument("x does not fit"));
     if (harmful && first == kNoMemoryHere) return done(ResourceExhausted("no memory"));
     const bool nan = first == kNanEverywhere || (harmful && first == kNanHere);
-    inner_->Run(std::move(request), [nan, done = std::move(done)](Result<engine::TensorMap> outputs) {
+    const bool unknown = first == kUnknownEverywhere;
+    inner_->Run(std::move(request), [nan, unknown, done = std::move(done)](Result<engine::TensorMap> outputs) {
+      if (unknown) return done(NotFound("no such row"));
       if (outputs && nan) outputs->at("y").mutable_values<float>()[0] = std::numeric_limits<float>::quiet_NaN();
       done(std::move(outputs));
     });
