@@ -51,6 +51,15 @@ void AskNext(const std::shared_ptr<Question>& question) {
 
 }  // namespace
 
+Result<Described> FleetCatalog::Describe(const tensorflow::serving::ModelSpec& spec) const {
+  const auto holders = spec.has_version() ? std::nullopt : router_.HoldersOf(spec);
+  if (!holders) return here_.Describe(spec);
+  tensorflow::serving::ModelSpec exact;
+  exact.set_name(spec.name());
+  exact.mutable_version()->set_value(holders->version);
+  return here_.Describe(exact);
+}
+
 Result<std::vector<models::VersionStatus>> FleetCatalog::Versions(const std::string& model) const {
   auto here = here_.Versions(model);
   const std::vector<int64_t> elsewhere = router_.VersionsAtPeers(model);

@@ -19,7 +19,8 @@ class FleetCatalog final : public Catalog {
   FleetCatalog(const Catalog& here, const routing::Router& router, routing::Forwarder& forwarder)
       : here_(here), router_(router), forwarder_(forwarder) {}
 
-  Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const override { return here_.Describe(spec); }
+  // Without a version stable is described, as requests most likely get it, not the highest version held.
+  Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const override;
   // A version that a peer has ready is available, whatever it is here: this node answers for it.
   Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const override;
   void DescribeElsewhere(const tensorflow::serving::ModelSpec& spec, std::chrono::steady_clock::time_point deadline,

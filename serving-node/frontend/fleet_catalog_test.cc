@@ -80,6 +80,19 @@ TEST_F(FleetCatalogTest, SaysThatNobodyHasTheModelReady) {
   EXPECT_THAT(Predict("digits"), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("no node of the fleet")));
 }
 
+TEST_F(FleetCatalogTest, DescribesStableAndNotTheCandidateThatIsHeldToo) {
+  a_.Hold({1, 2});
+  a_.SetState(R"(models { served_name: "digits" assignment { salt: "s" }
+                          versions { version: 1 weight_bp: 9000 role: STABLE load: true }
+                          versions { version: 2 weight_bp: 1000 role: CANDIDATE load: true } })",
+              {{"next", 2}});
+  tensorflow::serving::ModelSpec spec;
+  spec.set_name("digits");
+  EXPECT_EQ(catalog_.Describe(spec)->version, 1);
+  spec.set_version_label("next");
+  EXPECT_EQ(catalog_.Describe(spec)->version, 2);
+}
+
 TEST_F(FleetCatalogTest, AModelThatTheFleetDoesNotKnowIsNotFound) {
   SetState(Holder("b", peer_->port()));
   EXPECT_THAT(Predict("other"),
