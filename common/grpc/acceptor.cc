@@ -24,6 +24,7 @@ using std::chrono::milliseconds;
 constexpr auto kYieldPerConnection = microseconds(200);
 constexpr auto kYieldMax = milliseconds(5);
 constexpr auto kDrainPoll = milliseconds(20);
+constexpr auto kCountEvery = milliseconds(100);
 
 // The socket's inode while `fd` is a socket, else 0.
 uint64_t SocketInode(int fd) {
@@ -72,7 +73,7 @@ bool ConnectionAcceptor::AwaitTurn(int readiness_ms_max) {
 // As long as there are as many connections as may be. False: stop.
 bool ConnectionAcceptor::AwaitRoom() {
   pollfd wait = {wake_fd_, POLLIN, 0};
-  while (connections() >= connections_max_) {
+  while (connections() >= connections_max_ && Count() >= connections_max_) {
     if (poll(&wait, 1, static_cast<int>(kDrainPoll.count())) > 0) return false;
   }
   return true;
@@ -108,14 +109,23 @@ bool ConnectionAcceptor::AcceptOne() {
 }
 
 size_t ConnectionAcceptor::connections() {
-  std::lock_guard lock(mutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::chrono::steady_clock::now() - counted_at_ < kCountEvery) return handed_over_.size();
+  }
+  return Count();
+}
+
+size_t ConnectionAcceptor::Count() {
+  const std::lock_guard lock(mutex_);
+  counted_at_ = std::chrono::steady_clock::now();
   std::erase_if(handed_over_, [](const auto& entry) { return SocketInode(entry.first) != entry.second; });
   return handed_over_.size();
 }
 
 void ConnectionAcceptor::AwaitNoConnections(const std::function<void(size_t left)>& log) {
   auto logged_at = std::chrono::steady_clock::now();
-  for (size_t left = connections(); left > 0; left = connections()) {
+  for (size_t left = Count(); left > 0; left = Count()) {
     const auto now = std::chrono::steady_clock::now();
     if (now - logged_at >= std::chrono::seconds(1)) {
       log(left);

@@ -17,6 +17,7 @@
 #include <grpcpp/server_builder.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -47,7 +48,8 @@ class ConnectionAcceptor {
 
   int listen_fd() const { return listen_fd_; }  // -1 after StopAccepting.
 
-  // Connections handed over and not closed since. Any thread.
+  // Connections handed over and not closed since, as of a moment ago: counting them costs a system call for each. Any
+  // thread.
   size_t connections();
 
  private:
@@ -55,6 +57,7 @@ class ConnectionAcceptor {
   bool AcceptOne();
   bool AwaitTurn(int readiness_ms_max);
   bool AwaitRoom();
+  size_t Count();
 
   const size_t connections_max_;
   std::atomic<int> listen_fd_;
@@ -65,6 +68,7 @@ class ConnectionAcceptor {
   // Descriptor -> inode of the socket. gRPC owns and closes the descriptors; a number that means another inode by
   // now was closed and used again.
   std::map<int, uint64_t> handed_over_;
+  std::chrono::steady_clock::time_point counted_at_{};
 };
 
 }  // namespace longshore::rpc

@@ -12,6 +12,12 @@
 
 namespace longshore::app {
 
+namespace {
+
+constexpr int kPauseMs = 100;
+
+}  // namespace
+
 Result<std::unique_ptr<Handover>> Handover::Start(const Path& path, const std::vector<int>& sockets) {
   std::unique_ptr<Handover> handover(new Handover);
   for (const int socket : sockets) {
@@ -39,7 +45,13 @@ void Handover::Serve() {
     poll(waits, 2, -1);
     if (waits[1].revents != 0) return;
     const process::Descriptor peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!peer.valid()) continue;
+    if (!peer.valid()) {
+      if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+        spdlog::warn("cannot take a connection that asks for the listening sockets: {}", strerror(errno));
+        poll(&waits[1], 1, kPauseMs);  // Out of descriptors: trying at once would only burn the processor.
+      }
+      continue;
+    }
     const Status sent = process::SendDescriptors(peer.get(), copies);
     if (!sent) spdlog::warn("cannot hand over the listening sockets: {}", sent.error().message);
   }
