@@ -106,7 +106,10 @@ void Doors::Retire(Servers servers) {
 }
 
 void Doors::SetServing(bool serving) {
-  if (servers_.grpc && serving != serving_) servers_.grpc->SetServing(serving);
+  if (serving == serving_) return;
+  for (const Servers* each : {&servers_, &retired_}) {
+    if (each->grpc) each->grpc->SetServing(serving);
+  }
   serving_ = serving;
 }
 
@@ -115,7 +118,7 @@ size_t Doors::connections() const { return servers_.connections() + retired_.con
 void Doors::Drain() {
   listeners_.grpc.Reset();
   listeners_.rest.Reset();
-  if (servers_.grpc) servers_.grpc->SetServing(false);
+  SetServing(false);
   servers_.Drain();
   if (retire_.joinable()) retire_.join();
 }
