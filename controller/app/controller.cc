@@ -132,13 +132,18 @@ reconcile::Deps ControllerImpl::MakeDeps() {
   return {*store_, *nodes_, *fleet_, clock_, problem_of, make_metrics, look_at};
 }
 
+// 0 when it names none that could be read.
+int64_t EpochOf(const Json& status) {
+  const Json epoch = status.is_object() ? status.value("epoch", Json()) : Json();
+  return epoch.is_number_integer() ? epoch.get<int64_t>() : 0;
+}
+
 // A copied or restored directory may hold statuses of a later term than the epoch file.
 Status ControllerImpl::OutliveStatuses() {
   for (const char* kind : {api::kModelKind, api::kServingFleetKind}) {
     ASSIGN_OR_RETURN(const store::Listing listing, store_->List(kind));
     for (const store::Object& object : listing.objects) {
-      const int64_t epoch = object.status.is_object() ? object.status.value("epoch", int64_t{0}) : 0;
-      RETURN_IF_ERROR(nodes_->RaiseEpochAbove(epoch));
+      RETURN_IF_ERROR(nodes_->RaiseEpochAbove(EpochOf(object.status)));
     }
   }
   return {};

@@ -24,6 +24,16 @@ std::string NodeName(const std::string& fleet, int index) {
 
 int IndexOf(const std::string& node) { return std::atoi(node.c_str() + node.rfind('-') + 1); }
 
+// Trouble with one holds no other up; says the first.
+Status StopAll(fleet::Fleet& fleets, const std::string& fleet, const std::vector<fleet::NodeInfo>& nodes) {
+  Status first;
+  for (const fleet::NodeInfo& node : nodes) {
+    const Status stopped = fleets.Stop(fleet, node.node);
+    if (!stopped && first) first = stopped;
+  }
+  return first;
+}
+
 }  // namespace
 
 Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) {
@@ -102,9 +112,10 @@ Result<std::optional<Duration>> Reconciler::RemoveFleet(const std::string& fleet
     }
   }
   const std::vector<fleet::NodeInfo> nodes = deps_.fleet.Nodes(fleet);
-  for (const fleet::NodeInfo& node : nodes) RETURN_IF_ERROR(deps_.fleet.Stop(fleet, node.node));
+  const Status stopped = StopAll(deps_.fleet, fleet, nodes);
   WriteTargets();
   ForgetGoneNodes(fleet);
+  RETURN_IF_ERROR(stopped);
   if (!nodes.empty()) return std::nullopt;  // The fleet tells when one of them has left.
   const auto fleets = deps_.fleet.Fleets();
   if (std::find(fleets.begin(), fleets.end(), fleet) != fleets.end()) RETURN_IF_ERROR(deps_.fleet.Forget(fleet));
@@ -125,9 +136,8 @@ Status Reconciler::ScaleTo(const std::string& fleet, int replicas) {
   // The newest leave first: they have the least to lose.
   std::erase_if(nodes, fleet::IsLeaving);
   std::sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return IndexOf(a.node) > IndexOf(b.node); });
-  for (int i = 0; i < staying - replicas; ++i)
-    RETURN_IF_ERROR(deps_.fleet.Stop(fleet, nodes[static_cast<size_t>(i)].node));
-  return {};
+  nodes.resize(static_cast<size_t>(std::clamp(staying - replicas, 0, static_cast<int>(nodes.size()))));
+  return StopAll(deps_.fleet, fleet, nodes);
 }
 
 api::AutoscaleStatus Reconciler::Autoscale(const api::ServingFleet& object, const std::vector<KnownNode>& nodes) {
@@ -205,8 +215,12 @@ std::optional<control::DesiredState> Reconciler::SnapshotFor(const std::string& 
     if (!memory.placement) continue;
     models[memory.served_name] = plan::BuildModelState(*memory.model, *memory.placement, view.hello.node());
   }
+  // Which fleet it is of is not known, but a fleet's models are of its namespace.
+  const bool one_is_unknown = std::ranges::any_of(unreadable_, [&](const auto& entry) {
+    return !models_.contains(entry.first) && fleet.starts_with(entry.first.namespace_ + "/");
+  });
   for (const control::VersionReport& version : view.report->versions()) {
-    if (!unreadable_.empty() && !models.contains(version.served_name())) return std::nullopt;
+    if (one_is_unknown && !models.contains(version.served_name())) return std::nullopt;
   }
   control::DesiredState state;
   for (auto& [_, model] : models) *state.add_models() = std::move(model);

@@ -78,6 +78,7 @@ class FakeFleet final : public fleet::Fleet {
     return {};
   }
   Status Stop(const std::string&, const std::string& node) override {
+    if (staying.contains(node)) return Unavailable("{} cannot be told to leave", node);
     nodes.erase(node);
     return {};
   }
@@ -90,6 +91,7 @@ class FakeFleet final : public fleet::Fleet {
   Status Forget(const std::string&) override { return {}; }
 
   Status starting;
+  std::set<std::string> staying;
   std::map<std::string, fleet::NodeInfo> nodes;
 };
 
@@ -233,6 +235,47 @@ TEST_F(ReconcilerTest, ANodeThatServesAModelThatCannotBeReadKeepsIt) {
   Settle({ModelKey("a")});
   Settle();
   EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"b"}) << "it was deleted";
+}
+
+TEST_F(ReconcilerTest, AModelOfAnotherNamespaceThatCannotBeReadWithholdsNothing) {
+  store::Object other;
+  other.kind = api::kModelKind;
+  other.metadata.name = "x";
+  other.metadata.namespace_ = "elsewhere";
+  other.spec = {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/x"}}}, {"version", 1}};
+  ASSERT_TRUE(disk_->Apply(other));
+  std::ofstream(dir_ / ".longshore/objects/Model/elsewhere/x.json") << "{";
+  ApplyModel("a");
+  Settle();
+  nodes_.Attach("default.cpu-0", {{"a", 1}, {"deleted", 1}});
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"a"});
+}
+
+TEST_F(ReconcilerTest, AModelThatIsRememberedAndCannotBeReadWithholdsNothing) {
+  ApplyModel("a");
+  Settle();
+  Damage("a");
+  Settle({ModelKey("a")});
+  nodes_.Attach("default.cpu-0", {{"a", 1}, {"deleted", 1}});
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"a"});
+}
+
+TEST_F(ReconcilerTest, ANodeThatCannotBeToldToLeaveHoldsNoOtherUp) {
+  Apply(api::kServingFleetKind, "cpu", {{"replicas", {{"min", 4}, {"max", 4}}}});
+  Settle();
+  Apply(api::kServingFleetKind, "cpu", {{"replicas", {{"min", 1}, {"max", 1}}}});
+  processes_.staying = {"default.cpu-3"};
+  Settle();
+  EXPECT_EQ(processes_.nodes.size(), 2U);
+  EXPECT_EQ(ConditionOf("Scaled"), "False: NodesInTrouble: default.cpu-3 cannot be told to leave");
+  ASSERT_TRUE(disk_->Delete(kFleetKey, disk_->Get(kFleetKey)->metadata.uid));
+  Settle();
+  EXPECT_EQ(processes_.nodes.size(), 1U);
+  processes_.staying = {};
+  Settle();
+  EXPECT_TRUE(processes_.nodes.empty());
 }
 
 TEST_F(ReconcilerTest, AModelThatBecomesUnreadableIsAsItWasDecidedLast) {

@@ -1,0 +1,38 @@
+#include "controller/app/controller.h"
+
+#include <gtest/gtest.h>
+
+#include "common/json/json.h"
+
+namespace longshore::app {
+namespace {
+
+class ControllerTest : public ::testing::Test {
+ protected:
+  ControllerTest() {
+    char name[] = "/tmp/longshore_app_XXXXXX";
+    dir_ = mkdtemp(name);
+  }
+  ~ControllerTest() override { std::filesystem::remove_all(dir_); }
+
+  Path dir_;
+};
+
+TEST_F(ControllerTest, AStatusWhoseEpochIsNoNumberKeepsNoControllerFromStarting) {
+  const Path records = dir_ / ".longshore/objects/Model/default";
+  std::filesystem::create_directories(records);
+  for (const auto& [name, epoch] : std::vector<std::pair<std::string, Json>>{{"a", "seven"}, {"b", 7}, {"c", {1}}}) {
+    const Json record{{"kind", "Model"},
+                      {"metadata", {{"name", name}, {"uid", name}, {"resourceVersion", "1"}}},
+                      {"spec", Json::object()},
+                      {"status", {{"epoch", epoch}}}};
+    ASSERT_TRUE(WriteFileAtomically(records / (name + ".json"), record.dump()));
+  }
+  const auto started = Controller::Start(
+      {.state_dir = dir_ / "state", .manifests = dir_, .node_binary = "/bin/true", .admin_address = "127.0.0.1:0"});
+  EXPECT_TRUE(started) << started.error().message;
+  EXPECT_EQ(ReadFile(dir_ / "state/epoch").value(), "8\n") << "above b's";
+}
+
+}  // namespace
+}  // namespace longshore::app
