@@ -38,6 +38,7 @@ Json ToJson(const RolloutStatus& rollout) {
           {"stepCandidateRequests", rollout.step_candidate_requests},
           {"pausedByCommand", rollout.paused_by_command},
           {"evidenceUsedAt", FormatTime(rollout.evidence_used_at)},
+          {"heldSince", FormatTime(rollout.held_since)},
           {"analysis", rollout.analysis},
           {"verdict", ToJson(rollout.verdict)}};
 }
@@ -58,6 +59,7 @@ RolloutStatus RolloutFrom(const Json& json) {
   Get(json, "stepCandidateRequests", out.step_candidate_requests);
   Get(json, "pausedByCommand", out.paused_by_command);
   GetTime(json, "evidenceUsedAt", out.evidence_used_at);
+  GetTime(json, "heldSince", out.held_since);
   out.analysis = Child(json, "analysis");
   out.verdict = VerdictFrom(Child(json, "verdict"));
   return out;

@@ -237,6 +237,7 @@ TEST(Status, ReadsBackAsItWasWritten) {
                     .step_candidate_requests = 12,
                     .paused_by_command = true,
                     .evidence_used_at = FromUnixMillis(9),
+                    .held_since = FromUnixMillis(10),
                     .analysis = Json{{"x", 1}},
                     .verdict = {"Fail", "Latency", "m", {{"e", 2.5}}}};
   status.failed.push_back({3, "d", 7, "GoldenSet", "m", FromUnixMillis(6)});

@@ -1,6 +1,7 @@
 #include "controller/cli/explain.h"
 
 #include <algorithm>
+#include <set>
 
 #include "controller/cli/table.h"
 #include "controller/cli/text.h"
@@ -73,8 +74,8 @@ std::string WaitReason(const api::Model& model, TimePoint now) {
   const api::RolloutStatus& rollout = model.status.rollout;
   const auto index = static_cast<size_t>(std::max(0, rollout.step_index));
   const auto& steps = model.spec.rollout.steps;
+  if (!rollout.paused_reason.empty()) return PauseSentence(rollout.paused_reason);
   switch (rollout.phase) {
-    case RolloutPhase::kPaused: return PauseSentence(rollout.paused_reason);
     case RolloutPhase::kValidating: return "The version runs in a trial process against its golden set.";
     case RolloutPhase::kLoading: return "The version is being loaded beside the one that serves.";
     case RolloutPhase::kPromoting: return "The version is being loaded on all nodes that should hold it.";
@@ -127,12 +128,17 @@ std::string CommandsText(const api::Model& model) {
     text += "  longshore promote " + target + "   go on to the next step now\n";
     const bool by_command = model.status.rollout.paused_reason == "Command";
     if (by_command) text += "  longshore resume " + target + "    go on by evidence\n";
-    if (phase != RolloutPhase::kPaused) text += "  longshore pause " + target + "     stay at this weight\n";
+    if (model.status.rollout.paused_reason.empty())
+      text += "  longshore pause " + target + "     stay at this weight\n";
     text += "  longshore abort " + target + "     all traffic back to version " +
             std::to_string(model.status.rollout.stable) + "\n";
   }
-  if (model.spec.version && FailureOf(model.status, *model.spec.version) != nullptr) {
-    text += "  longshore retry " + target + "     try version " + std::to_string(*model.spec.version) + " again\n";
+  std::set<int64_t> wanted;
+  for (const auto& [_, version] : model.spec.version_labels) wanted.insert(version);
+  if (model.spec.version) wanted.insert(*model.spec.version);
+  for (const int64_t version : wanted) {
+    if (FailureOf(model.status, version) == nullptr) continue;
+    text += "  longshore retry " + target + "     try version " + std::to_string(version) + " again\n";
   }
   return text;
 }

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "controller/rollout/draft.h"
 
 namespace longshore::rollout {
@@ -14,6 +16,7 @@ std::string PromoteStep(Draft& draft) {
     return fmt::format("the rollout is {}: only a step with weight can be promoted",
                        api::RolloutPhaseName(rollout.phase));
   }
+  if (draft.policy().paused) return "spec.rollout.paused is true: change the manifest";
   const bool last = rollout.step_index + 1 >= static_cast<int>(draft.policy().steps.size());
   if (!last) ++rollout.step_index;
   rollout.paused_by_command = false;
@@ -44,10 +47,12 @@ std::string Resume(Draft& draft) {
 }
 
 std::string Retry(Draft& draft) {
-  const std::optional<int64_t> target = draft.Target();
-  if (IsUnderWay(draft.rollout().phase)) return "a rollout is under way";
-  if (!target || draft.FailureOf(*target) == nullptr) return "the wanted version has not failed";
-  draft.Forget(*target);
+  std::set<int64_t> wanted;
+  for (const auto& [_, version] : draft.spec().version_labels) wanted.insert(version);
+  if (const auto target = draft.Target()) wanted.insert(*target);
+  std::erase_if(wanted, [&](int64_t version) { return draft.FailureOf(version) == nullptr; });
+  if (wanted.empty()) return "no version that the spec names has failed";
+  for (const int64_t version : wanted) draft.Forget(version);
   return "";
 }
 

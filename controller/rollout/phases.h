@@ -18,6 +18,8 @@ double StepWeight(Draft& draft);
 bool UseEvidence(Draft& draft);
 // kStep and kPaused: gives weight, waits, pauses, goes on or back.
 void RunStep(Draft& draft);
+// Whether a person wants nothing to go on; says so in the status. For phases that are not steps.
+bool IsHeld(Draft& draft);
 // kPromoting: waits until all nodes have the candidate.
 void FinishPromotion(Draft& draft);
 
@@ -32,7 +34,8 @@ struct Failure {
 };
 std::optional<Failure> FailureOnANode(const Draft& draft, int64_t version);
 
-// A labelled version that fails on a node is remembered as failed, as a candidate is.
+// A labelled version that failed, and that no node has or comes to have, is remembered as failed. While one has it, it
+// stays where it is.
 void FailLabelled(Draft& draft);
 // Condition LabelsServed, when there are labels.
 void DescribeLabels(Draft& draft);

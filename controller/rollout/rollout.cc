@@ -59,6 +59,7 @@ void Load(Draft& draft) {
   const int ready = draft.ReadyNodes(rollout.candidate);
   if (SkipsSteps(draft, rollout)) {
     // The first version serves as soon as anybody holds it: there is nothing it could make worse.
+    if (IsHeld(draft)) return;
     const int needed = rollout.stable == 0 ? 1 : draft.StableNodes();
     if (ready >= needed && ready > 0) return Promote(draft);
   } else if (ready >= NodesNeeded(StepWeight(draft), static_cast<int>(draft.nodes().size()))) {

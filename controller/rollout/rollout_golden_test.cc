@@ -1,11 +1,13 @@
 // Runs tests/golden/rollout. A case has
 //   spec:     what differs from a model that wants version 2 with the default canary
-//   status:   as stored; evidence: {candidate: {...}, stable: {...}} becomes the rollout's analysis
+//   status:   as stored; evidence: {candidate: {...}, stable: {...}, times: 20} becomes the rollout's analysis, begun
+//             with baseline: {requests: 1000, errors: 10}, stable's past
 //   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}}}; draining: [b]; latest: 3
-//   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0}, stable: {...}}
+//   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50}, stable: {...}}
 //   now:      "90s" after the start of time
 #include <gtest/gtest.h>
 
+#include "controller/analysis/histogram.h"
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
 #include "controller/rollout/rollout.h"
@@ -51,6 +53,10 @@ api::ArmEvidence ArmFrom(const Json& json) {
   arm.requests = Get<int64_t>(json, "requests", 0);
   arm.errors = Get<int64_t>(json, "errors", 0);
   arm.non_finite = Get<int64_t>(json, "nonFinite", 0);
+  if (!json.is_object() || !json.contains("ms")) return arm;
+  const int bucket = analysis::BucketOf(Duration(Get<int64_t>(json, "ms", 1) * 1000));
+  arm.run_time_buckets.resize(static_cast<size_t>(bucket) + 1);
+  arm.run_time_buckets.back() = arm.requests;
   return arm;
 }
 
@@ -88,9 +94,12 @@ api::Model ModelFrom(const Json& json) {
   model.spec = *parsed;
   model.status = *api::ModelStatusFromJson(Child(json, "status"));
   if (const Json& evidence = Child(json, "evidence"); !evidence.is_null()) {
-    const auto begun = analysis::Begin(
-        model.spec, {.requests = 1000, .errors = 10, .non_finite = 0, .run_time_buckets = {}, .drift = {}});
-    model.status.rollout.analysis = analysis::ToJson(analysis::Update(begun, "a", WindowFrom(evidence)));
+    const Json past = json.contains("baseline") ? Child(json, "baseline") : Json{{"requests", 1000}, {"errors", 10}};
+    auto analysis = analysis::Begin(model.spec, ArmFrom(past));
+    for (int i = 0; i < Get(evidence, "times", 1); ++i) {
+      analysis = analysis::Update(std::move(analysis), "a", WindowFrom(evidence));
+    }
+    model.status.rollout.analysis = analysis::ToJson(analysis);
   }
   return model;
 }

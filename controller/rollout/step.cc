@@ -35,6 +35,20 @@ bool IsTimeForEvidence(Draft& draft, const analysis::Analysis& analysis) {
          draft.rollout().verdict.result == "Undecided" && HoldIsOver(draft);
 }
 
+// A slow hour passes; a candidate that slows stable as much as itself does not, and looks the same until then.
+void LimitHold(Draft& draft) {
+  api::RolloutStatus& rollout = draft.rollout();
+  if (rollout.verdict.reason != "LatencyBaseline") {
+    rollout.held_since = {};
+    return;
+  }
+  if (rollout.held_since == TimePoint{}) rollout.held_since = draft.now();
+  const Duration held = draft.now() - rollout.held_since;
+  if (held <= draft.policy().progress_deadline) return;
+  rollout.verdict.result = "Fail";
+  rollout.verdict.message += fmt::format("; so it has been for {} s", held.count() / 1000000);
+}
+
 // Gives the candidate its step's weight and starts the step's clock and count.
 void ApplyWeight(Draft& draft, double weight_percent) {
   api::RolloutStatus& rollout = draft.rollout();
@@ -57,22 +71,31 @@ void NextStep(Draft& draft) {
     draft.Record("Promoting", fmt::format("version {} is being loaded on all nodes", draft.rollout().candidate));
 }
 
-std::string PauseReason(Draft& draft) {
+// The person's wish, whatever the phase.
+std::string PauseWanted(Draft& draft) {
   if (draft.policy().paused) return "Spec";
-  if (draft.rollout().paused_by_command) return "Command";
+  return draft.rollout().paused_by_command ? "Command" : "";
+}
+
+std::string PauseReason(Draft& draft) {
+  if (const std::string wanted = PauseWanted(draft); !wanted.empty()) return wanted;
   if (draft.rollout().verdict.result == "Fail") return "AnalysisFailed";
   const auto& step = draft.policy().steps[static_cast<size_t>(draft.rollout().step_index)];
   return step.manual_pause ? "Manual" : "";
 }
 
-void SetPause(Draft& draft, const std::string& reason) {
+// True when it is another reason than before.
+bool NotePause(Draft& draft, const std::string& reason) {
   api::RolloutStatus& rollout = draft.rollout();
-  if (reason == rollout.paused_reason) return;
-  const bool was_paused = !rollout.paused_reason.empty();
+  if (reason == rollout.paused_reason) return false;
   rollout.paused_reason = reason;
-  rollout.phase = reason.empty() ? RolloutPhase::kStep : RolloutPhase::kPaused;
-  if (!reason.empty()) draft.Record("Paused", fmt::format("at {:g}%: {}", rollout.weight_percent, reason));
-  if (reason.empty() && was_paused) draft.Record("Resumed", fmt::format("at {:g}%", rollout.weight_percent));
+  draft.Record(reason.empty() ? "Resumed" : "Paused",
+               fmt::format("at {:g}%{}{}", rollout.weight_percent, reason.empty() ? "" : ": ", reason));
+  return true;
+}
+
+void SetPause(Draft& draft, const std::string& reason) {
+  if (NotePause(draft, reason)) draft.rollout().phase = reason.empty() ? RolloutPhase::kStep : RolloutPhase::kPaused;
 }
 
 // True when the statistics end the rollout.
@@ -129,6 +152,7 @@ bool UseEvidence(Draft& draft) {
   draft.rollout().evidence_used_at = draft.now();
   const int64_t in_step = analysis::CandidateRequests(analysis) - draft.rollout().step_candidate_requests;
   draft.rollout().verdict = analysis::Judge(analysis, draft.spec(), in_step);
+  LimitHold(draft);
   return true;
 }
 
@@ -139,8 +163,8 @@ void RunStep(Draft& draft) {
   if (FailedByEvidence(draft) || LostItsNodes(draft)) return;
   if (rollout.weight_percent != weight) {
     // A pause freezes what is; it never keeps weight on a candidate that the spec has taken it from.
-    if (weight > rollout.weight_percent && (draft.policy().paused || rollout.paused_by_command)) {
-      return SetPause(draft, draft.policy().paused ? "Spec" : "Command");
+    if (const std::string wanted = PauseWanted(draft); weight > rollout.weight_percent && !wanted.empty()) {
+      return SetPause(draft, wanted);
     }
     if (draft.ReadyNodes(rollout.candidate) >= NodesNeeded(weight, static_cast<int>(draft.nodes().size()))) {
       SetPause(draft, "");
@@ -152,8 +176,15 @@ void RunStep(Draft& draft) {
   if (rollout.phase == RolloutPhase::kStep && rollout.verdict.result == "Pass" && HoldIsOver(draft)) NextStep(draft);
 }
 
+bool IsHeld(Draft& draft) {
+  const std::string wanted = PauseWanted(draft);
+  // The pause used up none of the time that there is for progress.
+  if (NotePause(draft, wanted) && wanted.empty()) draft.rollout().step_started_at = draft.now();
+  return !wanted.empty();
+}
+
 void FinishPromotion(Draft& draft) {
-  if (FailedByEvidence(draft) || LostItsNodes(draft)) return;
+  if (FailedByEvidence(draft) || LostItsNodes(draft) || IsHeld(draft)) return;
   const int ready = draft.ReadyNodes(draft.rollout().candidate);
   if (ready > 0 && ready >= draft.StableNodes()) return Promote(draft);
   CheckDeadline(draft, "all nodes to be ready");
