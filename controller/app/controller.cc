@@ -71,7 +71,7 @@ class ControllerImpl final : public Controller {
       queue_.Add(FleetKey(fleet), kReportsTogether);
     };
     ASSIGN_OR_RETURN(streams_, nodes::Registry::Start({.socket = socket, .epoch_file = options_.state_dir / "epoch"},
-                                                      clock_, node_changed));
+                                                      timer_, node_changed));
     nodes_ = runtime::WithFailpoints(*streams_, *failpoint_);
     RETURN_IF_ERROR(OutliveStatuses());
     reconciler_ = std::make_unique<reconcile::Reconciler>(
@@ -96,6 +96,7 @@ class ControllerImpl final : public Controller {
 
   const Options options_;
   const SystemClock clock_;
+  const SteadyClock timer_;
   process::Descriptor lock_;
   std::atomic<bool> working_{false};
   runtime::WorkQueue queue_;
@@ -122,14 +123,14 @@ reconcile::Deps ControllerImpl::MakeDeps() {
     return reconcile::SourceProblem{problem->reason, problem->message};
   };
   const auto make_metrics = [this](const metrics::Query& query) -> std::unique_ptr<metrics::Source> {
-    if (query.prometheus_url.empty()) return metrics::MakeReportSource(query);
+    if (query.prometheus_url.empty()) return metrics::MakeReportSource(query, timer_);
     auto source = metrics::MakePrometheusSource(query, clock_);
     if (source) return std::move(*source);
     spdlog::error("fleet {}: {}", query.fleet, source.error().message);
     return nullptr;
   };
   const auto look_at = [this](const api::Key& key, Duration after) { queue_.Add(key, after); };
-  return {*store_, *nodes_, *fleet_, clock_, problem_of, make_metrics, look_at};
+  return {*store_, *nodes_, *fleet_, clock_, timer_, problem_of, make_metrics, look_at};
 }
 
 // 0 when it names none that could be read.

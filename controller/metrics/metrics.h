@@ -39,7 +39,8 @@ struct Query {
 // Rates from the differences of the nodes' reports, which come about once a second. A node that is silent for longer
 // than kSilentAfter is missing, and what it said before is left out.
 inline constexpr Duration kSilentAfter = std::chrono::seconds(3);
-std::unique_ptr<Source> MakeReportSource(const Query& query);
+// The clock is the one that tells NodeView::report_at; what it measures has wall time all the same.
+std::unique_ptr<Source> MakeReportSource(const Query& query, const MonotonicClock& clock);
 
 struct PrometheusOptions {
   std::chrono::milliseconds interval{1000};

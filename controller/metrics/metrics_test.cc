@@ -38,7 +38,7 @@ TEST(PrometheusAnswer, WhateverIsNoNumberIsUnknown) {
   }
 }
 
-nodes::NodeView Node(const std::string& incarnation, TimePoint at, double busy, double queued, int64_t started,
+nodes::NodeView Node(const std::string& incarnation, MonotonicPoint at, double busy, double queued, int64_t started,
                      const std::string& name = "a") {
   nodes::NodeView view;
   view.hello.set_node(name);
@@ -54,49 +54,65 @@ nodes::NodeView Node(const std::string& incarnation, TimePoint at, double busy, 
   return view;
 }
 
-std::unique_ptr<Source> ReportSource() {
-  return MakeReportSource({.fleet = "default/cpu", .latency_quantile = 0.99, .prometheus_url = ""});
-}
+class ReportSource : public ::testing::Test {
+ protected:
+  autoscale::FleetMetrics Latest(const std::vector<nodes::NodeView>& ready) {
+    return source_->Latest(ready, WallOf(timer_.Now()));
+  }
+  TimePoint WallOf(MonotonicPoint at) const { return wall_ + at.time_since_epoch(); }
 
-TEST(ReportSource, MeasuresWhatHappenedBetweenTwoReports) {
-  const auto source = ReportSource();
-  const TimePoint begin{seconds(1000)};
-  EXPECT_EQ(source->Latest({Node("i", begin, 5, 1, 100)}, begin).utilization.presence, Presence::kUnknown);
-  const TimePoint later = begin + seconds(2);
-  const auto metrics = source->Latest({Node("i", later, 8, 3, 120)}, later);
+  TimePoint wall_{seconds(1000)};
+  FakeMonotonicClock timer_;
+  std::unique_ptr<Source> source_ =
+      MakeReportSource({.fleet = "default/cpu", .latency_quantile = 0.99, .prometheus_url = ""}, timer_);
+};
+
+TEST_F(ReportSource, MeasuresWhatHappenedBetweenTwoReports) {
+  EXPECT_EQ(Latest({Node("i", timer_.Now(), 5, 1, 100)}).utilization.presence, Presence::kUnknown);
+  timer_.Advance(seconds(2));
+  const auto metrics = Latest({Node("i", timer_.Now(), 8, 3, 120)});
   EXPECT_DOUBLE_EQ(metrics.utilization.value, 0.75) << "3 busy seconds of 2 slots in 2 seconds";
   EXPECT_DOUBLE_EQ(metrics.queue_delay_seconds.value, 0.1) << "2 seconds over 20 requests";
-  EXPECT_EQ(metrics.utilization.at, later);
+  EXPECT_EQ(metrics.utilization.at, WallOf(timer_.Now()));
   EXPECT_EQ(metrics.nodes_missing, 0);
 }
 
-TEST(ReportSource, NoRequestIsIdleAndARestartedNodeIsMissing) {
-  const auto source = ReportSource();
-  const TimePoint begin{seconds(1000)};
-  source->Latest({Node("i", begin, 5, 1, 100)}, begin);
-  const TimePoint later = begin + seconds(1);
-  EXPECT_EQ(source->Latest({Node("i", later, 5, 1, 100)}, later).queue_delay_seconds.presence, Presence::kIdle);
-  const TimePoint restarted = later + seconds(1);
-  const auto after = source->Latest({Node("j", restarted, 0, 0, 0)}, restarted);
+TEST_F(ReportSource, AStepOfTheWallClockChangesNoRateAndStopsNoMeasuring) {
+  Latest({Node("i", timer_.Now(), 5, 1, 100)});
+  for (const auto step : {std::chrono::hours(-2), std::chrono::hours(5)}) {
+    wall_ += step;
+    timer_.Advance(seconds(2));
+    const double seconds_now = static_cast<double>(timer_.Now().time_since_epoch() / seconds(1));
+    const auto metrics = Latest({Node("i", timer_.Now(), 5 + seconds_now, 1, 100)});
+    EXPECT_DOUBLE_EQ(metrics.utilization.value, 0.5);
+    EXPECT_EQ(metrics.utilization.at, WallOf(timer_.Now()));
+  }
+}
+
+TEST_F(ReportSource, NoRequestIsIdleAndARestartedNodeIsMissing) {
+  Latest({Node("i", timer_.Now(), 5, 1, 100)});
+  timer_.Advance(seconds(1));
+  EXPECT_EQ(Latest({Node("i", timer_.Now(), 5, 1, 100)}).queue_delay_seconds.presence, Presence::kIdle);
+  timer_.Advance(seconds(1));
+  const auto after = Latest({Node("j", timer_.Now(), 0, 0, 0)});
   EXPECT_EQ(after.utilization.presence, Presence::kUnknown) << "one report measures nothing";
   EXPECT_EQ(after.nodes_missing, 1);
 }
 
-TEST(ReportSource, ALiveNodeDoesNotHideASilentOne) {
-  const auto source = ReportSource();
-  const TimePoint begin{seconds(1000)};
+TEST_F(ReportSource, ALiveNodeDoesNotHideASilentOne) {
   const auto at = [&](int second, int silent_since) {
-    const TimePoint now = begin + seconds(second);
-    const TimePoint then = begin + seconds(std::min(second, silent_since));
-    return source->Latest({Node("i", now, second, 0, second), Node("i", then, second, 0, second, "b")}, now);
+    timer_.Advance(MonotonicPoint(seconds(second)) - timer_.Now());
+    const MonotonicPoint then{seconds(std::min(second, silent_since))};
+    return Latest({Node("i", timer_.Now(), second, 0, second), Node("i", then, second, 0, second, "b")});
   };
   at(0, 1);
   EXPECT_EQ(at(1, 1).nodes_missing, 0);
   EXPECT_EQ(at(2, 1).nodes_missing, 0) << "a report may be late";
-  EXPECT_EQ(at(2, 1).utilization.at, begin + seconds(1)) << "the oldest counts";
+  EXPECT_EQ(at(2, 1).utilization.at, WallOf(MonotonicPoint(seconds(1)))) << "the oldest counts";
   const auto silent = at(6, 1);
   EXPECT_EQ(silent.nodes_missing, 1);
-  EXPECT_EQ(silent.utilization.at, begin + seconds(6)) << "what the others say may still show that users wait";
+  EXPECT_EQ(silent.utilization.at, WallOf(MonotonicPoint(seconds(6))))
+      << "what the others say may still show that users wait";
 }
 
 TEST(PrometheusSource, AUrlThatIsNoneIsRefused) {

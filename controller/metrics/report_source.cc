@@ -23,12 +23,12 @@ struct Window {
   int64_t started = 0;
   int64_t queued = 0;  // Waiting now.
   std::vector<int64_t> total_time_buckets;
-  TimePoint oldest = TimePoint::max();  // Of the reports that end it.
+  MonotonicPoint oldest = MonotonicPoint::max();  // Of the reports that end it.
 };
 
 struct Sample {
   std::string incarnation;
-  TimePoint at;
+  MonotonicPoint at;
   control::NodeLoad load;
   std::optional<Window> window;  // That it ends; a node's first report ends none.
 };
@@ -65,37 +65,38 @@ void Add(const Window& window, Window& sum) {
 
 Signal Value(double value, TimePoint at) { return {Presence::kValue, value, at}; }
 
-Signal Quantile(const Window& window, double quantile) {
+Signal Quantile(const Window& window, double quantile, TimePoint at) {
   int64_t total = 0;
   for (const int64_t count : window.total_time_buckets) total += count;
-  if (total == 0) return {Presence::kIdle, 0, window.oldest};
+  if (total == 0) return {Presence::kIdle, 0, at};
   double seen = 0;
   for (size_t i = 0; i < window.total_time_buckets.size(); ++i) {
     seen += static_cast<double>(window.total_time_buckets[i]);
     if (seen < quantile * static_cast<double>(total)) continue;
-    return Value(TimeBucketUpperMicroseconds(static_cast<int>(i)) * 1e-6, window.oldest);
+    return Value(TimeBucketUpperMicroseconds(static_cast<int>(i)) * 1e-6, at);
   }
   return {};
 }
 
-FleetMetrics MetricsOf(const Window& window, double quantile) {
+FleetMetrics MetricsOf(const Window& window, double quantile, TimePoint at) {
   FleetMetrics metrics;
-  if (window.slot_seconds > 0) metrics.utilization = Value(window.busy_seconds / window.slot_seconds, window.oldest);
+  if (window.slot_seconds > 0) metrics.utilization = Value(window.busy_seconds / window.slot_seconds, at);
   if (window.started > 0) {
-    metrics.queue_delay_seconds = Value(window.queue_seconds / static_cast<double>(window.started), window.oldest);
+    metrics.queue_delay_seconds = Value(window.queue_seconds / static_cast<double>(window.started), at);
   } else if (window.queued == 0) {
-    metrics.queue_delay_seconds = {Presence::kIdle, 0, window.oldest};
+    metrics.queue_delay_seconds = {Presence::kIdle, 0, at};
   }  // Requests wait and none was started: how long they wait is not known.
-  metrics.latency_seconds = Quantile(window, quantile);
+  metrics.latency_seconds = Quantile(window, quantile, at);
   return metrics;
 }
 
 class ReportSource final : public Source {
  public:
-  explicit ReportSource(double quantile) : quantile_(quantile) {}
+  ReportSource(double quantile, const MonotonicClock& clock) : quantile_(quantile), clock_(clock) {}
 
-  FleetMetrics Latest(const std::vector<nodes::NodeView>& ready, TimePoint now) override {
-    if (now - measured_at_ < kIntervalMin) return latest_;
+  FleetMetrics Latest(const std::vector<nodes::NodeView>& ready, TimePoint wall_now) override {
+    const MonotonicPoint now = clock_.Now();
+    if (measured_at_ && now - *measured_at_ < kIntervalMin) return latest_;
     measured_at_ = now;
     Window sum;
     int missing = 0;
@@ -108,7 +109,8 @@ class ReportSource final : public Source {
       if (sample) next.emplace(node.hello.node(), std::move(*sample));
     }
     samples_ = std::move(next);
-    latest_ = missing < static_cast<int>(ready.size()) ? MetricsOf(sum, quantile_) : FleetMetrics{};
+    const bool any = missing < static_cast<int>(ready.size());
+    latest_ = any ? MetricsOf(sum, quantile_, wall_now - (now - sum.oldest)) : FleetMetrics{};
     latest_.nodes_missing = missing;
     return latest_;
   }
@@ -126,15 +128,16 @@ class ReportSource final : public Source {
   }
 
   const double quantile_;
-  TimePoint measured_at_;
+  const MonotonicClock& clock_;
+  std::optional<MonotonicPoint> measured_at_;
   std::map<std::string, Sample> samples_;  // By node.
   FleetMetrics latest_;
 };
 
 }  // namespace
 
-std::unique_ptr<Source> MakeReportSource(const Query& query) {
-  return std::make_unique<ReportSource>(query.latency_quantile);
+std::unique_ptr<Source> MakeReportSource(const Query& query, const MonotonicClock& clock) {
+  return std::make_unique<ReportSource>(query.latency_quantile, clock);
 }
 
 }  // namespace longshore::metrics

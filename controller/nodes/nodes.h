@@ -23,14 +23,14 @@ namespace longshore::nodes {
 struct NodeView {
   control::Hello hello;                   // Of the newest stream.
   std::optional<control::Report> report;  // The newest; never of an earlier incarnation.
-  TimePoint report_at;
+  MonotonicPoint report_at;
   bool connected = false;
   bool reported = false;    // On this stream: `report` is what it has, not what it had.
   int64_t acked_epoch = 0;  // The newest state that it said it holds: by hello or acknowledgement.
   int64_t acked_revision = 0;
   // Why the newest message was refused, or that the node then held something else than it should; "" when it was taken.
   std::string ack_error;
-  TimePoint refused_at;  // When it was; `sent` is empty then, and a snapshot puts things right.
+  MonotonicPoint refused_at;  // When it was; `sent` is empty then, and a snapshot puts things right.
   // What it should hold after all that was sent to it. Empty until a snapshot is sent on this stream, unless its hello
   // showed that it holds exactly what was sent on the last one; empty too after a message was refused.
   std::optional<control::DesiredState> sent;
@@ -52,7 +52,7 @@ using OnChange = std::function<void(const std::string& fleet, const std::string&
 class Registry {
  public:
   // Listens, with an epoch above the persisted one.
-  static Result<std::unique_ptr<Registry>> Start(Options options, const Clock& clock, OnChange on_change);
+  static Result<std::unique_ptr<Registry>> Start(Options options, const MonotonicClock& clock, OnChange on_change);
   virtual ~Registry() = default;  // Ends all streams.
 
   // The term of this controller; raised when a node is heard that holds a higher one.

@@ -128,7 +128,7 @@ class RegistryTest : public ::testing::Test {
   }
 
   Path dir_;
-  const SystemClock clock_;
+  const SteadyClock clock_;
   std::mutex mutex_;
   std::condition_variable changed_;
   int changes_ = 0;

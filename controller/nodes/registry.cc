@@ -18,7 +18,7 @@ namespace {
 
 class RegistryImpl final : public Registry, private control::NodeControl::CallbackService, private StreamOwner {
  public:
-  RegistryImpl(Options options, const Clock& clock, OnChange on_change, int64_t epoch)
+  RegistryImpl(Options options, const MonotonicClock& clock, OnChange on_change, int64_t epoch)
       : options_(std::move(options)), clock_(clock), on_change_(std::move(on_change)), epoch_(epoch) {
     heart_ = std::thread([this] { Beat(); });
   }
@@ -102,7 +102,7 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   void TakeAck(NodeView& view, const control::Ack& ack);
 
   const Options options_;
-  const Clock& clock_;
+  const MonotonicClock& clock_;
   const OnChange on_change_;
   mutable std::mutex mutex_;
   std::condition_variable no_stream_;
@@ -244,7 +244,7 @@ void RegistryImpl::Ended(Stream& stream) {
 
 }  // namespace
 
-Result<std::unique_ptr<Registry>> Registry::Start(Options options, const Clock& clock, OnChange on_change) {
+Result<std::unique_ptr<Registry>> Registry::Start(Options options, const MonotonicClock& clock, OnChange on_change) {
   ASSIGN_OR_RETURN(const int64_t before, ReadEpoch(options.epoch_file));
   RETURN_IF_ERROR(WriteEpoch(options.epoch_file, before + 1));
   auto registry = std::make_unique<RegistryImpl>(std::move(options), clock, std::move(on_change), before + 1);

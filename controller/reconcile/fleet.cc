@@ -184,7 +184,7 @@ void Reconciler::TellNodes(const api::ServingFleet& object, const std::vector<Kn
     control::FromController message;
     if (!node.view.sent) {
       const bool refused_just_now =
-          !node.view.ack_error.empty() && deps_.clock.Now() - node.view.refused_at < options_.refused_pause;
+          !node.view.ack_error.empty() && deps_.timer.Now() - node.view.refused_at < options_.refused_pause;
       auto snapshot = SnapshotFor(fleet, node.view);
       if (refused_just_now) {
         deps_.look_at({api::kServingFleetKind, object.metadata.namespace_, object.metadata.name},

@@ -57,7 +57,7 @@ bool IsFresh(const nodes::NodeView& view) {
 }
 
 std::vector<KnownNode> NodeMemory::Update(const std::string& fleet, const std::vector<nodes::NodeView>& views,
-                                          const std::vector<fleet::NodeInfo>& processes, TimePoint now) {
+                                          const std::vector<fleet::NodeInfo>& processes, MonotonicPoint now) {
   auto& remembered = fleets_[fleet];
   std::set<std::string> there;
   for (const fleet::NodeInfo& process : processes) there.insert(process.node);

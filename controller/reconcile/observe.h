@@ -26,12 +26,12 @@ class NodeMemory {
 
   // `processes`: the nodes that the fleet has. One that it has not is forgotten at once.
   std::vector<KnownNode> Update(const std::string& fleet, const std::vector<nodes::NodeView>& views,
-                                const std::vector<fleet::NodeInfo>& processes, TimePoint now);
+                                const std::vector<fleet::NodeInfo>& processes, MonotonicPoint now);
 
  private:
   struct Remembered {
     nodes::NodeView view;
-    TimePoint at;
+    MonotonicPoint at;
   };
   const Duration patience_;
   std::map<std::string, std::map<std::string, Remembered>> fleets_;

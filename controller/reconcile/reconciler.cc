@@ -7,7 +7,7 @@
 namespace longshore::reconcile {
 
 Reconciler::Reconciler(Deps deps, Options options)
-    : deps_(std::move(deps)), options_(std::move(options)), began_(deps_.clock.Now()), memory_(options_.patience) {
+    : deps_(std::move(deps)), options_(std::move(options)), began_(deps_.timer.Now()), memory_(options_.patience) {
   for (const std::string& fleet : deps_.fleet.Fleets()) {
     for (const fleet::NodeInfo& node : deps_.fleet.Nodes(fleet)) {
       if (node.state == fleet::NodeState::kRunning) awaited_[fleet].insert(node.node);
@@ -47,7 +47,7 @@ std::vector<KnownNode> Reconciler::KnownNodes(const std::string& fleet) {
   for (const nodes::NodeView& view : views) {
     if (view.reported) evidence_.Take(fleet, view.hello.node(), view.hello.incarnation(), *view.report);
   }
-  return memory_.Update(fleet, views, deps_.fleet.Nodes(fleet), deps_.clock.Now());
+  return memory_.Update(fleet, views, deps_.fleet.Nodes(fleet), deps_.timer.Now());
 }
 
 // A node that ran before us and has not spoken yet would look empty, and everything would move away from it.
@@ -63,7 +63,7 @@ bool Reconciler::IsWaitingForNodes(const std::string& fleet, const std::vector<K
         std::any_of(nodes.begin(), nodes.end(), [&](const KnownNode& node) { return node.view.hello.node() == name; });
     return spoke || !running.contains(name);
   });
-  if (!found->second.empty() && deps_.clock.Now() - began_ < options_.adoption_patience) return true;
+  if (!found->second.empty() && deps_.timer.Now() - began_ < options_.adoption_patience) return true;
   awaited_.erase(found);
   return false;
 }

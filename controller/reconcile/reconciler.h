@@ -33,7 +33,8 @@ struct Deps {
   store::Store& store;
   nodes::Registry& nodes;
   fleet::Fleet& fleet;
-  const Clock& clock;
+  const Clock& clock;           // For what is written down.
+  const MonotonicClock& timer;  // For what is waited for.
   std::function<std::optional<SourceProblem>(const api::Key&)> problem_of;
   std::function<std::unique_ptr<metrics::Source>(const metrics::Query&)> make_metrics;
   // Look at this object within this time.
@@ -106,7 +107,7 @@ class Reconciler {
 
   const Deps deps_;
   const Options options_;
-  const TimePoint began_;
+  const MonotonicPoint began_;
   NodeMemory memory_;
   EvidenceBook evidence_;
   NewsBook news_;

@@ -136,6 +136,7 @@ class ReconcilerTest : public ::testing::Test {
               nodes_,
               processes_,
               clock_,
+              timer_,
               [](const api::Key&) { return std::nullopt; },
               [](const metrics::Query&) { return nullptr; },
               [this](const api::Key& key, Duration) { due_.insert(key); }};
@@ -183,6 +184,7 @@ class ReconcilerTest : public ::testing::Test {
 
   Path dir_;
   FakeClock clock_{TimePoint(std::chrono::hours(1))};
+  FakeMonotonicClock timer_;
   std::unique_ptr<store::LocalStore> local_;
   std::unique_ptr<FullDisk> disk_;
   FakeRegistry nodes_;
@@ -260,6 +262,23 @@ TEST_F(ReconcilerTest, AModelThatIsRememberedAndCannotBeReadWithholdsNothing) {
   nodes_.Attach("default.cpu-0", {{"a", 1}, {"deleted", 1}});
   Settle();
   EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"a"});
+}
+
+TEST_F(ReconcilerTest, AStepOfTheWallClockIsNoPatienceThatIsOver) {
+  ApplyModel("a");
+  Settle();
+  nodes_.Attach("default.cpu-0", {{"a", 1}});
+  Settle();
+  nodes_.Leave("default.cpu-0");
+  const auto nodes_seen = [&] {
+    Settle({kFleetKey, ModelKey("a")});
+    return api::ModelStatusFromJson(disk_->Get(ModelKey("a"))->status)->nodes.size();
+  };
+  clock_.Advance(std::chrono::hours(1));
+  EXPECT_EQ(nodes_seen(), 1U);
+  clock_.Advance(-std::chrono::hours(2));
+  timer_.Advance(std::chrono::seconds(4));
+  EXPECT_EQ(nodes_seen(), 0U);
 }
 
 TEST_F(ReconcilerTest, ANodeThatCannotBeToldToLeaveHoldsNoOtherUp) {
