@@ -42,12 +42,12 @@ bool FailedOnANode(Draft& draft) {
 
 void Validate(Draft& draft) {
   const int64_t candidate = draft.rollout().candidate;
-  // A node loads only what passed its trial, so a version that is loading or further has passed.
+  // A node loads only what passed its trial. One that says it is loading may be about to try it.
   for (const NodeSeen* node : draft.nodes()) {
     const auto seen = node->versions.find(candidate);
     if (seen == node->versions.end()) continue;
     const NodeState state = seen->second.state;
-    if (state != NodeState::kLoading && state != NodeState::kWarming && state != NodeState::kReady) continue;
+    if (state != NodeState::kWarming && state != NodeState::kReady) continue;
     draft.SetPhase(RolloutPhase::kLoading);
     return draft.Record("Validated", fmt::format("version {} passed its trial on node {}", candidate, node->name));
   }
