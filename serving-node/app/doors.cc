@@ -25,6 +25,7 @@ frontend::RestOptions RestOptionsOf(const Flags& flags) {
   options.node = flags.node;
   options.timeout = std::chrono::milliseconds(flags.rest_api_timeout_in_ms);
   options.cors = flags.rest_api_enable_cors_support;
+  options.metrics_path = flags.metrics_path;
   options.check_method_names = flags.enable_signature_method_name_check;
   return options;
 }
@@ -42,6 +43,7 @@ frontend::GrpcOptions GrpcOptionsOf(const Flags& flags, routing::Protocol protoc
   if (protocol == routing::Protocol::kPeer)
     return options;  // A peer's connection carries the requests of many clients.
   options.streams_max = flags.grpc_streams_max;
+  options.channel_arguments = flags.grpc_channel_arguments;
   options.connections_max = flags.grpc_connections_max;
   return options;
 }

@@ -97,6 +97,15 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
   app.add_option("--tensorflow_inter_op_parallelism", flags.tensorflow_inter_op_parallelism, "as --max_concurrent_runs")
       ->check(CLI::Range(0, 4096))
       ->group(group);
+  app.add_option("--tensorflow_session_config_file", flags.tensorflow_session_config_file,
+                 "text-proto ConfigProto with intra_op_ and inter_op_parallelism_threads")
+      ->group(group);
+  app.add_option("--monitoring_config_file", flags.monitoring_config_file,
+                 "text-proto MonitoringConfig: metrics on the REST port too")
+      ->group(group);
+  app.add_option("--grpc_channel_arguments", flags.grpc_channel_arguments, "of the gRPC server: name=value,name=value")
+      ->delimiter(',')
+      ->group(group);
   app.add_flag("--enable_batching", flags.enable_batching, "join requests into batches")->group(group);
   app.add_option("--max_batch_size", flags.max_batch_size, "rows of a batch [32]")
       ->check(CLI::PositiveNumber)
@@ -203,6 +212,11 @@ Status Check(const Flags& flags) {
                                     {"--peer_address", !flags.peer_address.empty()},
                                     {"--peers", !flags.peers.empty()}}) {
     if (given) return InvalidArgument("{} needs --controller", name);
+  }
+  for (const std::string& argument : flags.grpc_channel_arguments) {
+    if (argument.find('=') == std::string::npos || argument.front() == '=') {
+      return InvalidArgument("--grpc_channel_arguments: \"{}\" is not name=value", argument);
+    }
   }
   if (flags.port == kPortOff && flags.rest_api_port == kPortOff) {
     return InvalidArgument("--port=0 and --rest_api_port=0 leave nothing to serve on");

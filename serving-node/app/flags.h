@@ -37,6 +37,10 @@ struct Flags {
   int tensorflow_session_parallelism = 0;   // Stands for both of the next where they are 0.
   int tensorflow_intra_op_parallelism = 0;  // Threads of the engine.
   int tensorflow_inter_op_parallelism = 0;  // Runs at once.
+  Path tensorflow_session_config_file;
+  Path monitoring_config_file;
+  std::string metrics_path;                // On the REST port, as that file says; "": none.
+  std::vector<std::string> grpc_channel_arguments;  // "name=value".
   bool enable_batching = false;
   int max_batch_size = 32;
   int64_t batch_timeout_micros = 1000;

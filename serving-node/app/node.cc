@@ -6,6 +6,7 @@
 
 #include "common/log.h"
 #include "serving-node/app/alone.h"
+#include "serving-node/app/config_files.h"
 #include "serving-node/app/doors.h"
 #include "serving-node/app/handover.h"
 #include "serving-node/app/models.h"
@@ -230,7 +231,9 @@ class ServingNode final : public Node {
 }  // namespace
 
 Result<std::unique_ptr<Node>> Node::Start(const Flags& flags) {
-  auto node = std::make_unique<ServingNode>(flags);
+  Flags resolved = flags;
+  RETURN_IF_ERROR(ReadConfigFiles(&resolved));
+  auto node = std::make_unique<ServingNode>(resolved);
   RETURN_IF_ERROR(node->Begin());
   return node;
 }

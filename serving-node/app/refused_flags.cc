@@ -40,11 +40,8 @@ constexpr std::array kValues = {
             "no request has a thread of its own: use --max_concurrent_runs and --grpc_max_connections"},
     Refused{"num_unload_threads", "0", "a version is unloaded as its last request ends, beside all loading"},
     Refused{"batching_parameters_file", "", kNotYet},
-    Refused{"tensorflow_session_config_file", "", kNotYet},
     Refused{"ssl_config_file", "", kNotYet},
     Refused{"grpc_socket_path", "", kNotYet},
-    Refused{"grpc_channel_arguments", "", kNotYet},
-    Refused{"monitoring_config_file", "", kNotYet},
 };
 
 bool IsHarmless(const Refused& flag, const std::string& value) {

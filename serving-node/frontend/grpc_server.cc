@@ -3,6 +3,7 @@
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server.h>
 
+#include <charconv>
 #include <climits>
 
 #include "common/grpc/acceptor.h"
@@ -17,6 +18,19 @@ namespace {
 constexpr int kMetadataBytesMax = 64 << 10;
 constexpr int kPingIntervalMinMs = 10000;
 
+// Set last, so that it wins over what is ours.
+void AddArgument(const std::string& argument, ::grpc::ServerBuilder& builder) {
+  const std::string name = argument.substr(0, argument.find('='));
+  const std::string value = argument.substr(name.size() + 1);
+  int number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error == std::errc{} && end == value.data() + value.size()) {
+    builder.AddChannelArgument(name, number);
+  } else {
+    builder.AddChannelArgument(name, value);
+  }
+}
+
 void Configure(const GrpcOptions& options, ::grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(options.receive_bytes_max);
   builder.SetMaxSendMessageSize(INT_MAX);
@@ -30,6 +44,7 @@ void Configure(const GrpcOptions& options, ::grpc::ServerBuilder& builder) {
   if (options.connection_age_max_ms > 0) {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, static_cast<int>(options.connection_age_max_ms));
   }
+  for (const std::string& argument : options.channel_arguments) AddArgument(argument, builder);
 }
 
 class Server final : public GrpcServer {

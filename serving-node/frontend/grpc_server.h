@@ -21,6 +21,7 @@ struct GrpcOptions {
   routing::Protocol protocol = routing::Protocol::kGrpc;       // kPeer for the listener of other nodes.
   std::string node = {};                                       // Sent as metadata x-longshore-node.
   bool check_method_names = false;                             // A signature answers only to the method that it names.
+  std::vector<std::string> channel_arguments = {};             // "name=value", a number where it reads as one.
   tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // Of the outputs of Predict.
   ReloadFunction reload = {};                                  // Empty: reload requests are refused.
   int64_t connection_age_max_ms = 0;  // Older connections are asked to reconnect (GOAWAY, jittered); 0: never.

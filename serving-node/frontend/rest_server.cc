@@ -21,8 +21,6 @@ using http::Responder;
 using http::Response;
 using tensorflow::serving::ModelSpec;
 
-constexpr const char* kMetricsPath = "/monitoring/prometheus/metrics";
-
 int HttpStatus(Code code) {
   static constexpr std::array kStatuses = {200, 499, 500, 400, 504, 404, 409, 403, 429,
                                            400, 409, 400, 501, 500, 503, 500, 401};
@@ -99,7 +97,7 @@ class Rest final : public RestServer {
 
   void Handle(Request request, Responder plain_respond) {
     const Responder respond = Completing(std::move(plain_respond));
-    if (request.method == "GET" && request.target == kMetricsPath) {
+    if (request.method == "GET" && !options_.metrics_path.empty() && request.target == options_.metrics_path) {
       return respond({.content_type = "text/plain; version=0.0.4", .body = metrics_()});
     }
     if (!IsApi(request.target))

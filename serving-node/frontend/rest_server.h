@@ -20,6 +20,7 @@ struct RestOptions {
   std::string node = {};    // Sent as header x-longshore-node.
   std::chrono::milliseconds timeout{30000};  // Of one prediction.
   int64_t connection_age_max_ms = 0;         // Older connections are closed after an answer, jittered; 0: never.
+  std::string metrics_path = {};             // Where the metrics are; "": nowhere.
   bool check_method_names = false;           // A signature answers only to the method that it names.
   bool cors = false;                         // Let pages of other origins read the answers.
 };
@@ -27,7 +28,7 @@ struct RestOptions {
 // Thread-safe.
 class RestServer {
  public:
-  // Predictor and catalog outlive the server. `metrics` gives the text of /monitoring/prometheus/metrics.
+  // Predictor and catalog outlive the server. `metrics` gives the text at metrics_path.
   // FailedPrecondition naming the address when it is in use.
   static Result<std::unique_ptr<RestServer>> Start(RestOptions options, routing::Predictor& predictor,
                                                    const Catalog& catalog, std::function<std::string()> metrics);

@@ -17,8 +17,8 @@ using testing::StartsWith;
 class Rest : public testing::Test {
  protected:
   void SetUp() override {
-    auto started =
-        RestServer::Start({.listen = "127.0.0.1:0", .node = "n1"}, predictor_, catalog_, [] { return "metric 1\n"; });
+    auto started = RestServer::Start({.listen = "127.0.0.1:0", .node = "n1", .metrics_path = "/metrics"}, predictor_,
+                                     catalog_, [] { return "metric 1\n"; });
     ASSERT_TRUE(started) << started.error().message;
     server_ = std::move(*started);
   }
@@ -82,7 +82,7 @@ TEST_F(Rest, TellsStatusMetadataAndMetrics) {
               AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("Could not find version 9 of model digits")));
   EXPECT_THAT(Get("/v1/models/digits/metadata"),
               AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\"dtype\": \"DT_FLOAT\"")));
-  EXPECT_THAT(Get("/monitoring/prometheus/metrics"), EndsWith("metric 1\n"));
+  EXPECT_THAT(Get("/metrics"), EndsWith("metric 1\n"));
 }
 
 TEST_F(Rest, PreflightsNeedAnOrigin) {

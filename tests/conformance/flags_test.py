@@ -56,6 +56,53 @@ def test_the_version_is_printed():
     assert done.stdout.startswith("TensorFlow ModelServer: ") and "\nTensorFlow Library: " in done.stdout
 
 
+def metrics_at(tmp_path, path: str, config: str | None) -> int:
+    flags = []
+    if config is not None:
+        (tmp_path / "monitoring.txt").write_text(config)
+        flags = [f"--monitoring_config_file={tmp_path}/monitoring.txt"]
+    with running_node(tmp_path, "half_plus_two_tf1", MODELS / "half_plus_two_tf1", *flags) as node:
+        status, text = node.rest(path)
+        return status if status != 200 or "# TYPE" in text else 0
+
+
+@pytest.mark.contract("R14", "F12")
+@pytest.mark.parametrize("path, config, status", [
+    ("/monitoring/prometheus/metrics", None, 404),
+    ("/monitoring/prometheus/metrics", "prometheus_config { enable: true }", 200),
+    ("/m", 'prometheus_config { enable: true path: "/m" }', 200),
+    ("/m", 'prometheus_config { enable: false path: "/m" }', 404)])
+def test_the_metrics_are_where_the_monitoring_config_says(tmp_path, path, config, status):
+    assert metrics_at(tmp_path, path, config) == status
+
+
+@pytest.mark.contract("F10")
+@pytest.mark.parametrize("text, said", [
+    ("allow_soft_placement: true", "allow_soft_placement"), ("intra_op_parallelism_threads: x", ":1:"),
+    ("intra_op_parallelism_threads: -2", "negative")])
+def test_a_session_config_that_asks_for_more_than_threads_is_refused(tmp_path, text, said):
+    (tmp_path / "session.txt").write_text(text)
+    done = run(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", f"--tensorflow_session_config_file={tmp_path}/session.txt")
+    assert done.returncode != 0
+    assert "--tensorflow_session_config_file" in done.stdout + done.stderr and said in done.stdout + done.stderr
+
+
+@pytest.mark.contract("F10", "F12")
+def test_threads_and_channel_arguments_are_taken(tmp_path):
+    (tmp_path / "session.txt").write_text("intra_op_parallelism_threads: 1 inter_op_parallelism_threads: 3")
+    flags = (f"--tensorflow_session_config_file={tmp_path}/session.txt",
+             "--grpc_channel_arguments=grpc.max_receive_message_length=1000,grpc.max_concurrent_streams=5")
+    with running_node(tmp_path, "half_plus_two_tf1", MODELS / "half_plus_two_tf1", *flags) as node:
+        node.serving()
+        assert node.admin_json("/debug/state")["load"]["run_slots"] == 3
+
+
+@pytest.mark.contract("F12")
+def test_a_channel_argument_without_a_value_is_refused():
+    done = run(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", "--grpc_channel_arguments=grpc.x")
+    assert done.returncode != 0 and '"grpc.x" is not name=value' in done.stdout + done.stderr
+
+
 @pytest.mark.contract("F13")
 @pytest.mark.parametrize("flag", [
     "use_alts_credentials=true", "use_alts_credentials", "platform_config_file=/x", "prefer_tflite_model=true",

@@ -30,6 +30,7 @@ class Node:
     def __init__(self, process: subprocess.Popen, ports: dict[str, int], model: str, log: pathlib.Path):
         self.process, self.model, self.log = process, model, log
         self.rest_url = f"http://127.0.0.1:{ports['rest']}"
+        self.admin_url = f"http://127.0.0.1:{ports['admin']}"
         self.channel = grpc.insecure_channel(f"127.0.0.1:{ports['grpc']}")
         self.predictions = prediction_service_pb2_grpc.PredictionServiceStub(self.channel)
         self.models = model_service_pb2_grpc.ModelServiceStub(self.channel)
@@ -55,6 +56,10 @@ class Node:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
+
+    def admin_json(self, path: str) -> dict:
+        with urllib.request.urlopen(self.admin_url + path, timeout=CALL_SECONDS) as response:
+            return json.loads(response.read())
 
     def rest_predict(self, body: dict) -> tuple[int, dict]:
         status, text = self.rest(f"/v1/models/{self.model}:predict", json.dumps(body))

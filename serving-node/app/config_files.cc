@@ -1,0 +1,50 @@
+#include "serving-node/app/config_files.h"
+
+#include "serving-node/config/text_proto.h"
+#include "tensorflow_serving/config.pb.h"
+
+namespace longshore::app {
+namespace {
+
+constexpr const char* kMetricsPath = "/monitoring/prometheus/metrics";
+
+Status Read(const char* flag, const Path& file, google::protobuf::Message* message) {
+  const Status read = config::ReadTextProto(file, message);
+  if (read) return {};
+  return Fail(read.error().code, "--{}: {}", flag, read.error().message);
+}
+
+Status ReadMonitoring(Flags* flags) {
+  tensorflow::serving::MonitoringConfig config;
+  RETURN_IF_ERROR(Read("monitoring_config_file", flags->monitoring_config_file, &config));
+  if (!config.prometheus_config().enable()) return {};
+  const std::string& path = config.prometheus_config().path();
+  if (!path.empty() && !path.starts_with('/')) {
+    return InvalidArgument("--monitoring_config_file: {}: the path \"{}\" does not begin with a slash",
+                           flags->monitoring_config_file.string(), path);
+  }
+  flags->metrics_path = path.empty() ? kMetricsPath : path;
+  return {};
+}
+
+Status ReadSession(Flags* flags) {
+  tensorflow::serving::SessionConfig config;
+  RETURN_IF_ERROR(Read("tensorflow_session_config_file", flags->tensorflow_session_config_file, &config));
+  if (config.intra_op_parallelism_threads() < 0 || config.inter_op_parallelism_threads() < 0) {
+    return InvalidArgument("--tensorflow_session_config_file: {}: negative threads",
+                           flags->tensorflow_session_config_file.string());
+  }
+  if (flags->threads == 0) flags->threads = config.intra_op_parallelism_threads();
+  if (flags->max_concurrent_runs == 0) flags->max_concurrent_runs = config.inter_op_parallelism_threads();
+  return {};
+}
+
+}  // namespace
+
+Status ReadConfigFiles(Flags* flags) {
+  if (!flags->monitoring_config_file.empty()) RETURN_IF_ERROR(ReadMonitoring(flags));
+  if (!flags->tensorflow_session_config_file.empty()) RETURN_IF_ERROR(ReadSession(flags));
+  return {};
+}
+
+}  // namespace longshore::app
