@@ -29,7 +29,8 @@ TEST(WorseVersions, AreFoundSoonerThanByFixedThresholds) {
     EXPECT_EQ(row.ours_false, 0) << row.what;
     EXPECT_LT(row.ours.median, 10000) << row.what;
   }
-  for (const Json& row : ToJson(report)["rows"]) EXPECT_TRUE(row["met"].get<bool>()) << row.dump();
+  const Json json = ToJson(report);
+  for (const Json& row : json["rows"]) EXPECT_TRUE(row["met"].get<bool>()) << row.dump();
 }
 
 TEST(ThresholdRule, NeedsItsNumberOfFailedLooks) {
