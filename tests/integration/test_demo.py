@@ -35,7 +35,8 @@ class Interrupted(unittest.TestCase):
         self.addCleanup(self.kill_what_is_left)
         wait_for(f"the demo to say {said}", lambda: said in (self.dir / "out").read_text(),
                  seen=lambda: (self.dir / "out").read_text()[-2000:])
-        self.assertGreater(len(processes_marked(self.dir)), 1)
+        # It says what it starts before it has started it.
+        wait_for("the demo to start a program", lambda: len(processes_marked(self.dir)) > 1)
         for _ in range(times):
             demo.send_signal(signal.SIGINT)
         self.assertEqual(demo.wait(timeout=60), INTERRUPTED, (self.dir / "out").read_text()[-2000:])
