@@ -4,12 +4,12 @@
 #include <pplx/threadpool.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstdlib>
 #include <mutex>
-#include <thread>
+#include <optional>
 
 #include "common/log.h"
+#include "common/ticker.h"
 #include "controller/metrics/metrics.h"
 #include "controller/metrics/prometheus_answer.h"
 
@@ -54,17 +54,10 @@ class PrometheusSource final : public Source {
   PrometheusSource(const Query& query, const Clock& clock, PrometheusOptions options,
                    std::unique_ptr<http_client> client)
       : expressions_(ExpressionsFor(query)), clock_(clock), options_(options), client_(std::move(client)) {
-    asking_ = std::thread([this] { AskAgainAndAgain(); });
+    asking_.emplace(
+        options_.interval, [this] { AskAll(); }, Ticker::First::kNow);
   }
-  ~PrometheusSource() override {
-    {
-      const std::scoped_lock lock(mutex_);
-      ending_ = true;
-    }
-    changed_.notify_all();
-    cancel_.cancel();
-    asking_.join();
-  }
+  ~PrometheusSource() override { cancel_.cancel(); }
 
   FleetMetrics Latest(const std::vector<nodes::NodeView>& ready, TimePoint) override {
     const std::scoped_lock lock(mutex_);
@@ -79,15 +72,10 @@ class PrometheusSource final : public Source {
     int nodes = 0;  // In the metrics.
   };
 
-  void AskAgainAndAgain() {
-    std::unique_lock lock(mutex_);
-    while (!ending_) {
-      lock.unlock();
-      const Measured measured = Measure();
-      lock.lock();
-      latest_ = measured;
-      changed_.wait_for(lock, options_.interval, [this] { return ending_; });
-    }
+  void AskAll() {
+    const Measured measured = Measure();
+    const std::scoped_lock lock(mutex_);
+    latest_ = measured;
   }
 
   Measured Measure() {
@@ -156,10 +144,8 @@ class PrometheusSource final : public Source {
   pplx::cancellation_token_source cancel_;
   std::string last_trouble_;  // Of the asking thread.
   std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ending_ = false;
   Measured latest_;
-  std::thread asking_;
+  std::optional<Ticker> asking_;  // Last: it uses the rest.
 };
 
 }  // namespace

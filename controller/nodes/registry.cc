@@ -4,9 +4,10 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
-#include <thread>
+#include <optional>
 
 #include "common/log.h"
+#include "common/ticker.h"
 #include "controller/nodes/epoch.h"
 #include "controller/nodes/nodes.h"
 #include "controller/nodes/state.h"
@@ -20,18 +21,13 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
  public:
   RegistryImpl(Options options, const MonotonicClock& clock, OnChange on_change, int64_t epoch)
       : options_(std::move(options)), clock_(clock), on_change_(std::move(on_change)), epoch_(epoch) {
-    heart_ = std::thread([this] { Beat(); });
+    heart_.emplace(options_.heartbeat_interval, [this] { Beat(); });
   }
 
   ~RegistryImpl() override {
     if (server_) server_->Shutdown(std::chrono::system_clock::now());  // The nodes' streams never end by themselves.
-    {
-      std::unique_lock lock(mutex_);
-      no_stream_.wait(lock, [this] { return streams_ == 0; });
-      ending_ = true;
-    }
-    end_.notify_all();
-    heart_.join();
+    std::unique_lock lock(mutex_);
+    no_stream_.wait(lock, [this] { return streams_ == 0; });
   }
 
   Status Listen() {
@@ -106,25 +102,21 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   const OnChange on_change_;
   mutable std::mutex mutex_;
   std::condition_variable no_stream_;
-  std::condition_variable end_;
-  bool ending_ = false;
   int64_t epoch_;
   int64_t revision_ = 0;
   int streams_ = 0;
   std::map<NodeKey, Node> nodes_;
   std::unique_ptr<grpc::Server> server_;
-  std::thread heart_;
+  std::optional<Ticker> heart_;  // Last: it uses the rest.
 };
 
 // A stream that has something to say anyway needs no heartbeat.
 void RegistryImpl::Beat() {
   control::FromController message;
   message.mutable_heartbeat();
-  std::unique_lock lock(mutex_);
-  while (!end_.wait_for(lock, options_.heartbeat_interval, [this] { return ending_; })) {
-    for (auto& [_, node] : nodes_) {
-      if (node.stream != nullptr && node.stream->queued() == 0) node.stream->Push(message);
-    }
+  const std::scoped_lock lock(mutex_);
+  for (auto& [_, node] : nodes_) {
+    if (node.stream != nullptr && node.stream->queued() == 0) node.stream->Push(message);
   }
 }
 

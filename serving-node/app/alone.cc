@@ -59,13 +59,14 @@ Alone::~Alone() {
     stopping_ = true;
   }
   changed_.notify_all();
-  if (poller_.joinable()) poller_.join();
 }
 
 Status Alone::Begin() {
   if (flags_.model_config_file.empty()) return Take(ConfigOf(flags_), true);
   RETURN_IF_ERROR(ReadConfigFile(true));
-  if (flags_.model_config_file_poll_wait_seconds > 0) poller_ = std::thread([this] { PollConfigFile(); });
+  const auto interval =
+      std::chrono::milliseconds(static_cast<int64_t>(flags_.model_config_file_poll_wait_seconds * 1000));
+  if (interval.count() > 0) poller_.emplace(interval, [this] { PollConfigFile(); });
   return {};
 }
 
@@ -129,7 +130,8 @@ Status Alone::WaitUntilSettled(TimePoint deadline) {
     }
     if (!waits && cannot.empty()) return {};
     if (!waits)
-      return longshore::Unavailable("{} servable(s) did not become available: {}", cannot.size(), fmt::join(WhyUnable(), "; "));
+      return longshore::Unavailable("{} servable(s) did not become available: {}", cannot.size(),
+                                    fmt::join(WhyUnable(), "; "));
     lock.lock();
     const bool in_time = changed_.wait_until(lock, deadline, [&] { return stopping_ || changes_ != seen; });
     if (stopping_) return longshore::Unavailable("the node is leaving");
@@ -176,15 +178,8 @@ Status Alone::ReadConfigFile(bool first) {
 }
 
 void Alone::PollConfigFile() {
-  const auto interval =
-      std::chrono::milliseconds(static_cast<int64_t>(flags_.model_config_file_poll_wait_seconds * 1000));
-  std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, interval, [this] { return stopping_; })) {
-    lock.unlock();
-    const Status read = ReadConfigFile(false);
-    if (!read) spdlog::error("the models stay as they are: {}", read.error().message);
-    lock.lock();
-  }
+  const Status read = ReadConfigFile(false);
+  if (!read) spdlog::error("the models stay as they are: {}", read.error().message);
 }
 
 }  // namespace longshore::app

@@ -7,11 +7,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "common/error.h"
+#include "common/ticker.h"
 #include "common/worker.h"
 #include "serving-node/app/flags.h"
 #include "serving-node/models/discovery.h"
@@ -63,8 +64,9 @@ class Alone {
   uint64_t changes_ = 0;
   std::vector<std::string> names_;  // Of the models that are configured.
   std::string config_text_;         // What the config file said last; only the poller's after Begin.
-  std::thread poller_;
-  Worker reloads_{kReloadsWaitingMax};  // Last: its tasks use the rest.
+  // Last: they use the rest.
+  Worker reloads_{kReloadsWaitingMax};
+  std::optional<Ticker> poller_;
 };
 
 }  // namespace longshore::app

@@ -28,32 +28,15 @@ std::vector<int64_t> FindIn(const ModelState& model) {
 
 FolderWatch::FolderWatch(StateFunction state, models::ModelStore& store, std::chrono::milliseconds interval,
                          std::function<void()> on_change)
-    : state_(std::move(state)), store_(store), interval_(interval), on_change_(std::move(on_change)), thread_([this] {
-        Watch();
-      }) {}
-
-FolderWatch::~FolderWatch() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
+    : state_(std::move(state)),
+      store_(store),
+      on_change_(std::move(on_change)),
+      ticker_(
+          interval, [this] { Look(); }, Ticker::First::kNow) {}
 
 FoundVersions FolderWatch::found() const {
   const std::lock_guard lock(mutex_);
   return found_;
-}
-
-void FolderWatch::Watch() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    lock.unlock();
-    Look();
-    lock.lock();
-    changed_.wait_for(lock, interval_, [this] { return stopping_; });
-  }
 }
 
 void FolderWatch::Look() {

@@ -3,15 +3,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "common/ticker.h"
 #include "longshore/control.pb.h"
 #include "serving-node/control/arrivals.h"
 #include "serving-node/models/model_store.h"
@@ -32,26 +31,19 @@ class FolderWatch {
   // calls on_change, on its thread, when other versions are found.
   FolderWatch(StateFunction state, models::ModelStore& store, std::chrono::milliseconds interval,
               std::function<void()> on_change);
-  ~FolderWatch();
-  FolderWatch(const FolderWatch&) = delete;
-  FolderWatch& operator=(const FolderWatch&) = delete;
 
   FoundVersions found() const;
 
  private:
-  void Watch();
   void Look();
 
   const StateFunction state_;
   models::ModelStore& store_;
-  const std::chrono::milliseconds interval_;
   const std::function<void()> on_change_;
-  Arrivals arrivals_;         // Of the thread.
-  mutable std::mutex mutex_;  // Guards what follows; never held while a folder is looked at.
-  std::condition_variable changed_;
+  Arrivals arrivals_;         // Of the ticker's thread.
+  mutable std::mutex mutex_;  // Guards found_; never held while a folder is looked at.
   FoundVersions found_;
-  bool stopping_ = false;
-  std::thread thread_;
+  Ticker ticker_;
 };
 
 }  // namespace longshore::control

@@ -136,16 +136,9 @@ Status CheckComplete(const Path& version_dir) {
 }
 
 Discovery::Discovery(Options options, ApplyFunction apply) : options_(options), apply_(std::move(apply)) {
-  if (options_.poll_interval.count() >= 0) thread_ = std::thread([this] { PollForever(); });
-}
-
-Discovery::~Discovery() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  const bool once = options_.poll_interval.count() == 0;
+  const auto interval = once ? std::chrono::milliseconds(1000) : options_.poll_interval;
+  if (interval.count() > 0) ticker_.emplace(interval, [this] { PollIfDue(); });
 }
 
 void Discovery::SetSources(std::vector<Source> sources) {
@@ -154,7 +147,6 @@ void Discovery::SetSources(std::vector<Source> sources) {
     sources_ = std::move(sources);
   }
   Poll();
-  wake_.notify_all();
 }
 
 void Discovery::Poll() {
@@ -227,19 +219,15 @@ bool Discovery::IsSettled(const Source& source, int64_t version, Seen* seen, std
   return wait(dir->string() + " is still being written");
 }
 
-void Discovery::PollForever() {
-  const bool once = options_.poll_interval.count() == 0;
-  const auto interval = once ? std::chrono::milliseconds(1000) : options_.poll_interval;
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    wake_.wait_for(lock, interval, [this] { return stopping_; });
+void Discovery::PollIfDue() {
+  {
+    const std::lock_guard lock(mutex_);
     const bool copying =
         std::any_of(waiting_.begin(), waiting_.end(), [](const auto& one) { return one.version.has_value(); });
-    if (stopping_ || sources_.empty() || (once && !copying)) continue;
-    lock.unlock();
-    Poll();
-    lock.lock();
+    const bool once = options_.poll_interval.count() == 0;
+    if (sources_.empty() || (once && !copying)) return;
   }
+  Poll();
 }
 
 std::vector<Waiting> Discovery::waiting() const {

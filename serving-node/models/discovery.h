@@ -5,16 +5,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "common/ticker.h"
 #include "serving-node/models/models.h"
 
 namespace longshore::models {
@@ -62,7 +61,6 @@ class Discovery {
   };
 
   Discovery(Options options, ApplyFunction apply);
-  ~Discovery();
 
   // Replaces what is looked for, and looks at once.
   void SetSources(std::vector<Source> sources);
@@ -78,20 +76,18 @@ class Discovery {
 
   Wanted Look(const Source& source, Seen* seen, std::vector<Waiting>* waiting);
   bool IsSettled(const Source& source, int64_t version, Seen* seen, std::vector<Waiting>* waiting);
-  void PollForever();
+  void PollIfDue();
 
   const Options options_;
   const ApplyFunction apply_;
   std::mutex poll_mutex_;     // One poll at a time, its Apply included.
   mutable std::mutex mutex_;  // Guards what follows.
-  std::condition_variable wake_;
-  bool stopping_ = false;
   std::vector<Source> sources_;
   std::vector<Waiting> waiting_;
   // Under poll_mutex_: what the files of a version looked like at the last poll; "" once it was given out.
   Seen seen_;
   std::map<std::string, std::vector<int64_t>> given_;
-  std::thread thread_;
+  std::optional<Ticker> ticker_;  // Last: it uses the rest.
 };
 
 }  // namespace longshore::models
