@@ -126,14 +126,11 @@ CallInfo PredictionService::InfoOf(const CallbackServerContext& context) const {
 ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, const ByteBuffer* request,
                                                ByteBuffer* response) {
   Begin(context);
-  routing::PredictCall call;
+  routing::PredictCall call = ToCall(InfoOf(*context), {});
   call.serialized = rpc::ToBytes(*request);
   if (!call.request.ParseFromString(call.serialized)) {
     return Refuse(context, InvalidArgument("{} bytes are no PredictRequest", call.serialized.size()));
   }
-  call.headers = HeadersOf(*context);
-  call.deadline = SteadyDeadline(*context);
-  call.protocol = options_.protocol;
   auto* reactor = new Reactor<ByteBuffer>(context, response);
   predictor_.Predict(std::move(call), [done = reactor->Done<Encoded>(),
                                        encoding = options_.encoding](Result<routing::PredictAnswer> answer) {
@@ -152,37 +149,37 @@ ServerUnaryReactor* PredictionService::GetModelMetadata(CallbackServerContext* c
   return reactor;
 }
 
+template <typename Request, typename Response>
+ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, const Request& request, Response* response,
+                                             InferMethod<Request, Response> method) const {
+  Begin(context);
+  auto* reactor = new Reactor<Response>(context, response);
+  (calls_.*method)(InfoOf(*context), request, reactor->template Done<Response>());
+  return reactor;
+}
+
 ServerUnaryReactor* PredictionService::Classify(CallbackServerContext* context,
                                                 const tensorflow::serving::ClassificationRequest* request,
                                                 tensorflow::serving::ClassificationResponse* response) {
-  Begin(context);
-  auto* reactor = new Reactor<tensorflow::serving::ClassificationResponse>(context, response);
-  calls_.Classify(InfoOf(*context), *request, reactor->Done<tensorflow::serving::ClassificationResponse>());
-  return reactor;
+  return Infer(context, *request, response, &InferenceCalls::Classify);
 }
 
 ServerUnaryReactor* PredictionService::Regress(CallbackServerContext* context,
                                                const tensorflow::serving::RegressionRequest* request,
                                                tensorflow::serving::RegressionResponse* response) {
-  Begin(context);
-  auto* reactor = new Reactor<tensorflow::serving::RegressionResponse>(context, response);
-  calls_.Regress(InfoOf(*context), *request, reactor->Done<tensorflow::serving::RegressionResponse>());
-  return reactor;
+  return Infer(context, *request, response, &InferenceCalls::Regress);
 }
 
 ServerUnaryReactor* PredictionService::MultiInference(CallbackServerContext* context,
                                                       const tensorflow::serving::MultiInferenceRequest* request,
                                                       tensorflow::serving::MultiInferenceResponse* response) {
-  Begin(context);
-  auto* reactor = new Reactor<tensorflow::serving::MultiInferenceResponse>(context, response);
-  calls_.MultiInference(InfoOf(*context), *request, reactor->Done<tensorflow::serving::MultiInferenceResponse>());
-  return reactor;
+  return Infer(context, *request, response, &InferenceCalls::MultiInference);
 }
 
 ServerUnaryReactor* ModelService::GetModelStatus(CallbackServerContext* context,
                                                  const tensorflow::serving::GetModelStatusRequest* request,
                                                  tensorflow::serving::GetModelStatusResponse* response) {
-  if (!request->has_model_spec()) return Refuse(context, InvalidArgument("Missing ModelSpec"));
+  if (auto spec = routing::CheckModelSpec(*request); !spec) return Refuse(context, tl::make_unexpected(spec.error()));
   auto status = GetStatus(catalog_, request->model_spec());
   if (!status) return Refuse(context, tl::make_unexpected(status.error()));
   *response = std::move(*status);

@@ -56,6 +56,11 @@ class PredictionService final : public PredictionServiceBase {
                                              tensorflow::serving::MultiInferenceResponse* response) override;
 
  private:
+  template <typename Request, typename Response>
+  using InferMethod = void (InferenceCalls::*)(CallInfo, Request, std::function<void(Result<Response>)>) const;
+  template <typename Request, typename Response>
+  ::grpc::ServerUnaryReactor* Infer(::grpc::CallbackServerContext* context, const Request& request, Response* response,
+                                    InferMethod<Request, Response> method) const;
   void Begin(::grpc::CallbackServerContext* context) const;
   CallInfo InfoOf(const ::grpc::CallbackServerContext& context) const;
 

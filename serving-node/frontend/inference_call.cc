@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "serving-node/frontend/queries.h"
-#include "serving-node/inference/inference.h"
 
 namespace longshore::frontend {
 
@@ -34,12 +33,6 @@ struct InferenceCalls::Series {
 
 namespace {
 
-Status CheckSpec(const ModelSpec& spec, bool is_there) {
-  if (!is_there) return InvalidArgument("Missing ModelSpec");
-  if (spec.name().empty()) return InvalidArgument("ModelSpec has no name specified.");
-  return {};
-}
-
 Result<const tensorflow::SignatureDef*> SignatureOf(const Described& described, const ModelSpec& spec) {
   const std::string name = spec.signature_name().empty() ? "serving_default" : spec.signature_name();
   const auto found = described.signatures->find(name);
@@ -59,11 +52,27 @@ Result<InferenceResult> ToResult(Method method, int examples, const routing::Pre
   return result;
 }
 
+void MoveResult(InferenceResult* from, tensorflow::serving::ClassificationResponse* to) {
+  *to->mutable_result() = std::move(*from->mutable_classification_result());
+}
+
+void MoveResult(InferenceResult* from, tensorflow::serving::RegressionResponse* to) {
+  *to->mutable_result() = std::move(*from->mutable_regression_result());
+}
+
 }  // namespace
+
+routing::PredictCall ToCall(CallInfo info, tensorflow::serving::PredictRequest request) {
+  return {.request = std::move(request),
+          .serialized = {},
+          .headers = std::move(info.headers),
+          .deadline = info.deadline,
+          .protocol = info.protocol};
+}
 
 void InferenceCalls::Run(std::shared_ptr<Task> task) const {
   const auto deadline = task->info.deadline;
-  DescribeAnywhere(catalog_, ModelSpec(task->spec), deadline,
+  DescribeAnywhere(catalog_, task->spec, deadline,
                    [task](const Result<Described>& described) { Ask(task, described); });
 }
 
@@ -75,11 +84,7 @@ void InferenceCalls::Ask(const std::shared_ptr<Task>& task, const Result<Describ
       task->method,
       {.spec = task->spec, .input = task->input, .signature = **signature, .check_name = task->check_method_name});
   if (!request) return task->done(tl::make_unexpected(request.error()));
-  routing::PredictCall call;
-  call.request = std::move(*request);
-  call.headers = std::move(task->info.headers);
-  call.deadline = task->info.deadline;
-  call.protocol = task->info.protocol;
+  auto call = ToCall(std::move(task->info), std::move(*request));
   const int examples = inference::ExampleCount(task->input);
   task->predictor.Predict(std::move(call), [task, examples](Result<routing::PredictAnswer> answer) {
     if (!answer) return task->done(tl::make_unexpected(answer.error()));
@@ -87,37 +92,29 @@ void InferenceCalls::Ask(const std::shared_ptr<Task>& task, const Result<Describ
   });
 }
 
-void InferenceCalls::Classify(CallInfo info, tensorflow::serving::ClassificationRequest request,
-                              ClassifyDone done) const {
-  if (auto spec = CheckSpec(request.model_spec(), request.has_model_spec()); !spec) {
-    return done(tl::make_unexpected(spec.error()));
-  }
+template <typename Request, typename Response>
+void InferenceCalls::RunOne(Method method, CallInfo info, Request request,
+                            std::function<void(Result<Response>)> done) const {
+  if (auto spec = routing::CheckModelSpec(request); !spec) return done(tl::make_unexpected(spec.error()));
   auto finish = [done = std::move(done)](Result<InferenceResult> result) {
     if (!result) return done(tl::make_unexpected(result.error()));
-    tensorflow::serving::ClassificationResponse response;
+    Response response;
     *response.mutable_model_spec() = std::move(*result->mutable_model_spec());
-    *response.mutable_result() = std::move(*result->mutable_classification_result());
+    MoveResult(&*result, &response);
     done(std::move(response));
   };
-  Run(std::make_shared<Task>(Task{predictor_, check_method_names_, Method::kClassify, std::move(info),
+  Run(std::make_shared<Task>(Task{predictor_, check_method_names_, method, std::move(info),
                                   std::move(*request.mutable_model_spec()), std::move(*request.mutable_input()),
                                   std::move(finish)}));
 }
 
+void InferenceCalls::Classify(CallInfo info, tensorflow::serving::ClassificationRequest request,
+                              ClassifyDone done) const {
+  RunOne(Method::kClassify, std::move(info), std::move(request), std::move(done));
+}
+
 void InferenceCalls::Regress(CallInfo info, tensorflow::serving::RegressionRequest request, RegressDone done) const {
-  if (auto spec = CheckSpec(request.model_spec(), request.has_model_spec()); !spec) {
-    return done(tl::make_unexpected(spec.error()));
-  }
-  auto finish = [done = std::move(done)](Result<InferenceResult> result) {
-    if (!result) return done(tl::make_unexpected(result.error()));
-    tensorflow::serving::RegressionResponse response;
-    *response.mutable_model_spec() = std::move(*result->mutable_model_spec());
-    *response.mutable_result() = std::move(*result->mutable_regression_result());
-    done(std::move(response));
-  };
-  Run(std::make_shared<Task>(Task{predictor_, check_method_names_, Method::kRegress, std::move(info),
-                                  std::move(*request.mutable_model_spec()), std::move(*request.mutable_input()),
-                                  std::move(finish)}));
+  RunOne(Method::kRegress, std::move(info), std::move(request), std::move(done));
 }
 
 void InferenceCalls::MultiInference(CallInfo info, tensorflow::serving::MultiInferenceRequest request,

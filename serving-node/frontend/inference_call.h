@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "serving-node/frontend/catalog.h"
+#include "serving-node/inference/inference.h"
 #include "serving-node/routing/predict.h"
 #include "tensorflow_serving/apis.pb.h"
 
@@ -21,6 +22,8 @@ struct CallInfo {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   routing::Protocol protocol = routing::Protocol::kGrpc;
 };
+
+routing::PredictCall ToCall(CallInfo info, tensorflow::serving::PredictRequest request);
 
 // Thread-safe, cheap to copy. Predictor and catalog outlive it and its calls; it need not outlive them.
 class InferenceCalls {
@@ -43,6 +46,9 @@ class InferenceCalls {
  private:
   struct Task;
   struct Series;
+  template <typename Request, typename Response>
+  void RunOne(inference::Method method, CallInfo info, Request request,
+              std::function<void(Result<Response>)> done) const;
   void Run(std::shared_ptr<Task> task) const;
   static void Ask(const std::shared_ptr<Task>& task, const Result<Described>& described);
   static void EndOrBeginAgain(const std::shared_ptr<Series>& series, const Error& error);

@@ -109,8 +109,10 @@ class Rest final : public RestServer {
       case RestRoute::Kind::kPredict: return Predict(std::move(request), route->spec, respond);
       case RestRoute::Kind::kStatus: return respond(JsonResponse(StatusText(route->spec)));
       case RestRoute::Kind::kMetadata: return Metadata(route->spec, respond);
-      case RestRoute::Kind::kClassify: return Classify(std::move(request), route->spec, respond);
-      case RestRoute::Kind::kRegress: return Regress(std::move(request), route->spec, respond);
+      case RestRoute::Kind::kClassify:
+        return Infer(std::move(request), route->spec, respond, ClassificationsToJson, &InferenceCalls::Classify);
+      case RestRoute::Kind::kRegress:
+        return Infer(std::move(request), route->spec, respond, RegressionsToJson, &InferenceCalls::Regress);
     }
   }
 
@@ -120,37 +122,25 @@ class Rest final : public RestServer {
     return ErrorResponse({Code::kFailedPrecondition, "Origin header is missing in CORS preflight"});
   }
 
-  CallInfo InfoOf(Request request) const {
-    return {.headers = std::move(request.headers),
+  CallInfo InfoOf(Request* request) const {
+    return {.headers = std::move(request->headers),
             .deadline = std::chrono::steady_clock::now() + options_.timeout,
             .protocol = routing::Protocol::kRest};
   }
 
-  void Classify(Request request, const ModelSpec& spec, const Responder& respond) const {
-    tensorflow::serving::ClassificationRequest message;
-    if (auto read = ReadExamples(request.body, spec, &message); !read) return respond(ErrorResponse(read.error()));
-    calls_.Classify(InfoOf(std::move(request)), std::move(message),
-                    [respond](const auto& answer) { respond(ResultResponse(answer, ClassificationsToJson)); });
-  }
-
-  void Regress(Request request, const ModelSpec& spec, const Responder& respond) const {
-    tensorflow::serving::RegressionRequest message;
-    if (auto read = ReadExamples(request.body, spec, &message); !read) return respond(ErrorResponse(read.error()));
-    calls_.Regress(InfoOf(std::move(request)), std::move(message),
-                   [respond](const auto& answer) { respond(ResultResponse(answer, RegressionsToJson)); });
-  }
-
-  template <typename Message>
-  static Status ReadExamples(const std::string& body, const ModelSpec& spec, Message* message) {
-    *message->mutable_model_spec() = spec;
-    return ExamplesFromJson(body, message->mutable_model_spec(), message->mutable_input());
+  template <typename Message, typename Answer, typename Write>
+  void Infer(Request request, const ModelSpec& spec, const Responder& respond, Write write,
+             void (InferenceCalls::*method)(CallInfo, Message, std::function<void(Result<Answer>)>) const) const {
+    Message message;
+    *message.mutable_model_spec() = spec;
+    const auto read = ExamplesFromJson(request.body, message.mutable_model_spec(), message.mutable_input());
+    if (!read) return respond(ErrorResponse(read.error()));
+    (calls_.*method)(InfoOf(&request), std::move(message),
+                     [respond, write](const Result<Answer>& answer) { respond(ResultResponse(answer, write)); });
   }
 
   void Predict(Request request, ModelSpec spec, const Responder& respond) {
-    const auto call = std::make_shared<routing::PredictCall>();
-    call->deadline = std::chrono::steady_clock::now() + options_.timeout;
-    call->protocol = routing::Protocol::kRest;
-    call->headers = std::move(request.headers);
+    const auto call = std::make_shared<routing::PredictCall>(ToCall(InfoOf(&request), {}));
     *call->request.mutable_model_spec() = spec;
     Result<Described> described;
     bool asked = false;

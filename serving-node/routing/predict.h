@@ -33,6 +33,14 @@ struct PredictAnswer {
   std::string serialized;                     // A PredictResponse as a peer sent it.
 };
 
+// Of a message with a ModelSpec. InvalidArgument without one, or without its name.
+template <typename Message>
+Status CheckModelSpec(const Message& message) {
+  if (!message.has_model_spec()) return InvalidArgument("Missing ModelSpec");
+  if (message.model_spec().name().empty()) return InvalidArgument("ModelSpec has no name specified.");
+  return {};
+}
+
 using PredictDone = std::function<void(Result<PredictAnswer>)>;
 
 class Predictor {

@@ -87,9 +87,7 @@ void Router::SetState(std::shared_ptr<const control::DesiredState> state) {
 }
 
 void Router::Predict(PredictCall call, PredictDone done) {
-  const auto& spec = call.request.model_spec();
-  if (!call.request.has_model_spec()) return done(InvalidArgument("Missing ModelSpec"));
-  if (spec.name().empty()) return done(InvalidArgument("ModelSpec has no name specified."));
+  if (auto spec = CheckModelSpec(call.request); !spec) return done(tl::make_unexpected(spec.error()));
   auto request = std::make_shared<Request>();
   request->call = std::move(call);
   request->table = shared_->table();
