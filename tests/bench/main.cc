@@ -14,23 +14,27 @@ namespace longshore::bench {
 namespace {
 
 // Prints {"port": P} and serves until SIGTERM.
-int RunEcho(const std::string& kind) {
+Status RunEcho(const std::string& kind) {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::unique_ptr<Echo> echo;
   if (kind == "rest") {
-    auto started = StartRestEcho();
-    if (!started) throw std::runtime_error(started.error().message);
-    echo = std::move(*started);
+    ASSIGN_OR_RETURN(echo, StartRestEcho());
   } else {
     echo = kind == "grpc-queue" ? StartQueueEcho() : StartCallbackEcho();
   }
   std::cout << Json{{"port", echo->port()}}.dump() << std::endl;
   int received = 0;
   sigwait(&signals, &received);
-  return 0;
+  return {};
+}
+
+// The exit status: 2 with the reason on stderr.
+int Fail(const Error& error) {
+  std::cerr << "longshore-bench: " << error.message << "\n";
+  return 2;
 }
 
 struct ThroughputFlags {
@@ -77,7 +81,10 @@ int Main(int argc, char** argv) {
   auto* json =
       app.add_subcommand("json", "floats of a JSON body that become a tensor, in millions per second, as JSON");
   CLI11_PARSE(app, argc, argv);
-  if (*echo) return RunEcho(kind);
+  if (*echo) {
+    const auto served = RunEcho(kind);
+    return served ? 0 : Fail(served.error());
+  }
   if (*json) {
     Json speeds;
     for (const int digits : {4, 8}) speeds[std::to_string(digits)] = MeasureJson(digits).millions_per_second;
@@ -85,10 +92,7 @@ int Main(int argc, char** argv) {
     return 0;
   }
   const auto measured = RunThroughput(flags);
-  if (!measured) {
-    std::cerr << "longshore-bench: " << measured.error().message << "\n";
-    return 2;
-  }
+  if (!measured) return Fail(measured.error());
   std::cout << Json{{"answered", measured->answered},
                     {"failed", measured->failed},
                     {"first_failure", measured->first_failure},

@@ -1,10 +1,12 @@
 """A node for a test, and requests made shortly."""
 
+import subprocess
+
 import grpc
 import pytest
 import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
-from serving import ROOT, running_node
+from serving import BINARY, ROOT, running_node
 from tensorflow_serving.apis import predict_pb2
 
 MODELS = ROOT / "tests" / "models"
@@ -47,6 +49,11 @@ def example(**features: float) -> tf.train.Example:
     for name, value in features.items():
         made.features.feature[name].float_list.value.append(value)
     return made
+
+
+def run_node(*flags: str) -> subprocess.CompletedProcess:
+    """The node with flags that it refuses, or that let it end by itself."""
+    return subprocess.run([BINARY, *flags], capture_output=True, text=True, timeout=SECONDS)
 
 
 def serve(model: str, tmp_path_factory, *flags: str):

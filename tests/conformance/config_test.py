@@ -2,14 +2,13 @@
 
 import contextlib
 import shutil
-import subprocess
 
 import grpc
 import numpy as np
 import pytest
-from calls import MODELS, SECONDS, predict, refusal, request
+from calls import MODELS, SECONDS, predict, refusal, request, run_node
 from google.protobuf import text_format
-from serving import BINARY, running_node
+from serving import running_node
 from tensorflow_serving.apis import get_model_status_pb2, model_management_pb2
 from tensorflow_serving.config import model_server_config_pb2
 
@@ -214,8 +213,7 @@ def test_without_the_flag_the_file_is_read_once(tmp_path):
 
 
 def start_refusal(*flags: str) -> str:
-    done = subprocess.run([BINARY, *flags, "--port=0", "--rest_api_port=0", "--admin_port=0", "--port_file=/dev/null"],
-                          capture_output=True, text=True, timeout=SECONDS)
+    done = run_node(*flags, "--port=0", "--rest_api_port=0", "--admin_port=0", "--port_file=/dev/null")
     assert done.returncode != 0
     return done.stdout + done.stderr
 

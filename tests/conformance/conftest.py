@@ -34,49 +34,28 @@ def cited(request) -> set[str]:
     return request.config.cited
 
 
-@pytest.fixture(scope="session")
-def half(tmp_path_factory):
-    """y = x / 2 + 2, version 1, one float input."""
-    yield from serve("half_plus_two_tf1", tmp_path_factory)
+def node_of(model: str, *flags: str):
+    """A fixture: one node for the whole run that serves the model."""
+    @pytest.fixture(scope="session")
+    def node(tmp_path_factory):
+        yield from serve(model, tmp_path_factory, *flags)
+    return node
 
 
-@pytest.fixture(scope="session")
-def open_half(tmp_path_factory):
-    """As half, for pages of other origins."""
-    yield from serve("half_plus_two_tf1", tmp_path_factory, "--rest_api_enable_cors_support")
+# y = x / 2 + 2, version 1, one float input; then for pages of other origins; then with runs of a second.
+half = node_of("half_plus_two_tf1")
+open_half = node_of("half_plus_two_tf1", "--rest_api_enable_cors_support")
+slow = node_of("half_plus_two_tf1", "--simulated_run_ms=1000")
 
+# Two outputs, versions up to 5 of which the newest is served; then with numbers as tensor_content.
+digits = node_of("digits")
+packed = node_of("digits", "--enable_serialization_as_tensor_content=true")
 
-@pytest.fixture(scope="session")
-def slow(tmp_path_factory):
-    """As half, but every run takes a second."""
-    yield from serve("half_plus_two_tf1", tmp_path_factory, "--simulated_run_ms=1000")
+# Strings in; strings, int64 and int32 out.
+strings = node_of("strings")
 
+# tf.Examples in: regress_x, regress_x2, classify_x, classify_scores; predict of x -> y = x / 2 + 2.
+examples = node_of("examples_tf1")
 
-@pytest.fixture(scope="session")
-def digits(tmp_path_factory):
-    """Two outputs, versions up to 5 of which the newest is served."""
-    yield from serve("digits", tmp_path_factory)
-
-
-@pytest.fixture(scope="session")
-def packed(tmp_path_factory):
-    """As digits, with numbers as tensor_content."""
-    yield from serve("digits", tmp_path_factory, "--enable_serialization_as_tensor_content=true")
-
-
-@pytest.fixture(scope="session")
-def strings(tmp_path_factory):
-    """Strings in; strings, int64 and int32 out."""
-    yield from serve("strings", tmp_path_factory)
-
-
-@pytest.fixture(scope="session")
-def examples(tmp_path_factory):
-    """tf.Examples in: regress_x, regress_x2, classify_x, classify_scores; predict of x -> y = x / 2 + 2."""
-    yield from serve("examples_tf1", tmp_path_factory)
-
-
-@pytest.fixture(scope="session")
-def types(tmp_path_factory):
-    """A signature for every element type that gives x back as y; also "bytes", "sums" and "two" (a float, b int32)."""
-    yield from serve("types", tmp_path_factory)
+# A signature for every element type that gives x back as y; also "bytes", "sums" and "two" (a float, b int32).
+types = node_of("types")

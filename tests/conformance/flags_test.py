@@ -1,24 +1,17 @@
 """Every flag of tensorflow_model_server is known: obeyed, or refused with a sentence."""
 
 import os
-import subprocess
 
 import numpy as np
 import pytest
-from calls import MODELS, predict, request
-from serving import BINARY, running_node
-
-SECONDS = 30
-
-
-def run(*flags: str) -> subprocess.CompletedProcess:
-    return subprocess.run([BINARY, *flags], capture_output=True, text=True, timeout=SECONDS)
+from calls import MODELS, predict, request, run_node
+from serving import running_node
 
 
 @pytest.mark.contract("F1")
 @pytest.mark.parametrize("flag", ["--prot=1", "--port_=1", "extra", "-x"])
 def test_an_unknown_argument_ends_the_program_and_is_named(flag):
-    done = run(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", flag)
+    done = run_node(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", flag)
     assert done.returncode != 0
     assert f"unknown argument: {flag}" in done.stdout + done.stderr
 
@@ -45,13 +38,13 @@ ALL = {
 @pytest.mark.contract("F1", "F13")
 @pytest.mark.parametrize("name, value", ALL.items())
 def test_every_flag_of_tensorflow_model_server_is_known(name, value):
-    done = run(f"--{name}={value}", "--port=0")  # No REST port either: nothing starts.
+    done = run_node(f"--{name}={value}", "--port=0")  # No REST port either: nothing starts.
     assert "unknown argument" not in done.stdout + done.stderr
 
 
 @pytest.mark.contract("F12")
 def test_the_version_is_printed():
-    done = run("--version")
+    done = run_node("--version")
     assert done.returncode == 0
     assert done.stdout.startswith("TensorFlow ModelServer: ") and "\nTensorFlow Library: " in done.stdout
 
@@ -82,7 +75,7 @@ def test_the_metrics_are_where_the_monitoring_config_says(tmp_path, path, config
     ("intra_op_parallelism_threads: -2", "negative")])
 def test_a_session_config_that_asks_for_more_than_threads_is_refused(tmp_path, text, said):
     (tmp_path / "session.txt").write_text(text)
-    done = run(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", f"--tensorflow_session_config_file={tmp_path}/session.txt")
+    done = run_node(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", f"--tensorflow_session_config_file={tmp_path}/session.txt")
     assert done.returncode != 0
     assert "--tensorflow_session_config_file" in done.stdout + done.stderr and said in done.stdout + done.stderr
 
@@ -99,7 +92,7 @@ def test_threads_and_channel_arguments_are_taken(tmp_path):
 
 @pytest.mark.contract("F12")
 def test_a_channel_argument_without_a_value_is_refused():
-    done = run(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", "--grpc_channel_arguments=grpc.x")
+    done = run_node(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", "--grpc_channel_arguments=grpc.x")
     assert done.returncode != 0 and '"grpc.x" is not name=value' in done.stdout + done.stderr
 
 
@@ -111,7 +104,7 @@ def test_a_channel_argument_without_a_value_is_refused():
     "per_process_gpu_memory_fraction=0.5", "enable_profiler=true", "grpc_max_threads=4", "num_unload_threads=2",
     "remove_unused_fields_from_bundle_metagraph=false"])
 def test_what_is_not_there_is_refused_with_a_sentence(flag):
-    done = run(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", f"--{flag}")
+    done = run_node(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", f"--{flag}")
     assert done.returncode != 0
     said = done.stdout + done.stderr
     name = flag.split("=")[0]
