@@ -37,6 +37,7 @@ Json ToJson(const RolloutStatus& rollout) {
           {"stepStartedAt", FormatTime(rollout.step_started_at)},
           {"stepCandidateRequests", rollout.step_candidate_requests},
           {"pausedByCommand", rollout.paused_by_command},
+          {"promotedByCommand", rollout.promoted_by_command},
           {"evidenceUsedAt", FormatTime(rollout.evidence_used_at)},
           {"heldSince", FormatTime(rollout.held_since)},
           {"analysis", rollout.analysis},
@@ -58,6 +59,7 @@ RolloutStatus RolloutFrom(const Json& json) {
   GetTime(json, "stepStartedAt", out.step_started_at);
   Get(json, "stepCandidateRequests", out.step_candidate_requests);
   Get(json, "pausedByCommand", out.paused_by_command);
+  Get(json, "promotedByCommand", out.promoted_by_command);
   GetTime(json, "evidenceUsedAt", out.evidence_used_at);
   GetTime(json, "heldSince", out.held_since);
   out.analysis = Child(json, "analysis");

@@ -236,6 +236,7 @@ TEST(Status, ReadsBackAsItWasWritten) {
                     .step_started_at = {},
                     .step_candidate_requests = 12,
                     .paused_by_command = true,
+                    .promoted_by_command = true,
                     .evidence_used_at = FromUnixMillis(9),
                     .held_since = FromUnixMillis(10),
                     .analysis = Json{{"x", 1}},

@@ -20,6 +20,7 @@ std::string PromoteStep(Draft& draft) {
   const bool last = rollout.step_index + 1 >= static_cast<int>(draft.policy().steps.size());
   if (!last) ++rollout.step_index;
   rollout.paused_by_command = false;
+  rollout.promoted_by_command = true;
   draft.SetPhase(last ? RolloutPhase::kPromoting : RolloutPhase::kStep);
   draft.Record("PromotedByCommand",
                fmt::format("version {} goes on from {:g}%", rollout.candidate, rollout.weight_percent));

@@ -60,6 +60,7 @@ void ApplyWeight(Draft& draft, double weight_percent) {
   rollout.step_started_at = draft.now();
   rollout.step_candidate_requests = analysis::CandidateRequests(analysis);
   rollout.verdict = analysis::Judge(analysis, draft.spec(), 0);
+  rollout.promoted_by_command = false;
   draft.Record("Step", fmt::format("version {} gets {:g}% of the requests", rollout.candidate, weight_percent));
 }
 
@@ -120,6 +121,14 @@ bool LostItsNodes(Draft& draft) {
                fmt::format("version {} is ready on {} of {} nodes it needs", draft.rollout().candidate, ready, needed),
                true);
   return true;
+}
+
+// Evidence of the promotion's own time that would have kept the last step from ending, unless a person ended it.
+bool IsDoubted(Draft& draft) {
+  const api::Verdict& verdict = draft.rollout().verdict;
+  if (draft.rollout().promoted_by_command) return false;
+  if (verdict.result == "Fail") SetPause(draft, "AnalysisFailed");
+  return verdict.result == "Fail" || verdict.reason == "LatencyBaseline";
 }
 
 }  // namespace
@@ -184,7 +193,7 @@ bool IsHeld(Draft& draft) {
 }
 
 void FinishPromotion(Draft& draft) {
-  if (FailedByEvidence(draft) || LostItsNodes(draft) || IsHeld(draft)) return;
+  if (FailedByEvidence(draft) || LostItsNodes(draft) || IsHeld(draft) || IsDoubted(draft)) return;
   const int ready = draft.ReadyNodes(draft.rollout().candidate);
   if (ready > 0 && ready >= draft.StableNodes()) return Promote(draft);
   CheckDeadline(draft, "all nodes to be ready");
