@@ -76,7 +76,7 @@ Status Alone::Take(const ModelServerConfig& config, bool first) {
   std::vector<std::string> names;
   for (Source& source : sources) {
     source.warm_up = flags_.enable_model_warmup;
-    source.batching = BatchingOf(flags_);
+    source.batching = flags_.batching.options;
     names.push_back(source.name);
   }
   {

@@ -44,6 +44,8 @@ Status ReadSession(Flags* flags) {
 Status ReadConfigFiles(Flags* flags) {
   if (!flags->monitoring_config_file.empty()) RETURN_IF_ERROR(ReadMonitoring(flags));
   if (!flags->tensorflow_session_config_file.empty()) RETURN_IF_ERROR(ReadSession(flags));
+  ASSIGN_OR_RETURN(const int batches, flags->batching.Read());
+  if (flags->max_concurrent_runs == 0) flags->max_concurrent_runs = batches;
   return {};
 }
 

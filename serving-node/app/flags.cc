@@ -17,7 +17,7 @@ Alone, with TensorFlow Serving's flags:
       serves the highest version below that directory as "default", gRPC on 8500, REST on 8501:
       curl -d '{"instances": [1, 2, 5]}' http://localhost:8501/v1/models/default:predict
   longshore-node --model_name=digits --model_base_path=/models/digits --port=8500 --rest_api_port=8501 \
-      --enable_batching --max_batch_size=32
+      --enable_batching --batching_parameters_file=/models/batching.txt
 
 Managed, as a node of a fleet (the controller starts it so):
   longshore-node --controller=unix:/run/longshore/controller.sock --fleet=vision/cpu --node=cpu-0 \
@@ -105,13 +105,6 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
       ->group(group);
   app.add_option("--grpc_channel_arguments", flags.grpc_channel_arguments, "of the gRPC server: name=value,name=value")
       ->delimiter(',')
-      ->group(group);
-  app.add_flag("--enable_batching", flags.enable_batching, "join requests into batches")->group(group);
-  app.add_option("--max_batch_size", flags.max_batch_size, "rows of a batch [32]")
-      ->check(CLI::PositiveNumber)
-      ->group(group);
-  app.add_option("--batch_timeout_micros", flags.batch_timeout_micros, "how long a batch waits to fill [1000]")
-      ->check(CLI::NonNegativeNumber)
       ->group(group);
 }
 
@@ -255,6 +248,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   AddServingFlags(app, flags);
   AddNodeFlags(app, flags);
   AddManagedFlags(app, flags);
+  flags.batching.AddTo(app);
   RefusedFlags refused;
   refused.AddTo(app);
   try {
@@ -276,6 +270,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   ResolvePorts(app, flags);
   ResolveParallelism(flags);
   RETURN_IF_ERROR(refused.Check());
+  RETURN_IF_ERROR(flags.batching.Check(flags.managed()));
   RETURN_IF_ERROR(Check(flags));
   return parsed;
 }

@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "serving-node/app/batching_flags.h"
 
 namespace longshore::app {
 
@@ -39,11 +40,9 @@ struct Flags {
   int tensorflow_inter_op_parallelism = 0;  // Runs at once.
   Path tensorflow_session_config_file;
   Path monitoring_config_file;
-  std::string metrics_path;                // On the REST port, as that file says; "": none.
+  std::string metrics_path;                         // On the REST port, as that file says; "": none.
   std::vector<std::string> grpc_channel_arguments;  // "name=value".
-  bool enable_batching = false;
-  int max_batch_size = 32;
-  int64_t batch_timeout_micros = 1000;
+  BatchingFlags batching;
   // Ours.
   std::string host = "0.0.0.0";
   std::string admin_host = "127.0.0.1";

@@ -25,12 +25,11 @@ TEST(Flags, AModelsDirectoryIsEnough) {
 
 TEST(Flags, AreTensorFlowServings) {
   const Flags flags = Parse({"--port=9000", "--model_name=digits", "--model_base_path=/m", "--enable_batching=true",
-                             "--max_batch_size=8", "--enable_model_warmup=false", "--file_system_poll_wait_seconds=0"});
+                             "--enable_model_warmup=false", "--file_system_poll_wait_seconds=0"});
   EXPECT_EQ(flags.port, 9000);
   EXPECT_EQ(flags.rest_api_port, kPortOff);
-  EXPECT_TRUE(flags.enable_batching);
+  EXPECT_TRUE(flags.batching.enable_batching);
   EXPECT_FALSE(flags.enable_model_warmup);
-  EXPECT_EQ(flags.max_batch_size, 8);
 }
 
 TEST(Flags, PortZeroIsOffUnlessThePortFileTellsWhichOneItBecame) {
@@ -96,7 +95,13 @@ INSTANTIATE_TEST_SUITE_P(
                           "--prefer_tflite_model=true is not supported"},
                     Wrong{{"--model_base_path=/m", "--mixed_precision=bfloat16"}, "bfloat16 is not computed"},
                     Wrong{{"--model_base_path=/m", "--port=x"}, "--port"},
-                    Wrong{{"--model_base_path=/m", "--max_batch_size=0"}, "--max_batch_size"},
+                    Wrong{{"--model_base_path=/m", "--batching_parameters_file=/b"},
+                          "server_options.batching_parameters_file is set without setting "
+                          "server_options.enable_batching to true."},
+                    Wrong{{"--model_base_path=/m", "--enable_per_model_batching_parameters"},
+                          "--enable_per_model_batching_parameters needs --enable_batching"},
+                    Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--enable_batching"},
+                          "each Model says how it batches"},
                     Wrong{{"--model_base_path=/m", "--port=0"}, "leave nothing to serve on"},
                     Wrong{{"--model_base_path=/m", "--fleet=a/b"}, "--fleet needs --controller"},
                     Wrong{{"--controller=unix:/c"}, "--controller needs --fleet"},

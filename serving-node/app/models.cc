@@ -31,14 +31,6 @@ void SetStates(const models::ModelStore& store, metrics::Family<metrics::Gauge>&
 
 }  // namespace
 
-batching::Options BatchingOf(const Flags& flags) {
-  batching::Options options;
-  if (!flags.enable_batching) return options;
-  options.max_batch_size = flags.max_batch_size;
-  options.max_delay = std::chrono::microseconds(flags.batch_timeout_micros);
-  return options;
-}
-
 std::vector<std::string> Unavailable(const models::ModelStore& store) {
   std::vector<std::string> lines;
   for (const std::string& model : store.Names()) {

@@ -1,4 +1,4 @@
-// A node's models: what flags say of them, and what it tells about them: why it is not ready, its gauges, JSON.
+// What a node tells about its models: why it is not ready, its gauges, JSON.
 #pragma once
 
 #include <string>
@@ -6,14 +6,10 @@
 
 #include "common/json/json.h"
 #include "common/metrics/metrics.h"
-#include "serving-node/app/flags.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/models/model_store.h"
 
 namespace longshore::app {
-
-// How the flags want requests joined.
-batching::Options BatchingOf(const Flags& flags);
 
 // "model "digits": no version is available (version 3 is loading)", for each wanted model of which none can answer.
 std::vector<std::string> Unavailable(const models::ModelStore& store);

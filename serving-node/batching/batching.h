@@ -23,6 +23,7 @@ struct Options {
   int max_batch_size = 1;                  // Rows; 0 or 1: every request runs alone, of whatever size.
   std::chrono::microseconds max_delay{0};  // How long a request waits for others to fill its batch.
   int queue_max = 1000;                    // Requests waiting; more are refused.
+  int queue_batches_max = 0;               // Full batches of one kind waiting; more are refused. 0: no such limit.
   std::vector<int> allowed_batch_sizes{};  // Increasing; a batch is padded to the next of them. Empty: no padding.
 
   friend bool operator==(const Options&, const Options&) = default;

@@ -110,6 +110,18 @@ TEST_F(Batching, RefusesWhenTheQueueIsFull) {
   for (auto& future : accepted) EXPECT_TRUE(future.get());
 }
 
+TEST_F(Batching, LetsOnlySoManyFullBatchesWait) {
+  record_->Set(&FakeRecord::holding, true);
+  Queue queue(admission_, Model(1), {.max_batch_size = 2, .queue_batches_max = 2});
+  std::vector<Future> accepted;
+  accepted.push_back(Submit(queue, RowsRequest({1, 2})));
+  WaitForRuns(1);
+  for (int i = 0; i < 4; ++i) accepted.push_back(Submit(queue, RowsRequest({1, 2})));
+  EXPECT_EQ(Submit(queue, RowsRequest({1, 2})).get().error().code, Code::kUnavailable);
+  record_->Set(&FakeRecord::holding, false);
+  for (auto& future : accepted) EXPECT_TRUE(future.get());
+}
+
 TEST_F(Batching, AnswersWhatMissedItsDeadlineWithoutRunningIt) {
   record_->Set(&FakeRecord::holding, true);
   Queue queue(admission_, Model(1), {});

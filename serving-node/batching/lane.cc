@@ -23,6 +23,14 @@ void Lane::Refresh(const std::string& key, Group* group) const {
   }
 }
 
+bool Lane::HasRoom(const Task& task) const {
+  if (size_ >= static_cast<size_t>(std::max(options_.queue_max, 0))) return false;
+  if (task.key.empty() || options_.queue_batches_max == 0) return true;
+  const auto group = groups_.find(task.key);
+  const int64_t rows = task.rows + (group == groups_.end() ? 0 : group->second.rows);
+  return rows <= int64_t{options_.queue_batches_max} * options_.max_batch_size;
+}
+
 void Lane::Push(Task task) {
   const std::string key = task.key;
   Group& group = groups_[key];

@@ -32,6 +32,8 @@ class Lane {
   void PushFirst(Task task);
 
   size_t size() const { return size_; }
+  // Whether the limits of the options leave room for this one too.
+  bool HasRoom(const Task& task) const;
 
   // From when on Take has a batch: when one is full, or the oldest request has waited long enough. nullopt: empty.
   std::optional<TimePoint> ReadyAt() const;

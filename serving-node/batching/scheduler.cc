@@ -61,9 +61,11 @@ Load Scheduler::load() const {
 
 void Scheduler::Submit(const StatePtr& queue, Task task) {
   bool full = false;
+  size_t waiting = 0;
   {
     const std::lock_guard lock(mutex_);
-    full = queue->lane.size() >= static_cast<size_t>(std::max(queue->options.queue_max, 0));
+    full = !queue->lane.HasRoom(task);
+    waiting = queue->lane.size();
     ++queue->in_use;
     if (full) {
       ++load_.refused;
@@ -80,8 +82,8 @@ void Scheduler::Submit(const StatePtr& queue, Task task) {
   if (full) {
     Answer(queue, &task,
            Unavailable("The batch scheduling queue to which this task was submitted is full; "
-                       "{} requests wait, which is the limit",
-                       queue->options.queue_max));
+                       "{} requests wait already",
+                       waiting));
   }
   Pump();
 }

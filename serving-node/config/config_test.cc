@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "serving-node/config/batching_parameters.h"
 #include "serving-node/config/model_config.h"
 #include "serving-node/config/text_proto.h"
 #include "tensorflow_serving/config.pb.h"
@@ -38,6 +39,62 @@ TEST(TextProto, NamesFileLineAndColumnOfWhatIsWrong) {
   EXPECT_THAT(ErrorOf("model_config_list {"), HasSubstr("models.config:1:"));
   EXPECT_FALSE(ReadTextProto("/nowhere/models.config", &batching));
 }
+
+TEST(BatchingParameters, HaveTensorFlowsDefaults) {
+  const auto batching = ParseBatching("", "b.txt");
+  ASSERT_TRUE(batching);
+  EXPECT_EQ(batching->options, DefaultBatching());
+  EXPECT_EQ(batching->options.max_batch_size, 1000);
+  EXPECT_EQ(batching->options.max_delay.count(), 0);
+  EXPECT_EQ(batching->options.queue_batches_max, 10);
+  EXPECT_EQ(batching->options.queue_max, 10000);
+  EXPECT_EQ(batching->threads, 0);
+}
+
+TEST(BatchingParameters, AreTakenAsTheyAreWritten) {
+  const auto batching = ParseBatching(R"(max_batch_size { value: 8 } batch_timeout_micros { value: 250 }
+    max_enqueued_batches { value: 3 } num_batch_threads { value: 5 } thread_pool_name { value: 'pool' }
+    allowed_batch_sizes: 2 allowed_batch_sizes: 8)",
+                                      "b.txt");
+  ASSERT_TRUE(batching) << ToString(batching.error());
+  EXPECT_EQ(batching->options.max_batch_size, 8);
+  EXPECT_EQ(batching->options.max_delay.count(), 250);
+  EXPECT_EQ(batching->options.queue_batches_max, 3);
+  EXPECT_EQ(batching->options.queue_max, 24);
+  EXPECT_THAT(batching->options.allowed_batch_sizes, ElementsAre(2, 8));
+  EXPECT_EQ(batching->threads, 5);
+}
+
+struct BadBatching {
+  std::string text;
+  std::string error;
+};
+
+class BadBatchingParameters : public testing::TestWithParam<BadBatching> {};
+
+TEST_P(BadBatchingParameters, AreNamedWithLineAndField) {
+  const auto read = ParseBatching(GetParam().text, "b.txt");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(read.error().message, GetParam().error);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadBatchingParameters,
+    testing::Values(
+        BadBatching{
+            "\n  max_size: 3",
+            "b.txt:2:11: Message type \"tensorflow.serving.BatchingParameters\" has no field named \"max_size\"."},
+        BadBatching{"max_batch_size { value: 0 }", "b.txt:1:1: max_batch_size is 0; it must be from 1 to 1048576"},
+        BadBatching{"num_batch_threads { value: -1 }",
+                    "b.txt:1:1: num_batch_threads is -1; it must be from 1 to 1048576"},
+        BadBatching{"batch_timeout_micros { value: -1 }",
+                    "b.txt:1:1: batch_timeout_micros is -1; it must be from 0 to 9223372036854775807"},
+        BadBatching{"max_batch_size { value: 4 }\nallowed_batch_sizes: 4\nallowed_batch_sizes: 2",
+                    "b.txt:3:1: allowed_batch_sizes 2 is not above 4"},
+        BadBatching{
+            "max_batch_size { value: 8 }\nallowed_batch_sizes: 2\nallowed_batch_sizes: 4",
+            "b.txt:3:1: allowed_batch_sizes ends in 4; the last one must be what a batch holds, max_batch_size 8"}));
 
 TEST(ModelConfig, GivesEveryModelItsPathPolicyAndLabels) {
   const auto sources = Read(R"(model_config_list {

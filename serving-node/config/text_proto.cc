@@ -2,7 +2,6 @@
 
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <google/protobuf/text_format.h>
 
 namespace longshore::config {
 namespace {
@@ -26,13 +25,15 @@ class FirstError final : public google::protobuf::io::ErrorCollector {
 
 }  // namespace
 
-Status ParseTextProto(std::string_view text, const std::string& what, google::protobuf::Message* message) {
+Status ParseTextProto(std::string_view text, const std::string& what, google::protobuf::Message* message,
+                      Locations* locations) {
   if (text.size() > kConfigBytesMax)
     return InvalidArgument("{} has {} bytes; the limit is {}", what, text.size(), kConfigBytesMax);
   google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   FirstError error(what);
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
+  if (locations != nullptr) parser.WriteLocationsTo(locations);
   if (parser.Parse(&stream, message)) return {};
   return InvalidArgument("{}", error.text().empty() ? what + " cannot be read" : error.text());
 }

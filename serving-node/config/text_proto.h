@@ -2,6 +2,7 @@
 #pragma once
 
 #include <google/protobuf/message.h>
+#include <google/protobuf/text_format.h>
 
 #include <string_view>
 
@@ -12,9 +13,13 @@ namespace longshore::config {
 
 inline constexpr size_t kConfigBytesMax = size_t{16} << 20;
 
+// Where the fields of a message stand, so that what is wrong with a value can be said with its line.
+using Locations = google::protobuf::TextFormat::ParseInfoTree;
+
 // Fills the message. InvalidArgument "<what>:<line>:<column>: ..." for the first thing that is wrong, an unknown field
 // included: a setting is obeyed or refused, never ignored.
-Status ParseTextProto(std::string_view text, const std::string& what, google::protobuf::Message* message);
+Status ParseTextProto(std::string_view text, const std::string& what, google::protobuf::Message* message,
+                      Locations* locations = nullptr);
 
 // The same from a file. NotFound when there is none.
 Status ReadTextProto(const Path& file, google::protobuf::Message* message);

@@ -31,6 +31,9 @@ Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const L
   Loaded loaded;
   ASSIGN_OR_RETURN(loaded.model, std::move(model));
   ASSIGN_OR_RETURN(loaded.digest, after);
+  if (work.batching_of) {
+    ASSIGN_OR_RETURN(loaded.batching, work.batching_of(dir));
+  }
   warming();
   if (work.warm_up) RETURN_IF_ERROR(WarmUp(*loaded.model, dir, work.warm_up_iterations));
   return loaded;

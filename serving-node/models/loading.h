@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,13 @@ struct LoadWork {
   std::vector<std::string> tags;
   bool warm_up = true;
   int warm_up_iterations = 1;
+  BatchingOf batching_of{};
 };
 
 struct Loaded {
   std::shared_ptr<engine::LoadedModel> model;
   std::string digest;
+  std::optional<batching::Options> batching;  // Its own, where it brings one.
 };
 
 // On the calling thread. warming is called when the model is loaded and its warm-up begins. Unavailable when the files

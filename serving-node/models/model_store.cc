@@ -105,8 +105,13 @@ class ModelStore::Impl {
     while (!stopping_) {
       const auto next = book_.FindNext(std::chrono::steady_clock::now());
       if (next.wanted != nullptr) {
-        const LoadWork work{next.model,    next.version,         next.wanted->base_path,
-                            options_.tags, next.wanted->warm_up, options_.warm_up_iterations};
+        const LoadWork work{.model = next.model,
+                            .version = next.version,
+                            .base_path = next.wanted->base_path,
+                            .tags = options_.tags,
+                            .warm_up = next.wanted->warm_up,
+                            .warm_up_iterations = options_.warm_up_iterations,
+                            .batching_of = options_.batching_of};
         book_.Begin(work.model, work.version);
         lock.unlock();
         Load(work);

@@ -33,6 +33,7 @@ class ModelStore {
     std::chrono::milliseconds load_retry_interval{60000};
     // A version that is still being copied is no failure: it is tried again until it stays the same.
     std::chrono::milliseconds copy_retry_interval{1000};
+    BatchingOf batching_of{};  // Empty: every version as its model.
   };
 
   // gate and on_change may be empty.

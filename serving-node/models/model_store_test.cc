@@ -264,6 +264,23 @@ TEST_F(Models, ChangedBatchingNeedsNoLoad) {
   EXPECT_EQ(engine_.record().loads, 1);
 }
 
+TEST_F(Models, AVersionsOwnBatchingStandsAboveTheModels) {
+  for (const int64_t version : {1, 2, 3}) WriteVersion("digits", version);
+  ModelStore& store = Store({.batching_of = [](const Path& dir) -> Result<std::optional<batching::Options>> {
+    if (dir.filename() == "1") return std::nullopt;
+    if (dir.filename() == "3") return InvalidArgument("a bad file");
+    return batching::Options{.max_batch_size = 4};
+  }});
+  Wanted wanted = Want("digits", {1, 2, 3});
+  store.Apply({wanted});
+  for (const int64_t version : {1, 2}) WaitFor("digits", version, State::kAvailable);
+  EXPECT_EQ(WaitFor("digits", 3, State::kFailed).error.message, "a bad file");
+  wanted.batching.max_batch_size = 8;
+  store.Apply({wanted});
+  EXPECT_EQ((*store.Find("digits", 1))->queue->options().max_batch_size, 8);
+  EXPECT_EQ((*store.Find("digits", 2))->queue->options().max_batch_size, 4);
+}
+
 TEST_F(Models, TheGateRefusesALoadWithItsOwnError) {
   WriteVersion("digits", 1);
   ModelStore& store = Store({}, [](const std::string& model, int64_t version, const Path&) -> Status {

@@ -48,6 +48,9 @@ struct VersionStatus {
 
 // Before a version is loaded in this process; runs on a loading thread. An error fails the load with it.
 using LoadGate = std::function<Status(const std::string& model, int64_t version, const Path& version_dir)>;
+// How a version wants its requests joined, by a file in its directory; nullopt: as its model does. An error fails the
+// load with it.
+using BatchingOf = std::function<Result<std::optional<batching::Options>>(const Path& version_dir)>;
 // After every change of a version's state; any thread, no lock held.
 using OnChange = std::function<void(const std::string& model, const VersionStatus& status)>;
 

@@ -82,7 +82,9 @@ void VersionBook::Settle(const std::string& name, int64_t number, Result<Loaded>
     version.status.memory_bytes = loaded->model->memory_bytes();
     version.status.digest = loaded->digest;
     version.status.error = {Code::kOk, ""};
-    version.ready = make_ready_(name, number, std::move(loaded->model), models_.at(name).wanted.batching);
+    version.own_batching = std::move(loaded->batching);
+    version.ready = make_ready_(name, number, std::move(loaded->model),
+                                version.own_batching.value_or(models_.at(name).wanted.batching));
     version.alive += 1;
     SetState(name, &version, State::kAvailable);
   } else {
@@ -221,7 +223,7 @@ void VersionBook::Unload(const std::string& name, Version* version) {
 }
 
 void VersionBook::UseBatching(const Model& model, Version* version) {
-  if (version->ready->queue->options() == model.wanted.batching) return;
+  if (version->own_batching || version->ready->queue->options() == model.wanted.batching) return;
   version->ready =
       make_ready_(model.wanted.name, version->status.version, version->ready->loaded, model.wanted.batching);
   version->alive += 1;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,8 +82,9 @@ class VersionBook {
     Path from;  // The base path of the last load.
     int failures = 0;
     SteadyTime retry_at;
-    Handle ready;   // The store's own; present when available.
-    int alive = 0;  // ReadyVersions that are not destroyed yet.
+    std::optional<batching::Options> own_batching;  // Which its files want, whatever the model wants.
+    Handle ready;                                   // The store's own; present when available.
+    int alive = 0;                                  // ReadyVersions that are not destroyed yet.
   };
   struct Model {
     Wanted wanted;

@@ -1,0 +1,150 @@
+"""Batching: TensorFlow Serving's parameters with their meaning."""
+
+import concurrent.futures
+import contextlib
+import shutil
+
+import grpc
+import numpy as np
+import pytest
+from calls import MODELS, predict, refusal, request, run_node
+from serving import running_node
+
+HALF = MODELS / "half_plus_two_tf1"
+
+
+def parameters(**values) -> str:
+    """The text of a BatchingParameters file."""
+    lines = []
+    for name, value in values.items():
+        if isinstance(value, list):
+            lines += [f"{name}: {one}" for one in value]
+        elif name == "pad_variable_length_inputs":
+            lines.append(f"{name}: {value}")
+        else:
+            lines.append(f"{name} {{ value: {value} }}")
+    return "\n".join(lines) + "\n"
+
+
+@contextlib.contextmanager
+def batching(tmp_path, model, *flags: str, **values):
+    file = tmp_path / "batching.txt"
+    file.write_text(parameters(**values))
+    with running_node(tmp_path, model, MODELS / model, "--enable_batching", f"--batching_parameters_file={file}",
+                      *flags) as node:
+        yield node.serving()
+
+
+def halves(node, *rows: float) -> list[float]:
+    return list(predict(node, request(node.model, x=np.array(rows, np.float32))).outputs["y"].float_val)
+
+
+def at_once(node, requests: list[list[float]]) -> list[list[float]]:
+    with concurrent.futures.ThreadPoolExecutor(len(requests)) as clients:
+        return list(clients.map(lambda rows: halves(node, *rows), requests))
+
+
+
+
+def refused(*flags: str) -> str:
+    done = run_node(f"--model_base_path={HALF}", *flags)
+    assert done.returncode != 0
+    return done.stdout + done.stderr
+
+
+@pytest.mark.contract("B1")
+def test_requests_run_together_and_each_gets_its_own_rows(tmp_path):
+    # Nothing runs before the batch of four rows is full: a day is longer than the test.
+    with batching(tmp_path, "half_plus_two_tf1", max_batch_size=4, batch_timeout_micros=86_400_000_000) as node:
+        assert at_once(node, [[2], [4, 6], [8]]) == [[3], [4, 5], [6]]
+
+
+@pytest.mark.contract("B2")
+def test_more_rows_than_a_batch_holds_are_refused(tmp_path):
+    with batching(tmp_path, "half_plus_two_tf1", max_batch_size=2) as node:
+        x = np.array([1, 2, 3], np.float32)
+        assert refusal(node.predictions.Predict, request(node.model, x=x)) == (
+            grpc.StatusCode.INVALID_ARGUMENT, "Task size 3 is larger than maximum input batch size 2")
+        assert halves(node, 2, 4) == [3, 4]
+
+
+@pytest.mark.contract("B3")
+def test_only_so_many_full_batches_wait(tmp_path):
+    with batching(tmp_path, "half_plus_two_tf1", "--simulated_run_ms=3000", max_batch_size=2, max_enqueued_batches=1,
+                  num_batch_threads=1) as node:
+        make = lambda: request(node.model, x=np.array([2, 4], np.float32))  # noqa: E731
+        load = lambda: node.admin_json("/debug/state")["load"]  # noqa: E731
+        running = node.predictions.Predict.future(make(), timeout=30)
+        node.until(lambda: load()["running"] == 1 or None)
+        waiting = node.predictions.Predict.future(make(), timeout=30)
+        node.until(lambda: load()["queued"] == 1 or None)
+        code, text = refusal(node.predictions.Predict, make())
+        assert code == grpc.StatusCode.UNAVAILABLE
+        assert text.startswith("The batch scheduling queue to which this task was submitted is full; ")
+        assert list(running.result().outputs["y"].float_val) == [3, 4]
+        assert list(waiting.result().outputs["y"].float_val) == [3, 4]
+
+
+@pytest.mark.contract("B1")
+def test_num_batch_threads_is_how_many_batches_run_at_once(tmp_path):
+    with batching(tmp_path, "half_plus_two_tf1", num_batch_threads=3) as node:
+        assert node.admin_json("/debug/state")["load"]["run_slots"] == 3
+
+
+@pytest.mark.contract("B1")
+@pytest.mark.parametrize("rows", [1, 2, 3, 5])
+def test_padding_to_an_allowed_size_is_not_seen_in_the_answer(tmp_path, rows):
+    with batching(tmp_path, "half_plus_two_tf1", max_batch_size=5, allowed_batch_sizes=[2, 5]) as node:
+        assert halves(node, *range(rows)) == [x / 2 + 2 for x in range(rows)]
+
+
+@pytest.mark.contract("B5")
+@pytest.mark.parametrize("text, said", [
+    ("max_batch_size: 3", ":1:"),
+    ("max_size { value: 3 }", 'no field named "max_size"'),
+    ("max_batch_size { value: 0 }", ":1:1: max_batch_size is 0"),
+    ("max_batch_size { value: 4 }\nallowed_batch_sizes: 4\nallowed_batch_sizes: 4", ":3:1: allowed_batch_sizes 4 is not above 4"),
+    ("max_batch_size { value: 8 }\nallowed_batch_sizes: 4", ":2:1: allowed_batch_sizes ends in 4"),
+    ("num_batch_threads { value: 0 }", ":1:1: num_batch_threads is 0"),
+    ("batch_timeout_micros { value: -1 }", ":1:1: batch_timeout_micros is -1")])
+def test_a_bad_file_ends_the_start_with_file_line_and_field(tmp_path, text, said):
+    file = tmp_path / "batching.txt"
+    file.write_text(text)
+    output = refused("--enable_batching", f"--batching_parameters_file={file}")
+    assert f"--batching_parameters_file: {file}" in output and said in output
+
+
+@pytest.mark.contract("B4")
+def test_a_file_without_batching_ends_the_start(tmp_path):
+    said = "server_options.batching_parameters_file is set without setting server_options.enable_batching to true."
+    assert said in refused(f"--batching_parameters_file={tmp_path}/batching.txt")
+    assert f"{tmp_path}/missing.txt" in refused("--enable_batching", f"--batching_parameters_file={tmp_path}/missing.txt")
+
+
+@pytest.mark.contract("B6")
+def test_a_version_says_itself_how_it_is_batched(tmp_path):
+    base = tmp_path / "half"
+    shutil.copytree(HALF / "1", base / "1")
+    shutil.copytree(HALF / "1", base / "2")
+    (base / "2" / "batching_params.pbtxt").write_text(parameters(max_batch_size=2))
+    config = tmp_path / "models.config"
+    config.write_text(f'model_config_list {{ config {{ name: "half" base_path: "{base}" model_platform: "tensorflow" '
+                      "model_version_policy { all {} } } }")
+    with running_node(tmp_path, "half", None, f"--model_config_file={config}", "--enable_batching",
+                      "--enable_per_model_batching_parameters") as node:
+        node.until(lambda: len([one for one in node.statuses() if one.state == 30]) == 2 or None)
+        three = {"x": np.array([2, 4, 6], np.float32)}
+        assert list(predict(node, request("half", version=1, **three)).outputs["y"].float_val) == [3, 4, 5]
+        assert refusal(node.predictions.Predict, request("half", version=2, **three)) == (
+            grpc.StatusCode.INVALID_ARGUMENT, "Task size 3 is larger than maximum input batch size 2")
+
+
+@pytest.mark.contract("B6")
+def test_a_version_with_a_bad_file_does_not_load(tmp_path):
+    base = tmp_path / "half"
+    shutil.copytree(HALF / "1", base / "1")
+    (base / "1" / "batching_params.pbtxt").write_text("max_batch_size { value: 0 }")
+    with running_node(tmp_path, "half", base, "--max_num_load_retries=0", "--enable_batching",
+                      "--enable_per_model_batching_parameters") as node:
+        assert "batching_params.pbtxt:1:1: max_batch_size is 0" in node.refusal()
+    assert "needs --enable_batching" in refused("--enable_per_model_batching_parameters")
