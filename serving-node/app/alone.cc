@@ -14,6 +14,8 @@ using models::Source;
 using models::State;
 using tensorflow::serving::ModelServerConfig;
 
+constexpr char kLeaving[] = "the node is leaving";
+
 models::Discovery::Options DiscoveryOptions(const Flags& flags) {
   models::Discovery::Options options;
   options.poll_interval = std::chrono::milliseconds(static_cast<int64_t>(flags.file_system_poll_wait_seconds * 1000));
@@ -30,12 +32,17 @@ ModelServerConfig ConfigOf(const Flags& flags) {
   return config;
 }
 
-enum class Outcome { kWaits, kServes, kCannot };
+}  // namespace
 
-// Whether it is known that the model can answer.
-Outcome OutcomeOf(const models::ModelStore& store, const std::string& model) {
+Alone::Outcome Alone::OutcomeOf(const std::string& model) const {
   bool serves = false;
-  const auto statuses = store.Statuses(model);
+  // Before the store is asked: what is no longer being copied is known there.
+  const auto copied = discovery_.waiting();
+  const auto statuses = store_.Statuses(model);
+  if (statuses.empty() &&
+      std::ranges::any_of(copied, [&](const auto& one) { return one.model == model && one.version.has_value(); })) {
+    return Outcome::kWaits;
+  }
   for (const auto& status : statuses) {
     if (status.state == State::kAvailable) serves = true;
     if (status.state != State::kAvailable && status.state != State::kFailed && status.state != State::kUnloading &&
@@ -46,19 +53,24 @@ Outcome OutcomeOf(const models::ModelStore& store, const std::string& model) {
   return serves ? Outcome::kServes : Outcome::kCannot;
 }
 
-}  // namespace
-
 Alone::Alone(const Flags& flags, models::ModelStore& store)
     : flags_(flags),
       store_(store),
       discovery_(DiscoveryOptions(flags), [&store](std::vector<models::Wanted> all) { store.Apply(std::move(all)); }) {}
 
-Alone::~Alone() {
+Alone::~Alone() { Leave(); }
+
+void Alone::Leave() {
   {
     const std::lock_guard lock(mutex_);
-    stopping_ = true;
+    leaving_ = true;
   }
   changed_.notify_all();
+}
+
+bool Alone::leaving() const {
+  const std::lock_guard lock(mutex_);
+  return leaving_;
 }
 
 Status Alone::Begin() {
@@ -108,7 +120,7 @@ Status Alone::CheckLabels(const std::vector<Source>& sources, bool first) const 
 void Alone::Reload(ModelServerConfig config, TimePoint deadline, ReloadDone done) {
   const auto latest = std::chrono::steady_clock::now() + kReloadWaitMax;
   auto task = [this, config = std::move(config), deadline = std::min(deadline, latest), done]() mutable {
-    Status status = Take(config, false);
+    Status status = leaving() ? longshore::Unavailable(kLeaving) : Take(config, false);
     if (status) status = WaitUntilSettled(deadline);
     done(std::move(status));
   };
@@ -124,7 +136,7 @@ Status Alone::WaitUntilSettled(TimePoint deadline) {
     std::vector<std::string> cannot;
     bool waits = false;
     for (const std::string& name : names) {
-      const Outcome outcome = OutcomeOf(store_, name);
+      const Outcome outcome = OutcomeOf(name);
       waits |= outcome == Outcome::kWaits;
       if (outcome == Outcome::kCannot) cannot.push_back(name);
     }
@@ -133,8 +145,8 @@ Status Alone::WaitUntilSettled(TimePoint deadline) {
       return longshore::Unavailable("{} servable(s) did not become available: {}", cannot.size(),
                                     fmt::join(WhyUnable(), "; "));
     lock.lock();
-    const bool in_time = changed_.wait_until(lock, deadline, [&] { return stopping_ || changes_ != seen; });
-    if (stopping_) return longshore::Unavailable("the node is leaving");
+    const bool in_time = changed_.wait_until(lock, deadline, [&] { return leaving_ || changes_ != seen; });
+    if (leaving_) return longshore::Unavailable(kLeaving);
     if (!in_time) return DeadlineExceeded("the models were not all available in time; the new configuration stays");
   }
 }
@@ -178,6 +190,7 @@ Status Alone::ReadConfigFile(bool first) {
 }
 
 void Alone::PollConfigFile() {
+  if (leaving()) return;
   const Status read = ReadConfigFile(false);
   if (!read) spdlog::error("the models stay as they are: {}", read.error().message);
 }

@@ -41,6 +41,10 @@ class Alone {
   // configuration stays. Calls done once, on another thread; ResourceExhausted when too many reloads wait.
   void Reload(tensorflow::serving::ModelServerConfig config, TimePoint deadline, ReloadDone done);
 
+  // Reloads that wait, and those that come from now on, are answered with Unavailable at once and change nothing: their
+  // connections would keep the node from leaving.
+  void Leave();
+
   // A version changed its state.
   void OnChange();
 
@@ -48,9 +52,14 @@ class Alone {
   std::vector<std::string> WhyUnable() const;
 
  private:
+  enum class Outcome { kWaits, kServes, kCannot };
+
+  // Whether it is known that the model can answer.
+  Outcome OutcomeOf(const std::string& model) const;
   Status Take(const tensorflow::serving::ModelServerConfig& config, bool first);
   Status CheckLabels(const std::vector<models::Source>& sources, bool first) const;
   Status WaitUntilSettled(TimePoint deadline);
+  bool leaving() const;
   std::vector<std::string> Names() const;
   Status ReadConfigFile(bool first);
   void PollConfigFile();
@@ -60,7 +69,7 @@ class Alone {
   models::Discovery discovery_;
   mutable std::mutex mutex_;  // Guards what follows.
   std::condition_variable changed_;
-  bool stopping_ = false;
+  bool leaving_ = false;
   uint64_t changes_ = 0;
   std::vector<std::string> names_;  // Of the models that are configured.
   std::string config_text_;         // What the config file said last; only the poller's after Begin.

@@ -58,6 +58,7 @@ class ServingNode final : public Node {
     if (leaving_.exchange(true)) return;
     spdlog::info("leaving: no new connections; what is under way is answered");
     if (parts_->gate) parts_->gate->Stop();
+    if (alone_) alone_->Leave();
     if (const auto agent = GetAgent()) agent->SetDraining();
     drain_ = std::thread([this] {
       Drain();

@@ -163,6 +163,7 @@ void Discovery::Poll() {
   given_.clear();
   for (const Wanted& wanted : all) given_[wanted.name] = wanted.versions;
   seen_ = std::move(seen);
+  apply_(std::move(all));  // First: who no longer finds a version among the waiting finds it there.
   {
     const std::lock_guard lock(mutex_);
     const auto known = [this](const Waiting& one) {
@@ -175,7 +176,6 @@ void Discovery::Poll() {
     }
     waiting_ = std::move(waiting);
   }
-  apply_(std::move(all));
 }
 
 Wanted Discovery::Look(const Source& source, Seen* seen, std::vector<Waiting>* waiting) {
