@@ -1,6 +1,9 @@
 #include "tests/bench/json_speed.h"
 
+#include <malloc.h>
+
 #include <chrono>
+#include <fstream>
 #include <random>
 #include <string>
 
@@ -29,6 +32,19 @@ std::string ImageBody(int digits) {
   return body + "]]}";
 }
 
+// A line of /proc/self/status, which counts in kB.
+double StatusBytes(const std::string& line) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    double kilobytes = 0;
+    if (word == line && status >> kilobytes) return kilobytes * 1024;
+  }
+  return 0;
+}
+
+// VmHWM begins anew.
+void ForgetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
 }  // namespace
 
 JsonSpeed MeasureJson(int digits) {
@@ -47,6 +63,21 @@ JsonSpeed MeasureJson(int digits) {
           request.inputs().at("x").tensor_content().size() == size_t{kSide} * kSide * 3 * sizeof(float));
   }
   return {.millions_per_second = kSide * kSide * 3 / best_seconds / 1e6, .body_bytes = body.size()};
+}
+
+double MeasureJsonPeak(int digits) {
+  tensorflow::SignatureDef signature;
+  (*signature.mutable_inputs())["x"].set_dtype(tensorflow::DT_FLOAT);
+  const FindSignature find = [&](const std::string&) -> Result<const tensorflow::SignatureDef*> { return &signature; };
+  std::string body = ImageBody(digits);
+  body.shrink_to_fit();
+  const auto body_bytes = static_cast<double>(body.size());
+  malloc_trim(0);
+  const double before = StatusBytes("VmRSS:") - body_bytes;
+  ForgetPeak();
+  tensorflow::serving::PredictRequest request;
+  CHECK(frontend::NumbersFromJson(&body, find, &request).has_value());
+  return (StatusBytes("VmHWM:") - before) / body_bytes;
 }
 
 }  // namespace longshore::bench

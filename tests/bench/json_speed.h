@@ -1,4 +1,4 @@
-// How fast the body of an image becomes a tensor.
+// How fast the body of an image becomes a tensor, and in how much memory.
 #pragma once
 
 #include <cstddef>
@@ -12,5 +12,10 @@ struct JsonSpeed {
 
 // {"instances": [...]} of 1x224x224x3 floats with that many digits after the point.
 JsonSpeed MeasureJson(int digits);
+
+// The most memory that this process held while such a body became a tensor, the body and what the process held before
+// it included, less the latter; over the body's bytes. Linux tells only the peak since it was last asked, so: the first
+// thing that a process does.
+double MeasureJsonPeak(int digits);
 
 }  // namespace longshore::bench

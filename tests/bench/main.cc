@@ -80,6 +80,7 @@ int Main(int argc, char** argv) {
   throughput->add_option("--shape", flags.samples.shape, "of one request")->delimiter(',');
   auto* json =
       app.add_subcommand("json", "floats of a JSON body that become a tensor, in millions per second, as JSON");
+  auto* memory = app.add_subcommand("json-memory", "the peak of memory meanwhile, over the body's bytes, as JSON");
   CLI11_PARSE(app, argc, argv);
   if (*echo) {
     const auto served = RunEcho(kind);
@@ -89,6 +90,10 @@ int Main(int argc, char** argv) {
     Json speeds;
     for (const int digits : {4, 8}) speeds[std::to_string(digits)] = MeasureJson(digits).millions_per_second;
     std::cout << Json{{"millions_per_second", speeds}}.dump() << std::endl;
+    return 0;
+  }
+  if (*memory) {
+    std::cout << Json{{"peak_over_body", MeasureJsonPeak(8)}}.dump() << std::endl;
     return 0;
   }
   const auto measured = RunThroughput(flags);

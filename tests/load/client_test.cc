@@ -8,6 +8,8 @@
 
 #include <cmath>
 #include <future>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "tensorflow_serving/services.grpc.pb.h"
@@ -27,6 +29,10 @@ class Service final : public tensorflow::serving::PredictionService::Service {
   grpc::Status Predict(grpc::ServerContext* context, const PredictRequest* request,
                        PredictResponse* response) override {
     if (request->model_spec().name() == "full") return {grpc::StatusCode::UNAVAILABLE, "The queue is full"};
+    {
+      const std::lock_guard lock(mutex);
+      peers.insert(context->peer());
+    }
     context->AddTrailingMetadata("x-longshore-node", "n1");
     context->AddTrailingMetadata("x-longshore-version", header_version);
     response->mutable_model_spec()->mutable_version()->set_value(7);
@@ -37,6 +43,8 @@ class Service final : public tensorflow::serving::PredictionService::Service {
     return grpc::Status::OK;
   }
   std::string header_version = "7";
+  std::mutex mutex;
+  std::set<std::string> peers;  // Connections that a request came by.
 };
 
 class Server {
@@ -70,6 +78,15 @@ TEST(GrpcClient, AReplyTellsVersionNodeAndWhetherItIsFinite) {
   EXPECT_FALSE(plain.non_finite);
   EXPECT_FALSE(plain.version_disputed);
   EXPECT_TRUE(SendAndWait(*client, {.sample = 0, .key = KeyIndex{1}}).non_finite);
+}
+
+TEST(GrpcClient, AFreshClientMakesAConnectionForEveryRequest) {
+  Server server;
+  const Samples samples = MakeSamples({}).value();
+  const auto client = MakeGrpcClient({.target = server.target(), .fresh = true}, samples);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(SendAndWait(*client, {.sample = i, .key = {}}).code, Code::kOk);
+  const std::lock_guard lock(server.service.mutex);
+  EXPECT_EQ(server.service.peers.size(), 3u);
 }
 
 TEST(GrpcClient, AHeaderThatNamesAnotherVersionThanTheBodyIsADispute) {

@@ -23,6 +23,7 @@ void AddTarget(CLI::App& app, Flags& flags) {
   app.add_option("--connections", flags.connections, "gRPC connections")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  app.add_flag("--fresh_connections", flags.fresh_connections, "A new connection for every request");
   app.add_option("--deadline_ms", flags.deadline_ms, "Of each request")
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();

@@ -13,6 +13,7 @@ struct Flags {
   std::string grpc_target;
   std::string rest_target;
   int connections = 8;
+  bool fresh_connections = false;
   int deadline_ms = 5000;
   double duration_s = 0;
   std::string moves_file;

@@ -38,6 +38,7 @@ int64_t ParseVersion(const std::string& text) {
 }
 
 struct Call {
+  std::unique_ptr<PredictionService::Stub> stub;  // Of a fresh connection.
   grpc::ClientContext context;
   PredictResponse response;
   ReplyDone done;
@@ -62,15 +63,7 @@ Reply MakeReply(const Call& call, const grpc::Status& status) {
 class GrpcClient final : public Client {
  public:
   GrpcClient(const GrpcOptions& options, const Samples& samples) : options_(options), samples_(samples) {
-    for (int i = 0; i < options.connections; ++i) {
-      grpc::ChannelArguments arguments;
-      // Without a pool of its own a channel shares the connection of another one to the same address.
-      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-      arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-      arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-      stubs_.push_back(PredictionService::NewStub(
-          grpc::CreateCustomChannel(options.target, grpc::InsecureChannelCredentials(), arguments)));
-    }
+    for (int i = 0; i < options.connections && !options.fresh; ++i) stubs_.push_back(Connect());
   }
 
   ~GrpcClient() override {
@@ -83,20 +76,36 @@ class GrpcClient final : public Client {
     call->done = std::move(done);
     call->context.set_deadline(std::chrono::system_clock::now() + options_.deadline);
     if (ask.key) call->context.AddMetadata("x-user-id", KeyName(*ask.key));
+    std::vector<std::unique_ptr<PredictionService::Stub>> spent;
     {
       const std::lock_guard lock(mutex_);
       under_way_ += 1;
+      spent.swap(spent_);
     }
-    auto& stub = stubs_[turn_.fetch_add(1, std::memory_order_relaxed) % stubs_.size()];
+    if (options_.fresh) call->stub = Connect();
+    auto& stub = options_.fresh ? call->stub : stubs_[turn_.fetch_add(1, std::memory_order_relaxed) % stubs_.size()];
     stub->async()->Predict(&call->context, &samples_.grpc[ask.sample], &call->response,
                            [this, call](const grpc::Status& status) { Finish(call, status); });
   }
 
  private:
+  std::unique_ptr<PredictionService::Stub> Connect() const {
+    grpc::ChannelArguments arguments;
+    // Without a pool of its own a channel shares the connection of another one to the same address.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+    // gRPC itself sends a request again that no server has begun; one that makes its own connection must not need it.
+    if (options_.fresh) arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+    return PredictionService::NewStub(
+        grpc::CreateCustomChannel(options_.target, grpc::InsecureChannelCredentials(), arguments));
+  }
+
   void Finish(Call* call, const grpc::Status& status) {
     const std::unique_ptr<Call> owned(call);
     owned->done(MakeReply(*owned, status));
     const std::lock_guard lock(mutex_);
+    if (owned->stub) spent_.push_back(std::move(owned->stub));
     under_way_ -= 1;
     if (under_way_ == 0) idle_.notify_all();
   }
@@ -108,6 +117,8 @@ class GrpcClient final : public Client {
   std::mutex mutex_;
   std::condition_variable idle_;
   int64_t under_way_ = 0;
+  // Connections that have answered: gRPC ends no channel on the thread of its own callback.
+  std::vector<std::unique_ptr<PredictionService::Stub>> spent_;
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace longshore::load {
 struct GrpcOptions {
   std::string target;   // "127.0.0.1:8500" or "unix:/path"
   int connections = 8;  // Each a connection of its own, used in turn.
+  bool fresh = false;   // Instead, every request makes a connection of its own.
   std::chrono::milliseconds deadline{5000};
 };
 

@@ -83,7 +83,8 @@ Json ToJson(const Counts& counts) {
           {"nodes", counts.nodes},
           {"failures", counts.failures},
           {"p50_ms", counts.latency.QuantileMs(0.5)},
-          {"p99_ms", counts.latency.QuantileMs(0.99)}};
+          {"p99_ms", counts.latency.QuantileMs(0.99)},
+          {"p999_ms", counts.latency.QuantileMs(0.999)}};
 }
 
 Json ToJson(const SegmentReport& report) {

@@ -135,12 +135,16 @@ class Console {
 Result<int> Run(const Flags& flags, int stop_signals) {
   ASSIGN_OR_RETURN(const Samples samples, MakeSamples(flags.samples));
   const auto deadline = std::chrono::milliseconds(flags.deadline_ms);
-  const auto grpc =
-      MakeGrpcClient({.target = flags.grpc_target, .connections = flags.connections, .deadline = deadline}, samples);
+  const auto grpc = MakeGrpcClient({.target = flags.grpc_target,
+                                    .connections = flags.connections,
+                                    .fresh = flags.fresh_connections,
+                                    .deadline = deadline},
+                                   samples);
   std::unique_ptr<Client> rest;
   if (!flags.rest_target.empty()) {
     ASSIGN_OR_RETURN(RestOptions options, ParseRestTarget(flags.rest_target));
     options.deadline = deadline;
+    if (flags.fresh_connections) options.requests_per_connection_max = 1;
     ASSIGN_OR_RETURN(rest, MakeRestClient(options, samples));
   }
   const SystemClock clock;

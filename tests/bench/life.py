@@ -1,0 +1,181 @@
+"""What a node's life costs its clients: swaps, restarts, loads of other models, too many requests; and memory."""
+
+import contextlib
+import os
+import pathlib
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+
+from processes import BIN, MODELS, ROOT, Node, client, node, say, traffic, wait_for
+from rows import row
+
+DIGITS = ("--model=digits", "--input=image", "--shape=1,8,8,1")
+
+
+class Configured:
+    """A node and the config file that says which version of each model it holds."""
+
+    def __init__(self, file: pathlib.Path, models: dict[str, pathlib.Path]):
+        self.file, self.models, self.versions = file, models, {name: 1 for name in models}
+        self.node: Node | None = None
+        self.write()
+
+    def write(self) -> None:
+        text = "".join(f'config {{ name: "{name}" base_path: "{path}" model_platform: "tensorflow" '
+                       f"model_version_policy {{ specific {{ versions: {self.versions[name]} }} }} }}\n"
+                       for name, path in self.models.items())
+        beside = self.file.with_suffix(".new")
+        beside.write_text(f"model_config_list {{\n{text}}}\n")
+        beside.rename(self.file)
+
+    def swap(self, name: str, version: int, alone: bool = False) -> None:
+        """Returns when the version answers; with `alone` when no other does any more."""
+        self.versions[name] = version
+        self.write()
+
+        def swapped() -> bool:
+            seen = self.node.available(name)
+            return seen == [version] if alone else version in seen
+        wait_for(swapped, f"version {version} of {name}", pause=0.002)
+
+
+@contextlib.contextmanager
+def configured(**models: pathlib.Path):
+    with tempfile.TemporaryDirectory() as folder:
+        made = Configured(pathlib.Path(folder) / "models.config", models)
+        with node(f"--model_config_file={made.file}", "--model_config_file_poll_wait_seconds=0.005") as made.node:
+            yield made
+
+
+def failures(final: dict) -> int:
+    """Requests without exactly one good answer."""
+    if final["failed"]:
+        say(f"  failed: {final['failures']}")
+    return final["failed"] + final["unanswered"] + final["answered_twice"] + final["version_disputed"]
+
+
+def swap_rows(quick: bool):
+    swaps = 100 if quick else 1000
+    say(f"{swaps} swaps under load")
+    with configured(digits=MODELS / "digits") as made:
+        both = (f"--grpc=127.0.0.1:{made.node.grpc}", f"--rest=127.0.0.1:{made.node.rest}", "--rest_share=0.5")
+        with traffic(*both, *DIGITS, "--rate=300", "--deadline_ms=10000") as load:
+            for count in range(1, swaps + 1):
+                made.swap("digits", 1 + count % 2)
+                if count % 200 == 0:
+                    say(f"  {count} swaps")
+            final = load.stop()
+        yield row(f"{swaps} swaps, failed of {final['sent']} requests", "", failures(final), 0, "<= 0")
+
+
+def reload_rows(quick: bool):
+    reloads, early = 100 if quick else 1000, 10
+    say(f"memory after {reloads} reloads")
+    with configured(digits=MODELS / "digits") as made:
+        for count in range(1, reloads + 1):
+            made.swap("digits", 1 + count % 2, alone=True)
+            if count == early:
+                before = made.node.resident_bytes()
+        after = made.node.resident_bytes()
+    yield row(f"memory after {reloads} reloads, MB", f"after {early}", after / 1e6, before / 1e6, "<= 1.02")
+
+
+@contextlib.contextmanager
+def shared_doors():
+    """Listening sockets that nodes inherit."""
+    with socket.create_server(("127.0.0.1", 0), backlog=1024) as grpc, socket.create_server(("127.0.0.1", 0), backlog=1024) as rest:
+        yield grpc, rest
+
+
+def restart_rows(quick: bool):
+    restarts = 60 if quick else 1000
+    say(f"{restarts} restarts in a fleet of two")
+    with shared_doors() as doors, contextlib.ExitStack() as fleet:
+        fds = tuple(door.fileno() for door in doors)
+
+        def start() -> contextlib.ExitStack:
+            life = contextlib.ExitStack()
+            life.enter_context(node(f"--grpc_listen_fd={fds[0]}", f"--rest_listen_fd={fds[1]}", pass_fds=fds))
+            return life
+        nodes = [fleet.enter_context(start()) for _ in range(2)]
+        ports = [door.getsockname()[1] for door in doors]
+        with traffic(f"--grpc=127.0.0.1:{ports[0]}", f"--rest=127.0.0.1:{ports[1]}", "--rest_share=0.5", "--rate=200",
+                     "--fresh_connections", "--deadline_ms=10000") as load:
+            for count in range(1, restarts + 1):
+                nodes[count % 2].close()  # SIGTERM, and the end.
+                nodes[count % 2] = fleet.enter_context(start())
+                if count % 100 == 0:
+                    say(f"  {count} restarts")
+            final = load.stop()
+        yield row(f"{restarts} restarts, failed of {final['sent']} requests on new connections", "", failures(final), 0, "<= 0")
+
+
+def big_model() -> pathlib.Path:
+    """Two versions of 64 MB, made by TensorFlow once and kept in the cache."""
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "longshore/bench/big_model"
+    if not cache.exists():
+        say("  making a model of 64 MB")
+        subprocess.run([os.environ["LONGSHORE_PYTHON"], ROOT / "tests/bench/big_model.py", cache], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return cache
+
+
+def neighbour_rows(quick: bool):
+    pairs, seconds, rate = (4, 4, 1000) if quick else (12, 5, 1000)
+    say("steady traffic while another model of 64 MB loads and unloads")
+    with configured(default=MODELS / "half_plus_two_tf2", big=big_model()) as made, \
+            traffic(f"--grpc=127.0.0.1:{made.node.grpc}", f"--rate={rate}", "--connections=4") as load:
+        wait_for(lambda: made.node.available("big") == [1], "the big model")
+        pair, loads = [], 0
+        for turn in range(pairs):
+            load.tell(f"mark quiet-{turn}")
+            time.sleep(seconds)
+            load.tell(f"mark busy-{turn}")
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                loads += 1
+                made.swap("big", 1 + loads % 2, alone=True)
+            load.tell(f"mark pause-{turn}")
+            quiet, busy = (load.segment(f"{kind}-{turn}")["p999_ms"] for kind in ("quiet", "busy"))
+            pair.append((busy / quiet, busy, quiet))
+            say(f"  p99.9 {busy:.2f} ms busy, {quiet:.2f} ms quiet; {loads} loads")
+        failed = failures(load.stop())
+    ratio, busy, quiet = (statistics.median(values) for values in zip(*pair))
+    yield row(f"p99.9 in ms at {rate}/s during {loads} loads of another model", "the same undisturbed", busy, quiet, "<= 1.3", ratio)
+    yield row(f"{loads} loads of another model, failed requests", "", failed, 0, "<= 0")
+
+
+RUN_MS, SLOTS = 5, 2
+
+
+def second_of(load, enough) -> tuple[int, dict]:
+    """The first second of the traffic that is good enough, and its number from now on."""
+    for second in range(1, 61):
+        progress = load.read("progress")
+        if enough(progress):
+            return second, progress
+    return second, progress
+
+
+def overload_rows(quick: bool):
+    say(f"ten times the load that a model of {RUN_MS} ms can bear")
+    seconds = 5 if quick else 15
+    with node(f"--simulated_run_ms={RUN_MS}", f"--max_concurrent_runs={SLOTS}") as ours:
+        target = f"--grpc=127.0.0.1:{ours.grpc}"
+        peak = client(BIN / "longshore-bench", "throughput", target, f"--outstanding={4 * SLOTS}", "--seconds=5")["per_second"]
+        with traffic(target, f"--rate={peak / 2:.0f}", "--deadline_ms=500", "--connections=4", "--in_flight_max=100000") as load:
+            for _ in range(4):
+                normal = load.read("progress")
+            load.tell("mark flood")
+            load.tell(f"rate {10 * peak:.0f}")
+            time.sleep(seconds)
+            load.tell("mark after")
+            load.tell(f"rate {peak / 2:.0f}")
+            flood = load.segment("flood")
+            goodput = flood["answered"] / ((flood["ended_unix_ms"] - flood["began_unix_ms"]) / 1000)
+            recovered, _ = second_of(load, lambda p: p["failed"] == 0 and p["answered"] > 0 and p["p99_ms"] <= 2 * normal["p99_ms"])
+    yield row("goodput at 10 x capacity, answers per second", "peak", goodput, peak, ">= 0.9")
+    yield row("seconds from overload to normal", "", recovered, 0, "<= 10")

@@ -1,0 +1,156 @@
+"""The processes of a benchmark: nodes, bare servers, clients. Servers and clients have a processor each."""
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("LONGSHORE_BIN", ROOT / "build/release/bin"))
+MODELS = ROOT / "tests/models"
+SERVER_CPU, CLIENT_CPU = "0", "1"
+WAIT_SECONDS = 60
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def wait_for(look, what: str, seconds: float = WAIT_SECONDS, pause: float = 0.001):
+    """What `look` gives, once it gives something true."""
+    end = time.monotonic() + seconds
+    while not (seen := look()):
+        if time.monotonic() > end:
+            raise SystemExit(f"bench: {what}: not within {seconds:.0f} s")
+        time.sleep(pause)
+    return seen
+
+
+@contextlib.contextmanager
+def server(*command, log=subprocess.DEVNULL, pass_fds=()):
+    """A process on the server's processor; it must end by itself when it is told to."""
+    process = subprocess.Popen(["taskset", "-c", SERVER_CPU, *map(str, command)], stdout=subprocess.PIPE, stderr=log,
+                               text=True, pass_fds=pass_fds)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(WAIT_SECONDS)
+
+
+@contextlib.contextmanager
+def echo(kind: str):
+    """The port of a bare server."""
+    with server(BIN / "longshore-bench", "echo", f"--kind={kind}") as process:
+        yield json.loads(process.stdout.readline())["port"]
+
+
+def get(port: int, path: str) -> tuple[int, str]:
+    """Status and body; 0 where nobody answers."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    except OSError:
+        return 0, ""
+    finally:
+        connection.close()
+
+
+class Node:
+    """A node that is ready."""
+
+    def __init__(self, process: subprocess.Popen, ports: dict[str, int], seconds: float):
+        self.process, self.seconds = process, seconds
+        self.grpc, self.rest, self.admin = ports["grpc"], ports["rest"], ports["admin"]
+
+    def available(self, model: str) -> list[int]:
+        status, body = get(self.rest, f"/v1/models/{model}")
+        versions = json.loads(body)["model_version_status"] if status == 200 else []
+        return sorted(int(one["version"]) for one in versions if one["state"] == "AVAILABLE")
+
+    def resident_bytes(self) -> int:
+        text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(text.split("VmRSS:")[1].split()[0]) * 1024
+
+
+@contextlib.contextmanager
+def node(*flags, model: pathlib.Path = MODELS / "half_plus_two_tf2", pass_fds=()):
+    with tempfile.TemporaryDirectory() as folder:
+        ports, log = pathlib.Path(folder) / "ports.json", pathlib.Path(folder) / "log"
+        what = [] if any(str(flag).startswith("--model_config_file=") for flag in flags) else [f"--model_base_path={model}"]
+        where = ["--admin_port=0"] if pass_fds else ["--port=0", "--rest_api_port=0", "--admin_port=0"]
+        begin = time.monotonic()
+        with open(log, "wb") as errors, server(BIN / "longshore-node", *what, *where, f"--port_file={ports}", *flags,
+                                               log=errors, pass_fds=pass_fds) as process:
+            def listens():
+                if process.poll() is not None:
+                    raise SystemExit(f"bench: the node ended: {log.read_text()[-500:]}")
+                return ports.exists()
+            wait_for(listens, "a node's ports")
+            known = json.loads(ports.read_text())
+            wait_for(lambda: get(known["admin"], "/readyz")[0] == 200, "a node that is ready")
+            yield Node(process, known, time.monotonic() - begin)
+
+
+def client(*command) -> dict:
+    """The JSON object that a client on the client's processor ends with."""
+    done = subprocess.run(["taskset", "-c", CLIENT_CPU, *map(str, command)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"bench: {' '.join(map(str, command))} failed:\n{done.stdout[-500:]}{done.stderr[-500:]}")
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+class Traffic:
+    """A longshore-load that runs beside."""
+
+    def __init__(self, *flags):
+        self.process = subprocess.Popen(["taskset", "-c", CLIENT_CPU, BIN / "longshore-load", *map(str, flags)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.said = queue.SimpleQueue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        for line in self.process.stdout:
+            self.said.put(json.loads(line))
+        self.said.put({"type": "end"})
+
+    def tell(self, line: str) -> None:
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def read(self, kind: str) -> dict:
+        """The next line of that kind."""
+        while (said := self.said.get(timeout=WAIT_SECONDS))["type"] != kind:
+            if said["type"] == "end":
+                raise SystemExit("bench: longshore-load ended")
+        return said
+
+    def segment(self, name: str) -> dict:
+        """Of the segment of that name, which another mark has ended."""
+        while (said := self.read("segment"))["name"] != name:
+            pass
+        return said
+
+    def stop(self) -> dict:
+        self.tell("stop")
+        return self.read("final")
+
+
+@contextlib.contextmanager
+def traffic(*flags):
+    made = Traffic(*flags)
+    try:
+        yield made
+    finally:
+        made.process.stdin.close()
+        made.process.terminate()
+        made.process.wait(WAIT_SECONDS)

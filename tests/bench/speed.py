@@ -1,0 +1,54 @@
+"""How fast: answers per second and tails beside bare servers of the same messages, JSON, start."""
+
+from processes import BIN, client, echo, node, say
+from rows import ROUNDS, in_turns, row
+
+
+def throughput(protocol: str, port: int) -> float:
+    return client(BIN / "longshore-bench", "throughput", f"--{protocol}=127.0.0.1:{port}")["per_second"]
+
+
+def p99_ms(port: int, rate: float) -> float:
+    answer = client(BIN / "longshore-load", f"--grpc=127.0.0.1:{port}", f"--rate={rate:.0f}", "--duration_s=4", "--connections=4")
+    return answer["p99_ms"]
+
+
+def grpc_rows(quick: bool):
+    say("gRPC Predict of a tiny model")
+    rounds = 3 if quick else ROUNDS
+    with node() as ours, echo("grpc-callback") as callback, echo("grpc-queue") as queue:
+        per_second = in_turns({"ours": lambda: throughput("grpc", ours.grpc), "callback": lambda: throughput("grpc", callback),
+                               "queue": lambda: throughput("grpc", queue)}, rounds)
+        better = max(("callback", "queue"), key=per_second.get)
+        peer = f"bare gRPC echo ({better})"
+        yield row("gRPC Predict, answers per second", peer, per_second["ours"], per_second[better], ">= 0.85")
+        rate = per_second["ours"] / 2
+        port = callback if better == "callback" else queue
+        p99 = in_turns({"ours": lambda: p99_ms(ours.grpc, rate), "theirs": lambda: p99_ms(port, rate)}, rounds)
+        yield row(f"gRPC Predict, p99 in ms at half load, {rate:.0f}/s", peer, p99["ours"], p99["theirs"], "<= 1.3")
+
+
+def rest_rows(quick: bool):
+    say("REST predict of a tiny model")
+    with node() as ours, echo("rest") as port:
+        per_second = in_turns({"ours": lambda: throughput("rest", ours.rest), "theirs": lambda: throughput("rest", port)},
+                              3 if quick else ROUNDS)
+        yield row("REST predict, answers per second", "bare Beast echo", per_second["ours"], per_second["theirs"], ">= 0.75")
+
+
+def json_rows(quick: bool):
+    say("JSON body of 1x224x224x3 floats")
+    measured = client(BIN / "longshore-bench", "json")
+    for digits, millions in sorted(measured["millions_per_second"].items()):
+        yield row(f"JSON to tensor, million floats per second, {digits} digits", "", millions, 0, ">= 50")
+    peak = client(BIN / "longshore-bench", "json-memory")["peak_over_body"]
+    yield row("JSON to tensor, peak memory over the body's bytes", "", peak, 0, "<= 4")
+
+
+def start_rows(quick: bool):
+    say("start")
+
+    def start() -> float:
+        with node() as ours:
+            return ours.seconds * 1000
+    yield row("start to ready, ms", "", in_turns({"start": start}, 3 if quick else 9)["start"], 0, "<= 300")
