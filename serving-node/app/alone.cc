@@ -16,9 +16,16 @@ using tensorflow::serving::ModelServerConfig;
 
 constexpr char kLeaving[] = "the node is leaving";
 
-models::Discovery::Options DiscoveryOptions(const Flags& flags) {
+models::Discovery::Options DiscoveryOptions(const Flags& flags, models::ModelStore& store) {
   models::Discovery::Options options;
-  options.poll_interval = std::chrono::milliseconds(static_cast<int64_t>(flags.file_system_poll_wait_seconds * 1000));
+  options.poll_interval =
+      std::chrono::milliseconds(static_cast<int64_t>(flags.loading.file_system_poll_wait_seconds * 1000));
+  options.failed = [&store](const std::string& model, int64_t version) {
+    return std::ranges::any_of(store.Statuses(model), [version](const models::VersionStatus& status) {
+      return status.version == version && status.error.code != Code::kOk;
+    });
+  };
+  options.retry = [&store](const std::string& model, int64_t version) { store.Retry(model, version); };
   return options;
 }
 
@@ -56,7 +63,8 @@ Alone::Outcome Alone::OutcomeOf(const std::string& model) const {
 Alone::Alone(const Flags& flags, models::ModelStore& store)
     : flags_(flags),
       store_(store),
-      discovery_(DiscoveryOptions(flags), [&store](std::vector<models::Wanted> all) { store.Apply(std::move(all)); }) {}
+      discovery_(DiscoveryOptions(flags, store),
+                 [&store](std::vector<models::Wanted> all) { store.Apply(std::move(all)); }) {}
 
 Alone::~Alone() { Leave(); }
 
@@ -157,6 +165,16 @@ void Alone::OnChange() {
     ++changes_;
   }
   changed_.notify_all();
+}
+
+bool Alone::tried() const {
+  const auto begins = [](const models::VersionStatus& status) {
+    return status.error.code == Code::kOk &&
+           (status.state == State::kStart || status.state == State::kLoading || status.state == State::kWarming);
+  };
+  return std::ranges::all_of(Names(), [&](const std::string& name) {
+    return store_.Find(name).has_value() || std::ranges::none_of(store_.Statuses(name), begins);
+  });
 }
 
 std::vector<std::string> Alone::Names() const {

@@ -48,6 +48,9 @@ class Alone {
   // A version changed its state.
   void OnChange();
 
+  // Whether no model is on its way any more: each answers, or has failed to load, or has nothing to load yet.
+  bool tried() const;
+
   // Why some model cannot answer; empty: all can.
   std::vector<std::string> WhyUnable() const;
 

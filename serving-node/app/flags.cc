@@ -59,12 +59,6 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
   app.add_flag("--allow_version_labels_for_unavailable_models", flags.allow_version_labels_for_unavailable_models,
                "a reload may give an unused label to a version that is not available yet")
       ->group(group);
-  app.add_option("--max_num_load_retries", flags.max_num_load_retries, "further attempts after a load that failed [5]")
-      ->check(CLI::Range(0, 1'000'000))
-      ->group(group);
-  app.add_option("--load_retry_interval_micros", flags.load_retry_interval_micros, "between two of them [60000000]")
-      ->check(CLI::NonNegativeNumber)
-      ->group(group);
   app.add_option("--num_request_iterations_for_warmup", flags.num_request_iterations_for_warmup,
                  "how often each recorded request is replayed; 0: once [0]")
       ->check(CLI::Range(0, 1'000'000))
@@ -75,17 +69,11 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
   app.add_flag("--enable_serialization_as_tensor_content", flags.enable_serialization_as_tensor_content,
                "numbers of gRPC answers as tensor_content instead of typed fields: quicker to read for large ones")
       ->group(group);
-  app.add_option("--file_system_poll_wait_seconds", flags.file_system_poll_wait_seconds,
-                 "between two looks for new versions; 0: look once [1]")
-      ->group(group);
   app.add_option("--saved_model_tags", flags.saved_model_tags, "tags of the graph [serve]")
       ->delimiter(',')
       ->group(group);
   app.add_flag("--enable_model_warmup{true}", flags.enable_model_warmup,
                "replay assets.extra/tf_serving_warmup_requests [true]")
-      ->group(group);
-  app.add_option("--num_load_threads", flags.num_load_threads, "versions loaded at once [2]")
-      ->check(CLI::Range(1, 64))
       ->group(group);
   app.add_option("--tensorflow_session_parallelism", flags.tensorflow_session_parallelism,
                  "both of the next [0: one per processor]")
@@ -249,6 +237,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   AddNodeFlags(app, flags);
   AddManagedFlags(app, flags);
   flags.batching.AddTo(app);
+  flags.loading.AddTo(app);
   RefusedFlags refused;
   refused.AddTo(app);
   try {
@@ -271,6 +260,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   ResolveParallelism(flags);
   RETURN_IF_ERROR(refused.Check());
   RETURN_IF_ERROR(flags.batching.Check(flags.managed()));
+  RETURN_IF_ERROR(flags.loading.Check(flags.managed()));
   RETURN_IF_ERROR(Check(flags));
   return parsed;
 }

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "serving-node/app/batching_flags.h"
+#include "serving-node/app/loading_flags.h"
 
 namespace longshore::app {
 
@@ -26,15 +27,11 @@ struct Flags {
   Path model_config_file;                          // Wins over the two above.
   double model_config_file_poll_wait_seconds = 0;  // 0: read once.
   bool allow_version_labels_for_unavailable_models = false;
-  int max_num_load_retries = 5;
-  int64_t load_retry_interval_micros = 60'000'000;
   int num_request_iterations_for_warmup = 0;  // 0: one.
   bool enable_signature_method_name_check = false;
   bool enable_serialization_as_tensor_content = false;
-  double file_system_poll_wait_seconds = 1;
   std::vector<std::string> saved_model_tags = {"serve"};
   bool enable_model_warmup = true;
-  int num_load_threads = 2;
   int tensorflow_session_parallelism = 0;   // Stands for both of the next where they are 0.
   int tensorflow_intra_op_parallelism = 0;  // Threads of the engine.
   int tensorflow_inter_op_parallelism = 0;  // Runs at once.
@@ -43,6 +40,7 @@ struct Flags {
   std::string metrics_path;                         // On the REST port, as that file says; "": none.
   std::vector<std::string> grpc_channel_arguments;  // "name=value".
   BatchingFlags batching;
+  LoadingFlags loading;
   // Ours.
   std::string host = "0.0.0.0";
   std::string admin_host = "127.0.0.1";

@@ -17,6 +17,7 @@ namespace longshore::app {
 namespace {
 
 constexpr timespec kTick{.tv_sec = 0, .tv_nsec = 50'000'000};
+constexpr timespec kTickBeforeOpen{.tv_sec = 0, .tv_nsec = 2'000'000};
 
 // Blocked before any thread starts, so that only the main loop takes them.
 sigset_t BlockSignals() {
@@ -36,7 +37,7 @@ Status Serve(const Flags& flags) {
   bool asked = false;
   while (!node->left()) {
     RETURN_IF_ERROR(node->Tick());
-    if (sigtimedwait(&signals, nullptr, &kTick) < 0) continue;
+    if (sigtimedwait(&signals, nullptr, node->open() ? &kTick : &kTickBeforeOpen) < 0) continue;
     if (std::exchange(asked, true)) {
       spdlog::warn("a second signal: ending at once");
       std::_Exit(EXIT_FAILURE);

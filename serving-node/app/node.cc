@@ -37,7 +37,9 @@ class ServingNode final : public Node {
     doors_ = std::make_unique<Doors>(flags_, *parts_, std::move(listeners));
     if (!flags_.managed()) MakeAlone();
     RETURN_IF_ERROR(StartAdmin());
-    RETURN_IF_ERROR(flags_.managed() ? BeginManaged() : BeginAlone());
+    // The doors open in Tick: what is asked before the models are there waits in the system's backlog, or goes to
+    // another node that listens on the same socket.
+    RETURN_IF_ERROR(flags_.managed() ? BeginManaged() : alone_->Begin());
     if (flags_.port_file.empty()) return {};
     return WritePortFile(flags_.port_file, doors_->listeners(), admin_->port());
   }
@@ -48,7 +50,8 @@ class ServingNode final : public Node {
     if (leave_asked_) Leave();
     if (leaving_) return {};
     const bool able = WhyUnable().empty();
-    if (able && !doors_->open()) RETURN_IF_ERROR(doors_->Open(connection_age_max_ms_));
+    const bool opens = alone_ ? alone_->tried() : able;
+    if (opens && !doors_->open()) RETURN_IF_ERROR(doors_->Open(connection_age_max_ms_));
     doors_->SetServing(able);
     doors_->SetConnectionAge(connection_age_max_ms_);
     return {};
@@ -66,6 +69,7 @@ class ServingNode final : public Node {
     });
   }
 
+  bool open() const override { return doors_->open(); }
   bool left() const override { return left_; }
   int admin_port() const override { return admin_->port(); }
   const Listeners& listeners() const override { return doors_->listeners(); }
@@ -108,12 +112,6 @@ class ServingNode final : public Node {
                             Alone::ReloadDone done) { alone_->Reload(std::move(config), deadline, std::move(done)); };
   }
 
-  Status BeginAlone() {
-    RETURN_IF_ERROR(alone_->Begin());
-    return doors_->Open(connection_age_max_ms_);
-  }
-
-  // The doors open in Tick: a node that shares its listening sockets takes no connection before it can answer.
   Status BeginManaged() {
     const Listeners& listeners = doors_->listeners();
     if (listeners.grpc.valid() && listeners.rest.valid()) {

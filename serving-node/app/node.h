@@ -20,12 +20,14 @@ class Node {
   static Result<std::unique_ptr<Node>> Start(const Flags& flags);
   virtual ~Node() = default;  // Cuts what was not left before.
 
-  // Proves that the main loop turns, opens the doors of a managed node once it can answer, and keeps health true. An
-  // error is the node's end: its doors cannot be opened.
+  // Proves that the main loop turns, opens the doors (of a managed node once it can answer, of one that is alone once
+  // each model can or has failed), and keeps health true. An error is the node's end: its doors cannot be opened.
   virtual Status Tick() = 0;
 
   // Begins to leave: not ready from now on, takes no new connection, ends when the last one is gone. Returns at once.
   virtual void Leave() = 0;
+
+  virtual bool open() const = 0;  // Whether its doors are.
 
   // Whether a leave, asked for here or by the controller, has come to its end.
   virtual bool left() const = 0;

@@ -20,15 +20,10 @@ Status BuildGate(const Flags& flags, Parts& parts) {
 }
 
 void BuildStore(const Flags& flags, models::OnChange on_change, Parts& parts) {
-  models::ModelStore::Options options;
-  options.load_threads = flags.num_load_threads;
+  models::ModelStore::Options options = flags.loading.StoreOptions(flags.managed());
   options.tags = flags.saved_model_tags;
   options.warm_up_iterations = std::max(1, flags.num_request_iterations_for_warmup);
   if (flags.batching.enable_per_model_batching_parameters) options.batching_of = BatchingOfVersion;
-  if (!flags.managed()) {  // A managed node reports a failure and is told whether to try again.
-    options.load_retries_max = flags.max_num_load_retries;
-    options.load_retry_interval = std::chrono::milliseconds(flags.load_retry_interval_micros / 1000);
-  }
   models::LoadGate gate;
   if (parts.gate) {
     gate = [&parts](const std::string& model, int64_t version, const Path& dir) {

@@ -24,7 +24,6 @@ constexpr std::array kSwitches = {
             "there is no profiler service: see /metrics and /debug/state on the admin port"},
     Refused{"remove_unused_fields_from_bundle_metagraph", "true", "the engine keeps of a model only what it needs"},
     Refused{"skip_initialize_tpu", "true|false", ""},
-    Refused{"flush_filesystem_caches", "false", kNotYet},
     Refused{"enable_grpc_healthcheck_service", "true", "grpc.health.v1 is always there, and tells the truth"},
 };
 
@@ -37,7 +36,6 @@ constexpr std::array kValues = {
     Refused{"per_process_gpu_memory_fraction", "0|0.0", "this engine runs on the CPU"},
     Refused{"grpc_max_threads", "",
             "no request has a thread of its own: use --max_concurrent_runs and --grpc_max_connections"},
-    Refused{"num_unload_threads", "0", "a version is unloaded as its last request ends, beside all loading"},
     Refused{"ssl_config_file", "", kNotYet},
     Refused{"grpc_socket_path", "", kNotYet},
 };

@@ -1,12 +1,11 @@
 #include "serving-node/models/discovery.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <charconv>
 #include <ctime>
 
 #include "common/log.h"
+#include "serving-node/models/files.h"
 #include "serving-node/models/model_store.h"
 
 namespace longshore::models {
@@ -14,41 +13,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kFilesMax = 100'000;
-
 std::optional<int64_t> ParseVersion(const std::string& name) {
   int64_t version = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), version);
   if (error != std::errc{} || end != name.data() + name.size() || version < 0 || name.front() == '-')
     return std::nullopt;
   return version;
-}
-
-// A text that differs whenever a file below the directory was written, added or removed.
-struct FileState {
-  std::string files;
-  int64_t newest_change_ns = 0;
-};
-
-Result<FileState> LookAt(const Path& version_dir) {
-  FileState look;
-  size_t files = 0;
-  std::vector<Path> paths = {version_dir};
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(version_dir, error), end; !error && it != end; it.increment(error)) {
-    if (++files > kFilesMax) return ResourceExhausted("more than {} files in {}", kFilesMax, version_dir.string());
-    paths.push_back(it->path());
-  }
-  if (error) return Unavailable("cannot list {}: {}", version_dir.string(), error.message());
-  std::sort(paths.begin(), paths.end());
-  for (const Path& path : paths) {
-    struct stat info {};
-    if (stat(path.c_str(), &info) != 0) return Unavailable("{} vanished meanwhile", path.string());
-    const int64_t changed_ns = info.st_ctim.tv_sec * 1'000'000'000 + info.st_ctim.tv_nsec;
-    look.newest_change_ns = std::max(look.newest_change_ns, changed_ns);
-    look.files += fmt::format("{}:{}:{};", path.string(), static_cast<int64_t>(info.st_size), changed_ns);
-  }
-  return look;
 }
 
 bool IsQuiet(const FileState& look, std::chrono::milliseconds quiet) {
@@ -156,54 +126,55 @@ void Discovery::Poll() {
     const std::lock_guard lock(mutex_);
     sources = sources_;
   }
-  Seen seen;
-  std::vector<Waiting> waiting;
+  Round round;
   std::vector<Wanted> all;
-  for (const Source& source : sources) all.push_back(Look(source, &seen, &waiting));
+  for (const Source& source : sources) all.push_back(Look(source, &round));
   given_.clear();
   for (const Wanted& wanted : all) given_[wanted.name] = wanted.versions;
-  seen_ = std::move(seen);
-  apply_(std::move(all));  // First: who no longer finds a version among the waiting finds it there.
-  {
-    const std::lock_guard lock(mutex_);
-    const auto known = [this](const Waiting& one) {
-      return std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& old) {
-        return old.model == one.model && old.version == one.version && old.reason == one.reason;
-      });
-    };
-    for (const Waiting& one : waiting) {
-      if (!known(one)) spdlog::warn("model \"{}\" waits: {}", one.model, one.reason);
-    }
-    waiting_ = std::move(waiting);
-  }
+  seen_ = std::move(round.seen);
+  apply_(std::move(all));
+  for (const auto& [model, version] : round.rewritten) options_.retry(model, version);
+  // After the versions were applied: who no longer finds one among the waiting finds it there.
+  SetWaiting(std::move(round.waiting));
 }
 
-Wanted Discovery::Look(const Source& source, Seen* seen, std::vector<Waiting>* waiting) {
+void Discovery::SetWaiting(std::vector<Waiting> waiting) {
+  const std::lock_guard lock(mutex_);
+  for (const Waiting& one : waiting) {
+    if (std::ranges::find(waiting_, one) == waiting_.end())
+      spdlog::warn("model \"{}\" waits: {}", one.model, one.reason);
+  }
+  waiting_ = std::move(waiting);
+}
+
+Wanted Discovery::Look(const Source& source, Round* round) {
   Wanted wanted{source.name, source.base_path, {}, source.labels, source.batching, source.warm_up};
   auto versions = ListVersions(source.base_path);
   if (!versions) {
-    waiting->push_back({source.name, std::nullopt, versions.error().message});
+    round->waiting.push_back({source.name, std::nullopt, versions.error().message});
     wanted.versions = given_[source.name];
-    for (const int64_t version : wanted.versions) (*seen)[{source.name, version}] = "";
+    for (const int64_t version : wanted.versions) {
+      const VersionKey key{source.name, version};
+      round->seen[key] = seen_[key];
+    }
     return wanted;
   }
   if (versions->empty()) {
-    waiting->push_back({source.name, std::nullopt, "no version in " + source.base_path.string()});
+    round->waiting.push_back({source.name, std::nullopt, "no version in " + source.base_path.string()});
   }
-  std::erase_if(*versions, [&](int64_t version) { return !IsSettled(source, version, seen, waiting); });
+  std::erase_if(*versions, [&](int64_t version) { return !IsSettled(source, version, round); });
   wanted.versions = Choose(source.policy, *versions);
   return wanted;
 }
 
-bool Discovery::IsSettled(const Source& source, int64_t version, Seen* seen, std::vector<Waiting>* waiting) {
-  const VersionKey key{source.name, version};
-  const auto before = seen_.find(key);
-  if (before != seen_.end() && before->second.empty()) {
-    (*seen)[key] = "";
+bool Discovery::IsSettled(const Source& source, int64_t version, Round* round) {
+  Sight& sight = round->seen[{source.name, version}] = seen_[{source.name, version}];
+  if (sight.settled) {
+    NoteRewritten(source, version, &sight, round);
     return true;
   }
   const auto wait = [&](std::string reason) {
-    waiting->push_back({source.name, version, std::move(reason)});
+    round->waiting.push_back({source.name, version, std::move(reason)});
     return false;
   };
   const auto dir = FindVersionDir(source.base_path, version);
@@ -211,12 +182,20 @@ bool Discovery::IsSettled(const Source& source, int64_t version, Seen* seen, std
   if (auto complete = CheckComplete(*dir); !complete) return wait(complete.error().message);
   const auto look = LookAt(*dir);
   if (!look) return wait(look.error().message);
-  if (IsQuiet(*look, options_.quiet) || (before != seen_.end() && before->second == look->files)) {
-    (*seen)[key] = "";
-    return true;
-  }
-  (*seen)[key] = look->files;
-  return wait(dir->string() + " is still being written");
+  sight.settled = IsQuiet(*look, options_.quiet) || sight.files == look->files;
+  sight.files = look->files;
+  return sight.settled || wait(dir->string() + " is still being written");
+}
+
+// What could not be loaded may have been copied with a pause that was taken for the end.
+void Discovery::NoteRewritten(const Source& source, int64_t version, Sight* sight, Round* round) {
+  if (!options_.failed || !options_.failed(source.name, version)) return;
+  const auto dir = FindVersionDir(source.base_path, version);
+  if (!dir) return;
+  const auto look = LookAt(*dir);
+  if (!look || look->files == sight->files) return;
+  sight->files = look->files;
+  round->rewritten.emplace_back(source.name, version);
 }
 
 void Discovery::PollIfDue() {

@@ -46,6 +46,8 @@ struct Waiting {
   std::string model;
   std::optional<int64_t> version;  // Absent: the whole model, as its base path cannot be read or holds no version.
   std::string reason;
+
+  friend bool operator==(const Waiting&, const Waiting&) = default;
 };
 
 // Thread-safe.
@@ -58,6 +60,9 @@ class Discovery {
     // A version none of whose files changed for so long is complete at first sight; a younger one must look the same in
     // two polls.
     std::chrono::milliseconds quiet{2000};
+    // Whether a version could not be loaded, and what to call when its files have changed since; both or none.
+    std::function<bool(const std::string& model, int64_t version)> failed{};
+    std::function<void(const std::string& model, int64_t version)> retry{};
   };
 
   Discovery(Options options, ApplyFunction apply);
@@ -72,10 +77,21 @@ class Discovery {
 
  private:
   using VersionKey = std::pair<std::string, int64_t>;
-  using Seen = std::map<VersionKey, std::string>;
+  struct Sight {
+    std::string files;  // What they looked like last.
+    bool settled = false;
+  };
+  // What one poll finds.
+  struct Round {
+    std::map<VersionKey, Sight> seen;
+    std::vector<Waiting> waiting;
+    std::vector<VersionKey> rewritten;
+  };
 
-  Wanted Look(const Source& source, Seen* seen, std::vector<Waiting>* waiting);
-  bool IsSettled(const Source& source, int64_t version, Seen* seen, std::vector<Waiting>* waiting);
+  Wanted Look(const Source& source, Round* round);
+  bool IsSettled(const Source& source, int64_t version, Round* round);
+  void NoteRewritten(const Source& source, int64_t version, Sight* sight, Round* round);
+  void SetWaiting(std::vector<Waiting> waiting);
   void PollIfDue();
 
   const Options options_;
@@ -84,8 +100,8 @@ class Discovery {
   mutable std::mutex mutex_;  // Guards what follows.
   std::vector<Source> sources_;
   std::vector<Waiting> waiting_;
-  // Under poll_mutex_: what the files of a version looked like at the last poll; "" once it was given out.
-  Seen seen_;
+  // Under poll_mutex_.
+  std::map<VersionKey, Sight> seen_;
   std::map<std::string, std::vector<int64_t>> given_;
   std::optional<Ticker> ticker_;  // Last: it uses the rest.
 };

@@ -52,6 +52,12 @@ TEST_F(Discover, TakesTheChildrenThatAreNumbers) {
   EXPECT_EQ(ListVersions(base_ / "none").error().code, Code::kNotFound);
 }
 
+TEST_F(Discover, OfTwoNamesOfAVersionThePlainOneStands) {
+  for (const char* child : {"0007", "7", "007"}) Write(Path("m") / child / "saved_model.pb");
+  EXPECT_EQ(*ListVersions(base_ / "m"), Versions{7});
+  EXPECT_EQ(*FindVersionDir(base_ / "m", 7), base_ / "m" / "7");
+}
+
 TEST_F(Discover, PassesOverALinkThatLeadsToItself) {
   Write("m/1/saved_model.pb");
   fs::create_symlink("9", base_ / "m" / "9");
@@ -123,6 +129,31 @@ TEST_F(Discover, AYoungVersionMustLookTheSameTwice) {
   ASSERT_EQ(discovery->waiting().size(), 1u);
   discovery->Poll();
   EXPECT_EQ(applied_["m"], Versions{1});
+}
+
+TEST_F(Discover, TellsWhenTheFilesOfAVersionThatFailedHaveChanged) {
+  Write("m/1/saved_model.pb");
+  bool failed = false;
+  int retries = 0;
+  Discovery discovery(
+      {.poll_interval = std::chrono::milliseconds(-1),
+       .quiet = {},
+       .failed = [&](const std::string&, int64_t) { return failed; },
+       .retry = [&](const std::string& model, int64_t version) { retries += model == "m" && version == 1; }},
+      [](const std::vector<Wanted>&) {});
+  discovery.SetSources({Model("m")});
+  failed = true;
+  discovery.Poll();
+  EXPECT_EQ(retries, 0) << "nothing has changed";
+  Write("m/1/assets/words.txt");
+  discovery.Poll();
+  EXPECT_EQ(retries, 1);
+  discovery.Poll();
+  EXPECT_EQ(retries, 1);
+  failed = false;
+  Write("m/1/assets/more.txt");
+  discovery.Poll();
+  EXPECT_EQ(retries, 1) << "a version that serves is left alone";
 }
 
 TEST_F(Discover, PollsByItself) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "serving-node/models/files.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/models/warm_up.h"
 #include "serving-node/saved_model/digest.h"
@@ -18,12 +19,9 @@ Result<std::shared_ptr<engine::LoadedModel>> LoadFiles(engine::Engine& engine, c
   return engine.Load(dir, {.tags = work.tags, .device = {}});
 }
 
-}  // namespace
-
-Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const LoadWork& work,
+Result<Loaded> LoadAndWarm(engine::Engine& engine, const LoadGate& gate, const LoadWork& work, const Path& dir,
                            const std::function<void()>& warming) {
-  ASSIGN_OR_RETURN(const Path dir, FindVersionDir(work.base_path, work.version));
-  const auto before = saved_model::VersionDigest(dir);  // What cannot be read fails the load, which says more.
+  const auto before = saved_model::VersionDigest(dir);
   auto model = LoadFiles(engine, gate, work, dir);
   const auto after = saved_model::VersionDigest(dir);
   if (before != after)
@@ -38,6 +36,19 @@ Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const L
   if (work.warm_up) RETURN_IF_ERROR(WarmUp(*loaded.model, dir, work.warm_up_iterations));
   return loaded;
 }
+
+}  // namespace
+
+Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const LoadWork& work, const LoadSteps& steps) {
+  ASSIGN_OR_RETURN(const Path dir, FindVersionDir(work.base_path, work.version));
+  const auto files = LookAt(dir);  // What cannot be read fails the load, which says more.
+  RETURN_IF_ERROR(steps.reserve(EstimateMemory(files ? files->bytes : 0)));
+  auto loaded = LoadAndWarm(engine, gate, work, dir, steps.warming);
+  if (work.flush_caches) FlushFromCache(dir);
+  return loaded;
+}
+
+int64_t EstimateMemory(int64_t file_bytes) { return file_bytes + file_bytes / 5; }
 
 void LowerPriority() {
   constexpr int kNice = 10;

@@ -18,6 +18,7 @@ struct LoadWork {
   bool warm_up = true;
   int warm_up_iterations = 1;
   BatchingOf batching_of{};
+  bool flush_caches = false;  // When the load has ended, well or not, the system's cache forgets the files.
 };
 
 struct Loaded {
@@ -26,11 +27,19 @@ struct Loaded {
   std::optional<batching::Options> batching;  // Its own, where it brings one.
 };
 
-// On the calling thread. warming is called when the model is loaded and its warm-up begins. Unavailable when the files
+// What a load tells as it goes on.
+struct LoadSteps {
+  std::function<Status(int64_t bytes)> reserve;  // Before anything is loaded; its error fails the load.
+  std::function<void()> warming;                 // The model is loaded, and its warm-up begins.
+};
+
+// As TensorFlow Serving estimates what a version needs in memory: 1.2 times the bytes of its files.
+int64_t EstimateMemory(int64_t file_bytes);
+
+// On the calling thread. Unavailable when the files
 // changed between the gate's first look and the end of the load, well or not: what was judged and loaded is not what
 // lies there.
-Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const LoadWork& work,
-                           const std::function<void()>& warming);
+Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const LoadWork& work, const LoadSteps& steps);
 
 // Makes the calling thread yield to others: what loads must not slow what serves.
 void LowerPriority();

@@ -20,9 +20,14 @@ class ModelStore::Impl {
         options_(std::move(options)),
         gate_(std::move(gate)),
         on_change_(std::move(on_change)),
-        book_({options_.load_retries_max, options_.load_retry_interval, options_.copy_retry_interval},
+        book_({.retries_max = options_.load_retries_max,
+               .interval = options_.load_retry_interval,
+               .copy_interval = options_.copy_retry_interval,
+               .unload_first = options_.unload_first,
+               .memory_bytes_max = options_.memory_bytes_max},
               [this](const auto&... ready) { return MakeReady(ready...); }),
-        reaper_([this](const auto& name, int64_t version) { Change([&] { book_.Gone(name, version); }); }) {
+        reaper_(options_.unload_threads,
+                [this](const auto& name, int64_t version) { Change([&] { book_.Gone(name, version); }); }) {
     for (int i = 0; i < std::max(options_.load_threads, 1); ++i) threads_.emplace_back([this] { LoadForever(); });
   }
 
@@ -111,7 +116,8 @@ class ModelStore::Impl {
                             .tags = options_.tags,
                             .warm_up = next.wanted->warm_up,
                             .warm_up_iterations = options_.warm_up_iterations,
-                            .batching_of = options_.batching_of};
+                            .batching_of = options_.batching_of,
+                            .flush_caches = options_.flush_caches};
         book_.Begin(work.model, work.version);
         lock.unlock();
         Load(work);
@@ -126,7 +132,13 @@ class ModelStore::Impl {
 
   void Load(const LoadWork& work) {
     Tell();
-    auto loaded = LoadVersion(engine_, gate_, work, [&] { Change([&] { book_.Warm(work.model, work.version); }); });
+    const LoadSteps steps{.reserve =
+                              [&](int64_t bytes) {
+                                const std::lock_guard lock(mutex_);
+                                return book_.Reserve(work.model, work.version, bytes);
+                              },
+                          .warming = [&] { Change([&] { book_.Warm(work.model, work.version); }); }};
+    auto loaded = LoadVersion(engine_, gate_, work, steps);
     Change([&] { book_.Settle(work.model, work.version, std::move(loaded), std::chrono::steady_clock::now()); });
   }
 

@@ -27,6 +27,7 @@ class ModelStore {
  public:
   struct Options {
     int load_threads = 2;
+    int unload_threads = 1;
     std::vector<std::string> tags = {"serve"};
     int warm_up_iterations = 1;
     int load_retries_max = 0;  // Further attempts after a failed load.
@@ -34,6 +35,13 @@ class ModelStore {
     // A version that is still being copied is no failure: it is tried again until it stays the same.
     std::chrono::milliseconds copy_retry_interval{1000};
     BatchingOf batching_of{};  // Empty: every version as its model.
+    // A model's versions that are no longer wanted are unloaded before the new ones are loaded: two need not fit into
+    // memory at once, and no version answers meanwhile.
+    bool unload_first = false;
+    // That the versions' estimates (1.2 times the bytes of their files) may come to; one that does not fit is not
+    // loaded, and its next attempt comes when another one is gone. 0: no limit.
+    int64_t memory_bytes_max = 0;
+    bool flush_caches = false;  // After a load its files leave the system's cache.
   };
 
   // gate and on_change may be empty.

@@ -188,6 +188,46 @@ TEST_F(Models, KeepsTheOldVersionUntilTheNewOneIsAvailable) {
   EXPECT_EQ((*store.Find("digits"))->version, 2);
 }
 
+TEST_F(Models, WhereMemoryIsScarceTheOldVersionIsGoneBeforeTheNewOneIsLoaded) {
+  WriteVersion("digits", 1);
+  WriteVersion("digits", 2);
+  std::atomic<int64_t> in_memory_at_load = -1;
+  ModelStore& store = Store({.unload_first = true}, [&](const std::string&, int64_t version, const Path&) -> Status {
+    const std::lock_guard lock(engine_.record().mutex);
+    if (version == 2) in_memory_at_load = engine_.record().in_memory;
+    return {};
+  });
+  store.Apply({Want("digits", {1})});
+  WaitFor("digits", 1, State::kAvailable);
+  Handle held = *store.Find("digits");
+  store.Apply({Want("digits", {2})});
+  WaitFor("digits", 1, State::kUnloading);
+  EXPECT_FALSE(store.Find("digits"));
+  EXPECT_EQ(StateOf("digits", 2), State::kStart) << "a request still uses the old one";
+  held.reset();
+  WaitFor("digits", 2, State::kAvailable);
+  EXPECT_EQ(in_memory_at_load, 0);
+}
+
+TEST_F(Models, WhatDoesNotFitIntoTheMemoryIsRefusedAndTriedAgainWhenAnotherIsGone) {
+  WriteVersion("a", 1, std::string(1000, 'a'));
+  WriteVersion("b", 1, std::string(1000, 'b'));
+  ModelStore& store =
+      Store({.load_retries_max = 1, .load_retry_interval = std::chrono::hours(1), .memory_bytes_max = 2399});
+  store.Apply({Want("a", {1})});
+  WaitFor("a", 1, State::kAvailable);
+  store.Apply({Want("a", {1}), Want("b", {1})});
+  WaitFor("b", 1, State::kLoading);
+  const auto refused = [&] { return store.Statuses("b").front().error; };
+  while (refused().code == Code::kOk) std::this_thread::yield();
+  EXPECT_EQ(refused(),
+            (Error{Code::kResourceExhausted,
+                   "model \"b\" version 1 needs about 1200 bytes of memory, and of the 2399 bytes that models "
+                   "may have 1200 are taken"}));
+  store.Apply({Want("b", {1})});
+  WaitFor("b", 1, State::kAvailable);
+}
+
 TEST_F(Models, AVersionThatDoesNotLoadTakesNothingAway) {
   WriteVersion("digits", 1);
   WriteVersion("digits", 2, "bad");
@@ -209,6 +249,16 @@ TEST_F(Models, RetriesALoadAndOnRequestOnceMore) {
   store.Apply({Want("digits", {1})});
   WaitFor("digits", 1, State::kFailed);
   EXPECT_EQ(engine_.record().loads, 3);
+  WriteVersion("digits", 1);
+  store.Retry("digits", 1);
+  WaitFor("digits", 1, State::kAvailable);
+}
+
+TEST_F(Models, ARetryThatIsAskedForWaitsForNoInterval) {
+  WriteVersion("digits", 1, "bad");
+  ModelStore& store = Store({.load_retries_max = 1, .load_retry_interval = std::chrono::hours(1)});
+  store.Apply({Want("digits", {1})});
+  while (store.Statuses("digits").front().error.code == Code::kOk) std::this_thread::yield();
   WriteVersion("digits", 1);
   store.Retry("digits", 1);
   WaitFor("digits", 1, State::kAvailable);

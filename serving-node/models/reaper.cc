@@ -1,10 +1,12 @@
 #include "serving-node/models/reaper.h"
 
-#include <malloc.h>
+#include <algorithm>
 
 namespace longshore::models {
 
-Reaper::Reaper(Gone gone) : gone_(std::move(gone)), thread_([this] { Reap(); }) {}
+Reaper::Reaper(int threads, Gone gone) : gone_(std::move(gone)) {
+  for (int i = 0; i < std::max(threads, 1); ++i) threads_.emplace_back([this] { Reap(); });
+}
 
 Reaper::~Reaper() {
   {
@@ -12,7 +14,7 @@ Reaper::~Reaper() {
     graves_->stopping = true;
   }
   graves_->wake.notify_all();
-  thread_.join();
+  for (auto& thread : threads_) thread.join();
 }
 
 Handle Reaper::Guard(std::unique_ptr<const ReadyVersion> ready) {
@@ -34,8 +36,6 @@ void Reaper::Reap() {
     const std::string model = dead->model;
     const int64_t version = dead->version;
     dead.reset();
-    malloc_trim(
-        0);  // The allocator keeps what was freed; an unloaded version's memory is for the next one, or for others.
     gone_(model, version);
     lock.lock();
   }

@@ -1,4 +1,4 @@
-// Destroys versions that nobody uses any more, on a thread of its own: the last holder may be a request's thread, which
+// Destroys versions that nobody uses any more, on threads of its own: the last holder may be a request's thread, which
 // must neither wait for a queue to drain nor free gigabytes.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "serving-node/models/models.h"
 
@@ -19,8 +20,8 @@ class Reaper {
  public:
   using Gone = std::function<void(const std::string& model, int64_t version)>;
 
-  // gone is called after each, on the reaper's thread.
-  explicit Reaper(Gone gone);
+  // gone is called after each, on one of the reaper's threads.
+  Reaper(int threads, Gone gone);
   // Requires: every handle is gone.
   ~Reaper();
 
@@ -38,7 +39,7 @@ class Reaper {
 
   const Gone gone_;
   const std::shared_ptr<Graves> graves_ = std::make_shared<Graves>();
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace longshore::models

@@ -15,15 +15,20 @@ bool VersionBook::Model::HasAvailable() const {
   return std::ranges::any_of(versions, [](const auto& version) { return version.second.ready != nullptr; });
 }
 
+bool VersionBook::Model::IsUnloading() const {
+  return std::ranges::any_of(versions,
+                             [](const auto& version) { return version.second.alive > 0 && !version.second.ready; });
+}
+
 bool VersionBook::Model::HasEnded() const {
   return std::ranges::all_of(versions, [](const auto& version) { return version.second.status.state == State::kEnd; });
 }
 
 // Whether versions that nobody wants may leave without taking the last good one away.
-bool VersionBook::Model::MayLetGo() const {
-  if (!is_wanted || wanted.versions.empty()) return true;
+bool VersionBook::MayLetGo(const Model& model) const {
+  if (rules_.unload_first || !model.is_wanted || model.wanted.versions.empty()) return true;
   bool available = false;
-  for (const auto& [number, version] : versions) {
+  for (const auto& [number, version] : model.versions) {
     if (version.wanted && !IsSettled(version.status.state)) return false;
     available |= version.wanted && version.status.state == State::kAvailable;
   }
@@ -45,7 +50,8 @@ void VersionBook::Retry(const std::string& name, int64_t number) {
   const auto model = models_.find(name);
   if (model == models_.end() || !model->second.versions.contains(number)) return;
   Version& version = model->second.versions.at(number);
-  if (version.wanted && version.status.state == State::kFailed) Restart(name, &version);
+  const bool waits = version.status.state == State::kStart && version.status.error.code != Code::kOk;
+  if (version.wanted && (waits || version.status.state == State::kFailed)) Restart(name, &version);
 }
 
 VersionBook::Next VersionBook::FindNext(SteadyTime now) const {
@@ -54,6 +60,7 @@ VersionBook::Next VersionBook::FindNext(SteadyTime now) const {
   bool best_is_urgent = false;
   for (const auto& [name, model] : models_) {
     const bool urgent = !model.HasAvailable();
+    if (rules_.unload_first && model.IsUnloading()) continue;
     for (auto it = model.versions.rbegin(); it != model.versions.rend(); ++it) {
       const auto& [number, version] = *it;
       if (!version.wanted || version.status.state != State::kStart) continue;
@@ -74,6 +81,20 @@ void VersionBook::Begin(const std::string& name, int64_t number) {
   SetState(name, &version, State::kLoading);
 }
 
+Status VersionBook::Reserve(const std::string& name, int64_t number, int64_t bytes) {
+  int64_t reserved = 0;
+  for (const auto& [other, model] : models_) {
+    for (const auto& [its, version] : model.versions) reserved += version.reserved_bytes;
+  }
+  if (rules_.memory_bytes_max > 0 && bytes > rules_.memory_bytes_max - reserved) {
+    return ResourceExhausted(
+        "model \"{}\" version {} needs about {} bytes of memory, and of the {} bytes that models may have {} are taken",
+        name, number, bytes, rules_.memory_bytes_max, reserved);
+  }
+  At(name, number).reserved_bytes = bytes;
+  return {};
+}
+
 void VersionBook::Warm(const std::string& name, int64_t number) { SetState(name, &At(name, number), State::kWarming); }
 
 void VersionBook::Settle(const std::string& name, int64_t number, Result<Loaded> loaded, SteadyTime now) {
@@ -88,6 +109,7 @@ void VersionBook::Settle(const std::string& name, int64_t number, Result<Loaded>
     version.alive += 1;
     SetState(name, &version, State::kAvailable);
   } else {
+    version.reserved_bytes = 0;
     NoteFailure(name, &version, std::move(loaded.error()), now);
   }
   Tidy(name, &models_.at(name));
@@ -110,8 +132,18 @@ void VersionBook::Gone(const std::string& name, int64_t number) {
   version.alive -= 1;
   if (version.alive > 0 || version.status.state != State::kUnloading) return;
   version.status.memory_bytes = 0;
+  version.reserved_bytes = 0;
   SetState(name, &version, State::kEnd);
+  RetryWhatLackedMemory();
   Tidy(name, &models_.at(name));
+}
+
+void VersionBook::RetryWhatLackedMemory() {
+  for (auto& [name, model] : models_) {
+    for (auto& [number, version] : model.versions) {
+      if (version.status.error.code == Code::kResourceExhausted) version.retry_at = {};
+    }
+  }
 }
 
 ReadyModels VersionBook::Ready() const {
@@ -198,7 +230,7 @@ void VersionBook::Restart(const std::string& name, Version* version) {
 
 // Brings every version one move nearer to what is wanted; loading is for the one who asks FindNext.
 void VersionBook::Tidy(const std::string& name, Model* model) {
-  const bool may_let_go = model->MayLetGo();
+  const bool may_let_go = MayLetGo(*model);
   for (auto& [number, version] : model->versions) {
     const State state = version.status.state;
     const bool moved = version.from != model->wanted.base_path;

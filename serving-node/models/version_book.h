@@ -20,11 +20,13 @@ namespace longshore::models {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// When a load that failed is tried again.
-struct RetryRules {
+struct Rules {
+  // When a load that failed is tried again.
   int retries_max = 0;
   std::chrono::milliseconds interval{60000};
   std::chrono::milliseconds copy_interval{1000};  // Of a version that is still being copied, without end.
+  bool unload_first = false;     // What leaves a model leaves before what comes is loaded, and not after.
+  int64_t memory_bytes_max = 0;  // That versions may reserve together; 0: no limit.
 };
 
 // What lookups see.
@@ -51,7 +53,7 @@ class VersionBook {
   };
   using Change = std::pair<std::string, VersionStatus>;
 
-  VersionBook(RetryRules rules, MakeReady make_ready) : rules_(rules), make_ready_(std::move(make_ready)) {}
+  VersionBook(Rules rules, MakeReady make_ready) : rules_(rules), make_ready_(std::move(make_ready)) {}
 
   void Apply(std::vector<Wanted> all);
   void Retry(const std::string& model, int64_t version);
@@ -60,6 +62,8 @@ class VersionBook {
   Next FindNext(SteadyTime now) const;
   // Its load begins, warms up, ends. Requires: it was begun, and has not ended.
   void Begin(const std::string& model, int64_t version);
+  // ResourceExhausted when memory for the version does not suffice beside what others have reserved.
+  Status Reserve(const std::string& model, int64_t version, int64_t bytes);
   void Warm(const std::string& model, int64_t version);
   void Settle(const std::string& model, int64_t version, Result<Loaded> loaded, SteadyTime now);
   // One of its ready versions was destroyed.
@@ -79,7 +83,8 @@ class VersionBook {
   struct Version {
     VersionStatus status;
     bool wanted = false;
-    Path from;  // The base path of the last load.
+    Path from;                   // The base path of the last load.
+    int64_t reserved_bytes = 0;  // From the beginning of a load until the version is gone.
     int failures = 0;
     SteadyTime retry_at;
     std::optional<batching::Options> own_batching;  // Which its files want, whatever the model wants.
@@ -92,8 +97,8 @@ class VersionBook {
     std::map<int64_t, Version> versions;
 
     bool HasAvailable() const;
+    bool IsUnloading() const;
     bool HasEnded() const;
-    bool MayLetGo() const;
   };
 
   Version& At(const std::string& model, int64_t version);
@@ -101,12 +106,14 @@ class VersionBook {
   void SetState(const std::string& model, Version* version, State state);
   void Restart(const std::string& model, Version* version);
   void Tidy(const std::string& name, Model* model);
+  bool MayLetGo(const Model& model) const;
+  void RetryWhatLackedMemory();
   void Unload(const std::string& model, Version* version);
   void UseBatching(const Model& model, Version* version);
   void NoteFailure(const std::string& model, Version* version, Error error, SteadyTime now);
   void ForgetEnded();
 
-  const RetryRules rules_;
+  const Rules rules_;
   const MakeReady make_ready_;
   bool applied_ = false;
   std::map<std::string, Model> models_;

@@ -101,7 +101,7 @@ def test_a_channel_argument_without_a_value_is_refused():
     "use_alts_credentials=true", "use_alts_credentials", "platform_config_file=/x", "prefer_tflite_model=true",
     "num_tflite_pools=2", "num_tflite_interpreters_per_pool=2", "xla_cpu_compilation_enabled=true",
     "xla_gpu_compilation_enabled=true", "thread_pool_factory_config_file=/x", "mixed_precision=bfloat16",
-    "per_process_gpu_memory_fraction=0.5", "enable_profiler=true", "grpc_max_threads=4", "num_unload_threads=2",
+    "per_process_gpu_memory_fraction=0.5", "enable_profiler=true", "grpc_max_threads=4",
     "remove_unused_fields_from_bundle_metagraph=false"])
 def test_what_is_not_there_is_refused_with_a_sentence(flag):
     done = run_node(f"--model_base_path={MODELS / 'half_plus_two_tf1'}", f"--{flag}")

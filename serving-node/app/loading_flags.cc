@@ -1,0 +1,70 @@
+#include "serving-node/app/loading_flags.h"
+
+#include <CLI/CLI.hpp>
+
+namespace longshore::app {
+namespace {
+
+constexpr int kThreadsMax = 64;
+constexpr const char* kAvailability = "availability";
+constexpr const char* kResource = "resource";
+
+}  // namespace
+
+void LoadingFlags::AddTo(CLI::App& app) {
+  const std::string group = "Finding, loading and unloading versions";
+  app.add_option("--file_system_poll_wait_seconds", file_system_poll_wait_seconds,
+                 "between two looks for new versions; 0: look once [1]")
+      ->group(group);
+  app.add_option("--max_num_load_retries", max_num_load_retries, "further attempts after a load that failed [5]")
+      ->check(CLI::Range(0, 1'000'000))
+      ->group(group);
+  app.add_option("--load_retry_interval_micros", load_retry_interval_micros, "between two of them [60000000]")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  app.add_option("--num_load_threads", num_load_threads,
+                 "versions loaded at once, on threads of low priority; 0: 2 [0]")
+      ->check(CLI::Range(0, kThreadsMax))
+      ->group(group);
+  app.add_option("--num_unload_threads", num_unload_threads, "versions unloaded at once; 0: 1 [0]")
+      ->check(CLI::Range(0, kThreadsMax))
+      ->group(group);
+  app.add_flag("--flush_filesystem_caches{true}", flush_filesystem_caches,
+               "after a load the system's cache forgets the files of the version [true]")
+      ->group(group);
+  app.add_option(
+         "--version_transition", version_transition,
+         "availability: load the new version, then unload the old one; resource: unload, then load, so that two "
+         "need not fit into memory, and none answers meanwhile [availability]")
+      ->check(CLI::IsMember({kAvailability, kResource}))
+      ->group(group);
+  app.add_option(
+         "--model_memory_bytes_max", model_memory_bytes_max,
+         "what all versions may need, each taken for 1.2 times its files; one that does not fit is not loaded; 0: "
+         "no limit [0]")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+}
+
+Status LoadingFlags::Check(bool managed) const {
+  if (managed && version_transition != kAvailability) {
+    return InvalidArgument(
+        "--version_transition and --controller exclude each other: the controller says when a version is unloaded");
+  }
+  return {};
+}
+
+models::ModelStore::Options LoadingFlags::StoreOptions(bool managed) const {
+  models::ModelStore::Options options;
+  if (num_load_threads > 0) options.load_threads = num_load_threads;
+  if (num_unload_threads > 0) options.unload_threads = num_unload_threads;
+  options.unload_first = version_transition == kResource;
+  options.memory_bytes_max = model_memory_bytes_max;
+  options.flush_caches = flush_filesystem_caches;
+  if (managed) return options;
+  options.load_retries_max = max_num_load_retries;
+  options.load_retry_interval = std::chrono::milliseconds(load_retry_interval_micros / 1000);
+  return options;
+}
+
+}  // namespace longshore::app

@@ -1,0 +1,58 @@
+#include "serving-node/models/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "common/process/descriptors.h"
+
+namespace longshore::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kFilesMax = 100'000;
+
+// The directory itself and all that is below, in order.
+Result<std::vector<Path>> PathsBelow(const Path& version_dir) {
+  std::vector<Path> paths = {version_dir};
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(version_dir, error), end; !error && it != end; it.increment(error)) {
+    if (paths.size() > kFilesMax) {
+      return ResourceExhausted("more than {} files in {}", kFilesMax, version_dir.string());
+    }
+    paths.push_back(it->path());
+  }
+  if (error) return Unavailable("cannot list {}: {}", version_dir.string(), error.message());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace
+
+Result<FileState> LookAt(const Path& version_dir) {
+  ASSIGN_OR_RETURN(const std::vector<Path> paths, PathsBelow(version_dir));
+  FileState look;
+  for (const Path& path : paths) {
+    struct stat info {};
+    if (stat(path.c_str(), &info) != 0) return Unavailable("{} vanished meanwhile", path.string());
+    const int64_t changed_ns = info.st_ctim.tv_sec * 1'000'000'000 + info.st_ctim.tv_nsec;
+    look.newest_change_ns = std::max(look.newest_change_ns, changed_ns);
+    look.files += fmt::format("{}:{}:{};", path.string(), static_cast<int64_t>(info.st_size), changed_ns);
+    if (S_ISREG(info.st_mode)) look.bytes += info.st_size;
+  }
+  return look;
+}
+
+void FlushFromCache(const Path& version_dir) {
+  const auto paths = PathsBelow(version_dir);
+  if (!paths) return;
+  for (const Path& path : *paths) {
+    const process::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (file.valid()) posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+  }
+}
+
+}  // namespace longshore::models
