@@ -25,9 +25,13 @@ struct RunRequest {
   std::string signature;             // "serving_default"
   TensorMap inputs;                  // Every input of the signature that has no default, nothing else.
   std::vector<std::string> outputs;  // Which outputs to compute; empty: all.
+  // The caller waits for nothing else: where an engine can, it computes on the caller's thread, at its priority, and
+  // calls done from within Run.
+  bool here = false;
 };
 
-// Called exactly once, on any thread, never from within Run itself while the caller holds a lock of its own.
+// Called exactly once, on any thread, never from within Run itself while the caller holds a lock of its own; from
+// within it only for a request that says `here`.
 using RunDone = std::function<void(Result<TensorMap>)>;
 
 // A model in memory. Thread-safe: any number of runs at once.
@@ -73,7 +77,7 @@ class Engine {
   virtual Result<std::shared_ptr<LoadedModel>> Load(const Path& version_dir, const LoadOptions& options) = 0;
 };
 
-// Runs and waits: for trials, warm-up, tests and tools.
+// Runs on this thread where the engine can, and waits: for trials, warm-up, tests and tools.
 Result<TensorMap> RunAndWait(LoadedModel& model, RunRequest request);
 
 }  // namespace longshore::engine

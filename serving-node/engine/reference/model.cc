@@ -242,21 +242,20 @@ Result<TensorMap> Model::Compute(const RunRequest& request) {
   return outputs;
 }
 
+Result<TensorMap> Model::ComputeInMemory(const RunRequest& request) {
+  try {
+    return Compute(request);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("memory does not suffice for a run of signature \"{}\"", request.signature);
+  }
+}
+
 void Model::Run(RunRequest request, RunDone done) {
+  if (request.here) return done(ComputeInMemory(request));
   // Shared by the two ways this can end, of which one happens.
   auto shared_done = std::make_shared<RunDone>(std::move(done));
-  pool_.Post(
-      [this, request = std::move(request), shared_done] {
-        auto result = [&]() -> Result<TensorMap> {
-          try {
-            return Compute(request);
-          } catch (const std::bad_alloc&) {
-            return ResourceExhausted("memory does not suffice for a run of signature \"{}\"", request.signature);
-          }
-        }();
-        (*shared_done)(std::move(result));
-      },
-      [shared_done] { (*shared_done)(ResourceExhausted("too many runs wait for a thread")); });
+  pool_.Post([this, request = std::move(request), shared_done] { (*shared_done)(ComputeInMemory(request)); },
+             [shared_done] { (*shared_done)(ResourceExhausted("too many runs wait for a thread")); });
 }
 
 }  // namespace longshore::engine::reference

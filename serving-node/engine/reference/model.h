@@ -39,6 +39,7 @@ class Model final : public LoadedModel {
 
   // Computes on the calling thread.
   Result<TensorMap> Compute(const RunRequest& request);
+  Result<TensorMap> ComputeInMemory(const RunRequest& request);  // ResourceExhausted where memory does not suffice.
 
  private:
   explicit Model(Pool& pool) : pool_(pool) {}
