@@ -64,6 +64,15 @@ function(longshore_folder)
   endif()
 endfunction()
 
+# Links jemalloc into a program that loads and unloads models: what an unloaded version leaves goes back to the system,
+# however the loads were spread over threads. common/allocator.h says how it is set. The sanitizers bring their own.
+find_library(LONGSHORE_JEMALLOC jemalloc REQUIRED)
+function(longshore_allocator program)
+  if(NOT LONGSHORE_SANITIZE)
+    target_link_libraries(${program} PRIVATE ${LONGSHORE_JEMALLOC})
+  endif()
+endfunction()
+
 # A program: the folder's main.cc, named as users call it, in build/PRESET/bin.
 #
 #   longshore_program(longshore-node DEPS serving_node_app)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/allocator.h"
 #include "common/log.h"
 #include "serving-node/app/flags.h"
 #include "serving-node/app/node.h"

@@ -1,7 +1,5 @@
 #include "tests/bench/json_speed.h"
 
-#include <malloc.h>
-
 #include <chrono>
 #include <fstream>
 #include <random>
@@ -20,7 +18,9 @@ constexpr int kRounds = 30;
 std::string ImageBody(int digits) {
   std::mt19937 random(1);
   std::uniform_real_distribution<float> brightness(0, 1);
-  std::string body = "{\"instances\": [[";
+  std::string body;
+  body.reserve(size_t{kSide} * kSide * 3 * static_cast<size_t>(digits + 6));  // Grown at once: no garbage of its size.
+  body = "{\"instances\": [[";
   for (int row = 0; row < kSide; ++row) {
     body += row == 0 ? "[" : ", [";
     for (int column = 0; column < kSide; ++column) {
@@ -29,7 +29,8 @@ std::string ImageBody(int digits) {
     }
     body += "]";
   }
-  return body + "]]}";
+  body += "]]}";
+  return body;
 }
 
 // A line of /proc/self/status, which counts in kB.
@@ -70,9 +71,7 @@ double MeasureJsonPeak(int digits) {
   (*signature.mutable_inputs())["x"].set_dtype(tensorflow::DT_FLOAT);
   const FindSignature find = [&](const std::string&) -> Result<const tensorflow::SignatureDef*> { return &signature; };
   std::string body = ImageBody(digits);
-  body.shrink_to_fit();
   const auto body_bytes = static_cast<double>(body.size());
-  malloc_trim(0);
   const double before = StatusBytes("VmRSS:") - body_bytes;
   ForgetPeak();
   tensorflow::serving::PredictRequest request;

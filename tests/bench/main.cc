@@ -3,6 +3,7 @@
 #include <csignal>
 #include <iostream>
 
+#include "common/allocator.h"
 #include "common/json/json.h"
 #include "tests/bench/echo.h"
 #include "tests/bench/json_speed.h"
