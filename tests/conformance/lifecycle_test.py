@@ -273,4 +273,5 @@ def test_a_model_that_fails_to_load_keeps_nobody_waiting(tmp_path):
     (broken / "saved_model.pb").write_bytes(b"no model")
     with serving(tmp_path, models(HALF, model("broken", broken.parent))) as (node, _):
         assert node.rest("/v1/models/half:predict", json.dumps({"instances": [2.0]}))[0] == 200
-        assert node.rest("/v1/models/broken:predict", json.dumps({"instances": [2.0]}))[0] == 404
+        assert refusal(node.predictions.Predict, request("broken", x=X)) == (
+            grpc.StatusCode.NOT_FOUND, "Servable not found for request: Latest(broken)")
