@@ -1,0 +1,43 @@
+"""./dev bench serving: its rows are measured and judged. What they should be is for a quiet machine to say."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "bench"))
+
+
+def run(*names: str) -> list[dict]:
+    flags = [f"--only={name}" for name in names]
+    done = subprocess.run([sys.executable, ROOT / "tests/bench/serving.py", "--quick", "--json", *flags], capture_output=True,
+                          text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["rows"]
+
+
+class Bench(unittest.TestCase):
+    def test_a_row_says_what_was_measured_and_whether_it_is_what_it_should_be(self):
+        rows = run("start", "reloads")
+        self.assertEqual(len(rows), 2)
+        for made in rows:
+            self.assertGreater(made["ours"], 0)
+            sign, limit = made["goal"].split()
+            self.assertEqual(sign, "<=")
+            self.assertEqual(made["met"], made["ratio"] <= float(limit))
+
+    def test_a_goal_is_met_by_the_ratio_or_without_a_peer_by_the_figure(self):
+        from rows import row
+        met = [row("x", "", figure, 0, "<= 300")["met"] for figure in (299, 301)]
+        met += [row("x", "peer", figure, 100, ">= 0.85")["met"] for figure in (85, 84)]
+        met += [row("x", "peer", 1, 1, "<= 1.3", ratio=ratio)["met"] for ratio in (1.3, 1.31)]
+        self.assertEqual(met, [True, False] * 3)
+
+    def test_swaps_and_restarts_fail_no_request(self):
+        self.assertEqual([made["ours"] for made in run("swaps", "restarts")], [0, 0])
+
+
+if __name__ == "__main__":
+    unittest.main()
