@@ -122,7 +122,8 @@ void Scheduler::Pump() {
   static thread_local bool pumping = false;
   if (pumping) return;
   pumping = true;
-  while (true) {
+  // One run may keep this thread; if more did, a frontend's thread could be kept for as long as others submit.
+  for (bool here = true;; here = false) {
     RunPtr run;
     {
       const std::lock_guard lock(mutex_);
@@ -130,13 +131,13 @@ void Scheduler::Pump() {
       run = std::move(startable_.front());
       startable_.pop_front();
     }
-    Start(run);
+    Start(run, here);
     Release(run->queue);
   }
   pumping = false;
 }
 
-void Scheduler::Start(const RunPtr& run) {
+void Scheduler::Start(const RunPtr& run, bool here) {
   run->started = steady_clock::now();
   if (!AnswerExpired(run)) return;
   {
@@ -151,6 +152,7 @@ void Scheduler::Start(const RunPtr& run) {
   auto joined = Join(run->batch, run->rows_padded);
   run->started = steady_clock::now();
   if (!joined) return Ended(run, tl::make_unexpected(joined.error()));
+  if (here) joined->thread = engine::Thread::kCallersIfShort;
   run->queue->model->Run(std::move(*joined), [self = shared_from_this(), run](Result<engine::TensorMap> outputs) {
     self->Ended(run, std::move(outputs));
   });

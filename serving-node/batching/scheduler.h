@@ -60,10 +60,10 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   using RunPtr = std::shared_ptr<Run>;
 
   static Limits Normalized(Limits limits);
-  void StartReady(TimePoint now);  // Under the mutex: moves batches into startable_ while slots are free.
-  void Pump();                     // Without the mutex: starts what is startable.
-  void Start(const RunPtr& run);
-  bool AnswerExpired(const RunPtr& run);  // Whether something is left to run.
+  void StartReady(TimePoint now);            // Under the mutex: moves batches into startable_ while slots are free.
+  void Pump();                               // Without the mutex: starts what is startable.
+  void Start(const RunPtr& run, bool here);  // `here`: it may be computed on this thread.
+  bool AnswerExpired(const RunPtr& run);     // Whether something is left to run.
   void Ended(const RunPtr& run, Result<engine::TensorMap> outputs);
   void Finish(const RunPtr& run, Result<engine::TensorMap> outputs, std::chrono::microseconds run_time);
   void RunEachAlone(const RunPtr& run);  // Under the mutex.

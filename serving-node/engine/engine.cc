@@ -7,7 +7,7 @@ namespace longshore::engine {
 Result<TensorMap> RunAndWait(LoadedModel& model, RunRequest request) {
   std::promise<Result<TensorMap>> promise;
   auto future = promise.get_future();
-  request.here = true;
+  request.thread = Thread::kCallers;
   model.Run(std::move(request), [&promise](Result<TensorMap> result) { promise.set_value(std::move(result)); });
   return future.get();
 }

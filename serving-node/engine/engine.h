@@ -21,17 +21,23 @@ namespace longshore::engine {
 // Named tensors of one run: the keys are the names of the signature's inputs or outputs.
 using TensorMap = std::map<std::string, tensor::Tensor>;
 
+// Where an engine computes that can choose. On the caller's thread it is at the caller's priority, and calls done from
+// within Run.
+enum class Thread {
+  kEngines,
+  kCallersIfShort,  // The caller's when that is likely to take microseconds.
+  kCallers,         // The caller waits for nothing else.
+};
+
 struct RunRequest {
   std::string signature;             // "serving_default"
   TensorMap inputs;                  // Every input of the signature that has no default, nothing else.
   std::vector<std::string> outputs;  // Which outputs to compute; empty: all.
-  // The caller waits for nothing else: where an engine can, it computes on the caller's thread, at its priority, and
-  // calls done from within Run.
-  bool here = false;
+  Thread thread = Thread::kEngines;
 };
 
 // Called exactly once, on any thread, never from within Run itself while the caller holds a lock of its own; from
-// within it only for a request that says `here`.
+// within it only for a request that gives it the caller's thread.
 using RunDone = std::function<void(Result<TensorMap>)>;
 
 // A model in memory. Thread-safe: any number of runs at once.

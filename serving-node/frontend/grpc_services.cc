@@ -92,6 +92,10 @@ class Reactor final : public ServerUnaryReactor {
   void OnDone() override { delete this; }
 
  private:
+  // gRPC may call OnDone and OnCancel on the thread at hand, as it does with its own reactors: both are short. Else every
+  // call goes through a thread of gRPC's executor at its end.
+  bool InternalInlineable() override { return true; }
+
   template <typename Answer>
   void Take(Result<Answer> answer) {
     if (!answer) return Finish(rpc::ToGrpc(answer.error()));

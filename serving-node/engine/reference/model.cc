@@ -1,6 +1,7 @@
 #include "serving-node/engine/reference/model.h"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 
 #include "serving-node/saved_model/saved_model.h"
@@ -174,6 +175,12 @@ Result<std::map<std::string, Tensor>> Feeds(const SignaturePlan& signature, cons
   return fed;
 }
 
+size_t Bytes(const TensorMap& tensors) {
+  size_t bytes = 0;
+  for (const auto& [_, tensor] : tensors) bytes += tensor.bytes();
+  return bytes;
+}
+
 Result<std::vector<size_t>> Positions(const SignaturePlan& signature, const std::vector<std::string>& names) {
   std::vector<size_t> positions;
   for (const auto& name : names) {
@@ -228,33 +235,36 @@ void Model::CountMemory() {
   for (const auto& [name, signature] : plans_) memory_bytes_ += signature.plan.folded_bytes();
 }
 
-Result<TensorMap> Model::Compute(const RunRequest& request) {
+bool Model::IsShort(const RunRequest& request) const {
+  const auto found = plans_.find(request.signature);
+  return found != plans_.end() && found->second.short_runs->AreLikely(Bytes(request.inputs));
+}
+
+Result<TensorMap> Model::Compute(const RunRequest& request) try {
   const auto found = plans_.find(request.signature);
   if (found == plans_.end()) return NotFound("there is no signature \"{}\"", request.signature);
   const SignaturePlan& signature = found->second;
   ASSIGN_OR_RETURN(const auto fed, Feeds(signature, request.inputs));
   ASSIGN_OR_RETURN(const auto positions, Positions(signature, request.outputs));
+  const auto began = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(auto values, signature.plan.Run(fed, positions, resources_));
+  signature.short_runs->Note(Bytes(request.inputs), std::chrono::steady_clock::now() - began);
   TensorMap outputs;
   for (size_t i = 0; i < values.size(); ++i) {
     outputs[signature.outputs[positions.empty() ? i : positions[i]]] = std::move(values[i]);
   }
   return outputs;
-}
-
-Result<TensorMap> Model::ComputeInMemory(const RunRequest& request) {
-  try {
-    return Compute(request);
-  } catch (const std::bad_alloc&) {
-    return ResourceExhausted("memory does not suffice for a run of signature \"{}\"", request.signature);
-  }
+} catch (const std::bad_alloc&) {
+  return ResourceExhausted("memory does not suffice for a run of signature \"{}\"", request.signature);
 }
 
 void Model::Run(RunRequest request, RunDone done) {
-  if (request.here) return done(ComputeInMemory(request));
+  if (request.thread == Thread::kCallers || (request.thread == Thread::kCallersIfShort && IsShort(request))) {
+    return done(Compute(request));
+  }
   // Shared by the two ways this can end, of which one happens.
   auto shared_done = std::make_shared<RunDone>(std::move(done));
-  pool_.Post([this, request = std::move(request), shared_done] { (*shared_done)(ComputeInMemory(request)); },
+  pool_.Post([this, request = std::move(request), shared_done] { (*shared_done)(Compute(request)); },
              [shared_done] { (*shared_done)(ResourceExhausted("too many runs wait for a thread")); });
 }
 

@@ -10,6 +10,7 @@
 #include "serving-node/engine/engine.h"
 #include "serving-node/engine/reference/plan.h"
 #include "serving-node/engine/reference/pool.h"
+#include "serving-node/engine/reference/short_runs.h"
 
 namespace longshore::engine::reference {
 
@@ -24,6 +25,7 @@ struct SignaturePlan {
   std::map<std::string, Input> inputs;
   std::vector<std::string> outputs;  // In the order of the plan's.
   Plan plan;
+  std::unique_ptr<ShortRuns> short_runs = std::make_unique<ShortRuns>();
 };
 
 class Model final : public LoadedModel {
@@ -37,12 +39,10 @@ class Model final : public LoadedModel {
   void Run(RunRequest request, RunDone done) override;
   int64_t memory_bytes() const override { return memory_bytes_; }
 
-  // Computes on the calling thread.
-  Result<TensorMap> Compute(const RunRequest& request);
-  Result<TensorMap> ComputeInMemory(const RunRequest& request);  // ResourceExhausted where memory does not suffice.
-
  private:
   explicit Model(Pool& pool) : pool_(pool) {}
+  bool IsShort(const RunRequest& request) const;
+  Result<TensorMap> Compute(const RunRequest& request);
   void CountMemory();
 
   Pool& pool_;

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <thread>
 
 namespace longshore::engine {
 namespace {
@@ -106,6 +108,27 @@ TEST(ReferenceEngine, ComputesOnlyTheOutputsAskedFor) {
   ASSERT_TRUE(result);
   EXPECT_EQ(result->size(), 1U);
   EXPECT_EQ(result->at("label").shape(), (tensor::Shape{2}));
+}
+
+TEST(ReferenceEngine, ComputesAShortRunOnTheCallersThreadOnlyWhereThatIsAllowed) {
+  const auto engine = MakeReferenceEngine();
+  const auto model = LoadOrFail(*engine, kModels / "half_plus_two_tf1" / "1");
+  ASSERT_NE(model, nullptr);
+  const auto runs_here = [&](Thread thread) {
+    std::promise<std::thread::id> where;
+    model->Run({"serving_default", {{"x", Tensor::Of<float>({1}, {1.0F})}}, {}, thread}, [&](const auto& outputs) {
+      EXPECT_TRUE(outputs);
+      where.set_value(std::this_thread::get_id());
+    });
+    return where.get_future().get() == std::this_thread::get_id();
+  };
+  EXPECT_FALSE(runs_here(Thread::kCallersIfShort)) << "nothing is known of its length yet";
+  // A thread that is not scheduled for a while makes a run look long once.
+  int here = 0;
+  for (int i = 0; i < 100; ++i) here += runs_here(Thread::kCallersIfShort) ? 1 : 0;
+  EXPECT_GT(here, 0);
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(runs_here(Thread::kEngines));
+  EXPECT_TRUE(runs_here(Thread::kCallers));
 }
 
 TEST(ReferenceEngine, RefusesInputsThatDoNotFit) {

@@ -1,0 +1,36 @@
+#include "serving-node/engine/reference/short_runs.h"
+
+#include <gtest/gtest.h>
+
+namespace longshore::engine::reference {
+namespace {
+
+using std::chrono::microseconds;
+
+TEST(ShortRuns, NoneIsLikelyBeforeOneWasSeen) {
+  const ShortRuns runs;
+  EXPECT_FALSE(runs.AreLikely(0));
+}
+
+TEST(ShortRuns, AreLikelyForInputsNoLargerThanThoseOfAShortOne) {
+  ShortRuns runs;
+  runs.Note(400, microseconds(3));
+  runs.Note(40, microseconds(3));
+  EXPECT_TRUE(runs.AreLikely(0));
+  EXPECT_TRUE(runs.AreLikely(400));
+  EXPECT_FALSE(runs.AreLikely(401));
+}
+
+TEST(ShortRuns, ALongOneTakesItsSizeAndAllAboveAwayUntilAShortOneGivesItBack) {
+  ShortRuns runs;
+  runs.Note(400, microseconds(3));
+  runs.Note(100, microseconds(300));
+  EXPECT_FALSE(runs.AreLikely(400));
+  EXPECT_FALSE(runs.AreLikely(100));
+  EXPECT_TRUE(runs.AreLikely(99));
+  runs.Note(100, microseconds(3));
+  EXPECT_TRUE(runs.AreLikely(100));
+}
+
+}  // namespace
+}  // namespace longshore::engine::reference
