@@ -35,11 +35,15 @@ uint64_t SocketInode(int fd) {
 
 }  // namespace
 
-ConnectionAcceptor::ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder, size_t connections_max)
-    : connections_max_(connections_max), listen_fd_(listen_fd), wake_fd_(eventfd(0, EFD_CLOEXEC)) {
+ConnectionAcceptor::ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder,
+                                       std::shared_ptr<::grpc::ServerCredentials> credentials, size_t connections_max)
+    : credentials_(std::move(credentials)),
+      connections_max_(connections_max),
+      listen_fd_(listen_fd),
+      wake_fd_(eventfd(0, EFD_CLOEXEC)) {
   fcntl(listen_fd, F_SETFL, fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
   grpc_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
-      ::grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, ::grpc::InsecureServerCredentials());
+      ::grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials_);
 }
 
 ConnectionAcceptor::~ConnectionAcceptor() {

@@ -14,6 +14,7 @@
 //   server->Shutdown();                                     // Now nothing can be lost.
 #pragma once
 
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 
 #include <atomic>
@@ -31,9 +32,12 @@ class ConnectionAcceptor {
  public:
   static constexpr size_t kConnectionsMax = 10000;
 
-  // Owns listen_fd, which becomes non-blocking. Call before builder.BuildAndStart(). Connections beyond the limit wait
-  // in the backlog, where another process that shares the socket may take them.
-  ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder, size_t connections_max = kConnectionsMax);
+  // Owns listen_fd, which becomes non-blocking, and keeps the credentials as long as it lives. Call before
+  // builder.BuildAndStart(). Connections beyond the limit wait in the backlog, where another process that shares the
+  // socket may take them.
+  ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder,
+                     std::shared_ptr<::grpc::ServerCredentials> credentials = ::grpc::InsecureServerCredentials(),
+                     size_t connections_max = kConnectionsMax);
   ~ConnectionAcceptor();
   ConnectionAcceptor(const ConnectionAcceptor&) = delete;
   ConnectionAcceptor& operator=(const ConnectionAcceptor&) = delete;
@@ -59,6 +63,7 @@ class ConnectionAcceptor {
   bool AwaitRoom();
   size_t Count();
 
+  const std::shared_ptr<::grpc::ServerCredentials> credentials_;
   const size_t connections_max_;
   std::atomic<int> listen_fd_;
   int wake_fd_ = -1;  // An eventfd that ends the thread.

@@ -28,6 +28,7 @@ using std::chrono::milliseconds;
 
 constexpr auto kYieldPerConnection = microseconds(200);
 constexpr auto kYieldMax = microseconds(5000);
+constexpr auto kOutOfDescriptorsPause = microseconds(100000);
 
 class AsioServer final : public Server {
  public:
@@ -96,6 +97,7 @@ class AsioServer final : public Server {
       if (error || listen_fd_ < 0) return;
       if (connections() >= core_->options.connections_max) return AcceptAfter(kYieldMax);
       AcceptOne();
+      if (out_of_descriptors_) return AcceptAfter(kOutOfDescriptorsPause);
       AwaitConnection();
     });
   }
@@ -105,10 +107,10 @@ class AsioServer final : public Server {
     socklen_t length = sizeof peer;
     const int fd =
         accept4(listener_.native_handle(), reinterpret_cast<sockaddr*>(&peer), &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0) {
-      if (errno == EMFILE || errno == ENFILE) spdlog::warn("cannot accept a connection: {}", strerror(errno));
-      return false;
-    }
+    const bool out = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+    if (out && !out_of_descriptors_) spdlog::warn("cannot accept connections for now: {}", strerror(errno));
+    out_of_descriptors_ = out;
+    if (fd < 0) return false;
     const Connection::Protocol protocol(peer.ss_family, 0);
     auto connection = std::make_shared<Connection>(context_, core_, protocol, fd);
     {
@@ -141,6 +143,7 @@ class AsioServer final : public Server {
   asio::strand<asio::io_context::executor_type> strand_;
   asio::posix::stream_descriptor listener_;  // Used on the strand, as the timer.
   asio::steady_timer timer_;
+  bool out_of_descriptors_ = false;  // On the strand: the last accept failed for want of them.
   std::atomic<int> listen_fd_;
   const int port_;
   std::vector<std::thread> threads_;

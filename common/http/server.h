@@ -4,21 +4,24 @@
 //     respond({.status = 200, .body = "you asked for " + request.target});
 //   });
 //
-// Keep-alive and pipelining: one request of a connection is handled at a time, so answers keep their order. Bodies may
-// be chunked and gzipped; the handler sees plain bytes. What breaks a limit is answered 400, 413 or 431 and the
-// connection is closed; a client that is slower than the timeouts is disconnected.
+// Keep-alive and pipelining: one request of a connection is read and handled at a time, so answers keep their order and
+// what a client sends ahead waits in its own socket. Bodies may be chunked and gzipped; the handler sees plain bytes.
+// Answers are gzipped for clients that ask for it. What breaks a limit, or could be read in two ways, is answered 400,
+// 413, 414 or 431 and the connection is closed; a client that is slower than the timeouts is disconnected.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/error.h"
+#include "common/tls/identity.h"
 
 namespace longshore::http {
 
@@ -50,12 +53,21 @@ using Handler = std::function<void(Request, Responder)>;
 struct Options {
   std::string address = {};  // "host:port"; "[::1]:80" for IPv6; port 0: any free one. Not used with listen_fd.
   int listen_fd = -1;        // A listening socket to take over instead; owned by the server from then on.
+  std::shared_ptr<tls::Identities> tls = {};  // Null: plaintext. Every handshake takes the current identity.
   int threads = 1;
-  size_t connections_max = 10000;  // More wait in the system's backlog.
-  size_t header_bytes_max = size_t{64} << 10;
-  size_t body_bytes_max = size_t{256} << 20;       // As sent.
-  size_t inflated_bytes_max = size_t{100} << 20;   // Of a gzipped body.
-  std::chrono::milliseconds read_timeout{30000};   // From the first byte of a request to its last, and for a write.
+  // Asked when a request's head has come, before its body is read: a response refuses it and ends the connection.
+  // Runs on a thread of the server: must not block.
+  std::function<std::optional<Response>(const Request& head)> admit = {};
+  size_t connections_max = 10000;                    // More wait in the system's backlog.
+  size_t request_line_bytes_max = size_t{16} << 10;  // 414
+  size_t header_bytes_max = size_t{64} << 10;        // 431
+  size_t body_bytes_max = size_t{256} << 20;         // 413; as sent.
+  size_t inflated_bytes_max = size_t{100} << 20;     // 413; of a gzipped body.
+  size_t gzip_bytes_min = size_t{4} << 10;           // Shorter answers are never gzipped; 0: none is.
+  std::chrono::milliseconds header_timeout{10000};   // Of the TLS handshake, and of a request's header.
+  // A body, or an answer, may take transfer_grace and a second more for each bytes_per_second_min that passed.
+  std::chrono::milliseconds transfer_grace{10000};
+  size_t bytes_per_second_min = size_t{16} << 10;
   std::chrono::milliseconds idle_timeout{300000};  // Between two requests of a connection.
   // A connection older than this is told to close with its next answer, so that clients spread over new processes;
   // jittered by 10 %. 0: never.

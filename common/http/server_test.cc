@@ -3,10 +3,12 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include <functional>
 #include <future>
 #include <latch>
 #include <thread>
@@ -24,7 +26,9 @@ using testing::StartsWith;
 // A client that says exactly the bytes that a test wants.
 class RawClient {
  public:
-  explicit RawClient(int port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit RawClient(int port, const std::function<void()>& before_connecting = {})
+      : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+    if (before_connecting) before_connecting();
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(port));
@@ -33,6 +37,8 @@ class RawClient {
     timeval limit{.tv_sec = 20, .tv_usec = 0};
     setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   }
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
   ~RawClient() { close(fd_); }
 
   bool connected() const { return connected_; }
@@ -172,34 +178,174 @@ struct Refused {
 class HttpLimits : public testing::TestWithParam<Refused> {};
 
 TEST_P(HttpLimits, WhatBreaksALimitIsRefusedAndTheConnectionClosed) {
-  auto server = StartServer({.header_bytes_max = 1024, .body_bytes_max = 4096, .inflated_bytes_max = 100000});
+  auto server = StartServer(
+      {.request_line_bytes_max = 512, .header_bytes_max = 1024, .body_bytes_max = 4096, .inflated_bytes_max = 100000});
   RawClient client(server->port());
   client.Send(GetParam().request);
   EXPECT_THAT(client.ReadAll(),
               AllOf(StartsWith("HTTP/1.1 " + GetParam().status_line), HasSubstr("Connection: close\r\n")));
 }
 
+std::string Get(const std::string& headers) { return "GET / HTTP/1.1\r\nHost: h\r\n" + headers + "\r\n"; }
+
+// With a second request behind, which must not be answered: whoever passes requests on may see another border.
+std::string Chunked(const std::string& headers) {
+  return "POST / HTTP/1.1\r\nHost: h\r\n" + headers + "\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n";
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, HttpLimits,
-    testing::Values(Refused{"LongHeader", "GET / HTTP/1.1\r\nX: " + std::string(2000, 'x') + "\r\n\r\n", "431"},
-                    Refused{"LongBody", Post(std::string(5000, 'x')), "413"},
-                    Refused{"LongChunks",
-                            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1388\r\n" + std::string(5000, 'x'),
-                            "413"},
-                    Refused{"GzipBomb", Post(Gzip(std::string(1000000, 'x')), "Content-Encoding: gzip\r\n"), "413"},
-                    Refused{"BrokenGzip", Post("no gzip", "Content-Encoding: gzip\r\n"), "400"},
-                    Refused{"NoHttp", "\x16\x03\x01 hello\r\n\r\n", "400"},
-                    Refused{"TwoLengths", "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "400"},
-                    Refused{"LengthAndChunks",
-                            "POST / HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-                            "400"}),
+    testing::Values(
+        Refused{"LongHeader", "GET / HTTP/1.1\r\nX: " + std::string(2000, 'x') + "\r\n\r\n", "431"},
+        Refused{"LongHeaderWithoutEnd", "GET / HTTP/1.1\r\nX: " + std::string(2000, 'x'), "431"},
+        Refused{"LongLine", "GET /" + std::string(600, 'x'), "414"},
+        Refused{"LongBody", Post(std::string(5000, 'x')), "413"},
+        Refused{"LongBodyToCome", "POST / HTTP/1.1\r\nContent-Length: 5000\r\n\r\n", "413"},
+        Refused{"LongBodyThatWaitsToGoOn", "POST / HTTP/1.1\r\nContent-Length: 5000\r\nExpect: 100-continue\r\n\r\n",
+                "413"},
+        Refused{"LongChunks", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1388\r\n" + std::string(5000, 'x'),
+                "413"},
+        Refused{"LongChunkExtension",
+                "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;" + std::string(3000, 'x'), "400"},
+        Refused{"HugeChunk", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000000\r\nx", "400"},
+        Refused{"GzipBomb", Post(Gzip(std::string(1000000, 'x')), "Content-Encoding: gzip\r\n"), "413"},
+        Refused{"BrokenGzip", Post("no gzip", "Content-Encoding: gzip\r\n"), "400"},
+        Refused{"Tls", std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello", 17), "400"},
+        Refused{"Http2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400"}, Refused{"Ssh", "SSH-2.0-client\r\n\r\n", "400"},
+        Refused{"TwoLengths", "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "400"},
+        Refused{"ListOfLengths", "POST / HTTP/1.1\r\nContent-Length: 1, 1\r\n\r\na", "400"},
+        Refused{"SignedLength", "POST / HTTP/1.1\r\nContent-Length: +1\r\n\r\na", "400"},
+        Refused{"NegativeLength", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\na", "400"},
+        Refused{"LengthAndChunks", Chunked("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n"), "400"},
+        Refused{"ChunksAndLength", Chunked("Transfer-Encoding: chunked\r\nContent-Length: 4\r\n"), "400"},
+        Refused{"OtherEncoding", Chunked("Transfer-Encoding: identity\r\n"), "400"},
+        Refused{"EncodingBehindChunks", Chunked("Transfer-Encoding: chunked, gzip\r\n"), "400"},
+        Refused{"MisspelledChunks", Chunked("Transfer-Encoding: xchunked\r\n"), "400"},
+        Refused{"OldChunks", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"},
+        Refused{"SpaceBeforeColon", Get("Content-Length : 0\r\n"), "400"},
+        Refused{"FoldedLine", Get("X: a\r\n b\r\n"), "400"},
+        Refused{"FoldedLineWithTab", Get("X: a\r\n\tb\r\n"), "400"},
+        Refused{"BareLineFeed", "GET / HTTP/1.1\r\nHost: h\nX: y\r\n\r\n", "400"},
+        Refused{"OnlyLineFeeds", "GET / HTTP/1.1\nHost: h\n\n", "400"},
+        Refused{"BareReturn", Get("X: a\rb\r\n"), "400"},
+        Refused{"NullByte", Get(std::string("X: a\0b\r\n", 8)), "400"}, Refused{"TwoHosts", Get("Host: i\r\n"), "400"},
+        Refused{"BareLineFeedInChunk", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n",
+                "400"}),
     [](const auto& each) { return each.param.name; });
 
+TEST(HttpServer, WhatIsRefusedEndsTheConnectionAndWhatFollowsIsNotAnswered) {
+  auto server = StartServer();
+  RawClient client(server->port());
+  client.Send(Chunked("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n"));
+  EXPECT_THAT(client.ReadAll(), Not(HasSubstr("smuggled")));
+}
+
+TEST(HttpServer, AsksWhetherToAdmitBeforeTheBodyIsRead) {
+  Options options;
+  options.admit = [](const Request& head) -> std::optional<Response> {
+    if (head.Header("x-mine") == "in" && head.target == "/x" && head.method == "POST") return std::nullopt;
+    return Response{.status = 401, .body = "no"};
+  };
+  auto server = StartServer(std::move(options));
+  RawClient in(server->port());
+  in.Send(Post("body", "X-Mine: in\r\n"));
+  EXPECT_THAT(in.ReadUntil(";"), EndsWith("POST /x body;"));
+  RawClient out(server->port());
+  out.Send("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n");  // No byte of it comes.
+  EXPECT_THAT(out.ReadAll(), AllOf(StartsWith("HTTP/1.1 401"), HasSubstr("Connection: close"), EndsWith("no")));
+}
+
+TEST(HttpServer, AnswersTenThousandRequestsThatWereSentAhead) {
+  auto server = StartServer();
+  RawClient client(server->port());
+  constexpr int kCount = 10000;
+  std::thread sender([&] {
+    for (int i = 0; i < kCount; ++i) client.Send(fmt::format("GET /{} HTTP/1.1\r\nHost: h\r\n\r\n", i));
+  });
+  for (int i = 0; i < kCount; ++i) ASSERT_THAT(client.ReadUntil(" ;"), EndsWith(fmt::format("GET /{} ;", i)));
+  sender.join();
+}
+
+TEST(HttpServer, GzipsLongAnswersForThoseWhoTakeThem) {
+  const std::string text(20000, 'y');
+  auto server = StartServer({.gzip_bytes_min = 1000}, [&](const Request& request, const Responder& respond) {
+    respond({.body = request.target == "/long" ? text : "short"});
+  });
+  const auto ask = [&](const std::string& target, const std::string& accept) {
+    RawClient client(server->port());
+    client.Send("GET " + target + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\nAccept-Encoding: " + accept +
+                "\r\n\r\n");
+    return client.ReadAll();
+  };
+  const std::string packed = ask("/long", "deflate, gzip;q=0.5");
+  EXPECT_THAT(packed, AllOf(HasSubstr("Content-Encoding: gzip\r\n"), HasSubstr("Vary: Accept-Encoding\r\n")));
+  EXPECT_EQ(*Inflate(packed.substr(packed.find("\r\n\r\n") + 4), text.size()), text);
+  for (const auto* accept : {"identity", "gzip;q=0", "x-gzipped", ""}) {
+    EXPECT_THAT(ask("/long", accept), AllOf(Not(HasSubstr("Content-Encoding")), HasSubstr("Vary"), EndsWith(text)));
+  }
+  EXPECT_THAT(ask("/short", "gzip"), AllOf(Not(HasSubstr("Content-Encoding")), EndsWith("short")));
+}
+
 TEST(HttpServer, DisconnectsAClientThatIsTooSlow) {
-  auto server = StartServer({.read_timeout = milliseconds(50)});
+  auto server = StartServer({.header_timeout = milliseconds(50)});
   RawClient client(server->port());
   client.Send("GET / HTTP/1.1\r\nHos");
   EXPECT_EQ(client.ReadAll(), "");
+}
+
+TEST(HttpServer, DisconnectsAClientWhoseBodyIsTooSlow) {
+  auto server = StartServer({.transfer_grace = milliseconds(50), .bytes_per_second_min = 1000000});
+  RawClient client(server->port());
+  client.Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\nslow");
+  EXPECT_EQ(client.ReadAll(), "");
+}
+
+TEST(HttpServer, DisconnectsAClientThatDoesNotReadItsAnswer) {
+  auto server = StartServer(
+      {.gzip_bytes_min = 0, .transfer_grace = milliseconds(50), .bytes_per_second_min = 1 << 30},
+      [](const Request&, const Responder& respond) { respond({.body = std::string(size_t{64} << 20, 'x')}); });
+  RawClient client(server->port());
+  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  while (server->connections() == 0) std::this_thread::yield();
+  while (server->connections() > 0) std::this_thread::yield();
+  EXPECT_LT(client.ReadAll().size(), size_t{64} << 20);
+}
+
+TEST(HttpServer, ConnectionsBeyondTheLimitWaitAndAreTakenLater) {
+  auto server = StartServer({.connections_max = 1});
+  auto first = std::make_unique<RawClient>(server->port());
+  first->Send("GET /1 HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(first->ReadUntil(";"), EndsWith("GET /1 ;"));
+  RawClient second(server->port());
+  second.Send("GET /2 HTTP/1.1\r\nHost: h\r\n\r\n");
+  first->Send("GET /3 HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(first->ReadUntil(";"), EndsWith("GET /3 ;"));
+  EXPECT_EQ(server->connections(), 1u);
+  first.reset();
+  EXPECT_THAT(second.ReadUntil(";"), EndsWith("GET /2 ;"));
+}
+
+TEST(HttpServer, GoesOnWhenDescriptorsWereShort) {
+  auto server = StartServer();
+  RawClient before(server->port());
+  before.Send("GET /1 HTTP/1.1\r\nHost: h\r\n\r\n");
+  before.ReadUntil(";");
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  RawClient waits(server->port(), [limit] {
+    const int next = dup(0);
+    close(next);
+    const rlimit none{.rlim_cur = static_cast<rlim_t>(next), .rlim_max = limit.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  });
+  waits.Send("GET /3 HTTP/1.1\r\nHost: h\r\n\r\n");
+  for (int i = 0; i < 100; ++i) {
+    before.Send("GET /2 HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_THAT(before.ReadUntil(";"), EndsWith("GET /2 ;"));
+  }
+  EXPECT_EQ(server->connections(), 1u);
+  setrlimit(RLIMIT_NOFILE, &limit);
+  EXPECT_THAT(waits.ReadUntil(";"), EndsWith("GET /3 ;"));
 }
 
 TEST(HttpServer, ClosesIdleConnections) {

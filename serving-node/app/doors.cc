@@ -27,6 +27,10 @@ frontend::RestOptions RestOptionsOf(const Flags& flags) {
   options.cors = flags.rest_api_enable_cors_support;
   options.metrics_path = flags.metrics_path;
   options.check_method_names = flags.enable_signature_method_name_check;
+  options.connections_max = flags.doors.rest_connections_max;
+  options.body_bytes_max = flags.doors.rest_body_bytes_max;
+  options.gzip_bytes_min = flags.doors.rest_gzip_bytes_min;
+  options.bytes_per_second_min = flags.doors.rest_bytes_per_second_min;
   return options;
 }
 
@@ -38,18 +42,19 @@ frontend::GrpcOptions GrpcOptionsOf(const Flags& flags, routing::Protocol protoc
   options.node = flags.node;
   options.check_method_names = flags.enable_signature_method_name_check;
   options.connection_age_max_ms = flags.connection_age_max_ms;
-  options.receive_bytes_max = flags.grpc_receive_bytes_max;
-  options.memory_bytes_max = flags.grpc_memory_bytes_max;
+  options.receive_bytes_max = flags.doors.grpc_receive_bytes_max;
+  options.memory_bytes_max = flags.doors.grpc_memory_bytes_max;
   if (protocol == routing::Protocol::kPeer)
     return options;  // A peer's connection carries the requests of many clients.
-  options.streams_max = flags.grpc_streams_max;
+  options.streams_max = flags.doors.grpc_streams_max;
   options.channel_arguments = flags.grpc_channel_arguments;
-  options.connections_max = flags.grpc_connections_max;
+  options.connections_max = flags.doors.grpc_connections_max;
+  options.reflection = flags.doors.enable_reflection;
   return options;
 }
 
-Doors::Doors(const Flags& flags, Parts& parts, Listeners listeners)
-    : flags_(flags), parts_(parts), listeners_(std::move(listeners)) {}
+Doors::Doors(const Flags& flags, Parts& parts, Security security, Listeners listeners)
+    : flags_(flags), parts_(parts), security_(std::move(security)), listeners_(std::move(listeners)) {}
 
 Doors::~Doors() {
   if (retire_.joinable()) retire_.join();
@@ -58,16 +63,24 @@ Doors::~Doors() {
 Result<Doors::Servers> Doors::Start(int64_t connection_age_max_ms) const {
   Servers servers;
   servers.connection_age_max_ms = connection_age_max_ms;
-  if (listeners_.grpc.valid()) {
+  if (listeners_.grpc.valid() || listeners_.grpc_socket.valid()) {
     auto options = GrpcOptionsOf(flags_, routing::Protocol::kGrpc);
-    ASSIGN_OR_RETURN(options.listen_fd, Copy(listeners_.grpc));
+    if (listeners_.grpc.valid()) {
+      ASSIGN_OR_RETURN(options.listen_fd, Copy(listeners_.grpc));
+    }
+    if (listeners_.grpc_socket.valid()) {
+      ASSIGN_OR_RETURN(options.socket_fd, Copy(listeners_.grpc_socket));
+    }
     options.connection_age_max_ms = connection_age_max_ms;
     options.reload = parts_.reload;
+    options.credentials = {.tls = security_.grpc_tls, .gate = ToCallGate(security_.gate)};
     if (flags_.enable_serialization_as_tensor_content) options.encoding = tensor::Encoding::kContent;
     ASSIGN_OR_RETURN(servers.grpc, frontend::GrpcServer::Start(options, *parts_.metered, *parts_.catalog));
   }
   if (listeners_.rest.valid()) {
     auto options = RestOptionsOf(flags_);
+    options.tls = security_.rest_tls;
+    options.gate = security_.gate;
     ASSIGN_OR_RETURN(options.listen_fd, Copy(listeners_.rest));
     options.connection_age_max_ms = connection_age_max_ms;
     ASSIGN_OR_RETURN(servers.rest, frontend::RestServer::Start(options, *parts_.metered, *parts_.catalog,
@@ -78,8 +91,12 @@ Result<Doors::Servers> Doors::Start(int64_t connection_age_max_ms) const {
 
 Status Doors::Open(int64_t connection_age_max_ms) {
   ASSIGN_OR_RETURN(servers_, Start(connection_age_max_ms));
-  if (servers_.grpc) spdlog::info("gRPC on port {}", listeners_.grpc_port);
-  if (servers_.rest) spdlog::info("REST on port {}", listeners_.rest_port);
+  const auto over = [](const auto& tls) {
+    return !tls ? "" : tls->current()->verify_client ? " over mutual TLS" : " over TLS";
+  };
+  if (listeners_.grpc_socket.valid()) spdlog::info("gRPC on {}", flags_.doors.grpc_socket_path.string());
+  if (listeners_.grpc.valid()) spdlog::info("gRPC on port {}{}", listeners_.grpc_port, over(security_.grpc_tls));
+  if (servers_.rest) spdlog::info("REST on port {}{}", listeners_.rest_port, over(security_.rest_tls));
   open_ = true;
   return {};
 }
@@ -119,6 +136,7 @@ size_t Doors::connections() const { return servers_.connections() + retired_.con
 
 void Doors::Drain() {
   listeners_.grpc.Reset();
+  listeners_.grpc_socket.Reset();
   listeners_.rest.Reset();
   SetServing(false);
   servers_.Drain();

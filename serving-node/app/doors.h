@@ -11,6 +11,7 @@
 #include "serving-node/app/flags.h"
 #include "serving-node/app/listeners.h"
 #include "serving-node/app/parts.h"
+#include "serving-node/app/security.h"
 #include "serving-node/frontend/grpc_server.h"
 #include "serving-node/frontend/rest_server.h"
 
@@ -23,7 +24,7 @@ frontend::GrpcOptions GrpcOptionsOf(const Flags& flags, routing::Protocol protoc
 class Doors {
  public:
   // The parts outlive it. Nothing is accepted before Open.
-  Doors(const Flags& flags, Parts& parts, Listeners listeners);
+  Doors(const Flags& flags, Parts& parts, Security security, Listeners listeners);
   ~Doors();  // Cuts what was not drained, but for connections that keep an older age.
 
   // Opens both, or none when one fails.
@@ -57,6 +58,7 @@ class Doors {
 
   const Flags& flags_;
   Parts& parts_;
+  const Security security_;
   Listeners listeners_;  // Each server has a copy of its socket.
   std::atomic<bool> open_ = false;
   bool serving_ = false;

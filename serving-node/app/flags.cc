@@ -119,21 +119,6 @@ void AddNodeFlags(CLI::App& app, Flags& flags) {
                  "older connections are asked to reconnect; 0: never, then leaving waits for the clients to go [10000]")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
-  app.add_option("--grpc_max_receive_message_bytes", flags.grpc_receive_bytes_max,
-                 "largest gRPC request; a larger one is refused [268435456]")
-      ->check(CLI::PositiveNumber)
-      ->group(group);
-  app.add_option("--grpc_max_concurrent_streams", flags.grpc_streams_max,
-                 "requests at once on one gRPC connection; more wait at the client [1000]")
-      ->check(CLI::PositiveNumber)
-      ->group(group);
-  app.add_option("--grpc_max_connections", flags.grpc_connections_max,
-                 "gRPC connections; more wait in the system's backlog [10000]")
-      ->check(CLI::PositiveNumber)
-      ->group(group);
-  app.add_option("--grpc_memory_quota_bytes", flags.grpc_memory_bytes_max,
-                 "memory of gRPC's buffers, near which it reads more slowly; 0: no limit [4294967296]")
-      ->group(group);
   app.add_option("--log_level", flags.log_level, "debug, info, warning or error [info]")->group(group);
   app.add_option("--node", flags.node, "its name, in answers and reports [the host's name]")->group(group);
 }
@@ -199,7 +184,7 @@ Status Check(const Flags& flags) {
       return InvalidArgument("--grpc_channel_arguments: \"{}\" is not name=value", argument);
     }
   }
-  if (flags.port == kPortOff && flags.rest_api_port == kPortOff) {
+  if (flags.port == kPortOff && flags.rest_api_port == kPortOff && flags.doors.grpc_socket_path.empty()) {
     return InvalidArgument("--port=0 and --rest_api_port=0 leave nothing to serve on");
   }
   return {};
@@ -238,6 +223,9 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   AddManagedFlags(app, flags);
   flags.batching.AddTo(app);
   flags.loading.AddTo(app);
+  flags.tls.AddTo(app);
+  flags.auth.AddTo(app);
+  flags.doors.AddTo(app);
   RefusedFlags refused;
   refused.AddTo(app);
   try {
@@ -261,6 +249,8 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   RETURN_IF_ERROR(refused.Check());
   RETURN_IF_ERROR(flags.batching.Check(flags.managed()));
   RETURN_IF_ERROR(flags.loading.Check(flags.managed()));
+  RETURN_IF_ERROR(flags.tls.Check());
+  RETURN_IF_ERROR(flags.auth.Check(!flags.peer_address.empty()));
   RETURN_IF_ERROR(Check(flags));
   return parsed;
 }

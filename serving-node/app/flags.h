@@ -7,8 +7,11 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "serving-node/app/auth_flags.h"
 #include "serving-node/app/batching_flags.h"
+#include "serving-node/app/door_flags.h"
 #include "serving-node/app/loading_flags.h"
+#include "serving-node/app/tls_flags.h"
 
 namespace longshore::app {
 
@@ -41,6 +44,9 @@ struct Flags {
   std::vector<std::string> grpc_channel_arguments;  // "name=value".
   BatchingFlags batching;
   LoadingFlags loading;
+  TlsFlags tls;
+  AuthFlags auth;
+  DoorFlags doors;
   // Ours.
   std::string host = "0.0.0.0";
   std::string admin_host = "127.0.0.1";
@@ -50,10 +56,6 @@ struct Flags {
   int threads = 0;              // Of the engine; 0: one per processor.
   int64_t simulated_run_ms = 0;
   int64_t connection_age_max_ms = 10000;
-  int grpc_receive_bytes_max = 256 << 20;
-  int grpc_streams_max = 1000;  // Per connection.
-  size_t grpc_connections_max = 10000;
-  size_t grpc_memory_bytes_max = size_t{4} << 30;  // 0: no limit.
   std::string log_level = "info";
   std::string node;  // Default: the name of the host.
   // Of a managed node.

@@ -88,26 +88,28 @@ TEST_P(WrongFlags, AreErrorsThatNameThem) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, WrongFlags,
-    testing::Values(Wrong{{}, "--model_base_path is missing"},
-                    Wrong{{"--model_base_path=/m", "--prot=1"}, "unknown argument: --prot=1. See --help"},
-                    Wrong{{"--model_base_path=/m", "--ssl_config_file=/x"}, "--ssl_config_file=/x is not supported"},
-                    Wrong{{"--model_base_path=/m", "--prefer_tflite_model"},
-                          "--prefer_tflite_model=true is not supported"},
-                    Wrong{{"--model_base_path=/m", "--mixed_precision=bfloat16"}, "bfloat16 is not computed"},
-                    Wrong{{"--model_base_path=/m", "--port=x"}, "--port"},
-                    Wrong{{"--model_base_path=/m", "--batching_parameters_file=/b"},
-                          "server_options.batching_parameters_file is set without setting "
-                          "server_options.enable_batching to true."},
-                    Wrong{{"--model_base_path=/m", "--enable_per_model_batching_parameters"},
-                          "--enable_per_model_batching_parameters needs --enable_batching"},
-                    Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--enable_batching"},
-                          "each Model says how it batches"},
-                    Wrong{{"--model_base_path=/m", "--port=0"}, "leave nothing to serve on"},
-                    Wrong{{"--model_base_path=/m", "--fleet=a/b"}, "--fleet needs --controller"},
-                    Wrong{{"--controller=unix:/c"}, "--controller needs --fleet"},
-                    Wrong{{"--controller=unix:/c", "--fleet=a/b"}, "--controller needs --state_dir"},
-                    Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--model_base_path=/m"},
-                          "exclude each other"}));
+    testing::Values(
+        Wrong{{}, "--model_base_path is missing"},
+        Wrong{{"--model_base_path=/m", "--prot=1"}, "unknown argument: --prot=1. See --help"},
+        Wrong{{"--model_base_path=/m", "--tls_cert_file=/x"}, "--tls_cert_file and --tls_key_file need each other"},
+        Wrong{{"--model_base_path=/m", "--peer_tokens_file=/x"}, "--peer_tokens_file needs --peer_address"},
+        Wrong{{"--model_base_path=/m", "--max_requests_in_flight=0"}, "--max_requests_in_flight"},
+        Wrong{{"--model_base_path=/m", "--prefer_tflite_model"}, "--prefer_tflite_model=true is not supported"},
+        Wrong{{"--model_base_path=/m", "--mixed_precision=bfloat16"}, "bfloat16 is not computed"},
+        Wrong{{"--model_base_path=/m", "--port=x"}, "--port"},
+        Wrong{{"--model_base_path=/m", "--batching_parameters_file=/b"},
+              "server_options.batching_parameters_file is set without setting "
+              "server_options.enable_batching to true."},
+        Wrong{{"--model_base_path=/m", "--enable_per_model_batching_parameters"},
+              "--enable_per_model_batching_parameters needs --enable_batching"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--enable_batching"},
+              "each Model says how it batches"},
+        Wrong{{"--model_base_path=/m", "--port=0"}, "leave nothing to serve on"},
+        Wrong{{"--model_base_path=/m", "--fleet=a/b"}, "--fleet needs --controller"},
+        Wrong{{"--controller=unix:/c"}, "--controller needs --fleet"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b"}, "--controller needs --state_dir"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--model_base_path=/m"},
+              "exclude each other"}));
 
 TEST(Flags, HelpAndVersionArePrinted) {
   EXPECT_THAT(ParseFlags({"--help"})->print, HasSubstr("curl -d"));

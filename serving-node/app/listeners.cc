@@ -47,6 +47,11 @@ Result<Listeners> OpenListeners(const Flags& flags) {
   ASSIGN_OR_RETURN(
       listeners.rest,
       Open({"--rest_api_port", flags.rest_api_port, "--rest_listen_fd", flags.rest_listen_fd}, flags.host));
+  if (const Path& path = flags.doors.grpc_socket_path; !path.empty()) {
+    const auto bound = process::ListenUnix(path);
+    if (!bound) return Prefixed(bound.error(), "--grpc_socket_path");
+    listeners.grpc_socket = process::Descriptor(*bound);
+  }
   listeners.grpc_port = PortOrZero(listeners.grpc);
   listeners.rest_port = PortOrZero(listeners.rest);
   return listeners;

@@ -10,11 +10,12 @@ namespace longshore::app {
 struct Listeners {
   process::Descriptor grpc;  // Invalid: not served on.
   process::Descriptor rest;
-  int grpc_port = 0;  // 0: not served on.
+  process::Descriptor grpc_socket;  // A unix socket.
+  int grpc_port = 0;                // 0: not served on.
   int rest_port = 0;
 };
 
-// Takes the inherited sockets or binds the ports. Errors name the flag and the port.
+// Takes the inherited sockets or binds the ports. Errors name the flag and the port or path.
 Result<Listeners> OpenListeners(const Flags& flags);
 
 // Writes {"grpc": P, "rest": P, "admin": P}; 0 for what is not served on.

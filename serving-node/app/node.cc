@@ -30,11 +30,13 @@ class ServingNode final : public Node {
   }
 
   Status Begin() {
+    ASSIGN_OR_RETURN(security_, OpenSecurity(flags_));
     ASSIGN_OR_RETURN(Listeners listeners, OpenListeners(flags_));
-    ASSIGN_OR_RETURN(parts_, BuildParts(flags_, [this](const std::string& model, const models::VersionStatus& status) {
-                       OnChange(model, status);
-                     }));
-    doors_ = std::make_unique<Doors>(flags_, *parts_, std::move(listeners));
+    ASSIGN_OR_RETURN(
+        parts_, BuildParts(flags_, security_, [this](const std::string& model, const models::VersionStatus& status) {
+          OnChange(model, status);
+        }));
+    doors_ = std::make_unique<Doors>(flags_, *parts_, security_, std::move(listeners));
     if (!flags_.managed()) MakeAlone();
     RETURN_IF_ERROR(StartAdmin());
     // The doors open in Tick: what is asked before the models are there waits in the system's backlog, or goes to
@@ -98,7 +100,8 @@ class ServingNode final : public Node {
 
   Status StartAdmin() {
     const std::string address = fmt::format("{}:{}", flags_.admin_host, flags_.admin_port);
-    auto admin = frontend::AdminServer::Start(address, {.missing = [this] { return WhyNotReady(); },
+    auto admin = frontend::AdminServer::Start(address, {.gate = security_.gate,
+                                                        .missing = [this] { return WhyNotReady(); },
                                                         .metrics = [this] { return parts_->registry.Text(); },
                                                         .state = [this] { return StateToJson(); }});
     if (!admin) return Fail(admin.error().code, "--admin_port={}: {}", flags_.admin_port, admin.error().message);
@@ -164,6 +167,7 @@ class ServingNode final : public Node {
     frontend::GrpcOptions options = GrpcOptionsOf(flags_, routing::Protocol::kPeer);
     options.listen = flags_.peer_address;
     options.extra_services = {peer_service_.get()};
+    options.credentials.gate = ToCallGate(security_.peer_gate);
     auto peer = frontend::GrpcServer::Start(options, *parts_->metered, *parts_->own_catalog);
     if (!peer) return Fail(peer.error().code, "--peer_address={}: {}", flags_.peer_address, peer.error().message);
     peer_ = std::move(*peer);
@@ -209,6 +213,7 @@ class ServingNode final : public Node {
   }
 
   const Flags flags_;
+  Security security_;                           // Set by Begin.
   std::atomic<int64_t> connection_age_max_ms_;  // What the fleet wants, or the flags.
   std::atomic<bool> leave_asked_ = false;
   std::atomic<bool> leaving_ = false;

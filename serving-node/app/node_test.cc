@@ -139,11 +139,11 @@ TEST_F(NodeTest, AManagedNodeIsReadyOnceItsDoorsAreOpen) {
 }
 
 TEST_F(NodeTest, DoorsThatCannotServeStayShut) {
-  auto parts = BuildParts(flags_, [](const auto&, const auto&) {});
+  auto parts = BuildParts(flags_, {}, [](const auto&, const auto&) {});
   ASSERT_TRUE(parts);
   Listeners listeners;
   listeners.rest = process::Descriptor(kNoDescriptor);
-  Doors doors(flags_, **parts, std::move(listeners));
+  Doors doors(flags_, **parts, {}, std::move(listeners));
   EXPECT_FALSE(doors.Open(0));
   EXPECT_FALSE(doors.open());
 }
@@ -161,12 +161,12 @@ TEST_F(NodeTest, AFleetsConnectionAgeHoldsWhateverTheFlagsSay) {
 TEST_F(NodeTest, AChangedConnectionAgeHoldsForNewConnectionsAndCutsNone) {
   flags_.model_name = "half";
   flags_.model_base_path = kModels / "half_plus_two_tf2";
-  auto parts = BuildParts(flags_, [](const auto&, const auto&) {});
+  auto parts = BuildParts(flags_, {}, [](const auto&, const auto&) {});
   ASSERT_TRUE(parts);
   auto listeners = OpenListeners(flags_);
   ASSERT_TRUE(listeners);
   const int port = listeners->rest_port;
-  Doors doors(flags_, **parts, std::move(*listeners));
+  Doors doors(flags_, **parts, {}, std::move(*listeners));
   ASSERT_TRUE(doors.Open(0));
   {
     KeptConnection old(port);

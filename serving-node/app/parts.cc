@@ -40,9 +40,14 @@ void BuildStore(const Flags& flags, models::OnChange on_change, Parts& parts) {
       });
 }
 
+std::function<std::string()> AuthorizationOf(const Security& security) {
+  if (!security.peer_authorization) return {};
+  return [authorization = security.peer_authorization] { return *authorization->current(); };
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, models::OnChange on_change) {
+Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, const Security& security, models::OnChange on_change) {
   auto parts = std::make_unique<Parts>();
   parts->engine = engine::MakeReferenceEngine({.threads = flags.threads});
   parts->admission = std::make_unique<batching::Admission>(
@@ -52,7 +57,7 @@ Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, models::OnChange o
   ASSIGN_OR_RETURN(parts->guards, routing::GuardBook::Open(flags.state_dir));
   BuildStore(flags, std::move(on_change), *parts);
   parts->own_catalog = std::make_unique<frontend::StoreCatalog>(*parts->store);
-  parts->forwarder = routing::MakeGrpcForwarder({.fleet = flags.fleet});
+  parts->forwarder = routing::MakeGrpcForwarder({.fleet = flags.fleet, .authorization = AuthorizationOf(security)});
   routing::RouterOptions options;
   options.node = flags.node;
   parts->router = std::make_unique<routing::Router>(
@@ -60,7 +65,8 @@ Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, models::OnChange o
                           *parts->forwarder, *parts->guards, parts->clock, parts->journal.get()},
       options);
   parts->catalog = std::make_unique<frontend::FleetCatalog>(*parts->own_catalog, *parts->router, *parts->forwarder);
-  parts->metered = std::make_unique<frontend::MeteredPredictor>(*parts->router, parts->registry);
+  parts->limited = std::make_unique<frontend::LimitedPredictor>(*parts->router, flags.doors.requests_in_flight_max);
+  parts->metered = std::make_unique<frontend::MeteredPredictor>(*parts->limited, parts->registry);
   ExportModelGauges(*parts->store, *parts->admission, parts->registry);
   return parts;
 }

@@ -6,12 +6,14 @@
 #include "common/clock.h"
 #include "common/metrics/metrics.h"
 #include "serving-node/app/flags.h"
+#include "serving-node/app/security.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/engine/engine.h"
 #include "serving-node/evidence/drift.h"
 #include "serving-node/evidence/recorder.h"
 #include "serving-node/frontend/fleet_catalog.h"
 #include "serving-node/frontend/grpc_services.h"
+#include "serving-node/frontend/limited.h"
 #include "serving-node/frontend/metered.h"
 #include "serving-node/frontend/store_catalog.h"
 #include "serving-node/models/model_store.h"
@@ -35,7 +37,8 @@ struct Parts {
   std::unique_ptr<models::ModelStore> store;
   std::unique_ptr<frontend::StoreCatalog> own_catalog;  // What peers are told.
   evidence::DriftSampler drift;
-  std::unique_ptr<frontend::MeteredPredictor> metered;  // The router as the frontends see it.
+  std::unique_ptr<frontend::LimitedPredictor> limited;  // The router, for so many requests at once.
+  std::unique_ptr<frontend::MeteredPredictor> metered;  // The same, counted: what the frontends see.
   std::unique_ptr<frontend::FleetCatalog> catalog;      // What clients are told.
   std::unique_ptr<routing::Router> router;              // Waits for its requests, with all that they use still there.
   std::unique_ptr<routing::Forwarder> forwarder;        // Ends first: it cuts what is at peers.
@@ -43,6 +46,6 @@ struct Parts {
 };
 
 // on_change is called on other threads from now on, until the parts are gone.
-Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, models::OnChange on_change);
+Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, const Security& security, models::OnChange on_change);
 
 }  // namespace longshore::app

@@ -13,7 +13,6 @@ struct Refused {
 };
 
 constexpr const char* kNoLite = "TensorFlow Lite models are not served: export a SavedModel";
-constexpr const char* kNotYet = "it is not supported yet";
 
 constexpr std::array kSwitches = {
     Refused{"use_alts_credentials", "false", "ALTS exists on Google's own networks only"},
@@ -36,8 +35,6 @@ constexpr std::array kValues = {
     Refused{"per_process_gpu_memory_fraction", "0|0.0", "this engine runs on the CPU"},
     Refused{"grpc_max_threads", "",
             "no request has a thread of its own: use --max_concurrent_runs and --grpc_max_connections"},
-    Refused{"ssl_config_file", "", kNotYet},
-    Refused{"grpc_socket_path", "", kNotYet},
 };
 
 bool IsHarmless(const Refused& flag, const std::string& value) {

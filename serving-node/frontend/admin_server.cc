@@ -36,12 +36,22 @@ class Admin final : public AdminServer {
     if (request.method != "GET" && request.method != "HEAD") return Text(405, "only GET is answered here\n");
     if (request.target == "/livez") return Live();
     if (request.target == "/readyz") return Ready();
+    if (sources_.gate) {
+      const Status admitted = sources_.gate->Admit(request.Header("authorization"));
+      if (!admitted) return Unauthorized(admitted.error());
+    }
     if (request.target == "/metrics") {
       return {.content_type = "text/plain; version=0.0.4", .body = sources_.metrics()};
     }
     if (request.target == "/debug/state")
       return {.body = sources_.state().dump(2, ' ', true, Json::error_handler_t::replace) + "\n"};
     return Text(404, "here are /livez /readyz /metrics /debug/state\n");
+  }
+
+  static http::Response Unauthorized(const Error& error) {
+    http::Response response = Text(401, error.message + "\n");
+    response.headers.emplace_back("WWW-Authenticate", "Bearer");
+    return response;
   }
 
   http::Response Live() const {

@@ -2,7 +2,9 @@
 //
 //   GET /livez          200 while the node's main loop turns; 503 when it did not beat for ten seconds.
 //   GET /readyz         200 when everything that is wanted can answer and the node does not leave; 503 and why, line by
-//   line. GET /metrics        Prometheus text. GET /debug/state    JSON.
+//   line.
+//   GET /metrics        Prometheus text.
+//   GET /debug/state    JSON.
 #pragma once
 
 #include <functional>
@@ -10,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/auth/tokens.h"
 #include "common/error.h"
 #include "common/json/json.h"
 
@@ -17,6 +20,7 @@ namespace longshore::frontend {
 
 // Called on the server's thread; must not block.
 struct AdminSources {
+  std::shared_ptr<const auth::Gate> gate = {};        // Of all but /livez and /readyz. Null: open.
   std::function<std::vector<std::string>()> missing;  // Why the node is not ready; empty: it is.
   std::function<std::string()> metrics;
   std::function<Json()> state;

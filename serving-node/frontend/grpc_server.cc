@@ -1,5 +1,8 @@
 #include "serving-node/frontend/grpc_server.h"
 
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/impl/server_builder_option.h>
+#include <grpcpp/impl/server_builder_plugin.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server.h>
 
@@ -17,6 +20,7 @@ namespace {
 
 constexpr int kMetadataBytesMax = 64 << 10;
 constexpr int kPingIntervalMinMs = 10000;
+constexpr int kHandshakeMsMax = 10000;
 
 // Set last, so that it wins over what is ours.
 void AddArgument(const std::string& argument, ::grpc::ServerBuilder& builder) {
@@ -40,6 +44,7 @@ void Configure(const GrpcOptions& options, ::grpc::ServerBuilder& builder) {
   }
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kPingIntervalMinMs);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMsMax);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   if (options.connection_age_max_ms > 0) {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, static_cast<int>(options.connection_age_max_ms));
@@ -47,10 +52,21 @@ void Configure(const GrpcOptions& options, ::grpc::ServerBuilder& builder) {
   for (const std::string& argument : options.channel_arguments) AddArgument(argument, builder);
 }
 
+// Reflection is a plugin that its library puts into every server of the process by itself.
+class NoReflection final : public ::grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(::grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<::grpc::ServerBuilderPlugin>>* plugins) override {
+    std::erase_if(*plugins, [](const auto& plugin) { return plugin->name() == "proto_server_reflection"; });
+  }
+};
+
 class Server final : public GrpcServer {
  public:
-  Server(const GrpcOptions& options, int listen_fd, routing::Predictor& predictor, const Catalog& catalog)
-      : port_(process::LocalPort(listen_fd).value_or(0)),
+  // Owns the sockets, of which there is at least one.
+  Server(const GrpcOptions& options, const std::vector<int>& sockets, routing::Predictor& predictor,
+         const Catalog& catalog)
+      : port_(process::LocalPort(sockets.front()).value_or(0)),
         prediction_(predictor, catalog, {options.protocol, options.node, options.check_method_names, options.encoding}),
         model_(catalog, options.reload) {
     ::grpc::ServerBuilder builder;
@@ -59,37 +75,53 @@ class Server final : public GrpcServer {
     builder.RegisterService(&model_);
     builder.RegisterService(&health_);
     for (::grpc::Service* service : options.extra_services) builder.RegisterService(service);
-    acceptor_ = std::make_unique<rpc::ConnectionAcceptor>(listen_fd, builder, options.connections_max);
+    if (options.reflection) ::grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    if (!options.reflection) builder.SetOption(std::make_unique<NoReflection>());
+    const auto credentials = rpc::MakeServerCredentials(options.credentials);
+    for (const int fd : sockets) {
+      acceptors_.push_back(
+          std::make_unique<rpc::ConnectionAcceptor>(fd, builder, credentials, options.connections_max));
+    }
     server_ = builder.BuildAndStart();
     CHECK(server_ != nullptr);
-    acceptor_->Start();
+    for (const auto& acceptor : acceptors_) acceptor->Start();
   }
 
   ~Server() override {
-    acceptor_->StopAccepting();
+    StopAccepting();
     server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
   }
 
   int port() const override { return port_; }
-  int listen_fd() const override { return acceptor_->listen_fd(); }
-  size_t connections() const override { return acceptor_->connections(); }
+  int listen_fd() const override { return acceptors_.front()->listen_fd(); }
+  size_t connections() const override {
+    size_t sum = 0;
+    for (const auto& acceptor : acceptors_) sum += acceptor->connections();
+    return sum;
+  }
 
   void SetServing(bool serving) override { health_.SetServing(serving); }
 
   void Drain() override {
-    acceptor_->StopAccepting();
+    StopAccepting();
     health_.EndWatches();
-    acceptor_->AwaitNoConnections([](size_t left) { spdlog::info("draining: {} gRPC connections are left", left); });
+    for (const auto& acceptor : acceptors_) {
+      acceptor->AwaitNoConnections([](size_t left) { spdlog::info("draining: {} gRPC connections are left", left); });
+    }
     server_->Shutdown();
   }
 
  private:
+  void StopAccepting() {
+    for (const auto& acceptor : acceptors_) acceptor->StopAccepting();
+  }
+
   const int port_;
   PredictionService prediction_;
   ModelService model_;
   HealthService health_;
-  std::unique_ptr<rpc::ConnectionAcceptor> acceptor_;
+  std::vector<std::unique_ptr<rpc::ConnectionAcceptor>> acceptors_;
   std::unique_ptr<::grpc::Server> server_;
 };
 
@@ -97,11 +129,14 @@ class Server final : public GrpcServer {
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(GrpcOptions options, routing::Predictor& predictor,
                                                       const Catalog& catalog) {
-  int fd = options.listen_fd;
-  if (fd < 0) {
-    ASSIGN_OR_RETURN(fd, process::Listen(options.listen));
+  std::vector<int> sockets;
+  if (options.listen_fd >= 0) sockets.push_back(options.listen_fd);
+  if (options.socket_fd >= 0) sockets.push_back(options.socket_fd);
+  if (sockets.empty()) {
+    ASSIGN_OR_RETURN(const int fd, process::Listen(options.listen));
+    sockets.push_back(fd);
   }
-  return std::make_unique<Server>(options, fd, predictor, catalog);
+  return std::make_unique<Server>(options, sockets, predictor, catalog);
 }
 
 }  // namespace longshore::frontend

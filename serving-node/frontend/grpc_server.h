@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/error.h"
+#include "common/grpc/credentials.h"
 #include "serving-node/frontend/catalog.h"
 #include "serving-node/frontend/grpc_services.h"
 #include "serving-node/routing/predict.h"
@@ -18,6 +19,7 @@ namespace longshore::frontend {
 struct GrpcOptions {
   std::string listen = {};  // "host:port" (port 0: any free one) or "unix:/path". Not used with listen_fd.
   int listen_fd = -1;       // A listening socket to take over instead; owned by the server from then on.
+  int socket_fd = -1;  // Another, that answers alike: a unix socket beside a port. As listen_fd; may be the only one.
   routing::Protocol protocol = routing::Protocol::kGrpc;       // kPeer for the listener of other nodes.
   std::string node = {};                                       // Sent as metadata x-longshore-node.
   bool check_method_names = false;                             // A signature answers only to the method that it names.
@@ -30,6 +32,8 @@ struct GrpcOptions {
   size_t connections_max = 10000;     // More wait in the system's backlog.
   // Of gRPC's buffers for all connections; near it, gRPC reads from them more slowly and closes idle ones. 0: no limit.
   size_t memory_bytes_max = size_t{4} << 30;
+  rpc::CredentialsOptions credentials = {};           // TLS, and who may call. Health is left to the gate too.
+  bool reflection = false;                            // Services and messages are told to whoever asks.
   std::vector<::grpc::Service*> extra_services = {};  // Outlive the server.
 };
 

@@ -13,6 +13,7 @@
 #include "common/process/descriptors.h"
 #include "grpc/health.grpc.pb.h"
 #include "serving-node/frontend/testing.h"
+#include "serving-node/routing/forwarder.h"
 #include "tensorflow_serving/services.grpc.pb.h"
 
 namespace longshore::frontend {
@@ -73,6 +74,32 @@ TEST_F(Grpc, PredictKeepsTheBytesHeadersAndDeadlineAndNamesVersionAndNode) {
   EXPECT_THAT(call.headers, testing::Contains(testing::Pair("x-user-id", "u7")));
   EXPECT_LT(call.deadline, std::chrono::steady_clock::now() + std::chrono::seconds(61));
   EXPECT_EQ(call.protocol, routing::Protocol::kGrpc);
+}
+
+// The hop between nodes: what the forwarder shows is what the gate asks for.
+TEST_F(Grpc, TheGateAsksAForwarderToo) {
+  std::string seen;
+  Start({.credentials = {.gate = [&seen](const rpc::CallHead& head) -> Status {
+           seen = head.path;
+           if (head.authorization == "Bearer of-nodes") return {};
+           return Fail(Code::kUnauthenticated, "no");
+         }}});
+  const auto forward = [&](routing::GrpcForwarderOptions options) {
+    const auto forwarder = routing::MakeGrpcForwarder(std::move(options));
+    routing::ForwardCall call;
+    call.target = "127.0.0.1:" + std::to_string(server_->port());
+    call.serialized = RequestFor("digits", 1).SerializeAsString();
+    std::promise<Result<std::string>> answer;
+    forwarder->Forward(call, [&](Result<std::string> each) { answer.set_value(std::move(each)); });
+    return answer.get_future().get();
+  };
+  const auto refused = forward({.fleet = "f"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error(), (Error{Code::kUnauthenticated, "no"}));
+  EXPECT_EQ(seen, "/tensorflow.serving.PredictionService/Predict");
+  EXPECT_EQ(predictor_.calls(), 0u);
+  EXPECT_TRUE(forward({.fleet = "f", .authorization = [] { return "Bearer of-nodes"; }}));
+  EXPECT_EQ(predictor_.calls(), 1u);
 }
 
 TEST_F(Grpc, ErrorsKeepTheirCodeAndAreCutWhenTheyAreLong) {

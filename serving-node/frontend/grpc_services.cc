@@ -9,6 +9,7 @@
 #include "common/grpc/bytes.h"
 #include "common/grpc/status.h"
 #include "serving-node/frontend/headers.h"
+#include "serving-node/frontend/limited.h"
 #include "serving-node/frontend/queries.h"
 #include "serving-node/tensor/proto.h"
 
@@ -98,7 +99,10 @@ class Reactor final : public ServerUnaryReactor {
 
   template <typename Answer>
   void Take(Result<Answer> answer) {
-    if (!answer) return Finish(rpc::ToGrpc(answer.error()));
+    if (!answer) {
+      if (MayRetry(answer.error())) context_->AddTrailingMetadata(kRetryHeader, std::to_string(RetryAfterMs()));
+      return Finish(rpc::ToGrpc(answer.error()));
+    }
     if (SpecOf(*answer).has_version()) {
       context_->AddInitialMetadata(kVersionHeader, std::to_string(SpecOf(*answer).version().value()));
     }

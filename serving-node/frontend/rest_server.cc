@@ -10,6 +10,7 @@
 #include "serving-node/frontend/json_numbers.h"
 #include "serving-node/frontend/json_request.h"
 #include "serving-node/frontend/json_response.h"
+#include "serving-node/frontend/limited.h"
 #include "serving-node/frontend/queries.h"
 #include "serving-node/frontend/rest_route.h"
 
@@ -28,7 +29,10 @@ int HttpStatus(Code code) {
 }
 
 Response ErrorResponse(const Error& error) {
-  return {.status = HttpStatus(error.code), .body = ErrorToJson(error.message)};
+  Response response{.status = HttpStatus(error.code), .body = ErrorToJson(error.message)};
+  if (MayRetry(error)) response.headers.emplace_back("Retry-After", "1");
+  if (error.code == Code::kUnauthenticated) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return response;
 }
 
 Response JsonResponse(Result<std::string> body) {
@@ -68,8 +72,14 @@ class Rest final : public RestServer {
         metrics_(std::move(metrics)) {}
 
   Status Listen() {
-    http::Options options{.address = options_.listen, .listen_fd = options_.listen_fd, .threads = options_.threads};
+    http::Options options{
+        .address = options_.listen, .listen_fd = options_.listen_fd, .tls = options_.tls, .threads = options_.threads};
     options.connection_age_max = std::chrono::milliseconds(options_.connection_age_max_ms);
+    options.connections_max = options_.connections_max;
+    options.body_bytes_max = options_.body_bytes_max;
+    options.gzip_bytes_min = options_.gzip_bytes_min;
+    options.bytes_per_second_min = options_.bytes_per_second_min;
+    if (options_.gate) options.admit = [this](const Request& head) { return Admit(head); };
     ASSIGN_OR_RETURN(server_, http::Server::Start(std::move(options), [this](Request request, Responder respond) {
                        Handle(std::move(request), std::move(respond));
                      }));
@@ -83,16 +93,29 @@ class Rest final : public RestServer {
 
  private:
   // Every answer names the node, and opens itself to other origins where the flag says so.
+  static void Complete(const std::string& node, bool cors, Response* response) {
+    if (!node.empty()) response->headers.emplace_back(kNodeHeader, node);
+    if (!cors) return;
+    response->headers.emplace_back("Access-Control-Allow-Origin", "*");
+    response->headers.emplace_back("Access-Control-Allow-Methods", "POST, GET");
+    response->headers.emplace_back("Access-Control-Allow-Headers", "Content-Type");
+  }
+
   Responder Completing(Responder respond) const {
     return [respond = std::move(respond), node = options_.node, cors = options_.cors](Response response) {
-      if (!node.empty()) response.headers.emplace_back(kNodeHeader, node);
-      if (cors) {
-        response.headers.emplace_back("Access-Control-Allow-Origin", "*");
-        response.headers.emplace_back("Access-Control-Allow-Methods", "POST, GET");
-        response.headers.emplace_back("Access-Control-Allow-Headers", "Content-Type");
-      }
+      Complete(node, cors, &response);
       respond(std::move(response));
     };
+  }
+
+  // Before the body is read. A browser asks for a page of another origin without the page's token.
+  std::optional<Response> Admit(const Request& head) const {
+    if (options_.cors && head.method == "OPTIONS") return std::nullopt;
+    const Status admitted = options_.gate->Admit(head.Header("authorization"));
+    if (admitted) return std::nullopt;
+    Response response = ErrorResponse(admitted.error());
+    Complete("", options_.cors, &response);
+    return response;
   }
 
   void Handle(Request request, Responder plain_respond) {

@@ -78,6 +78,7 @@ class GrpcForwarder final : public Forwarder {
     for (const auto& [name, value] : call.metadata) running->context.AddMetadata(name, value);
     if (call.deadline != steady_clock::time_point::max()) running->context.set_deadline(ToSystemTime(call.deadline));
     running->request = rpc::ToByteBuffer(call.serialized);
+    Authorize(running->context);
     Begin(&running->context, *running->peer, 1);
     running->peer->stub.UnaryCall(&running->context, call.method, {}, &running->request, &running->reply,
                                   [this, running](const grpc::Status& status) { Finish(*running, status); });
@@ -138,6 +139,10 @@ class GrpcForwarder final : public Forwarder {
     return found;
   }
 
+  void Authorize(grpc::ClientContext& context) const {
+    if (options_.authorization) context.AddMetadata("authorization", options_.authorization());
+  }
+
   void Begin(grpc::ClientContext* context, Peer& peer, int64_t in_flight) {
     const std::lock_guard lock(mutex_);
     running_.insert(context);
@@ -169,6 +174,7 @@ class GrpcForwarder final : public Forwarder {
     auto asking = std::make_shared<Asking>();
     asking->request.set_fleet(options_.fleet);
     asking->context.set_deadline(std::chrono::system_clock::now() + options_.load_age_max);
+    Authorize(asking->context);
     Begin(&asking->context, *peer, 0);
     peer->peer_stub->async()->GetLoad(&asking->context, &asking->request, &asking->reply,
                                       [this, asking, peer](const grpc::Status& status) {

@@ -47,7 +47,8 @@ class Forwarder {
 
 struct GrpcForwarderOptions {
   std::string fleet;
-  size_t channels_max = 256;  // Beyond, the one used least recently is closed, after its calls.
+  std::function<std::string()> authorization = {};  // What every call shows as this header; empty: nothing. Any thread.
+  size_t channels_max = 256;                        // Beyond, the one used least recently is closed, after its calls.
   std::chrono::milliseconds load_interval{200};
   std::chrono::milliseconds load_age_max{1000};
 };

@@ -29,6 +29,7 @@ class Node:
 
     def __init__(self, process: subprocess.Popen, ports: dict[str, int], model: str, log: pathlib.Path):
         self.process, self.model, self.log = process, model, log
+        self.grpc_port, self.rest_port, self.admin_port = ports["grpc"], ports["rest"], ports["admin"]
         self.rest_url = f"http://127.0.0.1:{ports['rest']}"
         self.admin_url = f"http://127.0.0.1:{ports['admin']}"
         self.channel = grpc.insecure_channel(f"127.0.0.1:{ports['grpc']}")
@@ -87,6 +88,17 @@ class Node:
     def serving(self) -> "Node":
         status = self.settled()
         assert status.state == State.AVAILABLE, status
+        return self
+
+    def ready(self) -> "Node":
+        """Waits until its administration says that it can answer: also where clients need TLS or a token."""
+        def look():
+            try:
+                with urllib.request.urlopen(self.admin_url + "/readyz", timeout=CALL_SECONDS):
+                    return True
+            except urllib.error.HTTPError:
+                return None
+        _wait(look, self.process, self.log)
         return self
 
     def until(self, look: Callable):

@@ -1,0 +1,94 @@
+#include "common/tls/identity.h"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+
+#include <string_view>
+
+namespace longshore::tls {
+namespace {
+
+struct Free {
+  void operator()(BIO* bio) const { BIO_free(bio); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+template <typename T>
+using Owned = std::unique_ptr<T, Free>;
+
+Owned<BIO> Open(const std::string& pem) {
+  return Owned<BIO>(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+}
+
+// Without it, OpenSSL would ask the terminal for the password of an encrypted key, and wait.
+int NoPassword(char*, int, int, void*) { return -1; }
+
+Owned<X509> NextCertificate(BIO* bio) { return Owned<X509>(PEM_read_bio_X509(bio, nullptr, NoPassword, nullptr)); }
+
+Status UseCertificates(const std::string& pem, SSL_CTX* context) {
+  const auto bio = Open(pem);
+  const auto own = NextCertificate(bio.get());
+  if (!own) return InvalidArgument("the certificate is no PEM text");
+  if (SSL_CTX_use_certificate(context, own.get()) != 1) return InvalidArgument("the certificate cannot be used");
+  while (auto next = NextCertificate(bio.get())) {
+    if (SSL_CTX_add0_chain_cert(context, next.get()) != 1) return InvalidArgument("the certificate's chain is damaged");
+    next.release();
+  }
+  return {};
+}
+
+Status UseKey(const std::string& pem, SSL_CTX* context) {
+  const auto bio = Open(pem);
+  const Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassword, nullptr));
+  if (!key) return InvalidArgument("the key is no PEM text, or needs a password");
+  if (SSL_CTX_use_PrivateKey(context, key.get()) != 1 || SSL_CTX_check_private_key(context) != 1) {
+    return InvalidArgument("the key does not belong to the certificate");
+  }
+  return {};
+}
+
+Status TrustClientsOf(const std::string& pem, SSL_CTX* context) {
+  const auto bio = Open(pem);
+  int count = 0;
+  while (const auto authority = NextCertificate(bio.get())) {
+    if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get()) != 1) {
+      return InvalidArgument("a certificate of the clients' CA cannot be used");
+    }
+    SSL_CTX_add_client_CA(context, authority.get());
+    ++count;
+  }
+  if (count == 0) return InvalidArgument("clients are to be verified, and the clients' CA is no PEM text");
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  return {};
+}
+
+int ChooseProtocol(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
+                   unsigned int in_size, void*) {
+  static constexpr unsigned char kHttp[] = "\x08http/1.1";
+  auto** chosen = const_cast<unsigned char**>(out);
+  const int match = SSL_select_next_proto(chosen, out_size, kHttp, sizeof kHttp - 1, in, in_size);
+  return match == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity) {
+  const std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
+  if (!context) return ResourceExhausted("no memory for TLS");
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  static constexpr std::string_view kSessions = "longshore";
+  SSL_CTX_set_session_id_context(context.get(), reinterpret_cast<const unsigned char*>(kSessions.data()),
+                                 kSessions.size());
+  SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol, nullptr);
+  Status used = UseCertificates(identity.certificate, context.get());
+  if (used) used = UseKey(identity.key, context.get());
+  if (used && identity.verify_client) used = TrustClientsOf(identity.client_ca, context.get());
+  ERR_clear_error();  // OpenSSL's queue is the thread's: what stands there would be taken for the next one's error.
+  if (!used) return tl::make_unexpected(used.error());
+  return context;
+}
+
+}  // namespace longshore::tls

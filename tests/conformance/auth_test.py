@@ -1,0 +1,181 @@
+"""Bearer tokens: one gate before everything that knows a model."""
+
+import grpc
+import numpy as np
+import pytest
+from calls import MODELS, SECONDS, request, run_node
+from http2 import Connection, call, plain
+from rest_test import ask
+from serving import running_node
+from tensorflow_serving.apis import classification_pb2, get_model_metadata_pb2, get_model_status_pb2, inference_pb2
+from tensorflow_serving.apis import model_management_pb2, model_service_pb2, predict_pb2, prediction_service_pb2
+from tensorflow_serving.apis import regression_pb2
+
+MODEL = "half_plus_two_tf1"
+WEB, BATCH = "web-0123456789abcdef", "batch-0123456789abcdef"
+TEXT = "a bearer token is needed here"
+WRONG = [None, "", WEB, "Bearer", "Bearer ", f"Bearer {WEB}x", f"Bearer {WEB[:-1]}", f"Basic {WEB}", f"Bearer web {WEB}"]
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tokens")
+    (folder / "tokens").write_text(f"# of this test\nweb {WEB}\nbatch {BATCH}\n")
+    (folder / "monitoring").write_text('prometheus_config { enable: true path: "/m" }')
+    with running_node(folder, MODEL, MODELS / MODEL, f"--auth_tokens_file={folder}/tokens", "--enable_reflection",
+                      f"--monitoring_config_file={folder}/monitoring") as started:
+        yield started.ready()
+
+
+def metadata(authorization: str | None):
+    return [] if authorization is None else [("authorization", authorization)]
+
+
+def methods(node, model: str):
+    """Every method of both services, with a request for the model."""
+    def made(kind, **fields):
+        message = kind(**fields)
+        message.model_spec.name = model
+        return message
+    predictions, models = node.predictions, node.models
+    inference = inference_pb2.MultiInferenceRequest()
+    inference.tasks.add(method_name="tensorflow/serving/regress").model_spec.name = model
+    return {
+        "Predict": (predictions.Predict, made(predict_pb2.PredictRequest)),
+        "Classify": (predictions.Classify, made(classification_pb2.ClassificationRequest)),
+        "Regress": (predictions.Regress, made(regression_pb2.RegressionRequest)),
+        "MultiInference": (predictions.MultiInference, inference),
+        "GetModelMetadata": (predictions.GetModelMetadata, made(get_model_metadata_pb2.GetModelMetadataRequest,
+                                                                metadata_field=["signature_def"])),
+        "GetModelStatus": (models.GetModelStatus, made(get_model_status_pb2.GetModelStatusRequest)),
+        "HandleReloadConfigRequest": (models.HandleReloadConfigRequest, model_management_pb2.ReloadConfigRequest())}
+
+
+METHODS = ["Predict", "Classify", "Regress", "MultiInference", "GetModelMetadata", "GetModelStatus",
+           "HandleReloadConfigRequest"]
+
+
+@pytest.mark.contract("S4")
+def test_the_list_of_methods_is_whole(node):
+    services = [prediction_service_pb2.DESCRIPTOR.services_by_name["PredictionService"],
+                model_service_pb2.DESCRIPTOR.services_by_name["ModelService"]]
+    unary = [method.name for service in services for method in service.methods if not method.server_streaming]
+    assert sorted(unary) == sorted(METHODS) == sorted(methods(node, "x"))
+
+
+@pytest.mark.contract("S4")
+@pytest.mark.parametrize("authorization", WRONG)
+@pytest.mark.parametrize("name", METHODS)
+def test_without_a_token_every_method_says_the_same_of_every_model(node, name, authorization):
+    for model in (MODEL, "none"):
+        method, made = methods(node, model)[name]
+        with pytest.raises(grpc.RpcError) as caught:
+            method(made, timeout=SECONDS, metadata=metadata(authorization))
+        assert (caught.value.code(), caught.value.details()) == (grpc.StatusCode.UNAUTHENTICATED, TEXT)
+
+
+@pytest.mark.contract("S4")
+@pytest.mark.parametrize("path", ["/no.Such/Method", "/tensorflow.serving.PredictionService/predict",
+                                  "//tensorflow.serving.PredictionService/Predict", "/grpc.health.v1.Healthy/Check",
+                                  "/grpc.health.v1.Health", "/longshore.peer.Peer/GetState",
+                                  "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"])
+def test_what_is_no_method_is_behind_the_gate_too(node, path):
+    with Connection(node.grpc_port) as connection:
+        assert "grpc-status\x0216" in connection.answer(connection.request(call(path)))
+        allowed = connection.answer(connection.request(call(path, plain("authorization", f"Bearer {WEB}"))))
+        assert "grpc-status\x0216" not in allowed
+
+
+@pytest.mark.contract("S4")
+@pytest.mark.parametrize("token", [WEB, BATCH])
+def test_a_token_opens_both_ports(node, token):
+    made = request(MODEL, x=np.array([2], np.float32))
+    answer = node.predictions.Predict(made, timeout=SECONDS, metadata=metadata(f"Bearer {token}"))
+    assert answer.outputs["y"].float_val == [3.0]
+    rest = ask(node, "POST", f"/v1/models/{MODEL}:predict", {"instances": [2.0]}, {"Authorization": f"bearer {token}"})
+    assert (rest.status, rest.json) == (200, {"predictions": [3.0]})
+
+
+ROUTES = [("POST", "/v1/models/{}:predict"), ("POST", "/v1/models/{}:classify"), ("POST", "/v1/models/{}:regress"),
+          ("POST", "/v1/models/{}/versions/1:predict"), ("POST", "/v1/models/{}/labels/a:predict"),
+          ("GET", "/v1/models/{}"), ("GET", "/v1/models/{}/metadata"), ("GET", "/v1/models/{}/versions/1"),
+          ("GET", "/V1/MODELS/{}/"), ("GET", "/v1//models/{}"), ("GET", "/v1/%6dodels/{}"), ("PUT", "/v1/models/{}"),
+          ("OPTIONS", "/v1/models/{}:predict"), ("HEAD", "/v1/models/{}"), ("GET", "/m"), ("GET", "/"), ("GET", "/{}")]
+
+
+@pytest.mark.contract("S4")
+@pytest.mark.parametrize("authorization", WRONG)
+@pytest.mark.parametrize("method, route", ROUTES)
+def test_without_a_token_every_route_says_the_same_of_every_model(node, method, route, authorization):
+    headers = {} if authorization is None else {"Authorization": authorization}
+    for model in (MODEL, "none"):
+        answer = ask(node, method, route.format(model), "{}" if method == "POST" else None, headers)
+        assert (answer.status, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
+        assert answer.headers["Content-Type"] == "application/json"
+        assert method == "HEAD" or answer.error == TEXT
+
+
+@pytest.mark.contract("S4")
+def test_health_asks_for_no_token(node):
+    with Connection(node.grpc_port) as connection:
+        assert "grpc-status\x010" in connection.answer(connection.request(call("/grpc.health.v1.Health/Check")))
+
+
+@pytest.mark.contract("S5")
+@pytest.mark.parametrize("path, status", [("/livez", 200), ("/readyz", 200), ("/metrics", 401), ("/debug/state", 401)])
+def test_administration_asks_for_a_token_and_health_does_not(node, path, status):
+    class Admin:
+        rest_url = node.admin_url
+    assert ask(Admin, "GET", path).status == status
+    assert ask(Admin, "GET", path, headers={"Authorization": f"Bearer {WEB}"}).status == 200
+
+
+@pytest.mark.contract("S5")
+@pytest.mark.parametrize("path", ["/metrics", "/debug/state", "/livez", "/readyz", "/monitoring/prometheus/metrics"])
+def test_nothing_administrative_is_on_the_clients_port(node, path):
+    assert ask(node, "GET", path, headers={"Authorization": f"Bearer {WEB}"}).status == 404
+
+
+@pytest.mark.contract("S4")
+def test_tokens_change_while_the_node_runs_and_a_broken_file_changes_nothing(tmp_path):
+    path = tmp_path / "tokens"
+    path.write_text(f"web {WEB}\n")
+    def status_with(node, token):
+        return ask(node, "GET", f"/v1/models/{MODEL}", headers={"Authorization": f"Bearer {token}"}).status
+    with running_node(tmp_path, MODEL, MODELS / MODEL, f"--auth_tokens_file={path}") as node:
+        node.ready()
+        assert [status_with(node, WEB), status_with(node, BATCH)] == [200, 401]
+        path.write_text("web short\n")
+        node.logs("line 1: a token has 16 to 4096 characters")
+        assert [status_with(node, WEB), status_with(node, BATCH)] == [200, 401]
+        path.write_text(f"batch {BATCH}\n")
+        node.until(lambda: status_with(node, BATCH) == 200 or None)
+        assert status_with(node, WEB) == 401
+        text = node.log.read_text()
+        assert WEB not in text and BATCH not in text and "short" not in text
+
+
+@pytest.mark.contract("S4")
+def test_tokens_in_plain_text_beyond_this_machine_are_warned_of(tmp_path):
+    (tmp_path / "tokens").write_text(f"web {WEB}\n")
+    for host, warned in (("127.0.0.1", False), ("0.0.0.0", True)):
+        with running_node(tmp_path, MODEL, MODELS / MODEL, f"--auth_tokens_file={tmp_path}/tokens", f"--host={host}") as node:
+            node.ready()
+            assert ("--auth_tokens_file without TLS" in node.log.read_text()) == warned
+
+
+@pytest.mark.contract("S4")
+@pytest.mark.parametrize("flags, said", [
+    (["--auth_tokens_file={none}"], "--auth_tokens_file: cannot open"),
+    (["--auth_tokens_file={empty}"], "there is no token"),
+    (["--peer_tokens_file={good}"], "--peer_tokens_file needs --peer_address"),
+    (["--auth_tokens_file={good}", "--controller=unix:/tmp/none", "--fleet=a/b", "--state_dir={state}",
+      "--peer_address=unix:{state}/p"], "--auth_tokens_file needs --peer_tokens_file")])
+def test_tokens_that_cannot_work_end_the_program(tmp_path, flags, said):
+    (tmp_path / "empty").write_text("# none\n")
+    (tmp_path / "good").write_text(f"web {WEB}\n")
+    names = {name: tmp_path / name for name in ("none", "empty", "good", "state")}
+    base = [] if "--controller" in str(flags) else [f"--model_base_path={MODELS / MODEL}"]
+    done = run_node(*base, "--port=0", "--rest_api_port=0", f"--port_file={tmp_path}/ports", "--admin_port=0",
+                    *(flag.format(**names) for flag in flags))
+    assert done.returncode != 0 and said in done.stdout + done.stderr

@@ -1,0 +1,200 @@
+"""The doors themselves: the unix socket, reflection, limits of HTTP, gzipped answers, overload."""
+
+import gzip
+import http.client
+import json
+import os
+import socket
+import stat
+import threading
+import time
+
+import grpc
+import numpy as np
+import pytest
+from calls import MODELS, SECONDS, predict, request, run_node
+from http2 import Connection, call
+from rest_test import HALF, ask
+from serving import running_node
+from tensorflow_serving.apis import prediction_service_pb2_grpc
+
+MODEL = "half_plus_two_tf1"
+REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+
+
+def raw(node, sent: bytes) -> bytes:
+    """Everything that the REST port answers to these bytes, until it closes."""
+    with socket.create_connection(("127.0.0.1", node.rest_port), SECONDS) as connection:
+        connection.sendall(sent)
+        answer = b""
+        while got := connection.recv(65536):
+            answer += got
+        return answer
+
+
+# ---------------------------------------------------------------------------------------------------------------- gRPC
+
+@pytest.mark.contract("F15")
+def test_the_unix_socket_answers_as_the_port_does(tmp_path):
+    path = tmp_path / "s"
+    with running_node(tmp_path, MODEL, MODELS / MODEL, f"--grpc_socket_path={path}", "--connection_age_max_ms=300") as node:
+        node.serving()
+        assert stat.S_IMODE(os.stat(path).st_mode) & 0o077 == 0
+        with grpc.insecure_channel(f"unix:{path}") as channel:
+            stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+            answer = stub.Predict(request(MODEL, x=np.array([2], np.float32)), timeout=SECONDS)
+            assert answer.outputs["y"].float_val == [3.0]
+        assert predict(node, request(MODEL, x=np.array([2], np.float32))).outputs["y"].float_val == [3.0]
+
+
+@pytest.mark.contract("F15")
+def test_the_unix_socket_may_be_the_only_door(tmp_path):
+    flags = (f"--model_base_path={MODELS / MODEL}", f"--model_name={MODEL}", "--port=0", "--rest_api_port=0")
+    refused = run_node(*flags)
+    assert refused.returncode != 0 and "leave nothing to serve on" in refused.stdout + refused.stderr
+    missing = run_node(*flags, "--admin_port=0", f"--grpc_socket_path={tmp_path}/no/s")
+    assert missing.returncode != 0 and "--grpc_socket_path: " in missing.stdout + missing.stderr
+
+
+@pytest.mark.contract("F15")
+@pytest.mark.parametrize("flags, status", [([], "12"), (["--enable_reflection"], None)])
+def test_reflection_is_there_when_it_is_asked_for(tmp_path, flags, status):
+    with running_node(tmp_path, MODEL, MODELS / MODEL, *flags) as node:
+        node.serving()
+        asked = b"\x3a\x00"  # list_services
+        with Connection(node.grpc_port) as connection:
+            said = connection.answer(connection.request(call(REFLECTION), b"\0" + len(asked).to_bytes(4, "big") + asked))
+        assert (f"grpc-status\x02{status}" in said) if status else ("grpc-status\x010" in said)
+
+
+# ---------------------------------------------------------------------------------------------------------------- HTTP
+
+@pytest.mark.contract("S6")
+@pytest.mark.parametrize("sent, status", [
+    (b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+    (b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400),
+    (b"GET / HTTP/1.1\nHost: h\n\n", 400),
+    (b"GET / HTTP/1.1\r\nHost: h\r\nX: a\r\n b\r\n\r\n", 400),
+    (b"GET / HTTP/1.1\r\nHost: h\r\nX : a\r\n\r\n", 400),
+    (b"GET / HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n", 400),
+    (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+    (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),
+    (b"GET /" + b"x" * 20_000, 414),
+    (b"GET / HTTP/1.1\r\nX: " + b"x" * 70_000, 431),
+    (b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 300000000\r\n\r\n", 413)])
+def test_what_breaks_a_limit_or_could_be_read_in_two_ways_is_refused_and_closed(half, sent, status):
+    answer = raw(half, sent + b"GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n")
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+    assert answer.count(b"HTTP/1.1 ") == 1 and b"Connection: close\r\n" in answer
+
+
+@pytest.mark.contract("S6")
+@pytest.mark.parametrize("how", ["length", "chunks"])
+def test_the_largest_body_is_a_flag(tmp_path, how):
+    with running_node(tmp_path, MODEL, MODELS / MODEL, "--rest_max_request_bytes=1000") as node:
+        node.serving()
+        def status(body: bytes) -> int:
+            connection = http.client.HTTPConnection("127.0.0.1", node.rest_port, timeout=SECONDS)
+            chunked = how == "chunks"
+            connection.request("POST", HALF + ":predict", iter([body]) if chunked else body, encode_chunked=chunked,
+                               headers={"Transfer-Encoding": "chunked"} if chunked else {})
+            return connection.getresponse().status
+        body = b'{"instances": [2.0]}'
+        assert [status(body.ljust(1000)), status(body.ljust(1001))] == [200, 413]
+
+
+@pytest.mark.contract("S6")
+def test_a_client_that_is_too_slow_is_disconnected_and_others_are_not(tmp_path):
+    with running_node(tmp_path, MODEL, MODELS / MODEL, "--rest_min_bytes_per_second=1000000") as node:
+        node.serving()
+        begun = time.monotonic()
+        slow = [socket.create_connection(("127.0.0.1", node.rest_port), 2 * SECONDS) for _ in range(3)]
+        slow[0].sendall(b"GET / HTTP/1.1\r\nHos")
+        slow[1].sendall(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\nslow")
+        quick = http.client.HTTPConnection("127.0.0.1", node.rest_port, timeout=SECONDS)
+        assert ask(node, "GET", HALF, connection=quick).status == 200
+        for each in slow[:2]:
+            assert each.recv(100) == b""
+        assert 9 < time.monotonic() - begun < 20
+        assert ask(node, "GET", HALF, connection=quick).status == 200
+        for each in slow:
+            each.close()
+
+
+@pytest.mark.contract("S6")
+def test_connections_beyond_the_limit_wait_for_their_turn(tmp_path):
+    with running_node(tmp_path, MODEL, MODELS / MODEL, "--rest_max_connections=2") as node:
+        node.serving()
+        held = [http.client.HTTPConnection("127.0.0.1", node.rest_port, timeout=SECONDS) for _ in range(2)]
+        for each in held:
+            assert ask(node, "GET", HALF, connection=each).status == 200
+        waiting = []
+        thread = threading.Thread(target=lambda: waiting.append(ask(node, "GET", HALF).status))
+        thread.start()
+        assert ask(node, "GET", HALF, connection=held[0]).status == 200
+        assert waiting == []
+        held[1].close()
+        thread.join()
+        assert waiting == [200]
+        held[0].close()
+
+
+# ---------------------------------------------------------------------------------------------------------------- gzip
+
+@pytest.mark.contract("R15")
+@pytest.mark.parametrize("count, accept, packed", [
+    (5000, "gzip", True), (5000, "br, *", True), (5000, "gzip;q=0", False), (5000, "", False), (2, "gzip", False)])
+def test_long_answers_are_gzipped_for_those_who_take_them(half, count, accept, packed):
+    body = {"instances": [float(i) for i in range(count)]}
+    answer = ask(half, "POST", HALF + ":predict", body, {"Accept-Encoding": accept})
+    assert (answer.headers["Content-Encoding"] == "gzip") == packed
+    assert (answer.headers["Vary"] == "Accept-Encoding") == (count == 5000)
+    plain = gzip.decompress(answer.bytes) if packed else answer.bytes
+    assert json.loads(plain)["predictions"] == [i / 2 + 2 for i in range(count)]
+
+
+# ------------------------------------------------------------------------------------------------------------ Overload
+
+@pytest.mark.contract("S7")
+def test_more_requests_than_may_be_under_way_are_refused_at_once_and_it_recovers_at_once(tmp_path):
+    with running_node(tmp_path, MODEL, MODELS / MODEL, "--max_requests_in_flight=2", "--max_concurrent_runs=1",
+                      "--simulated_run_ms=1500") as node:
+        node.serving()
+        made = request(MODEL, x=np.array([2], np.float32))
+        held = [node.predictions.Predict.future(made, timeout=SECONDS) for _ in range(2)]
+        node.until(lambda: node.admin_json("/debug/state")["load"]["queued"] == 1 or None)
+        begun = time.monotonic()
+        with pytest.raises(grpc.RpcError) as caught:
+            node.predictions.Predict(made, timeout=SECONDS)
+        assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert caught.value.details() == "too many requests are under way on this node"
+        pause = {name: value for name, value in caught.value.trailing_metadata()}["grpc-retry-pushback-ms"]
+        assert 500 <= int(pause) <= 1500
+        rest = ask(node, "POST", HALF + ":predict", {"instances": [2.0]})
+        assert (rest.status, rest.error, rest.headers["Retry-After"]) == (429, caught.value.details(), "1")
+        assert time.monotonic() - begun < 1.4  # Nobody waited for a run.
+        assert [each.result().outputs["y"].float_val for each in held] == [[3.0], [3.0]]
+        assert predict(node, made).outputs["y"].float_val == [3.0]
+
+
+@pytest.mark.contract("S7")
+def test_an_error_that_stays_carries_no_hint_to_try_again(half):
+    with pytest.raises(grpc.RpcError) as caught:
+        predict(half, request("none", x=np.array([2], np.float32)))
+    assert "grpc-retry-pushback-ms" not in dict(caught.value.trailing_metadata())
+    assert ask(half, "GET", "/v1/models/none").headers["Retry-After"] is None
+
+
+@pytest.mark.contract("S5")
+def test_administration_answers_while_the_node_is_overloaded(tmp_path):
+    with running_node(tmp_path, MODEL, MODELS / MODEL, "--max_concurrent_runs=1", "--simulated_run_ms=500") as node:
+        node.serving()
+        made = request(MODEL, x=np.array([2], np.float32))
+        held = [node.predictions.Predict.future(made, timeout=SECONDS) for _ in range(200)]
+        node.until(lambda: node.admin_json("/debug/state")["load"]["queued"] > 100 or None)
+        class Admin:
+            rest_url = node.admin_url
+        for path in ("/livez", "/readyz", "/metrics"):
+            assert ask(Admin, "GET", path).status == 200
+        for each in held:
+            each.cancel()

@@ -1,0 +1,136 @@
+"""An HTTP/2 client that sends exactly the frames that a test wants (RFC 9113, RFC 7541), legal or not."""
+
+import socket
+import struct
+import time
+
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, CONTINUATION = 0, 1, 3, 4, 6, 7, 9
+ACK, END_STREAM, END_HEADERS = 1, 1, 4
+CANCEL = 8
+FRAME_MAX = 16384
+NO_MESSAGE = b"\0\0\0\0\0"  # An empty protobuf as gRPC frames it.
+
+
+def integer(value: int, bits: int, first: int) -> bytes:
+    top = (1 << bits) - 1
+    if value < top:
+        return bytes([first | value])
+    out, value = [first | top], value - top
+    while value >= 128:
+        out.append(value % 128 + 128)
+        value //= 128
+    return bytes(out + [value])
+
+
+def text(value: bytes) -> bytes:
+    return integer(len(value), 7, 0) + value
+
+
+def plain(name: str, value: str) -> bytes:
+    """A header that leaves no trace in the table."""
+    return b"\0" + text(name.encode()) + text(value.encode())
+
+
+def remembered(name: str, value: str) -> bytes:
+    """A header that becomes the table's newest entry, 62."""
+    return b"\x40" + text(name.encode()) + text(value.encode())
+
+
+def indexed(entry: int) -> bytes:
+    return integer(entry, 7, 0x80)
+
+
+def call(path: bytes | str, *more: bytes, te: str = "trailers", scheme: str = "http") -> bytes:
+    """The header block of a gRPC call; the path is a text, or a field of its own."""
+    named = plain(":path", path) if isinstance(path, str) else path
+    return b"".join([plain(":method", "POST"), plain(":scheme", scheme), named, plain(":authority", "localhost"),
+                     plain("content-type", "application/grpc"), plain("te", te), *more])
+
+
+class Connection:
+    def __init__(self, port: int, seconds: float = 10):
+        self.socket = socket.create_connection(("127.0.0.1", port), seconds)
+        self.buffer, self.stream, self.closed = b"", -1, False
+        # No table for the server's headers: its answers can be read without one.
+        no_table = struct.pack(">HI", 1, 0)
+        self.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + self.frame(SETTINGS, 0, 0, no_table))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    @staticmethod
+    def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+        return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+    def send(self, data: bytes) -> bool:
+        """False: the server is gone."""
+        try:
+            self.socket.sendall(data)
+        except OSError:
+            self.closed = True
+        return not self.closed
+
+    def next_stream(self) -> int:
+        self.stream += 2
+        return self.stream
+
+    def header_frames(self, stream: int, block: bytes) -> bytes:
+        pieces = [block[at:at + FRAME_MAX] for at in range(0, len(block), FRAME_MAX)]
+        last = len(pieces) - 1
+        return b"".join(self.frame(HEADERS if i == 0 else CONTINUATION, END_HEADERS if i == last else 0, stream, piece)
+                        for i, piece in enumerate(pieces))
+
+    def request(self, block: bytes, message: bytes = NO_MESSAGE) -> int:
+        stream = self.next_stream()
+        self.send(self.header_frames(stream, block) + self.frame(DATA, END_STREAM, stream, message))
+        return stream
+
+    def read(self) -> tuple[int, int, int, bytes] | None:
+        """The next frame: kind, flags, stream, payload. None: closed, or nothing came in time."""
+        while len(self.buffer) < 9 or len(self.buffer) < 9 + int.from_bytes(self.buffer[:3], "big"):
+            try:
+                got = self.socket.recv(65536)
+            except OSError:
+                got = b""
+            if not got:
+                self.closed = True
+                return None
+            self.buffer += got
+        size = int.from_bytes(self.buffer[:3], "big")
+        kind, flags, stream = self.buffer[3], self.buffer[4], int.from_bytes(self.buffer[5:9], "big")
+        payload, self.buffer = self.buffer[9:9 + size], self.buffer[9 + size:]
+        if kind == SETTINGS and not flags & ACK:
+            self.send(self.frame(SETTINGS, ACK, 0, b""))
+        return kind, flags, stream, payload
+
+    def answer(self, stream: int) -> str:
+        """How the stream ended: the text of its header blocks, "reset N", "goaway N" or "closed"."""
+        said = b""
+        while (frame := self.read()) is not None:
+            kind, flags, which, payload = frame
+            if kind == GOAWAY and int.from_bytes(payload[4:8], "big") != 0:
+                return f"goaway {int.from_bytes(payload[4:8], 'big')}"
+            if which != stream:
+                continue
+            if kind == RST_STREAM:
+                return said.decode("latin-1") or f"reset {int.from_bytes(payload, 'big')}"
+            if kind == HEADERS:
+                said += payload
+                if flags & END_STREAM:
+                    return said.decode("latin-1")
+        return said.decode("latin-1") or "closed"
+
+    def goaway(self, seconds: float) -> int | None:
+        """The error of the GOAWAY that comes, -1 for a connection that was closed, None when nothing comes in time."""
+        self.socket.settimeout(seconds)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            frame = self.read()
+            if frame is None:
+                return -1 if time.monotonic() < deadline else None
+            if frame[0] == GOAWAY:
+                return int.from_bytes(frame[3][4:8], "big")
+        return None

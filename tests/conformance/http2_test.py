@@ -1,0 +1,203 @@
+"""What a hostile HTTP/2 client can do to the gRPC port. docs/security.md says what each came to."""
+
+import contextlib
+import os
+import resource
+import socket
+import threading
+import time
+
+import grpc
+import numpy as np
+import pytest
+from calls import MODELS, SECONDS, predict, request
+from http2 import CANCEL, CONTINUATION, END_STREAM, HEADERS, PING, RST_STREAM, SETTINGS
+from http2 import Connection, call, indexed, plain, remembered
+from serving import running_node
+
+MODEL = "half_plus_two_tf1"
+HEALTH = "/grpc.health.v1.Health/Check"
+NOWHERE = "/no.Such/Method"
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory):
+    with running_node(tmp_path_factory.mktemp("http2"), MODEL, MODELS / MODEL, "--connection_age_max_ms=0") as started:
+        yield started.serving()
+
+
+@pytest.fixture(autouse=True)
+def node_that_serves_on(node):
+    """Whatever a test sent: the node lives, and others are served."""
+    yield
+    assert node.process.poll() is None, node.log.read_text()[-3000:]
+    assert predict(node, request(MODEL, x=np.array([2], np.float32))).outputs["y"].float_val == [3.0]
+
+
+def seconds_of_processor(node) -> float:
+    fields = open(f"/proc/{node.process.pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_bytes(node) -> int:
+    return int(open(f"/proc/{node.process.pid}/statm").read().split()[1]) * resource.getpagesize()
+
+
+@pytest.mark.contract("S8")
+def test_the_client_itself_is_understood(node):
+    with Connection(node.grpc_port) as connection:
+        assert "grpc-status\x010" in connection.answer(connection.request(call(HEALTH)))
+        assert "grpc-status\x0212" in connection.answer(connection.request(call(NOWHERE)))
+
+
+@pytest.mark.contract("S8")
+@pytest.mark.parametrize("head", [
+    call(HEALTH, te="gzip"), call(HEALTH, scheme="ftp"), call(HEALTH, plain("grpclb_client_stats", "x"))],
+    ids=["te", "scheme", "grpclb_client_stats"])
+@pytest.mark.parametrize("size", [100, 9_000, 20_000, 70_000])
+def test_cve_2023_1428_an_odd_header_before_a_large_one_does_not_end_the_program(node, head, size):
+    with Connection(node.grpc_port) as connection:
+        connection.answer(connection.request(head + plain("x-large", "x" * size)))
+        connection.answer(connection.request(head + remembered("x-large", "x" * size)))
+
+
+@pytest.mark.contract("S8")
+@pytest.mark.parametrize("times", [1, 100, 1000])
+def test_cve_2023_32731_a_header_that_is_too_large_does_not_shift_the_table_of_headers(node, times):
+    """Behind what is too large a header enters the table; were it skipped, entry 62 would still be the older path."""
+    with Connection(node.grpc_port) as connection:
+        large = remembered("x-large", "x" * 1000)
+        connection.answer(connection.request(call(NOWHERE, large)))
+        assert "grpc-status\x010" in connection.answer(connection.request(call(remembered(":path", HEALTH))))
+        connection.answer(connection.request(call(NOWHERE, indexed(63) * times, remembered(":path", NOWHERE))))
+        said = connection.answer(connection.request(call(indexed(62))))
+        assert "grpc-status\x010" not in said
+        assert times > 1 or "grpc-status\x0212" in said
+
+
+@pytest.mark.contract("S8")
+def test_cve_2023_4785_connections_beyond_the_descriptors_do_not_end_the_accepting(tmp_path):
+    with running_node(tmp_path, MODEL, MODELS / MODEL) as node:
+        node.serving()
+        pid, used = node.process.pid, len(os.listdir(f"/proc/{node.process.pid}/fd"))
+        limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 20, limits[1]))
+        many = [socket.create_connection(("127.0.0.1", node.grpc_port), SECONDS) for _ in range(60)]
+        node.logs("cannot accept")
+        for each in many:
+            each.close()
+        with grpc.insecure_channel(f"127.0.0.1:{node.grpc_port}") as fresh:
+            grpc.channel_ready_future(fresh).result(SECONDS)
+
+
+class Neighbour:
+    """Another client, and how long its calls took."""
+
+    def __init__(self, node):
+        self.node, self.seconds, self.failed, self.stopping = node, [], [], threading.Event()
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self):
+        made = request(MODEL, x=np.array([2], np.float32))
+        while not self.stopping.is_set():
+            begun = time.monotonic()
+            try:
+                predict(self.node, made)
+            except grpc.RpcError as error:
+                self.failed.append(error)
+            self.seconds.append(time.monotonic() - begun)
+
+    def stop(self) -> float:
+        self.stopping.set()
+        self.thread.join()
+        assert self.failed == []
+        return float(np.quantile(self.seconds, 0.5))
+
+
+@pytest.mark.contract("S8")
+def test_cve_2023_44487_rapid_reset_neither_ends_the_program_nor_its_other_clients(node):
+    before = resident_bytes(node)
+    neighbour = Neighbour(node)
+    block, sent, begun = call(NOWHERE), 0, time.monotonic()
+    with Connection(node.grpc_port) as connection:
+        reader = threading.Thread(target=lambda: [None for _ in iter(connection.read, None)])
+        reader.start()
+        while sent < 20_000 and time.monotonic() - begun < 20:
+            frames = []
+            for _ in range(100):
+                stream = connection.next_stream()
+                frames += [connection.header_frames(stream, block),
+                           connection.frame(RST_STREAM, 0, stream, CANCEL.to_bytes(4, "big"))]
+            sent += 100
+            if not connection.send(b"".join(frames)):
+                break
+        connection.socket.shutdown(socket.SHUT_RDWR)
+        reader.join()
+    assert neighbour.stop() < 1
+    assert resident_bytes(node) - before < 64 << 20
+
+
+@pytest.mark.contract("S8")
+def test_a_flood_of_pings_ends_its_connection(node):
+    with Connection(node.grpc_port) as connection:
+        for _ in range(200):
+            connection.send(connection.frame(PING, 0, 0, b"12345678") * 50)
+        assert connection.goaway(SECONDS) in (11, -1)  # ENHANCE_YOUR_CALM
+
+
+@pytest.mark.contract("S8")
+def test_a_header_without_end_costs_what_was_sent_and_no_more(node):
+    """CONTINUATION frames for ever. gRPC 1.51 counts the bytes of each frame alone, so this is as good as it gets."""
+    before, sent = resident_bytes(node), 0
+    piece = plain("x-more", "y" * 16000)
+    with Connection(node.grpc_port) as connection:
+        stream = connection.next_stream()
+        connection.send(connection.frame(HEADERS, END_STREAM, stream, call(NOWHERE)))
+        while sent < 32 << 20 and connection.send(connection.frame(CONTINUATION, 0, stream, piece)):
+            sent += len(piece)
+        assert predict(node, request(MODEL, x=np.array([2], np.float32))).outputs["y"].float_val == [3.0]
+    assert resident_bytes(node) - before < 2 * sent
+
+
+@pytest.mark.contract("S8")
+def test_a_header_that_grows_when_unpacked_is_bounded(node):
+    """64 MB by naming one entry of 4 kB of the table again and again."""
+    before = resident_bytes(node)
+    with Connection(node.grpc_port) as connection:
+        connection.answer(connection.request(call(NOWHERE, remembered("x-bomb", "b" * 4000), indexed(62) * 16000)))
+    assert resident_bytes(node) - before < 16 << 20
+
+
+@pytest.mark.contract("S8")
+def test_a_client_that_never_greets_is_disconnected(tmp_path):
+    with running_node(tmp_path, MODEL, MODELS / MODEL) as node:
+        node.serving()
+        with socket.create_connection(("127.0.0.1", node.grpc_port), 15) as silent:
+            begun = time.monotonic()
+            while silent.recv(1000):
+                pass
+            assert time.monotonic() - begun < 14
+
+
+@pytest.mark.contract("S8")
+@pytest.mark.parametrize("sent", [
+    b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 100,
+    b"SSH-2.0-client\r\n", os.urandom(1000)])
+def test_what_is_no_http2_is_disconnected(node, sent):
+    with socket.create_connection(("127.0.0.1", node.grpc_port), SECONDS) as other:
+        other.sendall(sent)
+        with contextlib.suppress(ConnectionError):
+            while other.recv(1000):
+                pass
+
+
+@pytest.mark.contract("S8")
+def test_empty_settings_without_end_are_answered_and_cost_no_memory(node):
+    before = resident_bytes(node)
+    with Connection(node.grpc_port) as connection:
+        begun = time.monotonic()
+        for _ in range(500):
+            if not connection.send(connection.frame(SETTINGS, 0, 0, b"") * 100) or time.monotonic() - begun > 20:
+                break
+    assert resident_bytes(node) - before < 32 << 20
