@@ -56,7 +56,7 @@ Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, const Security& se
   if (flags.managed()) RETURN_IF_ERROR(BuildGate(flags, *parts));
   ASSIGN_OR_RETURN(parts->guards, routing::GuardBook::Open(flags.state_dir));
   BuildStore(flags, std::move(on_change), *parts);
-  parts->own_catalog = std::make_unique<frontend::StoreCatalog>(*parts->store);
+  parts->own_catalog = std::make_unique<frontend::StoreCatalog>(*parts->store, flags.managed());
   parts->forwarder = routing::MakeGrpcForwarder({.fleet = flags.fleet, .authorization = AuthorizationOf(security)});
   routing::RouterOptions options;
   options.node = flags.node;

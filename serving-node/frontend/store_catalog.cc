@@ -20,7 +20,7 @@ Result<Described> StoreCatalog::Describe(const tensorflow::serving::ModelSpec& s
   const auto names = store_.Names();
   const bool wanted = std::binary_search(names.begin(), names.end(), spec.name());
   const bool any = !spec.has_version() && spec.version_label().empty();
-  if (found.error().code == Code::kNotFound && wanted && any) {
+  if (of_fleet_ && found.error().code == Code::kNotFound && wanted && any) {
     return Unavailable("model \"{}\": no version of it is ready on this node", spec.name());
   }
   return tl::make_unexpected(found.error());

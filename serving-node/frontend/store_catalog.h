@@ -11,7 +11,9 @@ namespace longshore::frontend {
 // The store outlives it.
 class StoreCatalog final : public Catalog {
  public:
-  explicit StoreCatalog(const models::ModelStore& store) : store_(store) {}
+  // of_fleet: a model that is wanted here and has no version ready is Unavailable, as other nodes may have one, and not
+  // NotFound as from a node that is alone.
+  StoreCatalog(const models::ModelStore& store, bool of_fleet) : store_(store), of_fleet_(of_fleet) {}
 
   Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const override;
   Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const override;
@@ -20,6 +22,7 @@ class StoreCatalog final : public Catalog {
   Result<models::Handle> Find(const tensorflow::serving::ModelSpec& spec) const;
 
   const models::ModelStore& store_;
+  const bool of_fleet_;
 };
 
 }  // namespace longshore::frontend

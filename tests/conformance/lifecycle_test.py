@@ -64,6 +64,8 @@ def test_an_empty_base_path_unloads_and_a_missing_one_touches_nothing(tmp_path):
         wait_for(node, "a", [])
         assert refusal(node.predictions.Predict, request("a", x=X)) == (
             grpc.StatusCode.NOT_FOUND, "Servable not found for request: Latest(a)")
+        status, body = node.rest("/v1/models/a:predict", json.dumps({"instances": [2.0]}))
+        assert status == 404 and json.loads(body)["error"] == "Servable not found for request: Latest(a)"
         assert predict(node, request("b", x=X)).model_spec.version.value == 1
 
 
