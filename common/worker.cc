@@ -1,5 +1,7 @@
 #include "common/worker.h"
 
+#include <future>
+
 namespace longshore {
 
 Worker::Worker(size_t waiting_max) : waiting_max_(waiting_max), thread_([this] { Work(); }) {}
@@ -21,6 +23,16 @@ bool Worker::Post(std::function<void()> task) {
   }
   changed_.notify_one();
   return true;
+}
+
+void Worker::Flush() {
+  std::promise<void> done;
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back([&done] { done.set_value(); });
+  }
+  changed_.notify_one();
+  done.get_future().wait();
 }
 
 void Worker::Work() {

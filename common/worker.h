@@ -19,6 +19,8 @@ class Worker {
 
   // Never waits. False when too much waits already; the task is dropped then.
   bool Post(std::function<void()> task);
+  // Waits until what was posted before is done.
+  void Flush();
 
  private:
   void Work();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <thread>
 #include <vector>
 
 namespace longshore {
@@ -16,6 +17,18 @@ TEST(Worker, DoesInOrderWhatWaitsBeforeItGoes) {
   }
   ASSERT_EQ(done.size(), 100u);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(done[static_cast<size_t>(i)], i);
+}
+
+TEST(Worker, FlushWaitsForWhatWasPostedBefore) {
+  Worker worker(2);
+  std::promise<void> free;
+  int done = 0;
+  worker.Post([&] { free.get_future().wait(); });
+  worker.Post([&] { ++done; });
+  std::thread freeing([&] { free.set_value(); });
+  worker.Flush();
+  EXPECT_EQ(done, 1);
+  freeing.join();
 }
 
 TEST(Worker, RefusesWhatIsTooMuchInsteadOfWaiting) {

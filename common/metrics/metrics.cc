@@ -7,12 +7,55 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <limits>
 #include <mutex>
 
 #include "common/error.h"
 
 namespace longshore::metrics {
 namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+MetricType TypeOf(Exposition::Kind kind) {
+  switch (kind) {
+    case Exposition::Kind::kCounter: return MetricType::Counter;
+    case Exposition::Kind::kGauge: return MetricType::Gauge;
+    case Exposition::Kind::kHistogram: return MetricType::Histogram;
+  }
+  return MetricType::Untyped;
+}
+
+ClientMetric::Histogram ToHistogram(const Buckets& buckets) {
+  ClientMetric::Histogram histogram;
+  histogram.sample_sum = buckets.sum;
+  for (size_t i = 0; i < buckets.counts.size(); ++i) {
+    histogram.sample_count += static_cast<uint64_t>(buckets.counts[i]);
+    const bool is_last = i == buckets.bounds.size();
+    histogram.bucket.push_back(
+        {histogram.sample_count, is_last ? std::numeric_limits<double>::infinity() : buckets.bounds[i]});
+  }
+  return histogram;
+}
+
+ClientMetric ToMetric(Exposition::Kind kind, const Labels& labels, const Exposition::Metric& metric) {
+  ClientMetric shown;
+  for (const auto& [name, value] : labels) shown.label.push_back({name, value});
+  if (kind == Exposition::Kind::kCounter) shown.counter.value = metric.value;
+  if (kind == Exposition::Kind::kGauge) shown.gauge.value = metric.value;
+  if (kind == Exposition::Kind::kHistogram) shown.histogram = ToHistogram(metric.buckets);
+  return shown;
+}
+
+void Append(const Exposition& exposition, std::vector<MetricFamily>* families) {
+  for (const auto& [name, family] : exposition.families()) {
+    MetricFamily shown{name, family.help, TypeOf(family.kind), {}};
+    for (const auto& [labels, metric] : family.metrics) shown.metric.push_back(ToMetric(family.kind, labels, metric));
+    families->push_back(std::move(shown));
+  }
+}
 
 Labels AllOther(Labels labels) {
   for (auto& [name, value] : labels) value = "other";
@@ -63,6 +106,7 @@ struct Registry::State {
   std::map<std::string, std::unique_ptr<FamilyState<Gauge>>> gauges;
   std::map<std::string, std::unique_ptr<FamilyState<Histogram>>> histograms;
   std::vector<std::function<void()>> refreshes;
+  std::vector<Registry::Source> sources;
 
   bool Taken(const std::string& name) const {
     return counters.contains(name) || gauges.contains(name) || histograms.contains(name);
@@ -126,14 +170,25 @@ void Registry::BeforeText(std::function<void()> refresh) {
   state_->refreshes.push_back(std::move(refresh));
 }
 
+void Registry::AddSource(Source source) {
+  std::lock_guard lock(state_->mutex);
+  state_->sources.push_back(std::move(source));
+}
+
 std::string Registry::Text() const {
   std::vector<std::function<void()>> refreshes;
+  std::vector<Source> sources;
   {
     std::lock_guard lock(state_->mutex);
     refreshes = state_->refreshes;
+    sources = state_->sources;
   }
   for (const auto& refresh : refreshes) refresh();
-  return prometheus::TextSerializer().Serialize(state_->registry.Collect());
+  Exposition exposition;
+  for (const auto& source : sources) source(&exposition);
+  auto families = state_->registry.Collect();
+  Append(exposition, &families);
+  return prometheus::TextSerializer().Serialize(families);
 }
 
 }  // namespace longshore::metrics

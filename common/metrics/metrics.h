@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "common/metrics/exposition.h"
+
 namespace prometheus {
 class Counter;
 class Gauge;
@@ -22,8 +24,6 @@ class Histogram;
 }  // namespace prometheus
 
 namespace longshore::metrics {
-
-using Labels = std::map<std::string, std::string>;
 
 class Counter {
  public:
@@ -96,6 +96,11 @@ class Registry {
 
   // Called before each Text, to set gauges that are read from elsewhere. Must not call Text.
   void BeforeText(std::function<void()> refresh);
+
+  // Called at each Text after the refreshes, to show what is counted elsewhere, under names of its own. Must not call
+  // Text.
+  using Source = std::function<void(Exposition* exposition)>;
+  void AddSource(Source source);
 
   // Everything, in the text exposition format 0.0.4.
   std::string Text() const;

@@ -50,6 +50,26 @@ TEST(Metrics, RefreshesRunBeforeEachText) {
   EXPECT_THAT(registry.Text(), HasSubstr("queued 2\n"));
 }
 
+TEST(Metrics, SourcesShowWhatIsCountedElsewhere) {
+  Registry registry;
+  registry.AddSource([](Exposition* out) {
+    for (const char* version : {"1", "2"}) {
+      out->Count({"requests_total", "Requests."}, {{"model", "a"}, {"version", version}}, 2);
+      out->Count({":tensorflow:serving:request_count", "Requests."}, {{"model_name", "a"}}, 2);
+    }
+    out->Set({"slots", "Slots."}, {}, 3);
+    out->Observed({"run_seconds", "Run time."}, {}, {.bounds = {0.5, 1}, .counts = {4, 0, 1}, .sum = 7});
+  });
+  const std::string text = registry.Text();
+  EXPECT_THAT(text, HasSubstr("# TYPE requests_total counter\nrequests_total{model=\"a\",version=\"1\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("# TYPE :tensorflow:serving:request_count counter\n"
+                              ":tensorflow:serving:request_count{model_name=\"a\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("# TYPE slots gauge\nslots 3\n"));
+  EXPECT_THAT(text, HasSubstr("run_seconds_bucket{le=\"0.5\"} 4\nrun_seconds_bucket{le=\"1\"} 4\n"
+                              "run_seconds_bucket{le=\"+Inf\"} 5\n"));
+  EXPECT_THAT(text, HasSubstr("run_seconds_count 5\nrun_seconds_sum 7\n"));
+}
+
 TEST(Metrics, BucketBoundsRise) {
   const std::vector<double> bounds = SecondsBuckets();
   EXPECT_TRUE(std::is_sorted(bounds.begin(), bounds.end()));

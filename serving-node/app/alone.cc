@@ -6,6 +6,7 @@
 #include "serving-node/app/models.h"
 #include "serving-node/config/model_config.h"
 #include "serving-node/config/text_proto.h"
+#include "serving-node/requestlog/policies.h"
 
 namespace longshore::app {
 namespace {
@@ -36,6 +37,11 @@ ModelServerConfig ConfigOf(const Flags& flags) {
   model->set_name(flags.model_name);
   model->set_base_path(std::filesystem::absolute(flags.model_base_path).string());
   model->set_model_platform("tensorflow");
+  if (flags.observe.request_log.prefix.empty()) return config;
+  auto* logging = model->mutable_logging_config();
+  logging->mutable_log_collector_config()->set_type("file");
+  logging->mutable_log_collector_config()->set_filename_prefix(flags.observe.request_log.prefix.string());
+  logging->mutable_sampling_config()->set_sampling_rate(flags.observe.request_log.sampling_rate);
   return config;
 }
 
@@ -60,9 +66,10 @@ Alone::Outcome Alone::OutcomeOf(const std::string& model) const {
   return serves ? Outcome::kServes : Outcome::kCannot;
 }
 
-Alone::Alone(const Flags& flags, models::ModelStore& store)
+Alone::Alone(const Flags& flags, models::ModelStore& store, requestlog::RequestLog& log)
     : flags_(flags),
       store_(store),
+      log_(log),
       discovery_(DiscoveryOptions(flags, store),
                  [&store](std::vector<models::Wanted> all) { store.Apply(std::move(all)); }) {}
 
@@ -92,6 +99,7 @@ Status Alone::Begin() {
 
 Status Alone::Take(const ModelServerConfig& config, bool first) {
   ASSIGN_OR_RETURN(std::vector<Source> sources, config::ToSources(config));
+  ASSIGN_OR_RETURN(const requestlog::Policies policies, requestlog::PoliciesOf(config));
   RETURN_IF_ERROR(CheckLabels(sources, first));
   std::vector<std::string> names;
   for (Source& source : sources) {
@@ -103,6 +111,7 @@ Status Alone::Take(const ModelServerConfig& config, bool first) {
     const std::lock_guard lock(mutex_);
     names_ = std::move(names);
   }
+  log_.SetPolicies(policies);
   discovery_.SetSources(std::move(sources));
   return {};
 }

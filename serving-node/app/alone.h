@@ -17,11 +17,12 @@
 #include "serving-node/app/flags.h"
 #include "serving-node/models/discovery.h"
 #include "serving-node/models/model_store.h"
+#include "serving-node/requestlog/request_log.h"
 #include "tensorflow_serving/services.pb.h"
 
 namespace longshore::app {
 
-// Thread-safe but for Begin. The store and the flags outlive it.
+// Thread-safe but for Begin. The store, the log and the flags outlive it.
 class Alone {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -30,7 +31,7 @@ class Alone {
   // Of a reload whose caller has no deadline: a model may load for long, and nobody waits forever.
   static constexpr std::chrono::minutes kReloadWaitMax{30};
 
-  Alone(const Flags& flags, models::ModelStore& store);
+  Alone(const Flags& flags, models::ModelStore& store, requestlog::RequestLog& log);
   ~Alone();  // Reloads that still wait are answered.
 
   // Serves what the flags say. InvalidArgument naming the file, the line or the model that is wrong.
@@ -69,6 +70,7 @@ class Alone {
 
   const Flags& flags_;
   models::ModelStore& store_;
+  requestlog::RequestLog& log_;
   models::Discovery discovery_;
   mutable std::mutex mutex_;  // Guards what follows.
   std::condition_variable changed_;

@@ -16,14 +16,14 @@ Status Read(const char* flag, const Path& file, google::protobuf::Message* messa
 
 Status ReadMonitoring(Flags* flags) {
   tensorflow::serving::MonitoringConfig config;
-  RETURN_IF_ERROR(Read("monitoring_config_file", flags->monitoring_config_file, &config));
+  RETURN_IF_ERROR(Read("monitoring_config_file", flags->observe.monitoring_config_file, &config));
   if (!config.prometheus_config().enable()) return {};
   const std::string& path = config.prometheus_config().path();
   if (!path.empty() && !path.starts_with('/')) {
     return InvalidArgument("--monitoring_config_file: {}: the path \"{}\" does not begin with a slash",
-                           flags->monitoring_config_file.string(), path);
+                           flags->observe.monitoring_config_file.string(), path);
   }
-  flags->metrics_path = path.empty() ? kMetricsPath : path;
+  flags->observe.metrics_path = path.empty() ? kMetricsPath : path;
   return {};
 }
 
@@ -42,7 +42,7 @@ Status ReadSession(Flags* flags) {
 }  // namespace
 
 Status ReadConfigFiles(Flags* flags) {
-  if (!flags->monitoring_config_file.empty()) RETURN_IF_ERROR(ReadMonitoring(flags));
+  if (!flags->observe.monitoring_config_file.empty()) RETURN_IF_ERROR(ReadMonitoring(flags));
   if (!flags->tensorflow_session_config_file.empty()) RETURN_IF_ERROR(ReadSession(flags));
   ASSIGN_OR_RETURN(const int batches, flags->batching.Read());
   if (flags->max_concurrent_runs == 0) flags->max_concurrent_runs = batches;

@@ -18,7 +18,7 @@ Path FileWith(const std::string& text) {
 
 Result<Flags> Monitoring(const std::string& text) {
   Flags flags;
-  flags.monitoring_config_file = FileWith(text);
+  flags.observe.monitoring_config_file = FileWith(text);
   RETURN_IF_ERROR(ReadConfigFiles(&flags));
   return flags;
 }
@@ -32,10 +32,10 @@ Result<Flags> Session(const std::string& text, int threads = 0) {
 }
 
 TEST(ConfigFiles, OfMonitoringGiveThePathOfTheMetrics) {
-  EXPECT_EQ(Flags().metrics_path, "");
-  EXPECT_EQ(Monitoring("prometheus_config { enable: true }")->metrics_path, "/monitoring/prometheus/metrics");
-  EXPECT_EQ(Monitoring("prometheus_config { enable: true path: '/metrics' }")->metrics_path, "/metrics");
-  EXPECT_EQ(Monitoring("prometheus_config { path: '/metrics' }")->metrics_path, "");
+  EXPECT_EQ(Flags().observe.metrics_path, "");
+  EXPECT_EQ(Monitoring("prometheus_config { enable: true }")->observe.metrics_path, "/monitoring/prometheus/metrics");
+  EXPECT_EQ(Monitoring("prometheus_config { enable: true path: '/metrics' }")->observe.metrics_path, "/metrics");
+  EXPECT_EQ(Monitoring("prometheus_config { path: '/metrics' }")->observe.metrics_path, "");
   EXPECT_THAT(Monitoring("prometheus_config { enable: true path: 'metrics' }").error().message, HasSubstr("slash"));
   EXPECT_THAT(Monitoring("prometheus { }").error().message, HasSubstr("--monitoring_config_file: "));
 }

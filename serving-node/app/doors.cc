@@ -25,7 +25,7 @@ frontend::RestOptions RestOptionsOf(const Flags& flags) {
   options.node = flags.node;
   options.timeout = std::chrono::milliseconds(flags.rest_api_timeout_in_ms);
   options.cors = flags.rest_api_enable_cors_support;
-  options.metrics_path = flags.metrics_path;
+  options.metrics_path = flags.observe.metrics_path;
   options.check_method_names = flags.enable_signature_method_name_check;
   options.connections_max = flags.doors.rest_connections_max;
   options.body_bytes_max = flags.doors.rest_body_bytes_max;
@@ -74,16 +74,18 @@ Result<Doors::Servers> Doors::Start(int64_t connection_age_max_ms) const {
     options.connection_age_max_ms = connection_age_max_ms;
     options.reload = parts_.reload;
     options.credentials = {.tls = security_.grpc_tls, .gate = ToCallGate(security_.gate)};
+    options.meter = parts_.requests.get();
     if (flags_.enable_serialization_as_tensor_content) options.encoding = tensor::Encoding::kContent;
-    ASSIGN_OR_RETURN(servers.grpc, frontend::GrpcServer::Start(options, *parts_.metered, *parts_.catalog));
+    ASSIGN_OR_RETURN(servers.grpc, frontend::GrpcServer::Start(options, *parts_.predictor, *parts_.catalog));
   }
   if (listeners_.rest.valid()) {
     auto options = RestOptionsOf(flags_);
     options.tls = security_.rest_tls;
     options.gate = security_.gate;
+    options.meter = parts_.requests.get();
     ASSIGN_OR_RETURN(options.listen_fd, Copy(listeners_.rest));
     options.connection_age_max_ms = connection_age_max_ms;
-    ASSIGN_OR_RETURN(servers.rest, frontend::RestServer::Start(options, *parts_.metered, *parts_.catalog,
+    ASSIGN_OR_RETURN(servers.rest, frontend::RestServer::Start(options, *parts_.predictor, *parts_.catalog,
                                                                [this] { return parts_.registry.Text(); }));
   }
   return servers;

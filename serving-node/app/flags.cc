@@ -23,7 +23,9 @@ Managed, as a node of a fleet (the controller starts it so):
   longshore-node --controller=unix:/run/longshore/controller.sock --fleet=vision/cpu --node=cpu-0 \
       --state_dir=/var/lib/longshore/cpu-0 --peer_address=unix:/var/lib/longshore/cpu-0/peer.sock
 
-Health and metrics:  curl http://localhost:8502/readyz   (also /livez /metrics /debug/state)
+A request that failed runs again:  longshore-node replay BUNDLE  (see --capture_dir, and replay --help)
+
+Health and metrics:  curl http://localhost:8502/readyz   (also /livez /metrics /debug/state /debug/log_level)
 It leaves gracefully on SIGTERM; a second signal ends it at once.
 )";
 
@@ -88,9 +90,6 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
   app.add_option("--tensorflow_session_config_file", flags.tensorflow_session_config_file,
                  "text-proto ConfigProto with intra_op_ and inter_op_parallelism_threads")
       ->group(group);
-  app.add_option("--monitoring_config_file", flags.monitoring_config_file,
-                 "text-proto MonitoringConfig: metrics on the REST port too")
-      ->group(group);
   app.add_option("--grpc_channel_arguments", flags.grpc_channel_arguments, "of the gRPC server: name=value,name=value")
       ->delimiter(',')
       ->group(group);
@@ -119,7 +118,6 @@ void AddNodeFlags(CLI::App& app, Flags& flags) {
                  "older connections are asked to reconnect; 0: never, then leaving waits for the clients to go [10000]")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
-  app.add_option("--log_level", flags.log_level, "debug, info, warning or error [info]")->group(group);
   app.add_option("--node", flags.node, "its name, in answers and reports [the host's name]")->group(group);
 }
 
@@ -226,6 +224,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   flags.tls.AddTo(app);
   flags.auth.AddTo(app);
   flags.doors.AddTo(app);
+  flags.observe.AddTo(app);
   RefusedFlags refused;
   refused.AddTo(app);
   try {
@@ -251,6 +250,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   RETURN_IF_ERROR(flags.loading.Check(flags.managed()));
   RETURN_IF_ERROR(flags.tls.Check());
   RETURN_IF_ERROR(flags.auth.Check(!flags.peer_address.empty()));
+  RETURN_IF_ERROR(flags.observe.Check(!flags.managed() && flags.model_config_file.empty()));
   RETURN_IF_ERROR(Check(flags));
   return parsed;
 }

@@ -11,6 +11,7 @@
 #include "serving-node/app/batching_flags.h"
 #include "serving-node/app/door_flags.h"
 #include "serving-node/app/loading_flags.h"
+#include "serving-node/app/observe_flags.h"
 #include "serving-node/app/tls_flags.h"
 
 namespace longshore::app {
@@ -39,14 +40,13 @@ struct Flags {
   int tensorflow_intra_op_parallelism = 0;  // Threads of the engine.
   int tensorflow_inter_op_parallelism = 0;  // Runs at once.
   Path tensorflow_session_config_file;
-  Path monitoring_config_file;
-  std::string metrics_path;                         // On the REST port, as that file says; "": none.
   std::vector<std::string> grpc_channel_arguments;  // "name=value".
   BatchingFlags batching;
   LoadingFlags loading;
   TlsFlags tls;
   AuthFlags auth;
   DoorFlags doors;
+  ObserveFlags observe;
   // Ours.
   std::string host = "0.0.0.0";
   std::string admin_host = "127.0.0.1";
@@ -56,7 +56,6 @@ struct Flags {
   int threads = 0;              // Of the engine; 0: one per processor.
   int64_t simulated_run_ms = 0;
   int64_t connection_age_max_ms = 10000;
-  std::string log_level = "info";
   std::string node;  // Default: the name of the host.
   // Of a managed node.
   std::string controller;

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "serving-node/app/flags.h"
 #include "serving-node/app/node.h"
 #include "serving-node/engine/reference/reference.h"
+#include "serving-node/replay/replay.h"
 #include "serving-node/trial/trial.h"
 
 namespace longshore::app {
@@ -33,7 +35,7 @@ sigset_t BlockSignals() {
 
 Status Serve(const Flags& flags) {
   const sigset_t signals = BlockSignals();
-  RETURN_IF_ERROR(InitLog("longshore-node", flags.log_level));
+  RETURN_IF_ERROR(InitLog("longshore-node", flags.observe.log_level));
   ASSIGN_OR_RETURN(const auto node, Node::Start(flags));
   bool asked = false;
   while (!node->left()) {
@@ -60,6 +62,10 @@ int Main(const std::vector<std::string>& arguments) {
   if (!arguments.empty() && arguments.front() == "trial") {
     const auto engine = engine::MakeReferenceEngine();
     return trial::Main({arguments.begin() + 1, arguments.end()}, *engine);
+  }
+  if (!arguments.empty() && arguments.front() == "replay") {
+    const auto engine = engine::MakeReferenceEngine();
+    return replay::Main({arguments.begin() + 1, arguments.end()}, *engine, std::cout);
   }
   const auto parsed =
       ParseFlags(arguments, {.model_name = Variable("MODEL_NAME"), .model_base_path = Variable("MODEL_BASE_PATH")});

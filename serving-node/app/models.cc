@@ -5,6 +5,8 @@
 #include <memory>
 #include <mutex>
 
+#include "serving-node/app/flags.h"
+
 namespace longshore::app {
 namespace {
 
@@ -18,12 +20,16 @@ std::string Describe(const models::VersionStatus& status) {
   return text;
 }
 
-void SetStates(const models::ModelStore& store, metrics::Family<metrics::Gauge>& states) {
+constexpr metrics::Name kVersionState{"longshore_version_state", "1 for the state that the version is in."};
+constexpr metrics::Name kStartTime{"process_start_time_seconds", "When the process started, in seconds since 1970."};
+constexpr metrics::Name kBuildInfo{"longshore_build_info", "1, with what this program is."};
+
+void ShowStates(const models::ModelStore& store, metrics::Exposition* out) {
   for (const std::string& model : store.Names()) {
     for (const auto& status : store.Statuses(model)) {
       for (const char* state : kStateNames) {
-        states.With({{"model", model}, {"version", std::to_string(status.version)}, {"state", state}})
-            .Set(std::string_view(state) == NameOf(status.state) ? 1 : 0);
+        out->Set(kVersionState, {{"model", model}, {"version", std::to_string(status.version)}, {"state", state}},
+                 std::string_view(state) == NameOf(status.state) ? 1 : 0);
       }
     }
   }
@@ -74,21 +80,28 @@ Json LoadToJson(const batching::Load& load) {
 
 void ExportModelGauges(const models::ModelStore& store, const batching::Admission& admission,
                        metrics::Registry& registry) {
-  auto states = registry.Gauges("longshore_version_state", "1 for the state that the version is in.");
   auto running = registry.Gauges("longshore_running", "Runs under way.").With({});
   auto queued = registry.Gauges("longshore_queued", "Requests waiting for a run.").With({});
   auto slots = registry.Gauges("longshore_run_slots", "Runs admitted at once.").With({});
   auto busy =
       registry.Counters("longshore_run_busy_seconds_total", "Seconds that run slots were busy, summed.").With({});
+  registry.AddSource([&store](metrics::Exposition* out) { ShowStates(store, out); });
   const auto scrape = std::make_shared<std::mutex>();  // Two scrapes at once would count the same seconds twice.
   registry.BeforeText([=, &store, &admission]() mutable {
     std::lock_guard lock(*scrape);
-    SetStates(store, states);
     const batching::Load load = admission.load();
     running.Set(static_cast<double>(load.running));
     queued.Set(static_cast<double>(load.queued));
     slots.Set(static_cast<double>(load.concurrent_runs_max));
     busy.Add(std::max(0.0, load.busy_seconds - busy.value()));
+  });
+}
+
+void ExportProgram(TimePoint started, metrics::Registry& registry) {
+  const double seconds = std::chrono::duration<double>(started.time_since_epoch()).count();
+  registry.AddSource([seconds](metrics::Exposition* out) {
+    out->Set(kStartTime, {}, seconds);
+    out->Set(kBuildInfo, {{"version", SoftwareVersion()}, {"compiler", __VERSION__}}, 1);
   });
 }
 

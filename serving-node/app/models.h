@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/clock.h"
 #include "common/json/json.h"
 #include "common/metrics/metrics.h"
 #include "serving-node/batching/batching.h"
@@ -21,5 +22,8 @@ Json LoadToJson(const batching::Load& load);
 // registry must not be read after store and admission are gone.
 void ExportModelGauges(const models::ModelStore& store, const batching::Admission& admission,
                        metrics::Registry& registry);
+
+// process_start_time_seconds and longshore_build_info.
+void ExportProgram(TimePoint started, metrics::Registry& registry);
 
 }  // namespace longshore::app

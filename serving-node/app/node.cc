@@ -110,7 +110,7 @@ class ServingNode final : public Node {
   }
 
   void MakeAlone() {
-    alone_ = std::make_unique<Alone>(flags_, *parts_->store);
+    alone_ = std::make_unique<Alone>(flags_, *parts_->store, *parts_->request_log);
     parts_->reload = [this](tensorflow::serving::ModelServerConfig config, Alone::TimePoint deadline,
                             Alone::ReloadDone done) { alone_->Reload(std::move(config), deadline, std::move(done)); };
   }
@@ -168,7 +168,8 @@ class ServingNode final : public Node {
     options.listen = flags_.peer_address;
     options.extra_services = {peer_service_.get()};
     options.credentials.gate = ToCallGate(security_.peer_gate);
-    auto peer = frontend::GrpcServer::Start(options, *parts_->metered, *parts_->own_catalog);
+    options.meter = parts_->requests.get();
+    auto peer = frontend::GrpcServer::Start(options, *parts_->limited, *parts_->own_catalog);
     if (!peer) return Fail(peer.error().code, "--peer_address={}: {}", flags_.peer_address, peer.error().message);
     peer_ = std::move(*peer);
     peer_->SetServing(true);
@@ -178,9 +179,12 @@ class ServingNode final : public Node {
   // Peers go last: until they know that this node leaves, they hand requests to it.
   void Drain() {
     doors_->Drain();
-    if (!peer_) return;
-    peer_->SetServing(false);
-    peer_->Drain();
+    if (peer_) {
+      peer_->SetServing(false);
+      peer_->Drain();
+    }
+    parts_->request_log->Flush();
+    if (parts_->capture) parts_->capture->Flush();
   }
 
   // What keeps the models from answering.

@@ -5,6 +5,7 @@
 
 #include "serving-node/app/models.h"
 #include "serving-node/engine/reference/reference.h"
+#include "serving-node/requestlog/logging_predictor.h"
 
 namespace longshore::app {
 namespace {
@@ -22,6 +23,7 @@ Status BuildGate(const Flags& flags, Parts& parts) {
 void BuildStore(const Flags& flags, models::OnChange on_change, Parts& parts) {
   models::ModelStore::Options options = flags.loading.StoreOptions(flags.managed());
   options.tags = flags.saved_model_tags;
+  options.meter = parts.loads.get();
   options.warm_up_iterations = std::max(1, flags.num_request_iterations_for_warmup);
   if (flags.batching.enable_per_model_batching_parameters) options.batching_of = BatchingOfVersion;
   models::LoadGate gate;
@@ -36,6 +38,10 @@ void BuildStore(const Flags& flags, models::OnChange on_change, Parts& parts) {
         using models::State;
         const bool loads = status.state == State::kLoading || status.state == State::kWarming;
         if (parts.gate && !loads) parts.gate->Loaded(model, status.version);
+        if (status.state == State::kEnd) {
+          parts.requests->Forget(model, status.version);
+          parts.runs->Forget(model, status.version);
+        }
         on_change(model, status);
       });
 }
@@ -43,6 +49,19 @@ void BuildStore(const Flags& flags, models::OnChange on_change, Parts& parts) {
 std::function<std::string()> AuthorizationOf(const Security& security) {
   if (!security.peer_authorization) return {};
   return [authorization = security.peer_authorization] { return *authorization->current(); };
+}
+
+// What a bundle says of the node beside the request: enough to run it in the same way.
+void BuildCapture(const Flags& flags, Parts& parts) {
+  replay::CaptureOptions options = flags.observe.capture;
+  if (options.dir.empty()) return;
+  options.every.set_node(flags.node);
+  options.every.set_software_version(SoftwareVersion());
+  for (const std::string& tag : flags.saved_model_tags) options.every.add_saved_model_tags(tag);
+  options.every.add_flags(fmt::format("threads={}", flags.threads));
+  options.every.add_flags(fmt::format("max_concurrent_runs={}", flags.max_concurrent_runs));
+  options.every.add_flags(fmt::format("enable_batching={}", flags.batching.enable_batching));
+  parts.capture = std::make_unique<replay::Capture>(std::move(options), *parts.store, parts.clock, parts.registry);
 }
 
 }  // namespace
@@ -55,19 +74,29 @@ Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, const Security& se
                        .simulated_run = std::chrono::milliseconds(flags.simulated_run_ms)});
   if (flags.managed()) RETURN_IF_ERROR(BuildGate(flags, *parts));
   ASSIGN_OR_RETURN(parts->guards, routing::GuardBook::Open(flags.state_dir));
+  parts->loads = std::make_unique<models::LoadMeter>(parts->registry);
+  parts->runs = std::make_unique<routing::RunMeter>(parts->registry);
+  parts->requests = std::make_unique<frontend::RequestMeter>(
+      parts->registry,
+      [&parts = *parts](const std::string& model) { return parts.catalog->Versions(model).has_value(); });
   BuildStore(flags, std::move(on_change), *parts);
   parts->own_catalog = std::make_unique<frontend::StoreCatalog>(*parts->store, flags.managed());
+  BuildCapture(flags, *parts);
   parts->forwarder = routing::MakeGrpcForwarder({.fleet = flags.fleet, .authorization = AuthorizationOf(security)});
   routing::RouterOptions options;
   options.node = flags.node;
   parts->router = std::make_unique<routing::Router>(
       routing::RouterDeps{*parts->store, *parts->admission, parts->recorder, parts->drift, parts->registry,
-                          *parts->forwarder, *parts->guards, parts->clock, parts->journal.get()},
+                          *parts->runs, *parts->forwarder, *parts->guards, parts->clock, parts->journal.get(),
+                          parts->capture.get()},
       options);
   parts->catalog = std::make_unique<frontend::FleetCatalog>(*parts->own_catalog, *parts->router, *parts->forwarder);
   parts->limited = std::make_unique<frontend::LimitedPredictor>(*parts->router, flags.doors.requests_in_flight_max);
-  parts->metered = std::make_unique<frontend::MeteredPredictor>(*parts->limited, parts->registry);
+  parts->request_log = std::make_unique<requestlog::RequestLog>(
+      requestlog::Options{.files = flags.observe.request_log_files}, parts->registry);
+  parts->predictor = std::make_unique<requestlog::LoggingPredictor>(*parts->limited, *parts->request_log);
   ExportModelGauges(*parts->store, *parts->admission, parts->registry);
+  ExportProgram(parts->clock.Now(), parts->registry);
   return parts;
 }
 

@@ -17,9 +17,12 @@
 #include "serving-node/frontend/metered.h"
 #include "serving-node/frontend/store_catalog.h"
 #include "serving-node/models/model_store.h"
+#include "serving-node/replay/capture.h"
+#include "serving-node/requestlog/request_log.h"
 #include "serving-node/routing/forwarder.h"
 #include "serving-node/routing/guard.h"
 #include "serving-node/routing/router.h"
+#include "serving-node/routing/run_meter.h"
 #include "serving-node/trial/gate.h"
 
 namespace longshore::app {
@@ -34,15 +37,20 @@ struct Parts {
   std::unique_ptr<trial::Journal> journal;  // Journal and gate: of a managed node only.
   std::unique_ptr<trial::Gate> gate;
   std::unique_ptr<routing::GuardBook> guards;
+  std::unique_ptr<frontend::RequestMeter> requests;  // Both meters outlive the store, which tells them what has left.
+  std::unique_ptr<routing::RunMeter> runs;
+  std::unique_ptr<models::LoadMeter> loads;
   std::unique_ptr<models::ModelStore> store;
+  std::unique_ptr<replay::Capture> capture;             // Null: nothing is captured.
   std::unique_ptr<frontend::StoreCatalog> own_catalog;  // What peers are told.
   evidence::DriftSampler drift;
   std::unique_ptr<frontend::LimitedPredictor> limited;  // The router, for so many requests at once.
-  std::unique_ptr<frontend::MeteredPredictor> metered;  // The same, counted: what the frontends see.
-  std::unique_ptr<frontend::FleetCatalog> catalog;      // What clients are told.
-  std::unique_ptr<routing::Router> router;              // Waits for its requests, with all that they use still there.
-  std::unique_ptr<routing::Forwarder> forwarder;        // Ends first: it cuts what is at peers.
-  frontend::ReloadFunction reload;                      // Of a node that is alone; set before the doors open.
+  std::unique_ptr<requestlog::RequestLog> request_log;
+  std::unique_ptr<routing::Predictor> predictor;    // The same, with the log: what clients see.
+  std::unique_ptr<frontend::FleetCatalog> catalog;  // What clients are told.
+  std::unique_ptr<routing::Router> router;          // Waits for its requests, with all that they use still there.
+  std::unique_ptr<routing::Forwarder> forwarder;    // Ends first: it cuts what is at peers.
+  frontend::ReloadFunction reload;                  // Of a node that is alone; set before the doors open.
 };
 
 // on_change is called on other threads from now on, until the parts are gone.

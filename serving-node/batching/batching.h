@@ -32,8 +32,10 @@ struct Options {
 struct RunOutcome {
   engine::TensorMap outputs;
   std::chrono::microseconds queue_time{0};  // From Submit to the start of the run.
+  std::chrono::microseconds fill_time{0};   // The part of it in which the batch waited for company.
   std::chrono::microseconds run_time{0};    // Of the execution alone, of the whole batch.
   int batch_rows = 0;                       // Rows of all requests that ran together; 0 when it ran unbatched.
+  int padded_rows = 0;                      // Rows that the batch ran with; 0 when it ran unbatched.
   bool first_of_batch = true;               // One of the requests that ran together: their run is one observation.
 };
 using Done = std::function<void(Result<RunOutcome>)>;

@@ -105,7 +105,9 @@ void Scheduler::StartReady(TimePoint now) {
     turns_.erase(it);
     queue->in_turn = false;
     if (queue->lane.size() > 0) {
+      const TimePoint ready_at = *queue->lane.ReadyAt();
       auto run = std::make_shared<Run>(Run{queue, queue->lane.Take(now), now});
+      run->filled = std::max(ready_at, run->batch.back().submitted);
       queued_ -= static_cast<int64_t>(run->batch.size());
       load_.running += 1;
       queue->in_use += 1;
@@ -229,8 +231,13 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::TensorMap> outputs, mic
       Answer(run->queue, &task, tl::make_unexpected(outputs.error()));
     } else {
       Answer(run->queue, &task,
-             RunOutcome{std::move((*parts)[i]), Between(task.submitted, run->started), run_time,
-                        task.key.empty() ? 0 : static_cast<int>(rows), i == 0});
+             RunOutcome{.outputs = std::move((*parts)[i]),
+                        .queue_time = Between(task.submitted, run->started),
+                        .fill_time = Between(task.submitted, std::max(task.submitted, run->filled)),
+                        .run_time = run_time,
+                        .batch_rows = task.key.empty() ? 0 : static_cast<int>(rows),
+                        .padded_rows = task.key.empty() ? 0 : static_cast<int>(run->rows_padded),
+                        .first_of_batch = i == 0});
     }
   }
 }

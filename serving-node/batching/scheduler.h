@@ -56,6 +56,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
     Batch batch;
     TimePoint started;
     int64_t rows_padded = 0;
+    TimePoint filled = TimePoint::min();  // When it waited for no more company.
   };
   using RunPtr = std::shared_ptr<Run>;
 

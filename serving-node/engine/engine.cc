@@ -4,6 +4,12 @@
 
 namespace longshore::engine {
 
+std::string ToString(const NonFinite& found) {
+  if (found.op == "Placeholder")
+    return fmt::format("output \"{}\", from the request's \"{}\"", found.output, found.node);
+  return fmt::format("output \"{}\", made by node \"{}\" (op {})", found.output, found.node, found.op);
+}
+
 Result<TensorMap> RunAndWait(LoadedModel& model, RunRequest request) {
   std::promise<Result<TensorMap>> promise;
   auto future = promise.get_future();

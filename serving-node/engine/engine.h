@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,16 @@ struct RunRequest {
 // within it only for a request that gives it the caller's thread.
 using RunDone = std::function<void(Result<TensorMap>)>;
 
+// Where the first NaN or Inf of an output came from.
+struct NonFinite {
+  std::string output;
+  std::string node;  // Of the graph; the name of a fed tensor's node when the request brought it.
+  std::string op;    // "Placeholder" then.
+};
+// 'output "probabilities", made by node "dense/div" (op RealDiv)'.
+std::string ToString(const NonFinite& found);
+using FindDone = std::function<void(Result<std::optional<NonFinite>>)>;
+
 // A model in memory. Thread-safe: any number of runs at once.
 class LoadedModel {
  public:
@@ -52,6 +63,12 @@ class LoadedModel {
   // signature, ResourceExhausted when memory does not suffice. The model outlives its runs: callers keep it by
   // shared_ptr.
   virtual void Run(RunRequest request, RunDone done) = 0;
+
+  // Runs and looks at what every op makes: far slower than Run, for after something went wrong. nullopt: all outputs
+  // are finite. Calls done as Run does, with its errors; Unimplemented for an engine that cannot look.
+  virtual void FindNonFinite([[maybe_unused]] RunRequest request, FindDone done) {
+    done(Unimplemented("this engine does not look into its runs"));
+  }
 
   // Bytes held on the device for weights and plans.
   virtual int64_t memory_bytes() const = 0;

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+
+#include "serving-node/tensor/finite.h"
 
 namespace longshore::evidence {
 namespace {
@@ -12,30 +13,6 @@ using tensor::Tensor;
 
 // Finite, so that sums of it can be subtracted.
 constexpr double kIncomparable = 1e6;
-
-// Every NaN and Inf has all exponent bits set, and nothing else has. The loop has no exit, so that it becomes vector
-// code.
-template <typename Bits, Bits kExponent>
-bool AnyNonFinite(const Tensor& values) {
-  unsigned found = 0;
-  const std::byte* data = values.data();
-  for (int64_t i = 0; i < values.elements(); ++i) {
-    Bits bits;
-    std::memcpy(&bits, data + static_cast<size_t>(i) * sizeof(Bits), sizeof(Bits));
-    found |= (bits & kExponent) == kExponent ? 1u : 0u;
-  }
-  return found != 0;
-}
-
-bool HasNonFinite(const Tensor& values) {
-  switch (values.type()) {
-    case DType::kFloat: return AnyNonFinite<uint32_t, 0x7F800000u>(values);
-    case DType::kDouble: return AnyNonFinite<uint64_t, 0x7FF0000000000000u>(values);
-    case DType::kHalf: return AnyNonFinite<uint16_t, 0x7C00u>(values);
-    case DType::kBfloat16: return AnyNonFinite<uint16_t, 0x7F80u>(values);
-    default: return false;
-  }
-}
 
 template <typename T>
 double Relative(std::span<const T> a, std::span<const T> b) {
@@ -79,7 +56,8 @@ void CompareOne(const Tensor& a, const Tensor& b, PairDifference* difference) {
 }  // namespace
 
 bool HasNonFinite(const engine::TensorMap& outputs) {
-  return std::any_of(outputs.begin(), outputs.end(), [](const auto& entry) { return HasNonFinite(entry.second); });
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [](const auto& entry) { return tensor::HasNonFinite(entry.second); });
 }
 
 PairDifference Compare(const engine::TensorMap& candidate, const engine::TensorMap& stable) {

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "common/http/server.h"
+#include "common/log.h"
 
 namespace longshore::frontend {
 namespace {
@@ -33,7 +34,11 @@ class Admin final : public AdminServer {
 
  private:
   http::Response Answer(const http::Request& request) const {
-    if (request.method != "GET" && request.method != "HEAD") return Text(405, "only GET is answered here\n");
+    const bool is_level = request.target == "/debug/log_level";
+    const bool may_post = is_level && request.method == "POST";
+    if (request.method != "GET" && request.method != "HEAD" && !may_post) {
+      return Text(405, "only GET is answered here, and POST /debug/log_level\n");
+    }
     if (request.target == "/livez") return Live();
     if (request.target == "/readyz") return Ready();
     if (sources_.gate) {
@@ -45,7 +50,17 @@ class Admin final : public AdminServer {
     }
     if (request.target == "/debug/state")
       return {.body = sources_.state().dump(2, ' ', true, Json::error_handler_t::replace) + "\n"};
-    return Text(404, "here are /livez /readyz /metrics /debug/state\n");
+    if (is_level) return Level(request);
+    return Text(404, "here are /livez /readyz /metrics /debug/state /debug/log_level\n");
+  }
+
+  static http::Response Level(const http::Request& request) {
+    if (request.method == "POST") {
+      const std::string level = request.body.substr(0, request.body.find_last_not_of(" \r\n") + 1);
+      if (const Status set = SetLogLevel(level); !set) return Text(400, set.error().message + "\n");
+      spdlog::log(spdlog::default_logger_raw()->level(), "the log level is {} from now on", LogLevel());
+    }
+    return Text(200, LogLevel() + "\n");
   }
 
   static http::Response Unauthorized(const Error& error) {

@@ -5,6 +5,7 @@
 //   line.
 //   GET /metrics        Prometheus text.
 //   GET /debug/state    JSON.
+//   GET /debug/log_level   The level; POST sets it from now on: curl -d debug http://localhost:8502/debug/log_level
 #pragma once
 
 #include <functional>

@@ -71,7 +71,8 @@ Result<std::vector<models::VersionStatus>> FleetCatalog::Versions(const std::str
                    .state = models::State::kAvailable,
                    .error = {Code::kOk, ""},
                    .memory_bytes = 0,
-                   .digest = ""});
+                   .digest = "",
+                   .base_path = {}});
   }
   std::ranges::sort(all, std::greater<>(), &models::VersionStatus::version);
   return all;

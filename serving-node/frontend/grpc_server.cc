@@ -67,7 +67,8 @@ class Server final : public GrpcServer {
   Server(const GrpcOptions& options, const std::vector<int>& sockets, routing::Predictor& predictor,
          const Catalog& catalog)
       : port_(process::LocalPort(sockets.front()).value_or(0)),
-        prediction_(predictor, catalog, {options.protocol, options.node, options.check_method_names, options.encoding}),
+        prediction_(predictor, catalog,
+                    {options.protocol, options.node, options.check_method_names, options.encoding, options.meter}),
         model_(catalog, options.reload) {
     ::grpc::ServerBuilder builder;
     Configure(options, builder);

@@ -19,6 +19,7 @@ namespace {
 using ::grpc::ByteBuffer;
 using ::grpc::CallbackServerContext;
 using ::grpc::ServerUnaryReactor;
+using inference::ExampleCount;
 
 ByteBuffer ToByteBuffer(const tensorflow::serving::PredictResponse& response) {
   const ::grpc::Slice slice(response.ByteSizeLong());
@@ -78,7 +79,8 @@ const tensorflow::serving::ModelSpec& SpecOf(const Message& answer) {
 template <typename Response>
 class Reactor final : public ServerUnaryReactor {
  public:
-  Reactor(CallbackServerContext* context, Response* response) : context_(context), response_(response) {}
+  Reactor(CallbackServerContext* context, Response* response, MeteredRequest metered = {})
+      : context_(context), response_(response), metered_(std::move(metered)) {}
 
   template <typename Answer>
   std::function<void(Result<Answer>)> Done() {
@@ -88,17 +90,21 @@ class Reactor final : public ServerUnaryReactor {
   }
 
   void OnCancel() override {
-    if (!finished_->exchange(true)) Finish({::grpc::StatusCode::CANCELLED, "the client cancelled the request"});
+    if (finished_->exchange(true)) return;
+    metered_.End(Code::kCancelled, {});
+    Finish({::grpc::StatusCode::CANCELLED, "the client cancelled the request"});
   }
   void OnDone() override { delete this; }
 
  private:
-  // gRPC may call OnDone and OnCancel on the thread at hand, as it does with its own reactors: both are short. Else every
-  // call goes through a thread of gRPC's executor at its end.
+  // gRPC may call OnDone and OnCancel on the thread at hand, as it does with its own reactors: both are short. Else
+  // every call goes through a thread of gRPC's executor at its end.
   bool InternalInlineable() override { return true; }
 
   template <typename Answer>
   void Take(Result<Answer> answer) {
+    metered_.End(answer ? Code::kOk : answer.error().code,
+                 answer ? SpecOf(*answer) : tensorflow::serving::ModelSpec::default_instance());
     if (!answer) {
       if (MayRetry(answer.error())) context_->AddTrailingMetadata(kRetryHeader, std::to_string(RetryAfterMs()));
       return Finish(rpc::ToGrpc(answer.error()));
@@ -112,6 +118,7 @@ class Reactor final : public ServerUnaryReactor {
 
   CallbackServerContext* const context_;
   Response* const response_;
+  const MeteredRequest metered_;
   const std::shared_ptr<std::atomic<bool>> finished_ = std::make_shared<std::atomic<bool>>(false);
 };
 
@@ -127,6 +134,13 @@ void PredictionService::Begin(CallbackServerContext* context) const {
   if (!options_.node.empty()) context->AddInitialMetadata(kNodeHeader, options_.node);
 }
 
+MeteredRequest PredictionService::Metered(routing::Api api, const std::string& model, int64_t examples) const {
+  MeteredRequest metered;
+  if (options_.meter != nullptr) metered = options_.meter->Begin(api, options_.protocol, model);
+  metered.SetExamples(examples);
+  return metered;
+}
+
 CallInfo PredictionService::InfoOf(const CallbackServerContext& context) const {
   return {.headers = HeadersOf(context), .deadline = SteadyDeadline(context), .protocol = options_.protocol};
 }
@@ -134,12 +148,16 @@ CallInfo PredictionService::InfoOf(const CallbackServerContext& context) const {
 ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, const ByteBuffer* request,
                                                ByteBuffer* response) {
   Begin(context);
+  MeteredRequest metered = Metered(routing::Api::kPredict, "");
   routing::PredictCall call = ToCall(InfoOf(*context), {});
   call.serialized = rpc::ToBytes(*request);
-  if (!call.request.ParseFromString(call.serialized)) {
+  const bool is_read = call.request.ParseFromString(call.serialized);
+  metered.SetModel(call.request.model_spec().name());
+  if (!is_read) {
+    metered.End(Code::kInvalidArgument, {});
     return Refuse(context, InvalidArgument("{} bytes are no PredictRequest", call.serialized.size()));
   }
-  auto* reactor = new Reactor<ByteBuffer>(context, response);
+  auto* reactor = new Reactor<ByteBuffer>(context, response, std::move(metered));
   predictor_.Predict(std::move(call), [done = reactor->Done<Encoded>(),
                                        encoding = options_.encoding](Result<routing::PredictAnswer> answer) {
     if (!answer) return done(tl::make_unexpected(answer.error()));
@@ -159,9 +177,9 @@ ServerUnaryReactor* PredictionService::GetModelMetadata(CallbackServerContext* c
 
 template <typename Request, typename Response>
 ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, const Request& request, Response* response,
-                                             InferMethod<Request, Response> method) const {
+                                             MeteredRequest metered, InferMethod<Request, Response> method) const {
   Begin(context);
-  auto* reactor = new Reactor<Response>(context, response);
+  auto* reactor = new Reactor<Response>(context, response, std::move(metered));
   (calls_.*method)(InfoOf(*context), request, reactor->template Done<Response>());
   return reactor;
 }
@@ -169,19 +187,23 @@ ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, con
 ServerUnaryReactor* PredictionService::Classify(CallbackServerContext* context,
                                                 const tensorflow::serving::ClassificationRequest* request,
                                                 tensorflow::serving::ClassificationResponse* response) {
-  return Infer(context, *request, response, &InferenceCalls::Classify);
+  auto metered = Metered(routing::Api::kClassify, request->model_spec().name(), ExampleCount(request->input()));
+  return Infer(context, *request, response, std::move(metered), &InferenceCalls::Classify);
 }
 
 ServerUnaryReactor* PredictionService::Regress(CallbackServerContext* context,
                                                const tensorflow::serving::RegressionRequest* request,
                                                tensorflow::serving::RegressionResponse* response) {
-  return Infer(context, *request, response, &InferenceCalls::Regress);
+  auto metered = Metered(routing::Api::kRegress, request->model_spec().name(), ExampleCount(request->input()));
+  return Infer(context, *request, response, std::move(metered), &InferenceCalls::Regress);
 }
 
 ServerUnaryReactor* PredictionService::MultiInference(CallbackServerContext* context,
                                                       const tensorflow::serving::MultiInferenceRequest* request,
                                                       tensorflow::serving::MultiInferenceResponse* response) {
-  return Infer(context, *request, response, &InferenceCalls::MultiInference);
+  const std::string model = request->tasks_size() == 0 ? "" : request->tasks(0).model_spec().name();
+  auto metered = Metered(routing::Api::kMultiInference, model, ExampleCount(request->input()));
+  return Infer(context, *request, response, std::move(metered), &InferenceCalls::MultiInference);
 }
 
 ServerUnaryReactor* ModelService::GetModelStatus(CallbackServerContext* context,

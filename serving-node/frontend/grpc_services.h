@@ -7,6 +7,7 @@
 
 #include "serving-node/frontend/catalog.h"
 #include "serving-node/frontend/inference_call.h"
+#include "serving-node/frontend/metered.h"
 #include "serving-node/routing/predict.h"
 #include "serving-node/tensor/proto.h"
 #include "tensorflow_serving/services.grpc.pb.h"
@@ -33,6 +34,7 @@ class PredictionService final : public PredictionServiceBase {
     std::string node;         // Sent as metadata x-longshore-node; "": not.
     bool check_method_names;  // A signature answers only to the method that it names.
     tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // Of the outputs of Predict.
+    const RequestMeter* meter = nullptr;                         // Counts what comes in; null: nothing does.
   };
   PredictionService(routing::Predictor& predictor, const Catalog& catalog, Options options)
       : predictor_(predictor),
@@ -60,8 +62,9 @@ class PredictionService final : public PredictionServiceBase {
   using InferMethod = void (InferenceCalls::*)(CallInfo, Request, std::function<void(Result<Response>)>) const;
   template <typename Request, typename Response>
   ::grpc::ServerUnaryReactor* Infer(::grpc::CallbackServerContext* context, const Request& request, Response* response,
-                                    InferMethod<Request, Response> method) const;
+                                    MeteredRequest metered, InferMethod<Request, Response> method) const;
   void Begin(::grpc::CallbackServerContext* context) const;
+  MeteredRequest Metered(routing::Api api, const std::string& model, int64_t examples = 0) const;
   CallInfo InfoOf(const ::grpc::CallbackServerContext& context) const;
 
   routing::Predictor& predictor_;

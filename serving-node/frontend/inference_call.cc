@@ -67,7 +67,8 @@ routing::PredictCall ToCall(CallInfo info, tensorflow::serving::PredictRequest r
           .serialized = {},
           .headers = std::move(info.headers),
           .deadline = info.deadline,
-          .protocol = info.protocol};
+          .protocol = info.protocol,
+          .api = info.api};
 }
 
 void InferenceCalls::Run(std::shared_ptr<Task> task) const {
@@ -110,16 +111,19 @@ void InferenceCalls::RunOne(Method method, CallInfo info, Request request,
 
 void InferenceCalls::Classify(CallInfo info, tensorflow::serving::ClassificationRequest request,
                               ClassifyDone done) const {
+  info.api = routing::Api::kClassify;
   RunOne(Method::kClassify, std::move(info), std::move(request), std::move(done));
 }
 
 void InferenceCalls::Regress(CallInfo info, tensorflow::serving::RegressionRequest request, RegressDone done) const {
+  info.api = routing::Api::kRegress;
   RunOne(Method::kRegress, std::move(info), std::move(request), std::move(done));
 }
 
 void InferenceCalls::MultiInference(CallInfo info, tensorflow::serving::MultiInferenceRequest request,
                                     MultiDone done) const {
   if (auto tasks = inference::CheckTasks(request); !tasks) return done(tl::make_unexpected(tasks.error()));
+  info.api = routing::Api::kMultiInference;
   RunNext(std::make_shared<Series>(Series{*this, std::move(info), std::move(request), {}, std::move(done)}));
 }
 

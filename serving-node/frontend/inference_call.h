@@ -21,6 +21,7 @@ struct CallInfo {
   std::vector<std::pair<std::string, std::string>> headers;  // Names in lower case.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   routing::Protocol protocol = routing::Protocol::kGrpc;
+  routing::Api api = routing::Api::kPredict;
 };
 
 routing::PredictCall ToCall(CallInfo info, tensorflow::serving::PredictRequest request);

@@ -1,55 +1,169 @@
 #include "serving-node/frontend/metered.h"
 
-#include <chrono>
+#include <array>
+#include <atomic>
+#include <compare>
 #include <utility>
+
+#include "common/metrics/series.h"
+#include "serving-node/routing/inputs.h"
 
 namespace longshore::frontend {
 namespace {
 
+using metrics::Distribution;
+using metrics::Exposition;
+using metrics::Labels;
+using metrics::Name;
+using routing::Api;
+using routing::Protocol;
 using std::chrono::steady_clock;
 using tensorflow::serving::ModelSpec;
 
-const char* NameOf(routing::Protocol protocol) {
+constexpr int64_t kNoVersion = -1;
+constexpr double kMicroseconds = 1e6;
+
+constexpr Name kRequests{"longshore_requests_total", "Requests to models by their outcome."};
+constexpr Name kSeconds{"longshore_request_seconds", "From arrival to answer of the requests that were answered well."};
+constexpr Name kRequestCount{":tensorflow:serving:request_count", "Requests to models by their outcome."};
+constexpr Name kRequestLatency{":tensorflow:serving:request_latency",
+                               "Microseconds from arrival to answer of the requests that were answered well."};
+constexpr Name kExampleCounts{":tensorflow:serving:request_example_counts", "tf.Examples per request."};
+constexpr Name kExampleTotal{":tensorflow:serving:request_example_count_total", "tf.Examples of all requests."};
+
+const char* NameOf(Protocol protocol) {
   switch (protocol) {
-    case routing::Protocol::kGrpc: return "grpc";
-    case routing::Protocol::kRest: return "rest";
-    case routing::Protocol::kPeer: return "peer";
+    case Protocol::kGrpc: return "grpc";
+    case Protocol::kRest: return "rest";
+    case Protocol::kPeer: return "peer";
   }
   return "";
 }
 
-metrics::Labels LabelsOf(const ModelSpec& spec) {
-  return {{"model", spec.name()},
-          {"version", spec.has_version() ? std::to_string(spec.version().value()) : ""},
-          {"signature", spec.signature_name().empty() ? "serving_default" : spec.signature_name()}};
+// TensorFlow Serving writes the calls of REST as its routes do.
+std::string ServingNameOf(Api api, Protocol protocol) {
+  std::string name = routing::NameOf(api);
+  if (protocol == Protocol::kRest) name[0] = static_cast<char>(name[0] - 'A' + 'a');
+  return name;
 }
 
-// What clients make up must not fill the registry: of a failed request only a model that exists is named.
-metrics::Labels LabelsOf(const ModelSpec& asked, const Error& error) {
-  return {{"model", error.code == Code::kNotFound ? "" : asked.name()}, {"version", ""}, {"signature", ""}};
+struct Key {
+  std::string model;
+  int64_t version = kNoVersion;
+  std::string signature;
+  Api api = Api::kPredict;
+  Protocol protocol = Protocol::kGrpc;
+  auto operator<=>(const Key&) const = default;
+};
+
+constexpr size_t kCodes = 17;
+
+struct Requests {
+  std::array<std::atomic<int64_t>, kCodes> by_code{};
+  Distribution microseconds{metrics::TimeBounds()};
+  Distribution examples{metrics::CountBounds()};
+
+  void Add(const Requests& other) {
+    for (size_t i = 0; i < kCodes; ++i) by_code[i] += other.by_code[i];
+    microseconds.Add(other.microseconds);
+    examples.Add(other.examples);
+  }
+};
+
+Key KeyOf(const std::string& model, Api api, Protocol protocol, const ModelSpec& answered) {
+  Key key{.model = model, .signature = {}, .api = api, .protocol = protocol};
+  if (answered.has_version()) key.version = answered.version().value();
+  key.signature = routing::SignatureName(answered);
+  return key;
+}
+
+void ShowCodes(const Key& key, const Labels& ours, const Requests& requests, Exposition* out) {
+  for (size_t i = 0; i < kCodes; ++i) {
+    const auto count = static_cast<double>(requests.by_code[i]);
+    if (count == 0) continue;
+    Labels labels = ours;
+    labels["protocol"] = NameOf(key.protocol);
+    labels["code"] = CodeName(static_cast<Code>(i));
+    out->Count(kRequests, labels, count);
+    if (key.protocol == Protocol::kPeer) continue;
+    out->Count(kRequestCount, {{"model_name", key.model}, {"status", labels["code"]}}, count);
+  }
+}
+
+void Show(const Key& key, const Requests& requests, Exposition* out) {
+  const Labels ours = {{"model", key.model},
+                       {"version", key.version == kNoVersion ? "" : std::to_string(key.version)},
+                       {"signature", key.signature}};
+  ShowCodes(key, ours, requests, out);
+  auto seconds = requests.microseconds.Read(metrics::SecondsBounds());
+  if (seconds.count() == 0) return;
+  seconds.DivideBy(kMicroseconds);
+  out->Observed(kSeconds, ours, std::move(seconds));
+  if (key.protocol == Protocol::kPeer) return;
+  out->Observed(kRequestLatency,
+                {{"model_name", key.model},
+                 {"API", ServingNameOf(key.api, key.protocol)},
+                 {"entrypoint", key.protocol == Protocol::kRest ? "REST" : "GRPC"}},
+                requests.microseconds.Read(metrics::ServingBounds()));
+  if (key.api == Api::kPredict) return;
+  auto examples = requests.examples.Read(metrics::CountBounds());
+  out->Count(kExampleTotal, {{"model", key.model}}, examples.sum);
+  out->Observed(kExampleCounts, {{"model", key.model}}, std::move(examples));
 }
 
 }  // namespace
 
-MeteredPredictor::MeteredPredictor(routing::Predictor& next, metrics::Registry& registry)
-    : next_(next),
-      requests_(registry.Counters("longshore_requests_total", "Predictions by their outcome.")),
-      seconds_(registry.Histograms("longshore_request_seconds", "From arrival to answer of a prediction.")) {}
+struct RequestMeter::State {
+  std::function<bool(const std::string&)> knows;
+  metrics::Series<Key, Requests> series{kSeriesMax, Key{.model = "other", .signature = "other"}};
+};
 
-void MeteredPredictor::Predict(routing::PredictCall call, routing::PredictDone done) {
-  const auto arrived = steady_clock::now();
-  const routing::Protocol protocol = call.protocol;
-  ModelSpec asked = call.request.model_spec();
-  next_.Predict(std::move(call), [this, arrived, protocol, asked = std::move(asked),
-                                  done = std::move(done)](Result<routing::PredictAnswer> answer) {
-    metrics::Labels labels = answer ? LabelsOf(answer->model_spec) : LabelsOf(asked, answer.error());
-    if (answer) {
-      seconds_.With(labels).Observe(std::chrono::duration<double>(steady_clock::now() - arrived).count());
-    }
-    labels["protocol"] = NameOf(protocol);
-    labels["code"] = CodeName(answer ? Code::kOk : answer.error().code);
-    requests_.With(labels).Add();
-    done(std::move(answer));
+RequestMeter::RequestMeter(metrics::Registry& registry, std::function<bool(const std::string& model)> knows)
+    : state_(std::make_shared<State>()) {
+  state_->knows = std::move(knows);
+  registry.AddSource([state = state_](Exposition* out) {
+    state->series.ForEach([out](const Key& key, const Requests& requests) { Show(key, requests, out); });
+  });
+}
+
+MeteredRequest RequestMeter::Begin(Api api, Protocol protocol, const std::string& model) const {
+  MeteredRequest request;
+  request.meter_ = this;
+  request.api_ = api;
+  request.protocol_ = protocol;
+  request.arrived_ = steady_clock::now();
+  request.model_ = model;
+  return request;
+}
+
+void MeteredRequest::End(Code code, const ModelSpec& answered) const {
+  if (meter_ != nullptr) meter_->End(*this, code, answered);
+}
+
+// A request that failed says nothing of a version, and not even that its model exists.
+void RequestMeter::End(const MeteredRequest& request, Code code, const ModelSpec& answered) const {
+  if (code == Code::kOk) {
+    const std::chrono::duration<double, std::micro> took = steady_clock::now() - request.arrived_;
+    const Key key = KeyOf(request.model_, request.api_, request.protocol_, answered);
+    return state_->series.With(key, [&](Requests& requests) {
+      requests.by_code[0].fetch_add(1, std::memory_order_relaxed);
+      requests.microseconds.Observe(took.count());
+      if (request.api_ != Api::kPredict) requests.examples.Observe(static_cast<double>(request.examples_));
+    });
+  }
+  Key key{.model = request.model_, .signature = {}, .api = request.api_, .protocol = request.protocol_};
+  if (!state_->series.Has(key) && !state_->knows(key.model)) key.model.clear();
+  state_->series.With(key, [code](Requests& requests) {
+    requests.by_code[static_cast<size_t>(code)].fetch_add(1, std::memory_order_relaxed);
+  });
+}
+
+void RequestMeter::Forget(const std::string& model, int64_t version) const {
+  state_->series.Move([&](Key* key) {
+    if (key->model != model || key->version != version) return false;
+    key->version = kNoVersion;
+    key->signature.clear();
+    return true;
   });
 }
 

@@ -40,27 +40,48 @@ Response JsonResponse(Result<std::string> body) {
   return {.body = std::move(*body)};
 }
 
-void AddVersion(const ModelSpec& spec, Response* response) {
-  if (spec.has_version()) response->headers.emplace_back(kVersionHeader, std::to_string(spec.version().value()));
-}
+// What a model answered, and which.
+struct Inferred {
+  std::string body;
+  ModelSpec spec;
+};
 
 // Of a classification or a regression.
 template <typename Answer, typename Write>
-Response ResultResponse(const Result<Answer>& answer, Write write) {
-  if (!answer) return ErrorResponse(answer.error());
-  Response response = JsonResponse(write(answer->result()));
-  AddVersion(answer->model_spec(), &response);
-  return response;
+Result<Inferred> ResultText(const Result<Answer>& answer, Write write) {
+  if (!answer) return tl::make_unexpected(answer.error());
+  return Inferred{write(answer->result()), answer->model_spec()};
 }
 
-Response PredictResponse(const Result<routing::PredictAnswer>& answer, JsonForm form) {
-  if (!answer) return ErrorResponse(answer.error());
-  const auto outputs = OutputsOf(*answer);
-  if (!outputs) return ErrorResponse(outputs.error());
-  Response response = JsonResponse(PredictionsToJson(*outputs, form));
-  AddVersion(answer->model_spec, &response);
-  return response;
+Result<Inferred> PredictionText(const Result<routing::PredictAnswer>& answer, JsonForm form) {
+  if (!answer) return tl::make_unexpected(answer.error());
+  ASSIGN_OR_RETURN(const engine::TensorMap outputs, OutputsOf(*answer));
+  ASSIGN_OR_RETURN(std::string body, PredictionsToJson(outputs, form));
+  return Inferred{std::move(body), answer->model_spec};
 }
+
+// Answers a request to a model, and counts it.
+class Reply {
+ public:
+  Reply(Responder respond, MeteredRequest metered) : respond_(std::move(respond)), metered_(std::move(metered)) {}
+
+  void operator()(Result<Inferred> inferred) const {
+    if (!inferred) {
+      metered_.End(inferred.error().code, {});
+      return respond_(ErrorResponse(inferred.error()));
+    }
+    metered_.End(Code::kOk, inferred->spec);
+    Response response{.body = std::move(inferred->body)};
+    const ModelSpec& spec = inferred->spec;
+    if (spec.has_version()) response.headers.emplace_back(kVersionHeader, std::to_string(spec.version().value()));
+    respond_(std::move(response));
+  }
+  void operator()(const Error& error) const { (*this)(tl::make_unexpected(error)); }
+
+ private:
+  Responder respond_;
+  MeteredRequest metered_;
+};
 
 class Rest final : public RestServer {
  public:
@@ -129,13 +150,16 @@ class Rest final : public RestServer {
     auto route = ParseRoute(request.method, request.target);
     if (!route) return respond(ErrorResponse(route.error()));
     switch (route->kind) {
-      case RestRoute::Kind::kPredict: return Predict(std::move(request), route->spec, respond);
+      case RestRoute::Kind::kPredict:
+        return Predict(std::move(request), route->spec, {respond, Metered(routing::Api::kPredict, route->spec)});
       case RestRoute::Kind::kStatus: return respond(JsonResponse(StatusText(route->spec)));
       case RestRoute::Kind::kMetadata: return Metadata(route->spec, respond);
       case RestRoute::Kind::kClassify:
-        return Infer(std::move(request), route->spec, respond, ClassificationsToJson, &InferenceCalls::Classify);
+        return Infer(std::move(request), route->spec, respond, routing::Api::kClassify, ClassificationsToJson,
+                     &InferenceCalls::Classify);
       case RestRoute::Kind::kRegress:
-        return Infer(std::move(request), route->spec, respond, RegressionsToJson, &InferenceCalls::Regress);
+        return Infer(std::move(request), route->spec, respond, routing::Api::kRegress, RegressionsToJson,
+                     &InferenceCalls::Regress);
     }
   }
 
@@ -151,18 +175,26 @@ class Rest final : public RestServer {
             .protocol = routing::Protocol::kRest};
   }
 
+  MeteredRequest Metered(routing::Api api, const ModelSpec& spec) const {
+    return options_.meter == nullptr ? MeteredRequest()
+                                     : options_.meter->Begin(api, routing::Protocol::kRest, spec.name());
+  }
+
   template <typename Message, typename Answer, typename Write>
-  void Infer(Request request, const ModelSpec& spec, const Responder& respond, Write write,
+  void Infer(Request request, const ModelSpec& spec, const Responder& respond, routing::Api api, Write write,
              void (InferenceCalls::*method)(CallInfo, Message, std::function<void(Result<Answer>)>) const) const {
+    MeteredRequest metered = Metered(api, spec);
     Message message;
     *message.mutable_model_spec() = spec;
     const auto read = ExamplesFromJson(request.body, message.mutable_model_spec(), message.mutable_input());
-    if (!read) return respond(ErrorResponse(read.error()));
+    metered.SetExamples(inference::ExampleCount(message.input()));
+    const Reply reply(respond, std::move(metered));
+    if (!read) return reply(read.error());
     (calls_.*method)(InfoOf(&request), std::move(message),
-                     [respond, write](const Result<Answer>& answer) { respond(ResultResponse(answer, write)); });
+                     [reply, write](const Result<Answer>& answer) { reply(ResultText(answer, write)); });
   }
 
-  void Predict(Request request, ModelSpec spec, const Responder& respond) {
+  void Predict(Request request, ModelSpec spec, const Reply& reply) {
     const auto call = std::make_shared<routing::PredictCall>(ToCall(InfoOf(&request), {}));
     *call->request.mutable_model_spec() = spec;
     Result<Described> described;
@@ -171,21 +203,21 @@ class Rest final : public RestServer {
       asked = true;
       return described = DescribeAny(spec);
     });
-    if (!asked || described) return Run(predictor_, call, form, respond);
+    if (!asked || described) return Run(predictor_, call, form, reply);
     catalog_.DescribeElsewhere(
         spec, call->deadline,
-        [&predictor = predictor_, call, respond,
+        [&predictor = predictor_, call, reply,
          body = std::make_shared<std::string>(std::move(request.body))](const Result<Described>& elsewhere) {
           Run(predictor, call,
-              ReadBody(body.get(), &call->request, [&]() -> const Result<Described>& { return elsewhere; }), respond);
+              ReadBody(body.get(), &call->request, [&]() -> const Result<Described>& { return elsewhere; }), reply);
         });
   }
 
   static void Run(routing::Predictor& predictor, const std::shared_ptr<routing::PredictCall>& call,
-                  const Result<JsonForm>& form, const Responder& respond) {
-    if (!form) return respond(ErrorResponse(form.error()));
-    predictor.Predict(std::move(*call), [respond, form = *form](Result<routing::PredictAnswer> answer) {
-      respond(PredictResponse(answer, form));
+                  const Result<JsonForm>& form, const Reply& reply) {
+    if (!form) return reply(form.error());
+    predictor.Predict(std::move(*call), [reply, form = *form](const Result<routing::PredictAnswer>& answer) {
+      reply(PredictionText(answer, form));
     });
   }
 

@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/tls/identity.h"
 #include "serving-node/frontend/catalog.h"
+#include "serving-node/frontend/metered.h"
 #include "serving-node/routing/predict.h"
 
 namespace longshore::frontend {
@@ -30,6 +31,7 @@ struct RestOptions {
   int64_t connection_age_max_ms = 0;            // Older connections are closed after an answer, jittered; 0: never.
   std::string metrics_path = {};                // Where the metrics are; "": nowhere.
   bool check_method_names = false;              // A signature answers only to the method that it names.
+  const RequestMeter* meter = nullptr;          // Counts what comes in; null: nothing does.
   bool cors = false;                            // Let pages of other origins read the answers.
 };
 

@@ -13,10 +13,30 @@
 namespace longshore::models {
 namespace {
 
+using std::chrono::steady_clock;
+
+std::chrono::microseconds Since(steady_clock::time_point begin) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begin);
+}
+
 Result<std::shared_ptr<engine::LoadedModel>> LoadFiles(engine::Engine& engine, const LoadGate& gate,
                                                        const LoadWork& work, const Path& dir) {
   if (gate) RETURN_IF_ERROR(gate(work.model, work.version, dir));
-  return engine.Load(dir, {.tags = work.tags, .device = {}});
+  const auto begin = steady_clock::now();
+  auto loaded = engine.Load(dir, {.tags = work.tags, .device = {}});
+  if (work.meter != nullptr) {
+    work.meter->Loaded(dir, loaded ? Status() : tl::make_unexpected(loaded.error()), Since(begin));
+  }
+  return loaded;
+}
+
+Status WarmUpMetered(engine::LoadedModel& model, const LoadWork& work, const Path& dir) {
+  const auto begin = steady_clock::now();
+  const auto records = WarmUp(model, dir, work.warm_up_iterations);
+  const Status status = records ? Status() : tl::make_unexpected(records.error());
+  const bool did_something = !records || *records > 0;
+  if (work.meter != nullptr && did_something) work.meter->WarmedUp(dir, status, Since(begin), records.value_or(0));
+  return status;
 }
 
 Result<Loaded> LoadAndWarm(engine::Engine& engine, const LoadGate& gate, const LoadWork& work, const Path& dir,
@@ -33,7 +53,7 @@ Result<Loaded> LoadAndWarm(engine::Engine& engine, const LoadGate& gate, const L
     ASSIGN_OR_RETURN(loaded.batching, work.batching_of(dir));
   }
   warming();
-  if (work.warm_up) RETURN_IF_ERROR(WarmUp(*loaded.model, dir, work.warm_up_iterations));
+  if (work.warm_up) RETURN_IF_ERROR(WarmUpMetered(*loaded.model, work, dir));
   return loaded;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "serving-node/models/load_meter.h"
 #include "serving-node/models/models.h"
 
 namespace longshore::models {
@@ -19,6 +20,7 @@ struct LoadWork {
   int warm_up_iterations = 1;
   BatchingOf batching_of{};
   bool flush_caches = false;  // When the load has ended, well or not, the system's cache forgets the files.
+  const LoadMeter* meter = nullptr;  // Null: nobody counts.
 };
 
 struct Loaded {

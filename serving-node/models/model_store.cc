@@ -117,7 +117,8 @@ class ModelStore::Impl {
                             .warm_up = next.wanted->warm_up,
                             .warm_up_iterations = options_.warm_up_iterations,
                             .batching_of = options_.batching_of,
-                            .flush_caches = options_.flush_caches};
+                            .flush_caches = options_.flush_caches,
+                            .meter = options_.meter};
         book_.Begin(work.model, work.version);
         lock.unlock();
         Load(work);

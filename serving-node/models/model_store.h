@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "serving-node/models/load_meter.h"
 #include "serving-node/models/models.h"
 
 namespace longshore::models {
@@ -30,7 +31,8 @@ class ModelStore {
     int unload_threads = 1;
     std::vector<std::string> tags = {"serve"};
     int warm_up_iterations = 1;
-    int load_retries_max = 0;  // Further attempts after a failed load.
+    const LoadMeter* meter = nullptr;  // Null: nobody counts.
+    int load_retries_max = 0;          // Further attempts after a failed load.
     std::chrono::milliseconds load_retry_interval{60000};
     // A version that is still being copied is no failure: it is tried again until it stays the same.
     std::chrono::milliseconds copy_retry_interval{1000};

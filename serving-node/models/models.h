@@ -44,6 +44,7 @@ struct VersionStatus {
   Error error;  // kOk unless the version failed.
   int64_t memory_bytes = 0;
   std::string digest;  // SHA-256 in hex over the version's files; "" until computed.
+  Path base_path;      // Of the model when its load began.
 };
 
 // Before a version is loaded in this process; runs on a loading thread. An error fails the load with it.

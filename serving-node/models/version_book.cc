@@ -78,6 +78,7 @@ VersionBook::Next VersionBook::FindNext(SteadyTime now) const {
 void VersionBook::Begin(const std::string& name, int64_t number) {
   Version& version = At(name, number);
   version.from = models_.at(name).wanted.base_path;
+  version.status.base_path = version.from;
   SetState(name, &version, State::kLoading);
 }
 

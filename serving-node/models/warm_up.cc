@@ -33,10 +33,10 @@ Status Replay(engine::LoadedModel& model, const std::string& record, int iterati
 
 }  // namespace
 
-Status WarmUp(engine::LoadedModel& model, const Path& version_dir, int iterations) {
+Result<size_t> WarmUp(engine::LoadedModel& model, const Path& version_dir, int iterations) {
   const Path path = version_dir / "assets.extra" / "tf_serving_warmup_requests";
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return {};
+  if (!std::filesystem::exists(path, ignored)) return 0;
   const auto records = saved_model::ReadTfRecords(path, kWarmUpRecordsMax);
   if (!records && records.error().code == Code::kResourceExhausted) {
     return InvalidArgument("Number of warmup records exceeds the maximum ({}) at {}", kWarmUpRecordsMax, path.string());
@@ -50,7 +50,7 @@ Status WarmUp(engine::LoadedModel& model, const Path& version_dir, int iteration
       return Prefixed(status.error(), fmt::format("warm-up record {} of {}", i, path.string()));
     }
   }
-  return {};
+  return records->size();
 }
 
 }  // namespace longshore::models

@@ -36,6 +36,16 @@ ModelSpec SpecOf(const std::string& serialized_response) {
 
 }  // namespace
 
+const char* NameOf(Api api) {
+  switch (api) {
+    case Api::kPredict: return "Predict";
+    case Api::kClassify: return "Classify";
+    case Api::kRegress: return "Regress";
+    case Api::kMultiInference: return "MultiInference";
+  }
+  return "";
+}
+
 PredictAnswer AnswerOf(const ModelSpec& asked, int64_t version, engine::TensorMap outputs) {
   PredictAnswer answer;
   answer.model_spec.set_name(asked.name());

@@ -8,7 +8,9 @@
 #include "serving-node/evidence/drift.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/routing/answer.h"
+#include "serving-node/routing/failure.h"
 #include "serving-node/routing/inputs.h"
+#include "serving-node/routing/run_meter.h"
 #include "serving-node/trial/journal.h"
 
 namespace longshore::routing {
@@ -17,6 +19,8 @@ namespace {
 metrics::Labels LabelsOf(const std::string& model, int64_t version) {
   return {{"model", model}, {"version", std::to_string(version)}};
 }
+
+constexpr const char* kNotFinite = "an output is NaN or Inf, and stable's on the same input is not";
 
 trial::Try TryOf(const GuardKey& key) { return {key.model, key.version, key.salt}; }
 
@@ -66,8 +70,6 @@ struct Execution::Finished {
 
 Execution::Execution(const RouterDeps& deps)
     : deps_(deps),
-      queue_seconds_(deps.metrics.Histograms("longshore_queue_seconds", "How long runs waited for their turn.")),
-      run_seconds_(deps.metrics.Histograms("longshore_run_seconds", "How long runs took, without waiting.")),
       nonfinite_(deps.metrics.Counters("longshore_nonfinite_total",
                                        "Answers of candidates with NaN or Inf where stable's is finite.")),
       second_opinion_(deps) {}
@@ -136,6 +138,8 @@ void Execution::Finish(const std::shared_ptr<Finished>& run) const {
     WriteJournal([this, key = run->candidate()->arm->guard->key()] { deps_.journal->End(TryOf(key)); });
   }
   Measure(*run);
+  LogError(*run);
+  OfferFailure(*run);
   if (run->is_suspicious()) {
     const Code said = run->outcome ? Code::kOk : run->outcome.error().code;
     return second_opinion_.Ask(run->request, said,
@@ -155,7 +159,7 @@ void Execution::Judge(const std::shared_ptr<Finished>& run, Result<PredictAnswer
     Count(*run, stable_is_good ? Code::kInternal : run->outcome.error().code);
   } else {
     Count(*run, Code::kOk);
-    if (stable_is_good || unasked) CountNonFinite(*run);
+    if (stable_is_good || unasked) CountNonFinite(run);
   }
   if (stable_is_good && !run->request->choice.pinned)
     return std::exchange(run->request->done, nullptr)(std::move(stable));
@@ -175,22 +179,46 @@ void Execution::Count(const Finished& run, Code code) const {
   if (!why.empty()) deps_.guards.TripNow(*candidate->arm->guard, "Errors", why, deps_.clock.Now());
 }
 
-void Execution::CountNonFinite(const Finished& run) const {
+// The guard holds before the answer leaves; which op is to blame is found by running the request once more, and told
+// then.
+void Execution::CountNonFinite(const std::shared_ptr<Finished>& run) const {
   const TimePoint now = deps_.clock.Now();
-  run.counters->CountNonFinite(now);
+  run->counters->CountNonFinite(now);
   auto nonfinite = nonfinite_;
-  nonfinite.With(LabelsOf(run.ready->model, run.ready->version)).Add();
-  deps_.guards.TripNow(*run.candidate()->arm->guard, "NonFinite",
-                       "an output is NaN or Inf, and stable's on the same input is not", now);
+  nonfinite.With(LabelsOf(run->ready->model, run->ready->version)).Add();
+  const auto tell = deps_.guards.TripAndTell(run->candidate()->arm->guard, "NonFinite", now);
+  if (!tell) return;
+  auto inputs = ToRunRequest(run->request->call.request, run->ready->loaded->signatures());
+  if (!inputs) return tell(kNotFinite);
+  run->ready->loaded->FindNonFinite(
+      std::move(*inputs), [tell, run](const Result<std::optional<engine::NonFinite>>& found) {
+        tell(found && *found ? fmt::format("{}: {}", kNotFinite, ToString(**found)) : kNotFinite);
+      });
+}
+
+// A fault of ours is seen by default, what clients do wrong only when somebody looks for it.
+void Execution::LogError(const Finished& run) const {
+  if (run.outcome) return;
+  const Error& error = run.outcome.error();
+  const auto level = evidence::IsEvidence(error.code) ? spdlog::level::warn : spdlog::level::debug;
+  if (!spdlog::should_log(level)) return;
+  spdlog::log(level, "model \"{}\" version {}: {}", run.ready->model, run.ready->version, ForLog(ToString(error)));
+}
+
+// Faults of the server, deadlines, and answers that are not finite.
+void Execution::OfferFailure(const Finished& run) const {
+  if (deps_.failures == nullptr) return;
+  const Error error = run.outcome ? Error{Code::kOk, ""} : run.outcome.error();
+  const bool failed = run.outcome ? evidence::HasNonFinite(run.outcome->outputs)
+                                  : evidence::IsEvidence(error.code) || error.code == Code::kDeadlineExceeded;
+  if (failed) deps_.failures->Offer({run.request->call, run.ready, error});
 }
 
 void Execution::Measure(const Finished& run) const {
   if (!run.outcome) return;
-  const metrics::Labels labels = LabelsOf(run.ready->model, run.ready->version);
-  auto queue_seconds = queue_seconds_;
-  auto run_seconds = run_seconds_;
-  queue_seconds.With(labels).Observe(std::chrono::duration<double>(run.outcome->queue_time).count());
-  run_seconds.With(labels).Observe(std::chrono::duration<double>(run.outcome->run_time).count());
+  const PredictCall& call = run.request->call;
+  deps_.runs.Record({run.ready->model, run.ready->version, SignatureName(call.request.model_spec()), call.api},
+                    *run.outcome);
 }
 
 void Execution::OfferForDrift(const Finished& run) const {

@@ -28,7 +28,9 @@ class Execution {
   void Finish(const std::shared_ptr<Finished>& run) const;
   void Judge(const std::shared_ptr<Finished>& run, Result<PredictAnswer> stable) const;
   void Count(const Finished& run, Code code) const;
-  void CountNonFinite(const Finished& run) const;
+  void CountNonFinite(const std::shared_ptr<Finished>& run) const;
+  void LogError(const Finished& run) const;
+  void OfferFailure(const Finished& run) const;
   void Answer(const std::shared_ptr<Finished>& run) const;
   void Measure(const Finished& run) const;
   void OfferForDrift(const Finished& run) const;
@@ -39,8 +41,6 @@ class Execution {
   std::shared_ptr<evidence::Counters> CountersOf(const Request& request) const;
 
   const RouterDeps deps_;
-  const metrics::Family<metrics::Histogram> queue_seconds_;
-  const metrics::Family<metrics::Histogram> run_seconds_;
   const metrics::Family<metrics::Counter> nonfinite_;
   const SecondOpinion second_opinion_;
   mutable std::mutex first_runs_mutex_;  // What waits for a note is posted behind it.

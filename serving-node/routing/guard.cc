@@ -81,7 +81,17 @@ std::shared_ptr<GuardState> GuardBook::For(const GuardKey& key) {
 
 void GuardBook::TripNow(GuardState& guard, std::string reason, std::string message, TimePoint at) {
   if (guard.tripped_.exchange(true, std::memory_order_acq_rel)) return;
-  const Trip trip{guard.key(), std::move(reason), std::move(message), at};
+  Note({guard.key(), std::move(reason), std::move(message), at});
+}
+
+GuardBook::Tell GuardBook::TripAndTell(const std::shared_ptr<GuardState>& guard, std::string reason, TimePoint at) {
+  if (guard->tripped_.exchange(true, std::memory_order_acq_rel)) return nullptr;
+  return [this, guard, reason = std::move(reason), at](std::string message) {
+    Note({guard->key(), reason, std::move(message), at});
+  };
+}
+
+void GuardBook::Note(const Trip& trip) {
   spdlog::warn("model \"{}\" version {}: guard {}: {}", trip.key.model, trip.key.version, trip.reason, trip.message);
   OnTrip on_trip;
   {

@@ -31,6 +31,7 @@ struct Trip {
   std::string reason;  // NonFinite, Errors, Crashed, ControllerSilent.
   std::string message;
   TimePoint at;
+  friend bool operator==(const Trip&, const Trip&) = default;
 };
 
 // Lock-free where requests look. The first trip stands.
@@ -65,6 +66,12 @@ class GuardBook {
   // disk. A full disk is logged, and the trip holds all the same. A process that dies before it is written starts
   // untripped: the controller was told by then, or the candidate trips again. Nothing when it is tripped already.
   void TripNow(GuardState& guard, std::string reason, std::string message, TimePoint at);
+
+  // As TripNow, where the message takes a while: no request goes to the candidate from now on, and the trip is told,
+  // kept and written down when the returned function is called with the message, once, while the book lives. Null when
+  // it is tripped already.
+  using Tell = std::function<void(std::string message)>;
+  Tell TripAndTell(const std::shared_ptr<GuardState>& guard, std::string reason, TimePoint at);
   std::vector<Trip> Trips() const;
   // Forgets the guards, tripped or not, that are not among those of the state any more.
   void Keep(const std::vector<GuardKey>& keys);
@@ -74,6 +81,7 @@ class GuardBook {
  private:
   explicit GuardBook(Path file) : file_(std::move(file)) {}
   Status Read();
+  void Note(const Trip& trip);
   void WriteSoon();  // Requires: mutex_ held.
   void Write();      // On the writer.
 

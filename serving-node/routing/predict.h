@@ -16,6 +16,10 @@ namespace longshore::routing {
 
 enum class Protocol { kGrpc, kRest, kPeer };
 
+// What the client called; the others become predictions on their way.
+enum class Api { kPredict, kClassify, kRegress, kMultiInference };
+const char* NameOf(Api api);  // "Predict" and so on.
+
 struct PredictCall {
   tensorflow::serving::PredictRequest request;
   // The request's bytes as they came, so that forwarding does not serialize again; "" when they did not come as
@@ -25,6 +29,7 @@ struct PredictCall {
   std::vector<std::pair<std::string, std::string>> headers;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   Protocol protocol = Protocol::kGrpc;
+  Api api = Api::kPredict;
 };
 
 struct PredictAnswer {

@@ -33,16 +33,21 @@ class Journal;
 
 namespace longshore::routing {
 
+class FailureSink;
+class RunMeter;
+
 struct RouterDeps {
   models::ModelStore& store;
   batching::Admission& admission;
   evidence::Recorder& recorder;
   evidence::DriftSampler& drift;
   metrics::Registry& metrics;
+  RunMeter& runs;
   Forwarder& forwarder;
   GuardBook& guards;
   const Clock& clock;
   trial::Journal* journal = nullptr;  // Notes the first user's run of a version; none when the node is alone.
+  FailureSink* failures = nullptr;    // Keeps requests that failed; null: nobody does.
 };
 
 struct RouterOptions {

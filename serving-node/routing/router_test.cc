@@ -161,6 +161,9 @@ TEST_F(RouterTest, TakesTheWeightFromACandidateAtItsFirstNonFiniteAnswer) {
   EXPECT_EQ(node_.router.AppliedWeight("digits", 1), 10000);
   ASSERT_EQ(node_.guards->Trips().size(), 1u);
   EXPECT_EQ(node_.guards->Trips()[0].reason, "NonFinite");
+  EXPECT_EQ(node_.guards->Trips()[0].message,
+            "an output is NaN or Inf, and stable's on the same input is not: output \"y\", made by node \"half/div\" "
+            "(op RealDiv)");
   const control::Evidence evidence = node_.recorder.Snapshot("digits", 4);
   EXPECT_EQ(evidence.non_finite(), 1);
   EXPECT_GT(evidence.first_non_finite_unix_ms(), 0);
@@ -319,10 +322,10 @@ TEST_F(RouterTest, EndsTheNoteOfTheFirstRun) {
 
 TEST_F(RouterTest, WaitsForTheRunsUnderWayBeforeItGoes) {
   node_.Hold({1});
-  auto router =
-      std::make_unique<Router>(RouterDeps{node_.store, node_.admission, node_.recorder, node_.drift, node_.metrics,
-                                          *node_.forwarder, *node_.guards, node_.clock, node_.journal.get()},
-                               RouterOptions{.node = "b"});
+  auto router = std::make_unique<Router>(
+      RouterDeps{node_.store, node_.admission, node_.recorder, node_.drift, node_.metrics, node_.runs, *node_.forwarder,
+                 *node_.guards, node_.clock, node_.journal.get()},
+      RouterOptions{.node = "b"});
   node_.engine.record().Set(&models::FakeRecord::holding, true);
   std::atomic<bool> answered = false;
   router->Predict(DigitsCall(0), [&](const auto&) { answered = true; });
@@ -406,11 +409,12 @@ TEST_F(RouterTest, MeasuresItsRunsAndWhatWasNotFinite) {
   ASSERT_TRUE(Ask(node_.router, DigitsCall(kNanHere)));
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(Ask(node_.router, Pinned(DigitsCall(0), 1)));
   const std::string text = node_.metrics.Text();
-  const std::string stable = R"({model="digits",version="1"} )", candidate = R"({model="digits",version="4"} )";
+  const std::string labels = R"({model="digits",signature="serving_default",version=)";
+  const std::string stable = labels + "\"1\"} ", candidate = labels + "\"4\"} ";
   EXPECT_THAT(text, AllOf(HasSubstr("longshore_queue_seconds_count" + stable + "2\n"),
                           HasSubstr("longshore_run_seconds_count" + stable + "2\n"),
                           HasSubstr("longshore_queue_seconds_count" + candidate + "1\n"),
-                          HasSubstr("longshore_nonfinite_total" + candidate + "1\n"),
+                          HasSubstr("longshore_nonfinite_total{model=\"digits\",version=\"4\"} 1\n"),
                           HasSubstr("longshore_spilled_total 0\n")));
 }
 

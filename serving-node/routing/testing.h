@@ -28,6 +28,7 @@
 #include "serving-node/models/model_store.h"
 #include "serving-node/routing/peer_service.h"
 #include "serving-node/routing/router.h"
+#include "serving-node/routing/run_meter.h"
 #include "serving-node/tensor/proto.h"
 #include "serving-node/trial/journal.h"
 #include "tensorflow_serving/services.grpc.pb.h"
@@ -59,6 +60,9 @@ class HarmfulModel final : public engine::LoadedModel {
     return signatures_;
   }
   int64_t memory_bytes() const override { return inner_->memory_bytes(); }
+  void FindNonFinite(engine::RunRequest, engine::FindDone done) override {
+    done(engine::NonFinite{.output = "y", .node = "half/div", .op = "RealDiv"});
+  }
   void Run(engine::RunRequest request, engine::RunDone done) override {
     const auto x = request.inputs.find("x");
     const bool readable =
@@ -166,7 +170,7 @@ class TestNode {
         forwarder(MakeGrpcForwarder({.fleet = "ns/f"})),
         state_dir(MakeDir(dir / ("state-" + name))),
         journal(std::move(*trial::Journal::Open(state_dir))),
-        router({store, admission, recorder, drift, metrics, *forwarder, *guards, clock, journal.get()},
+        router({store, admission, recorder, drift, metrics, runs, *forwarder, *guards, clock, journal.get()},
                Named(name, std::move(options))),
         address("unix:" + (dir / (name + ".sock")).string()),
         peer_service("ns/f", [this] { return Load(); }) {}
@@ -223,6 +227,7 @@ class TestNode {
   evidence::Recorder recorder;
   evidence::DriftSampler drift;
   metrics::Registry metrics;
+  RunMeter runs{metrics};
   std::unique_ptr<GuardBook> guards;
   std::unique_ptr<Forwarder> forwarder;
   const Path state_dir;

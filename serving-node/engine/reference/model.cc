@@ -258,14 +258,36 @@ Result<TensorMap> Model::Compute(const RunRequest& request) try {
   return ResourceExhausted("memory does not suffice for a run of signature \"{}\"", request.signature);
 }
 
+Result<std::optional<NonFinite>> Model::LookFor(const RunRequest& request) try {
+  const auto found = plans_.find(request.signature);
+  if (found == plans_.end()) return NotFound("there is no signature \"{}\"", request.signature);
+  const SignaturePlan& signature = found->second;
+  ASSIGN_OR_RETURN(const auto fed, Feeds(signature, request.inputs));
+  ASSIGN_OR_RETURN(const auto origin, signature.plan.FindNonFinite(fed, resources_));
+  if (!origin) return std::nullopt;
+  return NonFinite{.output = signature.outputs[origin->output], .node = origin->node, .op = origin->op};
+} catch (const std::bad_alloc&) {
+  return ResourceExhausted("memory does not suffice to look into a run of signature \"{}\"", request.signature);
+}
+
+template <typename Answer>
+void Model::Post(RunRequest request, std::function<void(Result<Answer>)> done,
+                 Result<Answer> (Model::*compute)(const RunRequest& request)) {
+  // Shared by the two ways this can end, of which one happens.
+  auto shared_done = std::make_shared<std::function<void(Result<Answer>)>>(std::move(done));
+  pool_.Post([this, request = std::move(request), shared_done, compute] { (*shared_done)((this->*compute)(request)); },
+             [shared_done] { (*shared_done)(ResourceExhausted("too many runs wait for a thread")); });
+}
+
 void Model::Run(RunRequest request, RunDone done) {
   if (request.thread == Thread::kCallers || (request.thread == Thread::kCallersIfShort && IsShort(request))) {
     return done(Compute(request));
   }
-  // Shared by the two ways this can end, of which one happens.
-  auto shared_done = std::make_shared<RunDone>(std::move(done));
-  pool_.Post([this, request = std::move(request), shared_done] { (*shared_done)(Compute(request)); },
-             [shared_done] { (*shared_done)(ResourceExhausted("too many runs wait for a thread")); });
+  Post(std::move(request), std::move(done), &Model::Compute);
+}
+
+void Model::FindNonFinite(RunRequest request, FindDone done) {
+  Post(std::move(request), std::move(done), &Model::LookFor);
 }
 
 }  // namespace longshore::engine::reference

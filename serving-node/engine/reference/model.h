@@ -37,6 +37,7 @@ class Model final : public LoadedModel {
 
   const Signatures& signatures() const override { return signatures_; }
   void Run(RunRequest request, RunDone done) override;
+  void FindNonFinite(RunRequest request, FindDone done) override;
   int64_t memory_bytes() const override { return memory_bytes_; }
 
  private:
@@ -44,6 +45,10 @@ class Model final : public LoadedModel {
   bool IsShort(const RunRequest& request) const;
   Result<TensorMap> Compute(const RunRequest& request);
   void CountMemory();
+  Result<std::optional<NonFinite>> LookFor(const RunRequest& request);
+  template <typename Answer>
+  void Post(RunRequest request, std::function<void(Result<Answer>)> done,
+            Result<Answer> (Model::*compute)(const RunRequest& request));
 
   Pool& pool_;
   Signatures signatures_;

@@ -146,7 +146,7 @@ std::vector<bool> Plan::NeededFor(std::span<const size_t> wanted) const {
 }
 
 Result<std::vector<Tensor>> Plan::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                      kernels::Resources& resources) const {
+                                      kernels::Resources& resources, const AfterNode& after) const {
   Values values(graph_.nodes.size());
   for (const auto& [name, node] : graph_.fed) {
     const auto given = fed.find(name);
@@ -157,6 +157,7 @@ Result<std::vector<Tensor>> Plan::Run(const std::map<std::string, Tensor>& fed, 
   for (const size_t i : order_) {
     if (!needed[i]) continue;
     ASSIGN_OR_RETURN(values[i], Compute(i, values, resources));
+    if (after) after(i, values[i]);
     for (const int freed : freed_after_[i]) values[static_cast<size_t>(freed)].clear();
   }
   std::vector<size_t> positions(wanted.begin(), wanted.end());

@@ -2,7 +2,9 @@
 // used.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,8 +46,20 @@ class Plan {
   // `fed` by tensor name, exactly the graph's feeds. `wanted` are positions in the graph's outputs; empty: all of them.
   // The result has one tensor for each, in that order. InvalidArgument names the op and the node that refused its
   // inputs.
+  // `after`, when given, sees what every node makes.
+  using AfterNode = std::function<void(size_t node, const std::vector<tensor::Tensor>& outputs)>;
   Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed,
-                                          std::span<const size_t> wanted, kernels::Resources& resources) const;
+                                          std::span<const size_t> wanted, kernels::Resources& resources,
+                                          const AfterNode& after = nullptr) const;
+
+  // Which node made the first NaN or Inf of the first output that has one; nullopt: all outputs are finite.
+  struct Origin {
+    size_t output = 0;  // Its position in the graph's outputs.
+    std::string node;
+    std::string op;
+  };
+  Result<std::optional<Origin>> FindNonFinite(const std::map<std::string, tensor::Tensor>& fed,
+                                              kernels::Resources& resources) const;
 
   // Bytes of what was computed at load.
   int64_t folded_bytes() const;

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <limits>
 #include <thread>
 
 namespace longshore::engine {
@@ -85,6 +86,36 @@ TEST(ReferenceEngine, GivesNanWhereTensorFlowDid) {
     if (std::isnan(values[i * 10])) nan_rows.push_back(static_cast<int64_t>(i));
   }
   EXPECT_EQ(nan_rows, expected);
+}
+
+std::optional<NonFinite> FindNonFinite(LoadedModel& model, RunRequest request) {
+  std::promise<Result<std::optional<NonFinite>>> promise;
+  model.FindNonFinite(std::move(request), [&promise](auto found) { promise.set_value(std::move(found)); });
+  const auto found = promise.get_future().get();
+  EXPECT_TRUE(found);
+  return found.value_or(std::nullopt);
+}
+
+TEST(ReferenceEngine, NamesTheOpThatMadeTheFirstNan) {
+  const auto engine = MakeReferenceEngine();
+  const auto model = LoadOrFail(*engine, kModels / "digits" / "4");
+  ASSERT_NE(model, nullptr);
+  EXPECT_EQ(FindNonFinite(*model, DigitsRequest(1)), std::nullopt);
+  const auto found = FindNonFinite(*model, DigitsRequest(597));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->output, "probabilities");
+  EXPECT_EQ(found->op, "RealDiv") << found->node;
+}
+
+TEST(ReferenceEngine, ANanOfTheRequestIsNoOpsFault) {
+  const auto engine = MakeReferenceEngine();
+  const auto model = LoadOrFail(*engine, kModels / "half_plus_two_tf1" / "1");
+  ASSERT_NE(model, nullptr);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto found = FindNonFinite(*model, {"serving_default", {{"x", Tensor::Of<float>({2}, {1, nan})}}, {}});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->op, "Placeholder");
+  EXPECT_THAT(ToString(*found), testing::StartsWith("output \"y\", from the request's \""));
 }
 
 TEST(ReferenceEngine, GivesARowTheSameAnswerWhateverItsBatch) {

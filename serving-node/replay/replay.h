@@ -1,0 +1,19 @@
+// longshore-node replay: a captured request runs again, alone, in this process.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "serving-node/engine/engine.h"
+
+namespace longshore::replay {
+
+inline constexpr int kNotReproduced = 0;
+inline constexpr int kReproduced = 1;
+inline constexpr int kCannotRun = 2;  // No bundle, no model, unknown arguments.
+
+// Prints what happens to `out`, and returns the exit status.
+int Main(const std::vector<std::string>& arguments, engine::Engine& engine, std::ostream& out);
+
+}  // namespace longshore::replay

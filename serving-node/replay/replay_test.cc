@@ -1,0 +1,179 @@
+#include "serving-node/replay/replay.h"
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include <condition_variable>
+#include <fstream>
+#include <sstream>
+
+#include "serving-node/engine/reference/reference.h"
+#include "serving-node/replay/bundle.h"
+#include "serving-node/replay/capture.h"
+#include "serving-node/tensor/proto.h"
+
+namespace longshore::replay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+const Path kDigits = Path(LONGSHORE_SOURCE_DIR) / "tests" / "models" / "digits";
+
+// Version 4 of digits answers the image of this number with NaN, and the first one not.
+int64_t NanImage() {
+  std::ifstream file(kDigits / "traffic_nan.txt");
+  int64_t first = -1;
+  file >> first;
+  return first;
+}
+
+tensorflow::serving::PredictRequest ImageRequest(int64_t number) {
+  std::vector<float> pixels(64);
+  std::ifstream file(kDigits / "traffic.f32", std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(number * 64 * 4));
+  file.read(reinterpret_cast<char*>(pixels.data()), 64 * 4);
+  EXPECT_TRUE(file.good());
+  tensorflow::serving::PredictRequest request;
+  request.mutable_model_spec()->set_name("digits");
+  tensor::ToProto(tensor::Tensor::Of<float>({1, 8, 8, 1}, pixels), &(*request.mutable_inputs())["image"]);
+  return request;
+}
+
+class ReplayTest : public testing::Test {
+ protected:
+  ReplayTest() {
+    std::string pattern = testing::TempDir() + "/replay.XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+  }
+  ~ReplayTest() override { std::filesystem::remove_all(dir_); }
+
+  // Loads version 4 and waits for it.
+  models::Handle Digits() {
+    store_.Apply({{.name = "digits", .base_path = kDigits, .versions = {4}}});
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return store_.Find("digits", 4).has_value(); });
+    return *store_.Find("digits", 4);
+  }
+
+  void Capture(CaptureOptions options, const std::vector<std::pair<Error, int64_t>>& failures) {
+    options.dir = dir_ / "captures";
+    const models::Handle ready = Digits();
+    replay::Capture capture(options, store_, clock_, registry_);
+    for (const auto& [error, image] : failures) {
+      routing::PredictCall call;
+      call.request = ImageRequest(image);
+      capture.Offer({call, ready, error});
+    }
+  }
+
+  std::vector<Path> Bundles() const {
+    std::vector<Path> files;
+    std::error_code ignored;
+    for (const auto& each : std::filesystem::directory_iterator(dir_ / "captures", ignored))
+      files.push_back(each.path());
+    std::ranges::sort(files);
+    return files;
+  }
+
+  struct Ran {
+    int status;
+    std::string out;
+  };
+  Ran Replay(const std::vector<std::string>& arguments) {
+    std::ostringstream out;
+    const int status = Main(arguments, *engine_, out);
+    return {status, out.str()};
+  }
+
+  Path dir_;
+  FakeClock clock_{FromUnixMillis(1'790'000'000'000)};
+  metrics::Registry registry_;
+  std::unique_ptr<engine::Engine> engine_ = engine::MakeReferenceEngine({.threads = 1});
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  batching::Admission admission_;
+  models::ModelStore store_{*engine_, admission_, {}, nullptr, [this](const auto&, const auto&) {
+                              const std::lock_guard lock(mutex_);
+                              changed_.notify_all();
+                            }};
+};
+
+TEST_F(ReplayTest, ANonFiniteAnswerIsKeptWithTheOpThatMadeItAndSeenAgain) {
+  Capture({}, {{{Code::kOk, ""}, NanImage()}});
+  const auto bundles = Bundles();
+  ASSERT_EQ(bundles.size(), 1u);
+  EXPECT_EQ(bundles[0].filename(), "20260921T141320Z-001-digits-4-NON_FINITE.bundle");
+  const auto bundle = ReadBundle(bundles[0]);
+  ASSERT_TRUE(bundle) << ToString(bundle.error());
+  EXPECT_EQ(bundle->version_dir(), (kDigits / "4").string());
+  EXPECT_EQ(bundle->digest().size(), 64u);
+  EXPECT_THAT(bundle->non_finite(), AllOf(HasSubstr("output \"probabilities\""), HasSubstr("(op RealDiv)")));
+  const auto [status, out] = Replay({bundles[0].string()});
+  EXPECT_EQ(status, kReproduced) << out;
+  EXPECT_THAT(out, AllOf(HasSubstr("model \"digits\" version 4"), HasSubstr("(op RealDiv)"),
+                         HasSubstr("the failure is seen again")));
+  EXPECT_THAT(out, Not(HasSubstr("not those of then")));
+  EXPECT_THAT(registry_.Text(), HasSubstr("longshore_captures_total{outcome=\"kept\"} 1\n"));
+}
+
+TEST_F(ReplayTest, AnotherVersionDoesNotShowTheFailure) {
+  Capture({}, {{{Code::kOk, ""}, NanImage()}});
+  const auto [status, out] = Replay({Bundles().at(0).string(), "--model_path=" + (kDigits / "2").string()});
+  EXPECT_EQ(status, kNotReproduced) << out;
+  EXPECT_THAT(out, AllOf(HasSubstr("are not those of then"), HasSubstr("the failure is not seen again")));
+}
+
+TEST_F(ReplayTest, AnErrorIsKeptWithItsText) {
+  Capture({}, {{{Code::kInternal, "kernel failed"}, 0}});
+  const auto bundle = ReadBundle(Bundles().at(0));
+  ASSERT_TRUE(bundle);
+  EXPECT_EQ(bundle->code(), "INTERNAL");
+  EXPECT_EQ(bundle->error(), "kernel failed");
+  const auto [status, out] = Replay({Bundles().at(0).string()});
+  EXPECT_EQ(status, kNotReproduced) << out;
+  EXPECT_THAT(out, AllOf(HasSubstr("then:  INTERNAL: kernel failed"), HasSubstr("now:   an answer in")));
+}
+
+TEST_F(ReplayTest, ABundleIsTextThatCanBeChanged) {
+  Capture({}, {{{Code::kOk, ""}, NanImage()}});
+  auto bundle = ReadBundle(Bundles().at(0));
+  ASSERT_TRUE(bundle);
+  (*bundle->mutable_request()->mutable_inputs())["image"].mutable_tensor_shape()->mutable_dim(1)->set_size(9);
+  ASSERT_TRUE(WriteFileAtomically(dir_ / "changed.bundle", ToText(*bundle)));
+  const auto [status, out] = Replay({(dir_ / "changed.bundle").string()});
+  EXPECT_EQ(status, kReproduced);
+  EXPECT_THAT(out, HasSubstr("now:   INVALID_ARGUMENT: "));
+}
+
+TEST_F(ReplayTest, BundlesAreBoundedByCauseNumberAndBytes) {
+  const std::pair<Error, int64_t> one{{Code::kInternal, "a"}, 0};
+  const std::pair<Error, int64_t> other{{Code::kDeadlineExceeded, "b"}, 0};
+  Capture({.dir = {}, .per_cause_max = 2}, {one, one, one, one, other});
+  EXPECT_EQ(Bundles().size(), 3u);
+  EXPECT_THAT(registry_.Text(), HasSubstr("longshore_captures_total{outcome=\"left_out\"} 2\n"));
+  Capture({.dir = {}, .files_max = 4}, {one, one, one});
+  EXPECT_EQ(Bundles().size(), 4u);
+  Capture({.dir = {}, .bytes_max = 100}, {one});
+  EXPECT_EQ(Bundles().size(), 4u);
+}
+
+TEST_F(ReplayTest, WhatCannotRunIsSaid) {
+  EXPECT_EQ(Replay({}).status, kCannotRun);
+  EXPECT_THAT(Replay({"--help"}).out, HasSubstr("Exit status: 0"));
+  const auto missing = Replay({(dir_ / "none.bundle").string()});
+  EXPECT_EQ(missing.status, kCannotRun);
+  EXPECT_THAT(missing.out, HasSubstr("none.bundle"));
+  ASSERT_TRUE(WriteFileAtomically(dir_ / "bad.bundle", "model: \"digits\"\ncolour: 3\n"));
+  EXPECT_THAT(Replay({(dir_ / "bad.bundle").string()}).out, HasSubstr("bad.bundle:2:"));
+  ASSERT_TRUE(WriteFileAtomically(dir_ / "empty.bundle", "model: \"digits\"\n"));
+  EXPECT_THAT(Replay({(dir_ / "empty.bundle").string()}).out, HasSubstr("it holds no request"));
+  capture::Bundle bundle;
+  *bundle.mutable_request() = ImageRequest(0);
+  ASSERT_TRUE(WriteFileAtomically(dir_ / "nowhere.bundle", ToText(bundle)));
+  EXPECT_THAT(Replay({(dir_ / "nowhere.bundle").string()}).out, HasSubstr("say --model_path"));
+}
+
+}  // namespace
+}  // namespace longshore::replay

@@ -1,0 +1,167 @@
+#include "serving-node/requestlog/request_log.h"
+
+#include <array>
+#include <random>
+#include <utility>
+
+#include "common/log.h"
+#include "serving-node/tensor/proto.h"
+#include "tensorflow_serving/prediction_log.pb.h"
+
+namespace longshore::requestlog {
+namespace {
+
+using std::chrono::steady_clock;
+using tensorflow::serving::PredictionLog;
+
+constexpr metrics::Name kTotal{"longshore_request_log_total",
+                               "Sampled requests: written, dropped as too many wait, failed."};
+constexpr metrics::Name kCount{":tensorflow:serving:request_log_count", "Sampled requests by how their logging ended."};
+
+enum Outcome { kWritten, kDropped, kFailed };
+constexpr std::array kOutcomes = {"written", "dropped", "failed"};
+constexpr std::array kStatuses = {"OK", "RESOURCE_EXHAUSTED", "UNAVAILABLE"};
+
+// Spreads consecutive numbers evenly (SplitMix64).
+uint64_t Scatter(uint64_t number) {
+  number += 0x9e3779b97f4a7c15;
+  number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9;
+  number = (number ^ (number >> 27)) * 0x94d049bb133111eb;
+  return number ^ (number >> 31);
+}
+
+Result<std::string> ToRecord(const RequestLog::Entry& entry, double sampling_rate) {
+  PredictionLog log;
+  *log.mutable_log_metadata()->mutable_model_spec() = entry.answer.model_spec;
+  log.mutable_log_metadata()->mutable_sampling_config()->set_sampling_rate(sampling_rate);
+  auto& predict = *log.mutable_predict_log();
+  if (!predict.mutable_request()->ParseFromString(entry.request)) return DataLoss("the request cannot be read again");
+  auto& response = *predict.mutable_response();
+  if (!entry.answer.serialized.empty()) {
+    if (!response.ParseFromString(entry.answer.serialized)) return DataLoss("a peer's answer cannot be read");
+  } else {
+    *response.mutable_model_spec() = entry.answer.model_spec;
+    for (const auto& [name, values] : entry.answer.outputs)
+      tensor::ToProto(values, &(*response.mutable_outputs())[name]);
+  }
+  return log.SerializeAsString();
+}
+
+size_t BytesOf(const RequestLog::Entry& entry) {
+  size_t bytes = entry.request.size() + entry.answer.serialized.size();
+  for (const auto& [name, values] : entry.answer.outputs) bytes += values.bytes();
+  return bytes;
+}
+
+}  // namespace
+
+struct RequestLog::Counts {
+  std::mutex mutex;
+  std::map<std::string, std::array<int64_t, kOutcomes.size()>> by_model;
+
+  void Add(const std::string& model, Outcome outcome) {
+    const std::lock_guard lock(mutex);
+    ++by_model[model][outcome];
+  }
+
+  void Show(metrics::Exposition* out) {
+    const std::lock_guard lock(mutex);
+    for (const auto& [model, counts] : by_model) {
+      for (size_t i = 0; i < counts.size(); ++i) {
+        const auto count = static_cast<double>(counts[i]);
+        out->Count(kTotal, {{"model", model}, {"outcome", kOutcomes[i]}}, count);
+        if (count > 0) out->Count(kCount, {{"model_name", model}, {"status_code", kStatuses[i]}}, count);
+      }
+    }
+  }
+};
+
+// Where some models' records go. Only the writer's.
+struct RequestLog::Target {
+  RecordFiles files;
+  bool failing = false;
+  steady_clock::time_point retry_at{};
+};
+
+struct RequestLog::Log {
+  std::string model;
+  Policy policy;
+  std::shared_ptr<Target> target;
+  const uint64_t seed = std::random_device{}();
+  std::atomic<uint64_t> seen{0};
+};
+
+RequestLog::RequestLog(Options options, metrics::Registry& registry)
+    : options_(options), counts_(std::make_shared<Counts>()), writer_(options.waiting_max) {
+  registry.AddSource([counts = counts_](metrics::Exposition* out) { counts->Show(out); });
+}
+
+RequestLog::~RequestLog() = default;
+
+void RequestLog::SetPolicies(const Policies& policies) {
+  const std::lock_guard lock(mutex_);
+  std::map<Path, std::shared_ptr<Target>> targets;
+  for (const auto& [model, log] : logs_) targets[log->policy.prefix] = log->target;
+  std::map<std::string, std::shared_ptr<Log>> next;
+  for (const auto& [model, policy] : policies) {
+    if (policy.sampling_rate <= 0) continue;
+    const auto known = logs_.find(model);
+    if (known != logs_.end() && known->second->policy == policy) {
+      next[model] = known->second;
+      continue;
+    }
+    auto& target = targets[policy.prefix];
+    if (!target) target = std::make_shared<Target>(Target{.files = RecordFiles(policy.prefix, options_.files)});
+    auto log = std::make_shared<Log>();
+    log->model = model;
+    log->policy = policy;
+    log->target = target;
+    next[model] = std::move(log);
+  }
+  logs_ = std::move(next);
+  is_on_ = !logs_.empty();
+}
+
+std::shared_ptr<RequestLog::Log> RequestLog::Find(const std::string& model) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = logs_.find(model);
+  return found == logs_.end() ? nullptr : found->second;
+}
+
+bool RequestLog::Samples(const std::string& model) {
+  if (!is_on_.load(std::memory_order_relaxed)) return false;
+  const auto log = Find(model);
+  if (!log) return false;
+  const uint64_t number = log->seen.fetch_add(1, std::memory_order_relaxed);
+  return static_cast<double>(Scatter(log->seed + number)) < log->policy.sampling_rate * 0x1p64;
+}
+
+void RequestLog::Offer(Entry entry) {
+  const std::string& model = entry.answer.model_spec.name();
+  const auto log = Find(model);
+  if (!log) return;  // Its policy has gone meanwhile.
+  const size_t bytes = BytesOf(entry);
+  const bool fits = waiting_bytes_.fetch_add(bytes) + bytes <= options_.waiting_bytes_max;
+  const bool posted = fits && writer_.Post([this, log, bytes, entry = std::move(entry)] {
+    Write(*log, entry);
+    waiting_bytes_.fetch_sub(bytes);
+  });
+  if (posted) return;
+  waiting_bytes_.fetch_sub(bytes);
+  counts_->Add(log->model, kDropped);
+}
+
+void RequestLog::Write(const Log& log, const Entry& entry) const {
+  Target& target = *log.target;
+  if (target.failing && steady_clock::now() < target.retry_at) return counts_->Add(log.model, kFailed);
+  const auto record = ToRecord(entry, log.policy.sampling_rate);
+  const Status written = record ? target.files.Append(*record) : tl::make_unexpected(record.error());
+  counts_->Add(log.model, written ? kWritten : kFailed);
+  const bool was_failing = std::exchange(target.failing, !written);
+  if (written && was_failing) spdlog::info("requests of \"{}\" are logged again", log.model);
+  if (written) return;
+  target.retry_at = steady_clock::now() + options_.pause_on_error;
+  if (!was_failing) spdlog::error("requests of \"{}\" are not logged for now: {}", log.model, written.error().message);
+}
+
+}  // namespace longshore::requestlog

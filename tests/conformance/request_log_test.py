@@ -1,0 +1,133 @@
+"""Sampled request logs: what is written, what it is good for, and that it never gets in the way."""
+
+import shutil
+
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+from calls import MODELS, SECONDS, example, predict, refusal, request
+from metrics_test import Shown, example_request
+from serving import running_node
+from tensorflow_serving.apis import model_management_pb2, prediction_log_pb2, regression_pb2
+
+WARM_UP = "assets.extra/tf_serving_warmup_requests"
+
+
+def records(path) -> list[prediction_log_pb2.PredictionLog]:
+    return [prediction_log_pb2.PredictionLog.FromString(each.numpy()) for each in tf.data.TFRecordDataset(str(path))]
+
+
+@pytest.fixture
+def node_of(tmp_path):
+    (tmp_path / "monitoring.txt").write_text("prometheus_config { enable: true }")
+    return lambda model, base, *flags: running_node(
+        tmp_path, model, base, f"--monitoring_config_file={tmp_path}/monitoring.txt", *flags)
+
+
+def config_of(tmp_path, model: str, rate: float, prefix: str, kind: str = "file") -> str:
+    path = tmp_path / "models.txt"
+    path.write_text(f'''model_config_list {{ config {{
+        name: "{model}" base_path: "{MODELS / model}" model_platform: "tensorflow"
+        logging_config {{ log_collector_config {{ type: "{kind}" filename_prefix: "{prefix}" }}
+                          sampling_config {{ sampling_rate: {rate} }} }} }} }}''')
+    return f"--model_config_file={path}"
+
+
+def log_half(node_of, log, count: int, *flags: str) -> None:
+    """Asks half_plus_two for 1, 2, ... with a log of every request."""
+    with node_of("half_plus_two_tf1", MODELS / "half_plus_two_tf1", f"--request_log={log}", *flags) as node:
+        node.serving()
+        for x in range(1, count + 1):
+            predict(node, request(node.model, x=np.array([x], np.float32)))
+        refusal(node.predictions.Predict, request(node.model, y=np.array([1], np.float32)))
+
+
+@pytest.mark.contract("Q1", "Q5")
+def test_requests_and_answers_are_written(tmp_path, node_of):
+    with node_of("half_plus_two_tf1", None, config_of(tmp_path, "half_plus_two_tf1", 1.0, tmp_path / "log" / "half")) as node:
+        node.serving()
+        predict(node, request(node.model, x=np.array([1], np.float32)))
+        assert node.rest_predict({"instances": [2.0]})[0] == 200
+        refusal(node.predictions.Predict, request(node.model, y=np.array([1], np.float32)))
+        node.until(lambda: Shown(node).value(":tensorflow:serving:request_log_count", model_name=node.model,
+                                             status_code="OK") == 2 or None)
+    written = records(tmp_path / "log" / "half-000001.tfrecord")
+    assert [tf.make_ndarray(each.predict_log.request.inputs["x"]).tolist() for each in written] == [[1.0], [2.0]]
+    assert [tf.make_ndarray(each.predict_log.response.outputs["y"]).tolist() for each in written] == [[2.5], [3.0]]
+    for each in written:
+        assert each.log_metadata.model_spec.name == "half_plus_two_tf1"
+        assert each.log_metadata.model_spec.version.value == 1
+        assert each.log_metadata.sampling_config.sampling_rate == 1.0
+
+
+@pytest.mark.contract("Q1")
+def test_a_sample_is_written(tmp_path, node_of):
+    log_half(node_of, tmp_path / "half", 200, "--request_log_sampling_rate=0.2")
+    assert 15 <= len(records(tmp_path / "half-000001.tfrecord")) <= 70
+
+
+@pytest.mark.contract("Q2")
+def test_a_log_warms_the_next_load_up(tmp_path, node_of):
+    log_half(node_of, tmp_path / "half", 5)
+    base = tmp_path / "half_plus_two_tf1"
+    shutil.copytree(MODELS / "half_plus_two_tf1" / "1", base / "1")
+    (base / "1" / "assets.extra").mkdir()
+    shutil.copy(tmp_path / "half-000001.tfrecord", base / "1" / WARM_UP)
+    with node_of("half_plus_two_tf1", base) as node:
+        node.serving()
+        assert Shown(node).value(":tensorflow:serving:model_warmup_records_read", model_path=str(base / "1"), status="OK") == 5
+
+
+@pytest.mark.contract("Q2")
+def test_a_file_has_no_more_records_than_a_warm_up_takes(tmp_path, node_of):
+    log_half(node_of, tmp_path / "half", 7, "--request_log_file_records_max=3", "--request_log_files_max=2")
+    assert sorted(each.name for each in tmp_path.glob("half-*")) == ["half-000002.tfrecord", "half-000003.tfrecord"]
+    assert [len(records(each)) for each in sorted(tmp_path.glob("half-*"))] == [3, 1]
+
+
+@pytest.mark.contract("Q3")
+def test_regressions_are_logged_as_predictions(tmp_path, node_of):
+    with node_of("examples_tf1", MODELS / "examples_tf1", f"--request_log={tmp_path}/examples") as node:
+        node.serving()
+        node.predictions.Regress(
+            example_request(regression_pb2.RegressionRequest(), node.model, "regress_x", 2), timeout=SECONDS)
+    (written,) = records(tmp_path / "examples-000001.tfrecord")
+    (values,) = written.predict_log.request.inputs.values()
+    assert [tf.train.Example.FromString(each) for each in values.string_val] == [example(x=1.0)] * 2
+    assert written.predict_log.request.model_spec.signature_name == "regress_x"
+    assert len(written.predict_log.response.outputs) == 1
+
+
+@pytest.mark.contract("Q4")
+@pytest.mark.parametrize("rate, prefix, kind, said", [
+    (1.5, "/tmp/x", "file", "the sampling rate 1.5 is not between 0 and 1"),
+    (0.5, "x", "file", 'the prefix "x" is not /absolute/folder/name'),
+    (0.5, "/tmp/x", "kafka", 'the log collector "kafka" is not supported')])
+def test_a_log_that_cannot_be_is_refused_and_nothing_changes(tmp_path, node_of, rate, prefix, kind, said):
+    good = config_of(tmp_path, "half_plus_two_tf1", 0.0, tmp_path / "half")
+    with node_of("half_plus_two_tf1", None, good) as node:
+        node.serving()
+        wanted = model_management_pb2.ReloadConfigRequest()
+        config = wanted.config.model_config_list.config.add(
+            name=node.model, base_path=str(MODELS / "half_plus_three_tf2"), model_platform="tensorflow")
+        config.logging_config.log_collector_config.type = kind
+        config.logging_config.log_collector_config.filename_prefix = prefix
+        config.logging_config.sampling_config.sampling_rate = rate
+        code, text = refusal(node.models.HandleReloadConfigRequest, wanted)
+        assert code == grpc.StatusCode.INVALID_ARGUMENT
+        assert f'model "{node.model}": logging_config' in text and said in text
+        answer = predict(node, request(node.model, x=np.array([2], np.float32)))
+        assert tf.make_ndarray(answer.outputs["y"]).tolist() == [3.0]
+
+
+@pytest.mark.contract("Q5", "Q6")
+def test_a_disk_that_takes_nothing_stops_the_log_and_not_the_serving(tmp_path, node_of):
+    (tmp_path / "file").write_text("in the way of a folder")
+    with node_of("half_plus_two_tf1", MODELS / "half_plus_two_tf1", f"--request_log={tmp_path}/file/half") as node:
+        node.serving()
+        for x in range(50):
+            predict(node, request(node.model, x=np.array([x], np.float32)))
+        node.until(lambda: Shown(node).value(":tensorflow:serving:request_log_count", model_name=node.model,
+                                             status_code="UNAVAILABLE") == 50 or None)
+        assert node.log.read_text().count("are not logged for now") == 1

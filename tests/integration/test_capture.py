@@ -1,0 +1,85 @@
+"""A request that fails is kept, and runs again: the whole way through the real node."""
+
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "judge"))
+
+from serving import BINARY, ROOT, running_node  # noqa: E402
+
+DIGITS = ROOT / "tests/models/digits"
+NAN_IMAGE = int((DIGITS / "traffic_nan.txt").read_text().split()[0])
+
+
+def images(*numbers: int) -> dict[str, np.ndarray]:
+    return {"image": np.fromfile(DIGITS / "traffic.f32", "<f4").reshape(-1, 8, 8, 1)[list(numbers)]}
+
+
+def only_version(tmp_path: pathlib.Path, version: int) -> pathlib.Path:
+    (tmp_path / "digits").mkdir()
+    (tmp_path / "digits" / str(version)).symlink_to(DIGITS / str(version))
+    return tmp_path / "digits"
+
+
+def replay(*arguments) -> tuple[int, str]:
+    done = subprocess.run([BINARY, "replay", *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout
+
+
+def bundles(folder: pathlib.Path) -> list[pathlib.Path]:
+    return sorted(folder.glob("*.bundle"))
+
+
+def test_an_answer_with_nan_is_kept_and_seen_again(tmp_path):
+    captures = tmp_path / "captures"
+    with running_node(tmp_path, "digits", only_version(tmp_path, 4), f"--capture_dir={captures}") as node:
+        node.serving()
+        node.predict(images(0))
+        assert np.isnan(node.predict(images(NAN_IMAGE))["probabilities"]).any()
+        node.logs("the request is kept in")
+        assert 'output "probabilities", made by node "' in node.log.read_text()
+    (bundle,) = bundles(captures)
+    assert bundle.name.endswith("-001-digits-4-NON_FINITE.bundle")
+    status, said = replay(bundle)
+    assert status == 1, said
+    assert "(op RealDiv)" in said and "the failure is seen again" in said
+    status, said = replay(bundle, f"--model_path={DIGITS / '2'}")
+    assert status == 0, said
+    assert "are not those of then" in said and "the failure is not seen again" in said
+
+
+def test_a_deadline_that_passed_is_kept(tmp_path):
+    grpc = pytest.importorskip("grpc")
+    captures = tmp_path / "captures"
+    flags = (f"--capture_dir={captures}", "--simulated_run_ms=300", "--max_concurrent_runs=1")
+    with running_node(tmp_path, "digits", only_version(tmp_path, 2), *flags) as node:
+        node.serving()
+        first = node.predictions.Predict.future(node.request(images(0)), timeout=30)
+        second = node.predictions.Predict.future(node.request(images(1)), timeout=0.1)
+        assert second.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+        first.result()
+        node.logs("the request is kept in")
+    (bundle,) = bundles(captures)
+    assert "-digits-2-DEADLINE_EXCEEDED" in bundle.name
+    status, said = replay(bundle)
+    assert status == 0, said
+    assert "then:  DEADLINE_EXCEEDED: " in said and "now:   an answer in " in said
+
+
+def test_a_wrong_request_is_not_kept(tmp_path):
+    captures = tmp_path / "captures"
+    with running_node(tmp_path, "digits", only_version(tmp_path, 2), f"--capture_dir={captures}") as node:
+        node.serving()
+        assert node.rest_predict({"instances": [[1.0]]})[0] == 400
+        node.predict(images(0))
+    assert bundles(captures) == []
+
+
+def test_help_teaches():
+    status, said = replay("--help")
+    assert status == 0
+    assert "--model_path" in said and "Exit status: 0 the failure is not seen again, 1 it is" in said
