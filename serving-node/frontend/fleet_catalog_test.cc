@@ -56,7 +56,7 @@ class FleetCatalogTest : public testing::Test {
   FakePredictor on_b_;
   FakeCatalog held_by_b_;
   routing::TestNode a_{dir_.path(), "a"};
-  StoreCatalog held_by_a_{a_.store};
+  StoreCatalog held_by_a_{a_.store, true};
   FleetCatalog catalog_{held_by_a_, a_.router, *a_.forwarder};
   std::unique_ptr<GrpcServer> peer_;
   std::unique_ptr<RestServer> rest_;
