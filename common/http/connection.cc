@@ -22,7 +22,7 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 
-constexpr size_t kReadBytes = size_t{64} << 10;
+constexpr size_t kReadBytes = size_t{8} << 10;  // Of the first read of a request; a long body makes it grow.
 constexpr auto kLingerTimeout = std::chrono::milliseconds(1000);
 
 // The handler's side of one request. Answers 500 when nobody else did.
@@ -170,7 +170,12 @@ void Connection::ParseHeader() {
 
 void Connection::OnHeader() {
   const auto& head = parser_->get();
+  const auto fields = static_cast<size_t>(std::distance(head.begin(), head.end()));
+  if (fields > core_->options.header_fields_max) {
+    return Refuse(431, fmt::format("the header has more than {} fields", core_->options.header_fields_max));
+  }
   request_ = {.method = std::string(head.method_string()), .target = std::string(head.target())};
+  request_.headers.reserve(fields);
   for (const auto& field : head) {
     request_.headers.emplace_back(LowerCase(field.name_string()), std::string(field.value()));
   }

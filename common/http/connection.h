@@ -15,6 +15,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "common/http/growing_body.h"
 #include "common/http/header_scan.h"
 #include "common/http/server.h"
 #include "common/http/stream.h"
@@ -79,7 +80,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::steady_timer timer_;
   boost::beast::flat_buffer buffer_;
   std::optional<HeaderScan> scan_;
-  std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
+  std::optional<boost::beast::http::request_parser<GrowingBody>> parser_;
   std::optional<boost::beast::http::response<boost::beast::http::string_body>> response_;
   Request request_;  // Its head, once that was read.
   std::chrono::steady_clock::time_point leaves_at_;

@@ -9,12 +9,13 @@ namespace longshore::http {
 namespace {
 
 constexpr int kGzipOrZlib = 15 + 32;
-constexpr size_t kStepBytes = size_t{256} << 10;
+constexpr size_t kStepBytesMin = size_t{4} << 10;
+constexpr size_t kStepBytesMax = size_t{256} << 10;
 
 // Appends the next piece of output. False at the end of the input's last gzip member.
 Result<bool> Step(z_stream& stream, std::string& out, size_t bytes_max) {
   const size_t before = out.size();
-  const size_t room = std::min(kStepBytes, bytes_max + 1 - before);
+  const size_t room = std::min(std::clamp(before, kStepBytesMin, kStepBytesMax), bytes_max + 1 - before);
   out.resize(before + room);
   stream.next_out = reinterpret_cast<Bytef*>(out.data() + before);
   stream.avail_out = static_cast<uInt>(room);

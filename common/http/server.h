@@ -61,6 +61,7 @@ struct Options {
   size_t connections_max = 10000;                    // More wait in the system's backlog.
   size_t request_line_bytes_max = size_t{16} << 10;  // 414
   size_t header_bytes_max = size_t{64} << 10;        // 431
+  size_t header_fields_max = 128;                    // 431
   size_t body_bytes_max = size_t{256} << 20;         // 413; as sent.
   size_t inflated_bytes_max = size_t{100} << 20;     // 413; of a gzipped body.
   size_t gzip_bytes_min = size_t{4} << 10;           // Shorter answers are never gzipped; 0: none is.

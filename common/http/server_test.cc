@@ -169,6 +169,12 @@ TEST(HttpServer, InflatesGzippedBodies) {
   EXPECT_THAT(client.ReadUntil(";"), EndsWith("POST /x plain text;"));
 }
 
+std::string ManyFields(int count) {
+  std::string fields;
+  for (int i = 0; i < count; ++i) fields += "a: b\r\n";
+  return fields;
+}
+
 struct Refused {
   std::string name;
   std::string request;
@@ -198,6 +204,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Refused{"LongHeader", "GET / HTTP/1.1\r\nX: " + std::string(2000, 'x') + "\r\n\r\n", "431"},
         Refused{"LongHeaderWithoutEnd", "GET / HTTP/1.1\r\nX: " + std::string(2000, 'x'), "431"},
+        Refused{"ManyFields", "GET / HTTP/1.1\r\n" + ManyFields(129) + "\r\n", "431"},
         Refused{"LongLine", "GET /" + std::string(600, 'x'), "414"},
         Refused{"LongBody", Post(std::string(5000, 'x')), "413"},
         Refused{"LongBodyToCome", "POST / HTTP/1.1\r\nContent-Length: 5000\r\n\r\n", "413"},
