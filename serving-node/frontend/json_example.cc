@@ -1,39 +1,38 @@
 #include "serving-node/frontend/json_example.h"
 
-#include "serving-node/frontend/base64.h"
 #include "serving-node/frontend/json_document.h"
-#include "serving-node/frontend/json_tensor.h"
 #include "serving-node/frontend/json_text.h"
 
 namespace longshore::frontend {
 namespace {
 
-using rapidjson::Value;
+using Event = JsonReader::Event;
 using tensorflow::Feature;
 
 enum class Kind { kBytes, kInteger, kFloat, kNone };
 
-Kind KindOf(const Value& value) {
-  if (value.IsString() || IsBase64Object(value)) return Kind::kBytes;
-  if (value.IsInt64() || value.IsBool()) return Kind::kInteger;
-  return value.IsNumber() ? Kind::kFloat : Kind::kNone;
+// Of the value whose first event this is.
+Kind KindOf(const JsonReader& at) {
+  if (at.event() == Event::kString || IsBase64Object(at)) return Kind::kBytes;
+  if (at.event() != Event::kScalar) return Kind::kNone;
+  if (at.scalar().IsInt64() || at.scalar().IsBool()) return Kind::kInteger;
+  return at.scalar().IsNumber() ? Kind::kFloat : Kind::kNone;
 }
 
-Status AddBytes(const Value& value, tensorflow::BytesList* list) {
-  if (value.IsString()) {
-    list->add_value(value.GetString(), value.GetStringLength());
+Status AddBytes(JsonReader* reader, tensorflow::BytesList* list) {
+  if (reader->event() == Event::kString) {
+    list->add_value(std::string(reader->text()));
     return {};
   }
-  const Value& text = value.MemberBegin()->value;
-  auto bytes = FromBase64({text.GetString(), text.GetStringLength()});
-  if (!bytes) return InvalidArgument("Unable to base64 decode");
-  list->add_value(std::move(*bytes));
+  ASSIGN_OR_RETURN(std::string bytes, ReadBase64Object(reader));
+  list->add_value(std::move(bytes));
   return {};
 }
 
-Status AddValue(const Value& value, Kind kind, Feature* feature) {
+Status AddValue(JsonReader* reader, Kind kind, Feature* feature) {
+  const rapidjson::Value& value = reader->scalar();
   switch (kind) {
-    case Kind::kBytes: return AddBytes(value, feature->mutable_bytes_list());
+    case Kind::kBytes: return AddBytes(reader, feature->mutable_bytes_list());
     case Kind::kInteger:
       feature->mutable_int64_list()->add_value(value.IsBool() ? value.GetBool() : value.GetInt64());
       return {};
@@ -45,43 +44,48 @@ Status AddValue(const Value& value, Kind kind, Feature* feature) {
 }
 
 // What all of them can be, or nothing.
-Result<Kind> CommonKind(const Value& list) {
+Result<Kind> CommonKind(const JsonReader& list) {
+  JsonReader reader(list.json(), list.offset());
+  reader.Next();
   Kind common = Kind::kNone;
-  for (const Value& value : list.GetArray()) {
-    const Kind kind = KindOf(value);
+  while (reader.Next() && !reader.ends()) {
+    const Kind kind = KindOf(reader);
     if (kind == Kind::kNone) {
-      return InvalidArgument("JSON Value: {} is neither a number, a string nor bytes", ForMessage(value));
+      return InvalidArgument("JSON Value: {} is neither a number, a string nor bytes", ForMessage(reader));
     }
     const bool numbers = common != Kind::kBytes && kind != Kind::kBytes;
     if (common != Kind::kNone && common != kind && !numbers) {
-      return InvalidArgument("JSON Value: {} is of another kind than what stands before it", ForMessage(value));
+      return InvalidArgument("JSON Value: {} is of another kind than what stands before it", ForMessage(reader));
     }
     if (common == Kind::kNone || kind == Kind::kFloat) common = kind;
+    reader.SkipRest();
   }
   return common;
 }
 
-Status ReadFeature(const Value& value, Feature* feature) {
-  if (!value.IsArray()) {
-    const Kind kind = KindOf(value);
-    if (kind != Kind::kNone) return AddValue(value, kind, feature);
+// The reader stands on the first event of the value, and afterwards on the last.
+Status ReadFeature(JsonReader* reader, Feature* feature) {
+  if (reader->event() != Event::kStartArray) {
+    const Kind kind = KindOf(*reader);
+    if (kind != Kind::kNone) return AddValue(reader, kind, feature);
     return InvalidArgument("JSON Value: {} is neither a number, a string nor bytes, nor a list of them",
-                           ForMessage(value));
+                           ForMessage(*reader));
   }
-  ASSIGN_OR_RETURN(const Kind kind, CommonKind(value));
-  for (const Value& each : value.GetArray()) RETURN_IF_ERROR(AddValue(each, kind, feature));
+  ASSIGN_OR_RETURN(const Kind kind, CommonKind(*reader));
+  while (reader->Next() && !reader->ends()) RETURN_IF_ERROR(AddValue(reader, kind, feature));
   return {};
 }
 
-Status ReadExample(const Value& value, const std::string& what, tensorflow::Example* example) {
-  if (!value.IsObject())
-    return InvalidArgument("JSON Value: {} at {} is no object of features", ForMessage(value), what);
+Status ReadExample(JsonReader* reader, const std::string& what, tensorflow::Example* example) {
+  if (reader->event() != Event::kStartObject)
+    return InvalidArgument("JSON Value: {} at {} is no object of features", ForMessage(*reader), what);
   auto& features = *example->mutable_features()->mutable_feature();
-  for (const auto& member : value.GetObject()) {
-    const std::string name(member.name.GetString(), member.name.GetStringLength());
-    if (features.contains(name)) return InvalidArgument("{}: feature \"{}\" stands there twice", what, name);
-    const Status read = ReadFeature(member.value, &features[name]);
-    if (!read) return Fail(read.error().code, "{}: feature \"{}\": {}", what, name, read.error().message);
+  while (reader->Next() && reader->event() == Event::kKey) {
+    const std::string name(reader->text());
+    reader->Next();
+    if (features.contains(name)) return InvalidArgument("{}: feature \"{}\" stands there twice", what, Shown(name));
+    const Status read = ReadFeature(reader, &features[name]);
+    if (!read) return Fail(read.error().code, "{}: feature \"{}\": {}", what, Shown(name), read.error().message);
   }
   return {};
 }
@@ -90,28 +94,26 @@ Status ReadExample(const Value& value, const std::string& what, tensorflow::Exam
 
 Status ExamplesFromJson(std::string_view json, tensorflow::serving::ModelSpec* spec,
                         tensorflow::serving::Input* input) {
-  rapidjson::Document document;
-  RETURN_IF_ERROR(ParseBody(json, &document));
-  RETURN_IF_ERROR(ReadSignatureName(document, spec));
-  const auto examples = document.FindMember("examples");
-  if (examples == document.MemberEnd() || !examples->value.IsArray()) {
+  ASSIGN_OR_RETURN(const JsonBody body, JsonBody::Parse(json));
+  RETURN_IF_ERROR(ReadSignatureName(body, spec));
+  auto examples = body.Find("examples");
+  if (!examples || examples->event() != Event::kStartArray) {
     return InvalidArgument(
         "JSON Value: {} When method is classify, key 'examples' is expected and must be a list/array",
-        ForMessage(document));
+        body.ForMessage());
   }
-  if (examples->value.Empty()) return InvalidArgument("JSON Value: {} 'examples' has no values", ForMessage(document));
-  const auto context = document.FindMember("context");
-  const bool shared = context != document.MemberEnd();
-  if (shared) {
-    RETURN_IF_ERROR(
-        ReadExample(context->value, "context", input->mutable_example_list_with_context()->mutable_context()));
+  examples->Next();
+  if (examples->ends()) return InvalidArgument("JSON Value: {} 'examples' has no values", body.ForMessage());
+  auto context = body.Find("context");
+  if (context) {
+    RETURN_IF_ERROR(ReadExample(&*context, "context", input->mutable_example_list_with_context()->mutable_context()));
   }
-  auto* list = shared ? input->mutable_example_list_with_context()->mutable_examples()
-                      : input->mutable_example_list()->mutable_examples();
-  for (const Value& example : examples->value.GetArray()) {
+  auto* list = context ? input->mutable_example_list_with_context()->mutable_examples()
+                       : input->mutable_example_list()->mutable_examples();
+  do {
     const std::string what = fmt::format("example {}", list->size());
-    RETURN_IF_ERROR(ReadExample(example, what, list->Add()));
-  }
+    RETURN_IF_ERROR(ReadExample(&*examples, what, list->Add()));
+  } while (examples->Next() && !examples->ends());
   return {};
 }
 

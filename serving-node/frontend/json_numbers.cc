@@ -1,9 +1,8 @@
 #include "serving-node/frontend/json_numbers.h"
 
-#include <simdjson.h>
-
+#include <algorithm>
 #include <array>
-#include <cmath>
+#include <charconv>
 #include <limits>
 
 #include "serving-node/tensor/proto.h"
@@ -11,117 +10,232 @@
 namespace longshore::frontend {
 namespace {
 
-namespace ondemand = simdjson::ondemand;
 using tensor::DType;
 
 constexpr size_t kLevelsMax = 16;
 
-struct Keys {
-  std::string_view numbers;  // "instances" or "inputs".
+// The parts of a body that has no other keys than these, and none twice.
+struct Parts {
+  std::string_view form;  // "instances" or "inputs".
+  std::string_view list;  // From the first bracket to what can only be the last.
   std::string signature;
 };
 
-// The keys of the body, when there are no others and none twice.
-std::optional<Keys> ReadKeys(ondemand::document& document) {
-  Keys keys;
-  bool named = false;
-  ondemand::object object;
-  if (document.get_object().get(object)) return std::nullopt;
-  for (auto field : object) {
-    std::string_view key;
-    if (field.unescaped_key().get(key)) return std::nullopt;
-    if (key == "signature_name" && !named) {
-      std::string_view name;
-      if (field.value().get_string().get(name)) return std::nullopt;
-      keys.signature = name;
-      named = true;
-    } else if ((key == "instances" || key == "inputs") && keys.numbers.empty()) {
-      keys.numbers = key == "inputs" ? "inputs" : "instances";
-    } else {
-      return std::nullopt;
-    }
+class PartsReader {
+ public:
+  explicit PartsReader(std::string_view json) : rest_(json) {}
+
+  std::optional<Parts> Read() {
+    if (!Take('{')) return std::nullopt;
+    do {
+      std::string_view key;
+      if (!TakeText(&key) || !Take(':') || !TakeValue(key)) return std::nullopt;
+    } while (Take(','));
+    if (!Take('}') || parts_.list.empty()) return std::nullopt;
+    return std::move(parts_);
   }
-  if (keys.numbers.empty()) return std::nullopt;
-  return keys;
+
+ private:
+  bool TakeValue(std::string_view key) {
+    if (key == "signature_name") {
+      std::string_view name;
+      if (std::exchange(is_named_, true) || !TakeText(&name)) return false;
+      parts_.signature = name;
+      return true;
+    }
+    if ((key != "instances" && key != "inputs") || !parts_.form.empty()) return false;
+    parts_.form = key == "inputs" ? "inputs" : "instances";
+    return TakeList();
+  }
+
+  bool Take(char wanted) {
+    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n\r"), rest_.size()));
+    if (rest_.empty() || rest_.front() != wanted) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  // A text of plain characters.
+  bool TakeText(std::string_view* text) {
+    if (!Take('"')) return false;
+    const size_t end = rest_.find('"');
+    if (end == rest_.npos) return false;
+    *text = rest_.substr(0, end);
+    rest_.remove_prefix(end + 1);
+    return std::all_of(text->begin(), text->end(), [](char c) { return c >= ' ' && c != '\\'; });
+  }
+
+  // A list of numbers holds neither texts nor objects: it ends at the last bracket before one.
+  bool TakeList() {
+    if (!Take('[')) return false;
+    const char* begin = rest_.data() - 1;
+    const size_t behind = std::min({rest_.find('"'), rest_.find('}'), rest_.size()});
+    const size_t last = rest_.substr(0, behind).rfind(']');
+    if (last == rest_.npos) return false;
+    parts_.list = {begin, last + 2};
+    rest_.remove_prefix(last + 1);
+    return true;
+  }
+
+  std::string_view rest_;
+  Parts parts_;
+  bool is_named_ = false;
+};
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// What JSON has for a number, with its digits as one whole number.
+struct Literal {
+  const char* begin;
+  const char* end;
+  bool is_negative = false;
+  bool is_whole = true;  // Neither a fraction nor an exponent.
+  int digits = 0;
+  uint64_t mantissa = 0;  // Meaningless with more than 19 digits.
+  int64_t exponent = 0;   // Of ten.
+};
+
+const char* TakeDigits(const char* at, Literal* literal) {
+  const char* begin = at;
+  for (; IsDigit(*at); ++at) literal->mantissa = literal->mantissa * 10 + static_cast<uint64_t>(*at - '0');
+  literal->digits += static_cast<int>(at - begin);
+  return at;
+}
+
+// False for what is no number. Requires: a byte that is in no number lies behind.
+bool ReadLiteral(const char* at, Literal* literal) {
+  literal->begin = at;
+  literal->is_negative = *at == '-';
+  if (literal->is_negative) ++at;
+  const char* first = at;
+  at = TakeDigits(at, literal);
+  if (at == first || (*first == '0' && at - first > 1)) return false;
+  if (*at == '.') {
+    first = ++at;
+    at = TakeDigits(at, literal);
+    if (at == first) return false;
+    literal->exponent = first - at;
+    literal->is_whole = false;
+  }
+  if (*at == 'e' || *at == 'E') {
+    ++at;
+    const bool is_down = *at == '-';
+    if (is_down || *at == '+') ++at;
+    first = at;
+    int64_t power = 0;
+    for (; IsDigit(*at); ++at) power = std::min<int64_t>(power * 10 + (*at - '0'), 1'000'000);
+    if (at == first) return false;
+    literal->exponent += is_down ? -power : power;
+    literal->is_whole = false;
+  }
+  literal->end = at;
+  return true;
+}
+
+// Both factors are exact in a double, so that the product or the quotient is the nearest one to the text; the library
+// finds it for all others.
+bool ToDouble(const Literal& literal, double* value) {
+  static constexpr std::array kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                         1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  constexpr auto kPowerMax = static_cast<int64_t>(kPowers.size()) - 1;
+  constexpr uint64_t kExactMax = uint64_t{1} << std::numeric_limits<double>::digits;
+  const bool is_exact = literal.digits <= 19 && literal.mantissa <= kExactMax && literal.exponent >= -kPowerMax &&
+                        literal.exponent <= kPowerMax;
+  if (!is_exact) {
+    const auto [end, error] = std::from_chars(literal.begin, literal.end, *value);
+    return error == std::errc{} && end == literal.end;
+  }
+  const auto digits = static_cast<double>(literal.mantissa);
+  const double power = kPowers[static_cast<size_t>(std::abs(literal.exponent))];
+  *value = literal.exponent < 0 ? digits / power : digits * power;
+  if (literal.is_negative) *value = -*value;
+  return true;
+}
+
+template <typename T>
+bool ToNumber(const Literal& literal, T* number) {
+  if constexpr (std::is_floating_point_v<T>) {
+    double value = 0;
+    if (!ToDouble(literal, &value)) return false;
+    if (value == 0 && literal.is_negative) return false;  // "-0" is an integer to the other way, and has no sign there.
+    *number = static_cast<T>(value);
+    return true;
+  } else {
+    int64_t value = 0;
+    if (!literal.is_whole || std::from_chars(literal.begin, literal.end, value).ec != std::errc{}) return false;
+    const bool fits = value >= std::numeric_limits<int32_t>::min() && value <= std::numeric_limits<int32_t>::max();
+    if (sizeof(T) < sizeof value && !fits) return false;
+    *number = static_cast<T>(value);  // Small types wrap, as TensorFlow Serving's do.
+    return true;
+  }
 }
 
 // Nested lists of numbers of one type, appended to `content` as a tensor has them in memory.
 template <typename T>
 class ListReader {
  public:
-  explicit ListReader(std::string* content) : content_(*content) {}
+  // Requires: the list begins and ends with a bracket.
+  ListReader(std::string_view list, std::string* content)
+      : at_(list.data()), end_(list.data() + list.size()), content_(*content) {
+    const auto commas = static_cast<size_t>(std::count(list.begin(), list.end(), ','));
+    content_.reserve((commas + 1) * sizeof(T));  // At once: what grows is held twice.
+  }
 
-  // False for lists that are empty, ragged or too deep, and for elements that are no such number.
-  bool Read(ondemand::array list) { return ReadLevel(list, 0); }
+  // False for lists that are empty, ragged or too deep, for elements that are no such number, and for more behind it.
+  bool Read() { return ReadLevel(0) && at_ == end_; }
+
   tensor::Shape shape() const { return {sizes_.begin(), sizes_.begin() + static_cast<std::ptrdiff_t>(levels_)}; }
 
  private:
-  bool ReadLevel(ondemand::array& list, size_t level) {
+  // The list's last byte is a bracket, so that behind anything else comes another byte.
+  bool ReadLevel(size_t level) {
     if (level == kLevelsMax) return false;
     int64_t size = 0;
-    for (auto element : list) {
+    do {
+      ++at_;  // The bracket, or the comma.
+      SkipBlanks();
+      if (!ReadElement(level)) return false;
       ++size;
-      if (!ReadElement(element, level)) return false;
-    }
-    if (size == 0 || (sizes_[level] != 0 && sizes_[level] != size)) return false;
+      SkipBlanks();
+      if (at_ == end_) return false;
+    } while (*at_ == ',');
+    if (*at_ != ']' || (sizes_[level] != 0 && sizes_[level] != size)) return false;
+    ++at_;
     sizes_[level] = size;
     return true;
   }
 
-  bool ReadElement(simdjson::simdjson_result<ondemand::value>& element, size_t level) {
-    if (level + 1 == levels_) return ReadNumber(element);
-    if (levels_ == 0) {
-      ondemand::json_type type{};
-      if (element.type().get(type)) return false;
-      if (type != ondemand::json_type::array) {
-        levels_ = level + 1;
-        return ReadNumber(element);
-      }
-    }
-    ondemand::array inner;
-    return !element.get_array().get(inner) && ReadLevel(inner, level + 1);
-  }
-
-  bool ReadNumber(simdjson::simdjson_result<ondemand::value>& element) {
+  bool ReadElement(size_t level) {
+    if (*at_ == '[') return (levels_ == 0 || level + 1 < levels_) && ReadLevel(level + 1);
+    if (levels_ == 0) levels_ = level + 1;
+    Literal literal;
     T number{};
-    if (!Get(element, &number)) return false;
+    if (level + 1 != levels_ || !ReadLiteral(at_, &literal) || !ToNumber(literal, &number)) return false;
+    at_ = literal.end;
     content_.append(reinterpret_cast<const char*>(&number), sizeof number);
     return true;
   }
 
-  static bool Get(simdjson::simdjson_result<ondemand::value>& element, T* number) {
-    if constexpr (std::is_floating_point_v<T>) {
-      double value = 0;
-      if (element.get_double().get(value)) return false;
-      if (value == 0 && std::signbit(value))
-        return false;  // "-0" is an integer to the other way, and has no sign there.
-      *number = static_cast<T>(value);
-      return true;
-    } else if constexpr (sizeof(T) == 8) {
-      return !element.get_int64().get(*number);
-    } else {
-      int64_t value = 0;
-      if (element.get_int64().get(value)) return false;
-      if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max()) return false;
-      *number = static_cast<T>(value);  // Small types wrap, as TensorFlow Serving's do.
-      return true;
-    }
+  void SkipBlanks() {
+    while (at_ < end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
   }
 
+  const char* at_;
+  const char* const end_;
   std::string& content_;
   size_t levels_ = 0;  // 0 until the first number.
   std::array<int64_t, kLevelsMax> sizes_{};
 };
 
 template <typename T>
-bool ReadTensor(ondemand::array list, tensorflow::TensorProto* proto) {
-  ListReader<T> reader(proto->mutable_tensor_content());
-  if (!reader.Read(list)) return false;
+bool ReadTensor(std::string_view list, tensorflow::TensorProto* proto) {
+  ListReader<T> reader(list, proto->mutable_tensor_content());
+  if (!reader.Read()) return false;
   tensor::ShapeToProto(reader.shape(), proto->mutable_tensor_shape());
   return true;
 }
 
-bool ReadAs(tensorflow::DataType type, ondemand::array list, tensorflow::TensorProto* proto) {
+bool ReadAs(tensorflow::DataType type, std::string_view list, tensorflow::TensorProto* proto) {
   proto->set_dtype(type);
   switch (tensor::FromProto(type)) {
     case DType::kFloat: return ReadTensor<float>(list, proto);
@@ -136,27 +250,19 @@ bool ReadAs(tensorflow::DataType type, ondemand::array list, tensorflow::TensorP
 
 }  // namespace
 
-std::optional<JsonForm> NumbersFromJson(std::string* body, const FindSignature& find_signature,
+std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignature& find_signature,
                                         tensorflow::serving::PredictRequest* request) {
-  if (body->capacity() < body->size() + simdjson::SIMDJSON_PADDING)
-    body->reserve(body->size() + simdjson::SIMDJSON_PADDING);
-  ondemand::parser parser;
-  ondemand::document document;
-  if (parser.iterate(body->data(), body->size(), body->capacity()).get(document)) return std::nullopt;
-  const auto keys = ReadKeys(document);
-  if (!keys) return std::nullopt;
-  const auto signature = find_signature(keys->signature.empty() ? "serving_default" : keys->signature);
+  const auto parts = PartsReader(body).Read();
+  if (!parts) return std::nullopt;
+  const auto signature = find_signature(parts->signature.empty() ? "serving_default" : parts->signature);
   if (!signature || (*signature)->inputs_size() != 1) return std::nullopt;
-  document.rewind();
-  ondemand::array list;
-  if (document.find_field_unordered(keys->numbers).get_array().get(list)) return std::nullopt;
   const auto& [name, info] = *(*signature)->inputs().begin();
   tensorflow::TensorProto proto;
-  if (!ReadAs(info.dtype(), list, &proto)) return std::nullopt;
+  if (!ReadAs(info.dtype(), parts->list, &proto)) return std::nullopt;
   auto* spec = request->mutable_model_spec();
-  if (!keys->signature.empty()) spec->set_signature_name(keys->signature);
+  if (!parts->signature.empty()) spec->set_signature_name(parts->signature);
   (*request->mutable_inputs())[name] = std::move(proto);
-  return keys->numbers == "instances" ? JsonForm::kRow : JsonForm::kColumnar;
+  return parts->form == "instances" ? JsonForm::kRow : JsonForm::kColumnar;
 }
 
 }  // namespace longshore::frontend

@@ -29,9 +29,9 @@ tensorflow::SignatureDef OneInput(tensorflow::DataType type) {
   return signature;
 }
 
-Way Quick(std::string body, const tensorflow::SignatureDef& signature) {
+Way Quick(const std::string& body, const tensorflow::SignatureDef& signature) {
   Way way;
-  way.form = NumbersFromJson(&body, Signatures(signature), &way.request);
+  way.form = NumbersFromJson(body, Signatures(signature), &way.request);
   return way;
 }
 

@@ -11,99 +11,130 @@
 namespace longshore::frontend {
 namespace {
 
-using rapidjson::Value;
+using Event = JsonReader::Event;
 using tensorflow::serving::PredictRequest;
 using InputInfos = google::protobuf::Map<std::string, tensorflow::TensorInfo>;
 using Inputs = google::protobuf::Map<std::string, tensorflow::TensorProto>;
 
-TensorBuilder BuilderFor(const tensorflow::TensorInfo& info) {
-  return TensorBuilder(static_cast<tensor::DType>(info.dtype()));
+TensorBuilder BuilderFor(const tensorflow::TensorInfo& info, TensorBuilder::Expected expected) {
+  return TensorBuilder(static_cast<tensor::DType>(info.dtype()), expected);
 }
 
 // The tensors under construction, by the name of the input.
-using Builders = std::map<std::string, TensorBuilder>;
+struct Builders {
+  TensorBuilder::Expected expected;
+  std::map<std::string, TensorBuilder> by_name = {};
+};
 
-Status AppendItem(const Value& item, const std::string& name, const InputInfos& infos, Builders* builders) {
+// The reader stands on the first event of a value, and afterwards on the last.
+Status AppendItem(JsonReader* reader, const std::string& name, const InputInfos& infos, Builders* builders) {
   const auto info = infos.find(name);
-  if (info == infos.end()) return InvalidArgument("JSON object: does not have named input: {}", name);
-  return builders->try_emplace(name, BuilderFor(info->second)).first->second.Append(item);
+  if (info == infos.end()) return InvalidArgument("JSON object: does not have named input: {}", Shown(name));
+  return builders->by_name.try_emplace(name, BuilderFor(info->second, builders->expected)).first->second.Append(reader);
 }
 
-Status AppendObject(const Value& object, int index, const InputInfos& infos, Builders* builders) {
+Status AppendObject(JsonReader* reader, int index, const InputInfos& infos, Builders* builders) {
+  const size_t begin = reader->offset();
   std::set<std::string> keys;
-  for (const auto& member : object.GetObject()) {
-    const std::string name(member.name.GetString(), member.name.GetStringLength());
+  while (reader->Next() && reader->event() == Event::kKey) {
+    const std::string name(reader->text());
+    reader->Next();
     const bool repeated = !keys.insert(name).second;
     const Status appended = repeated ? Status(InvalidArgument("JSON object: names an input twice"))
-                                     : AppendItem(member.value, name, infos, builders);
+                                     : AppendItem(reader, name, infos, builders);
     if (!appended) {
       return Fail(appended.error().code, "Failed to process element: {} key: {} of 'instances' list. Error: {}", index,
-                  name, ToString(appended.error()));
+                  Shown(name), ToString(appended.error()));
     }
   }
   std::set<std::string> names;
   for (const auto& [name, info] : infos) names.insert(name);
   if (keys == names) return {};
   return InvalidArgument("Failed to process element: {} of 'instances' list. JSON object: {} keys must be equal to: {}",
-                         index, ForMessage(object), fmt::join(names, ","));
+                         index, ForMessage(reader->json(), begin), fmt::join(names, ","));
 }
 
-Status AppendPlain(const Value& element, int index, const InputInfos& infos, Builders* builders) {
-  const Status appended = AppendItem(element, infos.begin()->first, infos, builders);
+Status AppendPlain(JsonReader* reader, int index, const InputInfos& infos, Builders* builders) {
+  const Status appended = AppendItem(reader, infos.begin()->first, infos, builders);
   if (appended) return {};
   return Fail(appended.error().code, "Failed to process element: {} of 'instances' list. Error: {}", index,
               ToString(appended.error()));
 }
 
-bool IsRowObject(const Value& value) { return value.IsObject() && !IsBase64Object(value); }
+bool IsRowObject(const JsonReader& at) { return at.event() == Event::kStartObject && !IsBase64Object(at); }
 
-Status ReadRows(const Value& document, const Value& rows, const InputInfos& infos, Inputs* inputs) {
-  if (!rows.IsArray()) {
-    return InvalidArgument("JSON Value: {} Excepting 'instances' to be an list/array", ForMessage(document));
+Status ReadRow(JsonReader* reader, bool objects, int index, const InputInfos& infos, Builders* builders) {
+  if (objects != IsRowObject(*reader)) {
+    return InvalidArgument("Expecting {} but got {} at item {} of input list", objects ? "object" : "value/list",
+                           objects ? "list" : "object", index);
   }
-  if (rows.Empty()) return InvalidArgument("JSON Value: {} No values in 'instances' array", ForMessage(document));
-  if (!rows[0].IsObject() && infos.size() > 1) {
+  return objects ? AppendObject(reader, index, infos, builders) : AppendPlain(reader, index, infos, builders);
+}
+
+// The reader stands on the first event of "instances".
+Status ReadRows(const JsonBody& body, JsonReader* reader, const InputInfos& infos, Inputs* inputs) {
+  if (reader->event() != Event::kStartArray) {
+    return InvalidArgument("JSON Value: {} Excepting 'instances' to be an list/array", body.ForMessage());
+  }
+  reader->Next();
+  if (reader->ends()) return InvalidArgument("JSON Value: {} No values in 'instances' array", body.ForMessage());
+  if (reader->event() != Event::kStartObject && infos.size() > 1) {
     return InvalidArgument(
         "instances is a plain list, but expecting list of objects as multiple input tensors required as per "
         "tensorinfo_map");
   }
-  const bool objects = IsRowObject(rows[0]);
-  Builders builders;
+  const bool objects = IsRowObject(*reader);
+  size_t elements_left = body.scalars();
+  Builders builders{{.values = body.rows(), .elements_left = &elements_left}};
   int index = 0;
-  for (const Value& row : rows.GetArray()) {
-    if (objects != IsRowObject(row)) {
-      return InvalidArgument("Expecting {} but got {} at item {} of input list", objects ? "object" : "value/list",
-                             objects ? "list" : "object", index);
-    }
-    RETURN_IF_ERROR(objects ? AppendObject(row, index, infos, &builders) : AppendPlain(row, index, infos, &builders));
-    ++index;
-  }
-  for (auto& [name, builder] : builders) builder.MoveRowsTo(&(*inputs)[name]);
+  do {
+    RETURN_IF_ERROR(ReadRow(reader, objects, index++, infos, &builders));
+  } while (reader->Next() && !reader->ends());
+  for (auto& [name, builder] : builders.by_name) builder.MoveRowsTo(&(*inputs)[name]);
   return {};
 }
 
-Status ReadColumn(const Value& value, const std::string& name, const tensorflow::TensorInfo& info, Inputs* inputs) {
-  TensorBuilder builder = BuilderFor(info);
-  RETURN_IF_ERROR(builder.Append(value));
+Status ReadColumn(JsonReader* reader, const std::string& name, const tensorflow::TensorInfo& info,
+                  TensorBuilder::Expected expected, Inputs* inputs) {
+  TensorBuilder builder = BuilderFor(info, expected);
+  RETURN_IF_ERROR(builder.Append(reader));
   builder.MoveValueTo(&(*inputs)[name]);
   return {};
 }
 
-Status ReadColumns(const Value& columns, const InputInfos& infos, Inputs* inputs) {
-  if (!IsRowObject(columns)) {
+// Where the columns begin, by name: the first one of each.
+std::map<std::string, size_t> ColumnsOf(const JsonReader& object, const InputInfos& infos) {
+  JsonReader reader(object.json(), object.offset());
+  reader.Next();
+  std::map<std::string, size_t> columns;
+  while (reader.Next() && reader.event() == Event::kKey) {
+    const std::string name(reader.text());
+    reader.Next();
+    if (infos.contains(name)) columns.try_emplace(name, reader.offset());
+    reader.SkipRest();
+  }
+  return columns;
+}
+
+// The reader stands on the first event of "inputs".
+Status ReadColumns(const JsonBody& body, JsonReader* reader, const InputInfos& infos, Inputs* inputs) {
+  size_t elements_left = body.scalars();
+  const TensorBuilder::Expected expected{.elements_left = &elements_left};
+  if (!IsRowObject(*reader)) {
     if (infos.size() > 1) {
       return InvalidArgument(
           "inputs is a plain value/list, but expecting an object as multiple input tensors required as per "
           "tensorinfo_map");
     }
-    return ReadColumn(columns, infos.begin()->first, infos.begin()->second, inputs);
+    return ReadColumn(reader, infos.begin()->first, infos.begin()->second, expected, inputs);
   }
+  const auto columns = ColumnsOf(*reader, infos);
   for (const auto& [name, info] : infos) {
-    const auto found = columns.FindMember(name);
-    if (found == columns.MemberEnd()) {
-      return InvalidArgument("Missing named input: {} in 'inputs' object.", name);
-    }
-    RETURN_IF_ERROR(ReadColumn(found->value, name, info, inputs));
+    const auto found = columns.find(name);
+    if (found == columns.end()) return InvalidArgument("Missing named input: {} in 'inputs' object.", name);
+    JsonReader column(reader->json(), found->second);
+    column.Next();
+    RETURN_IF_ERROR(ReadColumn(&column, name, info, expected, inputs));
   }
   return {};
 }
@@ -112,9 +143,8 @@ Status ReadColumns(const Value& columns, const InputInfos& infos, Inputs* inputs
 
 Result<JsonForm> PredictRequestFromJson(std::string_view json, const FindSignature& find_signature,
                                         PredictRequest* request) {
-  rapidjson::Document document;
-  RETURN_IF_ERROR(ParseBody(json, &document));
-  RETURN_IF_ERROR(ReadSignatureName(document, request->mutable_model_spec()));
+  ASSIGN_OR_RETURN(const JsonBody body, JsonBody::Parse(json));
+  RETURN_IF_ERROR(ReadSignatureName(body, request->mutable_model_spec()));
   const std::string& named = request->model_spec().signature_name();
   ASSIGN_OR_RETURN(const tensorflow::SignatureDef* signature,
                    find_signature(named.empty() ? "serving_default" : named));
@@ -122,19 +152,19 @@ Result<JsonForm> PredictRequestFromJson(std::string_view json, const FindSignatu
   if (infos.empty()) {
     return InvalidArgument("Failed to get input map for signature: {}", named.empty() ? "DEFAULT" : named);
   }
-  const auto rows = document.FindMember("instances");
-  const auto columns = document.FindMember("inputs");
-  if (rows != document.MemberEnd() && columns != document.MemberEnd()) {
+  auto rows = body.Find("instances");
+  auto columns = body.Find("inputs");
+  if (rows && columns) {
     return InvalidArgument(
         "JSON Value: {} Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist ",
-        ForMessage(document));
+        body.ForMessage());
   }
-  if (rows != document.MemberEnd()) {
-    RETURN_IF_ERROR(ReadRows(document, rows->value, infos, request->mutable_inputs()));
+  if (rows) {
+    RETURN_IF_ERROR(ReadRows(body, &*rows, infos, request->mutable_inputs()));
     return JsonForm::kRow;
   }
-  if (columns == document.MemberEnd()) return InvalidArgument("Missing 'inputs' or 'instances' key");
-  RETURN_IF_ERROR(ReadColumns(columns->value, infos, request->mutable_inputs()));
+  if (!columns) return InvalidArgument("Missing 'inputs' or 'instances' key");
+  RETURN_IF_ERROR(ReadColumns(body, &*columns, infos, request->mutable_inputs()));
   return JsonForm::kColumnar;
 }
 

@@ -1,14 +1,9 @@
 #include "serving-node/frontend/json_tensor.h"
 
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
-
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <utility>
 
-#include "serving-node/frontend/base64.h"
 #include "serving-node/tensor/proto.h"
 
 namespace longshore::frontend {
@@ -18,59 +13,42 @@ using rapidjson::Value;
 using tensor::DType;
 using tensor::Shape;
 
-constexpr size_t kMessageValueBytesMax = 256;
+using Event = JsonReader::Event;
 
-// Stops the walk over a value once there is enough text, and with it the walk's recursion: every level writes a byte.
-class BoundedWriter {
- public:
-  using Ch = char;
-  bool Null() { return writer_.Null() && HasRoom(); }
-  bool Bool(bool value) { return writer_.Bool(value) && HasRoom(); }
-  bool Int(int value) { return writer_.Int(value) && HasRoom(); }
-  bool Uint(unsigned value) { return writer_.Uint(value) && HasRoom(); }
-  bool Int64(int64_t value) { return writer_.Int64(value) && HasRoom(); }
-  bool Uint64(uint64_t value) { return writer_.Uint64(value) && HasRoom(); }
-  bool Double(double value) {
-    if (std::isfinite(value)) return writer_.Double(value) && HasRoom();
-    const std::string_view word = std::isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity";
-    return writer_.RawValue(word.data(), word.size(), rapidjson::kNumberType) && HasRoom();
-  }
-  bool RawNumber(const char* text, rapidjson::SizeType length, bool copy) {
-    return writer_.RawNumber(text, length, copy) && HasRoom();
-  }
-  bool String(const char* text, rapidjson::SizeType length, bool) {
-    return writer_.String(text, std::min<rapidjson::SizeType>(length, kMessageValueBytesMax)) && HasRoom();
-  }
-  bool Key(const char* text, rapidjson::SizeType length, bool copy) { return String(text, length, copy); }
-  bool StartObject() { return writer_.StartObject() && HasRoom(); }
-  bool EndObject(rapidjson::SizeType) { return writer_.EndObject() && HasRoom(); }
-  bool StartArray() { return writer_.StartArray() && HasRoom(); }
-  bool EndArray(rapidjson::SizeType) { return writer_.EndArray() && HasRoom(); }
-
-  std::string text() const { return {buffer_.GetString(), std::min(buffer_.GetSize(), kMessageValueBytesMax)}; }
-
- private:
-  bool HasRoom() const { return buffer_.GetSize() < kMessageValueBytesMax; }
-
-  rapidjson::StringBuffer buffer_;
-  rapidjson::PrettyWriter<rapidjson::StringBuffer> writer_{buffer_};
-};
-
-const char* JsonTypeName(const Value& value) {
+const char* JsonTypeName(const JsonReader& at) {
   static constexpr const char* kNames[] = {"Null", "False", "True", "Object", "Array", "String", "Number"};
-  return kNames[value.GetType()];
+  switch (at.event()) {
+    case Event::kScalar: return kNames[at.scalar().GetType()];
+    case Event::kString: return kNames[rapidjson::kStringType];
+    case Event::kStartArray: return kNames[rapidjson::kArrayType];
+    default: return kNames[rapidjson::kObjectType];
+  }
 }
 
-tl::unexpected<Error> TypeError(const Value& value, DType type) {
-  return InvalidArgument("JSON Value: {} Type: {} is not of expected type: {}", ForMessage(value), JsonTypeName(value),
+tl::unexpected<Error> TypeError(const JsonReader& at, DType type) {
+  return InvalidArgument("JSON Value: {} Type: {} is not of expected type: {}", ForMessage(at), JsonTypeName(at),
                          TypeName(type));
 }
 
-Shape ShapeOf(const Value& value) {
+// The sizes of the lists on the way to the value's first scalar. One reading: a list's size is known at its end.
+Shape ShapeOf(const JsonReader& at) {
+  if (at.event() != Event::kStartArray) return {};
+  JsonReader reader(at.json(), at.offset());
   Shape shape;
-  for (const Value* each = &value; each->IsArray(); each = each->Begin()) {
-    shape.push_back(each->Size());
-    if (each->Empty() || shape.size() > size_t{tensor::kRankMax}) break;
+  size_t level = 0;  // Lists around what comes next.
+  size_t open = 0;   // How many lists of the way are still open.
+  while (reader.Next() && shape.size() <= size_t{tensor::kRankMax}) {
+    if (reader.event() == Event::kStartArray) {
+      const bool is_first = level == shape.size() && level == open && (level == 0 || shape.back() == 0);
+      ++level;
+      if (is_first) shape.push_back(0);
+      if (is_first) open = level;
+      continue;
+    }
+    if (reader.event() == Event::kEndArray) open = std::min(open, --level);
+    reader.SkipRest();  // An object counts as a scalar.
+    if (level == 0) break;
+    if (level <= open) ++shape[level - 1];
   }
   return shape;
 }
@@ -116,31 +94,20 @@ bool HasJsonForm(DType type) {
 
 }  // namespace
 
-std::string ForMessage(const Value& value) {
-  BoundedWriter writer;
-  value.Accept(writer);
-  return writer.text();
-}
-
 std::string TypeName(DType type) {
   std::string name(tensor::DTypeName(type).substr(3));  // Without "DT_".
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   return name;
 }
 
-bool IsBase64Object(const Value& value) {
-  if (!value.IsObject() || value.MemberCount() != 1) return false;
-  const auto& member = *value.MemberBegin();
-  return member.name == "b64" && member.value.IsString();
-}
-
-Status TensorBuilder::Append(const Value& value) {
-  const Shape shape = ShapeOf(value);
+Status TensorBuilder::Append(JsonReader* reader) {
+  const Shape shape = ShapeOf(*reader);
   if (shape.size() > size_t{tensor::kRankMax}) {
     return InvalidArgument("Lists are nested more than {} levels deep", tensor::kRankMax);
   }
+  if (values_ == 0) Reserve(shape);
   const int64_t before = elements_;
-  RETURN_IF_ERROR(AppendList(value, 0, shape));
+  RETURN_IF_ERROR(AppendAll(reader, shape));
   const int64_t added = elements_ - before;
   if (values_++ == 0) {
     shape_ = shape;
@@ -155,48 +122,68 @@ Status TensorBuilder::Append(const Value& value) {
   return {};
 }
 
-Status TensorBuilder::AppendList(const Value& value, size_t level, const Shape& shape) {
-  if (!value.IsArray()) {
-    if (level != shape.size()) {
-      return InvalidArgument("JSON Value: {} found at incorrect level: {} in the JSON DOM. Expected at level: {}",
-                             ForMessage(value), level + 1, shape.size());
+void TensorBuilder::Reserve(const Shape& shape) {
+  size_t elements = expected_.values;
+  for (const int64_t size : shape) {
+    if (__builtin_mul_overflow(elements, static_cast<size_t>(size), &elements)) elements = SIZE_MAX;
+  }
+  elements = std::min(elements, *expected_.elements_left);
+  *expected_.elements_left -= elements;
+  content_.reserve(elements * tensor::ElementBytes(type_));
+}
+
+Status TensorBuilder::AppendAll(JsonReader* reader, const Shape& shape) {
+  std::vector<int64_t> sizes;  // Of the lists that are open, so far.
+  do {
+    const size_t level = sizes.size();
+    if (reader->event() == Event::kStartArray) {
+      if (level >= shape.size()) {
+        return InvalidArgument("Encountered list at unexpected level: {} expected < {}", level, shape.size());
+      }
+      sizes.push_back(0);
+      continue;
     }
-    ++elements_;
-    return AppendScalar(value);
-  }
-  if (level >= shape.size()) {
-    return InvalidArgument("Encountered list at unexpected level: {} expected < {}", level, shape.size());
-  }
-  if (value.Size() != shape[level]) {
-    return InvalidArgument("Encountered list at unexpected size: {} at level: {} expected size: {}", value.Size(),
-                           level, shape[level]);
-  }
-  for (const Value& each : value.GetArray()) RETURN_IF_ERROR(AppendList(each, level + 1, shape));
+    if (reader->event() == Event::kEndArray) {
+      if (sizes.back() != shape[level - 1]) {
+        return InvalidArgument("Encountered list at unexpected size: {} at level: {} expected size: {}", sizes.back(),
+                               level - 1, shape[level - 1]);
+      }
+      sizes.pop_back();
+    } else {
+      if (level != shape.size()) {
+        return InvalidArgument("JSON Value: {} found at incorrect level: {} in the JSON DOM. Expected at level: {}",
+                               ForMessage(*reader), level + 1, shape.size());
+      }
+      ++elements_;
+      RETURN_IF_ERROR(AppendElement(reader));
+    }
+    if (!sizes.empty()) ++sizes.back();
+  } while (!sizes.empty() && reader->Next());
   return {};
 }
 
-Status TensorBuilder::AppendScalar(const Value& value) {
+Status TensorBuilder::AppendElement(JsonReader* reader) {
   if (!HasJsonForm(type_)) {
-    return Unimplemented("Conversion of JSON Value: {} to type: {}", ForMessage(value), TypeName(type_));
+    return Unimplemented("Conversion of JSON Value: {} to type: {}", ForMessage(*reader), TypeName(type_));
   }
-  if (type_ == DType::kString) return AppendBytes(value);
-  if (!AppendNumberAs(type_, value, &content_)) return TypeError(value, type_);
+  if (type_ == DType::kString) return AppendBytes(reader);
+  if (reader->event() != Event::kScalar || !AppendNumberAs(type_, reader->scalar(), &content_)) {
+    return TypeError(*reader, type_);
+  }
   return {};
 }
 
-Status TensorBuilder::AppendBytes(const Value& value) {
-  if (value.IsString()) {
-    strings_.add_string_val(value.GetString(), value.GetStringLength());
+Status TensorBuilder::AppendBytes(JsonReader* reader) {
+  if (reader->event() == Event::kString) {
+    strings_.add_string_val(std::string(reader->text()));
     return {};
   }
-  if (!value.IsObject()) return TypeError(value, type_);
-  if (!IsBase64Object(value)) {
-    return InvalidArgument("JSON Value: {} not formatted correctly for base64 data", ForMessage(value));
+  if (reader->event() != Event::kStartObject) return TypeError(*reader, type_);
+  if (!IsBase64Object(*reader)) {
+    return InvalidArgument("JSON Value: {} not formatted correctly for base64 data", ForMessage(*reader));
   }
-  const Value& text = value.MemberBegin()->value;
-  auto bytes = FromBase64({text.GetString(), text.GetStringLength()});
-  if (!bytes) return InvalidArgument("Unable to base64 decode");
-  strings_.add_string_val(std::move(*bytes));
+  ASSIGN_OR_RETURN(std::string bytes, ReadBase64Object(reader));
+  strings_.add_string_val(std::move(bytes));
   return {};
 }
 

@@ -205,6 +205,17 @@ INSTANTIATE_TEST_SUITE_P(
             "nested more than 254 levels"}),
     [](const auto& each) { return each.param.about; });
 
+TEST(JsonRequest, AWordWithAnExponentIsAnErrorAndNoCrash) {
+  const Types floats = {{"x", tensorflow::DT_FLOAT}};
+  for (const char* number : {"NaNe2", "NaN.5", "-InfinityE1", "Inf.", "1, NaNE+2"}) {
+    const auto parsed = Parse(fmt::format("{{\"inputs\": [\"\\\"NaNe2\", {}]}}", number), floats);
+    ASSERT_FALSE(parsed) << number;
+    EXPECT_THAT(parsed.error().message, HasSubstr("JSON Parse error: Invalid value. at offset: ")) << number;
+  }
+  EXPECT_TRUE(Parse(R"({"inputs": ["NaNe2"]})", {{"x", tensorflow::DT_STRING}}));
+  EXPECT_TRUE(Parse(R"({"inputs": [NaN]} NaNe2)", floats));
+}
+
 TEST(JsonRequest, HalfAMillionNestedListsAreAnErrorAndNoCrash) {
   constexpr int kDepth = 500000;
   const std::string nested = std::string(kDepth, '[') + std::string(kDepth, ']');

@@ -101,6 +101,7 @@ class Rest final : public RestServer {
     options.gzip_bytes_min = options_.gzip_bytes_min;
     options.bytes_per_second_min = options_.bytes_per_second_min;
     if (options_.gate) options.admit = [this](const Request& head) { return Admit(head); };
+    options.inflated_bytes_max = options_.budget.inflated_bytes_max;
     ASSIGN_OR_RETURN(server_, http::Server::Start(std::move(options), [this](Request request, Responder respond) {
                        Handle(std::move(request), std::move(respond));
                      }));
@@ -199,7 +200,7 @@ class Rest final : public RestServer {
     *call->request.mutable_model_spec() = spec;
     Result<Described> described;
     bool asked = false;
-    const auto form = ReadBody(&request.body, &call->request, [&]() -> const Result<Described>& {
+    const auto form = ReadBody(request.body, &call->request, [&]() -> const Result<Described>& {
       asked = true;
       return described = DescribeAny(spec);
     });
@@ -208,8 +209,8 @@ class Rest final : public RestServer {
         spec, call->deadline,
         [&predictor = predictor_, call, reply,
          body = std::make_shared<std::string>(std::move(request.body))](const Result<Described>& elsewhere) {
-          Run(predictor, call,
-              ReadBody(body.get(), &call->request, [&]() -> const Result<Described>& { return elsewhere; }), reply);
+          Run(predictor, call, ReadBody(*body, &call->request, [&]() -> const Result<Described>& { return elsewhere; }),
+              reply);
         });
   }
 
@@ -222,7 +223,7 @@ class Rest final : public RestServer {
   }
 
   // What `describe` returns lives until the body is read.
-  static Result<JsonForm> ReadBody(std::string* body, tensorflow::serving::PredictRequest* request,
+  static Result<JsonForm> ReadBody(const std::string& body, tensorflow::serving::PredictRequest* request,
                                    const std::function<const Result<Described>&()>& describe) {
     const auto find = [&](const std::string& name) -> Result<const tensorflow::SignatureDef*> {
       const Result<Described>& described = describe();
@@ -232,7 +233,7 @@ class Rest final : public RestServer {
       return InvalidArgument("Serving signature name: \"{}\" not found in signature def", name);
     };
     if (const auto form = NumbersFromJson(body, find, request)) return *form;
-    return PredictRequestFromJson(*body, find, request);
+    return PredictRequestFromJson(body, find, request);
   }
 
   // A version that another node holds has, most likely, the signature of one that this node holds; whoever runs the

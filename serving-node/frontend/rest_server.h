@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/auth/tokens.h"
+#include "common/budget.h"
 #include "common/error.h"
 #include "common/tls/identity.h"
 #include "serving-node/frontend/catalog.h"
@@ -33,6 +34,7 @@ struct RestOptions {
   bool check_method_names = false;              // A signature answers only to the method that it names.
   const RequestMeter* meter = nullptr;          // Counts what comes in; null: nothing does.
   bool cors = false;                            // Let pages of other origins read the answers.
+  Budget budget = {};                           // Plain bytes of a gzipped body.
 };
 
 // Thread-safe.

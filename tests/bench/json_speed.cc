@@ -52,12 +52,12 @@ JsonSpeed MeasureJson(int digits) {
   tensorflow::SignatureDef signature;
   (*signature.mutable_inputs())["x"].set_dtype(tensorflow::DT_FLOAT);
   const FindSignature find = [&](const std::string&) -> Result<const tensorflow::SignatureDef*> { return &signature; };
-  std::string body = ImageBody(digits);
+  const std::string body = ImageBody(digits);
   double best_seconds = 1e9;
   for (int round = 0; round < kRounds; ++round) {
     tensorflow::serving::PredictRequest request;
     const auto begin = std::chrono::steady_clock::now();
-    const auto form = frontend::NumbersFromJson(&body, find, &request);
+    const auto form = frontend::NumbersFromJson(body, find, &request);
     best_seconds =
         std::min(best_seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     CHECK(form.has_value() &&
