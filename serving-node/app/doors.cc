@@ -31,6 +31,7 @@ frontend::RestOptions RestOptionsOf(const Flags& flags) {
   options.body_bytes_max = flags.doors.rest_body_bytes_max;
   options.gzip_bytes_min = flags.doors.rest_gzip_bytes_min;
   options.bytes_per_second_min = flags.doors.rest_bytes_per_second_min;
+  options.budget = flags.limits.budget;
   return options;
 }
 

@@ -225,6 +225,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   flags.auth.AddTo(app);
   flags.doors.AddTo(app);
   flags.observe.AddTo(app);
+  flags.limits.AddTo(app);
   RefusedFlags refused;
   refused.AddTo(app);
   try {
@@ -246,6 +247,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   ResolvePorts(app, flags);
   ResolveParallelism(flags);
   RETURN_IF_ERROR(refused.Check());
+  RETURN_IF_ERROR(flags.limits.Check());
   RETURN_IF_ERROR(flags.batching.Check(flags.managed()));
   RETURN_IF_ERROR(flags.loading.Check(flags.managed()));
   RETURN_IF_ERROR(flags.tls.Check());

@@ -10,6 +10,7 @@
 #include "serving-node/app/auth_flags.h"
 #include "serving-node/app/batching_flags.h"
 #include "serving-node/app/door_flags.h"
+#include "serving-node/app/limit_flags.h"
 #include "serving-node/app/loading_flags.h"
 #include "serving-node/app/observe_flags.h"
 #include "serving-node/app/tls_flags.h"
@@ -56,6 +57,7 @@ struct Flags {
   int threads = 0;              // Of the engine; 0: one per processor.
   int64_t simulated_run_ms = 0;
   int64_t connection_age_max_ms = 10000;
+  LimitFlags limits;
   std::string node;  // Default: the name of the host.
   // Of a managed node.
   std::string controller;

@@ -68,7 +68,8 @@ void BuildCapture(const Flags& flags, Parts& parts) {
 
 Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, const Security& security, models::OnChange on_change) {
   auto parts = std::make_unique<Parts>();
-  parts->engine = engine::MakeReferenceEngine({.threads = flags.threads});
+  parts->engine =
+      engine::MakeReferenceEngine({.threads = flags.threads, .run_bytes_max = flags.limits.budget.run_bytes_max});
   parts->admission = std::make_unique<batching::Admission>(
       batching::Limits{.concurrent_runs_max = flags.max_concurrent_runs,
                        .simulated_run = std::chrono::milliseconds(flags.simulated_run_ms)});
@@ -88,7 +89,7 @@ Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, const Security& se
   parts->router = std::make_unique<routing::Router>(
       routing::RouterDeps{*parts->store, *parts->admission, parts->recorder, parts->drift, parts->registry,
                           *parts->runs, *parts->forwarder, *parts->guards, parts->clock, parts->journal.get(),
-                          parts->capture.get()},
+                          parts->capture.get(), flags.limits.budget},
       options);
   parts->catalog = std::make_unique<frontend::FleetCatalog>(*parts->own_catalog, *parts->router, *parts->forwarder);
   parts->limited = std::make_unique<frontend::LimitedPredictor>(*parts->router, flags.doors.requests_in_flight_max);

@@ -27,10 +27,16 @@ const google::protobuf::RepeatedPtrField<tensorflow::Example>& ExamplesOf(const 
 Status AddExamples(const Input& input, tensorflow::TensorProto* tensor) {
   if (ExampleCount(input) == 0) return InvalidArgument("Input is empty.");
   const std::string context = input.example_list_with_context().context().SerializeAsString();
+  const auto count = static_cast<size_t>(ExampleCount(input));
+  if (context.size() > kContextBytesMax / count) {
+    return ResourceExhausted("a context of {} bytes before each of {} examples is more than {} bytes", context.size(),
+                             count, kContextBytesMax);
+  }
   tensor->set_dtype(tensorflow::DT_STRING);
   tensor->mutable_tensor_shape()->add_dim()->set_size(ExampleCount(input));
   for (const auto& example : ExamplesOf(input)) {
     std::string* bytes = tensor->add_string_val();
+    bytes->reserve(context.size() + example.ByteSizeLong());
     *bytes = context;
     example.AppendToString(bytes);
   }

@@ -25,8 +25,12 @@ std::string_view NameOf(Method method);
 // Unimplemented for any other name.
 Result<Method> MethodOf(std::string_view name);
 
-// The Predict that answers. InvalidArgument when the input holds no example, or the signature has other inputs and
-// outputs than the method wants; with `check_name` also when the signature is of another method.
+// What the context may take that goes before every example: a small request must not become a large one.
+inline constexpr size_t kContextBytesMax = size_t{64} << 20;
+
+// The Predict that answers. ResourceExhausted above that; InvalidArgument when the input holds no example, or the
+// signature has other inputs and outputs than the method wants; with `check_name` also when the signature is of another
+// method.
 struct Question {
   const tensorflow::serving::ModelSpec& spec;
   const tensorflow::serving::Input& input;

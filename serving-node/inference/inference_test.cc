@@ -51,6 +51,21 @@ TEST(Inference, SendsEveryExampleAsOneRowOfTheOnlyInput) {
   EXPECT_EQ(tensor.tensor_shape().dim(0).size(), 2);
 }
 
+TEST(Inference, PutsNoContextBeforeSoManyExamplesThatASmallRequestBecomesALargeOne) {
+  const auto with_examples = [](int count) {
+    Input input;
+    (*input.mutable_example_list_with_context()->mutable_context()->mutable_features()->mutable_feature())["c"]
+        .mutable_bytes_list()
+        ->add_value(std::string(size_t{1} << 20, 'c'));
+    for (int i = 0; i < count; ++i) input.mutable_example_list_with_context()->add_examples();
+    return ToPredict(Method::kClassify,
+                     {.spec = {}, .input = input, .signature = Read<tensorflow::SignatureDef>(kClassifySignature)});
+  };
+  EXPECT_TRUE(with_examples(2));
+  EXPECT_EQ(ErrorOf(with_examples(64)),
+            "RESOURCE_EXHAUSTED: a context of 1048599 bytes before each of 64 examples is more than 67108864 bytes");
+}
+
 TEST(Inference, GivesEveryExampleTheFeaturesOfTheContextItDoesNotHaveItself) {
   const auto request = Predict(Method::kClassify, kClassifySignature,
                                "example_list_with_context {"

@@ -32,10 +32,11 @@ bool BlamesTheRequest(Code code) {
 }
 
 Result<engine::TensorMap> RunOnStable(const models::ModelStore& store, const batching::Admission& admission,
-                                      const Request& request) {
+                                      const Request& request, int64_t elements_max) {
   if (UsersComeFirst(admission)) return Unavailable("users come first");
   ASSIGN_OR_RETURN(const models::Handle ready, store.Find(request.model_name(), request.model->stable()->version));
-  ASSIGN_OR_RETURN(engine::RunRequest run, ToRunRequest(request.call.request, ready->loaded->signatures()));
+  ASSIGN_OR_RETURN(engine::RunRequest run,
+                   ToRunRequest(request.call.request, ready->loaded->signatures(), elements_max));
   std::promise<Result<batching::RunOutcome>> promise;
   ready->queue->Submit(std::move(run), std::chrono::steady_clock::time_point::max(),
                        [&promise](Result<batching::RunOutcome> outcome) { promise.set_value(std::move(outcome)); });
@@ -81,7 +82,7 @@ std::shared_ptr<evidence::Counters> Execution::CountersOf(const Request& request
 
 void Execution::Run(const RequestPtr& request, const models::Handle& ready) const {
   auto run = std::make_shared<Finished>(Finished{request, ready, CountersOf(*request), false, {}});
-  auto inputs = ToRunRequest(request->call.request, ready->loaded->signatures());
+  auto inputs = ToRunRequest(request->call.request, ready->loaded->signatures(), deps_.budget.elements_max);
   if (!inputs) {
     run->outcome = tl::make_unexpected(std::move(inputs.error()));
     return Finish(run);
@@ -226,7 +227,9 @@ void Execution::OfferForDrift(const Finished& run) const {
   if (candidate == nullptr || run.request->model->stable() == nullptr) return;
   if (!evidence::Sampled(candidate->arm->answered.fetch_add(1), run.request->model->drift_sample)) return;
   deps_.drift.Offer({run.outcome->outputs,
-                     [this, request = run.request] { return RunOnStable(deps_.store, deps_.admission, *request); },
+                     [this, request = run.request] {
+                       return RunOnStable(deps_.store, deps_.admission, *request, deps_.budget.elements_max);
+                     },
                      run.counters});
 }
 

@@ -58,7 +58,7 @@ std::string SignatureName(const tensorflow::serving::ModelSpec& spec) {
 }
 
 Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictRequest& request,
-                                        const Signatures& signatures) {
+                                        const Signatures& signatures, int64_t elements_max) {
   engine::RunRequest run;
   run.signature = SignatureName(request.model_spec());
   const auto signature = signatures.find(run.signature);
@@ -66,9 +66,12 @@ Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictReques
     return FailedPrecondition("Serving signature key \"{}\" not found.", run.signature);
   RETURN_IF_ERROR(CheckInputNames(request, signature->second));
   RETURN_IF_ERROR(CheckOutputNames(request, signature->second));
+  int64_t elements_left = elements_max;
   for (const auto& [name, proto] : request.inputs()) {
-    auto values = tensor::FromProto(proto);
+    auto values = tensor::FromProto(proto, tensor::kFilledBytesOfRequests);
     if (!values) return InvalidArgument("tensor parsing error: {}", name);
+    elements_left -= values->elements();
+    if (elements_left < 0) return ResourceExhausted("the inputs have more than {} elements", elements_max);
     run.inputs.emplace(name, std::move(*values));
   }
   run.outputs.assign(request.output_filter().begin(), request.output_filter().end());

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "common/budget.h"
 #include "common/error.h"
 #include "serving-node/engine/engine.h"
 #include "tensorflow_serving/apis.pb.h"
@@ -15,8 +16,9 @@ using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
 std::string SignatureName(const tensorflow::serving::ModelSpec& spec);
 
 // FailedPrecondition for an unknown signature; InvalidArgument when names of inputs or outputs differ from the
-// signature's or a tensor cannot be read. Types and shapes are the engine's to check.
+// signature's or a tensor cannot be read; ResourceExhausted for more than elements_max elements in all. Types and
+// shapes are the engine's to check.
 Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictRequest& request,
-                                        const Signatures& signatures);
+                                        const Signatures& signatures, int64_t elements_max = Budget().elements_max);
 
 }  // namespace longshore::routing

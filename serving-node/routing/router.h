@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/budget.h"
 #include "common/clock.h"
 #include "common/metrics/metrics.h"
 #include "longshore/control.pb.h"
@@ -48,6 +49,7 @@ struct RouterDeps {
   const Clock& clock;
   trial::Journal* journal = nullptr;  // Notes the first user's run of a version; none when the node is alone.
   FailureSink* failures = nullptr;    // Keeps requests that failed; null: nobody does.
+  Budget budget = {};                 // Of a request.
 };
 
 struct RouterOptions {

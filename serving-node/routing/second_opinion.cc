@@ -29,7 +29,7 @@ void SecondOpinion::Ask(const RequestPtr& request, Code said, PredictDone done) 
 }
 
 void SecondOpinion::AskHere(const QuestionPtr& question, const models::Handle& stable) const {
-  auto inputs = ToRunRequest(question->request->call.request, stable->loaded->signatures());
+  auto inputs = ToRunRequest(question->request->call.request, stable->loaded->signatures(), deps_.budget.elements_max);
   if (!inputs) return question->done(tl::make_unexpected(std::move(inputs.error())));
   stable->queue->Submit(std::move(*inputs), question->deadline, [this, question, stable](auto outcome) {
     if (outcome) {

@@ -23,11 +23,43 @@ struct Index {
   std::unique_ptr<leveldb::Table> table;
 };
 
+// Takes a varint of at most ten bytes off the front; false when there is none.
+bool TakeVarint(std::string_view* bytes, uint64_t* value) {
+  *value = 0;
+  for (unsigned shift = 0; shift < 64 && !bytes->empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(bytes->front());
+    bytes->remove_prefix(1);
+    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
+
+// The library takes the memory that the footer announces for two blocks before it reads them: they must lie within the
+// file.
+bool FooterFits(const Path& path, uint64_t size) {
+  static constexpr size_t kFooterBytes = 48;
+  std::string footer(kFooterBytes, '\0');
+  std::ifstream file(path, std::ios::binary);
+  if (size < kFooterBytes || !file.seekg(-static_cast<std::streamoff>(kFooterBytes), std::ios::end) ||
+      !file.read(footer.data(), kFooterBytes)) {
+    return false;
+  }
+  std::string_view rest = footer;
+  for (int block = 0; block < 2; ++block) {
+    uint64_t offset = 0, bytes = 0;
+    if (!TakeVarint(&rest, &offset) || !TakeVarint(&rest, &bytes)) return false;
+    if (offset > size || bytes > size - offset) return false;
+  }
+  return true;
+}
+
 Result<Index> OpenIndex(const Path& path) {
   std::error_code error;
   const uint64_t size = std::filesystem::file_size(path, error);
   if (error) return NotFound("no {}", path.string());
   if (size == 0) return DataLoss("{} is empty", path.string());
+  if (!FooterFits(path, size)) return DataLoss("{} is damaged or truncated: its footer makes no sense", path.string());
   leveldb::Options options;
   options.paranoid_checks = true;
   leveldb::RandomAccessFile* file = nullptr;
@@ -39,18 +71,6 @@ Result<Index> OpenIndex(const Path& path) {
   if (!status.ok()) return DataLoss("{} is damaged or truncated: {}", path.string(), status.ToString());
   index.table.reset(table);
   return index;
-}
-
-// Takes a varint of at most ten bytes off the front; false when there is none.
-bool TakeVarint(std::string_view* bytes, uint64_t* value) {
-  *value = 0;
-  for (unsigned shift = 0; shift < 64 && !bytes->empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(bytes->front());
-    bytes->remove_prefix(1);
-    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return true;
-  }
-  return false;
 }
 
 // Strings are stored as: all lengths as varints, the masked checksum of the lengths, the bytes one after the other. The

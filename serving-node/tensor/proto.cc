@@ -80,13 +80,28 @@ Status FillFromContent(const std::string& content, Tensor* made) {
   return {};
 }
 
-// Not even one value of a huge shape: refused before memory is taken, for a few bytes must not cost gigabytes.
-constexpr int64_t kRepeatedElementsMax = int64_t{1} << 27;
+// How many elements the proto itself holds.
+int64_t ElementsGiven(const tensorflow::TensorProto& proto) {
+  const size_t element_bytes = std::max<size_t>(ElementBytes(FromProto(proto.dtype())), 1);
+  if (!proto.tensor_content().empty()) return static_cast<int64_t>(proto.tensor_content().size() / element_bytes);
+  return int64_t{proto.half_val_size()} + proto.float_val_size() + proto.double_val_size() + proto.int_val_size() +
+         proto.string_val_size() + proto.scomplex_val_size() / 2 + proto.int64_val_size() + proto.bool_val_size() +
+         proto.uint32_val_size() + proto.uint64_val_size();
+}
 
-int64_t ValuesGiven(const tensorflow::TensorProto& proto) {
-  return static_cast<int64_t>(proto.tensor_content().size()) + proto.half_val_size() + proto.float_val_size() +
-         proto.double_val_size() + proto.int_val_size() + proto.string_val_size() + proto.scomplex_val_size() +
-         proto.int64_val_size() + proto.bool_val_size() + proto.uint32_val_size() + proto.uint64_val_size();
+// Of one value that is filled in.
+size_t FilledElementBytes(const tensorflow::TensorProto& proto) {
+  if (proto.dtype() != tensorflow::DT_STRING) return std::max<size_t>(ElementBytes(FromProto(proto.dtype())), 1);
+  const int given = proto.string_val_size();
+  return sizeof(std::string) + (given > 0 ? proto.string_val(given - 1).size() : 0);
+}
+
+Status CheckFilled(const tensorflow::TensorProto& proto, const Shape& shape, int64_t count, size_t filled_bytes_max) {
+  const int64_t given = ElementsGiven(proto);
+  if (count <= given) return {};
+  if (static_cast<uint64_t>(count - given) <= filled_bytes_max / FilledElementBytes(proto)) return {};
+  return InvalidArgument("{} elements of shape {} from {} values: more than {} bytes to fill in", count,
+                         ToString(shape), given, filled_bytes_max);
 }
 
 template <typename T, typename Field>
@@ -131,14 +146,12 @@ void PutFields(const Tensor& tensor, tensorflow::TensorProto* proto) {
 
 }  // namespace
 
-Result<Tensor> FromProto(const tensorflow::TensorProto& proto) {
+Result<Tensor> FromProto(const tensorflow::TensorProto& proto, size_t filled_bytes_max) {
   if (proto.tensor_shape().unknown_rank()) return InvalidArgument("a tensor needs a shape of known rank");
   Shape shape;
   for (const auto& dim : proto.tensor_shape().dim()) shape.push_back(dim.size());
   ASSIGN_OR_RETURN(const int64_t count, ElementCount(shape));
-  if (count > kRepeatedElementsMax && ValuesGiven(proto) < count) {
-    return InvalidArgument("{} elements of shape {} from {} values", count, ToString(shape), ValuesGiven(proto));
-  }
+  RETURN_IF_ERROR(CheckFilled(proto, shape, count, filled_bytes_max));
   ASSIGN_OR_RETURN(Tensor made, Tensor::Make(FromProto(proto.dtype()), std::move(shape)));
   if (!proto.tensor_content().empty()) {
     RETURN_IF_ERROR(FillFromContent(proto.tensor_content(), &made));

@@ -9,11 +9,16 @@
 
 namespace longshore::tensor {
 
+// What values that a proto does not hold may take of memory: a constant of a model may be large and hold one value.
+inline constexpr size_t kFilledBytesOfConstants = size_t{1} << 30;
+// Of a client's request: a few bytes must not cost much more than they are.
+inline constexpr size_t kFilledBytesOfRequests = size_t{32} << 10;
+
 // The tensor. The elements come from tensor_content or from the field of the type (float_val ...); of the latter there
 // may be fewer than the shape says: the last one repeats, and without any all are zero. InvalidArgument for an unknown
-// type, a shape of unknown or negative size, too many elements, content of another length, or a bool that is neither 0
-// nor 1.
-Result<Tensor> FromProto(const tensorflow::TensorProto& proto);
+// type, a shape of unknown or negative size, too many elements, content of another length, a bool that is neither 0
+// nor 1, or values to be filled in that would take more than filled_bytes_max: found before memory is taken for them.
+Result<Tensor> FromProto(const tensorflow::TensorProto& proto, size_t filled_bytes_max = kFilledBytesOfConstants);
 
 enum class Encoding { kTypedFields, kContent };
 

@@ -93,6 +93,27 @@ TEST(TensorProto, ComesBackAsItWasInBothEncodings) {
   }
 }
 
+tensorflow::TensorProto OneValueFor(tensorflow::DataType type, int64_t elements) {
+  tensorflow::TensorProto proto;
+  proto.set_dtype(type);
+  proto.mutable_tensor_shape()->add_dim()->set_size(elements);
+  if (type == tensorflow::DT_STRING)
+    proto.add_string_val(std::string(1000, 'x'));
+  else
+    proto.add_float_val(1);
+  return proto;
+}
+
+TEST(TensorProto, FillsInOnlyAsMuchAsIsAllowed) {
+  EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_FLOAT, 8193), kFilledBytesOfRequests));
+  const auto refused = FromProto(OneValueFor(tensorflow::DT_FLOAT, 8194), kFilledBytesOfRequests);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "8194 elements of shape [8194] from 1 values: more than 32768 bytes to fill in");
+  EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_FLOAT, 8194)));  // A constant of a graph.
+  EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_STRING, 30), kFilledBytesOfRequests));
+  EXPECT_FALSE(FromProto(OneValueFor(tensorflow::DT_STRING, 40), kFilledBytesOfRequests));
+}
+
 TEST(TensorProto, GivesStringsAlwaysInTheirField) {
   tensorflow::TensorProto proto;
   ToProto(Tensor::Of<std::string>({2}, {"a", std::string("\0b", 2)}), &proto, Encoding::kContent);

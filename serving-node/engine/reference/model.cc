@@ -196,9 +196,10 @@ Result<std::vector<size_t>> Positions(const SignaturePlan& signature, const std:
 
 }  // namespace
 
-Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOptions& options, Pool& pool) {
+Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOptions& options, Pool& pool,
+                                           size_t run_bytes_max) {
   ASSIGN_OR_RETURN(tensorflow::MetaGraphDef meta, saved_model::ReadMetaGraph(version_dir, options.tags));
-  std::shared_ptr<Model> model(new Model(pool));
+  std::shared_ptr<Model> model(new Model(pool, run_bytes_max));
   auto& resources = model->resources_;
   ASSIGN_OR_RETURN(const auto steps, LoadSteps(meta, version_dir, &resources));
   ASSIGN_OR_RETURN(auto signatures, BuildSignatures(meta));
@@ -247,7 +248,7 @@ Result<TensorMap> Model::Compute(const RunRequest& request) try {
   ASSIGN_OR_RETURN(const auto fed, Feeds(signature, request.inputs));
   ASSIGN_OR_RETURN(const auto positions, Positions(signature, request.outputs));
   const auto began = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(auto values, signature.plan.Run(fed, positions, resources_));
+  ASSIGN_OR_RETURN(auto values, signature.plan.Run(fed, positions, resources_, run_bytes_max_));
   signature.short_runs->Note(Bytes(request.inputs), std::chrono::steady_clock::now() - began);
   TensorMap outputs;
   for (size_t i = 0; i < values.size(); ++i) {

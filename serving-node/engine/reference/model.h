@@ -33,7 +33,9 @@ class Model final : public LoadedModel {
   using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
 
   // Reads and prepares everything; see Engine::Load for the errors.
-  static Result<std::shared_ptr<Model>> Load(const Path& version_dir, const LoadOptions& options, Pool& pool);
+  // A run may hold run_bytes_max of memory beside its inputs.
+  static Result<std::shared_ptr<Model>> Load(const Path& version_dir, const LoadOptions& options, Pool& pool,
+                                             size_t run_bytes_max);
 
   const Signatures& signatures() const override { return signatures_; }
   void Run(RunRequest request, RunDone done) override;
@@ -41,7 +43,7 @@ class Model final : public LoadedModel {
   int64_t memory_bytes() const override { return memory_bytes_; }
 
  private:
-  explicit Model(Pool& pool) : pool_(pool) {}
+  Model(Pool& pool, size_t run_bytes_max) : pool_(pool), run_bytes_max_(run_bytes_max) {}
   bool IsShort(const RunRequest& request) const;
   Result<TensorMap> Compute(const RunRequest& request);
   void CountMemory();
@@ -51,6 +53,7 @@ class Model final : public LoadedModel {
             Result<Answer> (Model::*compute)(const RunRequest& request));
 
   Pool& pool_;
+  const size_t run_bytes_max_;
   Signatures signatures_;
   std::map<std::string, SignaturePlan> plans_;
   kernels::Resources resources_;

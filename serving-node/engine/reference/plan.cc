@@ -19,6 +19,16 @@ bool TakesType(const Kernel& kernel, DType type) {
   return bit < 32 && (kernel.types & kernels::Only(type)) != 0;
 }
 
+// As if none shared a buffer.
+size_t HeldBytes(const std::vector<Tensor>& outputs) {
+  size_t sum = 0;
+  for (const auto& output : outputs) {
+    const bool is_text = output.type() == DType::kString;
+    sum += is_text ? static_cast<size_t>(output.elements()) * sizeof(std::string) : output.bytes();
+  }
+  return sum;
+}
+
 }  // namespace
 
 void Unsupported::Check(const graph::Graph& graph) {
@@ -82,7 +92,7 @@ Status Plan::Fold(Folding folding, kernels::Resources& resources) {
       if (kernels_[i] != nullptr) order_.push_back(i);
       continue;
     }
-    ASSIGN_OR_RETURN(folded_[i], Compute(i, folded_, resources));
+    ASSIGN_OR_RETURN(folded_[i], Compute(i, folded_, resources, SIZE_MAX));
     is_folded_[i] = true;
   }
   // What only other folded values needed is not held.
@@ -119,7 +129,8 @@ Result<Tensor> Plan::ValueAt(const graph::Edge& edge, const Values& values) cons
   return outputs[static_cast<size_t>(edge.output)];
 }
 
-Result<std::vector<Tensor>> Plan::Compute(size_t at, const Values& values, kernels::Resources& resources) const {
+Result<std::vector<Tensor>> Plan::Compute(size_t at, const Values& values, kernels::Resources& resources,
+                                          size_t room_bytes) const {
   const auto& node = graph_.nodes[at];
   std::vector<Tensor> inputs;
   inputs.reserve(node.inputs.size());
@@ -127,7 +138,11 @@ Result<std::vector<Tensor>> Plan::Compute(size_t at, const Values& values, kerne
     ASSIGN_OR_RETURN(Tensor input, ValueAt(edge, values));
     inputs.push_back(std::move(input));
   }
-  auto outputs = kernels_[at]->compute(Call{node, inputs, resources});
+  auto outputs = kernels_[at]->compute(Call{node, inputs, resources, room_bytes});
+  if (outputs && HeldBytes(*outputs) > room_bytes) {
+    outputs = ResourceExhausted("its outputs need {} bytes where {} are left of the run's memory", HeldBytes(*outputs),
+                                room_bytes);
+  }
   if (!outputs) return Prefixed(outputs.error(), fmt::format("op \"{}\" (node \"{}\")", node.op, node.name));
   return outputs;
 }
@@ -146,7 +161,9 @@ std::vector<bool> Plan::NeededFor(std::span<const size_t> wanted) const {
 }
 
 Result<std::vector<Tensor>> Plan::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                      kernels::Resources& resources, const AfterNode& after) const {
+                                      kernels::Resources& resources, size_t memory_bytes_max,
+                                      const AfterNode& after) const {
+  size_t held_bytes = 0;
   Values values(graph_.nodes.size());
   for (const auto& [name, node] : graph_.fed) {
     const auto given = fed.find(name);
@@ -156,9 +173,15 @@ Result<std::vector<Tensor>> Plan::Run(const std::map<std::string, Tensor>& fed, 
   const std::vector<bool> needed = NeededFor(wanted);
   for (const size_t i : order_) {
     if (!needed[i]) continue;
-    ASSIGN_OR_RETURN(values[i], Compute(i, values, resources));
+    ASSIGN_OR_RETURN(values[i], Compute(i, values, resources, memory_bytes_max - held_bytes));
+    held_bytes += HeldBytes(values[i]);
     if (after) after(i, values[i]);
-    for (const int freed : freed_after_[i]) values[static_cast<size_t>(freed)].clear();
+    for (const int freed : freed_after_[i]) {
+      auto& outputs = values[static_cast<size_t>(freed)];
+      if (kernels_[static_cast<size_t>(freed)] != nullptr)
+        held_bytes -= HeldBytes(outputs);  // What is fed is not ours.
+      outputs.clear();
+    }
   }
   std::vector<size_t> positions(wanted.begin(), wanted.end());
   if (positions.empty()) {

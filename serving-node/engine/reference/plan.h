@@ -45,12 +45,12 @@ class Plan {
 
   // `fed` by tensor name, exactly the graph's feeds. `wanted` are positions in the graph's outputs; empty: all of them.
   // The result has one tensor for each, in that order. InvalidArgument names the op and the node that refused its
-  // inputs.
-  // `after`, when given, sees what every node makes.
+  // inputs; ResourceExhausted the one whose outputs would bring what the run holds above memory_bytes_max, found before
+  // an op makes much of little. `after`, when given, sees what every node makes.
   using AfterNode = std::function<void(size_t node, const std::vector<tensor::Tensor>& outputs)>;
   Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed,
                                           std::span<const size_t> wanted, kernels::Resources& resources,
-                                          const AfterNode& after = nullptr) const;
+                                          size_t memory_bytes_max = SIZE_MAX, const AfterNode& after = nullptr) const;
 
   // Which node made the first NaN or Inf of the first output that has one; nullopt: all outputs are finite.
   struct Origin {
@@ -70,7 +70,8 @@ class Plan {
 
   Status Fold(Folding folding, kernels::Resources& resources);
   void CountUses();
-  Result<std::vector<tensor::Tensor>> Compute(size_t node, const Values& values, kernels::Resources& resources) const;
+  Result<std::vector<tensor::Tensor>> Compute(size_t node, const Values& values, kernels::Resources& resources,
+                                              size_t room_bytes) const;
   Result<tensor::Tensor> ValueAt(const graph::Edge& edge, const Values& values) const;
   std::vector<bool> NeededFor(std::span<const size_t> wanted) const;
 

@@ -29,7 +29,8 @@ int64_t RowBytes(const tensorflow::TensorInfo& info) {
 class ReferenceEngine final : public Engine {
  public:
   explicit ReferenceEngine(const ReferenceOptions& options)
-      : pool_(ThreadsOf(options), static_cast<size_t>(std::max(options.waiting_runs_max, 1))) {}
+      : run_bytes_max_(options.run_bytes_max),
+        pool_(ThreadsOf(options), static_cast<size_t>(std::max(options.waiting_runs_max, 1))) {}
 
   std::vector<tensor::Device> devices() const override { return {tensor::Device{}}; }
 
@@ -54,13 +55,14 @@ class ReferenceEngine final : public Engine {
   Result<std::shared_ptr<LoadedModel>> Load(const Path& version_dir, const LoadOptions& options) override {
     if (options.device != tensor::Device{}) return InvalidArgument("the reference engine runs on the CPU only");
     try {
-      return reference::Model::Load(version_dir, options, pool_);
+      return reference::Model::Load(version_dir, options, pool_, run_bytes_max_);
     } catch (const std::bad_alloc&) {
       return ResourceExhausted("memory does not suffice to load {}", version_dir.string());
     }
   }
 
  private:
+  const size_t run_bytes_max_;
   reference::Pool pool_;
 };
 

@@ -10,8 +10,9 @@
 namespace longshore::engine {
 
 struct ReferenceOptions {
-  int threads = 0;                // Runs at the same time; 0: one per processor.
-  int waiting_runs_max = 10'000;  // Runs that wait for a thread; more are refused with ResourceExhausted.
+  int threads = 0;                         // Runs at the same time; 0: one per processor.
+  int waiting_runs_max = 10'000;           // Runs that wait for a thread; more are refused with ResourceExhausted.
+  size_t run_bytes_max = size_t{2} << 30;  // Memory of one run beside its inputs; an op that wants more is refused.
 };
 
 // The engine must outlive the models that it loaded.

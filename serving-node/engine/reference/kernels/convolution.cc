@@ -113,7 +113,9 @@ Outputs Conv2D(const Call& call) {
   RETURN_IF_ERROR(CheckShapes(image, filter));
   ASSIGN_OR_RETURN(const Groups groups, GroupsOf(image.dim(3), filter));
   ASSIGN_OR_RETURN(const Window window, WindowOf(call, image.shape(), filter.dim(0), filter.dim(1)));
-  ASSIGN_OR_RETURN(Tensor out, MakeLike(image, {image.dim(0), window.rows.out, window.columns.out, filter.dim(3)}));
+  const Shape shape = {image.dim(0), window.rows.out, window.columns.out, filter.dim(3)};
+  RETURN_IF_ERROR(call.HasRoomFor(image.type(), shape));
+  ASSIGN_OR_RETURN(Tensor out, MakeLike(image, shape));
   return ForFloats(image.type(), [&](auto tag) {
     ConvolveAll<typename decltype(tag)::type>(image, filter, window, groups, &out);
     return One(out);
@@ -129,8 +131,9 @@ Outputs DepthwiseConv2D(const Call& call) {
   if (channels != filter.dim(2))
     return InvalidArgument("input depth must equal filter depth: {} vs {}", channels, filter.dim(2));
   ASSIGN_OR_RETURN(const Window window, WindowOf(call, image.shape(), filter.dim(0), filter.dim(1)));
-  ASSIGN_OR_RETURN(Tensor out,
-                   MakeLike(image, {image.dim(0), window.rows.out, window.columns.out, channels * multiplier}));
+  const Shape shape = {image.dim(0), window.rows.out, window.columns.out, channels * multiplier};
+  RETURN_IF_ERROR(call.HasRoomFor(image.type(), shape));
+  ASSIGN_OR_RETURN(Tensor out, MakeLike(image, shape));
   const int64_t taps = filter.dim(0) * filter.dim(1);
   return ForFloats(image.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;

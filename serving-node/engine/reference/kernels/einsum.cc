@@ -89,6 +89,7 @@ Outputs Einsum(const Call& call) {
   std::array<std::vector<int64_t>, 2> strides;
   for (size_t i = 0; i < 2; ++i)
     strides[i].assign(loop.strides[i].begin(), loop.strides[i].begin() + static_cast<std::ptrdiff_t>(rank));
+  RETURN_IF_ERROR(call.HasRoomFor(call.in(0).type(), shape));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(call.in(0), shape));
   return ForFloats(out.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;

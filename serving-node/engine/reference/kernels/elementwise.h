@@ -30,6 +30,7 @@ Outputs BinaryOf(const Call& call, F f) {
   const Tensor& a = call.in(0);
   const Tensor& b = call.in(1);
   ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(a.shape(), b.shape()));
+  RETURN_IF_ERROR(call.HasRoomFor(tensor::DTypeOf<R>(), shape));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(tensor::DTypeOf<R>(), shape));
   const bool is_flat = a.shape() == b.shape();
   const Shape loop = is_flat ? Shape{out.elements()} : shape;

@@ -126,7 +126,7 @@ Status CheckRow(const Dense& dense, const Column& column, size_t row, int64_t un
                          DTypeName(dense.type));
 }
 
-Result<Tensor> ReadDense(const Examples& examples, const Dense& dense) {
+Result<Tensor> ReadDense(const Call& call, const Examples& examples, const Dense& dense) {
   ASSIGN_OR_RETURN(const Column column, ColumnOf(examples, dense.key, dense.type));
   ASSIGN_OR_RETURN(const int64_t unit, tensor::ElementCount(dense.shape));
   const size_t rows = examples.rows.size();
@@ -135,6 +135,7 @@ Result<Tensor> ReadDense(const Examples& examples, const Dense& dense) {
   Shape shape = dense.shape;
   if (dense.is_variable) shape.insert(shape.begin(), unit == 0 ? 0 : width / unit);
   if (examples.is_batch) shape.insert(shape.begin(), static_cast<int64_t>(rows));
+  RETURN_IF_ERROR(call.HasRoomFor(dense.type, shape));  // One long row makes all of them as long.
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(dense.type, shape));
   for (size_t row = 0; row < rows; ++row) {
     const int64_t at = static_cast<int64_t>(row) * width;
@@ -182,8 +183,8 @@ Result<Tensor> RowSplits(const Examples& examples, const Column& column, DType t
 
 }  // namespace
 
-Outputs ReadExamples(const Tensor& serialized, const Spec& spec) {
-  ASSIGN_OR_RETURN(const Examples examples, ParseAll(serialized));
+Outputs ReadExamples(const Call& call, const Spec& spec) {
+  ASSIGN_OR_RETURN(const Examples examples, ParseAll(call.in(0)));
   std::vector<Tensor> indices, values, shapes, dense, ragged, splits;
   for (const auto& listed : spec.sparse) {
     ASSIGN_OR_RETURN(Sparse sparse, ReadSparse(examples, listed));
@@ -192,7 +193,7 @@ Outputs ReadExamples(const Tensor& serialized, const Spec& spec) {
     shapes.push_back(std::move(sparse.shape));
   }
   for (const auto& each : spec.dense) {
-    ASSIGN_OR_RETURN(Tensor read, ReadDense(examples, each));
+    ASSIGN_OR_RETURN(Tensor read, ReadDense(call, examples, each));
     dense.push_back(std::move(read));
   }
   for (const auto& listed : spec.ragged) {

@@ -30,9 +30,9 @@ struct Spec {
   std::vector<Listed> ragged;
 };
 
-// From serialized examples, a vector or one scalar: for all sparse features the indices [n, 2], then their values [n],
-// then their shapes [2]; the dense tensors [examples, ...]; the ragged values [n], then their row splits
-// [examples + 1]. InvalidArgument naming the feature and the example that does not fit.
-Outputs ReadExamples(const Tensor& serialized, const Spec& spec);
+// From serialized examples, the first input, a vector or one scalar: for all sparse features the indices [n, 2], then
+// their values [n], then their shapes [2]; the dense tensors [examples, ...]; the ragged values [n], then their row
+// splits [examples + 1]. InvalidArgument naming the feature and the example that does not fit.
+Outputs ReadExamples(const Call& call, const Spec& spec);
 
 }  // namespace longshore::engine::reference::kernels

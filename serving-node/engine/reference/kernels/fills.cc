@@ -29,6 +29,7 @@ Outputs Fill(const Call& call) {
   ASSIGN_OR_RETURN(const Shape shape, IntsOf(call.in(0), "dims"));
   if (call.in(1).elements() != 1)
     return InvalidArgument("value must be a scalar, not of shape {}", ToString(call.in(1).shape()));
+  RETURN_IF_ERROR(call.HasRoomFor(call.in(1).type(), shape));
   return Filled(call.in(1).type(), shape, call.in(1));
 }
 
@@ -71,6 +72,7 @@ Outputs Range(const Call& call) {
     const T start = *Raw<T>(call.in(0));
     const T delta = *Raw<T>(call.in(2));
     ASSIGN_OR_RETURN(const int64_t count, RangeCount<T>(start, *Raw<T>(call.in(1)), delta));
+    RETURN_IF_ERROR(call.HasRoomFor(call.in(0).type(), {count}));
     ASSIGN_OR_RETURN(Tensor out, Tensor::Make(call.in(0).type(), {count}));
     // Integers through unsigned ones: what lies past the limit of the type is never reached, but may be computed with.
     using Step = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;

@@ -18,7 +18,8 @@ Result<std::vector<int64_t>> IndicesOf(const Tensor& indices, int64_t limit) {
 }
 
 // params [batch..., outer..., limit, inner...] and indices [batch..., n...] give [batch..., outer..., n..., inner...].
-Outputs Gather(const Tensor& params, const Tensor& indices, int64_t given_axis, int64_t batch_dims) {
+Outputs Gather(const Call& call, const Tensor& params, int64_t given_axis, int64_t batch_dims) {
+  const Tensor& indices = call.in(1);
   ASSIGN_OR_RETURN(const int axis, AxisOf(given_axis, params.rank()));
   if (batch_dims < 0) batch_dims += indices.rank();
   if (batch_dims < 0 || batch_dims > indices.rank() || batch_dims > axis)
@@ -38,6 +39,7 @@ Outputs Gather(const Tensor& params, const Tensor& indices, int64_t given_axis, 
   Shape out_shape(shape.begin(), shape.begin() + axis);
   out_shape.insert(out_shape.end(), indices.shape().begin() + batch_dims, indices.shape().end());
   out_shape.insert(out_shape.end(), shape.begin() + axis + 1, shape.end());
+  RETURN_IF_ERROR(call.HasRoomFor(params.type(), out_shape));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(params, out_shape));
   return ForMoves(params.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -54,15 +56,15 @@ Outputs Gather(const Tensor& params, const Tensor& indices, int64_t given_axis, 
 
 Outputs GatherV2(const Call& call) {
   ASSIGN_OR_RETURN(const int64_t axis, IntOf(call.in(2), "axis"));
-  return Gather(call.in(0), call.in(1), axis, call.attributes().Int("batch_dims", 0));
+  return Gather(call, call.in(0), axis, call.attributes().Int("batch_dims", 0));
 }
 
-Outputs GatherV1(const Call& call) { return Gather(call.in(0), call.in(1), 0, 0); }
+Outputs GatherV1(const Call& call) { return Gather(call, call.in(0), 0, 0); }
 
 Outputs ResourceGather(const Call& call) {
   const auto* variable = ResourceOf<Variable>(call.in(0));
   if (variable == nullptr) return InvalidArgument("the first input is no variable");
-  return Gather(variable->Get(), call.in(1), 0, call.attributes().Int("batch_dims", 0));
+  return Gather(call, variable->Get(), 0, call.attributes().Int("batch_dims", 0));
 }
 
 // Positions outside of the depth give a row without a hot value.
@@ -77,6 +79,7 @@ Outputs OneHot(const Call& call) {
   Shape shape = indices.shape();
   const int64_t inner = Product(shape, static_cast<size_t>(axis), shape.size());
   shape.insert(shape.begin() + axis, depth);
+  RETURN_IF_ERROR(call.HasRoomFor(call.in(2).type(), shape));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(call.in(2), shape));
   return ForMoves(out.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;

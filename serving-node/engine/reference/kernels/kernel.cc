@@ -32,6 +32,14 @@ const Kernel* FindKernel(std::string_view op) {
   return found != all.end() && found->op == op ? &*found : nullptr;
 }
 
+Status Call::HasRoomFor(DType type, const Shape& shape) const {
+  ASSIGN_OR_RETURN(const int64_t count, tensor::ElementCount(shape));
+  const size_t element_bytes = type == DType::kString ? sizeof(std::string) : tensor::ElementBytes(type);
+  if (element_bytes == 0 || static_cast<size_t>(count) <= room_bytes / element_bytes) return {};
+  return ResourceExhausted("a tensor {}{} does not fit into the {} bytes that are left of the run's memory",
+                           DTypeName(type), ToString(shape), room_bytes);
+}
+
 Result<std::vector<int64_t>> IntsOf(const Tensor& tensor, std::string_view what, size_t count_max) {
   if (tensor.rank() > 1)
     return InvalidArgument("{} must be a scalar or a vector, not of shape {}", what, ToString(tensor.shape()));

@@ -27,6 +27,11 @@ struct Call {
   const graph::Node& node;
   std::span<const Tensor> inputs;
   Resources& resources;
+  size_t room_bytes = SIZE_MAX;  // What is left of the run's memory.
+
+  // ResourceExhausted when the run has no memory for such a tensor. To be asked before an output is made whose size is
+  // more than a few times that of the inputs.
+  Status HasRoomFor(DType type, const Shape& shape) const;
 
   const Tensor& in(size_t index) const { return inputs[index]; }
   const graph::Attributes& attributes() const { return node.attributes; }

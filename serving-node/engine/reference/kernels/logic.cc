@@ -48,6 +48,7 @@ Outputs SelectV2(const Call& call) {
   RETURN_IF_ERROR(CheckChoice(call));
   ASSIGN_OR_RETURN(const Shape values, BroadcastShape(call.in(1).shape(), call.in(2).shape()));
   ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(call.in(0).shape(), values));
+  RETURN_IF_ERROR(call.HasRoomFor(call.in(1).type(), shape));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(call.in(1), shape));
   const std::array strides = {BroadcastStrides(call.in(0).shape(), shape), BroadcastStrides(call.in(1).shape(), shape),
                               BroadcastStrides(call.in(2).shape(), shape)};

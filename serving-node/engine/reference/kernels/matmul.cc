@@ -33,7 +33,9 @@ struct Transposes {
   bool b = false;
 };
 
-Outputs Product(const Tensor& a, const Tensor& b, Transposes transpose) {
+Outputs Product(const Call& call, Transposes transpose) {
+  const Tensor& a = call.in(0);
+  const Tensor& b = call.in(1);
   if (a.type() != b.type()) return InvalidArgument("inputs of {} and {}", DTypeName(a.type()), DTypeName(b.type()));
   if (a.rank() < 2 || b.rank() < 2)
     return InvalidArgument("inputs of shapes {} and {} are no matrices", ToString(a.shape()), ToString(b.shape()));
@@ -51,6 +53,7 @@ Outputs Product(const Tensor& a, const Tensor& b, Transposes transpose) {
   const std::array strides = {BroadcastStrides(a_batch, shape), BroadcastStrides(b_batch, shape)};
   const Shape batch = shape;
   shape.insert(shape.end(), {m, n});
+  RETURN_IF_ERROR(call.HasRoomFor(a.type(), shape));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(a, shape));
   return ForProducts(a.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -73,13 +76,11 @@ Outputs MatMul(const Call& call) {
     return InvalidArgument("inputs of shapes {} and {} are not both matrices", ToString(call.in(0).shape()),
                            ToString(call.in(1).shape()));
   }
-  return Product(call.in(0), call.in(1),
-                 {call.attributes().Bool("transpose_a", false), call.attributes().Bool("transpose_b", false)});
+  return Product(call, {call.attributes().Bool("transpose_a", false), call.attributes().Bool("transpose_b", false)});
 }
 
 Outputs BatchMatMul(const Call& call) {
-  return Product(call.in(0), call.in(1),
-                 {call.attributes().Bool("adj_x", false), call.attributes().Bool("adj_y", false)});
+  return Product(call, {call.attributes().Bool("adj_x", false), call.attributes().Bool("adj_y", false)});
 }
 
 constexpr Kernel kKernels[] = {

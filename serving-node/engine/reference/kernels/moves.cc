@@ -33,6 +33,7 @@ Outputs BroadcastTo(const Call& call) {
   ASSIGN_OR_RETURN(const Shape both, BroadcastShape(call.in(0).shape(), shape));
   if (both != shape)
     return InvalidArgument("{} does not broadcast to {}", ToString(call.in(0).shape()), ToString(shape));
+  RETURN_IF_ERROR(call.HasRoomFor(call.in(0).type(), shape));
   return One(StridedCopy(call.in(0), 0, shape, BroadcastStrides(call.in(0).shape(), shape)));
 }
 
@@ -53,11 +54,14 @@ Outputs Tile(const Call& call) {
     split.insert(split.end(), {multiples[i], in.shape()[i]});
     split_strides.insert(split_strides.end(), {0, strides[i]});
   }
+  RETURN_IF_ERROR(call.HasRoomFor(in.type(), shape));
   ASSIGN_OR_RETURN(const Tensor tiled, StridedCopy(in, 0, split, split_strides));
   return One(tiled.Reshaped(shape));
 }
 
-Outputs Padded(const Tensor& in, const Tensor& paddings, const Tensor* value) {
+Outputs Padded(const Call& call, const Tensor* value) {
+  const Tensor& in = call.in(0);
+  const Tensor& paddings = call.in(1);
   ASSIGN_OR_RETURN(const Tensor flat, paddings.Reshaped({paddings.elements()}));
   ASSIGN_OR_RETURN(const auto pads, IntsOf(flat, "paddings", 2 * tensor::kRankMax));
   if (pads.size() != 2 * in.shape().size())
@@ -71,6 +75,7 @@ Outputs Padded(const Tensor& in, const Tensor& paddings, const Tensor* value) {
     if (pads[2 * i] < 0 || pads[2 * i + 1] < 0 || too_large) return InvalidArgument("paddings {}", ToString(pads));
     shape[i] += pads[2 * i] + pads[2 * i + 1];
   }
+  RETURN_IF_ERROR(call.HasRoomFor(in.type(), shape));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, shape));
   RETURN_IF_ERROR(ForMoves(in.type(), [&](auto tag) {
                     using T = typename decltype(tag)::type;
@@ -84,8 +89,8 @@ Outputs Padded(const Tensor& in, const Tensor& paddings, const Tensor* value) {
   return One(std::move(out));
 }
 
-Outputs Pad(const Call& call) { return Padded(call.in(0), call.in(1), nullptr); }
-Outputs PadV2(const Call& call) { return Padded(call.in(0), call.in(1), &call.in(2)); }
+Outputs Pad(const Call& call) { return Padded(call, nullptr); }
+Outputs PadV2(const Call& call) { return Padded(call, &call.in(2)); }
 
 constexpr Kernel kKernels[] = {
     {"BroadcastTo", BroadcastTo, 2}, {"Pad", Pad, 2}, {"PadV2", PadV2, 3}, {"Tile", Tile, 2},

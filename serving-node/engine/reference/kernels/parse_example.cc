@@ -92,7 +92,7 @@ Outputs ParseExample(const Call& call) {
   ASSIGN_OR_RETURN(const auto dense_keys, Scalars(call.inputs.subspan(2 + sparse, dense)));
   ASSIGN_OR_RETURN(spec.sparse, ListedOf(sparse_keys, sparse_types, {}));
   ASSIGN_OR_RETURN(spec.dense, AllDense(call.attributes(), dense_keys, call.inputs.subspan(2 + sparse + dense)));
-  return ReadExamples(call.in(0), spec);
+  return ReadExamples(call, spec);
 }
 
 Outputs ParseExampleV2(const Call& call) {
@@ -106,7 +106,7 @@ Outputs ParseExampleV2(const Call& call) {
   ASSIGN_OR_RETURN(spec.sparse, ListedOf(sparse_keys, sparse_types, {}));
   ASSIGN_OR_RETURN(spec.dense, AllDense(attributes, dense_keys, call.inputs.subspan(5)));
   ASSIGN_OR_RETURN(spec.ragged, ListedOf(ragged_keys, ragged_types, TypesOf(attributes, "ragged_split_types")));
-  return ReadExamples(call.in(0), spec);
+  return ReadExamples(call, spec);
 }
 
 Status CheckTypes(const graph::Node& node) {
