@@ -1,0 +1,241 @@
+"""Makes the fuzzers' corpora: `python tests/fuzz/corpus.py`, in the environment of the tests.
+
+A file is what one input may look like: what is common, what is odd, and what once cost too much. Binary ones are made of
+messages so that one can read here what they say.
+"""
+
+import gzip
+import pathlib
+import struct
+import zlib
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.framework import tensor_pb2
+from tensorflow.core.protobuf import tensor_bundle_pb2
+from tensorflow_serving.apis import classification_pb2, predict_pb2, prediction_log_pb2
+
+HERE = pathlib.Path(__file__).resolve().parent / "corpus"
+BYTES_MAX = 4096
+
+
+def write(fuzzer: str, **files: bytes) -> None:
+    folder = HERE / fuzzer
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        assert len(content) <= BYTES_MAX, (fuzzer, name, len(content))
+        (folder / name).write_bytes(content)
+
+
+def json_predict() -> None:
+    floats, strings, integers, bools, halves, doubles, three = (bytes([i]) for i in (0, 1, 2, 3, 5, 6, 7))
+    write("json_predict",
+          rows=floats + b'{"instances": [[1.0, 2.5e-3], [-3, 1e39]], "signature_name": "serving_default"}',
+          columns=floats + b'{"inputs": [[[1], [2]], [[3], [4]]]}',
+          words=floats + b'{"instances": [NaN, Infinity, -Infinity, -0, 1E+2]}',
+          dense=doubles + b'{"inputs":[' + b"1," * 2000 + b"1]}",
+          dense_slow=floats + b'{"inputs":[' + b"1," * 2000 + b"-0]}",
+          dense_empty=floats + b'{"inputs":[' + b"[]," * 1300 + b"[]]}",
+          deep=floats + b'{"instances": ' + b"[" * 4000,
+          deep_closed=floats + b'{"instances": ' + b"[" * 2000 + b"1" + b"]" * 2000 + b"}",
+          deep_objects=floats + b'{"a":' * 800,
+          deep_beside=floats + b'{"x": ' + b"[" * 300 + b"]" * 300 + b', "instances": [1]}',
+          wide_rank=floats + b'{"instances": ' + b"[" * 250 + b"1" + b"]" * 250 + b"}",
+          ragged=floats + b'{"instances": [[1, 2], [3]]}',
+          long_number=floats + b'{"instances": [' + b"9" * 3900 + b"]}",
+          exponent=floats + b'{"instances": [1e999999, 1e-999999, 1e+9999999999999999999]}',
+          strings=strings + b'{"instances": ["a\\u00e9\\n", {"b64": "AAEC/w=="}, "\\ud83d\\ude00"]}',
+          lone_surrogate=strings + b'{"instances": ["\\ud83d", "\xff\xfe"]}',
+          empty_strings=strings + b'{"inputs":[' + b'"",' * 800 + b'""]}',
+          many_b64=strings + b'{"inputs":[' + b'{"b64":""},' * 350 + b'""]}',
+          integers=integers + b'{"inputs": [9223372036854775807, -9223372036854775808, 0]}',
+          too_large=integers + b'{"inputs": [9223372036854775808]}',
+          bools=bools + b'{"inputs": [[true], [false]]}',
+          halves=halves + b'{"inputs": [1.5]}',
+          three=three + b'{"instances": [{"a": 1, "b": 2, "c": "x"}, {"c": {"b64": "eQ=="}, "b": 3, "a": 4}]}',
+          three_columns=three + b'{"inputs": {"a": [[1]], "b": [2], "c": ["x"], "d": 1}}',
+          missing=three + b'{"instances": [{"a": 1}]}',
+          twice=three + b'{"instances": [{"a": 1, "a": 2}], "instances": 7, "inputs": 1}',
+          nothing=floats + b"{}", no_object=floats + b"[1]", empty=floats, trailing=floats + b'{"inputs": 1} and more',
+          keys=floats + b"{" + b",".join(b'"%d":0' % i for i in range(400)) + b"}")
+
+
+def json_examples() -> None:
+    write("json_examples",
+          plain=b'{"signature_name": "s", "examples": [{"x": 1, "y": 2.5, "z": "t", "w": {"b64": "/w=="}}]}',
+          lists=b'{"examples": [{"x": [1, 2], "y": [1.0, 2], "z": ["a", {"b64": "eQ=="}]}, {}]}',
+          context=b'{"context": {"c": 7}, "examples": [{"x": true}, {"x": null}]}',
+          many=b'{"examples": [' + b'{"x":1},' * 300 + b"{}]}",
+          empty=b'{"examples": [' + b"{}," * 1300 + b"{}]}",
+          features=b'{"examples": [{' + b",".join(b'"%d":0' % i for i in range(400)) + b"}]}",
+          values=b'{"examples": [{"x": [' + b"1," * 1900 + b"1]}]}",
+          strings=b'{"examples": [{"x": [' + b'"",' * 800 + b'""]}]}',
+          deep=b'{"examples": ' + b'[{"x":' * 600, wrong=b'{"examples": [3]}', nothing=b'{"examples": []}')
+
+
+def tensor(value, signature: str) -> predict_pb2.PredictRequest:
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = "types"
+    request.model_spec.signature_name = signature
+    request.inputs["x"].CopyFrom(value if isinstance(value, tensor_pb2.TensorProto) else tf.make_tensor_proto(value))
+    return request
+
+
+def shaped(dtype, sizes, **fields):
+    made = tensor_pb2.TensorProto(dtype=dtype.as_datatype_enum)
+    for size in sizes:
+        made.tensor_shape.dim.add(size=size)
+    for name, value in fields.items():
+        if isinstance(value, bytes):
+            setattr(made, name, value)
+        else:
+            getattr(made, name).extend(value)
+    return made
+
+
+def predict() -> None:
+    kinds = {"float32": np.float32([1, 2]), "int64": np.int64([[1], [2]]), "string": np.array([b"a", b""]),
+             "bool": np.array([True, False]), "float16": np.float16([1.5]), "two": np.float32([1])}
+    write("predict", **{name: tensor(value, name).SerializeToString() for name, value in kinds.items()})
+    odd = {
+        "content": shaped(tf.float32, [2, 2], tensor_content=np.float32([1, 2, 3, 4]).tobytes()),
+        "content_short": shaped(tf.float32, [2, 2], tensor_content=b"abc"),
+        "repeated": shaped(tf.float32, [100], float_val=[1.0]),
+        "exploding": shaped(tf.float32, [1 << 27], float_val=[1.0]),
+        "exploding_strings": shaped(tf.string, [1 << 22], string_val=[b"x"]),
+        "nothing": shaped(tf.float32, [1 << 26]),
+        "overflow": shaped(tf.float32, [1 << 62, 4]),
+        "negative": shaped(tf.float32, [-1], float_val=[1.0]),
+        "negative_product": shaped(tf.float32, [-2, -2], float_val=[1.0] * 4),
+        "rank": shaped(tf.float32, [1] * 300, float_val=[1.0]),
+        "zero_and_huge": shaped(tf.float32, [0, 1 << 62, 1 << 62]),
+        "many_strings": shaped(tf.string, [1000], string_val=[b""] * 1000),
+        "too_many": shaped(tf.int32, [1], int_val=range(900)),
+        "resource": shaped(tf.resource, [1]),
+    }
+    write("predict", **{name: tensor(value, "string" if value.dtype == tf.string else "float32").SerializeToString()
+                        for name, value in odd.items()})
+    filters = tensor(np.float32([1]), "float32")
+    filters.output_filter.extend(["y"] * 1000)
+    inputs = predict_pb2.PredictRequest()
+    inputs.model_spec.name = "types"
+    for i in range(300):
+        inputs.inputs[str(i)].Clear()
+    write("predict", filters=filters.SerializeToString(), inputs=inputs.SerializeToString(),
+          unknown=b"\x9a\x06\x03abc" * 500, nested=b"\x12\x7f" * 2000, empty=b"")
+
+
+def example(**features) -> tf.train.Example:
+    made = tf.train.Example()
+    for name, value in features.items():
+        feature = made.features.feature[name]
+        if isinstance(value[0], float):
+            feature.float_list.value.extend(value)
+        elif isinstance(value[0], int):
+            feature.int64_list.value.extend(value)
+        else:
+            feature.bytes_list.value.extend(value)
+    return made
+
+
+def examples() -> None:
+    one = example(x=[2.0], x2=[3.0])
+    write("example", one=one.SerializeToString(), many=example(x=[1.0] * 900).SerializeToString(),
+          integers=example(x=[1, -1]).SerializeToString(), text=example(x=[b"a"], y=[b""] * 900).SerializeToString(),
+          names=example(**{str(i): [i] for i in range(200)}).SerializeToString(),
+          twice=one.SerializeToString() + example(x=[4.0]).SerializeToString(), empty=b"",
+          unpacked=b"\x0a\x0f\x0a\x0d\x0a\x01x\x12\x08\x12\x06\x0d\x00\x00\x80\x3f\x00")
+    request = classification_pb2.ClassificationRequest()
+    request.model_spec.name = "examples_tf1"
+    request.input.example_list.examples.extend([one, one])
+    shared = classification_pb2.ClassificationRequest()
+    shared.input.example_list_with_context.examples.extend([tf.train.Example()] * 3)
+    shared.input.example_list_with_context.context.CopyFrom(one)
+    doubled = classification_pb2.ClassificationRequest()
+    doubled.input.example_list_with_context.examples.extend([tf.train.Example()] * 900)
+    doubled.input.example_list_with_context.context.CopyFrom(example(x=[1.0], y=[b"z" * 1000]))
+    many = classification_pb2.ClassificationRequest()
+    many.input.example_list.examples.extend([tf.train.Example()] * 2000)
+    write("classify", two=request.SerializeToString(), context=shared.SerializeToString(),
+          context_times_examples=doubled.SerializeToString(), many=many.SerializeToString(), empty=b"")
+
+
+def tfrecord() -> None:
+    log = prediction_log_pb2.PredictionLog()
+    log.predict_log.request.model_spec.name = "half_plus_two_tf1"
+    log.predict_log.request.inputs["x"].CopyFrom(tf.make_tensor_proto(np.float32([1, 2])))
+    record = log.SerializeToString()
+    path = HERE / "record"
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        writer.write(record)
+        writer.write(record)
+    file = path.read_bytes()
+    path.unlink()
+    long = struct.pack("<Q", 1 << 60)
+    write("tfrecord", file=b"\1" + file, cut=b"\1" + file[:-5], huge=b"\1" + long + b"\0" * 8, empty=b"\1",
+          records=b"\0" + record + b"\n" + record, junk=b"\0junk\n\n\x0a\x00\n\x32\x02\x0a\x00",
+          many=b"\0" + b"\n" * 2000)
+
+
+def bundle() -> None:
+    def entry(**fields) -> bytes:
+        made = tensor_bundle_pb2.BundleEntryProto(dtype=1, shard_id=0, offset=0, size=8)
+        made.shape.dim.add(size=2)
+        for name, value in fields.items():
+            setattr(made, name, value)
+        return made.SerializeToString()
+
+    header = b"\n" + tensor_bundle_pb2.BundleHeaderProto(num_shards=1).SerializeToString() + b"\n"
+    huge = tensor_bundle_pb2.BundleEntryProto(dtype=1, size=8)
+    huge.shape.dim.add(size=1 << 40)
+    write("bundle", one=b"\0" + header + b"a\n" + entry(), far=b"\0" + header + b"a\n" + entry(offset=60),
+          negative=b"\0" + header + b"a\n" + entry(size=-1), last=b"\0" + header + b"a\n" + entry(offset=2**63 - 1),
+          huge=b"\0" + header + b"a\n" + huge.SerializeToString(), shard=b"\0" + header + b"a\n" + entry(shard_id=7),
+          text=b"\0" + header + b"a\n" + entry(dtype=7, size=64), none=b"\0", empty=b"\1",
+          many=b"\0" + header + b"".join(b"%d\n%s\n" % (i, entry()) for i in range(100)),
+          half=b"\1" + (HERE.parents[1] / "models/half_plus_two_tf1/1/variables/variables.index").read_bytes(),
+          data=b"\2" + (HERE.parents[1] / "models/half_plus_two_tf1/1/variables/variables.data-00000-of-00001").read_bytes(),
+          strings=b"\1" + (HERE.parents[1] / "models/strings/1/variables/variables.index").read_bytes())
+
+
+def packed() -> None:
+    body = b'{"instances": [1, 2, 3]}'
+    bomb = gzip.compress(b"\0" * (3 << 20), mtime=0)
+    write("gzip", body=gzip.compress(body, mtime=0), zlib=zlib.compress(body), cut=gzip.compress(body, mtime=0)[:-9],
+          two=gzip.compress(body, mtime=0) * 2, empty=b"", junk=b"\x1f\x8b\x08" + b"\xff" * 40,
+          bomb=bomb[:4000], plenty=gzip.compress(b"[" * 500_000, mtime=0),
+          members=(gzip.compress(b"", mtime=0) * 200)[:4096], crc=gzip.compress(body, mtime=0)[:-8] + b"\0" * 8)
+
+
+def http() -> None:
+    body = b'{"instances": [1]}'
+    small = gzip.compress(body, mtime=0)
+    bomb = gzip.compress(b"\0" * 200_000, mtime=0)
+    head = b"POST /v1/models/m:predict HTTP/1.1\r\nHost: h\r\n"
+    write("http",
+          get=b"GET /v1/models/m HTTP/1.1\r\nHost: h\r\n\r\n",
+          pipelined=b"GET / HTTP/1.1\r\n\r\n" * 200,
+          post=head + b"Content-Length: %d\r\n\r\n" % len(body) + body,
+          length_lies=head + b"Content-Length: 1000000\r\n\r\n" + body,
+          length_huge=head + b"Content-Length: 18446744073709551615\r\n\r\n" + body,
+          lengths=head + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n" + body,
+          both=head + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+          chunked=head + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\n1\r\n" * 500 + b"0\r\n\r\n",
+          chunk_huge=head + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n1\r\n",
+          chunk_lies=head + b"Transfer-Encoding: chunked\r\n\r\nf0000\r\n1\r\n",
+          chunk_extension=head + b"Transfer-Encoding: chunked\r\n\r\n1;" + b"a=b;" * 900 + b"\r\n1\r\n0\r\n\r\n",
+          gzip=head + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(small) + small,
+          bomb=head + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb) + bomb,
+          expect=head + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body) + body,
+          headers=b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 600 + b"\r\n",
+          long_header=b"GET / HTTP/1.1\r\na: " + b"x" * 4000 + b"\r\n\r\n",
+          long_target=b"GET /" + b"x" * 4000 + b" HTTP/1.1\r\n\r\n",
+          fold=b"GET / HTTP/1.1\r\na: b\r\n  c\r\n\r\n", bare=b"GET / HTTP/1.1\na: b\n\n",
+          options=b"OPTIONS /v1/x HTTP/1.1\r\nOrigin: http://a\r\n\r\n", head=b"HEAD / HTTP/1.0\r\n\r\n",
+          preface=b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", tls=bytes.fromhex("1603010200010001fc0303") + b"\0" * 64,
+          upgrade=b"GET / HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n", empty=b"")
+
+
+if __name__ == "__main__":
+    for make in (json_predict, json_examples, predict, examples, tfrecord, bundle, packed, http):
+        make()

@@ -1,0 +1,40 @@
+// A folder of its own for what a fuzzer must lay on the disk; gone with the process.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "common/error.h"
+#include "common/file.h"
+
+namespace longshore::fuzz {
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "longshore-fuzz-XXXXXX").string();
+    CHECK(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  const Path& path() const { return path_; }
+
+  void Write(const Path& name, std::string_view bytes) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+
+ private:
+  Path path_;
+};
+
+}  // namespace longshore::fuzz

@@ -1,0 +1,33 @@
+// Inputs made from other inputs, the same ones from the same seed.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace longshore::fuzz {
+
+class Mutator {
+ public:
+  // Requires: a corpus that is not empty. What is made has at most bytes_max bytes.
+  Mutator(const std::vector<std::string>& corpus, uint32_t seed, size_t bytes_max)
+      : corpus_(corpus), random_(seed), bytes_max_(bytes_max) {}
+
+  // A file of the corpus with one to eight changes: bits, bytes, numbers at their limits, pieces that go, come twice or
+  // come from another file.
+  std::string Next();
+
+ private:
+  size_t Below(size_t limit) { return limit == 0 ? 0 : random_() % limit; }
+  void Change(std::string* input);
+  void SetNumber(std::string* input);
+  void RepeatPiece(std::string* input);
+  void TakeFromAnother(std::string* input);
+
+  const std::vector<std::string>& corpus_;
+  std::mt19937 random_;  // With % and not with a distribution: the same everywhere.
+  const size_t bytes_max_;
+};
+
+}  // namespace longshore::fuzz
