@@ -12,7 +12,8 @@ void BatchingFlags::AddTo(CLI::App& app) {
   app.add_flag("--enable_batching", enable_batching, "join requests for the same signature into batches")->group(group);
   app.add_option("--batching_parameters_file", batching_parameters_file,
                  "text-proto BatchingParameters: max_batch_size [1000], batch_timeout_micros [0], max_enqueued_batches "
-                 "[10], num_batch_threads [one per processor], allowed_batch_sizes")
+                 "[10], num_batch_threads [one per processor], allowed_batch_sizes, pad_variable_length_inputs, "
+                 "enable_large_batch_splitting, max_execution_batch_size")
       ->group(group);
   app.add_flag("--enable_per_model_batching_parameters", enable_per_model_batching_parameters,
                "each version says so itself, in its batching_params.pbtxt; one without that file is not batched. Of "

@@ -1,7 +1,10 @@
 #include "serving-node/batching/batching.h"
 
+#include <algorithm>
+
 #include "serving-node/batching/rows.h"
 #include "serving-node/batching/scheduler.h"
+#include "serving-node/batching/splitting.h"
 
 namespace longshore::batching {
 
@@ -11,8 +14,10 @@ void Admission::SetLimits(Limits limits) { scheduler_->SetLimits(limits); }
 Load Admission::load() const { return scheduler_->load(); }
 int64_t Admission::queued() const { return scheduler_->queued(); }
 
-Queue::Queue(Admission& admission, std::shared_ptr<engine::LoadedModel> model, Options options)
-    : state_(std::make_shared<State>(std::move(model), options)), scheduler_(admission.scheduler_) {}
+Queue::Queue(Admission& admission, std::shared_ptr<engine::LoadedModel> model, Options options,
+             const std::string& share)
+    : state_(std::make_shared<State>(std::move(model), options, admission.scheduler_->ShareOf(share))),
+      scheduler_(admission.scheduler_) {}
 
 Queue::~Queue() {
   scheduler_->Drain(state_);
@@ -21,15 +26,16 @@ Queue::~Queue() {
 
 const Options& Queue::options() const { return state_->options; }
 
-void Queue::Submit(engine::RunRequest request, TimePoint deadline, Done done) {
-  Task task{std::move(request), std::move(done), std::chrono::steady_clock::now(), deadline};
-  if (deadline <= task.submitted) {
+void Queue::Submit(engine::RunRequest request, Terms terms, Done done) {
+  Task task{std::move(request), std::move(done), std::chrono::steady_clock::now(), std::move(terms)};
+  if (task.terms.deadline <= task.submitted) {
     return task.done(DeadlineExceeded("The deadline had passed before the request reached its queue"));
   }
-  const int rows_max = state_->options.max_batch_size;
+  const int batch_rows_max = state_->options.max_batch_size;
+  const int rows_max = std::max(batch_rows_max, state_->options.request_rows_max);
   const auto signature = state_->model->signatures().find(task.request.signature);
-  if (rows_max > 1 && signature != state_->model->signatures().end()) {
-    if (auto found = FindBatchable(signature->second, task.request)) {
+  if (batch_rows_max > 1 && signature != state_->model->signatures().end()) {
+    if (auto found = FindBatchable(signature->second, task.request, state_->options.pad_rows)) {
       if (found->rows > rows_max) {
         return task.done(
             InvalidArgument("Task size {} is larger than maximum input batch size {}", found->rows, rows_max));
@@ -38,7 +44,13 @@ void Queue::Submit(engine::RunRequest request, TimePoint deadline, Done done) {
       task.rows = found->rows;
     }
   }
-  scheduler_->Submit(state_, std::move(task));
+  if (task.key.empty() || task.rows <= batch_rows_max) return scheduler_->Submit(state_, {&task, 1});
+  // The last part is still being answered when it calls, which keeps the queue there.
+  auto parts = Cut(std::move(task), batch_rows_max, [state = state_.get(), scheduler = scheduler_.get()](Task whole) {
+    whole.key.clear();
+    scheduler->Submit(state->shared_from_this(), {&whole, 1});
+  });
+  scheduler_->Submit(state_, parts);
 }
 
 }  // namespace longshore::batching

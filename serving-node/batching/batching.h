@@ -1,8 +1,8 @@
 // Admission and batching: between the requests for a version and the engine's runs.
 //
-// A node has one Admission: so many runs at once, shared fairly by the queues that have work. Every version has its own
-// Queue, so one batch never holds requests of two versions. A queue joins requests for the same signature with the same
-// types and shapes along dimension 0, runs them as one and gives each its own rows back:
+// A node has one Admission: so many runs at once, shared by run time among the models that have work. Every version has
+// its own Queue, so one batch never holds requests of two versions. A queue joins requests for the same signature with
+// the same types and shapes along dimension 0, runs them as one and gives each its own rows back:
 //
 //   Options{.max_batch_size = 4, .max_delay = 2ms}: requests of 1, 2 and 1 rows run at once as one batch of 4 rows;
 //   a lone request runs after 2 ms, or at once when its deadline would pass before that.
@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
+#include <string>
 #include <vector>
 
 #include "common/error.h"
@@ -25,9 +27,23 @@ struct Options {
   int queue_max = 1000;                    // Requests waiting; more are refused.
   int queue_batches_max = 0;               // Full batches of one kind waiting; more are refused. 0: no such limit.
   std::vector<int> allowed_batch_sizes{};  // Increasing; a batch is padded to the next of them. Empty: no padding.
+  int request_rows_max = 0;                // Requests of so many rows are cut to fit batches. 0: max_batch_size.
+  bool pad_rows = false;                   // Rows of different sizes may run together (padding.h).
 
   friend bool operator==(const Options&, const Options&) = default;
 };
+
+// What a request asks of its queue.
+inline constexpr int kPriorityMax = 9;
+struct Terms {
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  // 0 to kPriorityMax. Each step is worth kHeadStart: a request overtakes those of a lower priority that came up to so
+  // much before it, and none for ever.
+  int priority = 0;
+  // Once it is requested to stop, the request leaves the queue unrun.
+  std::stop_token cancelled{};
+};
+inline constexpr std::chrono::milliseconds kHeadStart{100};
 
 struct RunOutcome {
   engine::TensorMap outputs;
@@ -55,7 +71,7 @@ struct Load {
   double busy_seconds = 0;   // Sum over the slots, the runs under way included.
   double queue_seconds = 0;  // Sum of the waiting times of started requests.
   int64_t started = 0;       // Requests.
-  int64_t refused = 0;       // Requests that met a full queue.
+  int64_t refused = 0;       // Requests that met a full queue, or had to leave one.
 };
 
 class Scheduler;
@@ -84,17 +100,19 @@ class Queue {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  Queue(Admission& admission, std::shared_ptr<engine::LoadedModel> model, Options options);
+  // Queues of one share get together what a queue of its own share gets alone. "": its own.
+  Queue(Admission& admission, std::shared_ptr<engine::LoadedModel> model, Options options,
+        const std::string& share = "");
   // Runs what still waits, without delay, and returns when all of it is answered. Not from within a Done.
   ~Queue();
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
   // Calls done exactly once, on any thread, possibly before Submit returns; done must not block.
-  // Errors beside the engine's: Unavailable when the queue is full, InvalidArgument for more rows than
-  // max_batch_size (both with TensorFlow Serving's texts), DeadlineExceeded when the deadline passed before the run
-  // began.
-  void Submit(engine::RunRequest request, TimePoint deadline, Done done);
+  // Errors beside the engine's: Unavailable when the queue is full, InvalidArgument for more rows than it takes (both
+  // with TensorFlow Serving's texts), DeadlineExceeded when the deadline passed or runs of late took longer than it
+  // leaves, Cancelled.
+  void Submit(engine::RunRequest request, Terms terms, Done done);
 
   const Options& options() const;
 

@@ -1,7 +1,8 @@
 #include "serving-node/batching/batching.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include <atomic>
 #include <future>
 #include <random>
 
@@ -19,12 +20,10 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using Future = std::future<Result<RunOutcome>>;
 
-constexpr auto kNever = steady_clock::time_point::max();
-
-Future Submit(Queue& queue, engine::RunRequest request, steady_clock::time_point deadline = kNever) {
+Future Submit(Queue& queue, engine::RunRequest request, Terms terms = {}) {
   auto promise = std::make_shared<std::promise<Result<RunOutcome>>>();
   auto future = promise->get_future();
-  queue.Submit(std::move(request), deadline,
+  queue.Submit(std::move(request), std::move(terms),
                [promise](Result<RunOutcome> outcome) { promise->set_value(std::move(outcome)); });
   return future;
 }
@@ -72,7 +71,8 @@ TEST_F(Batching, RunsAPartialBatchAfterTheDelay) {
 
 TEST_F(Batching, DoesNotWaitForCompanyUntilTheDeadlineIsMissed) {
   Queue queue(admission_, Model(1), {.max_batch_size = 100, .max_delay = hours(1)});
-  const auto outcome = Submit(queue, RowsRequest({1, 2}), steady_clock::now() + std::chrono::minutes(1)).get();
+  const auto outcome =
+      Submit(queue, RowsRequest({1, 2}), {.deadline = steady_clock::now() + std::chrono::minutes(1)}).get();
   EXPECT_TRUE(outcome);
 }
 
@@ -127,7 +127,7 @@ TEST_F(Batching, AnswersWhatMissedItsDeadlineWithoutRunningIt) {
   Queue queue(admission_, Model(1), {});
   auto running = Submit(queue, RowsRequest({1, 2}));
   WaitForRuns(1);
-  const auto late = Submit(queue, RowsRequest({1, 2}), steady_clock::now() + milliseconds(10)).get();
+  const auto late = Submit(queue, RowsRequest({1, 2}), {.deadline = steady_clock::now() + milliseconds(10)}).get();
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, Code::kDeadlineExceeded);
   record_->Set(&FakeRecord::holding, false);
@@ -216,6 +216,172 @@ TEST_F(Batching, AQueueThatGoesAnswersAllThatWaits) {
     ASSERT_EQ(future.wait_for(std::chrono::seconds(0)), std::future_status::ready);
     EXPECT_TRUE(future.get());
   }
+}
+
+TEST_F(Batching, RefusesAtOnceWhatCannotMakeItsDeadlineByTheRunsOfLate) {
+  admission_.SetLimits({.concurrent_runs_max = 1, .simulated_run = milliseconds(50)});
+  Queue queue(admission_, Model(1), {});
+  const auto soon = [] { return Terms{.deadline = steady_clock::now() + milliseconds(30)}; };
+  EXPECT_TRUE(Submit(queue, RowsRequest({1, 2}), soon()).get()) << "nothing is known of its runs";
+  auto refused = Submit(queue, RowsRequest({1, 2}), soon());
+  ASSERT_EQ(refused.wait_for(milliseconds(0)), std::future_status::ready);
+  const auto outcome = refused.get();
+  EXPECT_EQ(outcome.error().code, Code::kDeadlineExceeded);
+  EXPECT_THAT(outcome.error().message,
+              testing::StartsWith("The deadline is 30 ms away, and the answer would take at least 5"));
+  EXPECT_EQ(record_->runs.size(), 1u);
+  EXPECT_TRUE(Submit(queue, RowsRequest({1, 2}), {.deadline = steady_clock::now() + std::chrono::seconds(30)}).get());
+}
+
+TEST_F(Batching, CountsWhatWaitsBeforeARequestAgainstItsDeadline) {
+  admission_.SetLimits({.concurrent_runs_max = 1, .simulated_run = milliseconds(20)});
+  Queue queue(admission_, Model(1), {});
+  EXPECT_TRUE(Submit(queue, RowsRequest({1, 2})).get());
+  std::vector<Future> before;
+  for (int i = 0; i < 10; ++i) before.push_back(Submit(queue, RowsRequest({1, 2})));
+  const auto soon = [] { return steady_clock::now() + milliseconds(100); };
+  EXPECT_EQ(Submit(queue, RowsRequest({1, 2}), {.deadline = soon()}).get().error().code, Code::kDeadlineExceeded);
+  EXPECT_TRUE(Submit(queue, RowsRequest({1, 2}), {.deadline = soon(), .priority = 9}).get()) << "it overtakes them";
+  for (auto& future : before) EXPECT_TRUE(future.get());
+}
+
+TEST_F(Batching, ACancelledRequestLeavesTheQueueUnrun) {
+  record_->Set(&FakeRecord::holding, true);
+  Queue queue(admission_, Model(1), {.queue_max = 1});
+  auto running = Submit(queue, RowsRequest({1, 2}));
+  WaitForRuns(1);
+  std::stop_source client;
+  auto waiting = Submit(queue, RowsRequest({3, 4}), {.cancelled = client.get_token()});
+  EXPECT_EQ(admission_.load().queued, 1);
+  client.request_stop();
+  ASSERT_EQ(waiting.wait_for(milliseconds(0)), std::future_status::ready);
+  EXPECT_EQ(waiting.get().error().code, Code::kCancelled);
+  EXPECT_EQ(admission_.load().queued, 0);
+  EXPECT_EQ(Submit(queue, RowsRequest({3, 4}), {.cancelled = client.get_token()}).get().error().code, Code::kCancelled);
+  auto next = Submit(queue, RowsRequest({5, 6}));
+  record_->Set(&FakeRecord::holding, false);
+  EXPECT_TRUE(running.get());
+  EXPECT_TRUE(next.get()) << "its place is free";
+  EXPECT_EQ(record_->runs.size(), 2u);
+}
+
+TEST_F(Batching, AHigherPriorityTakesThePlaceOfALowerOneInAFullQueue) {
+  record_->Set(&FakeRecord::holding, true);
+  Queue queue(admission_, Model(1), {.queue_max = 1});
+  auto running = Submit(queue, RowsRequest({1, 2}));
+  WaitForRuns(1);
+  auto low = Submit(queue, RowsRequest({3, 4}));
+  auto high = Submit(queue, RowsRequest({5, 6}), {.priority = 1});
+  ASSERT_EQ(low.wait_for(milliseconds(0)), std::future_status::ready);
+  EXPECT_EQ(low.get().error().code, Code::kUnavailable);
+  EXPECT_EQ(admission_.load().refused, 1);
+  EXPECT_EQ(admission_.load().queued, 1);
+  record_->Set(&FakeRecord::holding, false);
+  EXPECT_TRUE(high.get());
+  EXPECT_TRUE(running.get());
+}
+
+TEST_F(Batching, OneBadRequestOfManyCostsItsMatesFewRuns) {
+  Queue queue(admission_, Model(1), {.max_batch_size = 64, .max_delay = hours(1)});
+  std::vector<Future> futures;
+  for (int i = 0; i < 64; ++i) {
+    const auto number = static_cast<float>(i);
+    futures.push_back(Submit(queue, RowsRequest({i == 37 ? kPoison : number, number})));
+  }
+  for (int i = 0; i < 64; ++i) {
+    const auto outcome = futures[static_cast<size_t>(i)].get();
+    ASSERT_EQ(outcome.has_value(), i != 37);
+    const auto number = static_cast<float>(i);
+    if (i == 37) continue;
+    EXPECT_EQ(Answer(outcome), (std::vector<float>{2 * number + 1, 2 * number + 1}));
+  }
+  EXPECT_EQ(record_->runs.size(), 13u) << "the whole, and two halves at each of six levels";
+}
+
+TEST_F(Batching, RequestsThatRunAgainArePaddedAsTheyWouldBeAlone) {
+  Queue queue(admission_, Model(1), {.max_batch_size = 4, .max_delay = hours(1), .allowed_batch_sizes = {2, 4}});
+  std::vector<Future> futures;
+  for (const float number : {1.0f, kPoison, 3.0f, 4.0f}) futures.push_back(Submit(queue, RowsRequest({number, 0})));
+  for (auto& future : futures) future.wait();
+  EXPECT_EQ(RowsOfRuns(), (std::vector<int64_t>{4, 2, 2, 2, 2})) << "the whole, two halves, and each of the first";
+}
+
+TEST_F(Batching, CutsALargeRequestIntoBatchesAndPutsItsAnswerTogether) {
+  Queue queue(admission_, Model(1), {.max_batch_size = 2, .request_rows_max = 7});
+  std::vector<float> numbers, answers;
+  for (int i = 0; i < 14; ++i) {
+    numbers.push_back(static_cast<float>(i));
+    answers.push_back(2 * numbers.back() + 1);
+  }
+  const auto outcome = Submit(queue, RowsRequest(numbers)).get();
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(Answer(outcome), answers);
+  EXPECT_EQ(outcome->outputs.at("y").shape(), (tensor::Shape{7, 2}));
+  EXPECT_EQ(RowsOfRuns(), (std::vector<int64_t>{2, 2, 2, 1}));
+  numbers.resize(16);
+  EXPECT_EQ(Submit(queue, RowsRequest(numbers)).get().error().message,
+            "Task size 8 is larger than maximum input batch size 7");
+}
+
+TEST_F(Batching, ALargeRequestWaitsAsAWholeOrNotAtAll) {
+  record_->Set(&FakeRecord::holding, true);
+  Queue queue(admission_, Model(1), {.max_batch_size = 2, .queue_batches_max = 2, .request_rows_max = 100});
+  auto running = Submit(queue, RowsRequest({1, 2}));
+  WaitForRuns(1);
+  EXPECT_EQ(Submit(queue, RowsRequest(std::vector<float>(10))).get().error().code, Code::kUnavailable);
+  EXPECT_EQ(admission_.load().queued, 0);
+  auto fits = Submit(queue, RowsRequest(std::vector<float>(8)));
+  record_->Set(&FakeRecord::holding, false);
+  EXPECT_EQ(Answer(fits.get()).size(), 8u);
+  EXPECT_TRUE(running.get());
+}
+
+TEST_F(Batching, ALargeRequestFailsAsItsBadPartDoesAndRunsUncutWhereOutputsHaveNoRows) {
+  Queue queue(admission_, Model(1), {.max_batch_size = 2, .request_rows_max = 100});
+  EXPECT_EQ(Submit(queue, RowsRequest({1, 2, 3, 4, 5, 6, kPoison, 8, 9, 10})).get().error().message, "poison");
+  record_->Set(&FakeRecord::scalars, true);
+  EXPECT_EQ(Answer(Submit(queue, RowsRequest({7, 2, 3, 4, 5, 6})).get()), std::vector<float>{7});
+  EXPECT_EQ(RowsOfRuns().back(), 3);
+}
+
+// Clients that give up at random moments, before, while and after their request waits, from several threads: every
+// request is answered once, with its own rows or as cancelled, and nothing is left.
+TEST_F(Batching, ACancelStormLeavesNothingBehind) {
+  admission_.SetLimits({.concurrent_runs_max = 2});
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Queue queue(admission_, Model(1), {.max_batch_size = 8, .max_delay = std::chrono::microseconds(200)});
+  std::atomic<int> cancelled{0};
+  const auto client = [&](unsigned at) {
+    std::mt19937 random(seed + at);
+    for (int round = 0; round < 60; ++round) {
+      std::vector<std::stop_source> sources(10);
+      std::vector<Future> futures;
+      if (random() % 4 == 0) sources[0].request_stop();
+      for (auto& source : sources) {
+        futures.push_back(Submit(queue, RowsRequest({static_cast<float>(at), 1}),
+                                 {.priority = static_cast<int>(random() % 3), .cancelled = source.get_token()}));
+      }
+      std::thread killer([&] {
+        for (auto& source : sources) source.request_stop();
+      });
+      for (auto& future : futures) {
+        const auto outcome = future.get();
+        if (outcome) {
+          ASSERT_EQ(Answer(outcome), (std::vector<float>{2 * static_cast<float>(at) + 1, 3}));
+        } else {
+          ASSERT_EQ(outcome.error().code, Code::kCancelled);
+          ++cancelled;
+        }
+      }
+      killer.join();
+    }
+  };
+  std::vector<std::thread> clients;
+  for (unsigned i = 0; i < 4; ++i) clients.emplace_back(client, i);
+  for (auto& thread : clients) thread.join();
+  EXPECT_GT(cancelled, 0);
+  EXPECT_EQ(admission_.load().queued, 0);
 }
 
 // Requests of random sizes from several threads for three versions: every answer is that of the own rows by the own

@@ -1,7 +1,8 @@
 #include "serving-node/batching/rows.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "serving-node/batching/padding.h"
 
 namespace longshore::batching {
 namespace {
@@ -25,35 +26,52 @@ bool OutputsHaveFreeRows(const tensorflow::SignatureDef& signature, const std::v
 // Lengths before texts, so that no two different requests give one key.
 void AppendText(const std::string& text, std::string* key) { *key += fmt::format("{}:{};", text.size(), text); }
 
-void CopyRows(const Tensor& from, int64_t at_element, Tensor* to) {
-  if (from.type() == DType::kString) {
-    const auto values = from.values<std::string>();
-    std::copy(values.begin(), values.end(), to->mutable_values<std::string>().begin() + at_element);
-  } else if (from.bytes() > 0) {
-    std::memcpy(to->mutable_data() + static_cast<size_t>(at_element) * ElementBytes(from.type()), from.data(),
-                from.bytes());
+// What padding may make of a batch: beyond this, and beyond kPaddingFactorMax times what it holds, it is joined in
+// smaller parts. One request with a huge row must not make all rows of its batch huge.
+constexpr size_t kPaddedBytesMax = size_t{64} << 20;
+constexpr size_t kPaddingFactorMax = 4;
+
+Status CheckPadding(const std::vector<const Tensor*>& parts, const Tensor& joined) {
+  size_t bytes = 0;
+  for (const Tensor* part : parts) bytes += part->bytes();
+  if (joined.bytes() <= kPaddedBytesMax || joined.bytes() <= kPaddingFactorMax * bytes) return {};
+  return ResourceExhausted("{} bytes would be padded to {}", bytes, joined.bytes());
+}
+
+// A row's part of the key: the sizes that rows must have in common.
+std::string RowKey(const Tensor& input, const tensorflow::TensorInfo& info, bool pad) {
+  const Shape row(input.shape().begin() + 1, input.shape().end());
+  if (!pad || input.elements() == 0) return tensor::ToString(row);
+  Shape common = row;
+  for (size_t axis = 0; axis < row.size(); ++axis) {
+    const auto at = static_cast<int>(axis) + 1;
+    const auto& pattern = info.tensor_shape();
+    if (pattern.unknown_rank() || at >= pattern.dim_size() || pattern.dim(at).size() < 0) common[axis] = -1;
   }
+  return tensor::ToString(common);
 }
 
 Result<Tensor> JoinOne(const Batch& batch, const std::string& name, int64_t rows_padded) {
-  const Tensor& first = batch.front().request.inputs.at(name);
-  Shape shape = first.shape();
-  shape[0] = rows_padded;
-  ASSIGN_OR_RETURN(Tensor joined, Tensor::Make(first.type(), std::move(shape)));
-  int64_t at_element = 0;
-  for (const Task& task : batch) {
-    const Tensor& part = task.request.inputs.at(name);
-    CopyRows(part, at_element, &joined);
-    at_element += part.elements();
+  std::vector<const Tensor*> parts;
+  for (const Task& task : batch) parts.push_back(&task.request.inputs.at(name));
+  Shape shape = LargestRow(parts);
+  shape.insert(shape.begin(), rows_padded);
+  ASSIGN_OR_RETURN(Tensor joined, Tensor::Make(parts.front()->type(), std::move(shape)));
+  RETURN_IF_ERROR(CheckPadding(parts, joined));
+  int64_t at_row = 0;
+  for (const Tensor* part : parts) {
+    CopyRows(*part, at_row, &joined);
+    at_row += part->dim(0);
   }
-  const Tensor filler = first.Rows(0, 1);
-  for (; at_element < joined.elements(); at_element += filler.elements()) CopyRows(filler, at_element, &joined);
+  const Tensor filler = joined.Rows(0, 1);
+  for (; at_row < rows_padded; ++at_row) CopyRows(filler, at_row, &joined);
   return joined;
 }
 
 }  // namespace
 
-std::optional<Batchable> FindBatchable(const tensorflow::SignatureDef& signature, const engine::RunRequest& request) {
+std::optional<Batchable> FindBatchable(const tensorflow::SignatureDef& signature, const engine::RunRequest& request,
+                                       bool pad) {
   if (request.inputs.empty() || !OutputsHaveFreeRows(signature, request.outputs)) return std::nullopt;
   Batchable found;
   AppendText(request.signature, &found.key);
@@ -65,8 +83,7 @@ std::optional<Batchable> FindBatchable(const tensorflow::SignatureDef& signature
     if (input.type() != DType::kString && tensor::ElementBytes(input.type()) == 0) return std::nullopt;
     found.rows = input.dim(0);
     AppendText(name, &found.key);
-    const Shape row(input.shape().begin() + 1, input.shape().end());
-    found.key += fmt::format("{}{};", static_cast<int>(input.type()), tensor::ToString(row));
+    found.key += fmt::format("{}{};", static_cast<int>(input.type()), RowKey(input, info->second, pad));
   }
   for (const std::string& output : request.outputs) AppendText(output, &found.key);
   return found;

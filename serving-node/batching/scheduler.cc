@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "serving-node/batching/refusals.h"
 #include "serving-node/batching/rows.h"
 
 namespace longshore::batching {
@@ -14,13 +15,20 @@ using std::chrono::steady_clock;
 constexpr auto kExpiryGrain = std::chrono::milliseconds(1);
 
 microseconds Between(TimePoint from, TimePoint to) { return std::chrono::duration_cast<microseconds>(to - from); }
-tl::unexpected<Error> Expired(const Task& task, TimePoint now) {
-  return DeadlineExceeded("The deadline passed after {} ms in the queue, before the run began",
-                          Between(task.submitted, now).count() / 1000);
+int64_t RowsOf(std::span<const Task> tasks) {
+  int64_t rows = 0;
+  for (const Task& task : tasks) rows += task.rows;
+  return rows;
 }
-double Seconds(steady_clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace
+
+Duration Queue::State::AtLeast(const std::string& signature, int64_t rows, TimePoint now) const {
+  const auto times = run_times.find(signature);
+  return times == run_times.end() ? Duration(0) : times->second.AtLeast(rows, now);
+}
 
 Limits Scheduler::Normalized(Limits limits) {
   if (limits.concurrent_runs_max <= 0)
@@ -34,7 +42,7 @@ Scheduler::Scheduler(Limits limits) : limits_(Normalized(limits)), timer_([this]
 void Scheduler::Stop() {
   {
     const std::lock_guard lock(mutex_);
-    CHECK(turns_.empty() && load_.running == 0);
+    CHECK(turns_.waiting().empty() && load_.running == 0);
     stopping_ = true;
   }
   timer_wake_.notify_all();
@@ -59,63 +67,109 @@ Load Scheduler::load() const {
   return load;
 }
 
-void Scheduler::Submit(const StatePtr& queue, Task task) {
-  bool full = false;
+std::shared_ptr<Share> Scheduler::ShareOf(const std::string& name) {
+  if (name.empty()) return std::make_shared<Share>();
+  const std::lock_guard lock(mutex_);
+  std::erase_if(shares_, [](const auto& named) { return named.second.expired(); });
+  auto share = shares_[name].lock();
+  if (!share) shares_[name] = share = std::make_shared<Share>();
+  return share;
+}
+
+void Scheduler::Submit(const StatePtr& queue, std::span<Task> tasks) {
+  for (Task& task : tasks) {
+    task.number = arrivals_.fetch_add(1, std::memory_order_relaxed);
+    if (task.terms.cancelled.stop_possible()) WatchCancellation(queue, &task);
+  }
+  std::optional<Error> refused;
+  std::optional<Task> displaced;
   size_t waiting = 0;
   {
     const std::lock_guard lock(mutex_);
-    full = !queue->lane.HasRoom(task);
+    const TimePoint now = steady_clock::now();
+    queue->in_use += static_cast<int64_t>(tasks.size());
     waiting = queue->lane.size();
-    ++queue->in_use;
-    if (full) {
-      ++load_.refused;
-    } else {
-      if (queue->unbatchable.count(task.request.signature) > 0) task.key.clear();
-      next_deadline_ = std::min(next_deadline_, task.deadline);
-      queue->lane.Push(std::move(task));
-      ++queued_;
-      GiveTurn(queue);
-      StartReady(steady_clock::now());
-      if (NextWake() < timer_at_) timer_wake_.notify_one();
-    }
+    refused = Refuse(*queue, tasks, now, &displaced);
+    for (size_t i = 0; !refused && i < tasks.size(); ++i) Enqueue(queue, std::move(tasks[i]));
+    StartReady(now);
+    if (NextWake() < timer_at_) timer_wake_.notify_one();
   }
-  if (full) {
-    Answer(queue, &task,
-           Unavailable("The batch scheduling queue to which this task was submitted is full; "
-                       "{} requests wait already",
-                       waiting));
-  }
+  if (displaced) Answer(queue, &*displaced, tl::make_unexpected(QueueIsFull(waiting)));
+  for (size_t i = 0; refused && i < tasks.size(); ++i) Answer(queue, &tasks[i], tl::make_unexpected(*refused));
   Pump();
 }
 
-void Scheduler::GiveTurn(const StatePtr& queue) {
-  if (queue->in_turn || queue->lane.size() == 0) return;
-  queue->in_turn = true;
-  turns_.push_back(queue);
+// The callback is gone before its request is answered, and the queue outlives its requests.
+void Scheduler::WatchCancellation(const StatePtr& queue, Task* task) {
+  task->on_cancel = std::make_unique<std::stop_callback<std::function<void()>>>(
+      task->terms.cancelled, [this, state = std::weak_ptr(queue), key = task->key, rank = task->rank()] {
+        if (const StatePtr waiting = state.lock()) Cancel(waiting, key, rank);
+      });
+}
+
+void Scheduler::Cancel(const StatePtr& queue, const std::string& key, const Rank& rank) {
+  std::optional<Task> task;
+  {
+    const std::lock_guard lock(mutex_);
+    task = queue->lane.Remove(key, rank);
+    // Its signature may have turned out to run alone.
+    if (!task && !key.empty()) task = queue->lane.Remove("", rank);
+    if (!task) return;
+    queued_ -= 1;
+    if (queue->lane.size() == 0) turns_.Remove(queue);
+  }
+  Answer(queue, &*task, tl::make_unexpected(WasCancelled()));
+}
+
+std::optional<Error> Scheduler::Refuse(Queue::State& queue, std::span<Task> tasks, TimePoint now,
+                                       std::optional<Task>* displaced) {
+  const Task& first = tasks.front();
+  const std::string& signature = first.request.signature;
+  if (first.terms.cancelled.stop_requested()) return WasCancelled();
+  for (Task& task : tasks) {
+    if (queue.unbatchable.contains(signature)) task.key.clear();
+    task.least_run = queue.AtLeast(signature, task.rows, now);
+  }
+  Duration least = first.least_run;
+  // Who overtakes others has less before it, and nobody counts how much.
+  if (first.terms.priority == 0 && least > Duration(0)) {
+    least += least * queue.lane.BatchesWaiting(first.key) / limits_.concurrent_runs_max;
+  }
+  if (first.terms.deadline - least < now) return ComesTooLate(first.terms.deadline - now, least);
+  if (queue.lane.HasRoom(first.key, RowsOf(tasks), tasks.size())) return std::nullopt;
+  load_.refused += 1;
+  if (tasks.size() == 1) *displaced = queue.lane.MakeRoom(first);
+  if (!*displaced) return QueueIsFull(queue.lane.size());
+  queued_ -= 1;
+  return std::nullopt;
+}
+
+void Scheduler::Enqueue(const StatePtr& queue, Task task) {
+  next_deadline_ = std::min(next_deadline_, task.terms.deadline);
+  queue->lane.Push(std::move(task));
+  ++queued_;
+  turns_.Add(queue);
 }
 
 void Scheduler::StartReady(TimePoint now) {
-  auto it = turns_.begin();
-  while (it != turns_.end() && load_.running < limits_.concurrent_runs_max) {
-    const StatePtr queue = *it;
-    if (queue->lane.size() > 0 && *queue->lane.ReadyAt() > now) {
-      ++it;
-      continue;
-    }
-    turns_.erase(it);
-    queue->in_turn = false;
-    if (queue->lane.size() > 0) {
-      const TimePoint ready_at = *queue->lane.ReadyAt();
-      auto run = std::make_shared<Run>(Run{queue, queue->lane.Take(now), now});
-      run->filled = std::max(ready_at, run->batch.back().submitted);
-      queued_ -= static_cast<int64_t>(run->batch.size());
-      load_.running += 1;
-      queue->in_use += 1;
-      busy_ -= now - born_;
-      startable_.push_back(std::move(run));
-    }
-    GiveTurn(queue);
-    it = turns_.begin();  // A queue that was not ready is still not ready, but it may not lose its turn.
+  while (load_.running < limits_.concurrent_runs_max) {
+    const auto queue = std::static_pointer_cast<Queue::State>(turns_.Next(now));
+    if (!queue) return;
+    const TimePoint ready_at = *queue->lane.ReadyAt();
+    auto run = std::make_shared<Run>(Run{.queue = queue, .batch = queue->lane.Take(now), .started = now});
+    run->filled = std::max(ready_at, run->batch.back().submitted);
+    const int64_t rows = RowsOf(run->batch);
+    const Task& first = run->batch.front();
+    run->rows_padded = first.key.empty() ? rows : PaddedRows(rows, queue->options.allowed_batch_sizes);
+    run->at_least = queue->AtLeast(first.request.signature, run->rows_padded, now);
+    turns_.Begin(*queue, run->at_least);
+    turns_.Remove(queue);  // To the end, where it still has requests.
+    turns_.Add(queue);
+    queued_ -= static_cast<int64_t>(run->batch.size());
+    load_.running += 1;
+    queue->in_use += 1;
+    busy_ -= now - born_;
+    startable_.push_back(std::move(run));
   }
 }
 
@@ -141,16 +195,12 @@ void Scheduler::Pump() {
 
 void Scheduler::Start(const RunPtr& run, bool here) {
   run->started = steady_clock::now();
-  if (!AnswerExpired(run)) return;
+  if (!AnswerHopeless(run)) return;
   {
     const std::lock_guard lock(mutex_);
     load_.started += static_cast<int64_t>(run->batch.size());
     for (const Task& task : run->batch) load_.queue_seconds += Seconds(run->started - task.submitted);
   }
-  int64_t rows = 0;
-  for (const Task& task : run->batch) rows += task.rows;
-  const bool alone = run->batch.front().key.empty();
-  run->rows_padded = alone ? rows : PaddedRows(rows, run->queue->options.allowed_batch_sizes);
   auto joined = Join(run->batch, run->rows_padded);
   run->started = steady_clock::now();
   if (!joined) return Ended(run, tl::make_unexpected(joined.error()));
@@ -160,18 +210,26 @@ void Scheduler::Start(const RunPtr& run, bool here) {
   });
 }
 
-bool Scheduler::AnswerExpired(const RunPtr& run) {
+bool Scheduler::AnswerHopeless(const RunPtr& run) {
   Batch alive;
   for (Task& task : run->batch) {
-    if (task.deadline > run->started) {
-      alive.push_back(std::move(task));
+    if (task.terms.cancelled.stop_requested()) {
+      Answer(run->queue, &task, tl::make_unexpected(WasCancelled()));
+    } else if (task.terms.deadline <= run->started + run->at_least) {
+      Answer(run->queue, &task, tl::make_unexpected(HasWaitedTooLong(task, run->started, run->at_least)));
     } else {
-      Answer(run->queue, &task, Expired(task, run->started));
+      alive.push_back(std::move(task));
     }
   }
   run->batch = std::move(alive);
-  if (!run->batch.empty()) return true;
+  if (!run->batch.empty()) {
+    const int64_t rows = RowsOf(run->batch);
+    run->rows_padded =
+        run->batch.front().key.empty() ? rows : PaddedRows(rows, run->queue->options.allowed_batch_sizes);
+    return true;
+  }
   const std::lock_guard lock(mutex_);
+  Turns::End(*run->queue->share, run->at_least, Duration(0));
   FreeSlot(run->started);
   return false;
 }
@@ -183,15 +241,22 @@ void Scheduler::FreeSlot(TimePoint now) {
   if (NextWake() < timer_at_) timer_wake_.notify_one();
 }
 
-void Scheduler::RunEachAlone(const RunPtr& run) {
-  queued_ += static_cast<int64_t>(run->batch.size());
-  for (auto task = run->batch.rbegin(); task != run->batch.rend(); ++task) {
-    task->key.clear();
-    next_deadline_ = std::min(next_deadline_, task->deadline);
-    run->queue->lane.PushFirst(std::move(*task));
+// Of requests that failed together each half runs again, so that one bad one among n costs its mates about log2(n)
+// further runs, and each of them the answer that it would have had.
+void Scheduler::RunAgain(const RunPtr& run, bool each_alone) {
+  Batch& batch = run->batch;
+  queued_ += static_cast<int64_t>(batch.size());
+  const size_t step = each_alone ? 1 : (batch.size() + 1) / 2;
+  for (size_t begin = 0; begin < batch.size(); begin += step) {
+    Batch part;
+    for (size_t i = begin; i < std::min(begin + step, batch.size()); ++i) {
+      if (each_alone) batch[i].key.clear();
+      part.push_back(std::move(batch[i]));
+    }
+    run->queue->lane.PushBatch(std::move(part));
   }
-  run->batch.clear();
-  GiveTurn(run->queue);
+  batch.clear();
+  turns_.Add(run->queue);
 }
 
 void Scheduler::Ended(const RunPtr& run, Result<engine::TensorMap> outputs) {
@@ -201,16 +266,16 @@ void Scheduler::Ended(const RunPtr& run, Result<engine::TensorMap> outputs) {
     const TimePoint end = run->started + limits_.simulated_run;
     if (now < end) {
       timers_.emplace(end, [this, run, outputs = std::move(outputs)]() mutable {
-        Finish(run, std::move(outputs), Between(run->started, steady_clock::now()));
+        Finish(run, std::move(outputs), steady_clock::now() - run->started);
       });
       if (end < timer_at_) timer_wake_.notify_one();
       return;
     }
   }
-  Finish(run, std::move(outputs), Between(run->started, now));
+  Finish(run, std::move(outputs), now - run->started);
 }
 
-void Scheduler::Finish(const RunPtr& run, Result<engine::TensorMap> outputs, microseconds run_time) {
+void Scheduler::Finish(const RunPtr& run, Result<engine::TensorMap> outputs, Duration took) {
   std::optional<std::vector<engine::TensorMap>> parts;
   if (outputs) parts = Split(*outputs, run->batch, run->rows_padded);
   const bool uneven = outputs && !parts;
@@ -218,13 +283,17 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::TensorMap> outputs, mic
   const bool poisoned = !outputs && run->batch.size() > 1;
   {
     const std::lock_guard lock(mutex_);
-    if (uneven) run->queue->unbatchable.insert(run->batch.front().request.signature);
-    if (uneven || poisoned) RunEachAlone(run);
-    FreeSlot(steady_clock::now());
+    const TimePoint now = steady_clock::now();
+    const std::string& signature = run->batch.front().request.signature;
+    if (outputs) run->queue->run_times[signature].Note(run->rows_padded, took, now);
+    if (uneven) run->queue->unbatchable.insert(signature);
+    if (uneven || poisoned) RunAgain(run, uneven);
+    Turns::End(*run->queue->share, run->at_least, took);
+    FreeSlot(now);
   }
   Pump();
-  int64_t rows = 0;
-  for (const Task& task : run->batch) rows += task.rows;
+  const auto run_time = std::chrono::duration_cast<microseconds>(took);
+  const auto rows = static_cast<int>(RowsOf(run->batch));
   for (size_t i = 0; i < run->batch.size(); ++i) {
     Task& task = run->batch[i];
     if (!outputs) {
@@ -235,7 +304,7 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::TensorMap> outputs, mic
                         .queue_time = Between(task.submitted, run->started),
                         .fill_time = Between(task.submitted, std::max(task.submitted, run->filled)),
                         .run_time = run_time,
-                        .batch_rows = task.key.empty() ? 0 : static_cast<int>(rows),
+                        .batch_rows = task.key.empty() ? 0 : rows,
                         .padded_rows = task.key.empty() ? 0 : static_cast<int>(run->rows_padded),
                         .first_of_batch = i == 0});
     }
@@ -243,6 +312,7 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::TensorMap> outputs, mic
 }
 
 void Scheduler::Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome) {
+  task->on_cancel.reset();
   task->done(std::move(outcome));
   task->done = nullptr;  // What it holds must be gone before Drain returns.
   Release(queue);
@@ -262,17 +332,18 @@ void Scheduler::Drain(const StatePtr& queue) {
   Pump();
   std::unique_lock lock(mutex_);
   answered_.wait(lock, [&] { return queue->in_use == 0; });
-  // The lane may have emptied by expiry alone, which leaves the turn to be taken away.
-  turns_.remove(queue);
 }
 
 std::vector<std::pair<Scheduler::StatePtr, Task>> Scheduler::TakeExpired(TimePoint now) {
   std::vector<std::pair<StatePtr, Task>> expired;
   if (now < next_deadline_) return expired;
   next_deadline_ = TimePoint::max();
-  for (const StatePtr& queue : turns_) {
+  const auto waiting = turns_.waiting();  // A copy: who has no request left leaves it.
+  for (const auto& waiter : waiting) {
+    const auto queue = std::static_pointer_cast<Queue::State>(waiter);
     for (Task& task : queue->lane.TakeExpired(now)) expired.emplace_back(queue, std::move(task));
     next_deadline_ = std::min(next_deadline_, queue->lane.earliest_deadline());
+    if (queue->lane.size() == 0) turns_.Remove(queue);
   }
   queued_ -= static_cast<int64_t>(expired.size());
   return expired;
@@ -282,8 +353,7 @@ TimePoint Scheduler::NextWake() const {
   TimePoint wake = timers_.empty() ? TimePoint::max() : timers_.begin()->first;
   if (next_deadline_ < TimePoint::max() - kExpiryGrain) wake = std::min(wake, next_deadline_ + kExpiryGrain);
   if (load_.running >= limits_.concurrent_runs_max) return wake;
-  for (const StatePtr& queue : turns_) wake = std::min(wake, queue->lane.ReadyAt().value_or(TimePoint::max()));
-  return wake;
+  return std::min(wake, turns_.ReadyAt().value_or(TimePoint::max()));
 }
 
 void Scheduler::Keep() {
@@ -299,7 +369,8 @@ void Scheduler::Keep() {
     StartReady(now);
     lock.unlock();
     for (auto& end : due) end();
-    for (auto& [queue, task] : expired) Answer(queue, &task, Expired(task, now));
+    for (auto& [queue, task] : expired)
+      Answer(queue, &task, tl::make_unexpected(HasWaitedTooLong(task, now, Duration(0))));
     const bool worked = !due.empty() || !expired.empty();
     due.clear();
     expired.clear();

@@ -46,11 +46,14 @@ class Fields {
   const Locations& locations_;
 };
 
-Status CheckNotYet(const BatchingParameters& values, const Fields& fields) {
-  if (values.pad_variable_length_inputs()) return fields.Refuse("pad_variable_length_inputs", -1, "is not supported");
-  if (values.enable_large_batch_splitting().value()) {
-    return fields.Refuse("enable_large_batch_splitting", -1, "is not supported");
-  }
+// What a batch holds: with splitting that is another number than what a request may have.
+Status ReadSplitting(const BatchingParameters& values, const Fields& fields, batching::Options* options) {
+  if (!values.enable_large_batch_splitting().value()) return {};
+  options->request_rows_max = options->max_batch_size;
+  if (!values.has_max_execution_batch_size()) return {};
+  const int64_t rows = values.max_execution_batch_size().value();
+  ASSIGN_OR_RETURN(options->max_batch_size,
+                   fields.Number("max_execution_batch_size", rows, {1, options->request_rows_max}));
   return {};
 }
 
@@ -64,7 +67,8 @@ Status ReadSizes(const BatchingParameters& values, const Fields& fields, batchin
   }
   if (before == 0 || before == options->max_batch_size) return {};
   return fields.Refuse("allowed_batch_sizes", values.allowed_batch_sizes_size() - 1,
-                       "ends in {}; the last one must be what a batch holds, max_batch_size {}", before,
+                       "ends in {}; the last one must be what a batch holds, {} {}", before,
+                       options->request_rows_max > 0 ? "max_execution_batch_size" : "max_batch_size",
                        options->max_batch_size);
 }
 
@@ -76,7 +80,6 @@ void LimitBatches(int64_t batches, batching::Options* options) {
 }
 
 Result<Batching> ToBatching(const BatchingParameters& values, const Fields& fields) {
-  RETURN_IF_ERROR(CheckNotYet(values, fields));
   Batching batching{.options = DefaultBatching(), .threads = 0};
   if (values.has_max_batch_size()) {
     ASSIGN_OR_RETURN(batching.options.max_batch_size,
@@ -87,6 +90,8 @@ Result<Batching> ToBatching(const BatchingParameters& values, const Fields& fiel
                                                          {0, std::numeric_limits<int64_t>::max()}));
     batching.options.max_delay = std::min<std::chrono::microseconds>(std::chrono::microseconds(micros), kDelayMax);
   }
+  RETURN_IF_ERROR(ReadSplitting(values, fields, &batching.options));
+  batching.options.pad_rows = values.pad_variable_length_inputs();
   int64_t batches = kBatchesDefault;
   if (values.has_max_enqueued_batches()) {
     ASSIGN_OR_RETURN(batches, fields.Number("max_enqueued_batches", values.max_enqueued_batches().value(),

@@ -6,6 +6,9 @@
 //   max_enqueued_batches { value: 4 }   # Full batches that may wait; default 10, more is UNAVAILABLE.
 //   allowed_batch_sizes: 8              # Batches are padded to the next of these.
 //   allowed_batch_sizes: 32
+//   pad_variable_length_inputs: true    # Rows of different sizes run together.
+//   enable_large_batch_splitting { value: true }   # Requests of up to max_batch_size rows, in batches of ...
+//   max_execution_batch_size { value: 32 }         # ... so many; without the line above it says nothing.
 #pragma once
 
 #include "common/error.h"

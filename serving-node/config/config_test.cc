@@ -65,6 +65,21 @@ TEST(BatchingParameters, AreTakenAsTheyAreWritten) {
   EXPECT_EQ(batching->threads, 5);
 }
 
+TEST(BatchingParameters, MayLetARequestHaveMoreRowsThanABatch) {
+  const auto split = ParseBatching(R"(max_batch_size { value: 100 } enable_large_batch_splitting { value: true }
+    max_execution_batch_size { value: 8 } max_enqueued_batches { value: 20 } allowed_batch_sizes: 8
+    pad_variable_length_inputs: true)",
+                                   "b.txt");
+  ASSERT_TRUE(split) << ToString(split.error());
+  EXPECT_EQ(split->options.request_rows_max, 100);
+  EXPECT_EQ(split->options.max_batch_size, 8);
+  EXPECT_EQ(split->options.queue_max, 160);
+  EXPECT_TRUE(split->options.pad_rows);
+  const auto whole = ParseBatching("max_batch_size { value: 100 } max_execution_batch_size { value: 8 }", "b.txt");
+  EXPECT_EQ(whole->options.max_batch_size, 100);
+  EXPECT_EQ(whole->options.request_rows_max, 0);
+}
+
 struct BadBatching {
   std::string text;
   std::string error;
@@ -90,6 +105,13 @@ INSTANTIATE_TEST_SUITE_P(
                     "b.txt:1:1: num_batch_threads is -1; it must be from 1 to 1048576"},
         BadBatching{"batch_timeout_micros { value: -1 }",
                     "b.txt:1:1: batch_timeout_micros is -1; it must be from 0 to 9223372036854775807"},
+        BadBatching{"max_batch_size { value: 4 } enable_large_batch_splitting { value: true }\n"
+                    "max_execution_batch_size { value: 5 }",
+                    "b.txt:2:1: max_execution_batch_size is 5; it must be from 1 to 4"},
+        BadBatching{"max_batch_size { value: 8 } enable_large_batch_splitting { value: true }\n"
+                    "max_execution_batch_size { value: 4 } allowed_batch_sizes: 8",
+                    "b.txt:2:39: allowed_batch_sizes ends in 8; the last one must be what a batch holds, "
+                    "max_execution_batch_size 4"},
         BadBatching{"max_batch_size { value: 4 }\nallowed_batch_sizes: 4\nallowed_batch_sizes: 2",
                     "b.txt:3:1: allowed_batch_sizes 2 is not above 4"},
         BadBatching{

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 #include "common/grpc/bytes.h"
@@ -89,10 +90,16 @@ class Reactor final : public ServerUnaryReactor {
     };
   }
 
+  // Requested to stop when the client cancels, or goes.
+  std::stop_token cancelled() const { return cancelled_.get_token(); }
+
   void OnCancel() override {
-    if (finished_->exchange(true)) return;
-    metered_.End(Code::kCancelled, {});
-    Finish({::grpc::StatusCode::CANCELLED, "the client cancelled the request"});
+    std::stop_source cancelled = cancelled_;  // The end of the call may be the end of this.
+    if (!finished_->exchange(true)) {
+      metered_.End(Code::kCancelled, {});
+      Finish({::grpc::StatusCode::CANCELLED, "the client cancelled the request"});
+    }
+    cancelled.request_stop();
   }
   void OnDone() override { delete this; }
 
@@ -120,6 +127,7 @@ class Reactor final : public ServerUnaryReactor {
   Response* const response_;
   const MeteredRequest metered_;
   const std::shared_ptr<std::atomic<bool>> finished_ = std::make_shared<std::atomic<bool>>(false);
+  std::stop_source cancelled_;
 };
 
 ServerUnaryReactor* Refuse(CallbackServerContext* context, const tl::unexpected<Error>& error) {
@@ -158,6 +166,7 @@ ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, c
     return Refuse(context, InvalidArgument("{} bytes are no PredictRequest", call.serialized.size()));
   }
   auto* reactor = new Reactor<ByteBuffer>(context, response, std::move(metered));
+  call.cancelled = reactor->cancelled();
   predictor_.Predict(std::move(call), [done = reactor->Done<Encoded>(),
                                        encoding = options_.encoding](Result<routing::PredictAnswer> answer) {
     if (!answer) return done(tl::make_unexpected(answer.error()));
@@ -180,7 +189,9 @@ ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, con
                                              MeteredRequest metered, InferMethod<Request, Response> method) const {
   Begin(context);
   auto* reactor = new Reactor<Response>(context, response, std::move(metered));
-  (calls_.*method)(InfoOf(*context), request, reactor->template Done<Response>());
+  CallInfo info = InfoOf(*context);
+  info.cancelled = reactor->cancelled();
+  (calls_.*method)(std::move(info), request, reactor->template Done<Response>());
   return reactor;
 }
 

@@ -68,7 +68,8 @@ routing::PredictCall ToCall(CallInfo info, tensorflow::serving::PredictRequest r
           .headers = std::move(info.headers),
           .deadline = info.deadline,
           .protocol = info.protocol,
-          .api = info.api};
+          .api = info.api,
+          .cancelled = std::move(info.cancelled)};
 }
 
 void InferenceCalls::Run(std::shared_ptr<Task> task) const {

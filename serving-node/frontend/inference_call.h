@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@ struct CallInfo {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   routing::Protocol protocol = routing::Protocol::kGrpc;
   routing::Api api = routing::Api::kPredict;
+  std::stop_token cancelled{};
 };
 
 routing::PredictCall ToCall(CallInfo info, tensorflow::serving::PredictRequest request);

@@ -83,7 +83,7 @@ class ModelStore::Impl {
 
   Handle MakeReady(const std::string& model, int64_t version, std::shared_ptr<engine::LoadedModel> loaded,
                    const batching::Options& batching) {
-    auto queue = std::make_shared<batching::Queue>(admission_, loaded, batching);
+    auto queue = std::make_shared<batching::Queue>(admission_, loaded, batching, model);
     return reaper_.Guard(
         std::make_unique<const ReadyVersion>(ReadyVersion{model, version, std::move(loaded), std::move(queue)}));
   }

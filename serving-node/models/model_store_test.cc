@@ -276,7 +276,7 @@ TEST_F(Models, UnloadingWaitsForTheLastHandle) {
   EXPECT_EQ(StateOf("digits", 1), State::kUnloading);
   EXPECT_EQ(store.memory_bytes(), 1000);
   std::promise<Result<batching::RunOutcome>> answered;
-  held->queue->Submit(RowsRequest({1, 2}), std::chrono::steady_clock::time_point::max(),
+  held->queue->Submit(RowsRequest({1, 2}), {},
                       [&](Result<batching::RunOutcome> outcome) { answered.set_value(std::move(outcome)); });
   EXPECT_TRUE(answered.get_future().get());
   held.reset();
@@ -350,13 +350,34 @@ TEST_F(Models, WarmsUpBeforeAVersionIsAvailable) {
   EXPECT_EQ(engine_.record().runs.size(), 6u);
 }
 
+TEST_F(Models, WarmsUpWithMadeUpRequestsOfEveryBatchSizeWhereThereAreNoRecords) {
+  WriteVersion("digits", 1);
+  ModelStore& store = Store();
+  Wanted wanted = Want("digits", {1});
+  wanted.batching = {.max_batch_size = 8, .allowed_batch_sizes = {2, 8}};
+  store.Apply({wanted});
+  WaitFor("digits", 1, State::kAvailable);
+  std::vector<int64_t> rows;
+  for (const auto& run : engine_.record().runs) rows.push_back(run.rows);
+  EXPECT_EQ(rows, (std::vector<int64_t>{2, 8}));
+  wanted.name = "cold";
+  wanted.base_path = base_ / "cold";
+  wanted.warm_up = false;
+  WriteVersion("cold", 1);
+  store.Apply({wanted});
+  WaitFor("cold", 1, State::kAvailable);
+  EXPECT_EQ(engine_.record().runs.size(), 2u);
+}
+
 TEST_F(Models, ARecordThatFailsToWarmUpFailsTheLoad) {
-  tensorflow::serving::PredictionLog classify;
+  tensorflow::serving::PredictionLog classify, session_run;
   classify.mutable_classify_log();
+  session_run.mutable_session_run_log();
   const std::vector<std::tuple<std::vector<std::string>, Code, std::string>> cases = {
       {{PredictRecord({1, 2}), PredictRecord({kPoison, 2})}, Code::kInvalidArgument, "warm-up record 1 of"},
-      {{classify.SerializeAsString()}, Code::kUnimplemented, "only predict logs"},
-      {{"\xff\xff"}, Code::kInvalidArgument, "not a PredictionLog"},
+      {{session_run.SerializeAsString()}, Code::kUnimplemented, "Unsupported log_type for warmup: session_run_log"},
+      {{classify.SerializeAsString()}, Code::kInvalidArgument, "No inputs found in signature"},
+      {{"\xff\xff"}, Code::kInvalidArgument, "Please verify your warmup data is in TFRecord format."},
       {std::vector<std::string>(1001, PredictRecord({1, 2})), Code::kInvalidArgument, "exceeds the maximum (1000)"}};
   ModelStore& store = Store();
   std::vector<Wanted> all;
@@ -386,7 +407,7 @@ TEST_F(Models, SwapsUnderLoadLoseNoRequest) {
       auto ready = store.Find("digits");
       ASSERT_TRUE(ready);
       std::promise<Result<batching::RunOutcome>> promise;
-      (*ready)->queue->Submit(RowsRequest({1, 2}), std::chrono::steady_clock::time_point::max(),
+      (*ready)->queue->Submit(RowsRequest({1, 2}), {},
                               [&](Result<batching::RunOutcome> outcome) { promise.set_value(std::move(outcome)); });
       const auto outcome = promise.get_future().get();
       ASSERT_TRUE(outcome) << outcome.error().message;

@@ -38,7 +38,7 @@ Result<engine::TensorMap> RunOnStable(const models::ModelStore& store, const bat
   ASSIGN_OR_RETURN(engine::RunRequest run,
                    ToRunRequest(request.call.request, ready->loaded->signatures(), elements_max));
   std::promise<Result<batching::RunOutcome>> promise;
-  ready->queue->Submit(std::move(run), std::chrono::steady_clock::time_point::max(),
+  ready->queue->Submit(std::move(run), {},
                        [&promise](Result<batching::RunOutcome> outcome) { promise.set_value(std::move(outcome)); });
   ASSIGN_OR_RETURN(batching::RunOutcome outcome, promise.get_future().get());
   return std::move(outcome.outputs);
@@ -127,7 +127,8 @@ void Execution::WriteJournal(std::function<void()> write) const {
 }
 
 void Execution::Submit(const std::shared_ptr<Finished>& run, engine::RunRequest inputs) const {
-  run->ready->queue->Submit(std::move(inputs), run->request->call.deadline,
+  run->ready->queue->Submit(std::move(inputs),
+                            {run->request->call.deadline, run->request->priority, run->request->call.cancelled},
                             [this, run](Result<batching::RunOutcome> outcome) {
                               run->outcome = std::move(outcome);
                               Finish(run);

@@ -80,6 +80,7 @@ class GrpcForwarder final : public Forwarder {
     running->request = rpc::ToByteBuffer(call.serialized);
     Authorize(running->context);
     Begin(&running->context, *running->peer, 1);
+    if (call.cancelled.stop_possible()) running->cancelling.emplace(call.cancelled, Cut{&running->context});
     running->peer->stub.UnaryCall(&running->context, call.method, {}, &running->request, &running->reply,
                                   [this, running](const grpc::Status& status) { Finish(*running, status); });
   }
@@ -111,6 +112,10 @@ class GrpcForwarder final : public Forwarder {
   }
 
  private:
+  struct Cut {
+    grpc::ClientContext* context;
+    void operator()() const { context->TryCancel(); }
+  };
   struct Running {
     Running(std::shared_ptr<Peer> to, std::string name, ForwardDone call_back)
         : peer(std::move(to)), target(std::move(name)), done(std::move(call_back)) {}
@@ -118,6 +123,7 @@ class GrpcForwarder final : public Forwarder {
     std::string target;
     ForwardDone done;
     grpc::ClientContext context;
+    std::optional<std::stop_callback<Cut>> cancelling;
     grpc::ByteBuffer request;
     grpc::ByteBuffer reply;
   };
@@ -161,6 +167,7 @@ class GrpcForwarder final : public Forwarder {
       const std::lock_guard lock(mutex_);
       --call.peer->in_flight;
     }
+    call.cancelling.reset();
     if (status.ok()) {
       call.done(rpc::ToBytes(call.reply));
     } else {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ struct ForwardCall {
   std::string serialized;                                                // The request: a PredictRequest.
   std::vector<std::pair<std::string, std::string>> metadata;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  std::stop_token cancelled{};  // Ends the call: Cancelled.
 };
 
 // The bytes of the response. Unavailable: the connection died, and the peer may have run the request or not.

@@ -1,14 +1,14 @@
 #include "serving-node/routing/hop.h"
 
-#include <algorithm>
 #include <charconv>
+
+#include "serving-node/routing/priority.h"
 
 namespace longshore::routing {
 namespace {
 
 std::string_view Header(const PredictCall& call, std::string_view name) {
-  const auto found = std::ranges::find(call.headers, name, &std::pair<std::string, std::string>::first);
-  return found == call.headers.end() ? std::string_view() : std::string_view(found->second);
+  return HeaderValue(call, name).value_or(std::string_view());
 }
 
 }  // namespace
@@ -23,6 +23,8 @@ ForwardCall HopCall(const Request& request, const Choice& choice, const std::str
                    {kHopVersionHeader, std::to_string(choice.version)},
                    {kHopFleetHeader, request.table->fleet()}};
   if (choice.pinned) call.metadata.emplace_back(kHopPinnedHeader, "1");
+  if (request.priority != 0) call.metadata.emplace_back(kPriorityHeader, std::to_string(request.priority));
+  call.cancelled = request.call.cancelled;
   return call;
 }
 

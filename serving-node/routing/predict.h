@@ -2,9 +2,13 @@
 // a Predictor, which picks the version, runs it here or forwards it to a peer, and calls back with the answer.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
+#include <optional>
+#include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,7 +34,16 @@ struct PredictCall {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   Protocol protocol = Protocol::kGrpc;
   Api api = Api::kPredict;
+  // Requested to stop once nobody waits for the answer any more.
+  std::stop_token cancelled{};
 };
+
+// The first value of the header; name in lower case.
+inline std::optional<std::string_view> HeaderValue(const PredictCall& call, std::string_view name) {
+  const auto found = std::ranges::find(call.headers, name, &std::pair<std::string, std::string>::first);
+  if (found == call.headers.end()) return std::nullopt;
+  return found->second;
+}
 
 struct PredictAnswer {
   tensorflow::serving::ModelSpec model_spec;  // Name, resolved version, signature.

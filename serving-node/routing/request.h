@@ -14,6 +14,7 @@ namespace longshore::routing {
 struct Request {
   PredictCall call;
   PredictDone done;
+  int priority = 0;
   std::shared_ptr<const Table> table;  // Null when the node is alone.
   const ModelRoutes* model = nullptr;  // In the table.
   Choice choice;

@@ -10,6 +10,7 @@
 #include "serving-node/routing/balance.h"
 #include "serving-node/routing/execution.h"
 #include "serving-node/routing/hop.h"
+#include "serving-node/routing/priority.h"
 
 namespace longshore::routing {
 namespace {
@@ -88,8 +89,11 @@ void Router::SetState(std::shared_ptr<const control::DesiredState> state) {
 
 void Router::Predict(PredictCall call, PredictDone done) {
   if (auto spec = CheckModelSpec(call.request); !spec) return done(tl::make_unexpected(spec.error()));
+  const auto priority = PriorityOf(call);
+  if (!priority) return done(tl::make_unexpected(priority.error()));
   auto request = std::make_shared<Request>();
   request->call = std::move(call);
+  request->priority = *priority;
   request->table = shared_->table();
   request->under_way = shared_->Enter();
   if (request->call.protocol == Protocol::kPeer) {

@@ -31,7 +31,7 @@ void SecondOpinion::Ask(const RequestPtr& request, Code said, PredictDone done) 
 void SecondOpinion::AskHere(const QuestionPtr& question, const models::Handle& stable) const {
   auto inputs = ToRunRequest(question->request->call.request, stable->loaded->signatures(), deps_.budget.elements_max);
   if (!inputs) return question->done(tl::make_unexpected(std::move(inputs.error())));
-  stable->queue->Submit(std::move(*inputs), question->deadline, [this, question, stable](auto outcome) {
+  stable->queue->Submit(std::move(*inputs), {.deadline = question->deadline}, [this, question, stable](auto outcome) {
     if (outcome) {
       const auto& spec = question->request->call.request.model_spec();
       return question->done(AnswerOf(spec, stable->version, std::move(outcome->outputs)));
@@ -51,6 +51,7 @@ void SecondOpinion::AskPeer(const QuestionPtr& question, size_t peer) const {
   ForwardCall call =
       HopCall(request, {.version = stable.version, .entry = &stable, .pinned = true}, stable.peers[peer]);
   call.deadline = question->deadline;
+  call.cancelled = {};  // The candidate is judged, whether the client waits or not.
   deps_.forwarder.Forward(std::move(call), [this, question, peer](auto reply) {
     if (reply) return question->done(AnswerOf(question->request->call.request.model_spec(), std::move(*reply)));
     const Code code = reply.error().code;

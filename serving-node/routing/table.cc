@@ -11,12 +11,6 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-std::optional<std::string_view> HeaderValue(const PredictCall& call, std::string_view name) {
-  const auto found = std::ranges::find(call.headers, name, &std::pair<std::string, std::string>::first);
-  if (found == call.headers.end()) return std::nullopt;
-  return found->second;
-}
-
 // What keeps a client on its side; nullopt when the request does not carry it.
 std::optional<std::string_view> KeyOf(const control::Assignment& assignment, const PredictCall& call) {
   switch (assignment.by()) {

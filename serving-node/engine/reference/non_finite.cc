@@ -30,7 +30,7 @@ Result<std::optional<Plan::Origin>> Plan::FindNonFinite(const std::map<std::stri
         inputs, [&](const graph::Edge& input) { return origins[static_cast<size_t>(input.node)] != kFinite; });
     origins[node] = bad == inputs.end() ? static_cast<int>(node) : origins[static_cast<size_t>(bad->node)];
   };
-  ASSIGN_OR_RETURN(const auto outputs, Run(fed, {}, resources, trace));
+  ASSIGN_OR_RETURN(const auto outputs, Run(fed, {}, resources, SIZE_MAX, trace));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const int origin = origins[static_cast<size_t>(graph_.outputs[i].node)];
     if (origin == kFinite || !HasNonFinite(outputs[i])) continue;

@@ -1,0 +1,150 @@
+#include "serving-node/batching/lane.h"
+
+#include <gmock/gmock.h>
+
+#include <random>
+
+namespace longshore::batching {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+
+const TimePoint kStart{std::chrono::hours(1)};
+
+class LaneTest : public testing::Test {
+ protected:
+  Task Make(int priority = 0, milliseconds after = milliseconds(0), int64_t rows = 1, const std::string& key = "k") {
+    Task task;
+    task.submitted = kStart + after;
+    task.terms.priority = priority;
+    task.rows = rows;
+    task.key = key;
+    task.number = ++made_;
+    return task;
+  }
+  static std::vector<uint64_t> NumbersOf(const Batch& batch) {
+    std::vector<uint64_t> numbers;
+    for (const Task& task : batch) numbers.push_back(task.number);
+    return numbers;
+  }
+
+  uint64_t made_ = 0;
+};
+
+TEST_F(LaneTest, AHigherPriorityGoesFirst) {
+  Lane lane({.max_batch_size = 2});
+  lane.Push(Make(0));
+  lane.Push(Make(0));
+  lane.Push(Make(1));
+  lane.Push(Make(9));
+  EXPECT_THAT(NumbersOf(lane.Take(kStart)), ElementsAre(4, 3));
+  EXPECT_THAT(NumbersOf(lane.Take(kStart)), ElementsAre(1, 2));
+}
+
+TEST_F(LaneTest, APriorityOvertakesOnlyWhatCameShortlyBefore) {
+  Lane lane({.max_batch_size = 1});
+  lane.Push(Make(0, milliseconds(0), 1, ""));
+  lane.Push(Make(0, milliseconds(101), 1, ""));
+  lane.Push(Make(2, milliseconds(201), 1, ""));
+  lane.Push(Make(2, milliseconds(250), 1, ""));
+  std::vector<uint64_t> order;
+  while (lane.size() > 0) order.push_back(lane.Take(kStart + std::chrono::seconds(1)).front().number);
+  EXPECT_THAT(order, ElementsAre(1, 3, 4, 2)) << "2 steps are worth 200 ms";
+}
+
+TEST_F(LaneTest, AFullOneGivesThePlaceOfTheLowestToAHigherPriority) {
+  Lane lane({.max_batch_size = 1, .queue_max = 2});
+  lane.Push(Make(1));
+  lane.Push(Make(0));
+  EXPECT_FALSE(lane.MakeRoom(Make(0)));
+  const auto displaced = lane.MakeRoom(Make(1));
+  ASSERT_TRUE(displaced);
+  EXPECT_EQ(displaced->number, 2u);
+  EXPECT_EQ(lane.size(), 1u);
+}
+
+TEST_F(LaneTest, WhatLeavesIsNotRunAndMakesRoom) {
+  Lane lane({.max_batch_size = 4, .queue_max = 2, .queue_batches_max = 1});
+  Task leaves = Make(0, milliseconds(0), 3);
+  const Rank rank = leaves.rank();
+  lane.Push(std::move(leaves));
+  EXPECT_FALSE(lane.HasRoom("k", 2, 1));
+  ASSERT_TRUE(lane.Remove("k", rank));
+  EXPECT_FALSE(lane.Remove("k", rank));
+  EXPECT_TRUE(lane.HasRoom("k", 2, 1));
+  EXPECT_EQ(lane.size(), 0u);
+  EXPECT_EQ(lane.ReadyAt(), std::nullopt);
+}
+
+TEST_F(LaneTest, ABatchThatFailedRunsBeforeAllOthersAsItIs) {
+  Lane lane({.max_batch_size = 2});
+  lane.Push(Make(9));
+  Batch half;
+  half.push_back(Make());
+  lane.PushBatch(std::move(half));
+  EXPECT_THAT(NumbersOf(lane.Take(kStart)), ElementsAre(2));
+  EXPECT_THAT(NumbersOf(lane.Take(kStart)), ElementsAre(1));
+}
+
+TEST_F(LaneTest, ARequestDoesNotWaitForCompanyLongerThanItsRunLeaves) {
+  Lane lane({.max_batch_size = 8, .max_delay = milliseconds(50)});
+  Task task = Make();
+  task.terms.deadline = kStart + milliseconds(60);
+  task.least_run = milliseconds(20);
+  lane.Push(std::move(task));
+  EXPECT_EQ(lane.ReadyAt(), kStart);
+}
+
+// Random pushes, takes, removals and expiries: nothing is lost or taken twice, a batch is of one kind and not too
+// large, and what it holds came before what still waits of its kind.
+TEST_F(LaneTest, LosesNothingAndKeepsTheOrder) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 50; ++round) {
+    const int rows_max = 1 + static_cast<int>(random() % 8);
+    Lane lane({.max_batch_size = rows_max, .max_delay = milliseconds(random() % 20), .queue_max = 1 << 20});
+    std::map<std::string, std::map<Rank, TimePoint>> waiting;
+    TimePoint now = kStart;
+    size_t left = 0;
+    const auto forget = [&](const Task& task) {
+      ASSERT_EQ(waiting[task.key].erase(task.rank()), 1u);
+      --left;
+    };
+    for (int step = 0; step < 300; ++step) {
+      now += milliseconds(random() % 5);
+      Task task = Make(static_cast<int>(random() % 10), std::chrono::duration_cast<milliseconds>(now - kStart),
+                       1 + static_cast<int64_t>(random() % static_cast<unsigned>(rows_max)),
+                       random() % 4 == 0 ? "" : std::string(1, static_cast<char>('a' + random() % 3)));
+      task.terms.deadline = now + milliseconds(random() % 60);
+      waiting[task.key].emplace(task.rank(), task.terms.deadline);
+      const auto [key, rank] = std::pair(task.key, task.rank());
+      lane.Push(std::move(task));
+      ++left;
+      if (random() % 10 == 0) forget(*lane.Remove(key, rank));
+      if (random() % 5 == 0) {
+        for (const Task& expired : lane.TakeExpired(now)) {
+          ASSERT_LE(expired.terms.deadline, now);
+          forget(expired);
+        }
+      }
+      while (lane.ReadyAt() && *lane.ReadyAt() <= now && random() % 3 != 0) {
+        const Batch batch = lane.Take(now);
+        int64_t rows = 0;
+        for (const Task& taken : batch) {
+          ASSERT_EQ(taken.key, batch.front().key);
+          rows += taken.rows;
+          forget(taken);
+        }
+        ASSERT_TRUE(batch.size() == 1 || (rows <= rows_max && !batch.front().key.empty()));
+        const auto& kind = waiting[batch.front().key];
+        ASSERT_TRUE(kind.empty() || batch.back().rank() < kind.begin()->first);
+      }
+      ASSERT_EQ(lane.size(), left);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace longshore::batching

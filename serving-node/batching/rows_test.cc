@@ -1,0 +1,74 @@
+#include "serving-node/batching/rows.h"
+
+#include <gmock/gmock.h>
+
+#include "serving-node/batching/padding.h"
+
+namespace longshore::batching {
+namespace {
+
+using tensor::Shape;
+using tensor::Tensor;
+using testing::ElementsAre;
+
+// Inputs "x" of this shape pattern, outputs "y" with free rows.
+tensorflow::SignatureDef SignatureWith(const Shape& pattern) {
+  tensorflow::SignatureDef signature;
+  auto& x = (*signature.mutable_inputs())["x"];
+  for (const int64_t size : pattern) x.mutable_tensor_shape()->add_dim()->set_size(size);
+  (*signature.mutable_outputs())["y"].mutable_tensor_shape()->add_dim()->set_size(-1);
+  return signature;
+}
+
+template <typename T>
+Task TaskOf(Shape shape, const std::vector<T>& values) {
+  Task task;
+  task.rows = shape[0];
+  task.request = {"serving_default", {{"x", Tensor::Of<T>(std::move(shape), values)}}, {}};
+  return task;
+}
+
+std::string KeyOf(const Shape& pattern, Shape shape, bool pad) {
+  const auto elements = static_cast<size_t>(*tensor::ElementCount(shape));
+  const Task task = TaskOf<float>(std::move(shape), std::vector<float>(elements));
+  return FindBatchable(SignatureWith(pattern), task.request, pad)->key;
+}
+
+TEST(Rows, OfDifferentSizesRunTogetherOnlyWithPaddingAndWhereTheSignatureLeavesThemFree) {
+  EXPECT_NE(KeyOf({-1, -1}, {1, 2}, false), KeyOf({-1, -1}, {1, 3}, false));
+  EXPECT_EQ(KeyOf({-1, -1}, {1, 2}, true), KeyOf({-1, -1}, {4, 3}, true));
+  EXPECT_NE(KeyOf({-1, 2}, {1, 2}, true), KeyOf({-1, 2}, {1, 3}, true));
+  EXPECT_NE(KeyOf({-1, -1, -1}, {1, 2, 2}, true), KeyOf({-1, -1}, {1, 2}, true));
+  EXPECT_NE(KeyOf({-1, -1}, {1, 0}, true), KeyOf({-1, -1}, {1, 2}, true))
+      << "an empty row has nothing to be filled with";
+}
+
+TEST(Rows, ArePaddedWithTheFirstElementOfTheirRequestAndNothingIsCut) {
+  Batch batch;
+  batch.push_back(TaskOf<float>({1, 2, 1}, {1, 2}));
+  batch.push_back(TaskOf<float>({2, 1, 2}, {3, 4, 5, 6}));
+  const auto joined = Join(batch, 4);
+  ASSERT_TRUE(joined);
+  const Tensor& x = joined->inputs.at("x");
+  EXPECT_EQ(x.shape(), (Shape{4, 2, 2}));
+  EXPECT_THAT(x.values<float>(), ElementsAre(1, 1, 2, 1, /**/ 3, 4, 3, 3, /**/ 5, 6, 3, 3, /**/ 1, 1, 2, 1));
+}
+
+TEST(Rows, OfStringsArePaddedToo) {
+  Batch batch;
+  batch.push_back(TaskOf<std::string>({1, 1}, {"a"}));
+  batch.push_back(TaskOf<std::string>({1, 3}, {"b", "c", "d"}));
+  EXPECT_THAT(Join(batch, 2)->inputs.at("x").values<std::string>(), ElementsAre("a", "a", "a", "b", "c", "d"));
+}
+
+TEST(Rows, AreNotPaddedWhereNearlyAllWouldBePadding) {
+  Batch batch;
+  batch.push_back(TaskOf<float>({1, 1 << 20}, std::vector<float>(1 << 20)));
+  for (int i = 0; i < 100; ++i) batch.push_back(TaskOf<float>({1, 1}, {1}));
+  EXPECT_EQ(Join(batch, 101).error().code, Code::kResourceExhausted);
+  batch.resize(8);
+  EXPECT_TRUE(Join(batch, 8)) << "32 MiB are no harm";
+}
+
+}  // namespace
+}  // namespace longshore::batching
