@@ -103,7 +103,7 @@ Status Alone::Take(const ModelServerConfig& config, bool first) {
   RETURN_IF_ERROR(CheckLabels(sources, first));
   std::vector<std::string> names;
   for (Source& source : sources) {
-    source.warm_up = flags_.enable_model_warmup;
+    source.warm_up = flags_.warm_up.enable_model_warmup;
     source.batching = flags_.batching.options;
     names.push_back(source.name);
   }

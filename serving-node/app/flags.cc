@@ -61,10 +61,6 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
   app.add_flag("--allow_version_labels_for_unavailable_models", flags.allow_version_labels_for_unavailable_models,
                "a reload may give an unused label to a version that is not available yet")
       ->group(group);
-  app.add_option("--num_request_iterations_for_warmup", flags.num_request_iterations_for_warmup,
-                 "how often each recorded request is replayed; 0: once [0]")
-      ->check(CLI::Range(0, 1'000'000))
-      ->group(group);
   app.add_flag("--enable_signature_method_name_check", flags.enable_signature_method_name_check,
                "a signature answers only to the method that it names")
       ->group(group);
@@ -73,9 +69,6 @@ void AddServingFlags(CLI::App& app, Flags& flags) {
       ->group(group);
   app.add_option("--saved_model_tags", flags.saved_model_tags, "tags of the graph [serve]")
       ->delimiter(',')
-      ->group(group);
-  app.add_flag("--enable_model_warmup{true}", flags.enable_model_warmup,
-               "replay assets.extra/tf_serving_warmup_requests [true]")
       ->group(group);
   app.add_option("--tensorflow_session_parallelism", flags.tensorflow_session_parallelism,
                  "both of the next [0: one per processor]")
@@ -226,6 +219,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   flags.doors.AddTo(app);
   flags.observe.AddTo(app);
   flags.limits.AddTo(app);
+  flags.warm_up.AddTo(app);
   RefusedFlags refused;
   refused.AddTo(app);
   try {

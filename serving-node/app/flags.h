@@ -14,6 +14,7 @@
 #include "serving-node/app/loading_flags.h"
 #include "serving-node/app/observe_flags.h"
 #include "serving-node/app/tls_flags.h"
+#include "serving-node/app/warm_up_flags.h"
 
 namespace longshore::app {
 
@@ -32,11 +33,9 @@ struct Flags {
   Path model_config_file;                          // Wins over the two above.
   double model_config_file_poll_wait_seconds = 0;  // 0: read once.
   bool allow_version_labels_for_unavailable_models = false;
-  int num_request_iterations_for_warmup = 0;  // 0: one.
   bool enable_signature_method_name_check = false;
   bool enable_serialization_as_tensor_content = false;
   std::vector<std::string> saved_model_tags = {"serve"};
-  bool enable_model_warmup = true;
   int tensorflow_session_parallelism = 0;   // Stands for both of the next where they are 0.
   int tensorflow_intra_op_parallelism = 0;  // Threads of the engine.
   int tensorflow_inter_op_parallelism = 0;  // Runs at once.
@@ -48,6 +47,7 @@ struct Flags {
   AuthFlags auth;
   DoorFlags doors;
   ObserveFlags observe;
+  WarmUpFlags warm_up;
   // Ours.
   std::string host = "0.0.0.0";
   std::string admin_host = "127.0.0.1";

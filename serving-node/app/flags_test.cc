@@ -29,7 +29,7 @@ TEST(Flags, AreTensorFlowServings) {
   EXPECT_EQ(flags.port, 9000);
   EXPECT_EQ(flags.rest_api_port, kPortOff);
   EXPECT_TRUE(flags.batching.enable_batching);
-  EXPECT_FALSE(flags.enable_model_warmup);
+  EXPECT_FALSE(flags.warm_up.enable_model_warmup);
 }
 
 TEST(Flags, PortZeroIsOffUnlessThePortFileTellsWhichOneItBecame) {

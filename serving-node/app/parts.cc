@@ -1,6 +1,5 @@
 #include "serving-node/app/parts.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "serving-node/app/models.h"
@@ -24,7 +23,7 @@ void BuildStore(const Flags& flags, models::OnChange on_change, Parts& parts) {
   models::ModelStore::Options options = flags.loading.StoreOptions(flags.managed());
   options.tags = flags.saved_model_tags;
   options.meter = parts.loads.get();
-  options.warm_up_iterations = std::max(1, flags.num_request_iterations_for_warmup);
+  options.warm_up_iterations = flags.warm_up.iterations();
   if (flags.batching.enable_per_model_batching_parameters) options.batching_of = BatchingOfVersion;
   models::LoadGate gate;
   if (parts.gate) {

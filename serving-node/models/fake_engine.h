@@ -53,6 +53,7 @@ class FakeModel final : public engine::LoadedModel {
   FakeModel(int64_t version, std::shared_ptr<FakeRecord> record) : version_(version), record_(std::move(record)) {
     auto& signature = signatures_["serving_default"];
     for (auto* info : {&(*signature.mutable_inputs())["x"], &(*signature.mutable_outputs())["y"]}) {
+      info->set_name("t:0");
       info->set_dtype(tensorflow::DT_FLOAT);
       info->mutable_tensor_shape()->add_dim()->set_size(-1);
       info->mutable_tensor_shape()->add_dim()->set_size(2);

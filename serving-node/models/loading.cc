@@ -30,9 +30,9 @@ Result<std::shared_ptr<engine::LoadedModel>> LoadFiles(engine::Engine& engine, c
   return loaded;
 }
 
-Status WarmUpMetered(engine::LoadedModel& model, const LoadWork& work, const Path& dir) {
+Status WarmUpMetered(engine::LoadedModel& model, const LoadWork& work, const Path& dir, const WarmUpOptions& options) {
   const auto begin = steady_clock::now();
-  const auto records = WarmUp(model, dir, work.warm_up_iterations);
+  const auto records = WarmUp(model, dir, options);
   const Status status = records ? Status() : tl::make_unexpected(records.error());
   const bool did_something = !records || *records > 0;
   if (work.meter != nullptr && did_something) work.meter->WarmedUp(dir, status, Since(begin), records.value_or(0));
@@ -53,7 +53,10 @@ Result<Loaded> LoadAndWarm(engine::Engine& engine, const LoadGate& gate, const L
     ASSIGN_OR_RETURN(loaded.batching, work.batching_of(dir));
   }
   warming();
-  if (work.warm_up) RETURN_IF_ERROR(WarmUpMetered(*loaded.model, work, dir));
+  if (!work.warm_up) return loaded;
+  const auto& batching = loaded.batching ? *loaded.batching : work.batching;
+  const WarmUpOptions options{.iterations = work.warm_up_iterations, .batch_sizes = batching.allowed_batch_sizes};
+  RETURN_IF_ERROR(WarmUpMetered(*loaded.model, work, dir, options));
   return loaded;
 }
 

@@ -18,6 +18,7 @@ struct LoadWork {
   std::vector<std::string> tags;
   bool warm_up = true;
   int warm_up_iterations = 1;
+  batching::Options batching{};  // Of the model.
   BatchingOf batching_of{};
   bool flush_caches = false;  // When the load has ended, well or not, the system's cache forgets the files.
   const LoadMeter* meter = nullptr;  // Null: nobody counts.

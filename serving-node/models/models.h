@@ -35,7 +35,7 @@ struct Wanted {
   std::vector<int64_t> versions{};  // Which to hold.
   std::map<std::string, int64_t> labels{};
   batching::Options batching{};
-  bool warm_up = true;  // Replay assets.extra/tf_serving_warmup_requests before it is available.
+  bool warm_up = true;  // Run it before it is available (warm_up.h).
 };
 
 struct VersionStatus {

@@ -1,56 +1,83 @@
 #include "serving-node/models/warm_up.h"
 
+#include <chrono>
+
+#include "common/log.h"
+#include "serving-node/models/recorded_request.h"
+#include "serving-node/models/synthetic_request.h"
 #include "serving-node/saved_model/tfrecord.h"
-#include "serving-node/tensor/proto.h"
-#include "tensorflow_serving/prediction_log.pb.h"
 
 namespace longshore::models {
 namespace {
 
-namespace tfs = tensorflow::serving;
+constexpr const char* kVerify = "Please verify your warmup data is in TFRecord format.";
 
-Result<engine::RunRequest> ToRunRequest(const tfs::PredictRequest& request) {
-  const std::string& signature = request.model_spec().signature_name();
-  engine::RunRequest run{signature.empty() ? "serving_default" : signature, {}, {}};
-  for (const auto& [name, proto] : request.inputs()) {
-    ASSIGN_OR_RETURN(run.inputs[name], tensor::FromProto(proto));
+Result<std::vector<std::string>> ReadRecords(const Path& path) {
+  auto records = saved_model::ReadTfRecords(path, kWarmUpRecordsMax);
+  if (records) return records;
+  if (records.error().code == Code::kResourceExhausted) {
+    return InvalidArgument("Number of warmup records exceeds the maximum ({}) at {}", kWarmUpRecordsMax, path.string());
   }
-  run.outputs.assign(request.output_filter().begin(), request.output_filter().end());
-  return run;
+  if (records.error().code == Code::kDataLoss) return DataLoss("{}. {}", records.error().message, kVerify);
+  return tl::make_unexpected(std::move(records.error()));
 }
 
-Status Replay(engine::LoadedModel& model, const std::string& record, int iterations) {
-  tfs::PredictionLog log;
-  if (!log.ParseFromString(record)) return InvalidArgument("it is not a PredictionLog");
-  if (!log.has_predict_log()) {
-    return Unimplemented("only predict logs can be replayed, and this is log type {}",
-                         static_cast<int>(log.log_type_case()));
+Status Replay(engine::LoadedModel& model, const std::string& record, int iterations, int64_t* runs) {
+  tensorflow::serving::PredictionLog log;
+  if (!log.ParseFromString(record)) return InvalidArgument("it is not a PredictionLog. {}", kVerify);
+  ASSIGN_OR_RETURN(const auto requests, RecordedRequests(log, model.signatures()));
+  for (int i = 0; i < iterations; ++i) {
+    for (const RecordedRequest& request : requests) {
+      ASSIGN_OR_RETURN(const engine::TensorMap outputs, engine::RunAndWait(model, request.run));
+      RETURN_IF_ERROR(request.check(outputs));
+      ++*runs;
+    }
   }
-  ASSIGN_OR_RETURN(const engine::RunRequest request, ToRunRequest(log.predict_log().request()));
-  for (int i = 0; i < iterations; ++i) RETURN_IF_ERROR(engine::RunAndWait(model, request));
   return {};
 }
 
-}  // namespace
-
-Result<size_t> WarmUp(engine::LoadedModel& model, const Path& version_dir, int iterations) {
-  const Path path = version_dir / "assets.extra" / "tf_serving_warmup_requests";
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return 0;
-  const auto records = saved_model::ReadTfRecords(path, kWarmUpRecordsMax);
-  if (!records && records.error().code == Code::kResourceExhausted) {
-    return InvalidArgument("Number of warmup records exceeds the maximum ({}) at {}", kWarmUpRecordsMax, path.string());
-  }
-  if (!records && records.error().code == Code::kDataLoss) {
-    return DataLoss("{}. Please verify your warmup data is in TFRecord format.", records.error().message);
-  }
-  if (!records) return tl::make_unexpected(records.error());
-  for (size_t i = 0; i < records->size(); ++i) {
-    if (auto status = Replay(model, (*records)[i], iterations); !status) {
+Result<size_t> ReplayAll(engine::LoadedModel& model, const Path& path, int iterations, int64_t* runs) {
+  ASSIGN_OR_RETURN(const auto records, ReadRecords(path));
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (auto status = Replay(model, records[i], iterations, runs); !status) {
       return Prefixed(status.error(), fmt::format("warm-up record {} of {}", i, path.string()));
     }
   }
   return records->size();
+}
+
+void RunSynthetic(engine::LoadedModel& model, const Path& version_dir, const std::vector<int>& batch_sizes,
+                  int64_t* runs) {
+  for (const auto& [name, signature] : model.signatures()) {
+    for (const int rows : batch_sizes) {
+      auto request = SyntheticRequest(name, signature, rows);
+      auto outputs =
+          request ? engine::RunAndWait(model, std::move(*request)) : tl::make_unexpected(std::move(request.error()));
+      if (outputs) ++*runs;
+      if (outputs) continue;
+      spdlog::info("{}: signature \"{}\" is not warmed up with {} rows: {}", version_dir.string(), name, rows,
+                   outputs.error().message);
+    }
+  }
+}
+
+}  // namespace
+
+Result<size_t> WarmUp(engine::LoadedModel& model, const Path& version_dir, const WarmUpOptions& options) {
+  const Path path = version_dir / "assets.extra" / "tf_serving_warmup_requests";
+  std::error_code ignored;
+  const bool recorded = std::filesystem::exists(path, ignored);
+  const auto begin = std::chrono::steady_clock::now();
+  int64_t runs = 0;
+  size_t records = 0;
+  if (recorded) {
+    ASSIGN_OR_RETURN(records, ReplayAll(model, path, options.iterations, &runs));
+  }
+  const bool padded = !options.batch_sizes.empty();
+  if (padded || !recorded) RunSynthetic(model, version_dir, padded ? options.batch_sizes : std::vector{1}, &runs);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  spdlog::info("{}: {} warm-up runs in {:.3f} s", version_dir.string(), runs, took.count());
+  return records;
 }
 
 }  // namespace longshore::models

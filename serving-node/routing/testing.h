@@ -180,7 +180,7 @@ class TestNode {
   // Loads these versions of "digits" and waits until they answer.
   void Hold(const std::vector<int64_t>& versions, batching::Options batching = {}) {
     store.Apply(
-        {{.name = "digits", .base_path = dir_ / "digits", .versions = versions, .labels = {}, .batching = batching}});
+        {{.name = "digits", .base_path = dir_ / "digits", .versions = versions, .labels = {}, .batching = batching, .warm_up = false}});
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] {
       return std::ranges::all_of(versions, [&](int64_t version) { return store.Find("digits", version).has_value(); });

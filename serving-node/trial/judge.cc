@@ -169,7 +169,7 @@ std::string SignatureChangeSince(const Path& stable_dir, const engine::LoadedMod
 Result<control::GoldenResult> Judge(engine::Engine& engine, const TrialOptions& options) {
   ASSIGN_OR_RETURN(const auto model, engine.Load(options.version_dir, {}));
   if (options.warm_up) {
-    RETURN_IF_ERROR(models::WarmUp(*model, options.version_dir, 1));
+    RETURN_IF_ERROR(models::WarmUp(*model, options.version_dir, {}));
   }
   control::GoldenResult without_set;
   if (const std::string change = SignatureChangeSince(options.stable_dir, *model); !change.empty()) {

@@ -1,0 +1,86 @@
+#include "serving-node/models/recorded_request.h"
+
+#include "serving-node/inference/inference.h"
+#include "serving-node/tensor/proto.h"
+
+namespace longshore::models {
+namespace {
+
+namespace tfs = tensorflow::serving;
+using inference::Method;
+using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
+
+std::string SignatureName(const tfs::ModelSpec& spec) {
+  return spec.signature_name().empty() ? "serving_default" : spec.signature_name();
+}
+
+Result<engine::RunRequest> ToRunRequest(const tfs::PredictRequest& request) {
+  engine::RunRequest run{SignatureName(request.model_spec()), {}, {}};
+  for (const auto& [name, proto] : request.inputs()) {
+    ASSIGN_OR_RETURN(run.inputs[name], tensor::FromProto(proto));
+  }
+  run.outputs.assign(request.output_filter().begin(), request.output_filter().end());
+  return run;
+}
+
+Result<RecordedRequest> FromExamples(Method method, const tfs::ModelSpec& spec, const tfs::Input& input,
+                                     const Signatures& signatures) {
+  const auto signature = signatures.find(SignatureName(spec));
+  if (signature == signatures.end()) {
+    return InvalidArgument("No signature was found with the name: {}", SignatureName(spec));
+  }
+  ASSIGN_OR_RETURN(const tfs::PredictRequest request,
+                   inference::ToPredict(method, {.spec = spec, .input = input, .signature = signature->second}));
+  RecordedRequest recorded;
+  ASSIGN_OR_RETURN(recorded.run, ToRunRequest(request));
+  const int examples = inference::ExampleCount(input);
+  recorded.check = [method, examples](const engine::TensorMap& outputs) -> Status {
+    if (method == Method::kClassify) return inference::ToClassifications(outputs, examples).map([](const auto&) {});
+    return inference::ToRegressions(outputs, examples).map([](const auto&) {});
+  };
+  return recorded;
+}
+
+Result<std::vector<RecordedRequest>> FromTasks(const tfs::MultiInferenceRequest& request,
+                                               const Signatures& signatures) {
+  RETURN_IF_ERROR(inference::CheckTasks(request));
+  std::vector<RecordedRequest> all;
+  for (const auto& task : request.tasks()) {
+    ASSIGN_OR_RETURN(const Method method, inference::MethodOf(task.method_name()));
+    ASSIGN_OR_RETURN(RecordedRequest one, FromExamples(method, task.model_spec(), request.input(), signatures));
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+Result<std::vector<RecordedRequest>> Alone(Result<RecordedRequest> one) {
+  if (!one) return tl::make_unexpected(std::move(one.error()));
+  return std::vector{std::move(*one)};
+}
+
+}  // namespace
+
+Result<std::vector<RecordedRequest>> RecordedRequests(const tfs::PredictionLog& log, const Signatures& signatures) {
+  switch (log.log_type_case()) {
+    case tfs::PredictionLog::kPredictLog: {
+      ASSIGN_OR_RETURN(engine::RunRequest run, ToRunRequest(log.predict_log().request()));
+      return std::vector{RecordedRequest{std::move(run), [](const engine::TensorMap&) { return Status(); }}};
+    }
+    case tfs::PredictionLog::kClassifyLog: {
+      const auto& request = log.classify_log().request();
+      return Alone(FromExamples(Method::kClassify, request.model_spec(), request.input(), signatures));
+    }
+    case tfs::PredictionLog::kRegressLog: {
+      const auto& request = log.regress_log().request();
+      return Alone(FromExamples(Method::kRegress, request.model_spec(), request.input(), signatures));
+    }
+    case tfs::PredictionLog::kMultiInferenceLog: return FromTasks(log.multi_inference_log().request(), signatures);
+    case tfs::PredictionLog::kSessionRunLog: return Unimplemented("Unsupported log_type for warmup: session_run_log");
+    case tfs::PredictionLog::kPredictStreamedLog:
+      return Unimplemented("Unsupported log_type for warmup: predict_streamed_log");
+    case tfs::PredictionLog::LOG_TYPE_NOT_SET: return Unimplemented("Unsupported log_type for warmup: none");
+  }
+  return Unimplemented("Unsupported log_type for warmup");
+}
+
+}  // namespace longshore::models
