@@ -116,6 +116,7 @@ class ModelStore::Impl {
                             .tags = options_.tags,
                             .warm_up = next.wanted->warm_up,
                             .warm_up_iterations = options_.warm_up_iterations,
+                            .batching = next.wanted->batching,
                             .batching_of = options_.batching_of,
                             .flush_caches = options_.flush_caches,
                             .meter = options_.meter};
