@@ -43,7 +43,7 @@ Result<size_t> ReplayAll(engine::LoadedModel& model, const Path& path, int itera
       return Prefixed(status.error(), fmt::format("warm-up record {} of {}", i, path.string()));
     }
   }
-  return records->size();
+  return records.size();
 }
 
 void RunSynthetic(engine::LoadedModel& model, const Path& version_dir, const std::vector<int>& batch_sizes,

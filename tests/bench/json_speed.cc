@@ -75,7 +75,7 @@ double MeasureJsonPeak(int digits) {
   const double before = StatusBytes("VmRSS:") - body_bytes;
   ForgetPeak();
   tensorflow::serving::PredictRequest request;
-  CHECK(frontend::NumbersFromJson(&body, find, &request).has_value());
+  CHECK(frontend::NumbersFromJson(body, find, &request).has_value());
   return (StatusBytes("VmHWM:") - before) / body_bytes;
 }
 
