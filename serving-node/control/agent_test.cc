@@ -399,7 +399,8 @@ TEST(WantedOf, HoldsOnlyWhatTheStateLoadsAndCanRead) {
 
 TEST(StateOf, TellsTrialAndQuarantineApartFromLoadingAndFailing) {
   const auto of = [](models::State state, GateView gate, Code code = Code::kOk) {
-    return StateOf({.version = 1, .state = state, .error = {code, ""}, .memory_bytes = 0, .digest = ""}, gate);
+    return StateOf(
+        {.version = 1, .state = state, .error = {code, ""}, .memory_bytes = 0, .digest = "", .base_path = {}}, gate);
   };
   EXPECT_EQ(of(models::State::kLoading, {.in_trial = true}), VersionReport::TRIAL);
   EXPECT_EQ(of(models::State::kLoading, {}), VersionReport::LOADING);

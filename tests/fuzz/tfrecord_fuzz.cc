@@ -35,6 +35,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     folder.Write("assets.extra/tf_serving_warmup_requests", file);
     fuzz::AddReceived(file.size());
   }
-  models::WarmUp(*model, folder.path(), 1);
+  models::WarmUp(*model, folder.path(), {});
   return 0;
 }
