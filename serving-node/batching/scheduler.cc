@@ -55,7 +55,7 @@ void Scheduler::SetLimits(Limits limits) {
     limits_ = Normalized(limits);
     StartReady(steady_clock::now());
   }
-  Pump();
+  Pump(false);
 }
 
 Load Scheduler::load() const {
@@ -96,7 +96,7 @@ void Scheduler::Submit(const StatePtr& queue, std::span<Task> tasks) {
   }
   if (displaced) Answer(queue, &*displaced, tl::make_unexpected(QueueIsFull(waiting)));
   for (size_t i = 0; refused && i < tasks.size(); ++i) Answer(queue, &tasks[i], tl::make_unexpected(*refused));
-  Pump();
+  Pump(true);
 }
 
 // The callback is gone before its request is answered, and the queue outlives its requests.
@@ -173,13 +173,13 @@ void Scheduler::StartReady(TimePoint now) {
   }
 }
 
-void Scheduler::Pump() {
+void Scheduler::Pump(bool here) {
   // An engine may call back from within Run; without this the stack would grow with every request that waits.
   static thread_local bool pumping = false;
   if (pumping) return;
   pumping = true;
   // One run may keep this thread; if more did, a frontend's thread could be kept for as long as others submit.
-  for (bool here = true;; here = false) {
+  for (;; here = false) {
     RunPtr run;
     {
       const std::lock_guard lock(mutex_);
@@ -291,7 +291,7 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::TensorMap> outputs, Dur
     Turns::End(*run->queue->share, run->at_least, took);
     FreeSlot(now);
   }
-  Pump();
+  Pump(false);
   const auto run_time = std::chrono::duration_cast<microseconds>(took);
   const auto rows = static_cast<int>(RowsOf(run->batch));
   for (size_t i = 0; i < run->batch.size(); ++i) {
@@ -329,7 +329,7 @@ void Scheduler::Drain(const StatePtr& queue) {
     queue->lane.StopDelaying();
     StartReady(steady_clock::now());
   }
-  Pump();
+  Pump(false);
   std::unique_lock lock(mutex_);
   answered_.wait(lock, [&] { return queue->in_use == 0; });
 }
@@ -374,7 +374,7 @@ void Scheduler::Keep() {
     const bool worked = !due.empty() || !expired.empty();
     due.clear();
     expired.clear();
-    Pump();
+    Pump(false);
     lock.lock();
     timer_at_ = NextWake();
     if (worked || stopping_ || timer_at_ <= steady_clock::now()) continue;

@@ -62,7 +62,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
     TimePoint started;
     int64_t rows_padded = 0;
     TimePoint filled = TimePoint::min();  // When it waited for no more company.
-    Duration at_least{0};  // What it takes, by the runs of late; its share is charged with it.
+    Duration at_least{0};                 // What it takes, by the runs of late; its share is charged with it.
   };
   using RunPtr = std::shared_ptr<Run>;
 
@@ -75,7 +75,9 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void Enqueue(const StatePtr& queue, Task task);
   void StartReady(TimePoint now);  // Moves batches into startable_ while slots are free.
 
-  void Pump();                               // Without the mutex: starts what is startable.
+  // Without the mutex: starts what is startable. `here`: a short run may be computed on this thread, which has nothing
+  // else to do: no answer and no other deadline waits for it.
+  void Pump(bool here);
   void Start(const RunPtr& run, bool here);  // `here`: it may be computed on this thread.
   bool AnswerHopeless(const RunPtr& run);    // Whether something is left to run.
   void Ended(const RunPtr& run, Result<engine::TensorMap> outputs);

@@ -177,7 +177,11 @@ Result<std::map<std::string, Tensor>> Feeds(const SignaturePlan& signature, cons
 
 size_t Bytes(const TensorMap& tensors) {
   size_t bytes = 0;
-  for (const auto& [_, tensor] : tensors) bytes += tensor.bytes();
+  for (const auto& [_, tensor] : tensors) {
+    bytes += tensor.bytes();
+    if (tensor.type() != DType::kString) continue;
+    for (const std::string& text : tensor.values<std::string>()) bytes += sizeof(text) + text.size();
+  }
   return bytes;
 }
 
