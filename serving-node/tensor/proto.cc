@@ -67,7 +67,6 @@ Status FillFromFields(const tensorflow::TensorProto& proto, Tensor* made) {
 }
 
 Status FillFromContent(const std::string& content, Tensor* made) {
-  if (made->type() == DType::kString) return InvalidArgument("tensor_content cannot hold strings");
   if (content.size() != made->bytes()) {
     return InvalidArgument("tensor_content holds {} bytes; {}{} needs {}", content.size(), DTypeName(made->type()),
                            ToString(made->shape()), made->bytes());
@@ -80,13 +79,30 @@ Status FillFromContent(const std::string& content, Tensor* made) {
   return {};
 }
 
-// How many elements the proto itself holds.
+// How many elements the proto itself holds: in the field that its type is read from, whatever else it brings.
 int64_t ElementsGiven(const tensorflow::TensorProto& proto) {
-  const size_t element_bytes = std::max<size_t>(ElementBytes(FromProto(proto.dtype())), 1);
-  if (!proto.tensor_content().empty()) return static_cast<int64_t>(proto.tensor_content().size() / element_bytes);
-  return int64_t{proto.half_val_size()} + proto.float_val_size() + proto.double_val_size() + proto.int_val_size() +
-         proto.string_val_size() + proto.scomplex_val_size() / 2 + proto.int64_val_size() + proto.bool_val_size() +
-         proto.uint32_val_size() + proto.uint64_val_size();
+  const DType type = FromProto(proto.dtype());
+  if (!proto.tensor_content().empty()) {
+    return static_cast<int64_t>(proto.tensor_content().size() / std::max<size_t>(ElementBytes(type), 1));
+  }
+  switch (type) {
+    case DType::kFloat: return proto.float_val_size();
+    case DType::kDouble: return proto.double_val_size();
+    case DType::kInt32:
+    case DType::kUint8:
+    case DType::kInt16:
+    case DType::kInt8:
+    case DType::kUint16: return proto.int_val_size();
+    case DType::kInt64: return proto.int64_val_size();
+    case DType::kUint32: return proto.uint32_val_size();
+    case DType::kUint64: return proto.uint64_val_size();
+    case DType::kBool: return proto.bool_val_size();
+    case DType::kHalf:
+    case DType::kBfloat16: return proto.half_val_size();
+    case DType::kComplex64: return proto.scomplex_val_size() / 2;
+    case DType::kString: return proto.string_val_size();
+    default: return 0;
+  }
 }
 
 // Of one value that is filled in.
@@ -151,6 +167,9 @@ Result<Tensor> FromProto(const tensorflow::TensorProto& proto, size_t filled_byt
   Shape shape;
   for (const auto& dim : proto.tensor_shape().dim()) shape.push_back(dim.size());
   ASSIGN_OR_RETURN(const int64_t count, ElementCount(shape));
+  if (proto.dtype() == tensorflow::DT_STRING && !proto.tensor_content().empty()) {
+    return InvalidArgument("tensor_content cannot hold strings");
+  }
   RETURN_IF_ERROR(CheckFilled(proto, shape, count, filled_bytes_max));
   ASSIGN_OR_RETURN(Tensor made, Tensor::Make(FromProto(proto.dtype()), std::move(shape)));
   if (!proto.tensor_content().empty()) {

@@ -114,6 +114,14 @@ TEST(TensorProto, FillsInOnlyAsMuchAsIsAllowed) {
   EXPECT_FALSE(FromProto(OneValueFor(tensorflow::DT_STRING, 40), kFilledBytesOfRequests));
 }
 
+TEST(TensorProto, ValuesOfAnotherTypeStandForNone) {
+  auto proto = OneValueFor(tensorflow::DT_STRING, 40);
+  for (int i = 0; i < 40; ++i) proto.add_int_val(i);
+  const auto refused = FromProto(proto, kFilledBytesOfRequests);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "40 elements of shape [40] from 1 values: more than 32768 bytes to fill in");
+}
+
 TEST(TensorProto, GivesStringsAlwaysInTheirField) {
   tensorflow::TensorProto proto;
   ToProto(Tensor::Of<std::string>({2}, {"a", std::string("\0b", 2)}), &proto, Encoding::kContent);
