@@ -2,25 +2,23 @@
 
 #include <zlib.h>
 
-#include <algorithm>
+#include <array>
 #include <memory>
 
 namespace longshore::http {
 namespace {
 
 constexpr int kGzipOrZlib = 15 + 32;
-constexpr size_t kStepBytesMin = size_t{4} << 10;
-constexpr size_t kStepBytesMax = size_t{256} << 10;
+
+using Piece = std::array<char, size_t{16} << 10>;
 
 // Appends the next piece of output. False at the end of the input's last gzip member.
-Result<bool> Step(z_stream& stream, std::string& out, size_t bytes_max) {
-  const size_t before = out.size();
-  const size_t room = std::min(std::clamp(before, kStepBytesMin, kStepBytesMax), bytes_max + 1 - before);
-  out.resize(before + room);
-  stream.next_out = reinterpret_cast<Bytef*>(out.data() + before);
-  stream.avail_out = static_cast<uInt>(room);
+// A body of many empty members costs no more than their bytes: the piece is made once.
+Result<bool> Step(z_stream& stream, Piece& piece, std::string& out, size_t bytes_max) {
+  stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+  stream.avail_out = static_cast<uInt>(piece.size());
   const int code = inflate(&stream, Z_NO_FLUSH);
-  out.resize(out.size() - stream.avail_out);
+  out.append(piece.data(), piece.size() - stream.avail_out);
   if (out.size() > bytes_max) return ResourceExhausted("gzip body holds more than {} bytes", bytes_max);
   if (code == Z_STREAM_END) {
     if (stream.avail_in == 0) return false;
@@ -43,9 +41,10 @@ Result<std::string> Inflate(std::string_view compressed, size_t bytes_max) {
   const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, inflateEnd);
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(compressed.data()));
   stream.avail_in = static_cast<uInt>(compressed.size());
+  Piece piece;
   std::string out;
   for (bool more = true; more;) {
-    ASSIGN_OR_RETURN(more, Step(stream, out, bytes_max));
+    ASSIGN_OR_RETURN(more, Step(stream, piece, out, bytes_max));
   }
   return out;
 }

@@ -58,19 +58,24 @@ std::vector<int64_t> RecordFiles::Numbers() const {
 Status RecordFiles::Begin() {
   std::error_code ignored;  // What is wrong shows when the file is opened.
   std::filesystem::create_directories(prefix_.parent_path(), ignored);
-  std::vector<int64_t> numbers = Numbers();
+  const std::vector<int64_t> numbers = Numbers();
   const int64_t next = numbers.empty() ? 1 : numbers.back() + 1;
   const Path path = PathOf(next);
   file_ = process::Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0640));
   if (!file_.valid()) return Refused(path, errno);
   bytes_ = 0;
   records_ = 0;
-  numbers.push_back(next);
-  for (size_t i = 0; i + limits_.files_max < numbers.size(); ++i) {
-    std::filesystem::remove(PathOf(numbers[i]), ignored);
-    if (ignored) spdlog::warn("cannot remove {}: {}", PathOf(numbers[i]).string(), ignored.message());
-  }
   return {};
+}
+
+// Not before the newest file holds something: a full disk must not cost the older ones.
+void RecordFiles::Prune() const {
+  const std::vector<int64_t> numbers = Numbers();
+  std::error_code failed;
+  for (size_t i = 0; i + limits_.files_max < numbers.size(); ++i) {
+    std::filesystem::remove(PathOf(numbers[i]), failed);
+    if (failed) spdlog::warn("cannot remove {}: {}", PathOf(numbers[i]).string(), failed.message());
+  }
 }
 
 // A record is there as a whole, or not at all.
@@ -81,8 +86,10 @@ Status RecordFiles::Write(std::string_view record) {
     if (wrote > 0) written += static_cast<size_t>(wrote);
     if (wrote >= 0 || errno == EINTR) continue;
     const int error = errno;
-    if (ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0)
+    if (ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) {
       spdlog::error("a torn record ends a file of {}", prefix_.string());
+      file_.Reset();  // Nothing can be read behind it.
+    }
     return Refused(prefix_, error);
   }
   bytes_ += record.size();
@@ -97,9 +104,9 @@ Status RecordFiles::Append(std::string_view payload) {
   }
   const bool is_full = bytes_ + record.size() > limits_.file_bytes_max || records_ >= limits_.file_records_max;
   if (!file_.valid() || is_full) RETURN_IF_ERROR(Begin());
-  const Status written = Write(record);
-  if (!written) file_.Reset();
-  return written;
+  RETURN_IF_ERROR(Write(record));
+  if (records_ == 1) Prune();
+  return {};
 }
 
 }  // namespace longshore::requestlog

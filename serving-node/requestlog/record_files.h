@@ -31,6 +31,7 @@ class RecordFiles {
 
  private:
   Status Begin();
+  void Prune() const;
   Status Write(std::string_view record);
   Path PathOf(int64_t number) const;
   std::vector<int64_t> Numbers() const;  // Of the files that are there, rising.

@@ -243,7 +243,26 @@ TEST_F(RequestLogTest, AFullDiskLeavesNoTornRecord) {
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
   EXPECT_THAT(RecordsOf("a-000001.tfrecord"), ElementsAre(payload));
   ASSERT_TRUE(files.Append("y"));
-  EXPECT_THAT(RecordsOf("a-000002.tfrecord"), ElementsAre("y"));
+  EXPECT_THAT(RecordsOf("a-000001.tfrecord"), ElementsAre(payload, "y"));
+}
+
+TEST_F(RequestLogTest, AFullDiskCostsNoOlderFile) {
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  RecordFiles files(dir_ / "a", {.file_records_max = 1, .files_max = 2});
+  ASSERT_TRUE(files.Append("1"));
+  ASSERT_TRUE(files.Append("2"));
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(files.Append("3"));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_THAT(RecordsOf("a-000001.tfrecord"), ElementsAre("1"));
+  EXPECT_THAT(RecordsOf("a-000002.tfrecord"), ElementsAre("2"));
+  ASSERT_TRUE(files.Append("3"));
+  EXPECT_THAT(RecordsOf("a-000002.tfrecord"), ElementsAre("2"));
+  EXPECT_THAT(RecordsOf("a-000003.tfrecord"), ElementsAre("3"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "a-000001.tfrecord"));
 }
 
 }  // namespace
