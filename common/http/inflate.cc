@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -16,9 +17,10 @@ using Piece = std::array<char, size_t{16} << 10>;
 // A body of many empty members costs no more than their bytes: the piece is made once.
 Result<bool> Step(z_stream& stream, Piece& piece, std::string& out, size_t bytes_max) {
   stream.next_out = reinterpret_cast<Bytef*>(piece.data());
-  stream.avail_out = static_cast<uInt>(piece.size());
+  const size_t room = std::min(piece.size(), bytes_max + 1 - out.size());
+  stream.avail_out = static_cast<uInt>(room);
   const int code = inflate(&stream, Z_NO_FLUSH);
-  out.append(piece.data(), piece.size() - stream.avail_out);
+  out.append(piece.data(), room - stream.avail_out);
   if (out.size() > bytes_max) return ResourceExhausted("gzip body holds more than {} bytes", bytes_max);
   if (code == Z_STREAM_END) {
     if (stream.avail_in == 0) return false;

@@ -158,10 +158,8 @@ void Scheduler::StartReady(TimePoint now) {
     const TimePoint ready_at = *queue->lane.ReadyAt();
     auto run = std::make_shared<Run>(Run{.queue = queue, .batch = queue->lane.Take(now), .started = now});
     run->filled = std::max(ready_at, run->batch.back().submitted);
-    const int64_t rows = RowsOf(run->batch);
-    const Task& first = run->batch.front();
-    run->rows_padded = first.key.empty() ? rows : PaddedRows(rows, queue->options.allowed_batch_sizes);
-    run->at_least = queue->AtLeast(first.request.signature, run->rows_padded, now);
+    run->rows_padded = RowsToRun(*run);
+    run->at_least = queue->AtLeast(run->batch.front().request.signature, run->rows_padded, now);
     turns_.Begin(*queue, run->at_least);
     turns_.Remove(queue);  // To the end, where it still has requests.
     turns_.Add(queue);
@@ -171,6 +169,11 @@ void Scheduler::StartReady(TimePoint now) {
     busy_ -= now - born_;
     startable_.push_back(std::move(run));
   }
+}
+
+int64_t Scheduler::RowsToRun(const Run& run) {
+  const int64_t rows = RowsOf(run.batch);
+  return run.batch.front().key.empty() ? rows : PaddedRows(rows, run.queue->options.allowed_batch_sizes);
 }
 
 void Scheduler::Pump(bool here) {
@@ -223,9 +226,7 @@ bool Scheduler::AnswerHopeless(const RunPtr& run) {
   }
   run->batch = std::move(alive);
   if (!run->batch.empty()) {
-    const int64_t rows = RowsOf(run->batch);
-    run->rows_padded =
-        run->batch.front().key.empty() ? rows : PaddedRows(rows, run->queue->options.allowed_batch_sizes);
+    run->rows_padded = RowsToRun(*run);
     return true;
   }
   const std::lock_guard lock(mutex_);

@@ -67,6 +67,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   using RunPtr = std::shared_ptr<Run>;
 
   static Limits Normalized(Limits limits);
+  static int64_t RowsToRun(const Run& run);  // With padding.
   void WatchCancellation(const StatePtr& queue, Task* task);
   void Cancel(const StatePtr& queue, const std::string& key, const Rank& rank);
   // These three under the mutex.

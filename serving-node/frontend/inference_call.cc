@@ -34,7 +34,7 @@ struct InferenceCalls::Series {
 namespace {
 
 Result<const tensorflow::SignatureDef*> SignatureOf(const Described& described, const ModelSpec& spec) {
-  const std::string name = spec.signature_name().empty() ? "serving_default" : spec.signature_name();
+  const std::string name = inference::SignatureName(spec);
   const auto found = described.signatures->find(name);
   if (found != described.signatures->end()) return &found->second;
   return InvalidArgument("No signature was found with the name: {}", name);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <limits>
 
+#include "serving-node/inference/inference.h"
 #include "serving-node/tensor/proto.h"
 
 namespace longshore::frontend {
@@ -254,7 +255,7 @@ std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignatu
                                         tensorflow::serving::PredictRequest* request) {
   const auto parts = PartsReader(body).Read();
   if (!parts) return std::nullopt;
-  const auto signature = find_signature(parts->signature.empty() ? "serving_default" : parts->signature);
+  const auto signature = find_signature(inference::SignatureName(parts->signature));
   if (!signature || (*signature)->inputs_size() != 1) return std::nullopt;
   const auto& [name, info] = *(*signature)->inputs().begin();
   tensorflow::TensorProto proto;

@@ -7,6 +7,7 @@
 
 #include "serving-node/frontend/json_document.h"
 #include "serving-node/frontend/json_tensor.h"
+#include "serving-node/inference/inference.h"
 
 namespace longshore::frontend {
 namespace {
@@ -146,8 +147,7 @@ Result<JsonForm> PredictRequestFromJson(std::string_view json, const FindSignatu
   ASSIGN_OR_RETURN(const JsonBody body, JsonBody::Parse(json));
   RETURN_IF_ERROR(ReadSignatureName(body, request->mutable_model_spec()));
   const std::string& named = request->model_spec().signature_name();
-  ASSIGN_OR_RETURN(const tensorflow::SignatureDef* signature,
-                   find_signature(named.empty() ? "serving_default" : named));
+  ASSIGN_OR_RETURN(const tensorflow::SignatureDef* signature, find_signature(inference::SignatureName(named)));
   const InputInfos& infos = signature->inputs();
   if (infos.empty()) {
     return InvalidArgument("Failed to get input map for signature: {}", named.empty() ? "DEFAULT" : named);

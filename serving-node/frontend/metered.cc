@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/metrics/series.h"
-#include "serving-node/routing/inputs.h"
+#include "serving-node/inference/inference.h"
 
 namespace longshore::frontend {
 namespace {
@@ -73,7 +73,7 @@ struct Requests {
 Key KeyOf(const std::string& model, Api api, Protocol protocol, const ModelSpec& answered) {
   Key key{.model = model, .signature = {}, .api = api, .protocol = protocol};
   if (answered.has_version()) key.version = answered.version().value();
-  key.signature = routing::SignatureName(answered);
+  key.signature = inference::SignatureName(answered);
   return key;
 }
 

@@ -94,6 +94,10 @@ Result<const Tensor*> ColumnsOf(const TensorMap& outputs, const char* name, DTyp
 
 }  // namespace
 
+std::string SignatureName(std::string_view named) { return std::string(named.empty() ? "serving_default" : named); }
+
+std::string SignatureName(const tensorflow::serving::ModelSpec& spec) { return SignatureName(spec.signature_name()); }
+
 std::string_view NameOf(Method method) {
   return method == Method::kClassify ? "tensorflow/serving/classify" : "tensorflow/serving/regress";
 }
@@ -171,7 +175,7 @@ Status CheckTasks(const tensorflow::serving::MultiInferenceRequest& request) {
     if (spec.version().value() != first.version().value() || spec.version_label() != first.version_label()) {
       return InvalidArgument("All ModelSpecs in a MultiInferenceRequest must access the same version.");
     }
-    if (!signatures.insert(spec.signature_name().empty() ? "serving_default" : spec.signature_name()).second) {
+    if (!signatures.insert(SignatureName(spec)).second) {
       return InvalidArgument("Duplicate evaluation of signature: {}", spec.signature_name());
     }
   }

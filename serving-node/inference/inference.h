@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "common/error.h"
 #include "serving-node/engine/engine.h"
@@ -17,6 +18,10 @@
 #include "tensorflow_serving/apis.pb.h"
 
 namespace longshore::inference {
+
+// The signature that a request means: "serving_default" when it names none.
+std::string SignatureName(std::string_view named);
+std::string SignatureName(const tensorflow::serving::ModelSpec& spec);
 
 enum class Method { kClassify, kRegress };
 

@@ -8,11 +8,8 @@ namespace {
 
 namespace tfs = tensorflow::serving;
 using inference::Method;
+using inference::SignatureName;
 using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
-
-std::string SignatureName(const tfs::ModelSpec& spec) {
-  return spec.signature_name().empty() ? "serving_default" : spec.signature_name();
-}
 
 Result<engine::RunRequest> ToRunRequest(const tfs::PredictRequest& request) {
   engine::RunRequest run{SignatureName(request.model_spec()), {}, {}};

@@ -4,7 +4,7 @@
 #include <google/protobuf/wire_format_lite.h>
 
 #include "serving-node/evidence/drift.h"
-#include "serving-node/routing/inputs.h"
+#include "serving-node/inference/inference.h"
 #include "serving-node/tensor/proto.h"
 
 namespace longshore::routing {
@@ -50,7 +50,7 @@ PredictAnswer AnswerOf(const ModelSpec& asked, int64_t version, engine::TensorMa
   PredictAnswer answer;
   answer.model_spec.set_name(asked.name());
   answer.model_spec.mutable_version()->set_value(version);
-  answer.model_spec.set_signature_name(SignatureName(asked));
+  answer.model_spec.set_signature_name(inference::SignatureName(asked));
   answer.outputs = std::move(outputs);
   return answer;
 }

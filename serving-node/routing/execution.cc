@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "serving-node/batching/batching.h"
 #include "serving-node/evidence/drift.h"
+#include "serving-node/inference/inference.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/routing/answer.h"
 #include "serving-node/routing/failure.h"
@@ -219,8 +220,9 @@ void Execution::OfferFailure(const Finished& run) const {
 void Execution::Measure(const Finished& run) const {
   if (!run.outcome) return;
   const PredictCall& call = run.request->call;
-  deps_.runs.Record({run.ready->model, run.ready->version, SignatureName(call.request.model_spec()), call.api},
-                    *run.outcome);
+  deps_.runs.Record(
+      {run.ready->model, run.ready->version, inference::SignatureName(call.request.model_spec()), call.api},
+      *run.outcome);
 }
 
 void Execution::OfferForDrift(const Finished& run) const {

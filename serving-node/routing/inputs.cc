@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "serving-node/inference/inference.h"
 #include "serving-node/tensor/proto.h"
 
 namespace longshore::routing {
@@ -53,14 +54,10 @@ Status CheckOutputNames(const tensorflow::serving::PredictRequest& request, cons
 
 }  // namespace
 
-std::string SignatureName(const tensorflow::serving::ModelSpec& spec) {
-  return spec.signature_name().empty() ? "serving_default" : spec.signature_name();
-}
-
 Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictRequest& request,
                                         const Signatures& signatures, int64_t elements_max) {
   engine::RunRequest run;
-  run.signature = SignatureName(request.model_spec());
+  run.signature = inference::SignatureName(request.model_spec());
   const auto signature = signatures.find(run.signature);
   if (signature == signatures.end())
     return FailedPrecondition("Serving signature key \"{}\" not found.", run.signature);

@@ -12,9 +12,6 @@ namespace longshore::routing {
 
 using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
 
-// "serving_default" when the spec names none.
-std::string SignatureName(const tensorflow::serving::ModelSpec& spec);
-
 // FailedPrecondition for an unknown signature; InvalidArgument when names of inputs or outputs differ from the
 // signature's or a tensor cannot be read; ResourceExhausted for more than elements_max elements in all. Types and
 // shapes are the engine's to check.
