@@ -20,7 +20,7 @@ struct NodeProcess {
   std::optional<process::Process> process;  // Nothing while it backs off.
   std::chrono::steady_clock::time_point began;
   std::chrono::steady_clock::time_point start_again_at;
-  int crashes_in_a_row = 0;
+  int ends_in_a_row = 0;
 };
 
 // The node of an earlier controller: its process goes on, or it is to be started again at once. Nothing when it was

@@ -150,6 +150,17 @@ TEST_F(ProcessFleetTest, ANodeThatIsKilledIsStartedAgainAndCounted) {
   WaitForNode("a");
 }
 
+TEST_F(ProcessFleetTest, ANodeThatSomebodyElseTellsToEndIsStartedAgainAndIsNoCrash) {
+  StartNode("a");
+  const pid_t first = PidOf("a");
+  kill(first, SIGTERM);
+  ASSERT_TRUE(WaitUntil(
+      [&](const auto& nodes) { return nodes[0].state == NodeState::kRunning && nodes[0].pid != first; }));
+  EXPECT_EQ(fleet_->Nodes(kFleet)[0].crashes, 0);
+  EXPECT_EQ(fleet_->Nodes(kFleet)[0].last_exit, "exited with code 0");
+  WaitForNode("a");
+}
+
 TEST_F(ProcessFleetTest, ANodeThatCannotBeWrittenDownSaysSoUntilItCan) {
   StartNode("a");
   const Path dir = NodePaths(dir_, "a").dir;
