@@ -3,12 +3,13 @@
 import contextlib
 import os
 import pathlib
-import socket
+import signal
 import statistics
 import subprocess
 import tempfile
 import time
 
+from fleet import fleet
 from processes import BIN, MODELS, ROOT, Node, client, node, say, traffic, wait_for
 from rows import row
 
@@ -88,30 +89,17 @@ def reload_rows(quick: bool):
     yield row(f"memory after {reloads} reloads, MB", f"after {early}", after / 1e6, before / 1e6, "<= 1.02")
 
 
-@contextlib.contextmanager
-def shared_doors():
-    """Listening sockets that nodes inherit."""
-    with socket.create_server(("127.0.0.1", 0), backlog=1024) as grpc, socket.create_server(("127.0.0.1", 0), backlog=1024) as rest:
-        yield grpc, rest
-
-
 def restart_rows(quick: bool):
     restarts = 60 if quick else 1000
     say(f"{restarts} restarts in a fleet of two")
-    with shared_doors() as doors, contextlib.ExitStack() as fleet:
-        fds = tuple(door.fileno() for door in doors)
-
-        def start() -> contextlib.ExitStack:
-            life = contextlib.ExitStack()
-            life.enter_context(node(f"--grpc_listen_fd={fds[0]}", f"--rest_listen_fd={fds[1]}", pass_fds=fds))
-            return life
-        nodes = [fleet.enter_context(start()) for _ in range(2)]
-        ports = [door.getsockname()[1] for door in doors]
-        with traffic(f"--grpc=127.0.0.1:{ports[0]}", f"--rest=127.0.0.1:{ports[1]}", "--rest_share=0.5", "--rate=200",
-                     "--fresh_connections", "--deadline_ms=10000") as load:
+    with fleet(2, "digits", MODELS / "digits") as ours:
+        with traffic(f"--grpc={ours.address('grpc')}", f"--rest={ours.address('rest')}", "--rest_share=0.5", *DIGITS,
+                     "--rate=200", "--fresh_connections", "--deadline_ms=10000") as load:
             for count in range(1, restarts + 1):
-                nodes[count % 2].close()  # SIGTERM, and the end.
-                nodes[count % 2] = fleet.enter_context(start())
+                before = ours.ready_nodes()
+                name = sorted(before)[count % 2]
+                os.kill(before[name], signal.SIGTERM)
+                wait_for(lambda: ours.ready_nodes().get(name, before[name]) != before[name], f"node {name} to be ready again")
                 if count % 100 == 0:
                     say(f"  {count} restarts")
             final = load.stop()

@@ -34,10 +34,10 @@ def wait_for(look, what: str, seconds: float = WAIT_SECONDS, pause: float = 0.00
 
 
 @contextlib.contextmanager
-def server(*command, log=subprocess.DEVNULL, pass_fds=()):
+def server(*command, log=subprocess.DEVNULL):
     """A process on the server's processor; it must end by itself when it is told to."""
     process = subprocess.Popen(["taskset", "-c", SERVER_CPU, *map(str, command)], stdout=subprocess.PIPE, stderr=log,
-                               text=True, pass_fds=pass_fds)
+                               text=True)
     try:
         yield process
     finally:
@@ -83,14 +83,14 @@ class Node:
 
 
 @contextlib.contextmanager
-def node(*flags, model: pathlib.Path = MODELS / "half_plus_two_tf2", pass_fds=()):
+def node(*flags, model: pathlib.Path = MODELS / "half_plus_two_tf2"):
     with tempfile.TemporaryDirectory() as folder:
         ports, log = pathlib.Path(folder) / "ports.json", pathlib.Path(folder) / "log"
         what = [] if any(str(flag).startswith("--model_config_file=") for flag in flags) else [f"--model_base_path={model}"]
-        where = ["--admin_port=0"] if pass_fds else ["--port=0", "--rest_api_port=0", "--admin_port=0"]
+        where = ["--port=0", "--rest_api_port=0", "--admin_port=0"]
         begin = time.monotonic()
         with open(log, "wb") as errors, server(BIN / "longshore-node", *what, *where, f"--port_file={ports}", *flags,
-                                               log=errors, pass_fds=pass_fds) as process:
+                                               log=errors) as process:
             def listens():
                 if process.poll() is not None:
                     raise SystemExit(f"bench: the node ended: {log.read_text()[-500:]}")
