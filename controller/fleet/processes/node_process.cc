@@ -100,14 +100,14 @@ Status Run(const ProcessOptions& options, const Spec& spec, const Sockets& socke
 }
 
 void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProcess& node) {
-  if (steady_clock::now() - node.began >= (exit.ok() ? options.settled_after : options.healthy_after)) {
-    node.ends_in_a_row = 0;
-  }
+  if (exit.ok() || steady_clock::now() - node.began >= options.healthy_after) node.crashes_in_a_row = 0;
   constexpr int kDoublingsMax = 16;
   const milliseconds pause =
-      std::min(options.backoff_max, options.backoff_min * (1 << std::min(node.ends_in_a_row, kDoublingsMax)));
-  ++node.ends_in_a_row;
-  if (!exit.ok()) ++node.info.crashes;
+      std::min(options.backoff_max, options.backoff_min * (1 << std::min(node.crashes_in_a_row, kDoublingsMax)));
+  if (!exit.ok()) {
+    ++node.crashes_in_a_row;
+    ++node.info.crashes;
+  }
   node.info.last_exit = ToString(exit);
   node.info.state = NodeState::kBackingOff;
   node.info.pid = 0;

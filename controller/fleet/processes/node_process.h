@@ -20,7 +20,7 @@ struct NodeProcess {
   std::optional<process::Process> process;  // Nothing while it backs off.
   std::chrono::steady_clock::time_point began;
   std::chrono::steady_clock::time_point start_again_at;
-  int ends_in_a_row = 0;
+  int crashes_in_a_row = 0;
 };
 
 // The node of an earlier controller: its process goes on, or it is to be started again at once. Nothing when it was
@@ -36,7 +36,8 @@ void SetTrouble(const Status& written, NodeInfo& info);
 // What a node held that has left is stale when one of its name starts the next time.
 Status RemoveDir(const NodePaths& paths);
 
-// The process ended by itself: it is started again after a pause that grows with every such end in a row.
+// The process ended by itself: it is started again after a pause that grows with every crash in a row. An end
+// with code 0 is none: somebody else told it to end.
 void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProcess& node);
 
 }  // namespace longshore::fleet

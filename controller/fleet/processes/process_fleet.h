@@ -25,8 +25,7 @@ struct ProcessOptions {
   std::vector<std::string> node_environment{};     // "NAME=value", all that nodes get.
   std::chrono::milliseconds backoff_min{200};      // Before a node that ended by itself is started again; doubles
   std::chrono::milliseconds backoff_max{10000};    // up to this,
-  std::chrono::milliseconds healthy_after{60000};  // and begins anew after a node ran for so long,
-  std::chrono::milliseconds settled_after{1000};   // or for so long when somebody else told it to end.
+  std::chrono::milliseconds healthy_after{60000};  // and begins anew after a node ran for so long.
   int handover_timeout_ms = 1000;
   size_t nodes_max = 100;
 };
