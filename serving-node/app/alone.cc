@@ -205,7 +205,7 @@ std::vector<std::string> Alone::WhyUnable() const {
 }
 
 Status Alone::ReadConfigFile(bool first) {
-  auto text = ReadFile(flags_.model_config_file);
+  auto text = ReadFile(flags_.model_config_file, config::kConfigBytesMax);
   if (!text) return Fail(text.error().code, "--model_config_file: {}", text.error().message);
   if (!first && *text == config_text_) return {};
   config_text_ = std::move(*text);

@@ -30,8 +30,8 @@ void ObserveFlags::AddTo(CLI::App& app) {
       ->check(CLI::PositiveNumber)
       ->group(group);
   app.add_option("--capture_dir", capture.dir,
-                 "keep requests here that end with INTERNAL, UNKNOWN, DATA_LOSS or DEADLINE_EXCEEDED, or with NaN or "
-                 "Inf, to be run again: longshore-node replay BUNDLE. Every answer is looked at then")
+                 "keep requests here that end with INTERNAL, UNKNOWN or DATA_LOSS, or with NaN or Inf, to be run again: "
+                 "longshore-node replay BUNDLE. Every answer is looked at then")
       ->group(group);
   app.add_option("--capture_files_max", capture.files_max, "bundles in that directory; more are left out [100]")
       ->check(CLI::PositiveNumber)

@@ -60,7 +60,8 @@ void BuildCapture(const Flags& flags, Parts& parts) {
   options.every.add_flags(fmt::format("threads={}", flags.threads));
   options.every.add_flags(fmt::format("max_concurrent_runs={}", flags.max_concurrent_runs));
   options.every.add_flags(fmt::format("enable_batching={}", flags.batching.enable_batching));
-  parts.capture = std::make_unique<replay::Capture>(std::move(options), *parts.store, parts.clock, parts.registry);
+  parts.capture =
+      std::make_unique<replay::Capture>(std::move(options), *parts.store, *parts.origins, parts.clock, parts.registry);
 }
 
 }  // namespace
@@ -81,14 +82,15 @@ Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, const Security& se
       [&parts = *parts](const std::string& model) { return parts.catalog->Versions(model).has_value(); });
   BuildStore(flags, std::move(on_change), *parts);
   parts->own_catalog = std::make_unique<frontend::StoreCatalog>(*parts->store, flags.managed());
+  parts->origins = std::make_unique<routing::OriginSearch>(*parts->admission, flags.limits.budget);
   BuildCapture(flags, *parts);
   parts->forwarder = routing::MakeGrpcForwarder({.fleet = flags.fleet, .authorization = AuthorizationOf(security)});
   routing::RouterOptions options;
   options.node = flags.node;
   parts->router = std::make_unique<routing::Router>(
       routing::RouterDeps{*parts->store, *parts->admission, parts->recorder, parts->drift, parts->registry,
-                          *parts->runs, *parts->forwarder, *parts->guards, parts->clock, parts->journal.get(),
-                          parts->capture.get(), flags.limits.budget},
+                          *parts->runs, *parts->forwarder, *parts->guards, *parts->origins, parts->clock,
+                          parts->journal.get(), parts->capture.get(), flags.limits.budget},
       options);
   parts->catalog = std::make_unique<frontend::FleetCatalog>(*parts->own_catalog, *parts->router, *parts->forwarder);
   parts->limited = std::make_unique<frontend::LimitedPredictor>(*parts->router, flags.doors.requests_in_flight_max);

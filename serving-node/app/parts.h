@@ -21,6 +21,7 @@
 #include "serving-node/requestlog/request_log.h"
 #include "serving-node/routing/forwarder.h"
 #include "serving-node/routing/guard.h"
+#include "serving-node/routing/origin_search.h"
 #include "serving-node/routing/router.h"
 #include "serving-node/routing/run_meter.h"
 #include "serving-node/trial/gate.h"
@@ -41,6 +42,7 @@ struct Parts {
   std::unique_ptr<routing::RunMeter> runs;
   std::unique_ptr<models::LoadMeter> loads;
   std::unique_ptr<models::ModelStore> store;
+  std::unique_ptr<routing::OriginSearch> origins;
   std::unique_ptr<replay::Capture> capture;             // Null: nothing is captured.
   std::unique_ptr<frontend::StoreCatalog> own_catalog;  // What peers are told.
   evidence::DriftSampler drift;

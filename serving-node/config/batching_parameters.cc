@@ -122,7 +122,7 @@ Result<Batching> ParseBatching(std::string_view text, const std::string& what) {
 }
 
 Result<Batching> ReadBatching(const Path& file) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kConfigBytesMax));
   return ParseBatching(text, file.string());
 }
 

@@ -27,8 +27,6 @@ class FirstError final : public google::protobuf::io::ErrorCollector {
 
 Status ParseTextProto(std::string_view text, const std::string& what, google::protobuf::Message* message,
                       Locations* locations) {
-  if (text.size() > kConfigBytesMax)
-    return InvalidArgument("{} has {} bytes; the limit is {}", what, text.size(), kConfigBytesMax);
   google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   FirstError error(what);
   google::protobuf::TextFormat::Parser parser;
@@ -38,8 +36,8 @@ Status ParseTextProto(std::string_view text, const std::string& what, google::pr
   return InvalidArgument("{}", error.text().empty() ? what + " cannot be read" : error.text());
 }
 
-Status ReadTextProto(const Path& file, google::protobuf::Message* message) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
+Status ReadTextProto(const Path& file, google::protobuf::Message* message, size_t bytes_max) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(file, bytes_max));
   return ParseTextProto(text, file.string(), message);
 }
 

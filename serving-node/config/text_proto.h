@@ -21,7 +21,7 @@ using Locations = google::protobuf::TextFormat::ParseInfoTree;
 Status ParseTextProto(std::string_view text, const std::string& what, google::protobuf::Message* message,
                       Locations* locations = nullptr);
 
-// The same from a file. NotFound when there is none.
-Status ReadTextProto(const Path& file, google::protobuf::Message* message);
+// The same from a file. NotFound when there is none; ResourceExhausted above bytes_max.
+Status ReadTextProto(const Path& file, google::protobuf::Message* message, size_t bytes_max = kConfigBytesMax);
 
 }  // namespace longshore::config

@@ -64,8 +64,9 @@ class LoadedModel {
   // shared_ptr.
   virtual void Run(RunRequest request, RunDone done) = 0;
 
-  // Runs and looks at what every op makes: far slower than Run, for after something went wrong. nullopt: all outputs
-  // are finite. Calls done as Run does, with its errors; Unimplemented for an engine that cannot look.
+  // Runs and looks at what every op makes: far slower than Run, in the memory of a run, for after something went wrong.
+  // nullopt: all outputs are finite. Calls done as Run does, with its errors; Unimplemented for an engine that cannot
+  // look.
   virtual void FindNonFinite([[maybe_unused]] RunRequest request, FindDone done) {
     done(Unimplemented("this engine does not look into its runs"));
   }

@@ -31,6 +31,7 @@ struct FakeRecord {
   std::mutex mutex;
   std::condition_variable changed;
   bool holding = false;   // Runs wait while it is set.
+  bool searching = true;  // While it is not set, searches for NaN wait.
   bool scalars = false;   // Outputs are scalars, unlike what the signature says.
   std::vector<Ran> runs;  // Begun.
   int64_t loads = 0;

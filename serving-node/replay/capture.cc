@@ -6,8 +6,6 @@
 #include <future>
 
 #include "common/log.h"
-#include "serving-node/replay/bundle.h"
-#include "serving-node/routing/inputs.h"
 
 namespace longshore::replay {
 namespace {
@@ -26,17 +24,6 @@ std::string ForFile(const std::string& name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-') c = '_';
   }
   return safe;
-}
-
-// Where the first NaN or Inf came from; "" when the engine cannot say.
-std::string FindOrigin(const models::ReadyVersion& ready, const tensorflow::serving::PredictRequest& request) {
-  auto run = routing::ToRunRequest(request, ready.loaded->signatures());
-  if (!run) return "";
-  std::promise<std::string> promise;
-  ready.loaded->FindNonFinite(std::move(*run), [&promise](const Result<std::optional<engine::NonFinite>>& found) {
-    promise.set_value(found && *found ? ToString(**found) : "");
-  });
-  return promise.get_future().get();
 }
 
 struct Held {
@@ -64,7 +51,10 @@ Held HeldIn(const Path& dir) {
 struct Capture::Kept {
   models::Handle ready;  // Loaded until the bundle is written.
   Error error;
-  tensorflow::serving::PredictRequest request;
+  std::shared_ptr<const tensorflow::serving::PredictRequest> request;
+
+  bool is_non_finite() const { return error.code == Code::kOk; }
+  std::string why() const { return is_non_finite() ? "NON_FINITE" : std::string(CodeName(error.code)); }
 };
 
 struct Capture::Counts {
@@ -72,10 +62,11 @@ struct Capture::Counts {
   std::atomic<int64_t> left_out{0};
 };
 
-Capture::Capture(CaptureOptions options, const models::ModelStore& store, const Clock& clock,
-                 metrics::Registry& registry)
+Capture::Capture(CaptureOptions options, const models::ModelStore& store, routing::OriginSearch& origins,
+                 const Clock& clock, metrics::Registry& registry)
     : options_(std::move(options)),
       store_(store),
+      origins_(origins),
       clock_(clock),
       counts_(std::make_shared<Counts>()),
       writer_(kWaitingMax) {
@@ -87,29 +78,65 @@ Capture::Capture(CaptureOptions options, const models::ModelStore& store, const 
 
 Capture::~Capture() = default;
 
-bool Capture::Admit(const Cause& cause) {
+bool Capture::Admit(const Cause& cause, size_t bytes, TimePoint now) {
+  const auto is_over = [&](const auto& known) {
+    return known.second.waiting == 0 && now - known.second.since >= options_.cause_time;
+  };
   const std::lock_guard lock(mutex_);
-  if (causes_.size() >= kCausesMax && !causes_.contains(cause)) return false;
-  size_t& count = causes_[cause];
-  if (count >= options_.per_cause_max) return false;
-  ++count;
+  if (now < paused_until_ || waiting_bytes_ + bytes > kWaitingBytesMax) return false;
+  if (const auto known = causes_.find(cause); known != causes_.end() && is_over(*known)) causes_.erase(known);
+  if (!causes_.contains(cause)) {
+    if (causes_.size() >= kCausesMax) std::erase_if(causes_, is_over);
+    if (causes_.size() >= kCausesMax) return false;
+    causes_[cause].since = now;
+  }
+  Spent& spent = causes_.at(cause);
+  if (spent.kept + spent.waiting >= options_.per_cause_max) return false;
+  ++spent.waiting;
+  waiting_bytes_ += bytes;
   return true;
 }
 
-void Capture::Offer(const routing::Failure& failure) {
-  const bool admitted = Admit({failure.ready->model, failure.ready->version, failure.error.code});
-  if (admitted) {
-    auto kept = std::make_shared<Kept>(Kept{failure.ready, failure.error, failure.call.request});
-    if (writer_.Post([this, kept] { Keep(*kept); })) return;
-  }
-  ++counts_->left_out;
+void Capture::Settle(const Cause& cause, size_t bytes, bool is_kept) {
+  ++(is_kept ? counts_->kept : counts_->left_out);
+  const std::lock_guard lock(mutex_);
+  Spent& spent = causes_.at(cause);
+  --spent.waiting;
+  waiting_bytes_ -= bytes;
+  if (is_kept) ++spent.kept;
 }
 
-void Capture::Keep(const Kept& kept) {
+void Capture::Offer(const routing::Failure& failure) {
+  const Cause cause{failure.ready->model, failure.ready->version, failure.error.code};
+  const size_t bytes = failure.call.request.ByteSizeLong();
+  if (!Admit(cause, bytes, clock_.Now())) {
+    ++counts_->left_out;
+    return;
+  }
+  auto kept = std::make_shared<Kept>(
+      Kept{failure.ready, failure.error, std::make_shared<tensorflow::serving::PredictRequest>(failure.call.request)});
+  const bool waits = writer_.Post([this, cause, bytes, kept] {
+    const Status written = Keep(*kept);
+    if (!written) {
+      spdlog::warn("a failed request of \"{}\" is not kept: {}", kept->ready->model, written.error().message);
+      const std::lock_guard lock(mutex_);
+      paused_until_ = clock_.Now() + options_.pause_on_error;
+    }
+    Settle(cause, bytes, written.has_value());
+  });
+  if (!waits) Settle(cause, bytes, false);
+}
+
+std::string Capture::OriginOf(const Kept& kept) const {
+  std::promise<std::string> promise;
+  origins_.Find(kept.ready, kept.request, [&promise](const std::string& origin) { promise.set_value(origin); });
+  return promise.get_future().get();
+}
+
+capture::Bundle Capture::BundleOf(const Kept& kept) const {
   const models::ReadyVersion& ready = *kept.ready;
-  const TimePoint now = clock_.Now();
   capture::Bundle bundle = options_.every;
-  bundle.set_captured_at(Stamp(now, "{:%Y-%m-%dT%H:%M:%SZ}"));
+  bundle.set_captured_at(Stamp(clock_.Now(), "{:%Y-%m-%dT%H:%M:%SZ}"));
   bundle.set_model(ready.model);
   bundle.set_version(ready.version);
   for (const auto& status : store_.Statuses(ready.model)) {
@@ -119,19 +146,24 @@ void Capture::Keep(const Kept& kept) {
   }
   bundle.set_code(std::string(CodeName(kept.error.code)));
   bundle.set_error(kept.error.message);
-  if (kept.error.code == Code::kOk) bundle.set_non_finite(FindOrigin(ready, kept.request));
-  *bundle.mutable_request() = kept.request;
-  const std::string why = kept.error.code == Code::kOk ? "NON_FINITE" : bundle.code();
-  const Path file =
-      NextFile(Stamp(now, "{:%Y%m%dT%H%M%SZ}"), fmt::format("{}-{}-{}", ForFile(ready.model), ready.version, why));
-  const Status written = Write(file, ToText(bundle));
-  ++(written ? counts_->kept : counts_->left_out);
-  if (!written) return spdlog::warn("a failed request is not kept: {}", written.error().message);
-  spdlog::warn("model \"{}\" version {}: {}{}; the request is kept in {}", ready.model, ready.version, why,
-               bundle.non_finite().empty() ? "" : ": " + bundle.non_finite(), file.filename().string());
+  if (kept.is_non_finite()) bundle.set_non_finite(OriginOf(kept));
+  *bundle.mutable_request() = *kept.request;
+  return bundle;
 }
 
-Path Capture::NextFile(const std::string& stamp, const std::string& what) {
+Status Capture::Keep(const Kept& kept) {
+  const models::ReadyVersion& ready = *kept.ready;
+  const capture::Bundle bundle = BundleOf(kept);
+  ASSIGN_OR_RETURN(const std::string text, ToText(bundle));
+  const Path file = NextFile(fmt::format("{}-{}-{}", ForFile(ready.model), ready.version, kept.why()));
+  RETURN_IF_ERROR(Write(file, text));
+  spdlog::warn("model \"{}\" version {}: {}{}; the request is kept in {}", ready.model, ready.version, kept.why(),
+               bundle.non_finite().empty() ? "" : ": " + bundle.non_finite(), file.filename().string());
+  return {};
+}
+
+Path Capture::NextFile(const std::string& what) {
+  const std::string stamp = Stamp(clock_.Now(), "{:%Y%m%dT%H%M%SZ}");
   while (true) {
     const Path file = options_.dir / fmt::format("{}-{:03}-{}{}", stamp, ++sequence_, what, kEnding);
     std::error_code ignored;

@@ -1,7 +1,9 @@
 // Keeps requests that failed, in bounded number and size, so that they can be run again: longshore-node replay.
+// Failures of the version, that is: one whose deadline passed, or that found the node busy, shows nothing alone.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,7 +17,9 @@
 #include "common/worker.h"
 #include "longshore/capture.pb.h"
 #include "serving-node/models/model_store.h"
+#include "serving-node/replay/bundle.h"
 #include "serving-node/routing/failure.h"
+#include "serving-node/routing/origin_search.h"
 
 namespace longshore::replay {
 
@@ -23,18 +27,22 @@ struct CaptureOptions {
   Path dir;                              // Made when it is not there, for its owner only.
   size_t files_max = 100;                // With those that are there already.
   size_t bytes_max = size_t{256} << 20;  // As well.
-  size_t per_cause_max = 5;              // Of one version with one code, while the process lives.
-  capture::Bundle every{};               // What every bundle says: node, software version, tags, flags.
+  size_t per_cause_max = 5;              // Of one version with one code, in that time.
+  std::chrono::seconds cause_time{3600};
+  std::chrono::milliseconds pause_on_error{10'000};  // After one that could not be kept, before the next is tried.
+  capture::Bundle every{};                           // What every bundle says: node, software version, tags, flags.
 };
 
-// Thread-safe. Store, clock and registry outlive it. What is beyond a limit is counted and not kept: the first failures
-// tell the most.
+// Thread-safe. Store, search, clock and registry outlive it. What is beyond a limit is counted and not kept: the first
+// failures tell the most.
 class Capture final : public routing::FailureSink {
  public:
   static constexpr size_t kWaitingMax = 16;
+  static constexpr size_t kWaitingBytesMax = kBundleBytesMax;  // Of their requests.
   static constexpr size_t kCausesMax = 1000;
 
-  Capture(CaptureOptions options, const models::ModelStore& store, const Clock& clock, metrics::Registry& registry);
+  Capture(CaptureOptions options, const models::ModelStore& store, routing::OriginSearch& origins, const Clock& clock,
+          metrics::Registry& registry);
   ~Capture() override;  // Writes what waits.
 
   void Offer(const routing::Failure& failure) override;
@@ -45,17 +53,29 @@ class Capture final : public routing::FailureSink {
   struct Kept;
   struct Counts;
   using Cause = std::tuple<std::string, int64_t, Code>;
-  bool Admit(const Cause& cause);
-  void Keep(const Kept& kept);
-  Path NextFile(const std::string& stamp, const std::string& what);
+  // What of a cause's share is spent.
+  struct Spent {
+    size_t kept = 0;
+    size_t waiting = 0;
+    TimePoint since;  // When the first of them was offered.
+  };
+  bool Admit(const Cause& cause, size_t bytes, TimePoint now);
+  void Settle(const Cause& cause, size_t bytes, bool is_kept);
+  Status Keep(const Kept& kept);
+  capture::Bundle BundleOf(const Kept& kept) const;
+  std::string OriginOf(const Kept& kept) const;
+  Path NextFile(const std::string& what);
   Status Write(const Path& file, const std::string& text) const;
 
   const CaptureOptions options_;
   const models::ModelStore& store_;
+  routing::OriginSearch& origins_;
   const Clock& clock_;
   const std::shared_ptr<Counts> counts_;  // The registry shows it as long as it lives.
-  std::mutex mutex_;                      // Guards causes_.
-  std::map<Cause, size_t> causes_;
+  std::mutex mutex_;                      // Guards the next three.
+  std::map<Cause, Spent> causes_;
+  size_t waiting_bytes_ = 0;
+  TimePoint paused_until_;
   int sequence_ = 0;  // Only the writer's.
   Worker writer_;     // Last: it uses the rest.
 };

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "serving-node/config/text_proto.h"
 #include "serving-node/engine/reference/reference.h"
 #include "serving-node/replay/bundle.h"
 #include "serving-node/replay/capture.h"
@@ -60,7 +61,7 @@ class ReplayTest : public testing::Test {
   void Capture(CaptureOptions options, const std::vector<std::pair<Error, int64_t>>& failures) {
     options.dir = dir_ / "captures";
     const models::Handle ready = Digits();
-    replay::Capture capture(options, store_, clock_, registry_);
+    replay::Capture capture(options, store_, origins_, clock_, registry_);
     for (const auto& [error, image] : failures) {
       routing::PredictCall call;
       call.request = ImageRequest(image);
@@ -98,6 +99,7 @@ class ReplayTest : public testing::Test {
                               const std::lock_guard lock(mutex_);
                               changed_.notify_all();
                             }};
+  routing::OriginSearch origins_{admission_};
 };
 
 TEST_F(ReplayTest, ANonFiniteAnswerIsKeptWithTheOpThatMadeItAndSeenAgain) {
@@ -141,7 +143,7 @@ TEST_F(ReplayTest, ABundleIsTextThatCanBeChanged) {
   auto bundle = ReadBundle(Bundles().at(0));
   ASSERT_TRUE(bundle);
   (*bundle->mutable_request()->mutable_inputs())["image"].mutable_tensor_shape()->mutable_dim(1)->set_size(9);
-  ASSERT_TRUE(WriteFileAtomically(dir_ / "changed.bundle", ToText(*bundle)));
+  ASSERT_TRUE(WriteFileAtomically(dir_ / "changed.bundle", *ToText(*bundle)));
   const auto [status, out] = Replay({(dir_ / "changed.bundle").string()});
   EXPECT_EQ(status, kReproduced);
   EXPECT_THAT(out, HasSubstr("now:   INVALID_ARGUMENT: "));
@@ -149,7 +151,7 @@ TEST_F(ReplayTest, ABundleIsTextThatCanBeChanged) {
 
 TEST_F(ReplayTest, BundlesAreBoundedByCauseNumberAndBytes) {
   const std::pair<Error, int64_t> one{{Code::kInternal, "a"}, 0};
-  const std::pair<Error, int64_t> other{{Code::kDeadlineExceeded, "b"}, 0};
+  const std::pair<Error, int64_t> other{{Code::kDataLoss, "b"}, 0};
   Capture({.dir = {}, .per_cause_max = 2}, {one, one, one, one, other});
   EXPECT_EQ(Bundles().size(), 3u);
   EXPECT_THAT(registry_.Text(), HasSubstr("longshore_captures_total{outcome=\"left_out\"} 2\n"));
@@ -157,6 +159,64 @@ TEST_F(ReplayTest, BundlesAreBoundedByCauseNumberAndBytes) {
   EXPECT_EQ(Bundles().size(), 4u);
   Capture({.dir = {}, .bytes_max = 100}, {one});
   EXPECT_EQ(Bundles().size(), 4u);
+}
+
+TEST_F(ReplayTest, ACauseIsForgottenAfterItsTime) {
+  routing::PredictCall call;
+  call.request = ImageRequest(0);
+  const models::Handle ready = Digits();
+  replay::Capture capture({.dir = dir_ / "captures", .per_cause_max = 1}, store_, origins_, clock_, registry_);
+  const auto fail = [&] {
+    capture.Offer({call, ready, {Code::kInternal, "a"}});
+    capture.Flush();
+    return Bundles().size();
+  };
+  EXPECT_EQ(fail(), 1u);
+  clock_.Advance(std::chrono::minutes(59));
+  EXPECT_EQ(fail(), 1u);
+  clock_.Advance(std::chrono::minutes(1));
+  EXPECT_EQ(fail(), 2u);
+}
+
+TEST_F(ReplayTest, AFailedWriteSpendsNothingAndIsNotTriedAgainAtOnce) {
+  ASSERT_TRUE(WriteFileAtomically(dir_ / "captures", "a file where the folder should be"));
+  routing::PredictCall call;
+  call.request = ImageRequest(0);
+  const models::Handle ready = Digits();
+  replay::Capture capture({.dir = dir_ / "captures", .per_cause_max = 1}, store_, origins_, clock_, registry_);
+  const auto fail = [&] {
+    capture.Offer({call, ready, {Code::kInternal, "a"}});
+    capture.Flush();
+    return Bundles().size();
+  };
+  EXPECT_EQ(fail(), 0u);
+  std::filesystem::remove(dir_ / "captures");
+  EXPECT_EQ(fail(), 0u);
+  clock_.Advance(std::chrono::seconds(10));
+  EXPECT_EQ(fail(), 1u);
+}
+
+// As text it is larger than any configuration may be.
+TEST_F(ReplayTest, ALargeRequestIsReadAgainAndATooLargeOneIsNotWritten) {
+  const auto capture_of = [&](size_t number) {
+    capture::Bundle bundle;
+    auto& values = (*bundle.mutable_request()->mutable_inputs())["x"];
+    for (size_t i = 0; i < number; ++i) values.add_float_val(0.123456789F);
+    return bundle;
+  };
+  const auto text = ToText(capture_of(1'000'000));
+  ASSERT_TRUE(text) << ToString(text.error());
+  EXPECT_GT(text->size(), config::kConfigBytesMax);
+  ASSERT_TRUE(WriteFileAtomically(dir_ / "large.bundle", *text));
+  const auto read = ReadBundle(dir_ / "large.bundle");
+  ASSERT_TRUE(read) << ToString(read.error());
+  EXPECT_EQ(read->request().inputs().at("x").float_val_size(), 1'000'000);
+  const auto too_large = ToText(capture_of(4'000'000));
+  ASSERT_FALSE(too_large);
+  EXPECT_EQ(too_large.error(),
+            (Error{Code::kResourceExhausted, "the request is too large: as text it has more than 67108864 bytes"}));
+  ASSERT_TRUE(WriteFileAtomically(dir_ / "too_large.bundle", std::string(kBundleBytesMax + 1, ' ')));
+  EXPECT_EQ(ReadBundle(dir_ / "too_large.bundle").error().code, Code::kResourceExhausted);
 }
 
 TEST_F(ReplayTest, WhatCannotRunIsSaid) {
@@ -171,7 +231,7 @@ TEST_F(ReplayTest, WhatCannotRunIsSaid) {
   EXPECT_THAT(Replay({(dir_ / "empty.bundle").string()}).out, HasSubstr("it holds no request"));
   capture::Bundle bundle;
   *bundle.mutable_request() = ImageRequest(0);
-  ASSERT_TRUE(WriteFileAtomically(dir_ / "nowhere.bundle", ToText(bundle)));
+  ASSERT_TRUE(WriteFileAtomically(dir_ / "nowhere.bundle", *ToText(bundle)));
   EXPECT_THAT(Replay({(dir_ / "nowhere.bundle").string()}).out, HasSubstr("say --model_path"));
 }
 

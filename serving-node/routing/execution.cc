@@ -11,6 +11,7 @@
 #include "serving-node/routing/answer.h"
 #include "serving-node/routing/failure.h"
 #include "serving-node/routing/inputs.h"
+#include "serving-node/routing/origin_search.h"
 #include "serving-node/routing/run_meter.h"
 #include "serving-node/trial/journal.h"
 
@@ -182,21 +183,18 @@ void Execution::Count(const Finished& run, Code code) const {
   if (!why.empty()) deps_.guards.TripNow(*candidate->arm->guard, "Errors", why, deps_.clock.Now());
 }
 
-// The guard holds before the answer leaves; which op is to blame is found by running the request once more, and told
-// then.
+// The guard holds, and is told, before the answer leaves; which op is to blame takes a further run.
 void Execution::CountNonFinite(const std::shared_ptr<Finished>& run) const {
   const TimePoint now = deps_.clock.Now();
   run->counters->CountNonFinite(now);
   auto nonfinite = nonfinite_;
   nonfinite.With(LabelsOf(run->ready->model, run->ready->version)).Add();
-  const auto tell = deps_.guards.TripAndTell(run->candidate()->arm->guard, "NonFinite", now);
-  if (!tell) return;
-  auto inputs = ToRunRequest(run->request->call.request, run->ready->loaded->signatures());
-  if (!inputs) return tell(kNotFinite);
-  run->ready->loaded->FindNonFinite(
-      std::move(*inputs), [tell, run](const Result<std::optional<engine::NonFinite>>& found) {
-        tell(found && *found ? fmt::format("{}: {}", kNotFinite, ToString(**found)) : kNotFinite);
-      });
+  GuardState& guard = *run->candidate()->arm->guard;
+  if (!deps_.guards.TripNow(guard, "NonFinite", kNotFinite, now)) return;
+  deps_.origins.Find(run->ready, {run, &run->request->call.request},
+                     [&guards = deps_.guards, key = guard.key()](const std::string& origin) {
+                       if (!origin.empty()) guards.Explain(key, origin);
+                     });
 }
 
 // A fault of ours is seen by default, what clients do wrong only when somebody looks for it.
@@ -208,12 +206,11 @@ void Execution::LogError(const Finished& run) const {
   spdlog::log(level, "model \"{}\" version {}: {}", run.ready->model, run.ready->version, ForLog(ToString(error)));
 }
 
-// Faults of the server, deadlines, and answers that are not finite.
+// Faults of the server, and answers that are not finite: what a run again can show.
 void Execution::OfferFailure(const Finished& run) const {
   if (deps_.failures == nullptr) return;
   const Error error = run.outcome ? Error{Code::kOk, ""} : run.outcome.error();
-  const bool failed = run.outcome ? evidence::HasNonFinite(run.outcome->outputs)
-                                  : evidence::IsEvidence(error.code) || error.code == Code::kDeadlineExceeded;
+  const bool failed = run.outcome ? evidence::HasNonFinite(run.outcome->outputs) : evidence::IsEvidence(error.code);
   if (failed) deps_.failures->Offer({run.request->call, run.ready, error});
 }
 

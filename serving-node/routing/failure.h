@@ -17,8 +17,7 @@ struct Failure {
 class FailureSink {
  public:
   virtual ~FailureSink() = default;
-  // Never waits. Called for faults of the server (INTERNAL, UNKNOWN, DATA_LOSS), deadlines, and answers that are not
-  // finite.
+  // Never waits. Called for faults of the server (INTERNAL, UNKNOWN, DATA_LOSS), and answers that are not finite.
   virtual void Offer(const Failure& failure) = 0;
 };
 

@@ -79,19 +79,9 @@ std::shared_ptr<GuardState> GuardBook::For(const GuardKey& key) {
   return guard;
 }
 
-void GuardBook::TripNow(GuardState& guard, std::string reason, std::string message, TimePoint at) {
-  if (guard.tripped_.exchange(true, std::memory_order_acq_rel)) return;
-  Note({guard.key(), std::move(reason), std::move(message), at});
-}
-
-GuardBook::Tell GuardBook::TripAndTell(const std::shared_ptr<GuardState>& guard, std::string reason, TimePoint at) {
-  if (guard->tripped_.exchange(true, std::memory_order_acq_rel)) return nullptr;
-  return [this, guard, reason = std::move(reason), at](std::string message) {
-    Note({guard->key(), reason, std::move(message), at});
-  };
-}
-
-void GuardBook::Note(const Trip& trip) {
+bool GuardBook::TripNow(GuardState& guard, std::string reason, std::string message, TimePoint at) {
+  if (guard.tripped_.exchange(true, std::memory_order_acq_rel)) return false;
+  const Trip trip{guard.key(), std::move(reason), std::move(message), at};
   spdlog::warn("model \"{}\" version {}: guard {}: {}", trip.key.model, trip.key.version, trip.reason, trip.message);
   OnTrip on_trip;
   {
@@ -99,6 +89,23 @@ void GuardBook::Note(const Trip& trip) {
     trips_.push_back(trip);
     if (trips_.size() > kTripsMax) trips_.erase(trips_.begin());
     WriteSoon();
+    on_trip = on_trip_;
+  }
+  if (on_trip) on_trip(trip);
+  return true;
+}
+
+void GuardBook::Explain(const GuardKey& key, const std::string& more) {
+  spdlog::warn("model \"{}\" version {}: {}", key.model, key.version, more);
+  Trip trip;
+  OnTrip on_trip;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = std::ranges::find(trips_, key, &Trip::key);
+    if (known == trips_.end()) return;
+    known->message += ": " + more;
+    WriteSoon();
+    trip = *known;
     on_trip = on_trip_;
   }
   if (on_trip) on_trip(trip);

@@ -64,24 +64,20 @@ class GuardBook {
 
   // Trips at once, calls on_trip, and has it written down soon, on another thread: whoever runs a request waits for no
   // disk. A full disk is logged, and the trip holds all the same. A process that dies before it is written starts
-  // untripped: the controller was told by then, or the candidate trips again. Nothing when it is tripped already.
-  void TripNow(GuardState& guard, std::string reason, std::string message, TimePoint at);
-
-  // As TripNow, where the message takes a while: no request goes to the candidate from now on, and the trip is told,
-  // kept and written down when the returned function is called with the message, once, while the book lives. Null when
-  // it is tripped already.
-  using Tell = std::function<void(std::string message)>;
-  Tell TripAndTell(const std::shared_ptr<GuardState>& guard, std::string reason, TimePoint at);
+  // untripped: the controller was told by then, or the candidate trips again. False, and nothing happens, when it is
+  // tripped already.
+  bool TripNow(GuardState& guard, std::string reason, std::string message, TimePoint at);
+  // Adds to the trip's message what was found out since, and calls on_trip again. Nothing for a trip that is forgotten.
+  void Explain(const GuardKey& key, const std::string& more);
   std::vector<Trip> Trips() const;
   // Forgets the guards, tripped or not, that are not among those of the state any more.
   void Keep(const std::vector<GuardKey>& keys);
-  // Called after every trip, no lock held. Set before requests arrive.
+  // Called after every trip and every explanation, no lock held. Set before requests arrive.
   void SetOnTrip(OnTrip on_trip);
 
  private:
   explicit GuardBook(Path file) : file_(std::move(file)) {}
   Status Read();
-  void Note(const Trip& trip);
   void WriteSoon();  // Requires: mutex_ held.
   void Write();      // On the writer.
 

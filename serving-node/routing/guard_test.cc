@@ -66,21 +66,22 @@ TEST_F(GuardBookTest, StaysTrippedAfterARestart) {
   EXPECT_EQ(ToUnixMillis(book->Trips()[0].at), 5);
 }
 
-TEST_F(GuardBookTest, HoldsAtOnceAndTellsWhenTheMessageIsThere) {
+TEST_F(GuardBookTest, WhatIsFoundOutLaterIsAddedToTheTripAndToldAgain) {
+  {
+    const auto book = *GuardBook::Open(dir_);
+    int told = 0;
+    book->SetOnTrip([&told](const Trip&) { ++told; });
+    book->Explain(kV4, "of no trip");
+    EXPECT_EQ(told, 0);
+    EXPECT_TRUE(book->TripNow(*book->For(kV4), "NonFinite", "NaN", FromUnixMillis(5)));
+    EXPECT_FALSE(book->TripNow(*book->For(kV4), "Errors", "second", {}));
+    EXPECT_EQ(told, 1);
+    book->Explain(kV4, "made by node x");
+    EXPECT_EQ(told, 2);
+  }
   const auto book = *GuardBook::Open(dir_);
-  int told = 0;
-  book->SetOnTrip([&told](const Trip&) { ++told; });
-  const auto guard = book->For(kV4);
-  const auto tell = book->TripAndTell(guard, "NonFinite", FromUnixMillis(5));
-  ASSERT_TRUE(tell);
-  EXPECT_TRUE(guard->tripped());
-  EXPECT_TRUE(book->Trips().empty());
-  book->TripNow(*guard, "Errors", "second", {});
-  EXPECT_FALSE(book->TripAndTell(guard, "NonFinite", {}));
-  tell("made by node x");
   ASSERT_EQ(book->Trips().size(), 1u);
-  EXPECT_EQ(book->Trips()[0], (Trip{kV4, "NonFinite", "made by node x", FromUnixMillis(5)}));
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(book->Trips()[0], (Trip{kV4, "NonFinite", "NaN: made by node x", FromUnixMillis(5)}));
 }
 
 TEST_F(GuardBookTest, TripsOnceAndTellsOnce) {

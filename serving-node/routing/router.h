@@ -35,6 +35,7 @@ class Journal;
 namespace longshore::routing {
 
 class FailureSink;
+class OriginSearch;
 class RunMeter;
 
 struct RouterDeps {
@@ -46,6 +47,7 @@ struct RouterDeps {
   RunMeter& runs;
   Forwarder& forwarder;
   GuardBook& guards;
+  OriginSearch& origins;
   const Clock& clock;
   trial::Journal* journal = nullptr;  // Notes the first user's run of a version; none when the node is alone.
   FailureSink* failures = nullptr;    // Keeps requests that failed; null: nobody does.

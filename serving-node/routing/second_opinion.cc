@@ -6,13 +6,9 @@
 #include "serving-node/routing/answer.h"
 #include "serving-node/routing/hop.h"
 #include "serving-node/routing/inputs.h"
+#include "serving-node/routing/origin_search.h"
 
 namespace longshore::routing {
-
-bool UsersComeFirst(const batching::Admission& admission) {
-  const batching::Load load = admission.load();
-  return load.queued > load.concurrent_runs_max;
-}
 
 bool SecondOpinion::IsNone(Code code) {
   return code == Code::kUnavailable || code == kHopFull || code == Code::kDeadlineExceeded ||

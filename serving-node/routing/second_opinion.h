@@ -12,9 +12,6 @@
 
 namespace longshore::routing {
 
-// Whether so many requests wait that nothing else should run.
-bool UsersComeFirst(const batching::Admission& admission);
-
 class SecondOpinion {
  public:
   // The user waits meanwhile, and the request's own deadline may be too near for an answer that judges.

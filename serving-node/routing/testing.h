@@ -26,6 +26,7 @@
 #include "serving-node/evidence/drift.h"
 #include "serving-node/models/fake_engine.h"
 #include "serving-node/models/model_store.h"
+#include "serving-node/routing/origin_search.h"
 #include "serving-node/routing/peer_service.h"
 #include "serving-node/routing/router.h"
 #include "serving-node/routing/run_meter.h"
@@ -49,8 +50,8 @@ inline constexpr int64_t kRenamedVersion = 5;
 
 class HarmfulModel final : public engine::LoadedModel {
  public:
-  HarmfulModel(std::shared_ptr<engine::LoadedModel> inner, int64_t version)
-      : inner_(std::move(inner)), version_(version), signatures_(inner_->signatures()) {
+  HarmfulModel(std::shared_ptr<engine::LoadedModel> inner, int64_t version, std::shared_ptr<models::FakeRecord> record)
+      : inner_(std::move(inner)), version_(version), record_(std::move(record)), signatures_(inner_->signatures()) {
     if (version != kRenamedVersion) return;
     auto& inputs = *signatures_["serving_default"].mutable_inputs();
     inputs["z"] = inputs["x"];
@@ -61,6 +62,7 @@ class HarmfulModel final : public engine::LoadedModel {
   }
   int64_t memory_bytes() const override { return inner_->memory_bytes(); }
   void FindNonFinite(engine::RunRequest, engine::FindDone done) override {
+    record_->Wait([this] { return record_->searching; });
     done(engine::NonFinite{.output = "y", .node = "half/div", .op = "RealDiv"});
   }
   void Run(engine::RunRequest request, engine::RunDone done) override {
@@ -85,6 +87,7 @@ class HarmfulModel final : public engine::LoadedModel {
  private:
   const std::shared_ptr<engine::LoadedModel> inner_;
   const int64_t version_;
+  const std::shared_ptr<models::FakeRecord> record_;
   google::protobuf::Map<std::string, tensorflow::SignatureDef> signatures_;
 };
 
@@ -96,7 +99,7 @@ class HarmfulEngine final : public engine::Engine {
   }
   Result<std::shared_ptr<engine::LoadedModel>> Load(const Path& dir, const engine::LoadOptions& options) override {
     ASSIGN_OR_RETURN(auto model, inner_.Load(dir, options));
-    return std::make_shared<HarmfulModel>(std::move(model), std::stoll(dir.filename()));
+    return std::make_shared<HarmfulModel>(std::move(model), std::stoll(dir.filename()), inner_.shared_record());
   }
   models::FakeRecord& record() { return inner_.record(); }
 
@@ -170,7 +173,7 @@ class TestNode {
         forwarder(MakeGrpcForwarder({.fleet = "ns/f"})),
         state_dir(MakeDir(dir / ("state-" + name))),
         journal(std::move(*trial::Journal::Open(state_dir))),
-        router({store, admission, recorder, drift, metrics, runs, *forwarder, *guards, clock, journal.get()},
+        router({store, admission, recorder, drift, metrics, runs, *forwarder, *guards, origins, clock, journal.get()},
                Named(name, std::move(options))),
         address("unix:" + (dir / (name + ".sock")).string()),
         peer_service("ns/f", [this] { return Load(); }) {}
@@ -179,8 +182,12 @@ class TestNode {
 
   // Loads these versions of "digits" and waits until they answer.
   void Hold(const std::vector<int64_t>& versions, batching::Options batching = {}) {
-    store.Apply(
-        {{.name = "digits", .base_path = dir_ / "digits", .versions = versions, .labels = {}, .batching = batching, .warm_up = false}});
+    store.Apply({{.name = "digits",
+                  .base_path = dir_ / "digits",
+                  .versions = versions,
+                  .labels = {},
+                  .batching = batching,
+                  .warm_up = false}});
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] {
       return std::ranges::all_of(versions, [&](int64_t version) { return store.Find("digits", version).has_value(); });
@@ -229,6 +236,7 @@ class TestNode {
   metrics::Registry metrics;
   RunMeter runs{metrics};
   std::unique_ptr<GuardBook> guards;
+  OriginSearch origins{admission};
   std::unique_ptr<Forwarder> forwarder;
   const Path state_dir;
   std::unique_ptr<trial::Journal> journal;

@@ -268,7 +268,7 @@ Result<std::optional<NonFinite>> Model::LookFor(const RunRequest& request) try {
   if (found == plans_.end()) return NotFound("there is no signature \"{}\"", request.signature);
   const SignaturePlan& signature = found->second;
   ASSIGN_OR_RETURN(const auto fed, Feeds(signature, request.inputs));
-  ASSIGN_OR_RETURN(const auto origin, signature.plan.FindNonFinite(fed, resources_));
+  ASSIGN_OR_RETURN(const auto origin, signature.plan.FindNonFinite(fed, resources_, run_bytes_max_));
   if (!origin) return std::nullopt;
   return NonFinite{.output = signature.outputs[origin->output], .node = origin->node, .op = origin->op};
 } catch (const std::bad_alloc&) {
@@ -292,6 +292,7 @@ void Model::Run(RunRequest request, RunDone done) {
 }
 
 void Model::FindNonFinite(RunRequest request, FindDone done) {
+  if (request.thread == Thread::kCallers) return done(LookFor(request));
   Post(std::move(request), std::move(done), &Model::LookFor);
 }
 

@@ -16,7 +16,7 @@ using tensor::Tensor;
 // itself where all were finite. What a run ends with is traced back so to one node; infinities that vanish on the way,
 // as in a mask, are nobody's fault.
 Result<std::optional<Plan::Origin>> Plan::FindNonFinite(const std::map<std::string, Tensor>& fed,
-                                                        kernels::Resources& resources) const {
+                                                        kernels::Resources& resources, size_t memory_bytes_max) const {
   constexpr int kFinite = -1;
   std::vector<int> origins(graph_.nodes.size(), kFinite);
   for (const auto& [name, node] : graph_.fed) {
@@ -30,7 +30,7 @@ Result<std::optional<Plan::Origin>> Plan::FindNonFinite(const std::map<std::stri
         inputs, [&](const graph::Edge& input) { return origins[static_cast<size_t>(input.node)] != kFinite; });
     origins[node] = bad == inputs.end() ? static_cast<int>(node) : origins[static_cast<size_t>(bad->node)];
   };
-  ASSIGN_OR_RETURN(const auto outputs, Run(fed, {}, resources, SIZE_MAX, trace));
+  ASSIGN_OR_RETURN(const auto outputs, Run(fed, {}, resources, memory_bytes_max, trace));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const int origin = origins[static_cast<size_t>(graph_.outputs[i].node)];
     if (origin == kFinite || !HasNonFinite(outputs[i])) continue;

@@ -52,14 +52,15 @@ class Plan {
                                           std::span<const size_t> wanted, kernels::Resources& resources,
                                           size_t memory_bytes_max = SIZE_MAX, const AfterNode& after = nullptr) const;
 
-  // Which node made the first NaN or Inf of the first output that has one; nullopt: all outputs are finite.
+  // Which node made the first NaN or Inf of the first output that has one; nullopt: all outputs are finite. Errors as
+  // of Run.
   struct Origin {
     size_t output = 0;  // Its position in the graph's outputs.
     std::string node;
     std::string op;
   };
   Result<std::optional<Origin>> FindNonFinite(const std::map<std::string, tensor::Tensor>& fed,
-                                              kernels::Resources& resources) const;
+                                              kernels::Resources& resources, size_t memory_bytes_max) const;
 
   // Bytes of what was computed at load.
   int64_t folded_bytes() const;

@@ -107,6 +107,16 @@ TEST(ReferenceEngine, NamesTheOpThatMadeTheFirstNan) {
   EXPECT_EQ(found->op, "RealDiv") << found->node;
 }
 
+TEST(ReferenceEngine, LooksForTheOpWithinTheMemoryOfARun) {
+  const auto engine = MakeReferenceEngine({.threads = 1, .run_bytes_max = 100});
+  const auto model = LoadOrFail(*engine, kModels / "digits" / "4");
+  ASSERT_NE(model, nullptr);
+  std::promise<Code> promise;
+  model->FindNonFinite(DigitsRequest(597),
+                       [&promise](const auto& found) { promise.set_value(found ? Code::kOk : found.error().code); });
+  EXPECT_EQ(promise.get_future().get(), Code::kResourceExhausted);
+}
+
 TEST(ReferenceEngine, ANanOfTheRequestIsNoOpsFault) {
   const auto engine = MakeReferenceEngine();
   const auto model = LoadOrFail(*engine, kModels / "half_plus_two_tf1" / "1");

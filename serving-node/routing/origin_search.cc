@@ -1,0 +1,34 @@
+#include "serving-node/routing/origin_search.h"
+
+#include <future>
+#include <utility>
+
+#include "serving-node/routing/inputs.h"
+
+namespace longshore::routing {
+
+bool UsersComeFirst(const batching::Admission& admission) {
+  const batching::Load load = admission.load();
+  return load.queued > load.concurrent_runs_max;
+}
+
+void OriginSearch::Find(models::Handle ready, Request request, Found found) {
+  const bool waits = worker_.Post(
+      [this, ready = std::move(ready), request = std::move(request), found] { found(Look(*ready, *request)); });
+  if (!waits) found("");
+}
+
+std::string OriginSearch::Look(const models::ReadyVersion& ready,
+                               const tensorflow::serving::PredictRequest& request) const {
+  if (UsersComeFirst(admission_)) return "";
+  auto run = ToRunRequest(request, ready.loaded->signatures(), budget_.elements_max);
+  if (!run) return "";
+  run->thread = engine::Thread::kCallers;
+  std::promise<std::string> promise;
+  ready.loaded->FindNonFinite(std::move(*run), [&promise](const Result<std::optional<engine::NonFinite>>& found) {
+    promise.set_value(found && *found ? ToString(**found) : "");
+  });
+  return promise.get_future().get();
+}
+
+}  // namespace longshore::routing
