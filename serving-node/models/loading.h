@@ -20,7 +20,7 @@ struct LoadWork {
   int warm_up_iterations = 1;
   batching::Options batching{};  // Of the model.
   BatchingOf batching_of{};
-  bool flush_caches = false;  // When the load has ended, well or not, the system's cache forgets the files.
+  bool flush_caches = false;         // When the load has ended, well or not, the system's cache forgets the files.
   const LoadMeter* meter = nullptr;  // Null: nobody counts.
 };
 

@@ -228,6 +228,38 @@ TEST_F(Models, WhatDoesNotFitIntoTheMemoryIsRefusedAndTriedAgainWhenAnotherIsGon
   WaitFor("b", 1, State::kAvailable);
 }
 
+TEST_F(Models, WhatDidNotFitIsTriedAgainAlsoWhenItsRetriesAreUsedUp) {
+  WriteVersion("a", 1, std::string(1000, 'a'));
+  WriteVersion("b", 1, std::string(1000, 'b'));
+  ModelStore& store = Store({.load_retries_max = 0, .memory_bytes_max = 2399});
+  store.Apply({Want("a", {1})});
+  WaitFor("a", 1, State::kAvailable);
+  store.Apply({Want("a", {1}), Want("b", {1})});
+  EXPECT_EQ(WaitFor("b", 1, State::kFailed).error.code, Code::kResourceExhausted);
+  store.Apply({Want("b", {1})});
+  WaitFor("b", 1, State::kAvailable);
+}
+
+TEST_F(Models, WhatDidNotFitIsTriedAgainWhenALoadThatFailedGivesItsMemoryBack) {
+  WriteVersion("a", 1, std::string(1000, 'a'));
+  WriteVersion("b", 1, std::string(1000, 'b'));
+  std::promise<void> open;
+  auto opened = open.get_future().share();
+  ModelStore& store = Store({.load_threads = 2, .load_retries_max = 0, .memory_bytes_max = 2399},
+                            [opened](const std::string& model, int64_t, const Path&) -> Status {
+                              if (model != "a") return {};
+                              opened.wait();
+                              return DataLoss("damaged");
+                            });
+  store.Apply({Want("a", {1})});
+  WaitFor("a", 1, State::kLoading);
+  store.Apply({Want("a", {1}), Want("b", {1})});
+  EXPECT_EQ(WaitFor("b", 1, State::kFailed).error.code, Code::kResourceExhausted);
+  open.set_value();
+  WaitFor("a", 1, State::kFailed);
+  WaitFor("b", 1, State::kAvailable);
+}
+
 TEST_F(Models, AVersionThatDoesNotLoadTakesNothingAway) {
   WriteVersion("digits", 1);
   WriteVersion("digits", 2, "bad");

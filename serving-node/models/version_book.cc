@@ -1,6 +1,7 @@
 #include "serving-node/models/version_book.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "common/log.h"
 
@@ -82,18 +83,25 @@ void VersionBook::Begin(const std::string& name, int64_t number) {
   SetState(name, &version, State::kLoading);
 }
 
+int64_t VersionBook::FreeBytes() const {
+  if (rules_.memory_bytes_max == 0) return std::numeric_limits<int64_t>::max();
+  int64_t free = rules_.memory_bytes_max;
+  for (const auto& [name, model] : models_) {
+    for (const auto& [number, version] : model.versions) free -= version.reserved_bytes;
+  }
+  return free;
+}
+
 Status VersionBook::Reserve(const std::string& name, int64_t number, int64_t bytes) {
-  int64_t reserved = 0;
-  for (const auto& [other, model] : models_) {
-    for (const auto& [its, version] : model.versions) reserved += version.reserved_bytes;
-  }
-  if (rules_.memory_bytes_max > 0 && bytes > rules_.memory_bytes_max - reserved) {
-    return ResourceExhausted(
-        "model \"{}\" version {} needs about {} bytes of memory, and of the {} bytes that models may have {} are taken",
-        name, number, bytes, rules_.memory_bytes_max, reserved);
-  }
-  At(name, number).reserved_bytes = bytes;
-  return {};
+  Version& version = At(name, number);
+  const int64_t free = FreeBytes();
+  const bool fits = bytes <= free;
+  version.lacked_bytes = fits ? 0 : bytes;
+  version.reserved_bytes = fits ? bytes : 0;
+  if (fits) return {};
+  return ResourceExhausted(
+      "model \"{}\" version {} needs about {} bytes of memory, and of the {} bytes that models may have {} are taken",
+      name, number, bytes, rules_.memory_bytes_max, rules_.memory_bytes_max - free);
 }
 
 void VersionBook::Warm(const std::string& name, int64_t number) { SetState(name, &At(name, number), State::kWarming); }
@@ -112,6 +120,7 @@ void VersionBook::Settle(const std::string& name, int64_t number, Result<Loaded>
   } else {
     version.reserved_bytes = 0;
     NoteFailure(name, &version, std::move(loaded.error()), now);
+    RetryWhatFitsNow();
   }
   Tidy(name, &models_.at(name));
 }
@@ -135,14 +144,20 @@ void VersionBook::Gone(const std::string& name, int64_t number) {
   version.status.memory_bytes = 0;
   version.reserved_bytes = 0;
   SetState(name, &version, State::kEnd);
-  RetryWhatLackedMemory();
+  RetryWhatFitsNow();
   Tidy(name, &models_.at(name));
 }
 
-void VersionBook::RetryWhatLackedMemory() {
+// Also what has used up its retries, and what lacked memory just before some was given back. A version that got its
+// memory and failed all the same is not waiting for any, so this does not go round in circles.
+void VersionBook::RetryWhatFitsNow() {
+  const int64_t free = FreeBytes();
   for (auto& [name, model] : models_) {
     for (auto& [number, version] : model.versions) {
-      if (version.status.error.code == Code::kResourceExhausted) version.retry_at = {};
+      const bool waits = version.status.state == State::kStart || version.status.state == State::kFailed;
+      if (!version.wanted || !waits || version.lacked_bytes == 0 || version.lacked_bytes > free) continue;
+      version.retry_at = {};
+      if (version.status.state == State::kFailed) SetState(name, &version, State::kStart);
     }
   }
 }
@@ -224,6 +239,7 @@ void VersionBook::SetState(const std::string& name, Version* version, State stat
 
 void VersionBook::Restart(const std::string& name, Version* version) {
   version->failures = 0;
+  version->lacked_bytes = 0;
   version->retry_at = {};
   version->status.error = {Code::kOk, ""};
   SetState(name, version, State::kStart);

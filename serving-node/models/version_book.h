@@ -85,6 +85,7 @@ class VersionBook {
     bool wanted = false;
     Path from;                   // The base path of the last load.
     int64_t reserved_bytes = 0;  // From the beginning of a load until the version is gone.
+    int64_t lacked_bytes = 0;    // What its last load wanted and did not get.
     int failures = 0;
     SteadyTime retry_at;
     std::optional<batching::Options> own_batching;  // Which its files want, whatever the model wants.
@@ -107,7 +108,8 @@ class VersionBook {
   void Restart(const std::string& model, Version* version);
   void Tidy(const std::string& name, Model* model);
   bool MayLetGo(const Model& model) const;
-  void RetryWhatLackedMemory();
+  int64_t FreeBytes() const;
+  void RetryWhatFitsNow();
   void Unload(const std::string& model, Version* version);
   void UseBatching(const Model& model, Version* version);
   void NoteFailure(const std::string& model, Version* version, Error error, SteadyTime now);
