@@ -1,5 +1,6 @@
 #include "serving-node/app/parts.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "serving-node/app/models.h"
@@ -17,6 +18,16 @@ Status BuildGate(const Flags& flags, Parts& parts) {
   ASSIGN_OR_RETURN(parts.journal, trial::Journal::Open(flags.state_dir));
   parts.gate = std::make_unique<trial::Gate>(trial::GateOptions{}, *parts.journal);
   return {};
+}
+
+// In the metrics; a model has left when nobody wants it.
+void Forget(const std::string& model, int64_t version, const Parts& parts) {
+  parts.requests->ForgetVersion(model, version);
+  parts.runs->ForgetVersion(model, version);
+  const std::vector<std::string> wanted = parts.store->Names();
+  if (std::ranges::binary_search(wanted, model)) return;
+  parts.requests->ForgetModel(model);
+  parts.runs->ForgetModel(model);
 }
 
 void BuildStore(const Flags& flags, models::OnChange on_change, Parts& parts) {
@@ -37,10 +48,7 @@ void BuildStore(const Flags& flags, models::OnChange on_change, Parts& parts) {
         using models::State;
         const bool loads = status.state == State::kLoading || status.state == State::kWarming;
         if (parts.gate && !loads) parts.gate->Loaded(model, status.version);
-        if (status.state == State::kEnd) {
-          parts.requests->Forget(model, status.version);
-          parts.runs->Forget(model, status.version);
-        }
+        if (status.state == State::kEnd) Forget(model, status.version, parts);
         on_change(model, status);
       });
 }

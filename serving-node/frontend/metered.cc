@@ -5,8 +5,8 @@
 #include <compare>
 #include <utility>
 
-#include "common/metrics/series.h"
 #include "serving-node/inference/inference.h"
+#include "serving-node/routing/version_series.h"
 
 namespace longshore::frontend {
 namespace {
@@ -16,12 +16,11 @@ using metrics::Exposition;
 using metrics::Labels;
 using metrics::Name;
 using routing::Api;
+using routing::kNoVersion;
+using routing::kOtherModels;
 using routing::Protocol;
 using std::chrono::steady_clock;
 using tensorflow::serving::ModelSpec;
-
-constexpr int64_t kNoVersion = -1;
-constexpr double kMicroseconds = 1e6;
 
 constexpr Name kRequests{"longshore_requests_total", "Requests to models by their outcome."};
 constexpr Name kSeconds{"longshore_request_seconds", "From arrival to answer of the requests that were answered well."};
@@ -91,13 +90,10 @@ void ShowCodes(const Key& key, const Labels& ours, const Requests& requests, Exp
 }
 
 void Show(const Key& key, const Requests& requests, Exposition* out) {
-  const Labels ours = {{"model", key.model},
-                       {"version", key.version == kNoVersion ? "" : std::to_string(key.version)},
-                       {"signature", key.signature}};
+  const Labels ours = routing::LabelsOf(key);
   ShowCodes(key, ours, requests, out);
-  auto seconds = requests.microseconds.Read(metrics::SecondsBounds());
+  auto seconds = routing::InSeconds(requests.microseconds);
   if (seconds.count() == 0) return;
-  seconds.DivideBy(kMicroseconds);
   out->Observed(kSeconds, ours, std::move(seconds));
   if (key.protocol == Protocol::kPeer) return;
   out->Observed(kRequestLatency,
@@ -115,7 +111,7 @@ void Show(const Key& key, const Requests& requests, Exposition* out) {
 
 struct RequestMeter::State {
   std::function<bool(const std::string&)> knows;
-  metrics::Series<Key, Requests> series{kSeriesMax, Key{.model = "other", .signature = "other"}};
+  metrics::Series<Key, Requests> series{kSeriesMax, Key{.model = kOtherModels, .signature = kOtherModels}};
 };
 
 RequestMeter::RequestMeter(metrics::Registry& registry, std::function<bool(const std::string& model)> knows)
@@ -158,13 +154,10 @@ void RequestMeter::End(const MeteredRequest& request, Code code, const ModelSpec
   });
 }
 
-void RequestMeter::Forget(const std::string& model, int64_t version) const {
-  state_->series.Move([&](Key* key) {
-    if (key->model != model || key->version != version) return false;
-    key->version = kNoVersion;
-    key->signature.clear();
-    return true;
-  });
+void RequestMeter::ForgetVersion(const std::string& model, int64_t version) const {
+  routing::ForgetVersion(model, version, &state_->series);
 }
+
+void RequestMeter::ForgetModel(const std::string& model) const { routing::ForgetModel(model, &state_->series); }
 
 }  // namespace longshore::frontend

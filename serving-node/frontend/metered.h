@@ -49,7 +49,9 @@ class RequestMeter {
   MeteredRequest Begin(routing::Api api, routing::Protocol protocol, const std::string& model) const;
 
   // The version has left: what it did counts for its model from now on.
-  void Forget(const std::string& model, int64_t version) const;
+  void ForgetVersion(const std::string& model, int64_t version) const;
+  // The model has left: what it did counts for "other".
+  void ForgetModel(const std::string& model) const;
 
  private:
   friend class MeteredRequest;

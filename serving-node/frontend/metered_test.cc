@@ -87,7 +87,7 @@ TEST_F(Metered, WhatPeersAskIsNoRequestOfAClient) {
 TEST_F(Metered, AVersionThatLeftCountsForItsModel) {
   for (int version = 1; version <= 5000; ++version) {
     Answer(Api::kPredict, Protocol::kGrpc, version);
-    meter_.Forget("digits", version);
+    meter_.ForgetVersion("digits", version);
   }
   Answer(Api::kPredict, Protocol::kGrpc, 6000);
   const std::string text = registry_.Text();
@@ -107,6 +107,19 @@ TEST_F(Metered, SeriesAreBounded) {
 }
 
 TEST(MeteredRequest, AnEmptyOneCountsNothing) { MeteredRequest().End(Code::kOk, {}); }
+
+TEST_F(Metered, AModelThatLeftCountsWithTheOthers) {
+  Answer(Api::kPredict, Protocol::kRest, 3);
+  Answer(Api::kPredict, Protocol::kGrpc, 4);
+  Fail("digits", Code::kInvalidArgument);
+  meter_.ForgetVersion("digits", 3);
+  meter_.ForgetModel("digits");
+  const std::string text = registry_.Text();
+  EXPECT_THAT(text, Not(HasSubstr("digits")));
+  EXPECT_THAT(text, HasSubstr(":tensorflow:serving:request_count{model_name=\"other\",status=\"OK\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("longshore_requests_total{code=\"INVALID_ARGUMENT\",model=\"other\",protocol=\"grpc\","
+                              "signature=\"other\",version=\"\"} 1\n"));
+}
 
 }  // namespace
 }  // namespace longshore::frontend

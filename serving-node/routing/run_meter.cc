@@ -3,19 +3,16 @@
 #include <chrono>
 #include <compare>
 
-#include "common/metrics/series.h"
+#include "serving-node/routing/version_series.h"
 
 namespace longshore::routing {
 namespace {
 
-using metrics::Buckets;
 using metrics::Distribution;
 using metrics::Exposition;
 using metrics::Labels;
 using metrics::Name;
 
-constexpr int64_t kNoVersion = -1;
-constexpr double kMicroseconds = 1e6;
 // Of TensorFlow Serving, when its batching parameters name none.
 constexpr const char* kThreadPool = "batch_threads";
 
@@ -69,16 +66,8 @@ struct Batches {
 
 double Microseconds(std::chrono::microseconds time) { return static_cast<double>(time.count()); }
 
-Buckets InSeconds(const Distribution& distribution) {
-  Buckets read = distribution.Read(metrics::SecondsBounds());
-  read.DivideBy(kMicroseconds);
-  return read;
-}
-
 void Show(const Key& key, const Runs& runs, Exposition* out) {
-  const Labels ours = {{"model", key.model},
-                       {"version", key.version == kNoVersion ? "" : std::to_string(key.version)},
-                       {"signature", key.signature}};
+  const Labels ours = LabelsOf(key);
   out->Observed(kQueueSeconds, ours, InSeconds(runs.queued));
   out->Observed(kFillSeconds, ours, InSeconds(runs.filled));
   out->Observed(kRunSeconds, ours, InSeconds(runs.ran));
@@ -100,7 +89,7 @@ void Show(int64_t size, const Batches& batches, Exposition* out) {
 }  // namespace
 
 struct RunMeter::State {
-  metrics::Series<Key, Runs> runs{kSeriesMax, Key{.model = "other", .signature = "other"}};
+  metrics::Series<Key, Runs> runs{kSeriesMax, Key{.model = kOtherModels, .signature = kOtherModels}};
   metrics::Series<int64_t, Batches> batches{kBatchSizesMax, 0};
 };
 
@@ -131,12 +120,10 @@ void RunMeter::Record(const Run& run, const batching::RunOutcome& outcome) {
   });
 }
 
-void RunMeter::Forget(const std::string& model, int64_t version) {
-  state_->runs.Move([&](Key* key) {
-    if (key->model != model || key->version != version) return false;
-    *key = {.model = model, .version = kNoVersion, .signature = "", .api = key->api};
-    return true;
-  });
+void RunMeter::ForgetVersion(const std::string& model, int64_t version) {
+  routing::ForgetVersion(model, version, &state_->runs);
 }
+
+void RunMeter::ForgetModel(const std::string& model) { routing::ForgetModel(model, &state_->runs); }
 
 }  // namespace longshore::routing

@@ -31,7 +31,9 @@ class RunMeter {
   void Record(const Run& run, const batching::RunOutcome& outcome);
 
   // The version has left: what it did counts for its model from now on.
-  void Forget(const std::string& model, int64_t version);
+  void ForgetVersion(const std::string& model, int64_t version);
+  // The model has left: what it did counts for "other".
+  void ForgetModel(const std::string& model);
 
  private:
   struct State;

@@ -80,12 +80,22 @@ TEST_F(RunMeterTest, BatchSizesBeyondTheLimitShareOne) {
 TEST_F(RunMeterTest, AVersionThatLeftCountsForItsModel) {
   for (int version = 1; version <= 5000; ++version) {
     Record(version, Times(0, 10));
-    meter_.Forget("digits", version);
+    meter_.ForgetVersion("digits", version);
   }
   const std::string text = registry_.Text();
   EXPECT_THAT(text, HasSubstr("longshore_run_seconds_count{model=\"digits\",signature=\"\",version=\"\"} 5000\n"));
   EXPECT_THAT(text, HasSubstr(":tensorflow:core:graph_runs 5000\n"));
   EXPECT_THAT(text, Not(HasSubstr("version=\"4\"")));
+}
+
+TEST_F(RunMeterTest, AModelThatLeftCountsWithTheOthers) {
+  Record(3, Times(0, 10));
+  meter_.ForgetVersion("digits", 3);
+  meter_.ForgetModel("digits");
+  const std::string text = registry_.Text();
+  EXPECT_THAT(text, Not(HasSubstr("digits")));
+  EXPECT_THAT(text, HasSubstr("longshore_run_seconds_count{model=\"other\",signature=\"other\",version=\"\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr(":tensorflow:core:graph_runs 1\n"));
 }
 
 }  // namespace
