@@ -1,6 +1,7 @@
 #include "serving-node/models/recorded_request.h"
 
 #include "serving-node/inference/inference.h"
+#include "serving-node/inference/inputs.h"
 #include "serving-node/tensor/proto.h"
 
 namespace longshore::models {
@@ -9,15 +10,11 @@ namespace {
 namespace tfs = tensorflow::serving;
 using inference::Method;
 using inference::SignatureName;
-using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
+using inference::Signatures;
 
-Result<engine::RunRequest> ToRunRequest(const tfs::PredictRequest& request) {
-  engine::RunRequest run{SignatureName(request.model_spec()), {}, {}};
-  for (const auto& [name, proto] : request.inputs()) {
-    ASSIGN_OR_RETURN(run.inputs[name], tensor::FromProto(proto));
-  }
-  run.outputs.assign(request.output_filter().begin(), request.output_filter().end());
-  return run;
+// A file of the model's is no client: it may leave out as many values as its graph may.
+Result<engine::RunRequest> ToRunRequest(const tfs::PredictRequest& request, const Signatures& signatures) {
+  return inference::ToRunRequest(request, signatures, Budget().elements_max, tensor::kFilledBytesOfConstants);
 }
 
 Result<RecordedRequest> FromExamples(Method method, const tfs::ModelSpec& spec, const tfs::Input& input,
@@ -29,7 +26,7 @@ Result<RecordedRequest> FromExamples(Method method, const tfs::ModelSpec& spec, 
   ASSIGN_OR_RETURN(const tfs::PredictRequest request,
                    inference::ToPredict(method, {.spec = spec, .input = input, .signature = signature->second}));
   RecordedRequest recorded;
-  ASSIGN_OR_RETURN(recorded.run, ToRunRequest(request));
+  ASSIGN_OR_RETURN(recorded.run, ToRunRequest(request, signatures));
   const int examples = inference::ExampleCount(input);
   recorded.check = [method, examples](const engine::TensorMap& outputs) -> Status {
     if (method == Method::kClassify) return inference::ToClassifications(outputs, examples).map([](const auto&) {});
@@ -60,7 +57,7 @@ Result<std::vector<RecordedRequest>> Alone(Result<RecordedRequest> one) {
 Result<std::vector<RecordedRequest>> RecordedRequests(const tfs::PredictionLog& log, const Signatures& signatures) {
   switch (log.log_type_case()) {
     case tfs::PredictionLog::kPredictLog: {
-      ASSIGN_OR_RETURN(engine::RunRequest run, ToRunRequest(log.predict_log().request()));
+      ASSIGN_OR_RETURN(engine::RunRequest run, ToRunRequest(log.predict_log().request(), signatures));
       return std::vector{RecordedRequest{std::move(run), [](const engine::TensorMap&) { return Status(); }}};
     }
     case tfs::PredictionLog::kClassifyLog: {

@@ -5,8 +5,8 @@
 #include <future>
 #include <ostream>
 
+#include "serving-node/inference/inputs.h"
 #include "serving-node/replay/bundle.h"
-#include "serving-node/routing/inputs.h"
 #include "serving-node/saved_model/digest.h"
 #include "serving-node/tensor/finite.h"
 #include "serving-node/tensor/proto.h"
@@ -78,7 +78,7 @@ void WarnOfOtherFiles(const capture::Bundle& bundle, const Path& dir, std::ostre
 
 // Whether the failure is seen again.
 bool Run(engine::LoadedModel& model, const capture::Bundle& bundle, std::ostream& out) {
-  auto run = routing::ToRunRequest(bundle.request(), model.signatures());
+  auto run = inference::ToRunRequest(bundle.request(), model.signatures());
   const auto begin = steady_clock::now();
   const auto outputs = run ? engine::RunAndWait(model, *run) : tl::make_unexpected(run.error());
   const double ms = std::chrono::duration<double, std::milli>(steady_clock::now() - begin).count();

@@ -7,11 +7,11 @@
 #include <future>
 
 #include "serving-node/engine/reference/reference.h"
+#include "serving-node/inference/inputs.h"
 #include "serving-node/requestlog/logging_predictor.h"
 #include "serving-node/requestlog/record_files.h"
 #include "serving-node/requestlog/request_log.h"
 #include "serving-node/routing/answer.h"
-#include "serving-node/routing/inputs.h"
 #include "serving-node/saved_model/tfrecord.h"
 #include "serving-node/tensor/proto.h"
 #include "serving-node/trial/trial.h"
@@ -99,7 +99,7 @@ class Digits final : public routing::Predictor {
  public:
   explicit Digits(engine::Engine& engine) : model_(engine.Load(kDigits / "2", {}).value()) {}
   void Predict(routing::PredictCall call, routing::PredictDone done) override {
-    auto run = routing::ToRunRequest(call.request, model_->signatures()).value();
+    auto run = inference::ToRunRequest(call.request, model_->signatures()).value();
     done(routing::AnswerOf(call.request.model_spec(), 2, engine::RunAndWait(*model_, std::move(run)).value()));
   }
 

@@ -7,10 +7,10 @@
 #include "serving-node/batching/batching.h"
 #include "serving-node/evidence/drift.h"
 #include "serving-node/inference/inference.h"
+#include "serving-node/inference/inputs.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/routing/answer.h"
 #include "serving-node/routing/failure.h"
-#include "serving-node/routing/inputs.h"
 #include "serving-node/routing/origin_search.h"
 #include "serving-node/routing/run_meter.h"
 #include "serving-node/trial/journal.h"
@@ -38,7 +38,7 @@ Result<engine::TensorMap> RunOnStable(const models::ModelStore& store, const bat
   if (UsersComeFirst(admission)) return Unavailable("users come first");
   ASSIGN_OR_RETURN(const models::Handle ready, store.Find(request.model_name(), request.model->stable()->version));
   ASSIGN_OR_RETURN(engine::RunRequest run,
-                   ToRunRequest(request.call.request, ready->loaded->signatures(), elements_max));
+                   inference::ToRunRequest(request.call.request, ready->loaded->signatures(), elements_max));
   std::promise<Result<batching::RunOutcome>> promise;
   ready->queue->Submit(std::move(run), {},
                        [&promise](Result<batching::RunOutcome> outcome) { promise.set_value(std::move(outcome)); });
@@ -84,7 +84,7 @@ std::shared_ptr<evidence::Counters> Execution::CountersOf(const Request& request
 
 void Execution::Run(const RequestPtr& request, const models::Handle& ready) const {
   auto run = std::make_shared<Finished>(Finished{request, ready, CountersOf(*request), false, {}});
-  auto inputs = ToRunRequest(request->call.request, ready->loaded->signatures(), deps_.budget.elements_max);
+  auto inputs = inference::ToRunRequest(request->call.request, ready->loaded->signatures(), deps_.budget.elements_max);
   if (!inputs) {
     run->outcome = tl::make_unexpected(std::move(inputs.error()));
     return Finish(run);

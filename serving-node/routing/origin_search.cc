@@ -3,7 +3,7 @@
 #include <future>
 #include <utility>
 
-#include "serving-node/routing/inputs.h"
+#include "serving-node/inference/inputs.h"
 
 namespace longshore::routing {
 
@@ -21,7 +21,7 @@ void OriginSearch::Find(models::Handle ready, Request request, Found found) {
 std::string OriginSearch::Look(const models::ReadyVersion& ready,
                                const tensorflow::serving::PredictRequest& request) const {
   if (UsersComeFirst(admission_)) return "";
-  auto run = ToRunRequest(request, ready.loaded->signatures(), budget_.elements_max);
+  auto run = inference::ToRunRequest(request, ready.loaded->signatures(), budget_.elements_max);
   if (!run) return "";
   run->thread = engine::Thread::kCallers;
   std::promise<std::string> promise;

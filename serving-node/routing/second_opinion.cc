@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "serving-node/inference/inputs.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/routing/answer.h"
 #include "serving-node/routing/hop.h"
-#include "serving-node/routing/inputs.h"
 #include "serving-node/routing/origin_search.h"
 
 namespace longshore::routing {
@@ -25,7 +25,8 @@ void SecondOpinion::Ask(const RequestPtr& request, Code said, PredictDone done) 
 }
 
 void SecondOpinion::AskHere(const QuestionPtr& question, const models::Handle& stable) const {
-  auto inputs = ToRunRequest(question->request->call.request, stable->loaded->signatures(), deps_.budget.elements_max);
+  auto inputs =
+      inference::ToRunRequest(question->request->call.request, stable->loaded->signatures(), deps_.budget.elements_max);
   if (!inputs) return question->done(tl::make_unexpected(std::move(inputs.error())));
   stable->queue->Submit(std::move(*inputs), {.deadline = question->deadline}, [this, question, stable](auto outcome) {
     if (outcome) {

@@ -31,8 +31,16 @@ using testing::HasSubstr;
 // Answers {x, 0}; "nan", "unsteady" and "fails" differ from that, one way each.
 class ScriptedModel final : public engine::LoadedModel {
  public:
-  explicit ScriptedModel(std::string behaviour) : behaviour_(std::move(behaviour)) {}
-  const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override { return none_; }
+  explicit ScriptedModel(std::string behaviour) : behaviour_(std::move(behaviour)) {
+    auto& signature = signatures_["serving_default"];
+    for (auto* info : {&(*signature.mutable_inputs())["x"], &(*signature.mutable_outputs())["scores"]}) {
+      info->set_dtype(tensorflow::DT_FLOAT);
+      info->mutable_tensor_shape()->add_dim()->set_size(-1);
+    }
+  }
+  const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override {
+    return signatures_;
+  }
   int64_t memory_bytes() const override { return 0; }
   void Run(engine::RunRequest request, engine::RunDone done) override {
     if (behaviour_ == "fails") return done(Internal("kernel MatMul failed"));
@@ -43,7 +51,7 @@ class ScriptedModel final : public engine::LoadedModel {
   }
 
  private:
-  const google::protobuf::Map<std::string, tensorflow::SignatureDef> none_;
+  google::protobuf::Map<std::string, tensorflow::SignatureDef> signatures_;
   const std::string behaviour_;
   int runs_ = 0;
 };

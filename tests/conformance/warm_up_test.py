@@ -110,7 +110,7 @@ def test_records_of_other_calls_fail_the_load(node, log):
 @pytest.mark.parametrize("records, code, said", [
     ([b"\xff\xff"], 3, "Please verify your warmup data is in TFRecord format."),
     ([predict_log([1]).SerializeToString()] * 1001, 3, "Number of warmup records exceeds the maximum (1000)"),
-    ([predict_log([1]).SerializeToString(), predict_log([1], "other").SerializeToString()], 5, "warm-up record 1 of"),
+    ([predict_log([1]).SerializeToString(), predict_log([1], "other").SerializeToString()], 9, "warm-up record 1 of"),
     ([regress_log("other").SerializeToString()], 3, "No signature was found with the name: other")])
 def test_a_record_that_is_wrong_or_fails_fails_the_load(node, records, code, said):
     with node(HALF, records) as one:

@@ -2,7 +2,7 @@
 // server goes. A RegressionRequest has the same fields. What protobuf made of the bytes counts as received, and the
 // context once more for each example.
 #include "serving-node/inference/inference.h"
-#include "serving-node/routing/inputs.h"
+#include "serving-node/inference/inputs.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/model.h"
 
@@ -19,7 +19,7 @@ Status Run(const tensorflow::serving::ClassificationRequest& request, inference:
   ASSIGN_OR_RETURN(auto predict,
                    inference::ToPredict(method, {request.model_spec(), request.input(), found->second, false}));
   predict.mutable_model_spec()->set_signature_name(name);
-  ASSIGN_OR_RETURN(auto run, routing::ToRunRequest(predict, model->signatures()));
+  ASSIGN_OR_RETURN(auto run, inference::ToRunRequest(predict, model->signatures()));
   ASSIGN_OR_RETURN(const auto outputs, engine::RunAndWait(*model, std::move(run)));
   const int count = inference::ExampleCount(request.input());
   if (method == inference::Method::kRegress) {

@@ -1,6 +1,6 @@
 // The bytes of a PredictRequest, to a run of the model "types": the way that the gRPC server goes. What protobuf made
 // of the bytes counts as received.
-#include "serving-node/routing/inputs.h"
+#include "serving-node/inference/inputs.h"
 #include "serving-node/tensor/proto.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/model.h"
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool is_request = request.ParseFromArray(data, static_cast<int>(size));
   longshore::fuzz::AddReceived(request.SpaceUsedLong());
   if (!is_request) return 0;
-  auto run = longshore::routing::ToRunRequest(request, model->signatures());
+  auto run = longshore::inference::ToRunRequest(request, model->signatures());
   request.Clear();
   if (run) longshore::engine::RunAndWait(*model, std::move(*run));
   return 0;

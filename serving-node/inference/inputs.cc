@@ -1,4 +1,4 @@
-#include "serving-node/routing/inputs.h"
+#include "serving-node/inference/inputs.h"
 
 #include <fmt/ranges.h>
 
@@ -9,7 +9,7 @@
 #include "serving-node/inference/inference.h"
 #include "serving-node/tensor/proto.h"
 
-namespace longshore::routing {
+namespace longshore::inference {
 namespace {
 
 using Names = std::set<std::string>;
@@ -55,9 +55,9 @@ Status CheckOutputNames(const tensorflow::serving::PredictRequest& request, cons
 }  // namespace
 
 Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictRequest& request,
-                                        const Signatures& signatures, int64_t elements_max) {
+                                        const Signatures& signatures, int64_t elements_max, size_t filled_bytes_max) {
   engine::RunRequest run;
-  run.signature = inference::SignatureName(request.model_spec());
+  run.signature = SignatureName(request.model_spec());
   const auto signature = signatures.find(run.signature);
   if (signature == signatures.end())
     return FailedPrecondition("Serving signature key \"{}\" not found.", run.signature);
@@ -65,7 +65,7 @@ Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictReques
   RETURN_IF_ERROR(CheckOutputNames(request, signature->second));
   int64_t elements_left = elements_max;
   for (const auto& [name, proto] : request.inputs()) {
-    auto values = tensor::FromProto(proto, tensor::kFilledBytesOfRequests);
+    auto values = tensor::FromProto(proto, filled_bytes_max);
     if (!values) return InvalidArgument("tensor parsing error: {}", name);
     elements_left -= values->elements();
     if (elements_left < 0) return ResourceExhausted("the inputs have more than {} elements", elements_max);
@@ -75,4 +75,4 @@ Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictReques
   return run;
 }
 
-}  // namespace longshore::routing
+}  // namespace longshore::inference
