@@ -5,46 +5,46 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/write.hpp>
-#include <cctype>
+#include <functional>
 #include <random>
 
 #include "common/http/deflate.h"
-#include "common/http/inflate.h"
+#include "common/log.h"
 
 namespace longshore::http {
 namespace {
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 constexpr size_t kReadBytes = size_t{8} << 10;  // Of the first read of a request; a long body makes it grow.
-constexpr auto kLingerTimeout = std::chrono::milliseconds(1000);
+constexpr auto kLingerTimeout = milliseconds(1000);
+constexpr auto kProbeAfter = milliseconds(100);
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 // The handler's side of one request. Answers 500 when nobody else did.
 class Reply {
  public:
   explicit Reply(std::weak_ptr<Connection> connection) : connection_(std::move(connection)) {}
-  ~Reply() { Send({.status = 500, .content_type = "text/plain", .body = "the request was dropped\n"}); }
+  ~Reply() {
+    if (!sent_) Send(TextResponse(500, "the request was dropped"));
+  }
   void Send(Response response) {
     if (sent_.exchange(true)) return;
     if (auto connection = connection_.lock()) connection->Answer(std::move(response));
   }
+  void Forget() { sent_ = true; }
 
  private:
   std::weak_ptr<Connection> connection_;
   std::atomic<bool> sent_ = false;
 };
-
-std::string LowerCase(beast::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
 
 // Only what gets smaller by it.
 void Compress(Response* response) {
@@ -54,49 +54,77 @@ void Compress(Response* response) {
   response->headers.emplace_back("Content-Encoding", "gzip");
 }
 
-std::chrono::steady_clock::time_point LeavesAt(const Options& options) {
-  if (options.connection_age_max.count() == 0) return std::chrono::steady_clock::time_point::max();
+Core::TimePoint LeavesAt(const Options& options) {
+  if (options.connection_age_max.count() == 0) return Core::TimePoint::max();
   std::minstd_rand random{std::random_device{}()};
   const double jitter = std::uniform_real_distribution<double>(0.9, 1.1)(random);
-  const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(options.connection_age_max * jitter);
-  return std::chrono::steady_clock::now() + age;
+  return steady_clock::now() + std::chrono::duration_cast<milliseconds>(options.connection_age_max * jitter);
 }
 
 }  // namespace
 
+// What throws while it works for a connection costs that connection alone.
+template <typename Work>
+auto Connection::Guarded(Work work) {
+  return [self = shared_from_this(), work = std::move(work)](auto&&... arguments) mutable {
+    try {
+      std::invoke(work, *self, std::forward<decltype(arguments)>(arguments)...);
+    } catch (const std::bad_alloc&) {
+      self->OnException(503, "memory does not suffice for this request");
+    } catch (const std::exception& error) {
+      spdlog::error("an HTTP request failed: {}", error.what());
+      self->OnException(500, "the request failed");
+    }
+  };
+}
+
 Connection::Connection(std::shared_ptr<asio::io_context> context, std::shared_ptr<Core> core, Protocol protocol, int fd)
     : context_(std::move(context)),
       core_(std::move(core)),
+      leaves_at_(LeavesAt(core_->options)),
+      reader_(core_->options, core_->bodies),
       strand_(context_->get_executor()),
-      stream_(strand_, protocol, fd),
-      timer_(strand_),
-      leaves_at_(LeavesAt(core_->options)) {
+      stream_(strand_, protocol, fd) {
   const int yes = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
 
-void Connection::Start() {
-  asio::post(strand_, [self = shared_from_this()] { self->Greet(); });
-}
+void Connection::Start() { asio::post(strand_, Guarded(&Connection::Greet)); }
 
 void Connection::Leave() {
-  asio::post(strand_, [self = shared_from_this()] {
-    if (self->idle_) self->Arm(self->core_->options.stop_grace);
-  });
+  asio::post(strand_, Guarded([](Connection& self) {
+               if (self.state_ == State::kIdle) self.Arm(self.core_->options.stop_grace);
+               self.deadline_ = std::min(self.deadline_.load(), self.core_->stops_by.load());
+               if (self.state_ == State::kHandling) self.deadline_ = TimePoint::max();  // The handler knows its own.
+             }));
 }
 
-void Connection::Cut() {
-  asio::post(strand_, [self = shared_from_this()] { self->Close(); });
+void Connection::Cut() { asio::post(strand_, Guarded(&Connection::Close)); }
+
+void Connection::LookAtClock(TimePoint now) {
+  if (deadline_.load() <= now) asio::post(strand_, Guarded(&Connection::OnLate));
 }
 
 void Connection::Answer(Response response) {
-  // Weak: were the server gone, a queued strong reference would keep itself alive through its own queue.
-  asio::post(strand_, [weak = weak_from_this(), response = std::move(response)]() mutable {
-    const auto self = weak.lock();
-    if (!self || !self->answering_) return;
-    self->answering_ = false;
-    self->Write(std::move(response));
-  });
+  try {
+    // Weak: were the server gone, a queued strong reference would keep itself alive through its own queue.
+    asio::dispatch(strand_, [weak = weak_from_this(), response = std::move(response)]() mutable {
+      const auto self = weak.lock();
+      if (!self || self->state_ != State::kHandling) return;
+      self->Guarded([&response](Connection& connection) { connection.Write(std::move(response)); })();
+    });
+  } catch (const std::exception&) {
+    deadline_ = TimePoint::min();  // Without memory to say so, the connection ends at the clock's next look.
+  }
+}
+
+void Connection::OnException(int status, const std::string& message) {
+  if (state_ != State::kReading && state_ != State::kHandling) return Close();
+  try {
+    Refuse(status == 503 ? TryLater(message) : TextResponse(status, message));
+  } catch (const std::exception&) {
+    Close();
+  }
 }
 
 void Connection::Greet() {
@@ -104,146 +132,119 @@ void Connection::Greet() {
   const auto context = core_->tls.Current(*core_->options.tls);
   if (!context) return Close();
   Arm(core_->options.header_timeout);
-  stream_.Handshake(*context, [self = shared_from_this()](const Error& error) {
-    if (error) return self->Close();
-    self->AwaitRequest();
-  });
+  stream_.Handshake(*context, Guarded([](Connection& self, const Error& error) {
+    if (error) return self.Close();
+    self.AwaitRequest();
+  }));
 }
 
 void Connection::AwaitRequest() {
-  head_ = false;
+  if (state_ == State::kClosed) return;
+  reader_.Begin();
   takes_gzip_ = false;
-  scan_.emplace(HeaderLimits{core_->options.request_line_bytes_max, core_->options.header_bytes_max});
-  parser_.emplace();
-  parser_->header_limit(static_cast<uint32_t>(core_->options.header_bytes_max));
-  parser_->body_limit(core_->options.body_bytes_max);
   if (buffer_.size() > 0) {
+    state_ = State::kReading;
     Arm(core_->options.header_timeout);
-    return LookAtHeader();
+    return Advance();
   }
-  idle_ = true;
+  state_ = State::kIdle;
   Arm(core_->stopping ? core_->options.stop_grace : core_->options.idle_timeout);
-  ReadHeader();
+  Read();
 }
 
-void Connection::ReadHeader() {
-  stream_.async_read_some(buffer_.prepare(kReadBytes), [self = shared_from_this()](const Error& error, size_t bytes) {
-    if (error) return self->Close();
-    if (std::exchange(self->idle_, false)) self->Arm(self->core_->options.header_timeout);
-    self->buffer_.commit(bytes);
-    self->LookAtHeader();
-  });
+void Connection::Read() {
+  if (std::exchange(is_read_, true)) return;
+  stream_.async_read_some(buffer_.prepare(kReadBytes), Guarded(&Connection::OnRead));
 }
 
-void Connection::LookAtHeader() {
-  using Seen = HeaderScan::Seen;
-  const auto bytes = buffer_.cdata();
-  switch (scan_->Look({static_cast<const char*>(bytes.data()), bytes.size()})) {
-    case Seen::kMore: return ReadHeader();
-    case Seen::kEnd: return ParseHeader();
-    case Seen::kAmbiguous: return Refuse(400, "malformed HTTP request: the header's lines cannot be told apart");
-    case Seen::kLineTooLong:
-      return Refuse(414, fmt::format("the request line has more than {} bytes", core_->options.request_line_bytes_max));
-    case Seen::kTooLong:
-      return Refuse(431, fmt::format("the header has more than {} bytes", core_->options.header_bytes_max));
+void Connection::OnRead(const Error& error, size_t bytes) {
+  is_read_ = false;
+  if (state_ == State::kClosed) return;
+  if (error && (state_ == State::kHandling || state_ == State::kWriting)) return OnEndOfInput(error);
+  if (state_ == State::kEnding) return stream_.encrypted() ? SayGoodbye() : OnReadAway(error);
+  if (error) return Close();
+  buffer_.commit(bytes);
+  if (state_ == State::kHandling || state_ == State::kWriting) return;  // Sent ahead: it waits.
+  if (std::exchange(state_, State::kReading) == State::kIdle) Arm(core_->options.header_timeout);
+  if (reader_.has_head()) AwaitBody(bytes);
+  Advance();
+}
+
+// As long as it takes, at the rate that is asked for at least.
+void Connection::AwaitBody(size_t more_bytes) {
+  body_bytes_ += more_bytes;
+  deadline_ = std::min(body_began_at_ + TimeFor(body_bytes_), core_->stops_by.load());
+}
+
+void Connection::Advance() {
+  const auto seen = reader_.Put(buffer_);
+  if (!seen) return Refuse(seen.error());
+  switch (*seen) {
+    case RequestReader::Seen::kMore: return Read();
+    case RequestReader::Seen::kHead: return OnHead();
+    case RequestReader::Seen::kEnd: return HandOver();
   }
 }
 
-void Connection::ParseHeader() {
-  Error error;
-  const size_t used = parser_->put(asio::buffer(buffer_.cdata(), scan_->end()), error);
-  if (error) return OnParseError(error);
-  buffer_.consume(used);
-  if (!parser_->is_header_done()) return Refuse(400, "malformed HTTP request");
-  const auto& head = parser_->get();
-  const bool coded = head.find(beast::http::field::transfer_encoding) != head.end();
-  if (coded && (head.version() < 11 || !parser_->chunked())) {
-    return Refuse(400, "malformed HTTP request: a Transfer-Encoding that says not where the body ends");
-  }
-  const auto length = head[beast::http::field::content_length];
-  if (length.find_first_not_of("0123456789") != length.npos) {
-    return Refuse(400, "malformed HTTP request: a Content-Length that is no number");
-  }
-  if (head.count(beast::http::field::host) > 1) return Refuse(400, "malformed HTTP request: two hosts");
-  OnHeader();
-}
-
-void Connection::OnHeader() {
-  const auto& head = parser_->get();
-  const auto fields = static_cast<size_t>(std::distance(head.begin(), head.end()));
-  if (fields > core_->options.header_fields_max) {
-    return Refuse(431, fmt::format("the header has more than {} fields", core_->options.header_fields_max));
-  }
-  request_ = {.method = std::string(head.method_string()), .target = std::string(head.target())};
-  request_.headers.reserve(fields);
-  for (const auto& field : head) {
-    request_.headers.emplace_back(LowerCase(field.name_string()), std::string(field.value()));
-  }
-  head_ = head.method() == beast::http::verb::head;
-  takes_gzip_ = AcceptsGzip(request_.Header("accept-encoding"));
+void Connection::OnHead() {
+  const Request& head = reader_.head();
+  takes_gzip_ = AcceptsGzip(head.Header("accept-encoding"));
   if (core_->options.admit) {
-    if (auto refusal = core_->options.admit(request_)) return Refuse(std::move(*refusal));
+    if (auto refusal = core_->options.admit(head)) return Refuse(std::move(*refusal));
   }
-  parser_->eager(true);
   body_bytes_ = 0;
-  body_began_at_ = std::chrono::steady_clock::now();
-  deadline_ = body_began_at_ + TimeFor(0);
-  if (!beast::iequals(head[beast::http::field::expect], "100-continue")) return ParseBody();
-  static constexpr char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
-  asio::async_write(stream_, asio::buffer(kContinue, sizeof kContinue - 1),
-                    [self = shared_from_this()](const Error& error, size_t) {
-                      if (error) return self->Close();
-                      self->ParseBody();
-                    });
-}
-
-void Connection::ReadBody() {
-  stream_.async_read_some(buffer_.prepare(kReadBytes), [self = shared_from_this()](const Error& error, size_t bytes) {
-    if (error) return self->Close();
-    self->buffer_.commit(bytes);
-    self->body_bytes_ += bytes;
-    self->deadline_ = self->body_began_at_ + self->TimeFor(self->body_bytes_);
-    self->ParseBody();
-  });
-}
-
-void Connection::ParseBody() {
-  if (!parser_->is_done() && buffer_.size() > 0) {
-    Error error;
-    buffer_.consume(parser_->put(buffer_.cdata(), error));
-    if (error && error != beast::http::error::need_more) return OnParseError(error);
-    if (buffer_.size() > core_->options.header_bytes_max && !parser_->is_done()) {
-      return Refuse(400, "malformed HTTP request: a chunk's head is too long");
-    }
-  }
-  if (!parser_->is_done()) return ReadBody();
-  deadline_ = std::chrono::steady_clock::time_point::max();
-  HandOver();
-}
-
-void Connection::OnParseError(const Error& error) {
-  if (error == beast::http::error::body_limit) {
-    return Refuse(413, fmt::format("the body has more than {} bytes", core_->options.body_bytes_max));
-  }
-  Refuse(400, "malformed HTTP request: " + error.message());
+  body_began_at_ = steady_clock::now();
+  AwaitBody(0);
+  if (!reader_.awaits_continue()) return Advance();
+  asio::async_write(stream_, asio::buffer(kContinue), Guarded([](Connection& self, const Error& error, size_t) {
+                      if (error) return self.Close();
+                      if (self.state_ != State::kClosed) self.Advance();
+                    }));
 }
 
 void Connection::HandOver() {
-  auto message = parser_->release();
-  keep_alive_ = message.keep_alive();
-  request_.body = std::move(message.body());
-  if (request_.Header("content-encoding").find("gzip") != std::string_view::npos) {
-    auto plain = Inflate(request_.body, core_->options.inflated_bytes_max);
-    if (!plain) return Refuse(plain.error().code == Code::kResourceExhausted ? 413 : 400, plain.error().message);
-    request_.body = std::move(*plain);
+  auto request = reader_.Take();
+  if (!request) return Refuse(std::move(request.error()));
+  keep_alive_ = reader_.keep_alive();
+  deadline_ = TimePoint::max();
+  state_ = State::kHandling;
+  gone_ = std::stop_source();
+  request->gone = gone_.get_token();
+  const auto reply = std::make_shared<Reply>(weak_from_this());
+  try {
+    core_->handler(std::move(*request), [reply](Response response) { reply->Send(std::move(response)); });
+  } catch (const std::exception&) {
+    reply->Forget();
+    throw;
   }
-  answering_ = true;
-  auto reply = std::make_shared<Reply>(weak_from_this());
-  core_->handler(std::move(request_), [reply](Response response) { reply->Send(std::move(response)); });
+  if (state_ == State::kHandling && buffer_.size() == 0) Read();
 }
 
-void Connection::Refuse(int status, const std::string& message) {
-  Refuse({.status = status, .content_type = "text/plain", .body = message + "\n"});
+// Nothing follows what the client has sent, or the connection is broken, while its answer is made or written.
+void Connection::OnEndOfInput(const Error& error) {
+  input_ended_ = true;
+  if (state_ == State::kWriting) return;
+  if (error != asio::error::eof || stream_.encrypted()) return Close();
+  if (reader_.is_http_1_1()) deadline_ = steady_clock::now() + kProbeAfter;
+}
+
+void Connection::OnLate() {
+  if (deadline_.load() > steady_clock::now()) return;
+  const bool asks = state_ == State::kHandling && input_ended_ && !probed_;
+  asks ? Probe() : Close();
+}
+
+// To a socket that is closed at its other end this means a reset soon; to one that is closed for sending, nothing.
+void Connection::Probe() {
+  probed_ = true;
+  deadline_ = TimePoint::max();
+  const auto sent =
+      send(stream_.socket().native_handle(), kContinue.data(), kContinue.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent < 0 && errno == EAGAIN) return;  // It has answers to read yet.
+  if (sent != static_cast<ssize_t>(kContinue.size())) return Close();
+  stream_.socket().async_wait(Stream::Socket::wait_error, Guarded([](Connection& self, const Error& error) {
+                                if (!error && self.state_ == State::kHandling) self.Close();
+                              }));
 }
 
 // What the client sends on is not read any more: where it ends may be unknown.
@@ -253,7 +254,8 @@ void Connection::Refuse(Response response) {
 }
 
 void Connection::Write(Response response) {
-  keep_alive_ = keep_alive_ && !core_->stopping && !OldEnough();
+  reader_.Release();
+  keep_alive_ = keep_alive_ && !core_->stopping && !input_ended_ && !OldEnough();
   response_.emplace();
   response_->result(static_cast<unsigned>(response.status));
   response_->set(beast::http::field::content_type, response.content_type);
@@ -264,75 +266,75 @@ void Connection::Write(Response response) {
   for (const auto& [name, value] : response.headers) response_->set(name, value);
   response_->keep_alive(keep_alive_);
   response_->content_length(response.body.size());
-  if (!head_) response_->body() = std::move(response.body);
+  if (!reader_.wants_no_body()) response_->body() = std::move(response.body);
   Arm(TimeFor(response_->body().size()));
+  state_ = State::kWriting;
   beast::http::async_write(stream_, *response_,
-                           [self = shared_from_this()](const Error& error, size_t) { self->OnWritten(error); });
+                           Guarded([](Connection& self, const Error& error, size_t) { self.OnWritten(error); }));
 }
 
 void Connection::OnWritten(const Error& error) {
   response_.reset();
+  if (state_ == State::kClosed) return;
   if (error) return Close();
-  if (keep_alive_) return AwaitRequest();
+  if (keep_alive_ && !input_ended_) return AwaitRequest();
+  state_ = State::kEnding;
   Arm(kLingerTimeout);
-  if (!stream_.encrypted()) return SayGoodbye();
-  stream_.EndTls([self = shared_from_this()](const Error&) { self->SayGoodbye(); });
+  if (!stream_.encrypted() || !is_read_) return SayGoodbye();
+  Error ignored;
+  stream_.socket().cancel(ignored);  // TLS ends when nobody reads.
 }
 
 void Connection::SayGoodbye() {
-  if (closed_) return;
-  Error ignored;
-  stream_.socket().shutdown(Stream::Socket::shutdown_send, ignored);
-  Linger();
+  if (!stream_.encrypted()) return Linger();
+  stream_.EndTls(Guarded([](Connection& self, const Error&) { self.Linger(); }));
 }
 
 // Reads on until the client closes: closing with unread bytes would reset the connection, and the client might lose
 // the answer.
 void Connection::Linger() {
+  if (state_ == State::kClosed) return;
+  Error ignored;
+  stream_.socket().shutdown(Stream::Socket::shutdown_send, ignored);
+  OnReadAway({});
+}
+
+void Connection::OnReadAway(const Error& error) {
+  if (state_ == State::kClosed) return;
+  if (error) return Close();
+  if (is_read_) return;  // OnRead goes on.
   buffer_.clear();
   stream_.socket().async_read_some(buffer_.prepare(kReadBytes),
-                                   [self = shared_from_this()](const Error& error, size_t) {
-                                     if (error) return self->Close();
-                                     self->Linger();
-                                   });
+                                   Guarded([](Connection& self, const Error& next, size_t) { self.OnReadAway(next); }));
 }
 
-// From now on the connection is closed when nothing re-arms in time.
-void Connection::Arm(std::chrono::milliseconds timeout) {
-  if (closed_) return;  // What completed before the close may still arrive after it.
-  const auto before = std::exchange(deadline_, std::chrono::steady_clock::now() + timeout);
-  if (watched_ && before <= deadline_) return;  // The timer will find the new one.
-  AwaitDeadline();
-}
-
-// A deadline that moves on needs no new timer: the one that runs looks again when it ends.
-void Connection::AwaitDeadline() {
-  watched_ = true;
-  timer_.expires_at(deadline_);
-  timer_.async_wait([self = shared_from_this()](const Error& error) {
-    if (error || self->closed_) return;
-    if (self->deadline_ <= std::chrono::steady_clock::now()) return self->Close();
-    self->watched_ = false;
-    if (self->deadline_ != std::chrono::steady_clock::time_point::max()) self->AwaitDeadline();
-  });
+// From now on the connection is closed when nothing re-arms in time. Once stopping, what has to be said last gets its
+// time all the same.
+void Connection::Arm(milliseconds timeout) {
+  const auto now = steady_clock::now();
+  deadline_ = std::min(now + timeout, std::max(core_->stops_by.load(), now + core_->options.stop_grace));
 }
 
 // How long a client may take for so many bytes.
-std::chrono::milliseconds Connection::TimeFor(size_t bytes) const {
+milliseconds Connection::TimeFor(size_t bytes) const {
   const size_t rate = std::max<size_t>(1, core_->options.bytes_per_second_min);
-  return core_->options.transfer_grace + std::chrono::milliseconds(bytes / rate * 1000);
+  return core_->options.transfer_grace + milliseconds(bytes / rate * 1000);
 }
 
 void Connection::Close() {
-  if (std::exchange(closed_, true)) return;
+  const State before = std::exchange(state_, State::kClosed);
+  if (before == State::kClosed) return;
   Error ignored;
   stream_.socket().close(ignored);
-  timer_.cancel();
-  std::lock_guard lock(core_->mutex);
-  core_->connections.erase(shared_from_this());
-  if (core_->connections.empty()) core_->none_left.notify_all();
+  reader_.Release();
+  {
+    const std::lock_guard lock(core_->mutex);
+    core_->connections.erase(shared_from_this());
+    if (core_->connections.empty()) core_->none_left.notify_all();
+  }
+  if (before == State::kHandling) gone_.request_stop();
 }
 
-bool Connection::OldEnough() const { return std::chrono::steady_clock::now() >= leaves_at_; }
+bool Connection::OldEnough() const { return leaves_at_ != TimePoint::max() && steady_clock::now() >= leaves_at_; }
 
 }  // namespace longshore::http

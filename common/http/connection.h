@@ -3,20 +3,19 @@
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/message.hpp>
-#include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <unordered_set>
 
-#include "common/http/growing_body.h"
-#include "common/http/header_scan.h"
+#include "common/http/held_bytes.h"
+#include "common/http/request_reader.h"
 #include "common/http/server.h"
 #include "common/http/stream.h"
 
@@ -26,74 +25,93 @@ class Connection;
 
 // What the connections of a server share.
 struct Core {
-  Options options;
-  Handler handler;
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  Core(Options server_options, Handler server_handler)
+      : options(std::move(server_options)), handler(std::move(server_handler)), bodies(options.bodies_bytes_max) {}
+
+  const Options options;
+  const Handler handler;
+  BytePool bodies;
   std::atomic<bool> stopping = false;
+  std::atomic<TimePoint> stops_by = TimePoint::max();  // When transfers end, once stopping.
   TlsContexts tls;
   std::mutex mutex;
   std::condition_variable none_left;
   std::unordered_set<std::shared_ptr<Connection>> connections;  // Keeps them alive while a handler works.
 };
 
-// All members run on the strand, except Start, Leave, Cut and Answer, which may be called from any thread.
+// All members run on the strand, except Start, Leave, Cut, LookAtClock and Answer, which may be called from any thread.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Protocol = Stream::Protocol;
+  using TimePoint = Core::TimePoint;
 
-  // The context must outlive every connection, also one that a late responder still holds: hence shared.
+  // Takes the descriptor. The context must outlive every connection, also one that a late responder still holds: hence
+  // shared.
   Connection(std::shared_ptr<boost::asio::io_context> context, std::shared_ptr<Core> core, Protocol protocol, int fd);
 
   void Start();
-  void Leave();                    // The server stops: close when idle for stop_grace.
-  void Cut();                      // Close now.
-  void Answer(Response response);  // Of the request that was handed to the handler.
+  void Leave();                     // The server stops: close when idle for stop_grace.
+  void Cut();                       // Close now.
+  void LookAtClock(TimePoint now);  // Whoever is too late is closed: called again and again by the server.
+  void Answer(Response response);   // Of the request that was handed to the handler.
 
  private:
   using Error = boost::system::error_code;
+  enum class State {
+    kGreeting,  // TLS.
+    kIdle,      // Waits for the first byte of a request.
+    kReading,
+    kHandling,  // The handler has the request.
+    kWriting,
+    kEnding,  // Nothing is answered any more; reads on until the client closes.
+    kClosed,
+  };
 
+  template <typename Work>
+  auto Guarded(Work work);
+  void OnException(int status, const std::string& message);
   void Greet();
   void AwaitRequest();
-  void ReadHeader();
-  void LookAtHeader();
-  void ParseHeader();
-  void OnHeader();
-  void ReadBody();
-  void ParseBody();
-  void OnParseError(const Error& error);
+  void Read();
+  void OnRead(const Error& error, size_t bytes);
+  void AwaitBody(size_t more_bytes);
+  void Advance();
+  void OnHead();
   void HandOver();
-  void Refuse(int status, const std::string& message);
+  void OnEndOfInput(const Error& error);
+  void OnLate();
+  void Probe();
   void Refuse(Response response);
   void Write(Response response);
   void OnWritten(const Error& error);
   void SayGoodbye();
   void Linger();
+  void OnReadAway(const Error& error);
   void Arm(std::chrono::milliseconds timeout);
-  void AwaitDeadline();
   void Close();
   bool OldEnough() const;
   std::chrono::milliseconds TimeFor(size_t bytes) const;
 
-  std::shared_ptr<boost::asio::io_context> context_;
-  std::shared_ptr<Core> core_;
-  boost::asio::strand<boost::asio::io_context::executor_type> strand_;
-  Stream stream_;
-  boost::asio::steady_timer timer_;
-  boost::beast::flat_buffer buffer_;
-  std::optional<HeaderScan> scan_;
-  std::optional<boost::beast::http::request_parser<GrowingBody>> parser_;
+  const std::shared_ptr<boost::asio::io_context> context_;
+  const std::shared_ptr<Core> core_;
+  const TimePoint leaves_at_;
+  RequestReader reader_;
+  boost::beast::flat_buffer buffer_;  // Only read into while it is empty, or while nobody looks at it.
   std::optional<boost::beast::http::response<boost::beast::http::string_body>> response_;
-  Request request_;  // Its head, once that was read.
-  std::chrono::steady_clock::time_point leaves_at_;
-  std::chrono::steady_clock::time_point deadline_;  // When the connection is closed.
-  std::chrono::steady_clock::time_point body_began_at_;
-  size_t body_bytes_ = 0;   // That came of it, as sent.
-  bool watched_ = false;    // The timer runs.
-  bool idle_ = false;       // Waiting for the first byte of a request.
-  bool answering_ = false;  // A request is with the handler and unanswered.
-  bool head_ = false;       // HEAD: the answer has no body.
+  std::stop_source gone_{std::nostopstate};  // Of the request that the handler has.
+  std::atomic<TimePoint> deadline_ = TimePoint::max();
+  TimePoint body_began_at_;
+  size_t body_bytes_ = 0;  // That came of it, as sent.
+  State state_ = State::kGreeting;
+  bool is_read_ = false;      // A read is under way.
+  bool input_ended_ = false;  // Nothing comes from the client any more.
+  bool probed_ = false;       // Whether it is gone too.
   bool keep_alive_ = false;
   bool takes_gzip_ = false;
-  bool closed_ = false;
+  boost::asio::strand<boost::asio::io_context::executor_type> strand_;
+  Stream stream_;  // Last: it owns the descriptor once it was made.
 };
 
 }  // namespace longshore::http

@@ -1,26 +1,32 @@
 // A message body in a string that grows with what has arrived. Beast's own takes the memory that Content-Length
-// announces before the first byte of it is there.
+// announces before the first byte of it is there. What it takes is held first, or the body is not read on.
 #pragma once
 
 #include <algorithm>
 #include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/message.hpp>
+#include <boost/system/error_code.hpp>
 #include <cstdint>
 #include <string>
+
+#include "common/http/held_bytes.h"
 
 namespace longshore::http {
 
 struct GrowingBody {
-  using value_type = std::string;
+  struct value_type {
+    std::string bytes = {};
+    HeldBytes* held = nullptr;  // Null: it need not ask.
+  };
 
-  static uint64_t size(const std::string& body) { return body.size(); }
+  static uint64_t size(const value_type& body) { return body.bytes.size(); }
 
   // Beast's BodyReader: the parser has checked the length against its limit.
   class reader {
    public:
     template <bool IsRequest, typename Fields>
-    reader(boost::beast::http::header<IsRequest, Fields>&, std::string& body) : body_(body) {}
+    reader(boost::beast::http::header<IsRequest, Fields>&, value_type& body) : body_(body) {}
 
     void init(const boost::optional<uint64_t>& length, boost::system::error_code& error) {
       length_ = length.value_or(UINT64_MAX);
@@ -30,20 +36,30 @@ struct GrowingBody {
     template <typename Buffers>
     size_t put(const Buffers& buffers, boost::system::error_code& error) {
       const size_t added = boost::beast::buffer_bytes(buffers);
-      const size_t needed = body_.size() + added;
-      // Twice as much each time, but not beyond what was announced.
-      if (needed > body_.capacity()) body_.reserve(std::max<uint64_t>(std::min<uint64_t>(2 * needed, length_), needed));
-      for (const auto piece : boost::beast::buffers_range_ref(buffers)) {
-        body_.append(static_cast<const char*>(piece.data()), piece.size());
-      }
       error = {};
+      if (!HasRoomFor(body_.bytes.size() + added)) {
+        error = make_error_code(boost::system::errc::not_enough_memory);
+        return 0;
+      }
+      for (const auto piece : boost::beast::buffers_range_ref(buffers)) {
+        body_.bytes.append(static_cast<const char*>(piece.data()), piece.size());
+      }
       return added;
     }
 
     void finish(boost::system::error_code& error) { error = {}; }
 
    private:
-    std::string& body_;
+    // Twice as much each time, but not beyond what was announced.
+    bool HasRoomFor(size_t needed) {
+      if (needed <= body_.bytes.capacity()) return true;
+      const size_t room = std::max<uint64_t>(std::min<uint64_t>(2 * needed, length_), needed);
+      if (body_.held != nullptr && !body_.held->Hold(room)) return false;
+      body_.bytes.reserve(room);
+      return true;
+    }
+
+    value_type& body_;
     uint64_t length_ = UINT64_MAX;
   };
 };

@@ -13,15 +13,35 @@ constexpr int kGzipOrZlib = 15 + 32;
 
 using Piece = std::array<char, size_t{16} << 10>;
 
+struct Plain {
+  const size_t compressed_bytes;
+  const size_t bytes_max;
+  HeldBytes* const held;
+  std::string bytes = {};
+};
+
+Status Append(std::string_view piece, Plain& plain) {
+  const size_t needed = plain.bytes.size() + piece.size();
+  if (needed > plain.bytes_max) return ResourceExhausted("gzip body holds more than {} bytes", plain.bytes_max);
+  if (needed > plain.bytes.capacity()) {
+    const size_t room = std::max(needed, std::min(2 * needed, plain.bytes_max));
+    if (plain.held != nullptr && !plain.held->Hold(plain.compressed_bytes + room)) {
+      return Unavailable("too many bytes of requests are held");
+    }
+    plain.bytes.reserve(room);
+  }
+  plain.bytes.append(piece);
+  return {};
+}
+
 // Appends the next piece of output. False at the end of the input's last gzip member.
 // A body of many empty members costs no more than their bytes: the piece is made once.
-Result<bool> Step(z_stream& stream, Piece& piece, std::string& out, size_t bytes_max) {
+Result<bool> Step(z_stream& stream, Piece& piece, Plain& plain) {
   stream.next_out = reinterpret_cast<Bytef*>(piece.data());
-  const size_t room = std::min(piece.size(), bytes_max + 1 - out.size());
+  const size_t room = std::min(piece.size(), plain.bytes_max + 1 - plain.bytes.size());
   stream.avail_out = static_cast<uInt>(room);
   const int code = inflate(&stream, Z_NO_FLUSH);
-  out.append(piece.data(), room - stream.avail_out);
-  if (out.size() > bytes_max) return ResourceExhausted("gzip body holds more than {} bytes", bytes_max);
+  RETURN_IF_ERROR(Append({piece.data(), room - stream.avail_out}, plain));
   if (code == Z_STREAM_END) {
     if (stream.avail_in == 0) return false;
     if (inflateReset(&stream) != Z_OK) return InvalidArgument("gzip body is damaged");
@@ -36,7 +56,7 @@ Result<bool> Step(z_stream& stream, Piece& piece, std::string& out, size_t bytes
 
 }  // namespace
 
-Result<std::string> Inflate(std::string_view compressed, size_t bytes_max) {
+Result<std::string> Inflate(std::string_view compressed, size_t bytes_max, HeldBytes* held) {
   if (compressed.size() > UINT32_MAX) return ResourceExhausted("gzip body of {} bytes", compressed.size());
   z_stream stream{};
   if (inflateInit2(&stream, kGzipOrZlib) != Z_OK) return ResourceExhausted("no memory to read a gzip body");
@@ -44,11 +64,11 @@ Result<std::string> Inflate(std::string_view compressed, size_t bytes_max) {
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(compressed.data()));
   stream.avail_in = static_cast<uInt>(compressed.size());
   Piece piece;
-  std::string out;
+  Plain plain{.compressed_bytes = compressed.size(), .bytes_max = bytes_max, .held = held};
   for (bool more = true; more;) {
-    ASSIGN_OR_RETURN(more, Step(stream, piece, out, bytes_max));
+    ASSIGN_OR_RETURN(more, Step(stream, piece, plain));
   }
-  return out;
+  return std::move(plain.bytes);
 }
 
 }  // namespace longshore::http

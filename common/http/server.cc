@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <cerrno>
 #include <cstring>
 #include <future>
@@ -25,28 +25,32 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 constexpr auto kYieldPerConnection = microseconds(200);
 constexpr auto kYieldMax = microseconds(5000);
 constexpr auto kOutOfDescriptorsPause = microseconds(100000);
+constexpr auto kClockTick = milliseconds(100);  // How late a timeout may be.
 
 class AsioServer final : public Server {
  public:
   AsioServer(Options options, Handler handler, int listen_fd)
       : context_(std::make_shared<asio::io_context>()),
-        core_(std::make_shared<Core>()),
+        core_(std::make_shared<Core>(std::move(options), std::move(handler))),
         work_(context_->get_executor()),
         strand_(context_->get_executor()),
         listener_(strand_, listen_fd),
         timer_(strand_),
+        clock_(strand_),
         listen_fd_(listen_fd),
         port_(process::LocalPort(listen_fd).value_or(0)) {
-    core_->options = std::move(options);
-    core_->handler = std::move(handler);
     for (int i = 0; i < std::max(1, core_->options.threads); ++i) {
-      threads_.emplace_back([context = context_] { context->run(); });
+      threads_.emplace_back([this] { Run(); });
     }
-    asio::post(strand_, [this] { AwaitConnection(); });
+    asio::post(strand_, [this] {
+      AwaitConnection();
+      AwaitTick();
+    });
   }
 
   ~AsioServer() override {
@@ -56,6 +60,10 @@ class AsioServer final : public Server {
       std::lock_guard lock(core_->mutex);
       core_->connections.clear();
     }
+    asio::post(strand_, [this] {
+      is_over_ = true;
+      clock_.cancel();
+    });
     work_.reset();
     for (auto& thread : threads_) thread.join();
   }
@@ -69,6 +77,7 @@ class AsioServer final : public Server {
   }
 
   void Stop() override {
+    core_->stops_by = steady_clock::now() + core_->options.stop_timeout;
     core_->stopping = true;
     StopAccepting();
     for (const auto& connection : Connections()) connection->Leave();
@@ -80,6 +89,32 @@ class AsioServer final : public Server {
   std::vector<std::shared_ptr<Connection>> Connections() const {
     std::lock_guard lock(core_->mutex);
     return {core_->connections.begin(), core_->connections.end()};
+  }
+
+  // Connections catch what is thrown for them. This is for what is left: the server's own work, with no memory for it.
+  void Run() {
+    for (;;) {
+      try {
+        context_->run();
+        return;
+      } catch (const std::exception& error) {
+        spdlog::error("a thread of the HTTP server goes on after: {}", error.what());
+      }
+    }
+  }
+
+  // One clock for all: a timer for each connection would be set anew several times in every request.
+  void AwaitTick() {
+    clock_.expires_after(kClockTick);
+    clock_.async_wait([this](const boost::system::error_code& error) {
+      if (error || is_over_) return;
+      {
+        const auto now = steady_clock::now();
+        const std::lock_guard lock(core_->mutex);
+        for (const auto& connection : core_->connections) connection->LookAtClock(now);
+      }
+      AwaitTick();
+    });
   }
 
   // As in common/grpc/acceptor.h: of the processes that share the socket, the one with the fewest connections wins.
@@ -111,14 +146,26 @@ class AsioServer final : public Server {
     if (out && !out_of_descriptors_) spdlog::warn("cannot accept connections for now: {}", strerror(errno));
     out_of_descriptors_ = out;
     if (fd < 0) return false;
-    const Connection::Protocol protocol(peer.ss_family, 0);
-    auto connection = std::make_shared<Connection>(context_, core_, protocol, fd);
-    {
-      std::lock_guard lock(core_->mutex);
-      core_->connections.insert(connection);
-    }
-    connection->Start();
+    Take(process::Descriptor(fd), Connection::Protocol(peer.ss_family, 0));
     return true;
+  }
+
+  // Without memory for a connection, that one is closed.
+  void Take(process::Descriptor fd, Connection::Protocol protocol) {
+    std::shared_ptr<Connection> connection;
+    try {
+      connection = std::make_shared<Connection>(context_, core_, protocol, fd.get());
+      fd.Release();
+      {
+        const std::lock_guard lock(core_->mutex);
+        core_->connections.insert(connection);
+      }
+      connection->Start();
+    } catch (const std::exception& error) {
+      spdlog::warn("cannot take a connection: {}", error.what());
+      const std::lock_guard lock(core_->mutex);
+      core_->connections.erase(connection);
+    }
   }
 
   // Takes what waits in the backlog first: closing a socket resets what nobody accepted.
@@ -143,6 +190,8 @@ class AsioServer final : public Server {
   asio::strand<asio::io_context::executor_type> strand_;
   asio::posix::stream_descriptor listener_;  // Used on the strand, as the timer.
   asio::steady_timer timer_;
+  asio::steady_timer clock_;
+  bool is_over_ = false;             // On the strand: the clock stands still.
   bool out_of_descriptors_ = false;  // On the strand: the last accept failed for want of them.
   std::atomic<int> listen_fd_;
   const int port_;

@@ -7,7 +7,12 @@
 // Keep-alive and pipelining: one request of a connection is read and handled at a time, so answers keep their order and
 // what a client sends ahead waits in its own socket. Bodies may be chunked and gzipped; the handler sees plain bytes.
 // Answers are gzipped for clients that ask for it. What breaks a limit, or could be read in two ways, is answered 400,
-// 413, 414 or 431 and the connection is closed; a client that is slower than the timeouts is disconnected.
+// 413, 414 or 431 and the connection is closed; a client that is slower than the timeouts is disconnected. A request
+// whose work throws, for want of memory above all, fails alone: 503, or 500.
+//
+// A client that shut down its sending side is answered. It looks like one that is gone: where its request takes longer,
+// it is sent a "100 Continue", which tells them apart. Under TLS the end of what a client sends is its end; one of
+// HTTP/1.0, and one that has sent a further request ahead, is never taken to be gone.
 #pragma once
 
 #include <chrono>
@@ -15,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,6 +38,8 @@ struct Request {
   std::string target;    // Path and query as sent: "/v1/models/x?y=z".
   Headers headers = {};  // Names in lower case.
   std::string body = {};
+  // Requested to stop once the client is gone, so that nobody waits for the answer any more.
+  std::stop_token gone = {};
 
   // The first value of the header, "" when it was not sent. Requires: name in lower case.
   std::string_view Header(std::string_view name) const;
@@ -64,6 +72,7 @@ struct Options {
   size_t header_fields_max = 128;                    // 431
   size_t body_bytes_max = size_t{256} << 20;         // 413; as sent.
   size_t inflated_bytes_max = size_t{100} << 20;     // 413; of a gzipped body.
+  size_t bodies_bytes_max = size_t{4} << 30;         // 503; of all requests that are not answered yet.
   size_t gzip_bytes_min = size_t{4} << 10;           // Shorter answers are never gzipped; 0: none is.
   std::chrono::milliseconds header_timeout{10000};   // Of the TLS handshake, and of a request's header.
   // A body, or an answer, may take transfer_grace and a second more for each bytes_per_second_min that passed.
@@ -75,6 +84,8 @@ struct Options {
   std::chrono::milliseconds connection_age_max{0};
   // HTTP/1.1 has no way to say goodbye: while stopping, an idle connection may send one more request for so long.
   std::chrono::milliseconds stop_grace{1000};
+  // And a request or an answer that is on its way may take no longer than this, however steadily it comes.
+  std::chrono::milliseconds stop_timeout{30000};
 };
 
 class Server {
@@ -88,7 +99,8 @@ class Server {
   virtual size_t connections() const = 0;
 
   // Accepts no more, answers what is under way with "Connection: close", closes what is idle, and returns when no
-  // connection is left. Not from a handler.
+  // connection is left: at the latest stop_timeout and stop_grace after the last handler has answered. Not from a
+  // handler.
   virtual void Stop() = 0;
 };
 

@@ -8,9 +8,13 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <condition_variable>
 #include <functional>
 #include <future>
-#include <latch>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <stop_token>
 #include <thread>
 
 #include "common/http/inflate.h"
@@ -49,6 +53,7 @@ class RawClient {
       bytes.remove_prefix(static_cast<size_t>(sent));
     }
   }
+  void ShutDown() { shutdown(fd_, SHUT_WR); }
   // Until the text was seen or the server closed.
   std::string ReadUntil(std::string_view text) {
     while (seen_.find(text) == std::string::npos) {
@@ -219,6 +224,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"BrokenGzip", Post("no gzip", "Content-Encoding: gzip\r\n"), "400"},
         Refused{"Tls", std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello", 17), "400"},
         Refused{"Http2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400"}, Refused{"Ssh", "SSH-2.0-client\r\n\r\n", "400"},
+        Refused{"TwoAuthorizations", Get("Authorization: a\r\nauthorization: a\r\n"), "400"},
         Refused{"TwoLengths", "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "400"},
         Refused{"ListOfLengths", "POST / HTTP/1.1\r\nContent-Length: 1, 1\r\n\r\na", "400"},
         Refused{"SignedLength", "POST / HTTP/1.1\r\nContent-Length: +1\r\n\r\na", "400"},
@@ -366,6 +372,181 @@ TEST(HttpServer, ARequestWhoseResponderIsDroppedIsAnswered500) {
   RawClient client(server->port());
   client.Send(Post(""));
   EXPECT_THAT(client.ReadUntil("dropped"), StartsWith("HTTP/1.1 500"));
+}
+
+TEST(HttpServer, ARequestWhoseWorkThrowsFailsAlone) {
+  Options options;
+  options.admit = [](const Request& head) -> std::optional<Response> {
+    if (head.target == "/admit") throw std::bad_alloc();
+    return std::nullopt;
+  };
+  auto server = StartServer(std::move(options), [](Request request, Responder respond) {
+    if (request.target == "/memory") throw std::bad_alloc();
+    if (request.target == "/other") throw std::runtime_error("inner details");
+    Echo(std::move(request), std::move(respond));
+  });
+  RawClient before(server->port());
+  before.Send(Get(""));
+  before.ReadUntil(";");
+  const auto ask = [&](const std::string& target) {
+    RawClient client(server->port());
+    client.Send("GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n");
+    return client.ReadAll();
+  };
+  for (const auto* target : {"/memory", "/admit"}) {
+    EXPECT_THAT(ask(target), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Retry-After: "),
+                                   EndsWith("memory does not suffice for this request\n")));
+  }
+  EXPECT_THAT(ask("/other"), AllOf(StartsWith("HTTP/1.1 500 "), EndsWith("\r\n\r\nthe request failed\n")));
+  before.Send(Get(""));
+  EXPECT_THAT(before.ReadUntil(";"), EndsWith("GET / ;"));
+}
+
+// Keeps the responders of the requests that it gets.
+class Holder {
+ public:
+  Handler handler() {
+    return [this](Request request, Responder respond) {
+      const std::lock_guard lock(mutex_);
+      held_.emplace_back(std::move(request), std::move(respond));
+      came_.notify_all();
+    };
+  }
+  std::pair<Request, Responder> Take() {
+    std::unique_lock lock(mutex_);
+    came_.wait(lock, [this] { return !held_.empty(); });
+    auto first = std::move(held_.front());
+    held_.erase(held_.begin());
+    return first;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable came_;
+  std::vector<std::pair<Request, Responder>> held_;
+};
+
+TEST(HttpServer, BodiesThatAreHeldTogetherHaveALimitAndGiveTheirShareBack) {
+  Holder holder;
+  auto server = StartServer({.bodies_bytes_max = 100000}, holder.handler());
+  RawClient first(server->port());
+  first.Send(Post(std::string(60000, 'x')));
+  const auto [request, respond] = holder.Take();
+  const std::vector<std::string> too_much = {
+      Post(std::string(60000, 'x')),
+      "POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nea60\r\n" + std::string(60000, 'x') +
+          "\r\n0\r\n\r\n",
+      Post(Gzip(std::string(60000, 'x')), "Content-Encoding: gzip\r\n")};
+  for (const std::string& each : too_much) {
+    RawClient other(server->port());
+    other.Send(each);
+    EXPECT_THAT(other.ReadAll(), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Retry-After: "),
+                                       EndsWith("the requests under way hold more than 100000 bytes\n")));
+  }
+  RawClient small(server->port());
+  small.Send(Post("small"));
+  holder.Take().second({.body = "fits;"});
+  EXPECT_THAT(small.ReadUntil(";"), EndsWith("fits;"));
+  respond({.body = "first;"});
+  EXPECT_THAT(first.ReadUntil(";"), EndsWith("first;"));
+  for (const std::string& each : too_much) {
+    small.Send(each);
+    auto next = holder.Take();
+    EXPECT_EQ(next.first.body.size(), 60000u);
+    next.second({.body = "again;"});
+    EXPECT_THAT(small.ReadUntil(";"), EndsWith("again;"));
+  }
+}
+
+TEST(HttpServer, AConnectionThatBreaksGivesItsShareBack) {
+  Holder holder;
+  auto server = StartServer({.bodies_bytes_max = 100000}, holder.handler());
+  {
+    RawClient half(server->port());
+    half.Send("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 90000\r\n\r\n" + std::string(80000, 'x'));
+    while (server->connections() == 0) std::this_thread::yield();
+  }
+  while (server->connections() > 0) std::this_thread::yield();
+  RawClient client(server->port());
+  client.Send(Post(std::string(90000, 'x')));
+  EXPECT_EQ(holder.Take().first.body.size(), 90000u);
+}
+
+void AwaitStop(const std::stop_token& token) {
+  std::promise<void> stopped;
+  const std::stop_callback callback(token, [&] { stopped.set_value(); });
+  EXPECT_EQ(stopped.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+}
+
+TEST(HttpServer, TellsTheHandlerThatTheClientIsGone) {
+  Holder holder;
+  auto server = StartServer({}, holder.handler());
+  auto client = std::make_unique<RawClient>(server->port());
+  client->Send(Post("x"));
+  const auto [request, respond] = holder.Take();
+  EXPECT_FALSE(request.gone.stop_requested());
+  client.reset();
+  AwaitStop(request.gone);
+  respond({});
+  EXPECT_EQ(server->connections(), 0u);
+}
+
+TEST(HttpServer, AClientThatShutDownItsSendingSideIsAnswered) {
+  Holder holder;
+  auto server = StartServer({}, holder.handler());
+  RawClient client(server->port());
+  client.Send(Post("x"));
+  client.ShutDown();
+  const auto [request, respond] = holder.Take();
+  EXPECT_EQ(client.ReadUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  EXPECT_FALSE(request.gone.stop_requested());
+  respond({.body = "late"});
+  EXPECT_THAT(client.ReadAll(), AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("Connection: close"), EndsWith("late")));
+}
+
+TEST(HttpServer, AClientOfHttp10ThatShutDownItsSendingSideGetsNothingButItsAnswer) {
+  Holder holder;
+  auto server = StartServer({}, holder.handler());
+  RawClient old(server->port());
+  old.Send("GET / HTTP/1.0\r\n\r\n");
+  old.ShutDown();
+  const auto first = holder.Take();
+  RawClient client(server->port());
+  client.Send(Post("x"));
+  client.ShutDown();
+  EXPECT_EQ(client.ReadUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");  // Later than the old one's would be.
+  first.second({.body = "late"});
+  EXPECT_THAT(old.ReadAll(), AllOf(StartsWith("HTTP/1.1 200 "), EndsWith("late")));
+}
+
+TEST(HttpServer, ARequestSentAheadOfAnAnswerIsNoEnd) {
+  Holder holder;
+  auto server = StartServer({}, holder.handler());
+  RawClient client(server->port());
+  client.Send(Post("1"));
+  const auto first = holder.Take();
+  client.Send(Post("2"));
+  client.ShutDown();
+  first.second({.body = "one;"});
+  EXPECT_THAT(client.ReadUntil(";"), EndsWith("one;"));
+  const auto second = holder.Take();
+  EXPECT_EQ(second.first.body, "2");
+  second.second({.body = "two;"});
+  EXPECT_THAT(client.ReadAll(), EndsWith("two;"));
+}
+
+TEST(HttpServer, ARequestWithoutEndDoesNotHoldTheStop) {
+  auto server = StartServer({.stop_grace = milliseconds(20), .stop_timeout = milliseconds(50)});
+  RawClient client(server->port());
+  client.Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000000\r\n\r\n");
+  std::atomic<bool> stopped = false;
+  std::thread sender([&] {
+    while (!stopped) client.Send("steadily on and on");
+  });
+  server->Stop();
+  stopped = true;
+  sender.join();
+  EXPECT_EQ(server->connections(), 0u);
 }
 
 TEST(HttpServer, AnOldConnectionIsToldToCloseWithItsAnswer) {

@@ -1,9 +1,12 @@
 // A connection's socket, in plain or under TLS: an asynchronous stream as Asio and Beast take it.
 #pragma once
 
+#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/strand.hpp>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,13 +32,11 @@ class TlsContexts {
 class Stream {
  public:
   using Protocol = boost::asio::generic::stream_protocol;
-  using Socket = Protocol::socket;
-  using executor_type = Socket::executor_type;
+  // Not the general executor that the library takes by default: it costs a good part of a short request.
+  using executor_type = boost::asio::strand<boost::asio::io_context::executor_type>;
+  using Socket = boost::asio::basic_stream_socket<Protocol, executor_type>;
 
-  template <typename Executor>
-  Stream(const Executor& executor, const Protocol& protocol, int fd) : socket_(executor) {
-    socket_.assign(protocol, fd);
-  }
+  Stream(const executor_type& executor, const Protocol& protocol, int fd) : socket_(executor, protocol, fd) {}
 
   executor_type get_executor() { return socket_.get_executor(); }
   Socket& socket() { return socket_; }

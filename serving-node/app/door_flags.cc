@@ -30,8 +30,14 @@ void DoorFlags::AddTo(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   add("--rest_max_request_bytes", rest_body_bytes_max, "largest REST body; a larger one is answered 413 [268435456]")
       ->check(CLI::PositiveNumber);
+  add("--rest_max_held_bytes", rest_bodies_bytes_max,
+      "bytes of all REST bodies that are not answered yet, together; what goes beyond is answered 503 [4294967296]")
+      ->check(CLI::PositiveNumber);
   add("--rest_min_bytes_per_second", rest_bytes_per_second_min,
       "a client that sends or reads more slowly, after ten seconds of grace, is disconnected [16384]")
+      ->check(CLI::PositiveNumber);
+  add("--rest_drain_timeout_ms", rest_drain_timeout_ms,
+      "a REST body or answer that is on its way when the node leaves may take so long [30000]")
       ->check(CLI::PositiveNumber);
   add("--rest_gzip_min_bytes", rest_gzip_bytes_min,
       "answers from this size on are gzipped for clients that ask for it; 0: none [4096]");

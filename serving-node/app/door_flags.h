@@ -22,8 +22,10 @@ struct DoorFlags {
   size_t grpc_memory_bytes_max = size_t{4} << 30;  // 0: no limit.
   size_t rest_connections_max = 10000;
   size_t rest_body_bytes_max = size_t{256} << 20;  // As sent.
+  size_t rest_bodies_bytes_max = size_t{4} << 30;  // Of all requests that are not answered.
   size_t rest_gzip_bytes_min = 4096;               // Of an answer; 0: none is gzipped.
   size_t rest_bytes_per_second_min = 16384;
+  int64_t rest_drain_timeout_ms = 30000;
 
   void AddTo(CLI::App& app);
 };

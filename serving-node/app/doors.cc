@@ -29,6 +29,8 @@ frontend::RestOptions RestOptionsOf(const Flags& flags) {
   options.check_method_names = flags.enable_signature_method_name_check;
   options.connections_max = flags.doors.rest_connections_max;
   options.body_bytes_max = flags.doors.rest_body_bytes_max;
+  options.bodies_bytes_max = flags.doors.rest_bodies_bytes_max;
+  options.stop_timeout = std::chrono::milliseconds(flags.doors.rest_drain_timeout_ms);
   options.gzip_bytes_min = flags.doors.rest_gzip_bytes_min;
   options.bytes_per_second_min = flags.doors.rest_bytes_per_second_min;
   options.budget = flags.limits.budget;

@@ -9,6 +9,7 @@
 
 #include "common/grpc/bytes.h"
 #include "common/grpc/status.h"
+#include "common/retry.h"
 #include "serving-node/frontend/headers.h"
 #include "serving-node/frontend/limited.h"
 #include "serving-node/frontend/queries.h"

@@ -1,14 +1,11 @@
 #include "serving-node/frontend/limited.h"
 
-#include <random>
 #include <utility>
 
 namespace longshore::frontend {
 namespace {
 
 constexpr const char* kTooMany = "too many requests are under way on this node";
-constexpr int kRetryMsMin = 500;
-constexpr int kRetryMsMax = 1500;
 
 }  // namespace
 
@@ -25,11 +22,6 @@ void LimitedPredictor::Predict(routing::PredictCall call, routing::PredictDone d
 
 bool MayRetry(const Error& error) {
   return error.code == Code::kUnavailable || (error.code == Code::kResourceExhausted && error.message == kTooMany);
-}
-
-int RetryAfterMs() {
-  thread_local std::minstd_rand random{std::random_device{}()};
-  return std::uniform_int_distribution<int>(kRetryMsMin, kRetryMsMax)(random);
 }
 
 }  // namespace longshore::frontend

@@ -25,7 +25,4 @@ class LimitedPredictor final : public routing::Predictor {
 // take it.
 bool MayRetry(const Error& error);
 
-// After how many milliseconds. Another number each time, so that those who were refused together do not come together.
-int RetryAfterMs();
-
 }  // namespace longshore::frontend

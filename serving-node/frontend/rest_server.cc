@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/http/server.h"
+#include "common/retry.h"
 #include "serving-node/frontend/headers.h"
 #include "serving-node/frontend/inference_call.h"
 #include "serving-node/frontend/json_example.h"
@@ -30,7 +31,7 @@ int HttpStatus(Code code) {
 
 Response ErrorResponse(const Error& error) {
   Response response{.status = HttpStatus(error.code), .body = ErrorToJson(error.message)};
-  if (MayRetry(error)) response.headers.emplace_back("Retry-After", "1");
+  if (MayRetry(error)) response.headers.emplace_back("Retry-After", RetryAfterSeconds());
   if (error.code == Code::kUnauthenticated) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
 }
@@ -101,6 +102,8 @@ class Rest final : public RestServer {
     options.gzip_bytes_min = options_.gzip_bytes_min;
     options.bytes_per_second_min = options_.bytes_per_second_min;
     if (options_.gate) options.admit = [this](const Request& head) { return Admit(head); };
+    options.bodies_bytes_max = options_.bodies_bytes_max;
+    options.stop_timeout = options_.stop_timeout;
     options.inflated_bytes_max = options_.budget.inflated_bytes_max;
     ASSIGN_OR_RETURN(server_, http::Server::Start(std::move(options), [this](Request request, Responder respond) {
                        Handle(std::move(request), std::move(respond));
@@ -173,7 +176,8 @@ class Rest final : public RestServer {
   CallInfo InfoOf(Request* request) const {
     return {.headers = std::move(request->headers),
             .deadline = std::chrono::steady_clock::now() + options_.timeout,
-            .protocol = routing::Protocol::kRest};
+            .protocol = routing::Protocol::kRest,
+            .cancelled = request->gone};
   }
 
   MeteredRequest Metered(routing::Api api, const ModelSpec& spec) const {

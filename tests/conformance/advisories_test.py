@@ -57,7 +57,7 @@ def raw(node, *pieces: bytes) -> bytes:
             pass  # It answered and closed before all was sent.
         reader.join(SECONDS)
         assert not reader.is_alive(), "the connection was never closed"
-        return bytes(answer)
+        return bytes(answer).removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n")  # Asked whether it is still there.
 
 
 def post(body: bytes, *headers: str, path: str = HALF + ":predict") -> bytes:
@@ -99,8 +99,8 @@ class Growth:
 
 @pytest.mark.contract("X1")
 def test_a_body_of_many_chunks_costs_what_one_of_few_costs(half):
-    """CWE-121, -787 (CVE-2025-23310, -23311: memory on the stack for each chunk). Guard: Connection gives the parser a
-    limit for the body, whichever way it comes."""
+    """CWE-121, -787 (CVE-2025-23310, -23311: memory on the stack for each chunk). Guard: RequestReader gives the
+    parser a limit for the body, whichever way it comes."""
     body = b'{"instances": [2.0' + b" " * 200_000 + b"]}"
     chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
     with Growth(half) as growth:
@@ -395,6 +395,20 @@ def test_memory_that_is_not_there_fails_the_request_alone(tmp_path):
         assert tf.make_ndarray(answer.outputs["y"]) == 10_000
 
 
+@pytest.mark.contract("X10")
+def test_memory_that_is_not_there_for_a_body_fails_the_request_alone(tmp_path):
+    """CWE-248 over REST: an exception on a thread of the HTTP server. Guard: Connection::Guarded."""
+    with running_node(tmp_path, "half_plus_two_tf1", MODELS / "half_plus_two_tf1") as node:
+        node.serving()
+        with open(f"/proc/{node.process.pid}/statm") as file:
+            now = int(file.read().split()[0]) * resource.getpagesize()
+        before = resource.prlimit(node.process.pid, resource.RLIMIT_AS, (now + 64 * MIB, -1))
+        answer = raw(node, post(b'{"instances": [2.0]}'.ljust(200 * MIB)))
+        assert status(answer) == 503 and answer.endswith(b"memory does not suffice for this request\n")
+        assert works(node)
+        resource.prlimit(node.process.pid, resource.RLIMIT_AS, before)
+
+
 @pytest.mark.contract("X10", "R12")
 @pytest.mark.parametrize("bytes_sent, wanted", [
     (b"GET /v1/models/%zz HTTP/1.1\r\n\r\n", {400, 404}), (b"GET /v1/models/%ff%00 HTTP/1.1\r\n\r\n", {400, 404}),
@@ -408,7 +422,7 @@ def test_memory_that_is_not_there_fails_the_request_alone(tmp_path):
     ids=["bad escape", "zero byte", "bytes in a header", "version", "TLS", "HTTP/2", "long header", "many headers",
          "two lengths", "length and chunks", "negative length", "huge length", "too long", "no gzip"])
 def test_what_is_no_request_is_refused_and_the_next_one_works(half, bytes_sent, wanted):
-    """CWE-20, -248 (CVE-2026-24175: a malformed header). Guard: Connection::OnReadError answers what the parser says."""
+    """CWE-20, -248 (CVE-2026-24175: a malformed header). Guard: RequestReader::ToRefusal answers what the parser says."""
     assert status(raw(half, bytes_sent)) in wanted
     assert works(half)
 

@@ -28,11 +28,10 @@ http::Options Limits() {
 void Serve(std::string_view bytes) {
   const Ends ends;
   const auto context = std::make_shared<boost::asio::io_context>(1);
-  const auto core = std::make_shared<http::Core>();
-  core->options = Limits();
-  core->handler = [](const http::Request& request, const http::Responder& respond) {
-    respond({.body = std::to_string(request.body.size())});
-  };
+  const auto core =
+      std::make_shared<http::Core>(Limits(), [](const http::Request& request, const http::Responder& respond) {
+        respond({.body = std::to_string(request.body.size())});
+      });
   auto connection =
       std::make_shared<http::Connection>(context, core, http::Connection::Protocol(AF_UNIX, 0), ends.fds[0]);
   core->connections.insert(connection);
