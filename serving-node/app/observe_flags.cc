@@ -14,8 +14,8 @@ void ObserveFlags::AddTo(CLI::App& app) {
                  "text-proto MonitoringConfig: metrics on the REST port too")
       ->group(group);
   app.add_option("--request_log", request_log.prefix,
-                 "write a sample of requests and answers to PREFIX-000001.tfrecord and so on: warm-up files and golden "
-                 "sets. With --model_config_file each model's logging_config says so instead")
+                 "write a sample of requests and answers to PREFIX-NODE-000001.tfrecord and so on: warm-up files and "
+                 "golden sets. With --model_config_file each model's logging_config says so instead")
       ->group(group);
   app.add_option("--request_log_sampling_rate", request_log.sampling_rate, "the share of requests, 0 to 1 [1]")
       ->group(group);
@@ -26,12 +26,14 @@ void ObserveFlags::AddTo(CLI::App& app) {
   app.add_option("--request_log_file_bytes_max", request_log_files.file_bytes_max, "as well [67108864]")
       ->check(CLI::PositiveNumber)
       ->group(group);
-  app.add_option("--request_log_files_max", request_log_files.files_max, "per prefix; the oldest goes first [10]")
+  app.add_option("--request_log_files_max", request_log_files.files_max,
+                 "per prefix and node; the oldest goes first [10]")
       ->check(CLI::PositiveNumber)
       ->group(group);
-  app.add_option("--capture_dir", capture.dir,
-                 "keep requests here that end with INTERNAL, UNKNOWN or DATA_LOSS, or with NaN or Inf, to be run again: "
-                 "longshore-node replay BUNDLE. Every answer is looked at then")
+  app.add_option(
+         "--capture_dir", capture.dir,
+         "keep requests here that end with INTERNAL, UNKNOWN or DATA_LOSS, or with NaN or Inf, to be run again: "
+         "longshore-node replay BUNDLE. Every answer is looked at then")
       ->group(group);
   app.add_option("--capture_files_max", capture.files_max, "bundles in that directory; more are left out [100]")
       ->check(CLI::PositiveNumber)

@@ -103,7 +103,7 @@ Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, const Security& se
   parts->catalog = std::make_unique<frontend::FleetCatalog>(*parts->own_catalog, *parts->router, *parts->forwarder);
   parts->limited = std::make_unique<frontend::LimitedPredictor>(*parts->router, flags.doors.requests_in_flight_max);
   parts->request_log = std::make_unique<requestlog::RequestLog>(
-      requestlog::Options{.files = flags.observe.request_log_files}, parts->registry);
+      requestlog::Options{.node = flags.node, .files = flags.observe.request_log_files}, parts->registry);
   parts->predictor = std::make_unique<requestlog::LoggingPredictor>(*parts->limited, *parts->request_log);
   ExportModelGauges(*parts->store, *parts->admission, parts->registry);
   ExportProgram(parts->clock.Now(), parts->registry);

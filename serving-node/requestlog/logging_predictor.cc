@@ -9,7 +9,7 @@ void LoggingPredictor::Predict(routing::PredictCall call, routing::PredictDone d
   std::string request = call.serialized.empty() ? call.request.SerializeAsString() : call.serialized;
   next_.Predict(std::move(call), [this, request = std::move(request),
                                   done = std::move(done)](Result<routing::PredictAnswer> answer) mutable {
-    if (answer) log_.Offer({std::move(request), *answer});
+    if (answer) log_.Offer(std::move(request), *answer);
     done(std::move(answer));
   });
 }

@@ -1,9 +1,11 @@
 #include "serving-node/requestlog/record_files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -37,27 +39,73 @@ std::optional<int64_t> NumberOf(std::string_view name, std::string_view prefix) 
   return number;
 }
 
+// A node's name as a part of a file's name.
+std::string ForFile(std::string name) {
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-' && c != '.') c = '_';
+  }
+  return name;
+}
+
 }  // namespace
 
+RecordFiles::RecordFiles(Path prefix, const std::string& owner, RecordFileLimits limits)
+    : named_(std::move(prefix += "-" + ForFile(owner))), limits_(limits) {}
+
 Path RecordFiles::PathOf(int64_t number) const {
-  return prefix_.parent_path() / fmt::format("{}-{:06}{}", prefix_.filename().string(), number, kEnding);
+  return own_.parent_path() / fmt::format("{}-{:06}{}", own_.filename().string(), number, kEnding);
 }
 
 std::vector<int64_t> RecordFiles::Numbers() const {
   std::vector<int64_t> numbers;
   std::error_code error;
-  for (auto it = std::filesystem::directory_iterator(prefix_.parent_path(), error);
+  for (auto it = std::filesystem::directory_iterator(own_.parent_path(), error);
        !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
-    const auto number = NumberOf(it->path().filename().string(), prefix_.filename().string());
+    const auto number = NumberOf(it->path().filename().string(), own_.filename().string());
     if (number) numbers.push_back(*number);
   }
   std::ranges::sort(numbers);
   return numbers;
 }
 
-Status RecordFiles::Begin() {
+// The system gives a lock back when its process ends, however it ends.
+Status RecordFiles::Own() {
   std::error_code ignored;  // What is wrong shows when the file is opened.
-  std::filesystem::create_directories(prefix_.parent_path(), ignored);
+  std::filesystem::create_directories(named_.parent_path(), ignored);
+  for (int i = 1; i <= kSameNameMax; ++i) {
+    own_ = named_;
+    if (i > 1) own_ += fmt::format(".{}", i);
+    Path path = own_;
+    path += ".lock";
+    process::Descriptor lock(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0640));
+    if (!lock.valid()) return Refused(path, errno);
+    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    lock_ = std::move(lock);
+    return {};
+  }
+  return Unavailable("{} nodes write to {} already", kSameNameMax, named_.string());
+}
+
+// What a crash tore goes; a file that cannot be continued stays as it is.
+Status RecordFiles::Continue() {
+  const std::vector<int64_t> numbers = Numbers();
+  if (numbers.empty()) return {};
+  const Path path = PathOf(numbers.back());
+  const auto bytes = ReadFile(path, limits_.file_bytes_max);
+  if (!bytes) return {};
+  const saved_model::WholeRecords whole = saved_model::CountTfRecords(*bytes);
+  process::Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (!file.valid()) return Refused(path, errno);
+  if (whole.bytes < bytes->size() && ftruncate(file.get(), static_cast<off_t>(whole.bytes)) != 0) {
+    return Refused(path, errno);
+  }
+  file_ = std::move(file);
+  bytes_ = whole.bytes;
+  records_ = whole.records;
+  return {};
+}
+
+Status RecordFiles::Begin() {
   const std::vector<int64_t> numbers = Numbers();
   const int64_t next = numbers.empty() ? 1 : numbers.back() + 1;
   const Path path = PathOf(next);
@@ -66,6 +114,18 @@ Status RecordFiles::Begin() {
   bytes_ = 0;
   records_ = 0;
   return {};
+}
+
+bool RecordFiles::HasRoom(size_t record_bytes) const {
+  return file_.valid() && bytes_ + record_bytes <= limits_.file_bytes_max && records_ < limits_.file_records_max;
+}
+
+Status RecordFiles::Open(size_t record_bytes) {
+  if (!lock_.valid()) {
+    RETURN_IF_ERROR(Own());
+    RETURN_IF_ERROR(Continue());
+  }
+  return HasRoom(record_bytes) ? Status() : Begin();
 }
 
 // Not before the newest file holds something: a full disk must not cost the older ones.
@@ -87,10 +147,10 @@ Status RecordFiles::Write(std::string_view record) {
     if (wrote >= 0 || errno == EINTR) continue;
     const int error = errno;
     if (ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) {
-      spdlog::error("a torn record ends a file of {}", prefix_.string());
+      spdlog::error("a torn record ends a file of {}", own_.string());
       file_.Reset();  // Nothing can be read behind it.
     }
-    return Refused(prefix_, error);
+    return Refused(own_, error);
   }
   bytes_ += record.size();
   ++records_;
@@ -102,8 +162,7 @@ Status RecordFiles::Append(std::string_view payload) {
   if (record.size() > limits_.file_bytes_max) {
     return ResourceExhausted("a record of {} bytes; a file has at most {}", record.size(), limits_.file_bytes_max);
   }
-  const bool is_full = bytes_ + record.size() > limits_.file_bytes_max || records_ >= limits_.file_records_max;
-  if (!file_.valid() || is_full) RETURN_IF_ERROR(Begin());
+  RETURN_IF_ERROR(Open(record.size()));
   RETURN_IF_ERROR(Write(record));
   if (records_ == 1) Prune();
   return {};

@@ -30,27 +30,22 @@ uint64_t Scatter(uint64_t number) {
   return number ^ (number >> 31);
 }
 
-Result<std::string> ToRecord(const RequestLog::Entry& entry, double sampling_rate) {
+Result<std::string> ToRecord(const std::string& request, const std::string& response, double sampling_rate) {
   PredictionLog log;
-  *log.mutable_log_metadata()->mutable_model_spec() = entry.answer.model_spec;
-  log.mutable_log_metadata()->mutable_sampling_config()->set_sampling_rate(sampling_rate);
   auto& predict = *log.mutable_predict_log();
-  if (!predict.mutable_request()->ParseFromString(entry.request)) return DataLoss("the request cannot be read again");
-  auto& response = *predict.mutable_response();
-  if (!entry.answer.serialized.empty()) {
-    if (!response.ParseFromString(entry.answer.serialized)) return DataLoss("a peer's answer cannot be read");
-  } else {
-    *response.mutable_model_spec() = entry.answer.model_spec;
-    for (const auto& [name, values] : entry.answer.outputs)
-      tensor::ToProto(values, &(*response.mutable_outputs())[name]);
-  }
+  if (!predict.mutable_request()->ParseFromString(request)) return DataLoss("the request cannot be read again");
+  if (!predict.mutable_response()->ParseFromString(response)) return DataLoss("the answer cannot be read again");
+  *log.mutable_log_metadata()->mutable_model_spec() = predict.response().model_spec();
+  log.mutable_log_metadata()->mutable_sampling_config()->set_sampling_rate(sampling_rate);
   return log.SerializeAsString();
 }
 
-size_t BytesOf(const RequestLog::Entry& entry) {
-  size_t bytes = entry.request.size() + entry.answer.serialized.size();
-  for (const auto& [name, values] : entry.answer.outputs) bytes += values.bytes();
-  return bytes;
+std::string Serialized(const routing::PredictAnswer& answer) {
+  if (!answer.serialized.empty()) return answer.serialized;
+  tensorflow::serving::PredictResponse response;
+  *response.mutable_model_spec() = answer.model_spec;
+  for (const auto& [name, values] : answer.outputs) tensor::ToProto(values, &(*response.mutable_outputs())[name]);
+  return response.SerializeAsString();
 }
 
 }  // namespace
@@ -92,7 +87,7 @@ struct RequestLog::Log {
 };
 
 RequestLog::RequestLog(Options options, metrics::Registry& registry)
-    : options_(options), counts_(std::make_shared<Counts>()), writer_(options.waiting_max) {
+    : options_(std::move(options)), counts_(std::make_shared<Counts>()), writer_(options_.waiting_max) {
   registry.AddSource([counts = counts_](metrics::Exposition* out) { counts->Show(out); });
 }
 
@@ -111,7 +106,8 @@ void RequestLog::SetPolicies(const Policies& policies) {
       continue;
     }
     auto& target = targets[policy.prefix];
-    if (!target) target = std::make_shared<Target>(Target{.files = RecordFiles(policy.prefix, options_.files)});
+    if (!target)
+      target = std::make_shared<Target>(Target{.files = RecordFiles(policy.prefix, options_.node, options_.files)});
     auto log = std::make_shared<Log>();
     log->model = model;
     log->policy = policy;
@@ -136,11 +132,12 @@ bool RequestLog::Samples(const std::string& model) {
   return static_cast<double>(Scatter(log->seed + number)) < log->policy.sampling_rate * 0x1p64;
 }
 
-void RequestLog::Offer(Entry entry) {
-  const std::string& model = entry.answer.model_spec.name();
-  const auto log = Find(model);
+void RequestLog::Offer(std::string request, const routing::PredictAnswer& answer) {
+  const auto log = Find(answer.model_spec.name());
   if (!log) return;  // Its policy has gone meanwhile.
-  const size_t bytes = BytesOf(entry);
+  if (waiting_bytes_ + request.size() > options_.waiting_bytes_max) return counts_->Add(log->model, kDropped);
+  Entry entry{std::move(request), Serialized(answer)};
+  const size_t bytes = entry.request.size() + entry.response.size();
   const bool fits = waiting_bytes_.fetch_add(bytes) + bytes <= options_.waiting_bytes_max;
   const bool posted = fits && writer_.Post([this, log, bytes, entry = std::move(entry)] {
     Write(*log, entry);
@@ -154,7 +151,7 @@ void RequestLog::Offer(Entry entry) {
 void RequestLog::Write(const Log& log, const Entry& entry) const {
   Target& target = *log.target;
   if (target.failing && steady_clock::now() < target.retry_at) return counts_->Add(log.model, kFailed);
-  const auto record = ToRecord(entry, log.policy.sampling_rate);
+  const auto record = ToRecord(entry.request, entry.response, log.policy.sampling_rate);
   const Status written = record ? target.files.Append(*record) : tl::make_unexpected(record.error());
   counts_->Add(log.model, written ? kWritten : kFailed);
   const bool was_failing = std::exchange(target.failing, !written);

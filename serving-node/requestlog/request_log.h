@@ -1,8 +1,8 @@
 // A sample of what clients ask and get, written to files that are at once warm-up files and golden sets.
 //
-// What a request costs here: nothing without a policy for its model, a copy of the request where it is sampled. All
-// else happens on a thread of its own; what that cannot keep up with, or a full disk cannot take, is dropped and
-// counted.
+// What a request costs here: nothing without a policy for its model, a copy of itself and of its answer where it is
+// sampled, so that what waits is no more than it is counted. All else happens on a thread of its own; what that cannot
+// keep up with, or a full disk cannot take, is dropped and counted.
 #pragma once
 
 #include <atomic>
@@ -30,9 +30,10 @@ struct Policy {
 using Policies = std::map<std::string, Policy>;  // By model.
 
 struct Options {
+  std::string node;  // Its name is in those of the files.
   RecordFileLimits files{};
   size_t waiting_max = 1000;                         // Records that wait to be written.
-  size_t waiting_bytes_max = size_t{64} << 20;       // Of them, about.
+  size_t waiting_bytes_max = size_t{64} << 20;       // Of them.
   std::chrono::milliseconds pause_on_error{10'000};  // After a failed write, before the next is tried.
 };
 
@@ -48,16 +49,17 @@ class RequestLog {
   // Whether this request is of the sample. Asked once per request.
   bool Samples(const std::string& model);
 
-  // A request that was answered well. Never waits.
-  struct Entry {
-    std::string request;  // A serialized PredictRequest.
-    routing::PredictAnswer answer;
-  };
-  void Offer(Entry entry);
+  // A request, a serialized PredictRequest, that was answered well. Never waits.
+  void Offer(std::string request, const routing::PredictAnswer& answer);
   // Waits until what was offered before is written.
   void Flush() { writer_.Flush(); }
 
  private:
+  // A request with its answer, both serialized.
+  struct Entry {
+    std::string request;
+    std::string response;
+  };
   struct Target;
   struct Log;
   struct Counts;

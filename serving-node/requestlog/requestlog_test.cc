@@ -37,7 +37,7 @@ class RequestLogTest : public testing::Test {
   std::vector<std::string> Files() const {
     std::vector<std::string> names;
     for (const auto& each : std::filesystem::recursive_directory_iterator(dir_)) {
-      if (each.is_regular_file()) names.push_back(each.path().filename().string());
+      if (each.path().extension() == ".tfrecord") names.push_back(each.path().filename().string());
     }
     std::ranges::sort(names);
     return names;
@@ -74,13 +74,13 @@ TEST_F(RequestLogTest, WritesRequestsWithTheirAnswers) {
   Doubling doubling;
   metrics::Registry registry;
   {
-    RequestLog log({}, registry);
+    RequestLog log({.node = "n"}, registry);
     log.SetPolicies({{"digits", {dir_ / "digits", 1}}, {"broken", {dir_ / "broken", 1}}});
     LoggingPredictor predictor(doubling, log);
     for (const char* model : {"digits", "other", "broken"}) Ask(predictor, model, 1.5);
   }
-  ASSERT_THAT(Files(), ElementsAre("digits-000001.tfrecord"));
-  const auto records = RecordsOf("digits-000001.tfrecord");
+  ASSERT_THAT(Files(), ElementsAre("digits-n-000001.tfrecord"));
+  const auto records = RecordsOf("digits-n-000001.tfrecord");
   ASSERT_EQ(records.size(), 1u);
   PredictionLog log;
   ASSERT_TRUE(log.ParseFromString(records[0]));
@@ -124,7 +124,7 @@ TEST_F(RequestLogTest, AFileIsAGoldenSet) {
   metrics::Registry registry;
   {
     Digits digits(*engine);
-    RequestLog log({}, registry);
+    RequestLog log({.node = "n"}, registry);
     log.SetPolicies({{"digits", {dir_ / "digits", 1}}});
     LoggingPredictor predictor(digits, log);
     for (int i = 0; i < 10; ++i) {
@@ -136,15 +136,15 @@ TEST_F(RequestLogTest, AFileIsAGoldenSet) {
     }
     log.Flush();
   }
-  const auto same = Judge(*engine, "2", dir_ / "digits-000001.tfrecord");
+  const auto same = Judge(*engine, "2", dir_ / "digits-n-000001.tfrecord");
   EXPECT_TRUE(same.ok()) << same.message();
   EXPECT_EQ(same.records(), 10);
-  EXPECT_FALSE(Judge(*engine, "3", dir_ / "digits-000001.tfrecord").ok());
+  EXPECT_FALSE(Judge(*engine, "3", dir_ / "digits-n-000001.tfrecord").ok());
 }
 
 TEST_F(RequestLogTest, SamplesItsShare) {
   metrics::Registry registry;
-  RequestLog log({}, registry);
+  RequestLog log({.node = "n"}, registry);
   log.SetPolicies({{"a", {dir_ / "a", 0.1}}, {"none", {dir_ / "none", 0}}});
   int sampled = 0;
   for (int i = 0; i < 20'000; ++i) sampled += log.Samples("a") ? 1 : 0;
@@ -159,7 +159,7 @@ TEST_F(RequestLogTest, WhatCannotWaitIsDroppedAndCounted) {
   Doubling doubling;
   metrics::Registry registry;
   {
-    RequestLog log({.waiting_bytes_max = 10}, registry);
+    RequestLog log({.node = "n", .waiting_bytes_max = 10}, registry);
     log.SetPolicies({{"digits", {dir_ / "digits", 1}}});
     LoggingPredictor predictor(doubling, log);
     for (int i = 0; i < 5; ++i) Ask(predictor, "digits", 1);
@@ -174,7 +174,7 @@ TEST_F(RequestLogTest, AFileSystemThatRefusesStopsTheLogUntilItDoesNot) {
   const Path in_the_way = dir_ / "folder";
   ASSERT_TRUE(WriteFileAtomically(in_the_way, "a file where the folder should be"));
   {
-    RequestLog log({.pause_on_error = std::chrono::milliseconds(0)}, registry);
+    RequestLog log({.node = "n", .pause_on_error = std::chrono::milliseconds(0)}, registry);
     log.SetPolicies({{"digits", {in_the_way / "digits", 1}}});
     LoggingPredictor predictor(doubling, log);
     Ask(predictor, "digits", 1);
@@ -183,7 +183,7 @@ TEST_F(RequestLogTest, AFileSystemThatRefusesStopsTheLogUntilItDoesNot) {
     Ask(predictor, "digits", 2);
   }
   EXPECT_THAT(registry.Text(), HasSubstr("longshore_request_log_total{model=\"digits\",outcome=\"written\"} 1\n"));
-  EXPECT_THAT(Files(), ElementsAre("digits-000001.tfrecord"));
+  EXPECT_THAT(Files(), ElementsAre("digits-n-000001.tfrecord"));
 }
 
 TEST_F(RequestLogTest, AFailedLogIsNotTriedAgainForAWhile) {
@@ -191,7 +191,7 @@ TEST_F(RequestLogTest, AFailedLogIsNotTriedAgainForAWhile) {
   metrics::Registry registry;
   ASSERT_TRUE(WriteFileAtomically(dir_ / "folder", ""));
   {
-    RequestLog log({.pause_on_error = std::chrono::hours(1)}, registry);
+    RequestLog log({.node = "n", .pause_on_error = std::chrono::hours(1)}, registry);
     log.SetPolicies({{"digits", {dir_ / "folder" / "digits", 1}}});
     LoggingPredictor predictor(doubling, log);
     Ask(predictor, "digits", 1);
@@ -203,36 +203,76 @@ TEST_F(RequestLogTest, AFailedLogIsNotTriedAgainForAWhile) {
 }
 
 TEST_F(RequestLogTest, FilesAreBoundedInRecordsAndNumber) {
-  RecordFiles files(dir_ / "a", {.file_bytes_max = 1000, .file_records_max = 2, .files_max = 3});
+  RecordFiles files(dir_ / "a", "n", {.file_bytes_max = 1000, .file_records_max = 2, .files_max = 3});
   for (int i = 0; i < 9; ++i) ASSERT_TRUE(files.Append(std::to_string(i)));
-  EXPECT_THAT(Files(), ElementsAre("a-000003.tfrecord", "a-000004.tfrecord", "a-000005.tfrecord"));
-  EXPECT_THAT(RecordsOf("a-000004.tfrecord"), ElementsAre("6", "7"));
-  EXPECT_THAT(RecordsOf("a-000005.tfrecord"), ElementsAre("8"));
+  EXPECT_THAT(Files(), ElementsAre("a-n-000003.tfrecord", "a-n-000004.tfrecord", "a-n-000005.tfrecord"));
+  EXPECT_THAT(RecordsOf("a-n-000004.tfrecord"), ElementsAre("6", "7"));
+  EXPECT_THAT(RecordsOf("a-n-000005.tfrecord"), ElementsAre("8"));
 }
 
 TEST_F(RequestLogTest, FilesAreBoundedInBytes) {
-  RecordFiles files(dir_ / "a", {.file_bytes_max = 100, .file_records_max = 1000, .files_max = 3});
+  RecordFiles files(dir_ / "a", "n", {.file_bytes_max = 100, .file_records_max = 1000, .files_max = 3});
   const std::string payload(30, 'x');  // 46 bytes as a record.
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(files.Append(payload));
-  EXPECT_THAT(Files(), ElementsAre("a-000001.tfrecord", "a-000002.tfrecord"));
+  EXPECT_THAT(Files(), ElementsAre("a-n-000001.tfrecord", "a-n-000002.tfrecord"));
   const Status refused = files.Append(std::string(100, 'x'));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
 }
 
-TEST_F(RequestLogTest, ANewProcessBeginsTheNextFileAndTouchesNoOther) {
-  ASSERT_TRUE(WriteFileAtomically(dir_ / "a-000007.tfrecord", "torn"));
-  ASSERT_TRUE(WriteFileAtomically(dir_ / "a-b-000001.tfrecord", "of another prefix"));
-  RecordFiles files(dir_ / "a", {.file_records_max = 1, .files_max = 1});
+TEST_F(RequestLogTest, AnOwnFileIsContinuedBehindItsLastWholeRecord) {
+  std::string begun = saved_model::EncodeTfRecord("1") + saved_model::EncodeTfRecord("2");
+  begun.pop_back();
+  ASSERT_TRUE(WriteFileAtomically(dir_ / "a-n-000007.tfrecord", begun));
+  RecordFiles files(dir_ / "a", "n", {.file_records_max = 2, .files_max = 9});
   ASSERT_TRUE(files.Append("x"));
-  EXPECT_THAT(Files(), ElementsAre("a-000008.tfrecord", "a-b-000001.tfrecord"));
+  ASSERT_TRUE(files.Append("y"));
+  EXPECT_THAT(RecordsOf("a-n-000007.tfrecord"), ElementsAre("1", "x"));
+  EXPECT_THAT(RecordsOf("a-n-000008.tfrecord"), ElementsAre("y"));
+}
+
+TEST_F(RequestLogTest, FilesOfOtherNodesAndPrefixesAreNotTouched) {
+  for (const char* other : {"a-000001.tfrecord", "a-m-000001.tfrecord", "a-b-n-000001.tfrecord"})
+    ASSERT_TRUE(WriteFileAtomically(dir_ / other, "of another one"));
+  RecordFiles files(dir_ / "a", "n", {.file_records_max = 1, .files_max = 1});
+  ASSERT_TRUE(files.Append("x"));
+  ASSERT_TRUE(files.Append("y"));
+  EXPECT_THAT(Files(),
+              ElementsAre("a-000001.tfrecord", "a-b-n-000001.tfrecord", "a-m-000001.tfrecord", "a-n-000002.tfrecord"));
+}
+
+TEST_F(RequestLogTest, TwoNodesOfOneNameDoNotMixTheirFiles) {
+  {
+    RecordFiles first(dir_ / "a", "n/1", {.file_records_max = 1, .files_max = 1});
+    RecordFiles second(dir_ / "a", "n/1", {.file_records_max = 1, .files_max = 1});
+    ASSERT_TRUE(first.Append("x"));
+    ASSERT_TRUE(second.Append("y"));
+    ASSERT_TRUE(second.Append("z"));
+  }
+  EXPECT_THAT(Files(), ElementsAre("a-n_1-000001.tfrecord", "a-n_1.2-000002.tfrecord"));
+  RecordFiles third(dir_ / "a", "n/1", {});
+  ASSERT_TRUE(third.Append("u"));
+  EXPECT_THAT(RecordsOf("a-n_1-000001.tfrecord"), ElementsAre("x", "u")) << "the name is free again";
+}
+
+// Its strings and what its row shares with others of its batch are no small change.
+TEST_F(RequestLogTest, AnAnswerCountsWithAllThatItHolds) {
+  metrics::Registry registry;
+  RequestLog log({.node = "n", .waiting_bytes_max = 1000}, registry);
+  log.SetPolicies({{"digits", {dir_ / "digits", 1}}});
+  routing::PredictAnswer answer;
+  answer.model_spec.set_name("digits");
+  answer.outputs["y"] = tensor::Tensor::Of<std::string>({1}, {std::string(2000, 'y')});
+  log.Offer("", answer);
+  log.Flush();
+  EXPECT_THAT(registry.Text(), HasSubstr("longshore_request_log_total{model=\"digits\",outcome=\"dropped\"} 1\n"));
 }
 
 TEST_F(RequestLogTest, AFullDiskLeavesNoTornRecord) {
   signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-  RecordFiles files(dir_ / "a", {});
+  RecordFiles files(dir_ / "a", "n", {});
   const std::string payload(600, 'x');
   ASSERT_TRUE(files.Append(payload));
   const rlimit small{1000, before.rlim_max};
@@ -241,28 +281,28 @@ TEST_F(RequestLogTest, AFullDiskLeavesNoTornRecord) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
-  EXPECT_THAT(RecordsOf("a-000001.tfrecord"), ElementsAre(payload));
+  EXPECT_THAT(RecordsOf("a-n-000001.tfrecord"), ElementsAre(payload));
   ASSERT_TRUE(files.Append("y"));
-  EXPECT_THAT(RecordsOf("a-000001.tfrecord"), ElementsAre(payload, "y"));
+  EXPECT_THAT(RecordsOf("a-n-000001.tfrecord"), ElementsAre(payload, "y"));
 }
 
 TEST_F(RequestLogTest, AFullDiskCostsNoOlderFile) {
   signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-  RecordFiles files(dir_ / "a", {.file_records_max = 1, .files_max = 2});
+  RecordFiles files(dir_ / "a", "n", {.file_records_max = 1, .files_max = 2});
   ASSERT_TRUE(files.Append("1"));
   ASSERT_TRUE(files.Append("2"));
   const rlimit none{0, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(files.Append("3"));
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-  EXPECT_THAT(RecordsOf("a-000001.tfrecord"), ElementsAre("1"));
-  EXPECT_THAT(RecordsOf("a-000002.tfrecord"), ElementsAre("2"));
+  EXPECT_THAT(RecordsOf("a-n-000001.tfrecord"), ElementsAre("1"));
+  EXPECT_THAT(RecordsOf("a-n-000002.tfrecord"), ElementsAre("2"));
   ASSERT_TRUE(files.Append("3"));
-  EXPECT_THAT(RecordsOf("a-000002.tfrecord"), ElementsAre("2"));
-  EXPECT_THAT(RecordsOf("a-000003.tfrecord"), ElementsAre("3"));
-  EXPECT_FALSE(std::filesystem::exists(dir_ / "a-000001.tfrecord"));
+  EXPECT_THAT(RecordsOf("a-n-000002.tfrecord"), ElementsAre("2"));
+  EXPECT_THAT(RecordsOf("a-n-000003.tfrecord"), ElementsAre("3"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "a-n-000001.tfrecord"));
 }
 
 }  // namespace

@@ -60,6 +60,15 @@ Result<std::vector<std::string>> ReadTfRecords(const Path& path, size_t records_
   return records;
 }
 
+WholeRecords CountTfRecords(std::string_view bytes) {
+  WholeRecords whole;
+  while (const auto payload = Payload(bytes.substr(whole.bytes))) {
+    ++whole.records;
+    whole.bytes += kHeaderBytes + payload->size() + kFooterBytes;
+  }
+  return whole;
+}
+
 std::string EncodeTfRecord(std::string_view payload) {
   std::string record;
   record.reserve(kHeaderBytes + payload.size() + kFooterBytes);

@@ -19,6 +19,13 @@ inline constexpr size_t kRecordBytesMax = size_t{1} << 30;
 // DataLoss for a truncated or damaged record, naming the file, the record's number (from 0) and its offset.
 Result<std::vector<std::string>> ReadTfRecords(const Path& path, size_t records_max);
 
+// The whole records at the beginning of these bytes: where a file that was not written to its end may go on.
+struct WholeRecords {
+  size_t records = 0;
+  size_t bytes = 0;
+};
+WholeRecords CountTfRecords(std::string_view bytes);
+
 // The bytes of one record, to be appended to a file.
 std::string EncodeTfRecord(std::string_view payload);
 

@@ -90,5 +90,14 @@ TEST(TfRecords, NeedAFile) {
   EXPECT_EQ(ReadTfRecords(Path(testing::TempDir()) / "nowhere.tfrecord", 1).error().code, Code::kNotFound);
 }
 
+TEST(TfRecord, CountsTheWholeRecordsOfATornFile) {
+  const std::string whole = EncodeTfRecord("a") + EncodeTfRecord("bc");
+  EXPECT_EQ(CountTfRecords(whole).records, 2u);
+  EXPECT_EQ(CountTfRecords(whole).bytes, whole.size());
+  EXPECT_EQ(CountTfRecords(whole.substr(0, whole.size() - 1)).records, 1u);
+  EXPECT_EQ(CountTfRecords(whole.substr(0, whole.size() - 1)).bytes, EncodeTfRecord("a").size());
+  EXPECT_EQ(CountTfRecords("").records, 0u);
+}
+
 }  // namespace
 }  // namespace longshore::saved_model

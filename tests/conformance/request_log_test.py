@@ -22,7 +22,7 @@ def records(path) -> list[prediction_log_pb2.PredictionLog]:
 def node_of(tmp_path):
     (tmp_path / "monitoring.txt").write_text("prometheus_config { enable: true }")
     return lambda model, base, *flags: running_node(
-        tmp_path, model, base, f"--monitoring_config_file={tmp_path}/monitoring.txt", *flags)
+        tmp_path, model, base, "--node=n1", f"--monitoring_config_file={tmp_path}/monitoring.txt", *flags)
 
 
 def config_of(tmp_path, model: str, rate: float, prefix: str, kind: str = "file") -> str:
@@ -52,7 +52,7 @@ def test_requests_and_answers_are_written(tmp_path, node_of):
         refusal(node.predictions.Predict, request(node.model, y=np.array([1], np.float32)))
         node.until(lambda: Shown(node).value(":tensorflow:serving:request_log_count", model_name=node.model,
                                              status_code="OK") == 2 or None)
-    written = records(tmp_path / "log" / "half-000001.tfrecord")
+    written = records(tmp_path / "log" / "half-n1-000001.tfrecord")
     assert [tf.make_ndarray(each.predict_log.request.inputs["x"]).tolist() for each in written] == [[1.0], [2.0]]
     assert [tf.make_ndarray(each.predict_log.response.outputs["y"]).tolist() for each in written] == [[2.5], [3.0]]
     for each in written:
@@ -64,7 +64,17 @@ def test_requests_and_answers_are_written(tmp_path, node_of):
 @pytest.mark.contract("Q1")
 def test_a_sample_is_written(tmp_path, node_of):
     log_half(node_of, tmp_path / "half", 200, "--request_log_sampling_rate=0.2")
-    assert 15 <= len(records(tmp_path / "half-000001.tfrecord")) <= 70
+    assert 15 <= len(records(tmp_path / "half-n1-000001.tfrecord")) <= 70
+
+
+@pytest.mark.contract("Q1")
+def test_nodes_share_a_prefix_and_a_restarted_one_goes_on(tmp_path, node_of):
+    limits = "--request_log_file_records_max=2", "--request_log_files_max=1"
+    log_half(node_of, tmp_path / "half", 1, "--node=n2", *limits)
+    for _ in range(3):
+        log_half(node_of, tmp_path / "half", 1, *limits)
+    assert sorted(each.name for each in tmp_path.glob("half-*.tfrecord")) == ["half-n1-000002.tfrecord", "half-n2-000001.tfrecord"]
+    assert len(records(tmp_path / "half-n1-000002.tfrecord")) == 1
 
 
 @pytest.mark.contract("Q2")
@@ -73,7 +83,7 @@ def test_a_log_warms_the_next_load_up(tmp_path, node_of):
     base = tmp_path / "half_plus_two_tf1"
     shutil.copytree(MODELS / "half_plus_two_tf1" / "1", base / "1")
     (base / "1" / "assets.extra").mkdir()
-    shutil.copy(tmp_path / "half-000001.tfrecord", base / "1" / WARM_UP)
+    shutil.copy(tmp_path / "half-n1-000001.tfrecord", base / "1" / WARM_UP)
     with node_of("half_plus_two_tf1", base) as node:
         node.serving()
         assert Shown(node).value(":tensorflow:serving:model_warmup_records_read", model_path=str(base / "1"), status="OK") == 5
@@ -82,8 +92,8 @@ def test_a_log_warms_the_next_load_up(tmp_path, node_of):
 @pytest.mark.contract("Q2")
 def test_a_file_has_no_more_records_than_a_warm_up_takes(tmp_path, node_of):
     log_half(node_of, tmp_path / "half", 7, "--request_log_file_records_max=3", "--request_log_files_max=2")
-    assert sorted(each.name for each in tmp_path.glob("half-*")) == ["half-000002.tfrecord", "half-000003.tfrecord"]
-    assert [len(records(each)) for each in sorted(tmp_path.glob("half-*"))] == [3, 1]
+    assert sorted(each.name for each in tmp_path.glob("half-*.tfrecord")) == ["half-n1-000002.tfrecord", "half-n1-000003.tfrecord"]
+    assert [len(records(each)) for each in sorted(tmp_path.glob("half-*.tfrecord"))] == [3, 1]
 
 
 @pytest.mark.contract("Q3")
@@ -92,7 +102,7 @@ def test_regressions_are_logged_as_predictions(tmp_path, node_of):
         node.serving()
         node.predictions.Regress(
             example_request(regression_pb2.RegressionRequest(), node.model, "regress_x", 2), timeout=SECONDS)
-    (written,) = records(tmp_path / "examples-000001.tfrecord")
+    (written,) = records(tmp_path / "examples-n1-000001.tfrecord")
     (values,) = written.predict_log.request.inputs.values()
     assert [tf.train.Example.FromString(each) for each in values.string_val] == [example(x=1.0)] * 2
     assert written.predict_log.request.model_spec.signature_name == "regress_x"
