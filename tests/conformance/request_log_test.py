@@ -21,8 +21,8 @@ def records(path) -> list[prediction_log_pb2.PredictionLog]:
 @pytest.fixture
 def node_of(tmp_path):
     (tmp_path / "monitoring.txt").write_text("prometheus_config { enable: true }")
-    return lambda model, base, *flags: running_node(
-        tmp_path, model, base, "--node=n1", f"--monitoring_config_file={tmp_path}/monitoring.txt", *flags)
+    return lambda model, base, *flags, name="n1": running_node(
+        tmp_path, model, base, f"--node={name}", f"--monitoring_config_file={tmp_path}/monitoring.txt", *flags)
 
 
 def config_of(tmp_path, model: str, rate: float, prefix: str, kind: str = "file") -> str:
@@ -34,9 +34,9 @@ def config_of(tmp_path, model: str, rate: float, prefix: str, kind: str = "file"
     return f"--model_config_file={path}"
 
 
-def log_half(node_of, log, count: int, *flags: str) -> None:
+def log_half(node_of, log, count: int, *flags: str, name: str = "n1") -> None:
     """Asks half_plus_two for 1, 2, ... with a log of every request."""
-    with node_of("half_plus_two_tf1", MODELS / "half_plus_two_tf1", f"--request_log={log}", *flags) as node:
+    with node_of("half_plus_two_tf1", MODELS / "half_plus_two_tf1", f"--request_log={log}", *flags, name=name) as node:
         node.serving()
         for x in range(1, count + 1):
             predict(node, request(node.model, x=np.array([x], np.float32)))
@@ -70,7 +70,7 @@ def test_a_sample_is_written(tmp_path, node_of):
 @pytest.mark.contract("Q1")
 def test_nodes_share_a_prefix_and_a_restarted_one_goes_on(tmp_path, node_of):
     limits = "--request_log_file_records_max=2", "--request_log_files_max=1"
-    log_half(node_of, tmp_path / "half", 1, "--node=n2", *limits)
+    log_half(node_of, tmp_path / "half", 1, *limits, name="n2")
     for _ in range(3):
         log_half(node_of, tmp_path / "half", 1, *limits)
     assert sorted(each.name for each in tmp_path.glob("half-*.tfrecord")) == ["half-n1-000002.tfrecord", "half-n2-000001.tfrecord"]
