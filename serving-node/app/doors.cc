@@ -78,6 +78,7 @@ Result<Doors::Servers> Doors::Start(int64_t connection_age_max_ms) const {
     options.reload = parts_.reload;
     options.credentials = {.tls = security_.grpc_tls, .gate = ToCallGate(security_.gate)};
     options.meter = parts_.requests.get();
+    options.in_flight = parts_.in_flight.get();
     if (flags_.enable_serialization_as_tensor_content) options.encoding = tensor::Encoding::kContent;
     ASSIGN_OR_RETURN(servers.grpc, frontend::GrpcServer::Start(options, *parts_.predictor, *parts_.catalog));
   }
@@ -86,6 +87,7 @@ Result<Doors::Servers> Doors::Start(int64_t connection_age_max_ms) const {
     options.tls = security_.rest_tls;
     options.gate = security_.gate;
     options.meter = parts_.requests.get();
+    options.in_flight = parts_.in_flight.get();
     ASSIGN_OR_RETURN(options.listen_fd, Copy(listeners_.rest));
     options.connection_age_max_ms = connection_age_max_ms;
     ASSIGN_OR_RETURN(servers.rest, frontend::RestServer::Start(options, *parts_.predictor, *parts_.catalog,

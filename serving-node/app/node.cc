@@ -168,8 +168,9 @@ class ServingNode final : public Node {
     options.listen = flags_.peer_address;
     options.extra_services = {peer_service_.get()};
     options.credentials.gate = ToCallGate(security_.peer_gate);
+    options.in_flight = parts_->in_flight.get();
     options.meter = parts_->requests.get();
-    auto peer = frontend::GrpcServer::Start(options, *parts_->limited, *parts_->own_catalog);
+    auto peer = frontend::GrpcServer::Start(options, *parts_->router, *parts_->own_catalog);
     if (!peer) return Fail(peer.error().code, "--peer_address={}: {}", flags_.peer_address, peer.error().message);
     peer_ = std::move(*peer);
     peer_->SetServing(true);

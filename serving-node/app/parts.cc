@@ -101,10 +101,10 @@ Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, const Security& se
                           parts->journal.get(), parts->capture.get(), flags.limits.budget},
       options);
   parts->catalog = std::make_unique<frontend::FleetCatalog>(*parts->own_catalog, *parts->router, *parts->forwarder);
-  parts->limited = std::make_unique<frontend::LimitedPredictor>(*parts->router, flags.doors.requests_in_flight_max);
+  parts->in_flight = std::make_unique<frontend::InFlight>(flags.doors.requests_in_flight_max);
   parts->request_log = std::make_unique<requestlog::RequestLog>(
       requestlog::Options{.node = flags.node, .files = flags.observe.request_log_files}, parts->registry);
-  parts->predictor = std::make_unique<requestlog::LoggingPredictor>(*parts->limited, *parts->request_log);
+  parts->predictor = std::make_unique<requestlog::LoggingPredictor>(*parts->router, *parts->request_log);
   ExportModelGauges(*parts->store, *parts->admission, parts->registry);
   ExportProgram(parts->clock.Now(), parts->registry);
   return parts;

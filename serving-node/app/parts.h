@@ -13,7 +13,7 @@
 #include "serving-node/evidence/recorder.h"
 #include "serving-node/frontend/fleet_catalog.h"
 #include "serving-node/frontend/grpc_services.h"
-#include "serving-node/frontend/limited.h"
+#include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/metered.h"
 #include "serving-node/frontend/store_catalog.h"
 #include "serving-node/models/model_store.h"
@@ -46,7 +46,7 @@ struct Parts {
   std::unique_ptr<replay::Capture> capture;             // Null: nothing is captured.
   std::unique_ptr<frontend::StoreCatalog> own_catalog;  // What peers are told.
   evidence::DriftSampler drift;
-  std::unique_ptr<frontend::LimitedPredictor> limited;  // The router, for so many requests at once.
+  std::unique_ptr<frontend::InFlight> in_flight;  // Of all doors together.
   std::unique_ptr<requestlog::RequestLog> request_log;
   std::unique_ptr<routing::Predictor> predictor;    // The same, with the log: what clients see.
   std::unique_ptr<frontend::FleetCatalog> catalog;  // What clients are told.

@@ -68,7 +68,8 @@ class Server final : public GrpcServer {
          const Catalog& catalog)
       : port_(process::LocalPort(sockets.front()).value_or(0)),
         prediction_(predictor, catalog,
-                    {options.protocol, options.node, options.check_method_names, options.encoding, options.meter}),
+                    {options.protocol, options.node, options.check_method_names, options.encoding, options.meter,
+                     options.in_flight}),
         model_(catalog, options.reload) {
     ::grpc::ServerBuilder builder;
     Configure(options, builder);

@@ -26,6 +26,7 @@ struct GrpcOptions {
   std::vector<std::string> channel_arguments = {};             // "name=value", a number where it reads as one.
   tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // Of the outputs of Predict.
   const RequestMeter* meter = nullptr;                         // Counts what comes in; null: nothing does.
+  InFlight* in_flight = nullptr;                               // Where predictions need a place; null: nowhere.
   ReloadFunction reload = {};                                  // Empty: reload requests are refused.
   int64_t connection_age_max_ms = 0;  // Older connections are asked to reconnect (GOAWAY, jittered); 0: never.
   int receive_bytes_max = 256 << 20;  // Of one request; a larger one is refused with RESOURCE_EXHAUSTED.

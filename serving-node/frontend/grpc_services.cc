@@ -11,7 +11,6 @@
 #include "common/grpc/status.h"
 #include "common/retry.h"
 #include "serving-node/frontend/headers.h"
-#include "serving-node/frontend/limited.h"
 #include "serving-node/frontend/queries.h"
 #include "serving-node/tensor/proto.h"
 
@@ -76,17 +75,23 @@ const tensorflow::serving::ModelSpec& SpecOf(const Message& answer) {
   return answer.model_spec();
 }
 
+void AddRetryHint(CallbackServerContext* context) {
+  context->AddTrailingMetadata(kRetryHeader, std::to_string(RetryAfterMs()));
+}
+
 // One call. The client's cancellation and the answer race: the first of them finishes the call, and an answer that
 // comes later finds the context gone, so it may look at nothing but `finished`. Deletes itself when the call is over.
 template <typename Response>
 class Reactor final : public ServerUnaryReactor {
  public:
-  Reactor(CallbackServerContext* context, Response* response, MeteredRequest metered = {})
-      : context_(context), response_(response), metered_(std::move(metered)) {}
+  Reactor(CallbackServerContext* context, Response* response, MeteredRequest metered = {}, InFlight::Place place = {})
+      : context_(context), response_(response), metered_(std::move(metered)), place_(std::move(place)) {}
 
   template <typename Answer>
   std::function<void(Result<Answer>)> Done() {
-    return [this, finished = finished_](Result<Answer> answer) {
+    // A run goes on when its call was cancelled, and keeps its place.
+    return [this, finished = finished_, place = std::move(place_)](Result<Answer> answer) mutable {
+      place.reset();
       if (!finished->exchange(true)) Take(std::move(answer));
     };
   }
@@ -114,7 +119,7 @@ class Reactor final : public ServerUnaryReactor {
     metered_.End(answer ? Code::kOk : answer.error().code,
                  answer ? SpecOf(*answer) : tensorflow::serving::ModelSpec::default_instance());
     if (!answer) {
-      if (MayRetry(answer.error())) context_->AddTrailingMetadata(kRetryHeader, std::to_string(RetryAfterMs()));
+      if (MayRetry(answer.error())) AddRetryHint(context_);
       return Finish(rpc::ToGrpc(answer.error()));
     }
     if (SpecOf(*answer).has_version()) {
@@ -127,6 +132,7 @@ class Reactor final : public ServerUnaryReactor {
   CallbackServerContext* const context_;
   Response* const response_;
   const MeteredRequest metered_;
+  InFlight::Place place_;
   const std::shared_ptr<std::atomic<bool>> finished_ = std::make_shared<std::atomic<bool>>(false);
   std::stop_source cancelled_;
 };
@@ -137,7 +143,21 @@ ServerUnaryReactor* Refuse(CallbackServerContext* context, const tl::unexpected<
   return reactor;
 }
 
+// A request that found no place.
+ServerUnaryReactor* Refuse(CallbackServerContext* context, const MeteredRequest& metered) {
+  const Error error = NoPlace();
+  metered.End(error.code, {});
+  AddRetryHint(context);
+  return Refuse(context, tl::make_unexpected(error));
+}
+
 }  // namespace
+
+bool PredictionService::Enter(InFlight::Place* place) const {
+  if (options_.in_flight == nullptr) return true;
+  *place = options_.in_flight->Enter();
+  return *place != nullptr;
+}
 
 void PredictionService::Begin(CallbackServerContext* context) const {
   if (!options_.node.empty()) context->AddInitialMetadata(kNodeHeader, options_.node);
@@ -158,6 +178,8 @@ ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, c
                                                ByteBuffer* response) {
   Begin(context);
   MeteredRequest metered = Metered(routing::Api::kPredict, "");
+  InFlight::Place place;
+  if (!Enter(&place)) return Refuse(context, metered);
   routing::PredictCall call = ToCall(InfoOf(*context), {});
   call.serialized = rpc::ToBytes(*request);
   const bool is_read = call.request.ParseFromString(call.serialized);
@@ -166,7 +188,7 @@ ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, c
     metered.End(Code::kInvalidArgument, {});
     return Refuse(context, InvalidArgument("{} bytes are no PredictRequest", call.serialized.size()));
   }
-  auto* reactor = new Reactor<ByteBuffer>(context, response, std::move(metered));
+  auto* reactor = new Reactor<ByteBuffer>(context, response, std::move(metered), std::move(place));
   call.cancelled = reactor->cancelled();
   predictor_.Predict(std::move(call), [done = reactor->Done<Encoded>(),
                                        encoding = options_.encoding](Result<routing::PredictAnswer> answer) {
@@ -189,7 +211,9 @@ template <typename Request, typename Response>
 ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, const Request& request, Response* response,
                                              MeteredRequest metered, InferMethod<Request, Response> method) const {
   Begin(context);
-  auto* reactor = new Reactor<Response>(context, response, std::move(metered));
+  InFlight::Place place;
+  if (!Enter(&place)) return Refuse(context, metered);
+  auto* reactor = new Reactor<Response>(context, response, std::move(metered), std::move(place));
   CallInfo info = InfoOf(*context);
   info.cancelled = reactor->cancelled();
   (calls_.*method)(std::move(info), request, reactor->template Done<Response>());

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "serving-node/frontend/catalog.h"
+#include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/inference_call.h"
 #include "serving-node/frontend/metered.h"
 #include "serving-node/routing/predict.h"
@@ -35,6 +36,7 @@ class PredictionService final : public PredictionServiceBase {
     bool check_method_names;  // A signature answers only to the method that it names.
     tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // Of the outputs of Predict.
     const RequestMeter* meter = nullptr;                         // Counts what comes in; null: nothing does.
+    InFlight* in_flight = nullptr;                               // Where predictions need a place; null: nowhere.
   };
   PredictionService(routing::Predictor& predictor, const Catalog& catalog, Options options)
       : predictor_(predictor),
@@ -65,6 +67,7 @@ class PredictionService final : public PredictionServiceBase {
                                     MeteredRequest metered, InferMethod<Request, Response> method) const;
   void Begin(::grpc::CallbackServerContext* context) const;
   MeteredRequest Metered(routing::Api api, const std::string& model, int64_t examples = 0) const;
+  bool Enter(InFlight::Place* place) const;
   CallInfo InfoOf(const ::grpc::CallbackServerContext& context) const;
 
   routing::Predictor& predictor_;

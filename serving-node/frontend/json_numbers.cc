@@ -171,6 +171,9 @@ bool ToNumber(const Literal& literal, T* number) {
   }
 }
 
+// At most: lists that are empty have none.
+size_t ElementsOf(std::string_view list) { return static_cast<size_t>(std::count(list.begin(), list.end(), ',')) + 1; }
+
 // Nested lists of numbers of one type, appended to `content` as a tensor has them in memory.
 template <typename T>
 class ListReader {
@@ -178,8 +181,7 @@ class ListReader {
   // Requires: the list begins and ends with a bracket.
   ListReader(std::string_view list, std::string* content)
       : at_(list.data()), end_(list.data() + list.size()), content_(*content) {
-    const auto commas = static_cast<size_t>(std::count(list.begin(), list.end(), ','));
-    content_.reserve((commas + 1) * sizeof(T));  // At once: what grows is held twice.
+    content_.reserve(ElementsOf(list) * sizeof(T));  // At once: what grows is held twice.
   }
 
   // False for lists that are empty, ragged or too deep, for elements that are no such number, and for more behind it.
@@ -252,9 +254,9 @@ bool ReadAs(tensorflow::DataType type, std::string_view list, tensorflow::Tensor
 }  // namespace
 
 std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignature& find_signature,
-                                        tensorflow::serving::PredictRequest* request) {
+                                        tensorflow::serving::PredictRequest* request, size_t elements_max) {
   const auto parts = PartsReader(body).Read();
-  if (!parts) return std::nullopt;
+  if (!parts || ElementsOf(parts->list) > elements_max) return std::nullopt;
   const auto signature = find_signature(inference::SignatureName(parts->signature));
   if (!signature || (*signature)->inputs_size() != 1) return std::nullopt;
   const auto& [name, info] = *(*signature)->inputs().begin();

@@ -15,8 +15,9 @@
 namespace longshore::frontend {
 
 // Fills signature name and input of the request. nullopt, and the request as it was, for what is to be read the other
-// way.
+// way, as are more than elements_max elements.
 std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignature& find_signature,
-                                        tensorflow::serving::PredictRequest* request);
+                                        tensorflow::serving::PredictRequest* request,
+                                        size_t elements_max = Budget().elements_max);
 
 }  // namespace longshore::frontend

@@ -133,5 +133,18 @@ TEST(JsonNumbers, NeverDiffersFromThePlainWayOnDamagedBodies) {
   }
 }
 
+TEST(NumbersFromJson, LeavesMoreElementsThanThereMayBeToTheOtherWayWhichRefusesThem) {
+  const auto signature = OneInput(tensorflow::DT_FLOAT);
+  tensorflow::serving::PredictRequest request;
+  const std::string body = R"({"signature_name": "other", "instances": [[1, 2], [3, 4]]})";
+  EXPECT_TRUE(NumbersFromJson(body, Signatures(signature), &request, 4));
+  EXPECT_TRUE(PredictRequestFromJson(body, Signatures(signature), &request, 4));
+  EXPECT_FALSE(NumbersFromJson(body, Signatures(signature), &request, 3));
+  const auto refused =
+      PredictRequestFromJson(R"({"instances": [[1, 2], [3, 4, 5]]})", Signatures(signature), &request, 3);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error(), (Error{Code::kResourceExhausted, "the inputs have more than 3 elements"}));
+}
+
 }  // namespace
 }  // namespace longshore::frontend

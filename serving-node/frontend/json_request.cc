@@ -143,7 +143,7 @@ Status ReadColumns(const JsonBody& body, JsonReader* reader, const InputInfos& i
 }  // namespace
 
 Result<JsonForm> PredictRequestFromJson(std::string_view json, const FindSignature& find_signature,
-                                        PredictRequest* request) {
+                                        PredictRequest* request, size_t elements_max) {
   ASSIGN_OR_RETURN(const JsonBody body, JsonBody::Parse(json));
   RETURN_IF_ERROR(ReadSignatureName(body, request->mutable_model_spec()));
   const std::string& named = request->model_spec().signature_name();
@@ -152,6 +152,9 @@ Result<JsonForm> PredictRequestFromJson(std::string_view json, const FindSignatu
   if (infos.empty()) {
     return InvalidArgument("Failed to get input map for signature: {}", named.empty() ? "DEFAULT" : named);
   }
+  // A signature's name is one of the scalars, too.
+  if (body.scalars() > elements_max + 1)
+    return ResourceExhausted("the inputs have more than {} elements", elements_max);
   auto rows = body.Find("instances");
   auto columns = body.Find("inputs");
   if (rows && columns) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/budget.h"
 #include "common/error.h"
 #include "tensorflow/saved_model.pb.h"
 #include "tensorflow_serving/apis.pb.h"
@@ -20,8 +21,10 @@ enum class JsonForm { kRow, kColumnar };
 using FindSignature = std::function<Result<const tensorflow::SignatureDef*>(const std::string& name)>;
 
 // Fills signature name and inputs of the request. InvalidArgument for what is wrong with the text; Unimplemented for a
-// type that JSON has no form for. Bytes after the first JSON value are ignored. Recursion is bounded by kRankMax.
+// type that JSON has no form for; ResourceExhausted for more than elements_max elements, before memory is taken for
+// them. Bytes after the first JSON value are ignored. Recursion is bounded by kRankMax.
 Result<JsonForm> PredictRequestFromJson(std::string_view json, const FindSignature& find_signature,
-                                        tensorflow::serving::PredictRequest* request);
+                                        tensorflow::serving::PredictRequest* request,
+                                        size_t elements_max = Budget().elements_max);
 
 }  // namespace longshore::frontend

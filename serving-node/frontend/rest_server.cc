@@ -1,6 +1,8 @@
 #include "serving-node/frontend/rest_server.h"
 
 #include <array>
+#include <atomic>
+#include <new>
 #include <utility>
 
 #include "common/http/server.h"
@@ -11,7 +13,6 @@
 #include "serving-node/frontend/json_numbers.h"
 #include "serving-node/frontend/json_request.h"
 #include "serving-node/frontend/json_response.h"
-#include "serving-node/frontend/limited.h"
 #include "serving-node/frontend/queries.h"
 #include "serving-node/frontend/rest_route.h"
 
@@ -29,12 +30,14 @@ int HttpStatus(Code code) {
   return kStatuses[static_cast<size_t>(code)];
 }
 
-Response ErrorResponse(const Error& error) {
+Response ErrorResponse(const Error& error, bool may_retry) {
   Response response{.status = HttpStatus(error.code), .body = ErrorToJson(error.message)};
-  if (MayRetry(error)) response.headers.emplace_back("Retry-After", RetryAfterSeconds());
+  if (may_retry) response.headers.emplace_back("Retry-After", RetryAfterSeconds());
   if (error.code == Code::kUnauthenticated) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
 }
+
+Response ErrorResponse(const Error& error) { return ErrorResponse(error, MayRetry(error)); }
 
 Response JsonResponse(Result<std::string> body) {
   if (!body) return ErrorResponse(body.error());
@@ -61,27 +64,57 @@ Result<Inferred> PredictionText(const Result<routing::PredictAnswer>& answer, Js
   return Inferred{std::move(body), answer->model_spec};
 }
 
-// Answers a request to a model, and counts it.
+// Answers a request to a model, and counts it. The request has its place until then.
 class Reply {
  public:
-  Reply(Responder respond, MeteredRequest metered) : respond_(std::move(respond)), metered_(std::move(metered)) {}
+  Reply(Responder respond, MeteredRequest metered, InFlight::Place place)
+      : state_(std::make_shared<State>(std::move(respond), std::move(metered), std::move(place))) {}
 
   void operator()(Result<Inferred> inferred) const {
-    if (!inferred) {
-      metered_.End(inferred.error().code, {});
-      return respond_(ErrorResponse(inferred.error()));
-    }
-    metered_.End(Code::kOk, inferred->spec);
+    if (!inferred) return Fail(inferred.error(), ErrorResponse(inferred.error()));
+    if (state_->answered.exchange(true)) return;
+    state_->metered.End(Code::kOk, inferred->spec);
     Response response{.body = std::move(inferred->body)};
     const ModelSpec& spec = inferred->spec;
     if (spec.has_version()) response.headers.emplace_back(kVersionHeader, std::to_string(spec.version().value()));
-    respond_(std::move(response));
+    Respond(std::move(response));
   }
   void operator()(const Error& error) const { (*this)(tl::make_unexpected(error)); }
 
+  void RefuseForNow(const Error& error) const { Fail(error, ErrorResponse(error, true)); }
+  void SetExamples(int64_t examples) const { state_->metered.SetExamples(examples); }
+
+  // Does a part of the request's work. Also on a thread of the engine, so that nobody else catches what is thrown.
+  template <typename Work>
+  void Guard(Work work) const {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      (*this)(Error{Code::kResourceExhausted, "memory does not suffice for this request"});
+    }
+  }
+
  private:
-  Responder respond_;
-  MeteredRequest metered_;
+  struct State {
+    State(Responder responder, MeteredRequest request, InFlight::Place in_flight)
+        : respond(std::move(responder)), metered(std::move(request)), place(std::move(in_flight)) {}
+    Responder respond;
+    MeteredRequest metered;
+    InFlight::Place place;
+    std::atomic<bool> answered = false;  // What throws may have answered before.
+  };
+
+  void Fail(const Error& error, Response response) const {
+    if (state_->answered.exchange(true)) return;
+    state_->metered.End(error.code, {});
+    Respond(std::move(response));
+  }
+  void Respond(Response response) const {
+    state_->place.reset();
+    state_->respond(std::move(response));
+  }
+
+  const std::shared_ptr<State> state_;
 };
 
 class Rest final : public RestServer {
@@ -154,17 +187,26 @@ class Rest final : public RestServer {
     auto route = ParseRoute(request.method, request.target);
     if (!route) return respond(ErrorResponse(route.error()));
     switch (route->kind) {
-      case RestRoute::Kind::kPredict:
-        return Predict(std::move(request), route->spec, {respond, Metered(routing::Api::kPredict, route->spec)});
       case RestRoute::Kind::kStatus: return respond(JsonResponse(StatusText(route->spec)));
       case RestRoute::Kind::kMetadata: return Metadata(route->spec, respond);
-      case RestRoute::Kind::kClassify:
-        return Infer(std::move(request), route->spec, respond, routing::Api::kClassify, ClassificationsToJson,
-                     &InferenceCalls::Classify);
-      case RestRoute::Kind::kRegress:
-        return Infer(std::move(request), route->spec, respond, routing::Api::kRegress, RegressionsToJson,
-                     &InferenceCalls::Regress);
+      case RestRoute::Kind::kPredict: return Run(routing::Api::kPredict, std::move(request), route->spec, respond);
+      case RestRoute::Kind::kClassify: return Run(routing::Api::kClassify, std::move(request), route->spec, respond);
+      case RestRoute::Kind::kRegress: return Run(routing::Api::kRegress, std::move(request), route->spec, respond);
     }
+  }
+
+  // The body is not looked at before there is a place for the request.
+  void Run(routing::Api api, Request request, const ModelSpec& spec, const Responder& respond) {
+    auto place = options_.in_flight == nullptr ? nullptr : options_.in_flight->Enter();
+    const bool refused = options_.in_flight != nullptr && place == nullptr;
+    const Reply reply(respond, Metered(api, spec), std::move(place));
+    if (refused) return reply.RefuseForNow(NoPlace());
+    reply.Guard([&] {
+      if (api == routing::Api::kPredict) return Predict(std::move(request), spec, reply);
+      if (api == routing::Api::kClassify)
+        return Infer(std::move(request), spec, reply, ClassificationsToJson, &InferenceCalls::Classify);
+      Infer(std::move(request), spec, reply, RegressionsToJson, &InferenceCalls::Regress);
+    });
   }
 
   static Response Preflight(const Request& request) {
@@ -186,17 +228,16 @@ class Rest final : public RestServer {
   }
 
   template <typename Message, typename Answer, typename Write>
-  void Infer(Request request, const ModelSpec& spec, const Responder& respond, routing::Api api, Write write,
+  void Infer(Request request, const ModelSpec& spec, const Reply& reply, Write write,
              void (InferenceCalls::*method)(CallInfo, Message, std::function<void(Result<Answer>)>) const) const {
-    MeteredRequest metered = Metered(api, spec);
     Message message;
     *message.mutable_model_spec() = spec;
     const auto read = ExamplesFromJson(request.body, message.mutable_model_spec(), message.mutable_input());
-    metered.SetExamples(inference::ExampleCount(message.input()));
-    const Reply reply(respond, std::move(metered));
+    reply.SetExamples(inference::ExampleCount(message.input()));
     if (!read) return reply(read.error());
-    (calls_.*method)(InfoOf(&request), std::move(message),
-                     [reply, write](const Result<Answer>& answer) { reply(ResultText(answer, write)); });
+    (calls_.*method)(InfoOf(&request), std::move(message), [reply, write](const Result<Answer>& answer) {
+      reply.Guard([&] { reply(ResultText(answer, write)); });
+    });
   }
 
   void Predict(Request request, ModelSpec spec, const Reply& reply) {
@@ -208,27 +249,25 @@ class Rest final : public RestServer {
       asked = true;
       return described = DescribeAny(spec);
     });
-    if (!asked || described) return Run(predictor_, call, form, reply);
-    catalog_.DescribeElsewhere(
-        spec, call->deadline,
-        [&predictor = predictor_, call, reply,
-         body = std::make_shared<std::string>(std::move(request.body))](const Result<Described>& elsewhere) {
-          Run(predictor, call, ReadBody(*body, &call->request, [&]() -> const Result<Described>& { return elsewhere; }),
-              reply);
-        });
+    if (!asked || described) return Run(call, form, reply);
+    const auto body = std::make_shared<std::string>(std::move(request.body));
+    catalog_.DescribeElsewhere(spec, call->deadline, [this, call, reply, body](const Result<Described>& elsewhere) {
+      reply.Guard([&] {
+        Run(call, ReadBody(*body, &call->request, [&]() -> const Result<Described>& { return elsewhere; }), reply);
+      });
+    });
   }
 
-  static void Run(routing::Predictor& predictor, const std::shared_ptr<routing::PredictCall>& call,
-                  const Result<JsonForm>& form, const Reply& reply) {
+  void Run(const std::shared_ptr<routing::PredictCall>& call, const Result<JsonForm>& form, const Reply& reply) const {
     if (!form) return reply(form.error());
-    predictor.Predict(std::move(*call), [reply, form = *form](const Result<routing::PredictAnswer>& answer) {
-      reply(PredictionText(answer, form));
+    predictor_.Predict(std::move(*call), [reply, form = *form](const Result<routing::PredictAnswer>& answer) {
+      reply.Guard([&] { reply(PredictionText(answer, form)); });
     });
   }
 
   // What `describe` returns lives until the body is read.
-  static Result<JsonForm> ReadBody(const std::string& body, tensorflow::serving::PredictRequest* request,
-                                   const std::function<const Result<Described>&()>& describe) {
+  Result<JsonForm> ReadBody(const std::string& body, tensorflow::serving::PredictRequest* request,
+                            const std::function<const Result<Described>&()>& describe) const {
     const auto find = [&](const std::string& name) -> Result<const tensorflow::SignatureDef*> {
       const Result<Described>& described = describe();
       if (!described) return tl::make_unexpected(described.error());
@@ -236,8 +275,9 @@ class Rest final : public RestServer {
       if (found != (*described).signatures->end()) return &found->second;
       return InvalidArgument("Serving signature name: \"{}\" not found in signature def", name);
     };
-    if (const auto form = NumbersFromJson(body, find, request)) return *form;
-    return PredictRequestFromJson(body, find, request);
+    const auto elements_max = static_cast<size_t>(options_.budget.elements_max);
+    if (const auto form = NumbersFromJson(body, find, request, elements_max)) return *form;
+    return PredictRequestFromJson(body, find, request, elements_max);
   }
 
   // A version that another node holds has, most likely, the signature of one that this node holds; whoever runs the

@@ -12,6 +12,7 @@
 #include "common/error.h"
 #include "common/tls/identity.h"
 #include "serving-node/frontend/catalog.h"
+#include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/metered.h"
 #include "serving-node/routing/predict.h"
 
@@ -35,6 +36,7 @@ struct RestOptions {
   std::string metrics_path = {};                  // Where the metrics are; "": nowhere.
   bool check_method_names = false;                // A signature answers only to the method that it names.
   const RequestMeter* meter = nullptr;            // Counts what comes in; null: nothing does.
+  InFlight* in_flight = nullptr;                  // Where predictions need a place; null: nowhere.
   bool cors = false;                              // Let pages of other origins read the answers.
   Budget budget = {};                             // Plain bytes of a gzipped body.
 };

@@ -52,6 +52,19 @@ Status CheckOutputNames(const tensorflow::serving::PredictRequest& request, cons
   return {};
 }
 
+// By the shapes, before memory is taken. One that has no count is refused where its values are read.
+Status CheckElements(const tensorflow::serving::PredictRequest& request, int64_t elements_max) {
+  int64_t left = elements_max;
+  for (const auto& [name, proto] : request.inputs()) {
+    const auto shape = tensor::PatternFromProto(proto.tensor_shape());
+    const auto count = tensor::ElementCount(shape.value_or(tensor::Shape()));
+    if (count && (left -= std::min(left + 1, *count)) < 0) {
+      return ResourceExhausted("the inputs have more than {} elements", elements_max);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictRequest& request,
@@ -63,12 +76,10 @@ Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictReques
     return FailedPrecondition("Serving signature key \"{}\" not found.", run.signature);
   RETURN_IF_ERROR(CheckInputNames(request, signature->second));
   RETURN_IF_ERROR(CheckOutputNames(request, signature->second));
-  int64_t elements_left = elements_max;
+  RETURN_IF_ERROR(CheckElements(request, elements_max));
   for (const auto& [name, proto] : request.inputs()) {
     auto values = tensor::FromProto(proto, filled_bytes_max);
     if (!values) return InvalidArgument("tensor parsing error: {}", name);
-    elements_left -= values->elements();
-    if (elements_left < 0) return ResourceExhausted("the inputs have more than {} elements", elements_max);
     run.inputs.emplace(name, std::move(*values));
   }
   run.outputs.assign(request.output_filter().begin(), request.output_filter().end());

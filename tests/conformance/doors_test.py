@@ -175,6 +175,12 @@ def test_more_requests_than_may_be_under_way_are_refused_at_once_and_it_recovers
         rest = ask(node, "POST", HALF + ":predict", {"instances": [2.0]})
         assert (rest.status, rest.error) == (429, caught.value.details())
         assert rest.headers["Retry-After"] in ("1", "2")
+        unread = ask(node, "POST", HALF + ":predict", "no JSON")  # Nobody looked at it, or it would be 400.
+        assert (unread.status, unread.error) == (429, rest.error)
+        with pytest.raises(grpc.RpcError) as unread:
+            node.channel.unary_unary("/tensorflow.serving.PredictionService/Predict")(b"\xff", timeout=SECONDS)
+        assert (unread.value.code(), unread.value.details()) == (grpc.StatusCode.RESOURCE_EXHAUSTED, rest.error)
+        assert "grpc-retry-pushback-ms" in dict(unread.value.trailing_metadata())
         assert time.monotonic() - begun < 1.4  # Nobody waited for a run.
         assert [each.result().outputs["y"].float_val for each in held] == [[3.0], [3.0]]
         assert predict(node, made).outputs["y"].float_val == [3.0]

@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 import pytest
-from calls import MODELS, refusal, request
+from calls import MODELS, floats, refusal, request
 from rest_test import HALF, ask, echo, predict
 from serving import running_node
 
@@ -231,6 +231,8 @@ def test_a_request_has_so_many_elements_and_no_more(tmp_path):
         assert echo(node, "float32", json.dumps([1.0] * 1000)).status == 200
         answer = echo(node, "float32", json.dumps([1.0] * 1001))
         assert (answer.status, answer.error) == (429, "the inputs have more than 1000 elements")
+        claimed = request("types", "two", a=floats([1 << 20], float_val=[1]), b=np.ones(1, np.int32))
+        assert refusal(node.predictions.Predict, claimed)[1] == answer.error  # Before memory is taken for the values.
         code, text = refusal(node.predictions.Predict, request("types", "two", a=np.ones(600, np.float32), b=np.ones(600, np.int32)))
         assert (code.name, text) == ("RESOURCE_EXHAUSTED", "the inputs have more than 1000 elements")
 
