@@ -65,7 +65,8 @@ class ControllerImpl final : public Controller {
                                                        .controller = "unix:" + socket.string(),
                                                        .host = options_.host,
                                                        .node_log_level = options_.node_log_level,
-                                                       .node_environment = options_.node_environment},
+                                                       .node_environment = options_.node_environment,
+                                                       .node_flags = options_.node_flags},
                                                       clock_, fleet_changed));
     const auto node_changed = [this](const std::string& fleet, const std::string&) {
       queue_.Add(FleetKey(fleet), kReportsTogether);

@@ -17,6 +17,7 @@ struct Options {
   std::string host = "127.0.0.1";  // Where fleets listen for clients.
   std::string node_log_level = "info";
   std::vector<std::string> node_environment{};  // "NAME=value", all that nodes get.
+  std::vector<std::string> node_flags{};        // "NAME=value" or "NAME"; "{node}" in it is the node's name.
   std::string admin_address = "127.0.0.1:8600";
   Path port_file{};  // Told the administration port, when not empty.
   bool stop_nodes_on_exit = false;

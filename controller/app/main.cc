@@ -102,6 +102,9 @@ int Main(int argc, char** argv) {
   app.add_option("--port_file", port_file, "File that is told the port in use: {\"admin\": N}");
   app.add_option("--log_level", log_level, "debug, info, warning or error")->capture_default_str();
   app.add_option("--node_log_level", options.node_log_level, "The same for the nodes it starts")->capture_default_str();
+  app.add_option("--node_flag", options.node_flags,
+                 "NAME=VALUE or NAME, a flag of longshore-node for the nodes it starts; may come often, {node} is the "
+                 "node's name: --node_flag=tls_cert_file=/etc/node.crt --node_flag=capture_dir=/var/captures/{node}");
   app.add_flag("--stop-nodes-on-exit", options.stop_nodes_on_exit,
                "On SIGTERM: let the nodes finish their work and end");
   app.add_flag("--stop-fleets", stop_fleets, "Only stop all nodes of the state directory, and wait for them");

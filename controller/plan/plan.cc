@@ -98,6 +98,7 @@ control::ModelState BuildModelState(const api::Model& model, const rollout::Plac
   *state.mutable_assignment() = BuildAssignment(model.spec.rollout, placement.salt);
   *state.mutable_batching() = BuildBatching(model.spec.batching);
   *state.mutable_validation() = BuildValidation(model.spec);
+  state.set_skip_warm_up(!model.spec.warm_up);
   if (model.spec.slo.latency_target)
     state.set_slo_latency_ms(std::max<int64_t>(1, Milliseconds(*model.spec.slo.latency_target)));
   return state;

@@ -89,6 +89,7 @@ std::vector<models::Wanted> WantedOf(const DesiredState& state) {
     if (wanted.versions.empty()) continue;
     wanted.labels.insert(model.labels().begin(), model.labels().end());
     wanted.batching = OptionsOf(model.batching());
+    wanted.warm_up = !model.skip_warm_up();
     all.push_back(std::move(wanted));
   }
   return all;

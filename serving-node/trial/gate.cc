@@ -18,6 +18,7 @@ struct Gate::Asked {
   std::optional<int64_t> stable_version;  // Where it is another one.
   std::string digest;
   control::Validation validation;
+  bool warm_up = true;
 };
 
 Status Gate::CheckDigest(const Asked& asked, const Path& version_dir, const Result<std::string>& digest) {
@@ -52,12 +53,13 @@ Gate::Asked Gate::Ask(const std::string& model, int64_t version) const {
     const std::lock_guard lock(mutex_);
     state = state_;
   }
-  Asked asked{{model, version, ""}, false, false, std::nullopt, "", {}};
+  Asked asked{{model, version, ""}, false, false, std::nullopt, "", {}, true};
   if (!state) return asked;
   const auto found = std::ranges::find(state->models(), model, &control::ModelState::served_name);
   if (found == state->models().end()) return asked;
   asked.what.attempt = found->assignment().salt();
   asked.validation = found->validation();
+  asked.warm_up = !found->skip_warm_up();
   const auto entry = std::ranges::find(found->versions(), version, &control::VersionState::version);
   if (entry == found->versions().end()) return asked;
   asked.stable = entry->role() == control::STABLE;
@@ -132,6 +134,7 @@ Result<control::GoldenResult> Gate::Run(const Asked& asked, const Path& version_
   options.version = asked.what.version;
   options.version_dir = version_dir;
   options.validation = asked.validation;
+  options.warm_up = asked.warm_up;
   if (asked.stable_version) {
     options.stable_dir = models::FindVersionDir(version_dir.parent_path(), *asked.stable_version).value_or(Path());
   }

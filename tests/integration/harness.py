@@ -88,12 +88,13 @@ class Installation:
 
     # The controller.
 
-    def start_controller(self, env=None):
+    def start_controller(self, env=None, flags=()):
         self.started += 1
         with open(self.dir / "controller.log", "ab") as log:
             self.controller = subprocess.Popen(
                 [BIN / "longshore-controller", f"--state_dir={self.state}", f"--manifests={self.manifests}",
-                 f"--node_binary={BIN / 'longshore-node'}", "--admin_port=0", f"--port_file={self.dir / 'admin.json'}"],
+                 f"--node_binary={BIN / 'longshore-node'}", "--admin_port=0", f"--port_file={self.dir / 'admin.json'}",
+                 *flags],
                 stdout=log, stderr=log, env={**os.environ, MARK: str(self.dir), **(env or {})})
         return self.controller
 

@@ -10,6 +10,16 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+std::string For(const std::string& node, std::string flag) {
+  constexpr std::string_view kNode = "{node}";
+  for (size_t at = flag.find(kNode); at != std::string::npos; at = flag.find(kNode, at + node.size())) {
+    flag.replace(at, kNode.size(), node);
+  }
+  return flag;
+}
+
+std::string_view NameOf(std::string_view flag) { return flag.substr(0, flag.find('=')); }
+
 process::SpawnOptions CommandOf(const ProcessOptions& options, const Spec& spec, const Sockets& sockets,
                                 const NodeInfo& node) {
   const NodePaths paths(options.state_dir, node.node);
@@ -28,6 +38,7 @@ process::SpawnOptions CommandOf(const ProcessOptions& options, const Spec& spec,
                   "--admin_port=0",
                   "--port_file=" + paths.ports.string(),
                   "--log_level=" + options.node_log_level};
+  for (const std::string& flag : options.node_flags) command.argv.push_back("--" + For(node.node, flag));
   command.env = options.node_environment;
   command.descriptors = {{3, sockets.grpc.get()}, {4, sockets.rest.get()}};
   command.log_file = paths.log;
@@ -36,6 +47,21 @@ process::SpawnOptions CommandOf(const ProcessOptions& options, const Spec& spec,
 }
 
 }  // namespace
+
+Status CheckNodeFlags(const ProcessOptions& options) {
+  ProcessOptions bare = options;
+  bare.node_flags.clear();
+  const std::vector<std::string> given = CommandOf(bare, {}, {}, {}).argv;
+  for (const std::string& flag : options.node_flags) {
+    const std::string_view name = NameOf(flag);
+    if (name.empty() || name.starts_with('-')) {
+      return InvalidArgument("--node_flag={}: it is NAME=VALUE or NAME, without dashes", flag);
+    }
+    const auto is_it = [&](const std::string& own) { return own.starts_with("--") && NameOf(own).substr(2) == name; };
+    if (std::ranges::any_of(given, is_it)) return InvalidArgument("--node_flag={}: nodes get --{} anyway", flag, name);
+  }
+  return {};
+}
 
 void SetTrouble(const Status& written, NodeInfo& info) {
   info.trouble = written ? "" : fmt::format("it is not written down: {}", written.error().message);

@@ -27,6 +27,9 @@ struct NodeProcess {
 // told to leave and has left.
 std::optional<NodeProcess> TakeOver(const ProcessOptions& options, const NodeRecord& record, TimePoint now);
 
+// InvalidArgument for a flag that is none, or that every node gets anyway.
+Status CheckNodeFlags(const ProcessOptions& options);
+
 // Starts the node's process on these sockets.
 Status Run(const ProcessOptions& options, const Spec& spec, const Sockets& sockets, TimePoint now, NodeProcess& node);
 

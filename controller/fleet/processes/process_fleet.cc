@@ -251,6 +251,7 @@ std::vector<std::string> ProcessFleet::Look() {
 }  // namespace
 
 Result<std::unique_ptr<Fleet>> StartProcessFleet(ProcessOptions options, const Clock& clock, OnChange on_change) {
+  RETURN_IF_ERROR(CheckNodeFlags(options));
   if (access(options.node_binary.c_str(), X_OK) != 0) {
     return NotFound("there is no program {}; say where it is with --node_binary", options.node_binary.string());
   }

@@ -23,6 +23,7 @@ struct ProcessOptions {
   std::string host = "127.0.0.1";  // Where fleets listen.
   std::string node_log_level = "info";
   std::vector<std::string> node_environment{};     // "NAME=value", all that nodes get.
+  std::vector<std::string> node_flags{};           // "NAME=value" or "NAME"; "{node}" in it is the node's name.
   std::chrono::milliseconds backoff_min{200};      // Before a node that ended by itself is started again; doubles
   std::chrono::milliseconds backoff_max{10000};    // up to this,
   std::chrono::milliseconds healthy_after{60000};  // and begins anew after a node ran for so long.
@@ -31,6 +32,7 @@ struct ProcessOptions {
 };
 
 // Takes over the nodes that an earlier controller left in the state directory. No other may use it meanwhile.
+// InvalidArgument for a flag of nodes that the fleet gives them itself.
 Result<std::unique_ptr<Fleet>> StartProcessFleet(ProcessOptions options, const Clock& clock, OnChange on_change);
 
 // Tells all nodes of a state directory to leave, recorded or not, and waits for their ends, at most so long:
