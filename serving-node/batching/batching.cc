@@ -31,6 +31,7 @@ void Queue::Submit(engine::RunRequest request, Terms terms, Done done) {
   if (task.terms.deadline <= task.submitted) {
     return task.done(DeadlineExceeded("The deadline had passed before the request reached its queue"));
   }
+  task.bytes = static_cast<int64_t>(engine::Bytes(task.request.inputs));
   const int batch_rows_max = state_->options.max_batch_size;
   const int rows_max = std::max(batch_rows_max, state_->options.request_rows_max);
   const auto signature = state_->model->signatures().find(task.request.signature);

@@ -71,7 +71,7 @@ struct Load {
   double busy_seconds = 0;   // Sum over the slots, the runs under way included.
   double queue_seconds = 0;  // Sum of the waiting times of started requests.
   int64_t started = 0;       // Requests.
-  int64_t refused = 0;       // Requests that met a full queue, or had to leave one.
+  int64_t refused = 0;       // Requests that were not run: their queue was full, or their deadline too near.
 };
 
 class Scheduler;

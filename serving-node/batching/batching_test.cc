@@ -230,7 +230,58 @@ TEST_F(Batching, RefusesAtOnceWhatCannotMakeItsDeadlineByTheRunsOfLate) {
   EXPECT_THAT(outcome.error().message,
               testing::StartsWith("The deadline is 30 ms away, and the answer would take at least 5"));
   EXPECT_EQ(record_->runs.size(), 1u);
+  EXPECT_EQ(admission_.load().refused, 1);
   EXPECT_TRUE(Submit(queue, RowsRequest({1, 2}), {.deadline = steady_clock::now() + std::chrono::seconds(30)}).get());
+}
+
+TEST_F(Batching, CountsTheFullBatchesBeforeARequestAgainstItsDeadline) {
+  admission_.SetLimits({.concurrent_runs_max = 1, .simulated_run = milliseconds(20)});
+  Queue queue(admission_, Model(1), {.max_batch_size = 4});
+  const std::vector<float> four_rows(8);
+  EXPECT_TRUE(Submit(queue, RowsRequest(four_rows)).get());
+  std::vector<Future> before;
+  for (int i = 0; i < 20; ++i) before.push_back(Submit(queue, RowsRequest(four_rows)));
+  auto refused = Submit(queue, RowsRequest({1, 2}), {.deadline = steady_clock::now() + milliseconds(100)});
+  ASSERT_EQ(refused.wait_for(milliseconds(0)), std::future_status::ready) << "a run of one row has not been seen";
+  EXPECT_THAT(refused.get().error().message, testing::HasSubstr("the answer would take at least"));
+  for (auto& future : before) EXPECT_TRUE(future.get());
+}
+
+TEST_F(Batching, ALargeRequestThatIsSlowDoesNotHaveSmallOnesRefused) {
+  record_->row_time = milliseconds(2);
+  Queue queue(admission_, Model(1), {});
+  EXPECT_TRUE(Submit(queue, RowsRequest(std::vector<float>(200))).get()) << "200 ms";
+  EXPECT_TRUE(Submit(queue, RowsRequest({1, 2}), {.deadline = steady_clock::now() + milliseconds(150)}).get());
+}
+
+TEST_F(Batching, WhatWaitsBeforeARequestCountsByItsOwnSize) {
+  record_->row_time = milliseconds(1);
+  Queue queue(admission_, Model(1), {});
+  EXPECT_TRUE(Submit(queue, RowsRequest(std::vector<float>(400))).get()) << "200 ms";
+  EXPECT_TRUE(Submit(queue, RowsRequest({1, 2})).get());
+  record_->Set(&FakeRecord::holding, true);
+  std::vector<Future> before;
+  for (int i = 0; i < 10; ++i) before.push_back(Submit(queue, RowsRequest({1, 2})));
+  auto large = Submit(queue, RowsRequest(std::vector<float>(400)),
+                      {.deadline = steady_clock::now() + std::chrono::milliseconds(900)});
+  record_->Set(&FakeRecord::holding, false);
+  EXPECT_TRUE(large.get()) << "10 ms and 200 ms";
+  for (auto& future : before) EXPECT_TRUE(future.get());
+}
+
+TEST_F(Batching, TheOthersOfABatchDoNotDecideWhetherARequestIsInTime) {
+  record_->row_time = milliseconds(40);
+  Queue queue(admission_, Model(1), {.max_batch_size = 8});
+  const std::vector<float> eight_rows(16);
+  EXPECT_TRUE(Submit(queue, RowsRequest(eight_rows)).get()) << "320 ms";
+  auto running = Submit(queue, RowsRequest({1, 2}));
+  WaitForRuns(2);
+  auto mates = Submit(queue, RowsRequest(std::vector<float>(14)));
+  auto hurried = Submit(queue, RowsRequest({1, 2}), {.deadline = steady_clock::now() + milliseconds(270)});
+  EXPECT_TRUE(hurried.get());
+  EXPECT_TRUE(mates.get());
+  EXPECT_TRUE(running.get());
+  EXPECT_EQ(RowsOfRuns(), (std::vector<int64_t>{8, 1, 1, 7}));
 }
 
 TEST_F(Batching, CountsWhatWaitsBeforeARequestAgainstItsDeadline) {

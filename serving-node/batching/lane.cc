@@ -1,8 +1,24 @@
 #include "serving-node/batching/lane.h"
 
 #include <algorithm>
+#include <bit>
+
+#include "serving-node/batching/company.h"
+#include "serving-node/batching/rows.h"
 
 namespace longshore::batching {
+namespace {
+
+// Of those who wait no more than these are looked at for one batch: so many times the rows that it holds.
+constexpr int64_t kLookedAt = 2;
+
+// The lower priority yields, and of equals who came last.
+bool YieldsBefore(const Task& a, const Task& b) {
+  if (a.terms.priority != b.terms.priority) return a.terms.priority < b.terms.priority;
+  return a.rank() > b.rank();
+}
+
+}  // namespace
 
 TimePoint Lane::ReadyAt(const Task& task) const {
   const TimePoint full_delay = task.submitted + options_.max_delay;
@@ -24,39 +40,59 @@ void Lane::Refresh(const std::string& key, Group* group) const {
   for (const auto& [rank, task] : group->tasks) group->ready_at = std::min(group->ready_at, ReadyAt(task));
 }
 
-bool Lane::HasRoom(const std::string& key, int64_t rows, size_t requests) const {
-  if (size_ + requests > static_cast<size_t>(std::max(options_.queue_max, 0))) return false;
+bool Lane::RowsFit(const std::string& key, int64_t rows) const {
   if (key.empty() || options_.queue_batches_max == 0) return true;
   const auto group = groups_.find(key);
   const int64_t waiting = group == groups_.end() ? 0 : group->second.rows;
   return waiting + rows <= int64_t{options_.queue_batches_max} * options_.max_batch_size;
 }
 
-std::optional<Task> Lane::MakeRoom(const Task& task) {
-  const bool too_many = size_ >= static_cast<size_t>(std::max(options_.queue_max, 0));
-  auto lowest = groups_.end();
-  for (auto group = groups_.begin(); group != groups_.end(); ++group) {
-    if (!too_many && group->first != task.key) continue;
-    if (lowest == groups_.end() || group->second.tasks.rbegin()->first > lowest->second.tasks.rbegin()->first)
-      lowest = group;
-  }
-  if (lowest == groups_.end()) return std::nullopt;
-  const auto last = std::prev(lowest->second.tasks.end());
-  const bool yields = last->second.terms.priority < task.terms.priority && last->second.rows >= task.rows;
-  if (!yields || (too_many && lowest->first != task.key && options_.queue_batches_max != 0)) return std::nullopt;
-  return Extract(lowest, last);
+bool Lane::HasRoom(const std::string& key, int64_t rows, size_t requests) const {
+  return size_ + requests <= static_cast<size_t>(std::max(options_.queue_max, 0)) && RowsFit(key, rows);
 }
 
-int64_t Lane::BatchesWaiting(const std::string& key) const {
-  const auto group = groups_.find(key);
-  if (group == groups_.end()) return 0;
-  return key.empty() ? static_cast<int64_t>(group->second.tasks.size()) : group->second.rows / options_.max_batch_size;
+std::optional<Task> Lane::MakeRoom(const Task& task) {
+  const auto lower = of_priority_.begin() + task.terms.priority;
+  if (std::all_of(of_priority_.begin(), lower, [](size_t tasks) { return tasks == 0; })) return std::nullopt;
+  if (size_ > static_cast<size_t>(std::max(options_.queue_max, 0))) return std::nullopt;
+  const bool too_many = size_ == static_cast<size_t>(std::max(options_.queue_max, 0));
+  std::optional<std::pair<Groups::iterator, std::map<Rank, Task>::iterator>> found;
+  for (auto group = groups_.begin(); group != groups_.end(); ++group) {
+    const bool own = group->first == task.key;
+    if (!own && (!too_many || !RowsFit(task.key, task.rows))) continue;
+    for (auto one = group->second.tasks.begin(); one != group->second.tasks.end(); ++one) {
+      if (one->second.terms.priority >= task.terms.priority) continue;
+      if (own && !RowsFit(task.key, task.rows - one->second.rows)) continue;
+      if (!found || YieldsBefore(one->second, found->second->second)) found = {group, one};
+    }
+  }
+  if (!found) return std::nullopt;
+  Task displaced = Remove(found->first->second, found->second);
+  Tidy(found->first);
+  return displaced;
+}
+
+int64_t Lane::RunBytes(const Task& task) const {
+  return task.key.empty() ? task.bytes : PaddedBytes(task.rows, task.bytes, options_.allowed_batch_sizes);
+}
+
+Duration Lane::WorkBefore(const Task& task, const Forecast& forecast, TimePoint now) const {
+  const auto found = groups_.find(task.key);
+  if (found == groups_.end()) return Duration(0);
+  const Group& group = found->second;
+  if (task.key.empty()) return group.likely;
+  const int64_t batches = group.rows / options_.max_batch_size;
+  if (batches == 0) return Duration(0);
+  return batches * forecast.Likely(task.request.signature, group.bytes * options_.max_batch_size / group.rows, now);
 }
 
 void Lane::Push(Task task) {
   const auto found = groups_.try_emplace(task.key).first;
   Group& group = found->second;
   group.rows += task.rows;
+  group.bytes += task.bytes;
+  group.likely += task.likely_run;
+  ++of_priority_[static_cast<size_t>(task.terms.priority)];
   group.ready_at = std::min(group.ready_at, ReadyAt(task));
   if (IsFull(task.key, group)) group.ready_at = std::min(group.ready_at, task.submitted);
   const Rank rank = task.rank();
@@ -76,14 +112,30 @@ std::optional<TimePoint> Lane::ReadyAt() const {
   return earliest;
 }
 
-Batch Lane::Take(TimePoint now) {
-  Batch batch;
-  if (!again_.empty()) {
-    batch = std::move(again_.front());
-    again_.pop_front();
-    size_ -= batch.size();
-    return batch;
+Taken Lane::TakeAgain(TimePoint now) {
+  Taken taken{.batch = {}, .late = {}, .ready = TimePoint::min()};
+  for (Task& task : again_.front()) {
+    const bool late = task.terms.deadline <= now || task.terms.cancelled.stop_requested();
+    (late ? taken.late : taken.batch).push_back(std::move(task));
   }
+  size_ -= again_.front().size();
+  again_.pop_front();
+  return taken;
+}
+
+std::vector<std::map<Rank, Task>::iterator> Lane::Front(Groups::iterator group) const {
+  std::vector<std::map<Rank, Task>::iterator> front;
+  int64_t rows = 0;
+  for (auto task = group->second.tasks.begin(); task != group->second.tasks.end(); ++task) {
+    front.push_back(task);
+    rows += task->second.rows;
+    if (group->first.empty() || rows > kLookedAt * options_.max_batch_size) break;
+  }
+  return front;
+}
+
+Taken Lane::Take(TimePoint now, const Forecast& forecast) {
+  if (!again_.empty()) return TakeAgain(now);
   auto first = groups_.end();
   for (auto group = groups_.begin(); group != groups_.end(); ++group) {
     if (group->second.ready_at > now) continue;
@@ -91,36 +143,46 @@ Batch Lane::Take(TimePoint now) {
       first = group;
   }
   CHECK(first != groups_.end());
-  Group& group = first->second;
-  const size_t tasks_max = first->first.empty() ? 1 : group.tasks.size();
-  int64_t rows = 0;
-  while (!group.tasks.empty() && batch.size() < tasks_max) {
-    rows += group.tasks.begin()->second.rows;
-    if (!batch.empty() && rows > options_.max_batch_size) break;
-    group.rows -= group.tasks.begin()->second.rows;
-    batch.push_back(std::move(group.tasks.begin()->second));
-    group.tasks.erase(group.tasks.begin());
+  Taken taken{.batch = {}, .late = {}, .ready = first->second.ready_at};
+  const auto front = Front(first);
+  std::vector<Guest> guests;
+  for (const auto& task : front) {
+    const Task& one = task->second;
+    const Duration left = one.terms.deadline - now;
+    guests.push_back({one.rows, one.bytes, one.ruled_out && left > Duration(0) ? Duration::max() : left});
   }
-  size_ -= batch.size();
-  if (group.tasks.empty()) {
-    groups_.erase(first);
-  } else {
-    Refresh(first->first, &group);
+  const std::vector<int> unpadded;
+  const Costs costs(forecast, front.front()->second.request.signature,
+                    first->first.empty() ? unpadded : options_.allowed_batch_sizes, now);
+  // By turns, but with no period that the requests could have too.
+  const bool cut = std::popcount(front.front()->second.number) % 2 == 0;
+  const Company company = Choose(guests, options_.max_batch_size, costs, cut);
+  for (const size_t at : company.hopeless) {
+    front[at]->second.least_run = costs.AtLeast(guests[at].rows, guests[at].bytes);
+    taken.late.push_back(Remove(first->second, front[at]));
   }
-  return batch;
+  for (const size_t at : company.run) taken.batch.push_back(Remove(first->second, front[at]));
+  Tidy(first);
+  return taken;
 }
 
-Task Lane::Extract(Groups::iterator group, std::map<Rank, Task>::iterator task) {
+Task Lane::Remove(Group& group, std::map<Rank, Task>::iterator task) {
   Task taken = std::move(task->second);
-  group->second.tasks.erase(task);
-  group->second.rows -= taken.rows;
+  group.tasks.erase(task);
+  group.rows -= taken.rows;
+  group.bytes -= taken.bytes;
+  group.likely -= taken.likely_run;
+  --of_priority_[static_cast<size_t>(taken.terms.priority)];
   --size_;
+  return taken;
+}
+
+void Lane::Tidy(Groups::iterator group) {
   if (group->second.tasks.empty()) {
     groups_.erase(group);
   } else {
     Refresh(group->first, &group->second);
   }
-  return taken;
 }
 
 std::optional<Task> Lane::Remove(const std::string& key, const Rank& rank) {
@@ -128,29 +190,22 @@ std::optional<Task> Lane::Remove(const std::string& key, const Rank& rank) {
   if (group == groups_.end()) return std::nullopt;
   const auto task = group->second.tasks.find(rank);
   if (task == group->second.tasks.end()) return std::nullopt;
-  return Extract(group, task);
+  Task taken = Remove(group->second, task);
+  Tidy(group);
+  return taken;
 }
 
 std::vector<Task> Lane::TakeExpired(TimePoint now) {
   std::vector<Task> expired;
-  for (auto group = groups_.begin(); group != groups_.end();) {
-    auto& [key, waiting] = *group;
-    for (auto task = waiting.tasks.begin(); task != waiting.tasks.end();) {
-      const bool late = task->second.terms.deadline <= now;
-      if (late) {
-        waiting.rows -= task->second.rows;
-        expired.push_back(std::move(task->second));
-      }
-      task = late ? waiting.tasks.erase(task) : std::next(task);
+  for (auto at = groups_.begin(); at != groups_.end();) {
+    const auto group = at++;
+    const size_t before = expired.size();
+    for (auto task = group->second.tasks.begin(); task != group->second.tasks.end();) {
+      const auto one = task++;
+      if (one->second.terms.deadline <= now) expired.push_back(Remove(group->second, one));
     }
-    if (waiting.tasks.empty()) {
-      group = groups_.erase(group);
-    } else {
-      Refresh(key, &waiting);
-      ++group;
-    }
+    if (expired.size() != before) Tidy(group);
   }
-  size_ -= expired.size();
   return expired;
 }
 

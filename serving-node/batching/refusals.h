@@ -1,5 +1,8 @@
-// Why a queue does not run a request, in the words that clients see.
+// Why a queue does not run a request, in the words that clients see. Pure.
 #pragma once
+
+#include <optional>
+#include <span>
 
 #include "serving-node/batching/lane.h"
 
@@ -8,8 +11,15 @@ namespace longshore::batching {
 // Unavailable, with TensorFlow Serving's text.
 Error QueueIsFull(size_t waiting);
 Error WasCancelled();
-// DeadlineExceeded. On arrival: runs of late took longer than is left. Later: so did they, or nothing is left.
-Error ComesTooLate(Duration left, Duration at_least);
-Error HasWaitedTooLong(const Task& task, TimePoint now, Duration run_at_least);
+// DeadlineExceeded: its runs of late took longer than is left, or nothing is left.
+Error HasWaitedTooLong(const Task& task, TimePoint now);
+
+struct Arrival {
+  int runs_max = 1;  // At once.
+  TimePoint now;
+};
+// On arrival, of one request or the parts of one: DeadlineExceeded when it cannot be in time with what waits before it.
+// Notes in the tasks what they take. Requires: at least one.
+std::optional<Error> RefuseLate(std::span<Task> tasks, const Lane& lane, const Arrival& arrival, Forecast* forecast);
 
 }  // namespace longshore::batching

@@ -89,9 +89,19 @@ std::optional<Batchable> FindBatchable(const tensorflow::SignatureDef& signature
   return found;
 }
 
+int64_t RowsOf(std::span<const Task> tasks) {
+  int64_t rows = 0;
+  for (const Task& task : tasks) rows += task.rows;
+  return rows;
+}
+
 int64_t PaddedRows(int64_t rows, const std::vector<int>& allowed_batch_sizes) {
   const auto next = std::lower_bound(allowed_batch_sizes.begin(), allowed_batch_sizes.end(), rows);
   return next == allowed_batch_sizes.end() ? rows : *next;
+}
+
+int64_t PaddedBytes(int64_t rows, int64_t bytes, const std::vector<int>& allowed_batch_sizes) {
+  return rows == 0 ? bytes : bytes * PaddedRows(rows, allowed_batch_sizes) / rows;
 }
 
 Result<engine::RunRequest> Join(const Batch& batch, int64_t rows_padded) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,12 @@ struct Batchable {
 std::optional<Batchable> FindBatchable(const tensorflow::SignatureDef& signature, const engine::RunRequest& request,
                                        bool pad);
 
+int64_t RowsOf(std::span<const Task> tasks);
+
 // The rows a batch runs with: the next allowed size; as many as there are when none is large enough.
 int64_t PaddedRows(int64_t rows, const std::vector<int>& allowed_batch_sizes);
+// And the bytes, where so many rows have so many.
+int64_t PaddedBytes(int64_t rows, int64_t bytes, const std::vector<int>& allowed_batch_sizes);
 
 // One request with the rows of all tasks, in order, all as large as the largest (padding.h), repeated from the first
 // row up to rows_padded. The tasks keep their inputs. Requires: tasks of one key. ResourceExhausted when there is no

@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-#include "serving-node/batching/run_times.h"
+#include "serving-node/batching/forecast.h"
 #include "serving-node/batching/turns.h"
 
 namespace longshore::batching {
@@ -26,15 +26,12 @@ struct Queue::State : Waiter, std::enable_shared_from_this<Queue::State> {
   State(std::shared_ptr<engine::LoadedModel> loaded, const Options& wanted, std::shared_ptr<Share> its_share)
       : Waiter(wanted, std::move(its_share)), model(std::move(loaded)), options(wanted) {}
 
-  // What a run of so many rows takes at least; 0: not known.
-  Duration AtLeast(const std::string& signature, int64_t rows, TimePoint now) const;
-
   // Until the queue is drained: an engine's thread must not be the last owner.
   std::shared_ptr<engine::LoadedModel> model;
   const Options options;
-  int64_t in_use = 0;                         // Requests whose done has not returned, and runs being started.
-  std::set<std::string> unbatchable;          // Signatures whose outputs turned out not to have the rows of the inputs.
-  std::map<std::string, RunTimes> run_times;  // By signature; only the model's own.
+  int64_t in_use = 0;                 // Requests whose done has not returned, and runs being started.
+  std::set<std::string> unbatchable;  // Signatures whose outputs turned out not to have the rows of the inputs.
+  Forecast forecast;
 };
 
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
@@ -60,27 +57,35 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
     StatePtr queue;
     Batch batch;
     TimePoint started;
+    TimePoint filled;  // When it waited for no more company.
     int64_t rows_padded = 0;
-    TimePoint filled = TimePoint::min();  // When it waited for no more company.
-    Duration at_least{0};                 // What it takes, by the runs of late; its share is charged with it.
+    int64_t bytes = 0;    // Of its inputs, padded.
+    Duration charged{0};  // What its share was charged with when it began.
   };
   using RunPtr = std::shared_ptr<Run>;
+  // A request that waited in vain, until it is told so.
+  struct Unrun {
+    StatePtr queue;
+    Task task;
+    TimePoint at;
+    bool cancelled() const { return task.terms.cancelled.stop_requested(); }
+  };
 
   static Limits Normalized(Limits limits);
-  static int64_t RowsToRun(const Run& run);  // With padding.
+  static double SecondsOf(Duration duration) { return std::chrono::duration<double>(duration).count(); }
   void WatchCancellation(const StatePtr& queue, Task* task);
   void Cancel(const StatePtr& queue, const std::string& key, const Rank& rank);
-  // These three under the mutex.
+  // These under the mutex.
   std::optional<Error> Refuse(Queue::State& queue, std::span<Task> tasks, TimePoint now,
                               std::optional<Task>* displaced);
   void Enqueue(const StatePtr& queue, Task task);
   void StartReady(TimePoint now);  // Moves batches into startable_ while slots are free.
+  void Begin(const StatePtr& queue, Batch batch, TimePoint ready, TimePoint now);
 
-  // Without the mutex: starts what is startable. `here`: a short run may be computed on this thread, which has nothing
-  // else to do: no answer and no other deadline waits for it.
+  // Without the mutex: answers what is unrun and starts what is startable. `here`: a short run may be computed on this
+  // thread, which has nothing else to do: no answer and no other deadline waits for it.
   void Pump(bool here);
   void Start(const RunPtr& run, bool here);  // `here`: it may be computed on this thread.
-  bool AnswerHopeless(const RunPtr& run);    // Whether something is left to run.
   void Ended(const RunPtr& run, Result<engine::TensorMap> outputs);
   void Finish(const RunPtr& run, Result<engine::TensorMap> outputs, Duration took);
   void RunAgain(const RunPtr& run, bool each_alone);  // Under the mutex.
@@ -88,7 +93,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome);
   void Release(const StatePtr& queue);  // One less in use.
   void Keep();                          // The timer thread.
-  std::vector<std::pair<StatePtr, Task>> TakeExpired(TimePoint now);
+  void DropExpired(TimePoint now);
   TimePoint NextWake() const;
 
   mutable std::mutex mutex_;
@@ -97,8 +102,9 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   Limits limits_;
   bool stopping_ = false;
   Turns turns_;
-  std::map<std::string, std::weak_ptr<Share>> shares_;      // Of the queues that are there.
-  std::deque<RunPtr> startable_;                            // Each holds a slot already.
+  std::map<std::string, std::weak_ptr<Share>> shares_;  // Of the queues that are there.
+  std::deque<RunPtr> startable_;                        // Each holds a slot already.
+  std::vector<Unrun> unrun_;
   std::multimap<TimePoint, std::function<void()>> timers_;  // Ends of simulated runs: at most one per slot.
   TimePoint next_deadline_ = TimePoint::max();              // No waiting request's deadline is before it.
   TimePoint timer_at_ = TimePoint::max();                   // When the timer thread wakes by itself.

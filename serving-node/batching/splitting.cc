@@ -70,6 +70,7 @@ Task Part(const Task& task, int64_t begin, int64_t end) {
   Task part{{task.request.signature, {}, task.request.outputs}, nullptr, task.submitted, task.terms};
   for (const auto& [name, input] : task.request.inputs) part.request.inputs.emplace(name, input.Rows(begin, end));
   part.rows = end - begin;
+  part.bytes = task.bytes / task.rows * part.rows;
   part.key = task.key;
   return part;
 }

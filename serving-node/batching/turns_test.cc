@@ -80,7 +80,7 @@ class Simulation {
       size_t at = 0;
       while (models_[at].queue != next) ++at;
       Model& model = models_[at];
-      const Batch batch = next->lane.Take(now_);
+      const Batch batch = next->lane.Take(now_, {}).batch;
       model.waited_max = std::max(model.waited_max, now_ - batch.front().submitted);
       // Not always is anything known of its runs, and that is less than they take.
       const Duration charged = requests_ % 3 == 0 ? Duration(0) : model.run / 2;

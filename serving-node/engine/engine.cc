@@ -4,6 +4,16 @@
 
 namespace longshore::engine {
 
+size_t Bytes(const TensorMap& tensors) {
+  size_t bytes = 0;
+  for (const auto& [_, tensor] : tensors) {
+    bytes += tensor.bytes();
+    if (tensor.type() != tensor::DType::kString) continue;
+    for (const std::string& text : tensor.values<std::string>()) bytes += sizeof(text) + text.size();
+  }
+  return bytes;
+}
+
 std::string ToString(const NonFinite& found) {
   if (found.op == "Placeholder")
     return fmt::format("output \"{}\", from the request's \"{}\"", found.output, found.node);

@@ -21,6 +21,8 @@ namespace longshore::engine {
 
 // Named tensors of one run: the keys are the names of the signature's inputs or outputs.
 using TensorMap = std::map<std::string, tensor::Tensor>;
+// What they hold, texts included.
+size_t Bytes(const TensorMap& tensors);
 
 // Where an engine computes that can choose. On the caller's thread it is at the caller's priority, and calls done from
 // within Run.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -30,10 +31,11 @@ struct FakeRecord {
   };
   std::mutex mutex;
   std::condition_variable changed;
-  bool holding = false;   // Runs wait while it is set.
-  bool searching = true;  // While it is not set, searches for NaN wait.
-  bool scalars = false;   // Outputs are scalars, unlike what the signature says.
-  std::vector<Ran> runs;  // Begun.
+  std::chrono::milliseconds row_time{0};  // Of each row of a run.
+  bool holding = false;                   // Runs wait while it is set.
+  bool searching = true;                  // While it is not set, searches for NaN wait.
+  bool scalars = false;                   // Outputs are scalars, unlike what the signature says.
+  std::vector<Ran> runs;                  // Begun.
   int64_t loads = 0;
   int64_t in_memory = 0;
 
@@ -119,6 +121,7 @@ class FakeModel final : public engine::LoadedModel {
       record_->changed.wait(lock, [this] { return !record_->holding; });
       scalars = record_->scalars;
     }
+    std::this_thread::sleep_for(x->second.dim(0) * record_->row_time);
     const auto numbers = x->second.values<float>();
     if (std::find(numbers.begin(), numbers.end(), kPoison) != numbers.end()) return InvalidArgument("poison");
     if (scalars) return engine::TensorMap{{"y", tensor::Tensor::Of<float>({}, {numbers[0]})}};

@@ -175,16 +175,6 @@ Result<std::map<std::string, Tensor>> Feeds(const SignaturePlan& signature, cons
   return fed;
 }
 
-size_t Bytes(const TensorMap& tensors) {
-  size_t bytes = 0;
-  for (const auto& [_, tensor] : tensors) {
-    bytes += tensor.bytes();
-    if (tensor.type() != DType::kString) continue;
-    for (const std::string& text : tensor.values<std::string>()) bytes += sizeof(text) + text.size();
-  }
-  return bytes;
-}
-
 Result<std::vector<size_t>> Positions(const SignaturePlan& signature, const std::vector<std::string>& names) {
   std::vector<size_t> positions;
   for (const auto& name : names) {

@@ -1,0 +1,172 @@
+// Deadlines as a whole: a simulated queue in which time is a number, with what the scheduler does to it.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "serving-node/batching/lane.h"
+#include "serving-node/batching/refusals.h"
+
+namespace longshore::batching {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int64_t kRowBytes = 4;
+
+// Of one model with one slot: a run takes `fixed` and for each row `row`.
+class Node {
+ public:
+  Node(const Options& options, Duration fixed, Duration row) : lane_(options), fixed_(fixed), row_(row) {}
+
+  struct Kind {
+    int64_t rows = 1;
+    Duration deadline{0};
+    int priority = 0;
+    int asked = 0;
+    int in_time = 0;
+    int late = 0;  // Computed in vain.
+  };
+
+  Duration Cost(int64_t rows) const { return fixed_ + rows * row_; }
+  void SetCost(Duration fixed, Duration row) { fixed_ = fixed, row_ = row; }
+  TimePoint now() const { return now_; }
+
+  void Ask(Kind* kind, bool batched) {
+    ++kind->asked;
+    Task task;
+    task.request.signature = "s";
+    task.rows = kind->rows;
+    task.bytes = kind->rows * kRowBytes;
+    if (batched) task.key = "k";
+    task.submitted = now_;
+    task.number = ++requests_;
+    task.terms.priority = kind->priority;
+    task.terms.deadline = now_ + kind->deadline;
+    kinds_[task.number] = kind;
+    if (RefuseLate({&task, 1}, lane_, {1, now_}, &forecast_)) return;
+    if (lane_.HasRoom(task.key, task.rows, 1)) lane_.Push(std::move(task));
+    Start();
+  }
+
+  void RunUntil(TimePoint until) {
+    while (!batch_.empty() && ends_ <= until) {
+      now_ = ends_;
+      int64_t rows = 0;
+      for (const Task& task : batch_) rows += task.rows;
+      forecast_.Note("s", rows * kRowBytes, ends_ - began_, now_);
+      for (const Task& task : batch_)
+        ++(now_ <= task.terms.deadline ? kinds_[task.number]->in_time : kinds_[task.number]->late);
+      batch_.clear();
+      Start();
+    }
+    now_ = until;
+    lane_.TakeExpired(now_);
+  }
+
+ private:
+  void Start() {
+    while (batch_.empty() && lane_.size() > 0 && *lane_.ReadyAt() <= now_) batch_ = lane_.Take(now_, forecast_).batch;
+    int64_t rows = 0;
+    for (const Task& task : batch_) rows += task.rows;
+    if (batch_.empty() || ends_ > now_) return;
+    began_ = now_;
+    ends_ = now_ + Cost(rows);
+  }
+
+  Lane lane_;
+  Forecast forecast_;
+  Duration fixed_, row_;
+  Batch batch_;
+  TimePoint now_{hours_}, began_{}, ends_{};
+  static constexpr std::chrono::hours hours_{1};
+  uint64_t requests_ = 0;
+  std::map<uint64_t, Kind*> kinds_;
+};
+
+struct World {
+  int64_t rows_max = 1;
+  Duration fixed{0}, row{0};
+  bool batched() const { return rows_max > 1; }
+};
+
+World AnyWorld(std::mt19937& random) {
+  return {.rows_max = random() % 3 == 0 ? 1 : int64_t{2} << (random() % 6),
+          .fixed = microseconds(200 + random() % 20000),
+          .row = microseconds(10 + random() % 2000)};
+}
+
+// Four times what it can bear, of requests that are patient beside one a while that is in a hurry but would make it
+// alone, which overtakes them: those go on being answered, what is answered in time is most of what could be, and
+// little is computed in vain.
+TEST(Deadlines, OfAnOverloadedQueueAreMadeOrNotComputed) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 25; ++round) {
+    const World world = AnyWorld(random);
+    Node node({.max_batch_size = static_cast<int>(world.rows_max), .queue_max = 1 << 20}, world.fixed, world.row);
+    const Duration full = node.Cost(world.rows_max);
+    SCOPED_TRACE(testing::Message() << "round " << round << ", rows " << world.rows_max << ", full "
+                                    << full / microseconds(1));
+    Node::Kind crowd{.rows = 1, .deadline = std::min<Duration>(full * (3 + random() % 20), 8 * kHeadStart)};
+    Node::Kind hurried{.rows = 1, .deadline = full + 2 * node.Cost(1), .priority = 9};
+    const TimePoint end = node.now() + 400 * full;
+    const Duration gap = full / (4 * world.rows_max);
+    for (int i = 0; node.now() < end; ++i) {
+      node.Ask(i % (40 * world.rows_max) == 0 ? &hurried : &crowd, world.batched());
+      node.RunUntil(node.now() + gap);
+    }
+    const double could = 400.0 * static_cast<double>(world.rows_max);
+    EXPECT_GE(crowd.in_time + hurried.in_time, 0.8 * could);
+    EXPECT_LE(crowd.late + hurried.late, 0.05 * could);
+    EXPECT_GE(hurried.in_time, 0.1 * hurried.asked) << "of " << hurried.asked;
+  }
+}
+
+// A model that was slow for a while, and requests that could make it before and after: they are answered again soon,
+// also when others of their size that have time go on being slow meanwhile.
+TEST(Deadlines, AreMadeAgainWhenAModelHasRecovered) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 30; ++round) {
+    const World world = AnyWorld(random);
+    Node node({.max_batch_size = static_cast<int>(world.rows_max), .queue_max = 1 << 20}, world.fixed, world.row);
+    Node::Kind patient{.rows = 1, .deadline = seconds(100)};
+    Node::Kind before{.rows = 1, .deadline = 3 * node.Cost(1)}, after = before;
+    for (const bool slow : {true, false}) {
+      if (slow) node.SetCost(20 * world.fixed, 20 * world.row);
+      if (!slow) node.SetCost(world.fixed, world.row);
+      const Duration gap = 3 * node.Cost(1);
+      const TimePoint end = node.now() + seconds(30);
+      for (int i = 0; node.now() < end; ++i) {
+        node.Ask(i % 2 == 0 ? &patient : slow ? &before : &after, world.batched());
+        node.RunUntil(node.now() + gap);
+      }
+    }
+    EXPECT_LE(before.late, 31) << "one a second, to find out";
+    EXPECT_GE(after.in_time, 0.8 * after.asked);
+  }
+}
+
+// What a run takes depends on more than its size: a request that would be quick is not refused for ever because slow
+// ones of its size, which have time, go on.
+TEST(Deadlines, AreMadeNowAndThenBesideSlowOnesOfTheSameSize) {
+  Node node({.queue_max = 1000}, milliseconds(100), Duration(0));
+  Node::Kind slow{.rows = 1, .deadline = seconds(100)};
+  Node::Kind quick{.rows = 1, .deadline = milliseconds(50)};
+  for (int i = 0; i < 600; ++i) {
+    node.SetCost(milliseconds(100), Duration(0));
+    node.Ask(&slow, false);
+    node.RunUntil(node.now() + milliseconds(150));
+    node.SetCost(milliseconds(10), Duration(0));
+    node.Ask(&quick, false);
+    node.RunUntil(node.now() + milliseconds(150));
+  }
+  EXPECT_GE(quick.in_time, 200);
+}
+
+}  // namespace
+}  // namespace longshore::batching

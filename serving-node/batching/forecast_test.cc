@@ -1,0 +1,95 @@
+#include "serving-node/batching/forecast.h"
+
+#include <gtest/gtest.h>
+
+namespace longshore::batching {
+namespace {
+
+using std::chrono::milliseconds;
+
+const TimePoint kNow{std::chrono::hours(1)};
+const std::string kSignature = "serving_default";
+
+class ForecastTest : public testing::Test {
+ protected:
+  void Ran(int64_t bytes, int took_ms, TimePoint now = kNow) {
+    forecast_.Note(kSignature, bytes, milliseconds(took_ms), now);
+  }
+  Duration AtLeast(int64_t bytes, TimePoint now = kNow) { return forecast_.AtLeast(kSignature, bytes, now); }
+  Duration Likely(int64_t bytes, TimePoint now = kNow) { return forecast_.Likely(kSignature, bytes, now); }
+
+  Forecast forecast_;
+};
+
+TEST_F(ForecastTest, KnowsNothingBeforeARun) {
+  EXPECT_EQ(AtLeast(1), Duration(0));
+  EXPECT_EQ(Likely(1), Duration(0));
+}
+
+TEST_F(ForecastTest, IsOfTheShortestOfTheLastRunsAndOfTheirMean) {
+  for (const int took : {9, 5, 7}) Ran(4, took);
+  EXPECT_EQ(AtLeast(4), milliseconds(5));
+  EXPECT_EQ(Likely(4), milliseconds(7));
+  for (size_t i = 0; i < Forecast::kKept; ++i) Ran(4, 8);
+  EXPECT_EQ(AtLeast(4), milliseconds(8)) << "the model has become slower";
+}
+
+TEST_F(ForecastTest, OfManyBytesIsAtLeastThatOfFewer) {
+  Ran(1, 2);
+  Ran(64, 30);
+  EXPECT_EQ(AtLeast(16), milliseconds(2));
+  EXPECT_EQ(AtLeast(64), milliseconds(30));
+  EXPECT_EQ(AtLeast(100000), milliseconds(30));
+}
+
+TEST_F(ForecastTest, OfALargeRunSaysNothingAgainstASmallerOne) {
+  Ran(64, 30);
+  EXPECT_EQ(AtLeast(63), Duration(0));
+  Ran(127, 90);
+  EXPECT_EQ(AtLeast(100), milliseconds(30)) << "127 are about as many, and more";
+  EXPECT_EQ(AtLeast(127), milliseconds(30)) << "64 may be all that it takes";
+}
+
+TEST_F(ForecastTest, OfASizeThatDidNotRunIsInProportionOfTheNextLarger) {
+  Ran(1000, 40);
+  EXPECT_EQ(Likely(250), milliseconds(10));
+  Ran(100, 20);
+  EXPECT_EQ(Likely(250), milliseconds(20)) << "less it cannot be";
+  EXPECT_EQ(Likely(100), milliseconds(20));
+}
+
+TEST_F(ForecastTest, IsForgotten) {
+  Ran(1, 2);
+  EXPECT_EQ(AtLeast(1, kNow + Forecast::kAgeMax), milliseconds(2));
+  EXPECT_EQ(AtLeast(1, kNow + Forecast::kAgeMax + milliseconds(1)), Duration(0));
+  EXPECT_EQ(Likely(1, kNow + Forecast::kAgeMax + milliseconds(1)), Duration(0));
+  EXPECT_EQ(forecast_.AtLeastEver(kSignature, 1), milliseconds(2));
+}
+
+TEST_F(ForecastTest, OfOneSignatureSaysNothingOfAnother) {
+  Ran(1, 2);
+  EXPECT_EQ(forecast_.AtLeast("other", 1, kNow), Duration(0));
+}
+
+TEST_F(ForecastTest, LetsOneThroughSoRarelyThatItTakesATwentiethOfASlot) {
+  Ran(8, 100);
+  EXPECT_FALSE(forecast_.LetsThrough(kSignature, 8, kNow));
+  int let_through = 0;
+  for (int ms = 0; ms < 60000; ms += 10) {
+    const TimePoint now = kNow + milliseconds(ms);
+    Ran(8, 100, now);
+    let_through += forecast_.LetsThrough(kSignature, 8, now);
+  }
+  EXPECT_EQ(let_through, 29) << "each 100 ms of 2 s, and the first only after those";
+}
+
+TEST_F(ForecastTest, LetsOneOfAQuickModelThroughOnceASecond) {
+  Ran(8, 1);
+  EXPECT_FALSE(forecast_.LetsThrough(kSignature, 8, kNow));
+  EXPECT_FALSE(forecast_.LetsThrough(kSignature, 8, kNow + milliseconds(999)));
+  EXPECT_TRUE(forecast_.LetsThrough(kSignature, 8, kNow + milliseconds(1000)));
+  EXPECT_FALSE(forecast_.LetsThrough(kSignature, 8, kNow + milliseconds(1999)));
+}
+
+}  // namespace
+}  // namespace longshore::batching

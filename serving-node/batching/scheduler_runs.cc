@@ -1,0 +1,153 @@
+// The runs of batches: from a free slot to the answers.
+#include <algorithm>
+
+#include "serving-node/batching/refusals.h"
+#include "serving-node/batching/rows.h"
+#include "serving-node/batching/scheduler.h"
+
+namespace longshore::batching {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::steady_clock;
+
+microseconds Between(TimePoint from, TimePoint to) { return std::chrono::duration_cast<microseconds>(to - from); }
+
+}  // namespace
+
+void Scheduler::Pump(bool here) {
+  // An engine may call back from within Run; without this the stack would grow with every request that waits.
+  static thread_local bool pumping = false;
+  if (pumping) return;
+  pumping = true;
+  // One run may keep this thread; if more did, a frontend's thread could be kept for as long as others submit.
+  for (;; here = false) {
+    RunPtr run;
+    std::vector<Unrun> unrun;
+    {
+      const std::lock_guard lock(mutex_);
+      unrun.swap(unrun_);
+      load_.refused += std::ranges::count_if(unrun, [](const Unrun& one) { return !one.cancelled(); });
+      if (startable_.empty() && unrun.empty()) break;
+      if (!startable_.empty()) {
+        run = std::move(startable_.front());
+        startable_.pop_front();
+      }
+    }
+    for (Unrun& one : unrun) {
+      Answer(one.queue, &one.task,
+             tl::make_unexpected(one.cancelled() ? WasCancelled() : HasWaitedTooLong(one.task, one.at)));
+    }
+    if (!run) continue;
+    Start(run, here);
+    Release(run->queue);
+  }
+  pumping = false;
+}
+
+void Scheduler::Start(const RunPtr& run, bool here) {
+  run->started = steady_clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    load_.started += static_cast<int64_t>(run->batch.size());
+    for (const Task& task : run->batch) load_.queue_seconds += SecondsOf(run->started - task.submitted);
+  }
+  auto joined = Join(run->batch, run->rows_padded);
+  run->started = steady_clock::now();
+  if (!joined) return Ended(run, tl::make_unexpected(joined.error()));
+  if (here) joined->thread = engine::Thread::kCallersIfShort;
+  run->queue->model->Run(std::move(*joined), [self = shared_from_this(), run](Result<engine::TensorMap> outputs) {
+    self->Ended(run, std::move(outputs));
+  });
+}
+
+void Scheduler::FreeSlot(TimePoint now) {
+  load_.running -= 1;
+  busy_ += now - born_;
+  StartReady(now);
+  if (NextWake() < timer_at_) timer_wake_.notify_one();
+}
+
+// Of requests that failed together each half runs again, so that one bad one among n costs its mates about log2(n)
+// further runs, and each of them the answer that it would have had.
+void Scheduler::RunAgain(const RunPtr& run, bool each_alone) {
+  Batch& batch = run->batch;
+  queued_ += static_cast<int64_t>(batch.size());
+  const size_t step = each_alone ? 1 : (batch.size() + 1) / 2;
+  for (size_t begin = 0; begin < batch.size(); begin += step) {
+    Batch part;
+    for (size_t i = begin; i < std::min(begin + step, batch.size()); ++i) {
+      if (each_alone) batch[i].key.clear();
+      part.push_back(std::move(batch[i]));
+    }
+    run->queue->lane.PushBatch(std::move(part));
+  }
+  batch.clear();
+  turns_.Add(run->queue);
+}
+
+void Scheduler::Ended(const RunPtr& run, Result<engine::TensorMap> outputs) {
+  const TimePoint now = steady_clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    const TimePoint end = run->started + limits_.simulated_run;
+    if (now < end) {
+      timers_.emplace(end, [this, run, outputs = std::move(outputs)]() mutable {
+        Finish(run, std::move(outputs), steady_clock::now() - run->started);
+      });
+      if (end < timer_at_) timer_wake_.notify_one();
+      return;
+    }
+  }
+  Finish(run, std::move(outputs), now - run->started);
+}
+
+void Scheduler::Finish(const RunPtr& run, Result<engine::TensorMap> outputs, Duration took) {
+  std::optional<std::vector<engine::TensorMap>> parts;
+  if (outputs) parts = Split(*outputs, run->batch, run->rows_padded);
+  const bool uneven = outputs && !parts;
+  // One request may have failed them all; and where each fails by itself, each is an observation of its own.
+  const bool poisoned = !outputs && run->batch.size() > 1;
+  {
+    const std::lock_guard lock(mutex_);
+    const TimePoint now = steady_clock::now();
+    const std::string& signature = run->batch.front().request.signature;
+    if (outputs) run->queue->forecast.Note(signature, run->bytes, took, now);
+    if (uneven) run->queue->unbatchable.insert(signature);
+    if (uneven || poisoned) RunAgain(run, uneven);
+    Turns::End(*run->queue->share, run->charged, took);
+    FreeSlot(now);
+  }
+  Pump(false);
+  const auto run_time = std::chrono::duration_cast<microseconds>(took);
+  const auto rows = static_cast<int>(RowsOf(run->batch));
+  for (size_t i = 0; i < run->batch.size(); ++i) {
+    Task& task = run->batch[i];
+    if (!outputs) {
+      Answer(run->queue, &task, tl::make_unexpected(outputs.error()));
+    } else {
+      Answer(run->queue, &task,
+             RunOutcome{.outputs = std::move((*parts)[i]),
+                        .queue_time = Between(task.submitted, run->started),
+                        .fill_time = Between(task.submitted, std::max(task.submitted, run->filled)),
+                        .run_time = run_time,
+                        .batch_rows = task.key.empty() ? 0 : rows,
+                        .padded_rows = task.key.empty() ? 0 : static_cast<int>(run->rows_padded),
+                        .first_of_batch = i == 0});
+    }
+  }
+}
+
+void Scheduler::Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome) {
+  task->on_cancel.reset();
+  task->done(std::move(outcome));
+  task->done = nullptr;  // What it holds must be gone before Drain returns.
+  Release(queue);
+}
+
+void Scheduler::Release(const StatePtr& queue) {
+  const std::lock_guard lock(mutex_);
+  if (--queue->in_use == 0) answered_.notify_all();
+}
+
+}  // namespace longshore::batching
