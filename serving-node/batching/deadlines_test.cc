@@ -104,7 +104,7 @@ TEST(Deadlines, OfAnOverloadedQueueAreMadeOrNotComputed) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
-  for (int round = 0; round < 25; ++round) {
+  for (int round = 0; round < 12; ++round) {
     const World world = AnyWorld(random);
     Node node({.max_batch_size = static_cast<int>(world.rows_max), .queue_max = 1 << 20}, world.fixed, world.row);
     const Duration full = node.Cost(world.rows_max);

@@ -155,7 +155,7 @@ Taken Lane::Take(TimePoint now, const Forecast& forecast) {
   const Costs costs(forecast, front.front()->second.request.signature,
                     first->first.empty() ? unpadded : options_.allowed_batch_sizes, now);
   // By turns, but with no period that the requests could have too.
-  const bool cut = std::popcount(front.front()->second.number) % 2 == 0;
+  const bool cut = std::popcount(front.front()->second.number) % 2 == 1;
   const Company company = Choose(guests, options_.max_batch_size, costs, cut);
   for (const size_t at : company.hopeless) {
     front[at]->second.least_run = costs.AtLeast(guests[at].rows, guests[at].bytes);
