@@ -158,6 +158,23 @@ TEST_F(Batching, OutputsWithoutRowsMakeTheSignatureRunAlone) {
   EXPECT_EQ(Submit(queue, RowsRequest({5, 6})).get()->batch_rows, 0);
 }
 
+TEST_F(Batching, OfMoreShapesThanItKeepsApartEachIsAnsweredAllTheSame) {
+  record_->Set(&FakeRecord::holding, true);
+  Queue queue(admission_, Model(1), {.max_batch_size = 2, .queue_max = 100000, .pad_rows = false});
+  auto running = Submit(queue, RowsRequest({1, 2}));
+  WaitForRuns(1);
+  std::vector<Future> futures;
+  for (int64_t width = 1; width <= 200; ++width) {
+    futures.push_back(
+        Submit(queue, {"serving_default",
+                       {{"x", tensor::Tensor::Of<float>({1, width}, std::vector<float>(static_cast<size_t>(width)))}},
+                       {}}));
+  }
+  record_->Set(&FakeRecord::holding, false);
+  for (size_t i = 0; i < futures.size(); ++i) EXPECT_EQ(futures[i].get().has_value(), i == 1) << i;
+  EXPECT_TRUE(running.get());
+}
+
 TEST_F(Batching, QueuesTakeTurns) {
   record_->Set(&FakeRecord::holding, true);
   Queue greedy(admission_, Model(1), {});
@@ -349,6 +366,15 @@ TEST_F(Batching, OneBadRequestOfManyCostsItsMatesFewRuns) {
   EXPECT_EQ(record_->runs.size(), 13u) << "the whole, and two halves at each of six levels";
 }
 
+TEST_F(Batching, WhatNoRequestCanHaveCausedIsNotRunAgain) {
+  Queue queue(admission_, Model(1), {.max_batch_size = 4, .max_delay = hours(1)});
+  std::vector<Future> futures;
+  for (const float number : {1.0f, models::kOverload, 3.0f, 4.0f})
+    futures.push_back(Submit(queue, RowsRequest({number, 0})));
+  for (auto& future : futures) EXPECT_EQ(future.get().error().code, Code::kUnavailable);
+  EXPECT_EQ(RowsOfRuns(), std::vector<int64_t>{4});
+}
+
 TEST_F(Batching, RequestsThatRunAgainArePaddedAsTheyWouldBeAlone) {
   Queue queue(admission_, Model(1), {.max_batch_size = 4, .max_delay = hours(1), .allowed_batch_sizes = {2, 4}});
   std::vector<Future> futures;
@@ -372,6 +398,18 @@ TEST_F(Batching, CutsALargeRequestIntoBatchesAndPutsItsAnswerTogether) {
   numbers.resize(16);
   EXPECT_EQ(Submit(queue, RowsRequest(numbers)).get().error().message,
             "Task size 8 is larger than maximum input batch size 7");
+}
+
+TEST_F(Batching, ALargeRequestTellsOfItsLargestBatchAndHowLongThatFilled) {
+  Queue queue(
+      admission_, Model(1),
+      {.max_batch_size = 4, .max_delay = milliseconds(20), .allowed_batch_sizes = {2, 4}, .request_rows_max = 7});
+  const auto outcome = Submit(queue, RowsRequest(std::vector<float>(14))).get();
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->batch_rows, 4);
+  EXPECT_EQ(outcome->padded_rows, 4);
+  EXPECT_GE(outcome->fill_time, milliseconds(20)) << "its last three rows waited for company";
+  EXPECT_LE(outcome->fill_time, outcome->queue_time);
 }
 
 TEST_F(Batching, ALargeRequestWaitsAsAWholeOrNotAtAll) {

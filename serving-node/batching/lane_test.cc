@@ -65,6 +65,40 @@ TEST_F(LaneTest, AFullOneGivesThePlaceOfTheLowestToAHigherPriority) {
   EXPECT_EQ(lane.size(), 1u);
 }
 
+TEST_F(LaneTest, TheLowestPriorityGivesItsPlaceHoweverLongItHasWaited) {
+  Lane lane({.max_batch_size = 1, .queue_max = 3});
+  lane.Push(Make(1, milliseconds(300)));
+  lane.Push(Make(0, milliseconds(0)));
+  lane.Push(Make(0, milliseconds(10)));
+  const auto displaced = lane.MakeRoom(Make(2, milliseconds(400)));
+  ASSERT_TRUE(displaced);
+  EXPECT_EQ(displaced->number, 3u) << "of the lowest the last";
+}
+
+TEST_F(LaneTest, ARequestOfAnotherKindGivesItsPlaceOnlyWhereThatHelps) {
+  Lane lane({.max_batch_size = 2, .queue_max = 3, .queue_batches_max = 1});
+  lane.Push(Make(0, milliseconds(0), 1, "a"));
+  lane.Push(Make(1, milliseconds(0), 1, "b"));
+  lane.Push(Make(1, milliseconds(0), 1, "b"));
+  const auto displaced = lane.MakeRoom(Make(2, milliseconds(0), 1, "b"));
+  ASSERT_TRUE(displaced);
+  EXPECT_EQ(displaced->key, "b") << "one batch of them may wait";
+  lane.Push(Make(0, milliseconds(0), 1, "c"));
+  EXPECT_EQ(lane.MakeRoom(Make(2, milliseconds(0), 1, "b"))->key, "c") << "the last of the lowest, and b has a place";
+}
+
+TEST_F(LaneTest, TakesOnlySoManyKinds) {
+  Lane lane({.max_batch_size = 2, .queue_max = 1000});
+  for (size_t i = 0; i < Lane::kKindsMax; ++i) {
+    EXPECT_TRUE(lane.TakesKind(std::to_string(i)));
+    lane.Push(Make(0, milliseconds(0), 1, std::to_string(i)));
+  }
+  EXPECT_FALSE(lane.TakesKind("another"));
+  EXPECT_TRUE(lane.TakesKind("0"));
+  lane.Take(kStart, forecast_);
+  EXPECT_TRUE(lane.TakesKind("another"));
+}
+
 TEST_F(LaneTest, WhatLeavesIsNotRunAndMakesRoom) {
   Lane lane({.max_batch_size = 4, .queue_max = 2, .queue_batches_max = 1});
   Task leaves = Make(0, milliseconds(0), 3);

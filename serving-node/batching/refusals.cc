@@ -33,6 +33,18 @@ Error HasWaitedTooLong(const Task& task, TimePoint now) {
                       Milliseconds(task.terms.deadline - now), waited, Milliseconds(task.least_run))};
 }
 
+bool MayBeOnes(const Error& error) {
+  switch (error.code) {
+    case Code::kCancelled:
+    case Code::kDeadlineExceeded:
+    case Code::kUnavailable:
+    case Code::kAborted:
+    case Code::kUnauthenticated:
+    case Code::kPermissionDenied: return false;
+    default: return true;
+  }
+}
+
 std::optional<Error> RefuseLate(std::span<Task> tasks, const Lane& lane, const Arrival& arrival, Forecast* forecast) {
   Task& first = tasks.front();
   const std::string& signature = first.request.signature;

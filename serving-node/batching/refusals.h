@@ -14,6 +14,10 @@ Error WasCancelled();
 // DeadlineExceeded: its runs of late took longer than is left, or nothing is left.
 Error HasWaitedTooLong(const Task& task, TimePoint now);
 
+// Whether one request of a batch can be why all of it failed, so that the others are worth a run without it. Memory is
+// of that kind: what one request or their sum asks for is too much. What is full, gone or too late is not.
+bool MayBeOnes(const Error& error);
+
 struct Arrival {
   int runs_max = 1;  // At once.
   TimePoint now;

@@ -106,8 +106,8 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::TensorMap> outputs, Dur
   std::optional<std::vector<engine::TensorMap>> parts;
   if (outputs) parts = Split(*outputs, run->batch, run->rows_padded);
   const bool uneven = outputs && !parts;
-  // One request may have failed them all; and where each fails by itself, each is an observation of its own.
-  const bool poisoned = !outputs && run->batch.size() > 1;
+  // Where each fails by itself, each is an observation of its own.
+  const bool poisoned = !outputs && run->batch.size() > 1 && MayBeOnes(outputs.error());
   {
     const std::lock_guard lock(mutex_);
     const TimePoint now = steady_clock::now();

@@ -54,8 +54,12 @@ void Answer(Gathered& gathered) {
   RunOutcome whole{.outputs = {}, .first_of_batch = false};
   for (const auto& outcome : gathered.outcomes) {
     whole.queue_time = std::max(whole.queue_time, outcome->queue_time);
+    whole.fill_time = std::max(whole.fill_time, outcome->fill_time);
     whole.run_time = std::max(whole.run_time, outcome->run_time);
-    whole.batch_rows = std::max(whole.batch_rows, outcome->batch_rows);
+    if (outcome->batch_rows > whole.batch_rows) {
+      whole.batch_rows = outcome->batch_rows;
+      whole.padded_rows = outcome->padded_rows;
+    }
     whole.first_of_batch |= outcome->first_of_batch;
   }
   for (const auto& [name, part] : gathered.outcomes.front()->outputs) {

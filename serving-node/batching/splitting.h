@@ -10,8 +10,9 @@
 namespace longshore::batching {
 
 // Tasks of at most rows_max rows each, in the order of the rows, the done of `task` with the last of them. The answer's
-// run time is the longest of theirs; an error is that of the first that failed. Where the outputs turn out not to have
-// the rows of the inputs, whole(task) runs it uncut instead. Requires: a batchable task of more than rows_max rows.
+// times are the longest of theirs, its batch is the largest; an error is that of the first that failed. Where the
+// outputs turn out not to have the rows of the inputs, whole(task) runs it uncut instead. Requires: a batchable task of
+// more than rows_max rows.
 std::vector<Task> Cut(Task task, int64_t rows_max, std::function<void(Task)> whole);
 
 }  // namespace longshore::batching

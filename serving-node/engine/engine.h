@@ -62,8 +62,8 @@ class LoadedModel {
   virtual const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const = 0;
 
   // Computes. Errors: InvalidArgument for inputs that do not fit (names, types, shapes), NotFound for an unknown
-  // signature, ResourceExhausted when memory does not suffice. The model outlives its runs: callers keep it by
-  // shared_ptr.
+  // signature, ResourceExhausted when memory does not suffice, Unavailable when too many runs wait already. The model
+  // outlives its runs: callers keep it by shared_ptr.
   virtual void Run(RunRequest request, RunDone done) = 0;
 
   // Runs and looks at what every op makes: far slower than Run, in the memory of a run, for after something went wrong.

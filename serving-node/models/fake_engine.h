@@ -22,6 +22,8 @@ namespace longshore::models {
 
 // A row that holds it fails its whole run with InvalidArgument.
 inline constexpr float kPoison = 666;
+// A row that holds it fails its whole run with Unavailable.
+inline constexpr float kOverload = 777;
 
 // What the models of an engine do and did. Outlives them.
 struct FakeRecord {
@@ -124,6 +126,7 @@ class FakeModel final : public engine::LoadedModel {
     std::this_thread::sleep_for(x->second.dim(0) * record_->row_time);
     const auto numbers = x->second.values<float>();
     if (std::find(numbers.begin(), numbers.end(), kPoison) != numbers.end()) return InvalidArgument("poison");
+    if (std::find(numbers.begin(), numbers.end(), kOverload) != numbers.end()) return Unavailable("too much");
     if (scalars) return engine::TensorMap{{"y", tensor::Tensor::Of<float>({}, {numbers[0]})}};
     std::vector<float> answers;
     for (const float number : numbers) answers.push_back(2 * number + static_cast<float>(version_));

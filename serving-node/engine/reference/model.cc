@@ -271,7 +271,7 @@ void Model::Post(RunRequest request, std::function<void(Result<Answer>)> done,
   // Shared by the two ways this can end, of which one happens.
   auto shared_done = std::make_shared<std::function<void(Result<Answer>)>>(std::move(done));
   pool_.Post([this, request = std::move(request), shared_done, compute] { (*shared_done)((this->*compute)(request)); },
-             [shared_done] { (*shared_done)(ResourceExhausted("too many runs wait for a thread")); });
+             [shared_done] { (*shared_done)(Unavailable("too many runs wait for a thread")); });
 }
 
 void Model::Run(RunRequest request, RunDone done) {
