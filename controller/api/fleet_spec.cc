@@ -49,7 +49,7 @@ ServingFleetSpec ReadServingFleetSpec(Fields& spec) {
   spec.Object("replicas", [&](Fields& replicas) { ReadReplicas(replicas, out); });
   spec.Object("ports", [&](Fields& ports) { ReadPorts(ports, out); });
   spec.Object("engine", [&](Fields& engine) {
-    engine.Integer("concurrentRuns", out.concurrent_runs_max, 0, 100000);
+    engine.Integer("concurrentRuns", out.concurrent_runs_max, 0, 4096);
     engine.Time("simulatedRun", out.simulated_run, Duration(0), seconds(60));
   });
   spec.Time("connectionAgeMax", out.connection_age_max, milliseconds(100), hours(24));

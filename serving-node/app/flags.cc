@@ -98,7 +98,7 @@ void AddNodeFlags(CLI::App& app, Flags& flags) {
   app.add_option("--port_file", flags.port_file, R"(written once listening: {"grpc": P, "rest": P, "admin": P})")
       ->group(group);
   app.add_option("--max_concurrent_runs", flags.max_concurrent_runs, "runs admitted at once [one per processor]")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, batching::kConcurrentRunsMax))
       ->group(group);
   app.add_option("--threads", flags.threads, "threads of the engine [one per processor]")
       ->check(CLI::NonNegativeNumber)

@@ -61,7 +61,7 @@ struct Limits {
   // A run takes at least this long and holds its slot meanwhile: stands for a busy accelerator in test fleets.
   std::chrono::microseconds simulated_run{0};
 };
-inline constexpr int kConcurrentRunsMax = 256;
+inline constexpr int kConcurrentRunsMax = 4096;
 
 // The counters only grow; a rate is the difference of two readings.
 struct Load {

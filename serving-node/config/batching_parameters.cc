@@ -13,7 +13,7 @@ using tensorflow::serving::BatchingParameters;
 
 constexpr int64_t kBatchSizeDefault = 1000;
 constexpr int64_t kBatchesDefault = 10;
-constexpr int64_t kNumberMax = 1 << 20;  // Of rows, batches and threads.
+constexpr int64_t kNumberMax = 1 << 20;  // Of rows and batches.
 constexpr auto kDelayMax = std::chrono::hours(24);
 
 // A field's value with what is needed to complain about it.
@@ -74,7 +74,7 @@ Status ReadSizes(const BatchingParameters& values, const Fields& fields, batchin
 
 // A request has at least one row, so that the limit on full batches is never looser than this one.
 void LimitBatches(int64_t batches, batching::Options* options) {
-  options->queue_batches_max = static_cast<int>(std::max<int64_t>(batches, 1));
+  options->queue_batches_max = static_cast<int>(batches);
   const int64_t rows = int64_t{options->queue_batches_max} * options->max_batch_size;
   options->queue_max = static_cast<int>(std::min<int64_t>(rows, std::numeric_limits<int>::max()));
 }
@@ -95,12 +95,12 @@ Result<Batching> ToBatching(const BatchingParameters& values, const Fields& fiel
   int64_t batches = kBatchesDefault;
   if (values.has_max_enqueued_batches()) {
     ASSIGN_OR_RETURN(batches, fields.Number("max_enqueued_batches", values.max_enqueued_batches().value(),
-                                            {0, std::numeric_limits<int64_t>::max()}));
+                                            {1, std::numeric_limits<int64_t>::max()}));
   }
   LimitBatches(std::min(batches, kNumberMax), &batching.options);
   if (values.has_num_batch_threads()) {
-    ASSIGN_OR_RETURN(batching.threads,
-                     fields.Number("num_batch_threads", values.num_batch_threads().value(), {1, kNumberMax}));
+    ASSIGN_OR_RETURN(batching.threads, fields.Number("num_batch_threads", values.num_batch_threads().value(),
+                                                     {1, batching::kConcurrentRunsMax}));
   }
   RETURN_IF_ERROR(ReadSizes(values, fields, &batching.options));
   return batching;

@@ -28,7 +28,7 @@ struct Batching {
 // What holds where no file says otherwise: TensorFlow's defaults.
 batching::Options DefaultBatching();
 
-// InvalidArgument "<what>:<line>:<column>: <field> ..." for the first thing that is wrong: a number that is none, sizes
+// InvalidArgument "<what>:<line>:<column>: <field> ..." for the first thing that is wrong: a number out of range, sizes
 // that do not rise or do not end in what a batch holds, an unknown field.
 Result<Batching> ParseBatching(std::string_view text, const std::string& what);
 

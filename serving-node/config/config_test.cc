@@ -101,8 +101,11 @@ INSTANTIATE_TEST_SUITE_P(
             "\n  max_size: 3",
             "b.txt:2:11: Message type \"tensorflow.serving.BatchingParameters\" has no field named \"max_size\"."},
         BadBatching{"max_batch_size { value: 0 }", "b.txt:1:1: max_batch_size is 0; it must be from 1 to 1048576"},
-        BadBatching{"num_batch_threads { value: -1 }",
-                    "b.txt:1:1: num_batch_threads is -1; it must be from 1 to 1048576"},
+        BadBatching{"num_batch_threads { value: -1 }", "b.txt:1:1: num_batch_threads is -1; it must be from 1 to 4096"},
+        BadBatching{"num_batch_threads { value: 4097 }",
+                    "b.txt:1:1: num_batch_threads is 4097; it must be from 1 to 4096"},
+        BadBatching{"max_enqueued_batches { value: 0 }",
+                    "b.txt:1:1: max_enqueued_batches is 0; it must be from 1 to 9223372036854775807"},
         BadBatching{"batch_timeout_micros { value: -1 }",
                     "b.txt:1:1: batch_timeout_micros is -1; it must be from 0 to 9223372036854775807"},
         BadBatching{"max_batch_size { value: 4 } enable_large_batch_splitting { value: true }\n"

@@ -11,7 +11,7 @@ namespace longshore::engine {
 
 struct ReferenceOptions {
   int threads = 0;                         // Runs at the same time; 0: one per processor.
-  int waiting_runs_max = 10'000;           // Runs that wait for a thread; more are refused with ResourceExhausted.
+  int waiting_runs_max = 10'000;           // Runs that wait for a thread; more are refused with Unavailable.
   size_t run_bytes_max = size_t{2} << 30;  // Memory of one run beside its inputs; an op that wants more is refused.
 };
 
