@@ -3,6 +3,9 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cstdlib>
+#include <cstring>
 #include <random>
 
 namespace longshore::frontend {
@@ -130,6 +133,65 @@ TEST(JsonNumbers, NeverDiffersFromThePlainWayOnDamagedBodies) {
     }
     ExpectSame(body, OneInput(any(2) == 0 ? tensorflow::DT_FLOAT : tensorflow::DT_INT64));
     if (testing::Test::HasFailure()) return;
+  }
+}
+
+// A number as clients write them: short ones, those of 16 and 17 digits as Python's json has them, whole ones up to and
+// beyond 64 bits, powers of ten beyond a double's, halfway cases.
+std::string AnyNumber(std::mt19937_64& random) {
+  const auto any = [&](int64_t below) { return std::uniform_int_distribution<int64_t>(0, below - 1)(random); };
+  const std::string sign = any(3) == 0 ? "-" : "";
+  const double plain = std::uniform_real_distribution<double>(0, 1)(random);
+  switch (any(8)) {
+    case 0: return sign + std::to_string(any(1000));
+    case 1: return sign + std::to_string(random() >> any(64));
+    case 2: return sign + fmt::format("{:.{}f}", plain * 1000, any(25));
+    case 3: return sign + fmt::format("{}", static_cast<double>(static_cast<float>(plain)));
+    case 4: return sign + fmt::format("{}", std::bit_cast<double>(random() & 0x7fe'ffff'ffff'ffff));
+    case 5: return sign + fmt::format("{}{}{}{}", random(), any(2) == 0 ? "e" : "E", any(2) == 0 ? "-" : "+", any(60));
+    case 6: return sign + fmt::format("{}.{}e{}", any(10), random(), any(700) - 350);
+    default:  // Between two doubles, to the last digit.
+      return sign +
+             fmt::format("{}.{}", (uint64_t{1} << 53) + static_cast<uint64_t>(any(1 << 20)), any(2) == 0 ? "5" : "0");
+  }
+}
+
+std::string AnyList(std::mt19937_64& random, int levels) {
+  std::string list = "[";
+  const int size = levels == 1 ? 4 : 2;
+  for (int i = 0; i < size; ++i) {
+    if (i > 0) list += ", ";
+    list += levels == 1 ? AnyNumber(random) : AnyList(random, levels - 1);
+  }
+  return list + "]";
+}
+
+TEST(JsonNumbers, NeverDiffersFromThePlainWayOnRandomNumbers) {
+  std::mt19937_64 random(20261121);
+  int quick = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    const std::string body = fmt::format(R"({{"{}": {}}})", random() % 2 == 0 ? "instances" : "inputs",
+                                         AnyList(random, 1 + static_cast<int>(random() % 3)));
+    for (const auto type : {tensorflow::DT_FLOAT, tensorflow::DT_DOUBLE, tensorflow::DT_INT64}) {
+      ExpectSame(body, OneInput(type));
+      quick += Quick(body, OneInput(type)).form ? 1 : 0;
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(quick, 20'000) << "most bodies are read the quick way";
+}
+
+TEST(JsonNumbers, ReadsEveryDoubleAsTheLibraryDoes) {
+  std::mt19937_64 random(20261122);
+  for (int round = 0; round < 200'000; ++round) {
+    const std::string text = AnyNumber(random);
+    const Way way = Quick(fmt::format(R"({{"inputs": [{}]}})", text), OneInput(tensorflow::DT_DOUBLE));
+    if (!way.form) continue;
+    const std::string& content = way.request.inputs().at("x").tensor_content();
+    double read = 0;
+    ASSERT_EQ(content.size(), sizeof read);
+    std::memcpy(&read, content.data(), sizeof read);
+    ASSERT_EQ(std::bit_cast<uint64_t>(read), std::bit_cast<uint64_t>(std::strtod(text.c_str(), nullptr))) << text;
   }
 }
 

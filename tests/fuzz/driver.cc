@@ -46,6 +46,7 @@ struct Worst {
 };
 
 size_t received_more = 0;      // By AddReceived, of the input under way.
+size_t parsed = 0;             // By AddParsed.
 const std::string* under_way;  // What to keep when the process dies.
 std::string keep_as;
 
@@ -85,13 +86,13 @@ class Runner {
     ++inputs_;
     Measure(input);
     // What is made once, at its first use, is not this input's.
-    if (extra_ > kAllowance.For(received_) || seconds_ > kSecondsMax) Measure(input);
+    if (extra_ > limit_ || seconds_ > kSecondsMax) Measure(input);
     slowest_ = std::max(slowest_, seconds_);
     if (extra_ > worst_.extra) worst_ = {extra_, received_};
-    if (extra_ <= kAllowance.For(received_) && seconds_ <= kSecondsMax) return true;
+    if (extra_ <= limit_ && seconds_ <= kSecondsMax) return true;
     std::fprintf(
         stderr, "an input of %zu bytes (%zu received) took %zu bytes of memory (limit %zu) and %.3f s (limit %.0f s)\n",
-        input.size(), received_, extra_, kAllowance.For(received_), seconds_, kSecondsMax);
+        input.size(), received_, extra_, limit_, seconds_, kSecondsMax);
     Keep(input);
     return false;
   }
@@ -109,6 +110,7 @@ class Runner {
   void Measure(const std::string& input) {
     under_way = &input;
     received_more = 0;
+    parsed = 0;
     ResetPeak();
     const size_t before = HeldBytes();
     const double begin = CpuSeconds();
@@ -116,11 +118,13 @@ class Runner {
     seconds_ = CpuSeconds() - begin;
     extra_ = PeakBytes() - before;
     received_ = input.size() + received_more;
+    limit_ = kAllowance.For(received_);
+    if (parsed > 0) limit_ = std::min(limit_, kOfRequests.For(received_ + parsed));
     under_way = nullptr;
   }
 
   uint64_t inputs_ = 0;
-  size_t extra_ = 0, received_ = 0;
+  size_t extra_ = 0, received_ = 0, limit_ = 0;
   double seconds_ = 0, slowest_ = 0;
   Worst worst_;
 };
@@ -201,6 +205,7 @@ int Main(int count, char** arguments) {
 }  // namespace
 
 void AddReceived(size_t bytes) { received_more += bytes; }
+void AddParsed(size_t bytes) { parsed += bytes; }
 
 }  // namespace longshore::fuzz
 

@@ -24,11 +24,17 @@ struct Allowance {
   constexpr size_t For(size_t bytes) const { return per_byte * bytes + fixed_bytes; }
 };
 inline constexpr Allowance kOfRequests{.per_byte = 4, .fixed_bytes = size_t{64} << 10};
+// What protobuf makes of bytes may be a hundred times as much: an empty tf.Example is two bytes.
+inline constexpr Allowance kOfMessages{.per_byte = 128, .fixed_bytes = size_t{64} << 10};
 extern const Allowance kAllowance;
 
 inline std::string_view View(const uint8_t* data, size_t size) { return {reinterpret_cast<const char*>(data), size}; }
 
-// For what unpacks its input: these bytes count as received too. Only from within LLVMFuzzerTestOneInput.
+// For what inflates its input by the rules of its format: these bytes count as received too. Only from within
+// LLVMFuzzerTestOneInput, as the next one.
 void AddReceived(size_t bytes);
+// The objects that protobuf made of the input: with these on top no more than kOfRequests is allowed, so that what our
+// own code adds is seen beside them.
+void AddParsed(size_t bytes);
 
 }  // namespace longshore::fuzz

@@ -1,14 +1,14 @@
-// The body of a REST classification or regression, to tf.Examples. These count as received.
+// The body of a REST classification or regression, to tf.Examples.
 #include "serving-node/frontend/json_example.h"
 #include "tests/fuzz/fuzz.h"
 
-const longshore::fuzz::Allowance longshore::fuzz::kAllowance = longshore::fuzz::kOfRequests;
+const longshore::fuzz::Allowance longshore::fuzz::kAllowance = longshore::fuzz::kOfMessages;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   tensorflow::serving::ModelSpec spec;
   tensorflow::serving::Input input;
   const auto read = longshore::frontend::ExamplesFromJson(longshore::fuzz::View(data, size), &spec, &input);
-  longshore::fuzz::AddReceived(input.SpaceUsedLong());
+  longshore::fuzz::AddParsed(input.SpaceUsedLong());
   CHECK(!read || input.kind_case() != tensorflow::serving::Input::KIND_NOT_SET);
   return 0;
 }

@@ -1,5 +1,4 @@
-// The body of a REST prediction, to tensors: the way that the REST server goes. The first byte picks the signature. The
-// objects of protobuf that hold texts count as received.
+// The body of a REST prediction, to tensors: the way that the REST server goes. The first byte picks the signature.
 #include "serving-node/frontend/json_numbers.h"
 #include "serving-node/frontend/json_request.h"
 #include "serving-node/tensor/proto.h"
@@ -51,10 +50,7 @@ void Read(std::string_view body, const tensorflow::SignatureDef& signature) {
   if (!frontend::NumbersFromJson(body, find, &request) && !frontend::PredictRequestFromJson(body, find, &request)) {
     return;
   }
-  for (const auto& [name, proto] : request.inputs()) {
-    AddReceived(static_cast<size_t>(proto.string_val_size()) * sizeof(std::string));
-    CheckIsWhole(proto);
-  }
+  for (const auto& [name, proto] : request.inputs()) CheckIsWhole(proto);
 }
 
 }  // namespace

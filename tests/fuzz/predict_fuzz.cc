@@ -1,17 +1,16 @@
-// The bytes of a PredictRequest, to a run of the model "types": the way that the gRPC server goes. What protobuf made
-// of the bytes counts as received.
+// The bytes of a PredictRequest, to a run of the model "types": the way that the gRPC server goes.
 #include "serving-node/inference/inputs.h"
 #include "serving-node/tensor/proto.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/model.h"
 
-const longshore::fuzz::Allowance longshore::fuzz::kAllowance = longshore::fuzz::kOfRequests;
+const longshore::fuzz::Allowance longshore::fuzz::kAllowance = longshore::fuzz::kOfMessages;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static longshore::fuzz::Model model("types");
   tensorflow::serving::PredictRequest request;
   const bool is_request = request.ParseFromArray(data, static_cast<int>(size));
-  longshore::fuzz::AddReceived(request.SpaceUsedLong());
+  longshore::fuzz::AddParsed(request.SpaceUsedLong());
   if (!is_request) return 0;
   auto run = longshore::inference::ToRunRequest(request, model->signatures());
   request.Clear();
