@@ -11,7 +11,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Expired requests are looked for at most this often, so that many deadlines cost few scans.
+// Expired requests are looked for at most this often, and for each hundred that wait so much more rarely: looking at all
+// of them must not become what others wait for.
 constexpr auto kExpiryGrain = std::chrono::milliseconds(1);
 
 }  // namespace
@@ -177,8 +178,13 @@ void Scheduler::Drain(const StatePtr& queue) {
   answered_.wait(lock, [&] { return queue->in_use == 0; });
 }
 
+TimePoint Scheduler::ExpiryAt() const {
+  const Duration grain = kExpiryGrain * (1 + queued_.load(std::memory_order_relaxed) / 100);
+  return next_deadline_ < TimePoint::max() - grain ? next_deadline_ + grain : TimePoint::max();
+}
+
 void Scheduler::DropExpired(TimePoint now) {
-  if (now < next_deadline_) return;
+  if (now < ExpiryAt()) return;
   next_deadline_ = TimePoint::max();
   const auto waiting = turns_.waiting();  // A copy: who has no request left leaves it.
   for (const auto& waiter : waiting) {
@@ -194,7 +200,7 @@ void Scheduler::DropExpired(TimePoint now) {
 
 TimePoint Scheduler::NextWake() const {
   TimePoint wake = timers_.empty() ? TimePoint::max() : timers_.begin()->first;
-  if (next_deadline_ < TimePoint::max() - kExpiryGrain) wake = std::min(wake, next_deadline_ + kExpiryGrain);
+  wake = std::min(wake, ExpiryAt());
   if (load_.running >= limits_.concurrent_runs_max) return wake;
   return std::min(wake, turns_.ReadyAt().value_or(TimePoint::max()));
 }

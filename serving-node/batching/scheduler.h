@@ -94,6 +94,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void Release(const StatePtr& queue);  // One less in use.
   void Keep();                          // The timer thread.
   void DropExpired(TimePoint now);
+  TimePoint ExpiryAt() const;  // When it is time to.
   TimePoint NextWake() const;
 
   mutable std::mutex mutex_;
