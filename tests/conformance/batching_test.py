@@ -251,6 +251,21 @@ def test_a_request_that_cannot_make_its_deadline_is_refused_at_once(tmp_path):
         assert list(begin(node, 2, timeout=20).result().outputs["y"].float_val) == [3]
 
 
+@pytest.mark.contract("B12")
+def test_full_batches_before_a_request_count_against_its_deadline(tmp_path):
+    with batching(tmp_path, "half_plus_two_tf1", "--simulated_run_ms=300", max_batch_size=2, num_batch_threads=1) as node:
+        pair = lambda: node.predictions.Predict.future(  # noqa: E731
+            request(node.model, x=np.array([2, 4], np.float32)), timeout=SECONDS)
+        pair().result()
+        before = [pair() for _ in range(6)]
+        node.until(lambda: load(node)["queued"] >= 5 or None)
+        call = begin(node, 2, timeout=0.9)
+        assert call.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+        assert "would take at least" in call.details()
+        assert [list(one.result().outputs["y"].float_val) for one in before] == [[3, 4]] * 6
+        assert load(node)["refused"] == 1
+
+
 @pytest.mark.contract("B13")
 def test_a_cancelled_request_leaves_the_queue_unrun(tmp_path):
     with one_at_a_time(tmp_path, 1000) as node:
