@@ -36,9 +36,11 @@ uint64_t SocketInode(int fd) {
 }  // namespace
 
 ConnectionAcceptor::ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder,
-                                       std::shared_ptr<::grpc::ServerCredentials> credentials, size_t connections_max)
+                                       std::shared_ptr<::grpc::ServerCredentials> credentials, size_t connections_max,
+                                       std::function<size_t()> counted)
     : credentials_(std::move(credentials)),
       connections_max_(connections_max),
+      counted_(counted ? std::move(counted) : [this] { return connections(); }),
       listen_fd_(listen_fd),
       wake_fd_(eventfd(0, EFD_CLOEXEC)) {
   fcntl(listen_fd, F_SETFL, fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
@@ -77,7 +79,7 @@ bool ConnectionAcceptor::AwaitTurn(int readiness_ms_max) {
 // As long as there are as many connections as may be. False: stop.
 bool ConnectionAcceptor::AwaitRoom() {
   pollfd wait = {wake_fd_, POLLIN, 0};
-  while (connections() >= connections_max_ && Count() >= connections_max_) {
+  while (counted_() >= connections_max_) {
     if (poll(&wait, 1, static_cast<int>(kDrainPoll.count())) > 0) return false;
   }
   return true;
@@ -85,7 +87,7 @@ bool ConnectionAcceptor::AwaitRoom() {
 
 void ConnectionAcceptor::AcceptUntilStopped() {
   constexpr int kPollMs = 1000;
-  while (AwaitRoom() && AwaitTurn(kPollMs)) AcceptOne();
+  while (AwaitTurn(kPollMs) && AwaitRoom()) AcceptOne();
   while (AcceptOne()) {
   }
 }

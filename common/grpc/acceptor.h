@@ -34,10 +34,11 @@ class ConnectionAcceptor {
 
   // Owns listen_fd, which becomes non-blocking, and keeps the credentials as long as it lives. Call before
   // builder.BuildAndStart(). Connections beyond the limit wait in the backlog, where another process that shares the
-  // socket may take them.
+  // socket may take them. The limit is of what `counted` says, where a server has several acceptors; asked from Start
+  // on.
   ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder,
                      std::shared_ptr<::grpc::ServerCredentials> credentials = ::grpc::InsecureServerCredentials(),
-                     size_t connections_max = kConnectionsMax);
+                     size_t connections_max = kConnectionsMax, std::function<size_t()> counted = {});
   ~ConnectionAcceptor();
   ConnectionAcceptor(const ConnectionAcceptor&) = delete;
   ConnectionAcceptor& operator=(const ConnectionAcceptor&) = delete;
@@ -65,6 +66,7 @@ class ConnectionAcceptor {
 
   const std::shared_ptr<::grpc::ServerCredentials> credentials_;
   const size_t connections_max_;
+  const std::function<size_t()> counted_;
   std::atomic<int> listen_fd_;
   int wake_fd_ = -1;  // An eventfd that ends the thread.
   std::unique_ptr<::grpc::experimental::ExternalConnectionAcceptor> grpc_acceptor_;

@@ -54,6 +54,7 @@ class Credentials final : public ::grpc::ServerCredentials {
     // gRPC wants a CA even where it asks nobody for a certificate.
     const std::string& authority = now->verify_client ? now->client_ca : now->certificate;
     *config = grpc_ssl_server_certificate_config_create(authority.c_str(), &pair, 1);
+    if (*config == nullptr) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_FAIL;
     shown_ = now;
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
   }
@@ -61,10 +62,14 @@ class Credentials final : public ::grpc::ServerCredentials {
   static void Ask(void* gate, grpc_auth_context*, const grpc_metadata* metadata, size_t count,
                   grpc_process_auth_metadata_done_cb done, void* call) {
     CallHead head;
+    size_t authorizations = 0;
     for (size_t i = 0; i < count; ++i) {
       if (View(metadata[i].key) == ":path") head.path = View(metadata[i].value);
-      if (View(metadata[i].key) == "authorization") head.authorization = View(metadata[i].value);
+      if (View(metadata[i].key) != "authorization") continue;
+      head.authorization = View(metadata[i].value);
+      ++authorizations;
     }
+    if (authorizations > 1) head.authorization = {};  // Another program may go by the other one.
     const Status answer = (*static_cast<CallGate*>(gate))(head);
     const auto code = answer ? GRPC_STATUS_OK : static_cast<grpc_status_code>(answer.error().code);
     done(call, nullptr, 0, nullptr, 0, code, answer ? nullptr : answer.error().message.c_str());

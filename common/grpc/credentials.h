@@ -15,7 +15,7 @@ namespace longshore::rpc {
 // The head of a call. The texts live as long as the question.
 struct CallHead {
   std::string_view path;           // "/tensorflow.serving.PredictionService/Predict"
-  std::string_view authorization;  // The header of this name, "" without one.
+  std::string_view authorization;  // The header of this name, "" without one, or with two.
 };
 // Decides by the head alone, before a service or an unknown method sees the call. Any thread; must not block. The
 // error is the call's answer.
@@ -26,7 +26,7 @@ struct CredentialsOptions {
   CallGate gate = {};                         // Empty: every call may pass.
 };
 
-// For ServerBuilder. Keep it until the server is gone: handshakes call back into it.
+// For one port of a ServerBuilder. Keep it until the server is gone: handshakes call back into it.
 std::shared_ptr<::grpc::ServerCredentials> MakeServerCredentials(CredentialsOptions options);
 
 }  // namespace longshore::rpc

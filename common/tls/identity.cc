@@ -25,18 +25,27 @@ Owned<BIO> Open(const std::string& pem) {
 // Without it, OpenSSL would ask the terminal for the password of an encrypted key, and wait.
 int NoPassword(char*, int, int, void*) { return -1; }
 
-Owned<X509> NextCertificate(BIO* bio) { return Owned<X509>(PEM_read_bio_X509(bio, nullptr, NoPassword, nullptr)); }
+// Null behind the last one. InvalidArgument where one begins that cannot be read, for example because it is cut.
+Result<Owned<X509>> NextCertificate(BIO* bio) {
+  ERR_clear_error();
+  Owned<X509> next(PEM_read_bio_X509(bio, nullptr, NoPassword, nullptr));
+  const auto why = ERR_peek_last_error();
+  const bool is_end = ERR_GET_LIB(why) == ERR_LIB_PEM && ERR_GET_REASON(why) == PEM_R_NO_START_LINE;
+  if (!next && !is_end) return InvalidArgument("a certificate is cut or damaged");
+  return next;
+}
 
 Status UseCertificates(const std::string& pem, SSL_CTX* context) {
   const auto bio = Open(pem);
-  const auto own = NextCertificate(bio.get());
+  ASSIGN_OR_RETURN(const auto own, NextCertificate(bio.get()));
   if (!own) return InvalidArgument("the certificate is no PEM text");
   if (SSL_CTX_use_certificate(context, own.get()) != 1) return InvalidArgument("the certificate cannot be used");
-  while (auto next = NextCertificate(bio.get())) {
+  for (;;) {
+    ASSIGN_OR_RETURN(auto next, NextCertificate(bio.get()));
+    if (!next) return {};
     if (SSL_CTX_add0_chain_cert(context, next.get()) != 1) return InvalidArgument("the certificate's chain is damaged");
     next.release();
   }
-  return {};
 }
 
 Status UseKey(const std::string& pem, SSL_CTX* context) {
@@ -52,12 +61,13 @@ Status UseKey(const std::string& pem, SSL_CTX* context) {
 Status TrustClientsOf(const std::string& pem, SSL_CTX* context) {
   const auto bio = Open(pem);
   int count = 0;
-  while (const auto authority = NextCertificate(bio.get())) {
+  for (;; ++count) {
+    ASSIGN_OR_RETURN(const auto authority, NextCertificate(bio.get()));
+    if (!authority) break;
     if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get()) != 1) {
       return InvalidArgument("a certificate of the clients' CA cannot be used");
     }
     SSL_CTX_add_client_CA(context, authority.get());
-    ++count;
   }
   if (count == 0) return InvalidArgument("clients are to be verified, and the clients' CA is no PEM text");
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);

@@ -12,10 +12,12 @@
 namespace longshore::app {
 namespace {
 
-Result<int> Copy(const process::Descriptor& socket) {
-  const int copy = fcntl(socket.get(), F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) return ResourceExhausted("cannot copy the listening socket {}: {}", socket.get(), strerror(errno));
-  return copy;
+// None of none.
+Result<process::Descriptor> Copy(const process::Descriptor& socket) {
+  if (!socket.valid()) return process::Descriptor();
+  process::Descriptor copy(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+  if (copy.valid()) return copy;
+  return ResourceExhausted("cannot copy the listening socket {}: {}", socket.get(), strerror(errno));
 }
 
 frontend::RestOptions RestOptionsOf(const Flags& flags) {
@@ -68,12 +70,10 @@ Result<Doors::Servers> Doors::Start(int64_t connection_age_max_ms) const {
   servers.connection_age_max_ms = connection_age_max_ms;
   if (listeners_.grpc.valid() || listeners_.grpc_socket.valid()) {
     auto options = GrpcOptionsOf(flags_, routing::Protocol::kGrpc);
-    if (listeners_.grpc.valid()) {
-      ASSIGN_OR_RETURN(options.listen_fd, Copy(listeners_.grpc));
-    }
-    if (listeners_.grpc_socket.valid()) {
-      ASSIGN_OR_RETURN(options.socket_fd, Copy(listeners_.grpc_socket));
-    }
+    ASSIGN_OR_RETURN(process::Descriptor port, Copy(listeners_.grpc));
+    ASSIGN_OR_RETURN(process::Descriptor socket, Copy(listeners_.grpc_socket));
+    options.listen_fd = port.Release();
+    options.socket_fd = socket.Release();
     options.connection_age_max_ms = connection_age_max_ms;
     options.reload = parts_.reload;
     options.credentials = {.tls = security_.grpc_tls, .gate = ToCallGate(security_.gate)};
@@ -88,7 +88,8 @@ Result<Doors::Servers> Doors::Start(int64_t connection_age_max_ms) const {
     options.gate = security_.gate;
     options.meter = parts_.requests.get();
     options.in_flight = parts_.in_flight.get();
-    ASSIGN_OR_RETURN(options.listen_fd, Copy(listeners_.rest));
+    ASSIGN_OR_RETURN(process::Descriptor port, Copy(listeners_.rest));
+    options.listen_fd = port.Release();
     options.connection_age_max_ms = connection_age_max_ms;
     ASSIGN_OR_RETURN(servers.rest, frontend::RestServer::Start(options, *parts_.predictor, *parts_.catalog,
                                                                [this] { return parts_.registry.Text(); }));

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
+#include <string_view>
 
 #include "common/http/server.h"
 #include "common/log.h"
@@ -12,6 +14,9 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr auto kBeatAgeMax = std::chrono::seconds(10);
+constexpr size_t kBodyBytesMax = 1024;  // A word.
+
+constexpr std::string_view kLevelPath = "/debug/log_level";
 
 http::Response Text(int status, std::string body) {
   return {.status = status, .content_type = "text/plain", .body = std::move(body)};
@@ -22,7 +27,9 @@ class Admin final : public AdminServer {
   explicit Admin(AdminSources sources) : sources_(std::move(sources)) { Beat(); }
 
   Status Listen(const std::string& address) {
-    ASSIGN_OR_RETURN(server_, http::Server::Start({.address = address},
+    http::Options options{.address = address, .body_bytes_max = kBodyBytesMax, .inflated_bytes_max = kBodyBytesMax};
+    options.admit = [this](const http::Request& head) { return Refusal(head); };
+    ASSIGN_OR_RETURN(server_, http::Server::Start(std::move(options),
                                                   [this](const http::Request& request, const http::Responder& respond) {
                                                     respond(Answer(request));
                                                   }));
@@ -33,24 +40,27 @@ class Admin final : public AdminServer {
   void Beat() override { beat_at_ = steady_clock::now(); }
 
  private:
-  http::Response Answer(const http::Request& request) const {
-    const bool is_level = request.target == "/debug/log_level";
-    const bool may_post = is_level && request.method == "POST";
-    if (request.method != "GET" && request.method != "HEAD" && !may_post) {
+  // Before the body is read.
+  std::optional<http::Response> Refusal(const http::Request& head) const {
+    const bool may_post = head.target == kLevelPath && head.method == "POST";
+    if (head.method != "GET" && head.method != "HEAD" && !may_post) {
       return Text(405, "only GET is answered here, and POST /debug/log_level\n");
     }
+    if (!sources_.gate || head.target == "/livez" || head.target == "/readyz") return std::nullopt;
+    const Status admitted = sources_.gate->Admit(head.Header("authorization"));
+    if (!admitted) return Unauthorized(admitted.error());
+    return std::nullopt;
+  }
+
+  http::Response Answer(const http::Request& request) const {
     if (request.target == "/livez") return Live();
     if (request.target == "/readyz") return Ready();
-    if (sources_.gate) {
-      const Status admitted = sources_.gate->Admit(request.Header("authorization"));
-      if (!admitted) return Unauthorized(admitted.error());
-    }
     if (request.target == "/metrics") {
       return {.content_type = "text/plain; version=0.0.4", .body = sources_.metrics()};
     }
     if (request.target == "/debug/state")
       return {.body = sources_.state().dump(2, ' ', true, Json::error_handler_t::replace) + "\n"};
-    if (is_level) return Level(request);
+    if (request.target == kLevelPath) return Level(request);
     return Text(404, "here are /livez /readyz /metrics /debug/state /debug/log_level\n");
   }
 

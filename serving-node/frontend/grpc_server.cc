@@ -79,10 +79,11 @@ class Server final : public GrpcServer {
     for (::grpc::Service* service : options.extra_services) builder.RegisterService(service);
     if (options.reflection) ::grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     if (!options.reflection) builder.SetOption(std::make_unique<NoReflection>());
-    const auto credentials = rpc::MakeServerCredentials(options.credentials);
+    // Each with credentials of its own: an identity is shown once to whoever asks for it.
     for (const int fd : sockets) {
       acceptors_.push_back(
-          std::make_unique<rpc::ConnectionAcceptor>(fd, builder, credentials, options.connections_max));
+          std::make_unique<rpc::ConnectionAcceptor>(fd, builder, rpc::MakeServerCredentials(options.credentials),
+                                                    options.connections_max, [this] { return connections(); }));
     }
     server_ = builder.BuildAndStart();
     CHECK(server_ != nullptr);

@@ -117,6 +117,9 @@ class Reply {
   const std::shared_ptr<State> state_;
 };
 
+// Whether pages of other origins may read the answers, and whether they must send a token.
+enum class Cors { kNone, kOpen, kWithToken };
+
 class Rest final : public RestServer {
  public:
   Rest(RestOptions options, routing::Predictor& predictor, const Catalog& catalog, std::function<std::string()> metrics)
@@ -151,28 +154,37 @@ class Rest final : public RestServer {
 
  private:
   // Every answer names the node, and opens itself to other origins where the flag says so.
-  static void Complete(const std::string& node, bool cors, Response* response) {
+  static void Complete(const std::string& node, Cors cors, Response* response) {
     if (!node.empty()) response->headers.emplace_back(kNodeHeader, node);
-    if (!cors) return;
+    if (cors == Cors::kNone) return;
     response->headers.emplace_back("Access-Control-Allow-Origin", "*");
     response->headers.emplace_back("Access-Control-Allow-Methods", "POST, GET");
-    response->headers.emplace_back("Access-Control-Allow-Headers", "Content-Type");
+    const bool with_token = cors == Cors::kWithToken;
+    response->headers.emplace_back("Access-Control-Allow-Headers",
+                                   with_token ? "Content-Type, Authorization" : "Content-Type");
+  }
+
+  Cors cors() const {
+    if (!options_.cors) return Cors::kNone;
+    return options_.gate ? Cors::kWithToken : Cors::kOpen;
   }
 
   Responder Completing(Responder respond) const {
-    return [respond = std::move(respond), node = options_.node, cors = options_.cors](Response response) {
+    return [respond = std::move(respond), node = options_.node, cors = cors()](Response response) {
       Complete(node, cors, &response);
       respond(std::move(response));
     };
   }
 
-  // Before the body is read. A browser asks for a page of another origin without the page's token.
+  // Before the body is read. A browser asks for a page of another origin without the page's token, and with no body.
   std::optional<Response> Admit(const Request& head) const {
-    if (options_.cors && head.method == "OPTIONS") return std::nullopt;
+    const auto length = head.Header("content-length");
+    const bool is_bare = head.Header("transfer-encoding").empty() && (length.empty() || length == "0");
+    if (options_.cors && head.method == "OPTIONS" && is_bare) return std::nullopt;
     const Status admitted = options_.gate->Admit(head.Header("authorization"));
     if (admitted) return std::nullopt;
     Response response = ErrorResponse(admitted.error());
-    Complete("", options_.cors, &response);
+    Complete("", cors(), &response);
     return response;
   }
 

@@ -115,6 +115,43 @@ def test_without_a_token_every_route_says_the_same_of_every_model(node, method, 
         assert method == "HEAD" or answer.error == TEXT
 
 
+@pytest.mark.contract("S4", "S6")
+def test_two_tokens_are_none(node):
+    """Another program in front may have gone by the other one."""
+    made = request(MODEL, x=np.array([2], np.float32))
+    for pair in ((WEB, "x" * 20), ("x" * 20, WEB), (WEB, WEB)):
+        sent = [("authorization", f"Bearer {token}") for token in pair]
+        with pytest.raises(grpc.RpcError) as caught:
+            node.predictions.Predict(made, timeout=SECONDS, metadata=sent)
+        assert (caught.value.code(), caught.value.details()) == (grpc.StatusCode.UNAUTHENTICATED, TEXT)
+
+
+@pytest.mark.contract("R11", "S4")
+def test_web_pages_may_send_a_token_and_a_preflight_brings_nothing_else(tmp_path):
+    (tmp_path / "tokens").write_text(f"web {WEB}\n")
+    bearer = {"Authorization": f"Bearer {WEB}"}
+    with running_node(tmp_path, MODEL, MODELS / MODEL, f"--auth_tokens_file={tmp_path}/tokens",
+                      "--rest_api_enable_cors_support") as node:
+        node.ready()
+        path, origin = f"/v1/models/{MODEL}:predict", {"Origin": "http://a.example"}
+        for answer in (ask(node, "OPTIONS", path, headers=origin), ask(node, "GET", path),
+                       ask(node, "POST", path, {"instances": [2.0]}, bearer)):
+            assert answer.headers["Access-Control-Allow-Headers"] == "Content-Type, Authorization"
+        assert ask(node, "OPTIONS", path, headers=origin).status == 200
+        for body in ({"Content-Length": "200000000"}, {"Transfer-Encoding": "chunked"}):
+            assert ask(node, "OPTIONS", path, headers={**origin, **body}).status == 401  # Without waiting for the body.
+
+
+@pytest.mark.contract("S5")
+@pytest.mark.parametrize("headers, status", [
+    ({"Transfer-Encoding": "chunked"}, 401), ({"Content-Length": "1000"}, 401),
+    ({"Content-Length": "1025", "Authorization": f"Bearer {WEB}"}, 413)])
+def test_administration_waits_for_no_body_that_it_does_not_want(node, headers, status):
+    class Admin:
+        rest_url = node.admin_url
+    assert ask(Admin, "POST", "/debug/log_level", headers=headers).status == status
+
+
 @pytest.mark.contract("S4")
 def test_health_asks_for_no_token(node):
     with Connection(node.grpc_port) as connection:
@@ -122,7 +159,8 @@ def test_health_asks_for_no_token(node):
 
 
 @pytest.mark.contract("S5")
-@pytest.mark.parametrize("path, status", [("/livez", 200), ("/readyz", 200), ("/metrics", 401), ("/debug/state", 401)])
+@pytest.mark.parametrize("path, status", [("/livez", 200), ("/readyz", 200), ("/metrics", 401), ("/debug/state", 401),
+                                          ("/debug/log_level", 401)])
 def test_administration_asks_for_a_token_and_health_does_not(node, path, status):
     class Admin:
         rest_url = node.admin_url

@@ -283,3 +283,31 @@ def test_a_request_without_end_does_not_keep_a_node_that_leaves(tmp_path):
                 except OSError:
                     break
             assert node.process.wait(SECONDS) == 0
+
+
+@pytest.mark.contract("F15")
+def test_the_limit_of_connections_is_of_the_port_and_the_unix_socket_together(tmp_path):
+    with running_node(tmp_path, MODEL, MODELS / MODEL, f"--grpc_socket_path={tmp_path}/s", "--grpc_max_connections=2") as node:
+        node.serving()
+        node.channel.close()
+        node.until(lambda: node.admin_json("/debug/state")["connections"] == 0 or None)
+        def greets(connection: socket.socket) -> bool:
+            """Whether a server speaks first, as HTTP/2's does."""
+            connection.settimeout(0.5)
+            try:
+                return connection.recv(1) != b""
+            except TimeoutError:
+                return False
+        def to_socket() -> socket.socket:
+            connection = socket.socket(socket.AF_UNIX)
+            connection.connect(f"{tmp_path}/s")
+            return connection
+        held = [socket.create_connection(("127.0.0.1", node.grpc_port)) for _ in range(2)]
+        assert [greets(each) for each in held] == [True, True]
+        waits = to_socket()
+        assert not greets(waits)
+        for each in held:
+            each.close()
+        waits.settimeout(SECONDS)
+        assert waits.recv(1) != b""
+        waits.close()

@@ -94,6 +94,19 @@ def test_the_ssl_config_file_puts_grpc_under_tls_and_leaves_rest_alone(tmp_path,
         assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
 
 
+@pytest.mark.contract("S1", "F15")
+def test_port_and_unix_socket_are_both_under_tls(tmp_path, ca):
+    (tmp_path / "ssl.txt").write_text(ssl_config(*ca.sign("one")))
+    with node_with(tmp_path, f"--ssl_config_file={tmp_path}/ssl.txt", f"--grpc_socket_path={tmp_path}/s") as node:
+        assert ask_grpc(node, ca.pem) == [3.0]
+        credentials = grpc.ssl_channel_credentials(root_certificates=ca.pem)
+        with grpc.secure_channel(f"unix:{tmp_path}/s", credentials,
+                                 [("grpc.ssl_target_name_override", "localhost")]) as made:
+            stub = prediction_service_pb2_grpc.PredictionServiceStub(made)
+            answer = stub.Predict(request(MODEL, x=np.array([2], np.float32)), timeout=SECONDS)
+            assert list(answer.outputs["y"].float_val) == [3.0]
+
+
 @pytest.mark.contract("S1", "S2")
 def test_client_verify_asks_for_a_certificate_of_the_custom_ca_on_both_ports(tmp_path, ca):
     (tmp_path / "ssl.txt").write_text(ssl_config(*ca.sign("one"), ca.pem, verify=True))
@@ -221,6 +234,8 @@ def test_a_broken_certificate_keeps_the_old_one_and_is_logged(tmp_path, ca, brok
     (["--tls_cert_file={cert}", "--tls_key_file={other}"], "the key does not belong to the certificate"),
     (["--tls_cert_file={key}", "--tls_key_file={key}"], "the certificate is no PEM text"),
     (["--tls_cert_file={cert}", "--tls_key_file={key}", "--tls_client_ca_file={key}"], "the clients' CA is no PEM text"),
+    (["--tls_cert_file={cut}", "--tls_key_file={key}"], "a certificate is cut or damaged"),
+    (["--tls_cert_file={cert}", "--tls_key_file={key}", "--tls_client_ca_file={cut}"], "a certificate is cut or damaged"),
     (["--tls_client_ca_file={cert}"], "--tls_client_ca_file needs --tls_cert_file"),
     (["--rest_api_tls"], "--rest_api_tls needs --ssl_config_file"),
     (["--ssl_config_file={missing}"], "--ssl_config_file: cannot open"),
@@ -228,7 +243,8 @@ def test_a_broken_certificate_keeps_the_old_one_and_is_logged(tmp_path, ca, brok
     (["--ssl_config_file={key}", "--tls_cert_file={cert}", "--tls_key_file={key}"], "exclude each other")])
 def test_an_identity_that_cannot_be_used_ends_the_program_and_is_named(tmp_path, ca, flags, said):
     certificate, key = ca.sign("good")
-    files = write(tmp_path, cert=certificate, key=key, other=ca.sign("other")[1])
+    files = write(tmp_path, cert=certificate, key=key, other=ca.sign("other")[1],
+                  cut=certificate + ca.pem[:len(ca.pem) // 2])
     done = run_node(f"--model_base_path={MODELS / MODEL}", "--port=0", "--rest_api_port=0", f"--port_file={tmp_path}/p",
                     "--admin_port=0", *(flag.format(missing=tmp_path / "none", **files) for flag in flags))
     assert done.returncode != 0 and said in done.stdout + done.stderr
