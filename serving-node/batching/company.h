@@ -22,7 +22,7 @@ class Costs {
 
  private:
   const Forecast& forecast_;
-  const std::string& signature_;
+  const std::string signature_;  // A copy: who has it may leave while it is asked.
   const std::vector<int>& allowed_batch_sizes_;
   const TimePoint now_;
 };

@@ -131,6 +131,23 @@ TEST_F(LaneTest, ARequestDoesNotWaitForCompanyLongerThanItsRunLeaves) {
   EXPECT_EQ(lane.ReadyAt(), kStart);
 }
 
+TEST_F(LaneTest, WhatIsTooLateLeavesWithWhatItsRunTakes) {
+  Lane lane({.max_batch_size = 4, .queue_max = 10});
+  const std::string signature = "a signature with a name that is longer than a short string";
+  forecast_.Note(signature, 4, milliseconds(20), kStart);
+  for (int i = 0; i < 3; ++i) {
+    Task task = Make();
+    task.request.signature = signature;
+    task.bytes = 4;
+    task.terms.deadline = kStart + milliseconds(10);
+    lane.Push(std::move(task));
+  }
+  const Taken taken = lane.Take(kStart, forecast_);
+  EXPECT_TRUE(taken.batch.empty());
+  ASSERT_EQ(taken.late.size(), 3u);
+  for (const Task& late : taken.late) EXPECT_EQ(late.least_run, milliseconds(20));
+}
+
 // Random pushes, takes, removals and expiries: nothing is lost or taken twice, a batch is of one kind and not too
 // large, and what it holds came before what still waits of its kind.
 TEST_F(LaneTest, LosesNothingAndKeepsTheOrder) {
