@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
+#include <cstring>
 #include <limits>
 
 #include "serving-node/inference/inference.h"
@@ -96,24 +98,45 @@ struct Literal {
   int64_t exponent = 0;   // Of ten.
 };
 
-const char* TakeDigits(const char* at, Literal* literal) {
+// Eight characters at once, the first one in the lowest byte.
+bool AreDigits(uint64_t eight) {
+  constexpr uint64_t kHigh = 0xf0f0f0f0f0f0f0f0;
+  return ((eight & kHigh) | (((eight + 0x0606060606060606) & kHigh) >> 4)) == 0x3333333333333333;
+}
+
+// By pairs, then fours: each step makes half as many numbers, each in twice the bits.
+uint64_t ValueOf(uint64_t eight) {
+  eight = (eight & 0x0f0f0f0f0f0f0f0f) * (10 * 256 + 1) >> 8;
+  eight = (eight & 0x00ff00ff00ff00ff) * (100 * 65536 + 1) >> 16;
+  return (eight & 0x0000ffff0000ffff) * ((uint64_t{10000} << 32) + 1) >> 32;
+}
+
+// Requires: up to `end` all may be read, and a byte that is no digit lies behind.
+const char* TakeDigits(const char* at, const char* end, Literal* literal) {
+  static_assert(std::endian::native == std::endian::little);
   const char* begin = at;
+  for (uint64_t eight = 0; end - at >= 8; at += 8) {
+    std::memcpy(&eight, at, sizeof eight);
+    if (!AreDigits(eight)) break;
+    literal->mantissa = literal->mantissa * 100'000'000 + ValueOf(eight);
+  }
   for (; IsDigit(*at); ++at) literal->mantissa = literal->mantissa * 10 + static_cast<uint64_t>(*at - '0');
   literal->digits += static_cast<int>(at - begin);
   return at;
 }
 
-// False for what is no number. Requires: a byte that is in no number lies behind.
-bool ReadLiteral(const char* at, Literal* literal) {
+// False for what is no number. Requires: a byte that is in no number lies before `end`.
+bool ReadLiteral(const char* at, const char* end, Literal* literal) {
   literal->begin = at;
   literal->is_negative = *at == '-';
   if (literal->is_negative) ++at;
   const char* first = at;
-  at = TakeDigits(at, literal);
+  for (; IsDigit(*at); ++at) literal->mantissa = literal->mantissa * 10 + static_cast<uint64_t>(*at - '0');
+  literal->digits = static_cast<int>(at - first);
   if (at == first || (*first == '0' && at - first > 1)) return false;
   if (*at == '.') {
     first = ++at;
-    at = TakeDigits(at, literal);
+    at = TakeDigits(at, end, literal);
     if (at == first) return false;
     literal->exponent = first - at;
     literal->is_whole = false;
@@ -133,19 +156,13 @@ bool ReadLiteral(const char* at, Literal* literal) {
   return true;
 }
 
-// Both factors are exact in a double, so that the product or the quotient is the nearest one to the text; the library
-// finds it for all others.
-bool ToDouble(const Literal& literal, double* value) {
+// Digits times a power of ten, or by one. The power is exact: where a double holds the digits too, it is the nearest
+// one to the text, and otherwise at most two steps from that. False for other powers.
+bool Scale(const Literal& literal, double* value) {
   static constexpr std::array kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                          1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
   constexpr auto kPowerMax = static_cast<int64_t>(kPowers.size()) - 1;
-  constexpr uint64_t kExactMax = uint64_t{1} << std::numeric_limits<double>::digits;
-  const bool is_exact = literal.digits <= 19 && literal.mantissa <= kExactMax && literal.exponent >= -kPowerMax &&
-                        literal.exponent <= kPowerMax;
-  if (!is_exact) {
-    const auto [end, error] = std::from_chars(literal.begin, literal.end, *value);
-    return error == std::errc{} && end == literal.end;
-  }
+  if (literal.digits > 19 || literal.exponent < -kPowerMax || literal.exponent > kPowerMax) return false;
   const auto digits = static_cast<double>(literal.mantissa);
   const double power = kPowers[static_cast<size_t>(std::abs(literal.exponent))];
   *value = literal.exponent < 0 ? digits / power : digits * power;
@@ -153,14 +170,36 @@ bool ToDouble(const Literal& literal, double* value) {
   return true;
 }
 
+// The nearest double to the text: quickly where that is certain, by the library otherwise.
+bool ToReal(const Literal& literal, double* value) {
+  constexpr uint64_t kExactMax = uint64_t{1} << std::numeric_limits<double>::digits;
+  if (literal.mantissa <= kExactMax && Scale(literal, value)) return true;
+  const auto [end, error] = std::from_chars(literal.begin, literal.end, *value);
+  return error == std::errc{} && end == literal.end;
+}
+
+// That double as a float. Two steps of a double matter only where one lies about halfway between two floats: that is
+// what the 29 bits say that a float does not have. Of normal floats, as all digits within these powers are.
+bool ToReal(const Literal& literal, float* value) {
+  constexpr uint64_t kHalf = uint64_t{1} << 28;
+  constexpr uint64_t kStepsMax = 4;
+  double near = 0;
+  if (Scale(literal, &near)) {
+    const uint64_t rest = std::bit_cast<uint64_t>(near) & (2 * kHalf - 1);
+    *value = static_cast<float>(near);
+    if (rest + kStepsMax < kHalf || rest > kHalf + kStepsMax) return true;
+  }
+  double nearest = 0;
+  if (!ToReal(literal, &nearest)) return false;
+  *value = static_cast<float>(nearest);
+  return true;
+}
+
 template <typename T>
 bool ToNumber(const Literal& literal, T* number) {
   if constexpr (std::is_floating_point_v<T>) {
-    double value = 0;
-    if (!ToDouble(literal, &value)) return false;
-    if (value == 0 && literal.is_negative) return false;  // "-0" is an integer to the other way, and has no sign there.
-    *number = static_cast<T>(value);
-    return true;
+    // "-0" is an integer to the other way, and has no sign there.
+    return ToReal(literal, number) && (*number != 0 || !literal.is_negative);
   } else {
     int64_t value = 0;
     if (!literal.is_whole || std::from_chars(literal.begin, literal.end, value).ec != std::errc{}) return false;
@@ -171,21 +210,37 @@ bool ToNumber(const Literal& literal, T* number) {
   }
 }
 
-// At most: lists that are empty have none.
-size_t ElementsOf(std::string_view list) { return static_cast<size_t>(std::count(list.begin(), list.end(), ',')) + 1; }
+// At most: as many as commas, and one; lists that are empty have none.
+size_t ElementsOf(std::string_view list) {
+  constexpr size_t kBlock = 64;  // Of a fixed size, and counted in a byte: the compiler takes many at once.
+  size_t elements = 1;
+  size_t at = 0;
+  for (; at + kBlock <= list.size(); at += kBlock) {
+    const char* block = list.data() + at;
+    uint8_t commas = 0;
+    for (size_t i = 0; i < kBlock; ++i) commas = static_cast<uint8_t>(commas + (block[i] == ',' ? 1 : 0));
+    elements += commas;
+  }
+  return elements + static_cast<size_t>(std::ranges::count(list.substr(at), ','));
+}
 
-// Nested lists of numbers of one type, appended to `content` as a tensor has them in memory.
+// Nested lists of numbers of one type, written to `content` as a tensor has them in memory.
 template <typename T>
 class ListReader {
  public:
   // Requires: the list begins and ends with a bracket.
   ListReader(std::string_view list, std::string* content)
       : at_(list.data()), end_(list.data() + list.size()), content_(*content) {
-    content_.reserve(ElementsOf(list) * sizeof(T));  // At once: what grows is held twice.
+    content_.resize(ElementsOf(list) * sizeof(T));  // At once: what grows is held twice.
+    number_ = content_.data();
   }
 
   // False for lists that are empty, ragged or too deep, for elements that are no such number, and for more behind it.
-  bool Read() { return ReadLevel(0) && at_ == end_; }
+  bool Read() {
+    if (!ReadLevel(0) || at_ != end_) return false;
+    content_.resize(static_cast<size_t>(number_ - content_.data()));
+    return true;
+  }
 
   tensor::Shape shape() const { return {sizes_.begin(), sizes_.begin() + static_cast<std::ptrdiff_t>(levels_)}; }
 
@@ -213,9 +268,10 @@ class ListReader {
     if (levels_ == 0) levels_ = level + 1;
     Literal literal;
     T number{};
-    if (level + 1 != levels_ || !ReadLiteral(at_, &literal) || !ToNumber(literal, &number)) return false;
+    if (level + 1 != levels_ || !ReadLiteral(at_, end_, &literal) || !ToNumber(literal, &number)) return false;
     at_ = literal.end;
-    content_.append(reinterpret_cast<const char*>(&number), sizeof number);
+    std::memcpy(number_, &number, sizeof number);  // It fits: between two numbers is a comma.
+    number_ += sizeof number;
     return true;
   }
 
@@ -226,7 +282,8 @@ class ListReader {
   const char* at_;
   const char* const end_;
   std::string& content_;
-  size_t levels_ = 0;  // 0 until the first number.
+  char* number_ = nullptr;  // Where the next one goes.
+  size_t levels_ = 0;       // 0 until the first number.
   std::array<int64_t, kLevelsMax> sizes_{};
 };
 

@@ -142,7 +142,12 @@ std::string AnyNumber(std::mt19937_64& random) {
   const auto any = [&](int64_t below) { return std::uniform_int_distribution<int64_t>(0, below - 1)(random); };
   const std::string sign = any(3) == 0 ? "-" : "";
   const double plain = std::uniform_real_distribution<double>(0, 1)(random);
-  switch (any(8)) {
+  switch (any(9)) {
+    case 8: {  // Between two floats, and a few steps beside.
+      const auto bits = std::bit_cast<uint64_t>(static_cast<double>(static_cast<float>(plain))) + (uint64_t{1} << 28);
+      return sign +
+             fmt::format("{:.{}f}", std::bit_cast<double>(bits + static_cast<uint64_t>(any(9)) - 4), 15 + any(8));
+    }
     case 0: return sign + std::to_string(any(1000));
     case 1: return sign + std::to_string(random() >> any(64));
     case 2: return sign + fmt::format("{:.{}f}", plain * 1000, any(25));
