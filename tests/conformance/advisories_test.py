@@ -116,7 +116,8 @@ def test_a_body_of_many_chunks_costs_what_one_of_few_costs(half):
 
 @pytest.mark.contract("J9")
 def test_recursion_is_bounded_by_no_stack(tmp_path):
-    """CWE-674 (CVE-2025-0649, -23325). Guard: kParseIterativeFlag of the JSON library."""
+    """CWE-674 (CVE-2025-0649, -23325). Guard: kJsonDepthMax of JsonBody; behind it,
+    kParseIterativeFlag of the JSON library."""
     before = resource.getrlimit(resource.RLIMIT_STACK)
     resource.setrlimit(resource.RLIMIT_STACK, (256 << 10, before[1]))  # The threads of a child get stacks of that size.
     try:
@@ -140,7 +141,7 @@ def test_a_few_bytes_that_ask_for_gigabytes_cost_nothing(half):
     with Growth(half) as growth:
         connections = [socket.create_connection(half.rest_url.removeprefix("http://").split(":")) for _ in range(50)]
         for connection in connections:
-            connection.sendall(post(b"1", "Content-Length: 8000000"))
+            connection.sendall(post(b"1" * 100, "Content-Length: 8000000"))
         assert works(half)
         for connection in connections:
             connection.close()
