@@ -5,14 +5,15 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/beast/http/write.hpp>
 #include <functional>
 #include <random>
 
 #include "common/http/deflate.h"
+#include "common/http/response_head.h"
 #include "common/log.h"
 
 namespace longshore::http {
@@ -256,25 +257,31 @@ void Connection::Refuse(Response response) {
 void Connection::Write(Response response) {
   reader_.Release();
   keep_alive_ = keep_alive_ && !core_->stopping && !input_ended_ && !OldEnough();
-  response_.emplace();
-  response_->result(static_cast<unsigned>(response.status));
-  response_->set(beast::http::field::content_type, response.content_type);
   if (core_->options.gzip_bytes_min > 0 && response.body.size() >= core_->options.gzip_bytes_min) {
     response.headers.emplace_back("Vary", "Accept-Encoding");
     if (takes_gzip_) Compress(&response);
   }
-  for (const auto& [name, value] : response.headers) response_->set(name, value);
-  response_->keep_alive(keep_alive_);
-  response_->content_length(response.body.size());
-  if (!reader_.wants_no_body()) response_->body() = std::move(response.body);
-  Arm(TimeFor(response_->body().size()));
+  head_ = ResponseHead(response, keep_alive_);
+  body_ = reader_.wants_no_body() ? std::string() : std::move(response.body);
+  Arm(TimeFor(body_.size()));
   state_ = State::kWriting;
-  beast::http::async_write(stream_, *response_,
-                           Guarded([](Connection& self, const Error& error, size_t) { self.OnWritten(error); }));
+  Send();
+}
+
+// At once as far as the socket takes it, which is all of a short answer: no way through the queue then, unless further
+// requests wait, one of which would begin within another.
+void Connection::Send() {
+  using Buffers = std::array<asio::const_buffer, 2>;
+  const size_t sent = stream_.TrySend(Buffers{asio::buffer(head_), asio::buffer(body_)});
+  if (sent == head_.size() + body_.size() && buffer_.size() == 0) return OnWritten({});
+  const size_t of_head = std::min(sent, head_.size());
+  asio::async_write(stream_, Buffers{asio::buffer(head_) + of_head, asio::buffer(body_) + (sent - of_head)},
+                    Guarded([](Connection& self, const Error& error, size_t) { self.OnWritten(error); }));
 }
 
 void Connection::OnWritten(const Error& error) {
-  response_.reset();
+  head_.clear();
+  body_ = {};
   if (state_ == State::kClosed) return;
   if (error) return Close();
   if (keep_alive_ && !input_ended_) return AwaitRequest();

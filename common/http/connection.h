@@ -5,13 +5,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/message.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <stop_token>
+#include <string>
 #include <unordered_set>
 
 #include "common/http/held_bytes.h"
@@ -85,6 +83,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Probe();
   void Refuse(Response response);
   void Write(Response response);
+  void Send();
   void OnWritten(const Error& error);
   void SayGoodbye();
   void Linger();
@@ -98,8 +97,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::shared_ptr<Core> core_;
   const TimePoint leaves_at_;
   RequestReader reader_;
-  boost::beast::flat_buffer buffer_;  // Only read into while it is empty, or while nobody looks at it.
-  std::optional<boost::beast::http::response<boost::beast::http::string_body>> response_;
+  boost::beast::flat_buffer buffer_;         // Only read into while it is empty, or while nobody looks at it.
+  std::string head_, body_;                  // Of the answer that is written.
   std::stop_source gone_{std::nostopstate};  // Of the request that the handler has.
   std::atomic<TimePoint> deadline_ = TimePoint::max();
   TimePoint body_began_at_;

@@ -1,6 +1,10 @@
 #include "common/http/stream.h"
 
 #include <openssl/ssl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
 
 #include "common/log.h"
 
@@ -19,6 +23,19 @@ std::shared_ptr<boost::asio::ssl::context> TlsContexts::Current(const tls::Ident
   context_ = std::make_shared<boost::asio::ssl::context>(made->get());
   identity_ = now;
   return context_;
+}
+
+size_t Stream::TrySend(const std::array<boost::asio::const_buffer, 2>& buffers) {
+  if (tls_) return 0;
+  std::array<iovec, 2> parts;
+  std::transform(buffers.begin(), buffers.end(), parts.begin(), [](const boost::asio::const_buffer& buffer) {
+    return iovec{const_cast<void*>(buffer.data()), buffer.size()};
+  });
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  return static_cast<size_t>(
+      std::max<ssize_t>(0, sendmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL)));
 }
 
 }  // namespace longshore::http

@@ -1,7 +1,9 @@
 // A connection's socket, in plain or under TLS: an asynchronous stream as Asio and Beast take it.
 #pragma once
 
+#include <array>
 #include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ssl/context.hpp>
@@ -53,6 +55,10 @@ class Stream {
   void EndTls(Handler handler) {
     tls_->async_shutdown(std::move(handler));
   }
+
+  // Writes what the socket takes without waiting. Returns how many bytes: none under TLS, and none after an error,
+  // which the next write tells of.
+  size_t TrySend(const std::array<boost::asio::const_buffer, 2>& buffers);
 
   template <typename Buffers, typename Handler>
   void async_read_some(const Buffers& buffers, Handler&& handler) {
