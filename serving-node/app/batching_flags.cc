@@ -21,10 +21,7 @@ void BatchingFlags::AddTo(CLI::App& app) {
       ->group(group);
 }
 
-Status BatchingFlags::Check(bool managed) const {
-  if (managed && (enable_batching || enable_per_model_batching_parameters || !batching_parameters_file.empty())) {
-    return InvalidArgument("--enable_batching and --controller exclude each other: each Model says how it batches");
-  }
+Status BatchingFlags::Check() const {
   if (enable_batching) return {};
   if (!batching_parameters_file.empty()) {
     return InvalidArgument(

@@ -20,8 +20,8 @@ struct BatchingFlags {
   batching::Options options{};  // Of every model that has none of its own; set by Read.
 
   void AddTo(CLI::App& app);
-  // InvalidArgument for a file or for parameters per model without batching, and for a managed node with any of them.
-  Status Check(bool managed) const;
+  // InvalidArgument for a file or for parameters per model without batching.
+  Status Check() const;
   // Reads the file into `options`, and returns the batches that it wants at once; 0: it does not say.
   // InvalidArgument or NotFound naming the flag, the file, the line and the field.
   Result<int> Read();

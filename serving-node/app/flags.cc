@@ -150,16 +150,32 @@ void ResolvePorts(const CLI::App& app, Flags& flags) {
   if (!port_given && !rest_given && !flags.managed()) flags.rest_api_port = 8501;
 }
 
-Status Check(const Flags& flags) {
-  if (flags.managed()) {
-    if (!flags.model_base_path.empty()) {
-      return InvalidArgument(
-          "--model_base_path and --controller exclude each other: a managed node is told its models");
-    }
-    if (flags.fleet.find('/') == std::string::npos) return InvalidArgument("--controller needs --fleet=namespace/name");
-    if (flags.state_dir.empty()) return InvalidArgument("--controller needs --state_dir");
-    return {};
+// What a node alone decides, and who decides it in a fleet.
+constexpr std::pair<const char*, const char*> kOfANodeAlone[] = {
+    {"--model_base_path", "a managed node is told its models"},
+    {"--model_name", "a managed node is told its models"},
+    {"--model_config_file", "a managed node is told its models"},
+    {"--model_config_file_poll_wait_seconds", "a managed node is told its models"},
+    {"--allow_version_labels_for_unavailable_models", "a managed node is told its models"},
+    {"--file_system_poll_wait_seconds", "a managed node is told its versions"},
+    {"--max_num_load_retries", "the controller says when a version is loaded again"},
+    {"--load_retry_interval_micros", "the controller says when a version is loaded again"},
+    {"--version_transition", "the controller says when a version is unloaded"},
+    {"--enable_batching", "each Model says how it batches"},
+    {"--batching_parameters_file", "each Model says how it batches"},
+    {"--enable_per_model_batching_parameters", "each Model says how it batches"},
+};
+
+Status CheckManaged(const CLI::App& app, const Flags& flags) {
+  for (const auto& [name, instead] : kOfANodeAlone) {
+    if (app.count(name) > 0) return InvalidArgument("{} and --controller exclude each other: {}", name, instead);
   }
+  if (flags.fleet.find('/') == std::string::npos) return InvalidArgument("--controller needs --fleet=namespace/name");
+  if (flags.state_dir.empty()) return InvalidArgument("--controller needs --state_dir");
+  return {};
+}
+
+Status CheckAlone(const Flags& flags) {
   if (flags.model_base_path.empty() && flags.model_config_file.empty()) {
     return InvalidArgument(
         "--model_base_path is missing: the directory that holds 1/saved_model.pb; or --model_config_file. See --help");
@@ -170,13 +186,17 @@ Status Check(const Flags& flags) {
                                     {"--peers", !flags.peers.empty()}}) {
     if (given) return InvalidArgument("{} needs --controller", name);
   }
+  if (flags.port == kPortOff && flags.rest_api_port == kPortOff && flags.doors.grpc_socket_path.empty()) {
+    return InvalidArgument("--port=0 and --rest_api_port=0 leave nothing to serve on");
+  }
+  return {};
+}
+
+Status CheckChannelArguments(const Flags& flags) {
   for (const std::string& argument : flags.grpc_channel_arguments) {
     if (argument.find('=') == std::string::npos || argument.front() == '=') {
       return InvalidArgument("--grpc_channel_arguments: \"{}\" is not name=value", argument);
     }
-  }
-  if (flags.port == kPortOff && flags.rest_api_port == kPortOff && flags.doors.grpc_socket_path.empty()) {
-    return InvalidArgument("--port=0 and --rest_api_port=0 leave nothing to serve on");
   }
   return {};
 }
@@ -241,13 +261,14 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   ResolvePorts(app, flags);
   ResolveParallelism(flags);
   RETURN_IF_ERROR(refused.Check());
+  if (flags.managed()) RETURN_IF_ERROR(CheckManaged(app, flags));
   RETURN_IF_ERROR(flags.limits.Check());
-  RETURN_IF_ERROR(flags.batching.Check(flags.managed()));
-  RETURN_IF_ERROR(flags.loading.Check(flags.managed()));
+  RETURN_IF_ERROR(flags.batching.Check());
   RETURN_IF_ERROR(flags.tls.Check());
   RETURN_IF_ERROR(flags.auth.Check(!flags.peer_address.empty()));
   RETURN_IF_ERROR(flags.observe.Check(!flags.managed() && flags.model_config_file.empty()));
-  RETURN_IF_ERROR(Check(flags));
+  RETURN_IF_ERROR(CheckChannelArguments(flags));
+  if (!flags.managed()) RETURN_IF_ERROR(CheckAlone(flags));
   return parsed;
 }
 

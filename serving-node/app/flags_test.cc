@@ -109,7 +109,15 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{"--controller=unix:/c"}, "--controller needs --fleet"},
         Wrong{{"--controller=unix:/c", "--fleet=a/b"}, "--controller needs --state_dir"},
         Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--model_base_path=/m"},
-              "exclude each other"}));
+              "--model_base_path and --controller exclude each other: a managed node is told its models"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--model_config_file=/m"},
+              "--model_config_file and --controller exclude each other"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--max_num_load_retries=1"},
+              "the controller says when a version is loaded again"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--version_transition=resource"},
+              "the controller says when a version is unloaded"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--grpc_channel_arguments=x"},
+              "is not name=value"}));
 
 TEST(Flags, HelpAndVersionArePrinted) {
   EXPECT_THAT(ParseFlags({"--help"})->print, HasSubstr("curl -d"));

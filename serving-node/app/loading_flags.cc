@@ -46,14 +46,6 @@ void LoadingFlags::AddTo(CLI::App& app) {
       ->group(group);
 }
 
-Status LoadingFlags::Check(bool managed) const {
-  if (managed && version_transition != kAvailability) {
-    return InvalidArgument(
-        "--version_transition and --controller exclude each other: the controller says when a version is unloaded");
-  }
-  return {};
-}
-
 models::ModelStore::Options LoadingFlags::StoreOptions(bool managed) const {
   models::ModelStore::Options options;
   if (num_load_threads > 0) options.load_threads = num_load_threads;

@@ -25,8 +25,6 @@ struct LoadingFlags {
   int64_t model_memory_bytes_max = 0;               // 0: no limit.
 
   void AddTo(CLI::App& app);
-  // InvalidArgument naming the flag; of a managed node, whose controller says what is unloaded before what is loaded.
-  Status Check(bool managed) const;
   // Of a managed node no load is repeated: it reports a failure and is told whether to try again.
   models::ModelStore::Options StoreOptions(bool managed) const;
 };

