@@ -27,23 +27,27 @@ using std::chrono::steady_clock;
 constexpr size_t kReadBytes = size_t{8} << 10;  // Of the first read of a request; a long body makes it grow.
 constexpr auto kLingerTimeout = milliseconds(1000);
 constexpr auto kProbeAfter = milliseconds(100);
+constexpr auto kAnswerLost = Core::TimePoint::min();
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 // The handler's side of one request. Answers 500 when nobody else did.
 class Reply {
  public:
-  explicit Reply(std::weak_ptr<Connection> connection) : connection_(std::move(connection)) {}
+  Reply(std::weak_ptr<Connection> connection, HeldBytes held)
+      : connection_(std::move(connection)), held_(std::move(held)) {}
   ~Reply() {
     if (!sent_) Send(TextResponse(500, "the request was dropped"));
   }
   void Send(Response response) {
     if (sent_.exchange(true)) return;
+    held_.Release();
     if (auto connection = connection_.lock()) connection->Answer(std::move(response));
   }
   void Forget() { sent_ = true; }
 
  private:
   std::weak_ptr<Connection> connection_;
+  HeldBytes held_;  // By the request, also when its connection is gone.
   std::atomic<bool> sent_ = false;
 };
 
@@ -96,7 +100,9 @@ void Connection::Leave() {
   asio::post(strand_, Guarded([](Connection& self) {
                if (self.state_ == State::kIdle) self.Arm(self.core_->options.stop_grace);
                self.deadline_ = std::min(self.deadline_.load(), self.core_->stops_by.load());
-               if (self.state_ == State::kHandling) self.deadline_ = TimePoint::max();  // The handler knows its own.
+               const bool to_be_probed = self.input_ended_ && !self.probed_;
+               // The handler knows its own.
+               if (self.state_ == State::kHandling && !to_be_probed) self.deadline_ = TimePoint::max();
              }));
 }
 
@@ -115,7 +121,7 @@ void Connection::Answer(Response response) {
       self->Guarded([&response](Connection& connection) { connection.Write(std::move(response)); })();
     });
   } catch (const std::exception&) {
-    deadline_ = TimePoint::min();  // Without memory to say so, the connection ends at the clock's next look.
+    deadline_ = kAnswerLost;  // Without memory to say so, the connection ends at the clock's next look.
   }
 }
 
@@ -211,7 +217,7 @@ void Connection::HandOver() {
   state_ = State::kHandling;
   gone_ = std::stop_source();
   request->gone = gone_.get_token();
-  const auto reply = std::make_shared<Reply>(weak_from_this());
+  const auto reply = std::make_shared<Reply>(weak_from_this(), reader_.TakeHeld());
   try {
     core_->handler(std::move(*request), [reply](Response response) { reply->Send(std::move(response)); });
   } catch (const std::exception&) {
@@ -231,7 +237,7 @@ void Connection::OnEndOfInput(const Error& error) {
 
 void Connection::OnLate() {
   if (deadline_.load() > steady_clock::now()) return;
-  const bool asks = state_ == State::kHandling && input_ended_ && !probed_;
+  const bool asks = state_ == State::kHandling && input_ended_ && !probed_ && deadline_.load() != kAnswerLost;
   asks ? Probe() : Close();
 }
 

@@ -55,7 +55,9 @@ struct GrowingBody {
       if (needed <= body_.bytes.capacity()) return true;
       const size_t room = std::max<uint64_t>(std::min<uint64_t>(2 * needed, length_), needed);
       if (body_.held != nullptr && !body_.held->Hold(room)) return false;
-      body_.bytes.reserve(room);
+      std::string grown;  // One that has bytes would take twice what it has.
+      grown.reserve(room);
+      body_.bytes.swap(grown.append(body_.bytes));
       return true;
     }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <utility>
 
 namespace longshore::http {
 
@@ -14,9 +15,11 @@ class BytePool {
 
   // False, and nothing is taken, where so many are not left.
   bool Take(size_t bytes) {
-    if (taken_.fetch_add(bytes) + bytes <= bytes_max_) return true;
-    Give(bytes);
-    return false;
+    size_t taken = taken_;
+    do {
+      if (bytes > bytes_max_ - taken) return false;
+    } while (!taken_.compare_exchange_weak(taken, taken + bytes));
+    return true;
   }
   void Give(size_t bytes) { taken_ -= bytes; }
   size_t taken() const { return taken_; }
@@ -30,6 +33,7 @@ class BytePool {
 class HeldBytes {
  public:
   explicit HeldBytes(BytePool& pool) : pool_(pool) {}
+  HeldBytes(HeldBytes&& other) noexcept : pool_(other.pool_), bytes_(std::exchange(other.bytes_, 0)) {}
   ~HeldBytes() { Release(); }
   HeldBytes(const HeldBytes&) = delete;
   HeldBytes& operator=(const HeldBytes&) = delete;

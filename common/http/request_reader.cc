@@ -95,14 +95,17 @@ void RequestReader::ReadHead() {
   for (const auto& each : head) {
     request_.headers.emplace_back(LowerCase(each.name_string()), std::string(each.value()));
   }
-  keep_alive_ = head.keep_alive();
-  wants_no_body_ = head.method() == beast::http::verb::head;
   version_ = head.version();
+  // One of HTTP/1.0 would have to be told that its connection stays.
+  keep_alive_ = head.keep_alive() && is_http_1_1();
+  wants_no_body_ = head.method() == beast::http::verb::head;
   has_head_ = true;
   parser_->eager(true);
 }
 
-bool RequestReader::awaits_continue() const { return beast::iequals(parser_->get()[field::expect], "100-continue"); }
+bool RequestReader::awaits_continue() const {
+  return is_http_1_1() && beast::iequals(parser_->get()[field::expect], "100-continue");
+}
 
 tl::expected<RequestReader::Seen, Response> RequestReader::PutBody(Buffer& buffer) {
   if (!parser_->is_done() && buffer.size() > 0) {

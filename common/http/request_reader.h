@@ -32,8 +32,10 @@ class RequestReader {
   void Begin();
   // Takes what it can from the buffer. An error is the refusal; where the request ends may be unknown then.
   tl::expected<Seen, Response> Put(Buffer& buffer);
-  // The whole request, its body as plain bytes. It holds its bytes until the next Begin, or Release. Requires: kEnd.
+  // The whole request, its body as plain bytes. Requires: kEnd.
   tl::expected<Request, Response> Take();
+  // What it holds for the taken request's bytes; else they are given back by the next Begin, or Release.
+  HeldBytes TakeHeld() { return std::move(held_); }
   void Release() { held_.Release(); }
 
   // From kHead on.

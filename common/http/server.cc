@@ -45,7 +45,7 @@ class AsioServer final : public Server {
         listen_fd_(listen_fd),
         port_(process::LocalPort(listen_fd).value_or(0)) {
     for (int i = 0; i < std::max(1, core_->options.threads); ++i) {
-      threads_.emplace_back([this] { Run(); });
+      threads_.emplace_back([context = context_] { context->run(); });
     }
     asio::post(strand_, [this] {
       AwaitConnection();
@@ -91,30 +91,25 @@ class AsioServer final : public Server {
     return {core_->connections.begin(), core_->connections.end()};
   }
 
-  // Connections catch what is thrown for them. This is for what is left: the server's own work, with no memory for it.
-  void Run() {
-    for (;;) {
-      try {
-        context_->run();
-        return;
-      } catch (const std::exception& error) {
-        spdlog::error("a thread of the HTTP server goes on after: {}", error.what());
-      }
-    }
-  }
-
   // One clock for all: a timer for each connection would be set anew several times in every request.
   void AwaitTick() {
     clock_.expires_after(kClockTick);
     clock_.async_wait([this](const boost::system::error_code& error) {
       if (error || is_over_) return;
-      {
-        const auto now = steady_clock::now();
-        const std::lock_guard lock(core_->mutex);
-        for (const auto& connection : core_->connections) connection->LookAtClock(now);
-      }
+      LookAtClocks();
       AwaitTick();
     });
+  }
+
+  // Who cannot be told for want of memory is told at the next tick.
+  void LookAtClocks() {
+    const auto now = steady_clock::now();
+    const std::lock_guard lock(core_->mutex);
+    try {
+      for (const auto& connection : core_->connections) connection->LookAtClock(now);
+    } catch (const std::exception& error) {
+      spdlog::error("connections that are late stay open for now: {}", error.what());
+    }
   }
 
   // As in common/grpc/acceptor.h: of the processes that share the socket, the one with the fewest connections wins.

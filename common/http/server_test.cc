@@ -478,6 +478,31 @@ void AwaitStop(const std::stop_token& token) {
   EXPECT_EQ(stopped.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
 }
 
+TEST(HttpServer, ABodyKeepsItsShareWhileAHandlerHasItThoughTheClientIsGone) {
+  Holder holder;
+  auto server = StartServer({.bodies_bytes_max = 100000}, holder.handler());
+  auto gone = std::make_unique<RawClient>(server->port());
+  gone->Send(Post(std::string(60000, 'x')));
+  const auto [request, respond] = holder.Take();
+  gone.reset();
+  AwaitStop(request.gone);
+  RawClient refused(server->port());
+  refused.Send(Post(std::string(60000, 'x')));
+  EXPECT_THAT(refused.ReadAll(), StartsWith("HTTP/1.1 503 "));
+  respond({});
+  RawClient client(server->port());
+  client.Send(Post(std::string(60000, 'x')));
+  EXPECT_EQ(holder.Take().first.body.size(), 60000u);
+}
+
+TEST(HttpServer, AConnectionOfHttp10EndsWithItsAnswerAndGetsNoInterimOne) {
+  auto server = StartServer({}, [](const Request&, const Responder& respond) { respond({.body = "done"}); });
+  RawClient client(server->port());
+  client.Send("POST /x HTTP/1.0\r\nConnection: keep-alive\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\nx");
+  EXPECT_THAT(client.ReadAll(),
+              AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("Connection: close\r\n"), EndsWith("done")));
+}
+
 TEST(HttpServer, TellsTheHandlerThatTheClientIsGone) {
   Holder holder;
   auto server = StartServer({}, holder.handler());
