@@ -126,11 +126,13 @@ Status Run(const ProcessOptions& options, const Spec& spec, const Sockets& socke
 }
 
 void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProcess& node) {
-  if (exit.ok() || steady_clock::now() - node.began >= options.healthy_after) node.crashes_in_a_row = 0;
+  const auto lived = steady_clock::now() - node.began;
+  const bool was_told = exit.ok() && lived >= options.backoff_min;  // Sooner, it ended by itself.
+  if (was_told || lived >= options.healthy_after) node.crashes_in_a_row = 0;
   constexpr int kDoublingsMax = 16;
   const milliseconds pause =
       std::min(options.backoff_max, options.backoff_min * (1 << std::min(node.crashes_in_a_row, kDoublingsMax)));
-  if (!exit.ok()) {
+  if (!was_told) {
     ++node.crashes_in_a_row;
     ++node.info.crashes;
   }
@@ -139,7 +141,7 @@ void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProce
   node.info.pid = 0;
   node.process.reset();
   node.start_again_at = steady_clock::now() + pause;
-  spdlog::log(exit.ok() ? spdlog::level::info : spdlog::level::err,
+  spdlog::log(was_told ? spdlog::level::info : spdlog::level::err,
               "node {} of fleet {} {}; it is started again in {} ms; its log is {}", node.info.node, node.fleet,
               node.info.last_exit, pause.count(), NodePaths(options.state_dir, node.info.node).log.string());
 }

@@ -40,7 +40,7 @@ void SetTrouble(const Status& written, NodeInfo& info);
 Status RemoveDir(const NodePaths& paths);
 
 // The process ended by itself: it is started again after a pause that grows with every crash in a row. An end
-// with code 0 is none: somebody else told it to end.
+// with code 0 is none, unless it came at once: somebody else told it to end.
 void BackOff(const ProcessOptions& options, const process::Exit& exit, NodeProcess& node);
 
 }  // namespace longshore::fleet

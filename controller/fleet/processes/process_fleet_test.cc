@@ -154,8 +154,8 @@ TEST_F(ProcessFleetTest, ANodeThatSomebodyElseTellsToEndIsStartedAgainAndIsNoCra
   StartNode("a");
   const pid_t first = PidOf("a");
   kill(first, SIGTERM);
-  ASSERT_TRUE(WaitUntil(
-      [&](const auto& nodes) { return nodes[0].state == NodeState::kRunning && nodes[0].pid != first; }));
+  ASSERT_TRUE(
+      WaitUntil([&](const auto& nodes) { return nodes[0].state == NodeState::kRunning && nodes[0].pid != first; }));
   EXPECT_EQ(fleet_->Nodes(kFleet)[0].crashes, 0);
   EXPECT_EQ(fleet_->Nodes(kFleet)[0].last_exit, "exited with code 0");
   WaitForNode("a");
