@@ -240,6 +240,25 @@ TEST_F(Models, WhatDidNotFitIsTriedAgainAlsoWhenItsRetriesAreUsedUp) {
   WaitFor("b", 1, State::kAvailable);
 }
 
+TEST_F(Models, WhatDidNotFitAndThenIsGoneIsTriedOnceMore) {
+  WriteVersion("a", 1, std::string(1000, 'a'));
+  WriteVersion("b", 1, std::string(1000, 'b'));
+  WriteVersion("c", 1);
+  ModelStore& store = Store({.load_threads = 1, .load_retries_max = 0, .memory_bytes_max = 2399});
+  store.Apply({Want("a", {1})});
+  WaitFor("a", 1, State::kAvailable);
+  store.Apply({Want("a", {1}), Want("b", {1})});
+  EXPECT_EQ(WaitFor("b", 1, State::kFailed).error.code, Code::kResourceExhausted);
+  std::filesystem::remove_all(base_ / "b");
+  store.Apply({Want("b", {1}), Want("c", {1})});
+  WaitFor("a", 1, State::kEnd);
+  while (store.Statuses("b").front().error.code != Code::kNotFound) std::this_thread::yield();
+  WaitFor("c", 1, State::kAvailable);
+  const auto tries = std::ranges::count_if(
+      told_, [](const auto& told) { return told.first == "b" && told.second.state == State::kLoading; });
+  EXPECT_EQ(tries, 2);
+}
+
 TEST_F(Models, WhatDidNotFitIsTriedAgainWhenALoadThatFailedGivesItsMemoryBack) {
   WriteVersion("a", 1, std::string(1000, 'a'));
   WriteVersion("b", 1, std::string(1000, 'b'));

@@ -80,6 +80,7 @@ void VersionBook::Begin(const std::string& name, int64_t number) {
   Version& version = At(name, number);
   version.from = models_.at(name).wanted.base_path;
   version.status.base_path = version.from;
+  version.lacked_bytes = 0;  // Until this load is refused memory too.
   SetState(name, &version, State::kLoading);
 }
 
