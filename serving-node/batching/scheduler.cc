@@ -11,8 +11,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Expired requests are looked for at most this often, and for each hundred that wait so much more rarely: looking at all
-// of them must not become what others wait for.
+// Expired requests are looked for at most this often, and for each hundred that wait so much more rarely: looking at
+// all of them must not become what others wait for.
 constexpr auto kExpiryGrain = std::chrono::milliseconds(1);
 
 }  // namespace
@@ -155,7 +155,7 @@ void Scheduler::Begin(const StatePtr& queue, Batch batch, TimePoint ready, TimeP
   }
   run->rows_padded = RowsOf(run->batch);
   const Task& first = run->batch.front();
-  if (!first.key.empty()) {
+  if (!first.key.empty() || (first.ruled_out && first.rows > 0)) {
     run->bytes = PaddedBytes(run->rows_padded, run->bytes, queue->options.allowed_batch_sizes);
     run->rows_padded = PaddedRows(run->rows_padded, queue->options.allowed_batch_sizes);
   }

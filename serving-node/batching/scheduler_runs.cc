@@ -1,5 +1,7 @@
 // The runs of batches: from a free slot to the answers.
 #include <algorithm>
+#include <memory>
+#include <new>
 
 #include "serving-node/batching/refusals.h"
 #include "serving-node/batching/rows.h"
@@ -11,6 +13,15 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
+// The memory for it may not be there: that is for those to know who are in the batch.
+Result<engine::RunRequest> JoinWithin(const Batch& batch, int64_t rows_padded) {
+  try {
+    return Join(batch, rows_padded);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("memory does not suffice for a batch of {} rows", rows_padded);
+  }
+}
+
 microseconds Between(TimePoint from, TimePoint to) { return std::chrono::duration_cast<microseconds>(to - from); }
 
 }  // namespace
@@ -20,6 +31,7 @@ void Scheduler::Pump(bool here) {
   static thread_local bool pumping = false;
   if (pumping) return;
   pumping = true;
+  const std::unique_ptr<bool, void (*)(bool*)> done(&pumping, [](bool* flag) { *flag = false; });
   // One run may keep this thread; if more did, a frontend's thread could be kept for as long as others submit.
   for (;; here = false) {
     RunPtr run;
@@ -42,7 +54,6 @@ void Scheduler::Pump(bool here) {
     Start(run, here);
     Release(run->queue);
   }
-  pumping = false;
 }
 
 void Scheduler::Start(const RunPtr& run, bool here) {
@@ -52,7 +63,7 @@ void Scheduler::Start(const RunPtr& run, bool here) {
     load_.started += static_cast<int64_t>(run->batch.size());
     for (const Task& task : run->batch) load_.queue_seconds += SecondsOf(run->started - task.submitted);
   }
-  auto joined = Join(run->batch, run->rows_padded);
+  auto joined = JoinWithin(run->batch, run->rows_padded);
   run->started = steady_clock::now();
   if (!joined) return Ended(run, tl::make_unexpected(joined.error()));
   if (here) joined->thread = engine::Thread::kCallersIfShort;

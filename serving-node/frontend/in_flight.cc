@@ -3,10 +3,10 @@
 namespace longshore::frontend {
 
 InFlight::Place InFlight::Enter() {
-  if (taken_.fetch_add(1) >= max_) {
-    --taken_;
-    return nullptr;
-  }
+  size_t taken = taken_;
+  do {
+    if (taken >= max_) return nullptr;
+  } while (!taken_.compare_exchange_weak(taken, taken + 1));
   return {this, [](InFlight* self) { --self->taken_; }};
 }
 

@@ -289,6 +289,7 @@ class ListReader {
 
 template <typename T>
 bool ReadTensor(std::string_view list, tensorflow::TensorProto* proto) {
+  if (ElementsOf(list) > list.size() / 2) return false;  // Commas without numbers get no memory.
   ListReader<T> reader(list, proto->mutable_tensor_content());
   if (!reader.Read()) return false;
   tensor::ShapeToProto(reader.shape(), proto->mutable_tensor_shape());

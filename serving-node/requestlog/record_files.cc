@@ -94,6 +94,10 @@ Status RecordFiles::Continue() {
   const auto bytes = ReadFile(path, limits_.file_bytes_max);
   if (!bytes) return {};
   const saved_model::WholeRecords whole = saved_model::CountTfRecords(*bytes);
+  if (whole.bytes < bytes->size() && !whole.is_cut) {
+    spdlog::warn("{} is damaged behind {} records; it stays as it is", path.string(), whole.records);
+    return {};
+  }
   process::Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (!file.valid()) return Refused(path, errno);
   if (whole.bytes < bytes->size() && ftruncate(file.get(), static_cast<off_t>(whole.bytes)) != 0) {

@@ -39,6 +39,13 @@ Result<std::string_view> Payload(std::string_view rest) {
   return payload;
 }
 
+bool IsBeginning(std::string_view rest) {
+  if (rest.empty()) return false;
+  if (rest.size() < kHeaderBytes) return true;
+  const bool has_length = ChecksumFits(rest.substr(0, 8), rest.substr(8, 4));
+  return has_length && rest.size() - kHeaderBytes < ReadNumber<uint64_t>(rest) + kFooterBytes;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> ReadTfRecords(const Path& path, size_t records_max) {
@@ -66,6 +73,7 @@ WholeRecords CountTfRecords(std::string_view bytes) {
     ++whole.records;
     whole.bytes += kHeaderBytes + payload->size() + kFooterBytes;
   }
+  whole.is_cut = IsBeginning(bytes.substr(whole.bytes));
   return whole;
 }
 

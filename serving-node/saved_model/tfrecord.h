@@ -23,6 +23,7 @@ Result<std::vector<std::string>> ReadTfRecords(const Path& path, size_t records_
 struct WholeRecords {
   size_t records = 0;
   size_t bytes = 0;
+  bool is_cut = false;  // What follows is the beginning of a record. Else nothing does, or something damaged.
 };
 WholeRecords CountTfRecords(std::string_view bytes);
 

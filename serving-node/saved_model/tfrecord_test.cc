@@ -97,6 +97,13 @@ TEST(TfRecord, CountsTheWholeRecordsOfATornFile) {
   EXPECT_EQ(CountTfRecords(whole.substr(0, whole.size() - 1)).records, 1u);
   EXPECT_EQ(CountTfRecords(whole.substr(0, whole.size() - 1)).bytes, EncodeTfRecord("a").size());
   EXPECT_EQ(CountTfRecords("").records, 0u);
+  EXPECT_FALSE(CountTfRecords(whole).is_cut);
+  EXPECT_TRUE(CountTfRecords(whole.substr(0, whole.size() - 1)).is_cut);
+  EXPECT_TRUE(CountTfRecords(whole.substr(0, 5)).is_cut);
+  std::string damaged = whole;
+  damaged[14] ^= 1;
+  EXPECT_EQ(CountTfRecords(damaged).records, 0u);
+  EXPECT_FALSE(CountTfRecords(damaged).is_cut) << "whole records follow";
 }
 
 }  // namespace
