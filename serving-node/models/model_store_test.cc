@@ -262,16 +262,17 @@ TEST_F(Models, WhatDidNotFitAndThenIsGoneIsTriedOnceMore) {
 TEST_F(Models, WhatDidNotFitIsTriedAgainWhenALoadThatFailedGivesItsMemoryBack) {
   WriteVersion("a", 1, std::string(1000, 'a'));
   WriteVersion("b", 1, std::string(1000, 'b'));
-  std::promise<void> open;
+  std::promise<void> reached, open;
   auto opened = open.get_future().share();
   ModelStore& store = Store({.load_threads = 2, .load_retries_max = 0, .memory_bytes_max = 2399},
-                            [opened](const std::string& model, int64_t, const Path&) -> Status {
+                            [&reached, opened](const std::string& model, int64_t, const Path&) -> Status {
                               if (model != "a") return {};
+                              reached.set_value();
                               opened.wait();
                               return DataLoss("damaged");
                             });
   store.Apply({Want("a", {1})});
-  WaitFor("a", 1, State::kLoading);
+  reached.get_future().wait();  // It has its memory.
   store.Apply({Want("a", {1}), Want("b", {1})});
   EXPECT_EQ(WaitFor("b", 1, State::kFailed).error.code, Code::kResourceExhausted);
   open.set_value();
