@@ -24,7 +24,7 @@ namespace beast = boost::beast;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr size_t kReadBytes = size_t{8} << 10;  // Of the first read of a request; a long body makes it grow.
+constexpr size_t kReadBytes = size_t{8} << 10;  // Of each read.
 constexpr auto kLingerTimeout = milliseconds(1000);
 constexpr auto kProbeAfter = milliseconds(100);
 constexpr auto kAnswerLost = Core::TimePoint::min();

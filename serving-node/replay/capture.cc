@@ -152,6 +152,8 @@ capture::Bundle Capture::BundleOf(const Kept& kept) const {
 }
 
 Status Capture::Keep(const Kept& kept) {
+  // Before the model runs once more for a bundle that nobody can keep: it will be larger than this.
+  RETURN_IF_ERROR(CheckRoom(kept.request->ByteSizeLong()));
   const models::ReadyVersion& ready = *kept.ready;
   const capture::Bundle bundle = BundleOf(kept);
   ASSIGN_OR_RETURN(const std::string text, ToText(bundle));
@@ -171,16 +173,21 @@ Path Capture::NextFile(const std::string& what) {
   }
 }
 
+Status Capture::CheckRoom(size_t bytes) const {
+  const Held held = HeldIn(options_.dir);
+  if (held.files >= options_.files_max) return ResourceExhausted("{} bundles are there, the limit", held.files);
+  if (held.bytes + bytes > options_.bytes_max) {
+    return ResourceExhausted("{} bytes of bundles are there; {} more are over the limit", held.bytes, bytes);
+  }
+  return {};
+}
+
 Status Capture::Write(const Path& file, const std::string& text) const {
   std::error_code error;
   if (std::filesystem::create_directories(options_.dir, error)) {
     std::filesystem::permissions(options_.dir, std::filesystem::perms::owner_all, error);
   }
-  const Held held = HeldIn(options_.dir);
-  if (held.files >= options_.files_max) return ResourceExhausted("{} bundles are there, the limit", held.files);
-  if (held.bytes + text.size() > options_.bytes_max) {
-    return ResourceExhausted("{} bytes of bundles are there; {} more are over the limit", held.bytes, text.size());
-  }
+  RETURN_IF_ERROR(CheckRoom(text.size()));
   return WriteFileAtomically(file, text);
 }
 

@@ -65,6 +65,7 @@ class Capture final : public routing::FailureSink {
   capture::Bundle BundleOf(const Kept& kept) const;
   std::string OriginOf(const Kept& kept) const;
   Path NextFile(const std::string& what);
+  Status CheckRoom(size_t bytes) const;
   Status Write(const Path& file, const std::string& text) const;
 
   const CaptureOptions options_;
