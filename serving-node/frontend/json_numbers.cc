@@ -228,10 +228,10 @@ size_t ElementsOf(std::string_view list) {
 template <typename T>
 class ListReader {
  public:
-  // Requires: the list begins and ends with a bracket.
-  ListReader(std::string_view list, std::string* content)
+  // Requires: the list begins and ends with a bracket, and has at most so many elements.
+  ListReader(std::string_view list, size_t elements, std::string* content)
       : at_(list.data()), end_(list.data() + list.size()), content_(*content) {
-    content_.resize(ElementsOf(list) * sizeof(T));  // At once: what grows is held twice.
+    content_.resize(elements * sizeof(T));  // At once: what grows is held twice.
     number_ = content_.data();
   }
 
@@ -288,23 +288,22 @@ class ListReader {
 };
 
 template <typename T>
-bool ReadTensor(std::string_view list, tensorflow::TensorProto* proto) {
-  if (ElementsOf(list) > list.size() / 2) return false;  // Commas without numbers get no memory.
-  ListReader<T> reader(list, proto->mutable_tensor_content());
+bool ReadTensor(std::string_view list, size_t elements, tensorflow::TensorProto* proto) {
+  ListReader<T> reader(list, elements, proto->mutable_tensor_content());
   if (!reader.Read()) return false;
   tensor::ShapeToProto(reader.shape(), proto->mutable_tensor_shape());
   return true;
 }
 
-bool ReadAs(tensorflow::DataType type, std::string_view list, tensorflow::TensorProto* proto) {
+bool ReadAs(tensorflow::DataType type, std::string_view list, size_t elements, tensorflow::TensorProto* proto) {
   proto->set_dtype(type);
   switch (tensor::FromProto(type)) {
-    case DType::kFloat: return ReadTensor<float>(list, proto);
-    case DType::kDouble: return ReadTensor<double>(list, proto);
-    case DType::kInt32: return ReadTensor<int32_t>(list, proto);
-    case DType::kInt64: return ReadTensor<int64_t>(list, proto);
-    case DType::kUint8: return ReadTensor<uint8_t>(list, proto);
-    case DType::kInt8: return ReadTensor<int8_t>(list, proto);
+    case DType::kFloat: return ReadTensor<float>(list, elements, proto);
+    case DType::kDouble: return ReadTensor<double>(list, elements, proto);
+    case DType::kInt32: return ReadTensor<int32_t>(list, elements, proto);
+    case DType::kInt64: return ReadTensor<int64_t>(list, elements, proto);
+    case DType::kUint8: return ReadTensor<uint8_t>(list, elements, proto);
+    case DType::kInt8: return ReadTensor<int8_t>(list, elements, proto);
     default: return false;
   }
 }
@@ -314,12 +313,14 @@ bool ReadAs(tensorflow::DataType type, std::string_view list, tensorflow::Tensor
 std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignature& find_signature,
                                         tensorflow::serving::PredictRequest* request, size_t elements_max) {
   const auto parts = PartsReader(body).Read();
-  if (!parts || ElementsOf(parts->list) > elements_max) return std::nullopt;
+  if (!parts) return std::nullopt;
+  const size_t elements = ElementsOf(parts->list);
+  if (elements > std::min(elements_max, parts->list.size() / 2)) return std::nullopt;  // Commas alone get no memory.
   const auto signature = find_signature(inference::SignatureName(parts->signature));
   if (!signature || (*signature)->inputs_size() != 1) return std::nullopt;
   const auto& [name, info] = *(*signature)->inputs().begin();
   tensorflow::TensorProto proto;
-  if (!ReadAs(info.dtype(), parts->list, &proto)) return std::nullopt;
+  if (!ReadAs(info.dtype(), parts->list, elements, &proto)) return std::nullopt;
   auto* spec = request->mutable_model_spec();
   if (!parts->signature.empty()) spec->set_signature_name(parts->signature);
   (*request->mutable_inputs())[name] = std::move(proto);
