@@ -78,6 +78,14 @@ class ReplayTest : public testing::Test {
     return files;
   }
 
+  size_t BundlesAfterFailure(replay::Capture& capture) {
+    routing::PredictCall call;
+    call.request = ImageRequest(0);
+    capture.Offer({call, Digits(), {Code::kInternal, "a"}});
+    capture.Flush();
+    return Bundles().size();
+  }
+
   struct Ran {
     int status;
     std::string out;
@@ -162,38 +170,22 @@ TEST_F(ReplayTest, BundlesAreBoundedByCauseNumberAndBytes) {
 }
 
 TEST_F(ReplayTest, ACauseIsForgottenAfterItsTime) {
-  routing::PredictCall call;
-  call.request = ImageRequest(0);
-  const models::Handle ready = Digits();
   replay::Capture capture({.dir = dir_ / "captures", .per_cause_max = 1}, store_, origins_, clock_, registry_);
-  const auto fail = [&] {
-    capture.Offer({call, ready, {Code::kInternal, "a"}});
-    capture.Flush();
-    return Bundles().size();
-  };
-  EXPECT_EQ(fail(), 1u);
+  EXPECT_EQ(BundlesAfterFailure(capture), 1u);
   clock_.Advance(std::chrono::minutes(59));
-  EXPECT_EQ(fail(), 1u);
+  EXPECT_EQ(BundlesAfterFailure(capture), 1u);
   clock_.Advance(std::chrono::minutes(1));
-  EXPECT_EQ(fail(), 2u);
+  EXPECT_EQ(BundlesAfterFailure(capture), 2u);
 }
 
 TEST_F(ReplayTest, AFailedWriteSpendsNothingAndIsNotTriedAgainAtOnce) {
   ASSERT_TRUE(WriteFileAtomically(dir_ / "captures", "a file where the folder should be"));
-  routing::PredictCall call;
-  call.request = ImageRequest(0);
-  const models::Handle ready = Digits();
   replay::Capture capture({.dir = dir_ / "captures", .per_cause_max = 1}, store_, origins_, clock_, registry_);
-  const auto fail = [&] {
-    capture.Offer({call, ready, {Code::kInternal, "a"}});
-    capture.Flush();
-    return Bundles().size();
-  };
-  EXPECT_EQ(fail(), 0u);
+  EXPECT_EQ(BundlesAfterFailure(capture), 0u);
   std::filesystem::remove(dir_ / "captures");
-  EXPECT_EQ(fail(), 0u);
+  EXPECT_EQ(BundlesAfterFailure(capture), 0u);
   clock_.Advance(std::chrono::seconds(10));
-  EXPECT_EQ(fail(), 1u);
+  EXPECT_EQ(BundlesAfterFailure(capture), 1u);
 }
 
 // As text it is larger than any configuration may be.
