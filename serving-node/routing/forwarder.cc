@@ -70,19 +70,21 @@ class GrpcForwarder final : public Forwarder {
     std::unique_lock lock(mutex_);
     stopping_ = true;
     for (grpc::ClientContext* context : running_) context->TryCancel();
-    ended_.wait(lock, [this] { return running_.empty(); });
+    ended_.wait(lock, [this] { return under_way_ == 0; });
   }
 
   void Forward(ForwardCall call, ForwardDone done) override {
-    auto running = std::make_shared<Running>(PeerOf(call.target), std::move(call.target), std::move(done));
+    const auto peer = PeerOf(call.target);
+    auto* running = new Running(peer, std::move(call.target), std::move(done));
     for (const auto& [name, value] : call.metadata) running->context.AddMetadata(name, value);
     if (call.deadline != steady_clock::time_point::max()) running->context.set_deadline(ToSystemTime(call.deadline));
     running->request = rpc::ToByteBuffer(call.serialized);
     Authorize(running->context);
-    Begin(&running->context, *running->peer, 1);
+    Begin(&running->context, *peer, 1);
     if (call.cancelled.stop_possible()) running->cancelling.emplace(call.cancelled, Cut{&running->context});
-    running->peer->stub.UnaryCall(&running->context, call.method, {}, &running->request, &running->reply,
-                                  [this, running](const grpc::Status& status) { Finish(*running, status); });
+    peer->stub.UnaryCall(
+        &running->context, call.method, {}, &running->request, &running->reply,
+        [this, running](const grpc::Status& status) { Finish(std::unique_ptr<Running>(running), status); });
   }
 
   void Watch(const std::vector<std::string>& targets) override {
@@ -128,6 +130,7 @@ class GrpcForwarder final : public Forwarder {
     grpc::ByteBuffer reply;
   };
   struct Asking {
+    std::shared_ptr<Peer> peer;
     grpc::ClientContext context;
     peer::LoadRequest request;
     peer::LoadReply reply;
@@ -152,41 +155,50 @@ class GrpcForwarder final : public Forwarder {
   void Begin(grpc::ClientContext* context, Peer& peer, int64_t in_flight) {
     const std::lock_guard lock(mutex_);
     running_.insert(context);
+    ++under_way_;
     if (stopping_) context->TryCancel();  // Begun by who was told that a call was cut.
     peer.in_flight += in_flight;
   }
 
-  void End(grpc::ClientContext* context) {
+  // A call holds its channel, and the process's last channel must not end on the thread of a callback (gRPC would join
+  // that thread there): so the call goes first, then the forwarder may.
+  template <typename Call>
+  void End(std::unique_ptr<Call> call) {
+    {
+      const std::lock_guard lock(mutex_);
+      running_.erase(&call->context);
+    }
+    call.reset();
     const std::lock_guard lock(mutex_);
-    running_.erase(context);
+    --under_way_;
     ended_.notify_all();
   }
 
-  void Finish(Running& call, const grpc::Status& status) {
+  void Finish(std::unique_ptr<Running> call, const grpc::Status& status) {
     {
       const std::lock_guard lock(mutex_);
-      --call.peer->in_flight;
+      --call->peer->in_flight;
     }
-    call.cancelling.reset();
+    call->cancelling.reset();
     if (status.ok()) {
-      call.done(rpc::ToBytes(call.reply));
+      call->done(rpc::ToBytes(call->reply));
     } else {
-      call.done(tl::make_unexpected(ToError(status, call.target)));
+      call->done(tl::make_unexpected(ToError(status, call->target)));
     }
-    call.done = nullptr;
-    End(&call.context);
+    End(std::move(call));
   }
 
   void Ask(const std::shared_ptr<Peer>& peer) {
-    auto asking = std::make_shared<Asking>();
+    auto* asking = new Asking;
+    asking->peer = peer;
     asking->request.set_fleet(options_.fleet);
     asking->context.set_deadline(std::chrono::system_clock::now() + options_.load_age_max);
     Authorize(asking->context);
     Begin(&asking->context, *peer, 0);
     peer->peer_stub->async()->GetLoad(&asking->context, &asking->request, &asking->reply,
-                                      [this, asking, peer](const grpc::Status& status) {
-                                        Answered(*peer, status, asking->reply);
-                                        End(&asking->context);
+                                      [this, asking](const grpc::Status& status) {
+                                        Answered(*asking->peer, status, asking->reply);
+                                        End(std::unique_ptr<Asking>(asking));
                                       });
   }
 
@@ -201,7 +213,8 @@ class GrpcForwarder final : public Forwarder {
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   std::map<std::string, std::shared_ptr<Peer>> peers_;
-  std::set<grpc::ClientContext*> running_;
+  std::set<grpc::ClientContext*> running_;  // What can be cancelled.
+  int64_t under_way_ = 0;                   // Those and the ones being taken down.
   bool stopping_ = false;
 };
 

@@ -89,6 +89,16 @@ TEST(GrpcClient, AFreshClientMakesAConnectionForEveryRequest) {
   EXPECT_EQ(server.service.peers.size(), 3u);
 }
 
+// gRPC ends its callback threads with the last channel of the process: never on one of those threads.
+TEST(GrpcClient, MayBeTheLastOfItsProcessToHoldAChannel) {
+  Server server;
+  const Samples samples = MakeSamples({}).value();
+  for (int i = 0; i < 100; ++i) {
+    const auto client = MakeGrpcClient({.target = server.target(), .connections = 1}, samples);
+    EXPECT_EQ(SendAndWait(*client, {.sample = 0, .key = {}}).code, Code::kOk);
+  }
+}
+
 TEST(GrpcClient, AHeaderThatNamesAnotherVersionThanTheBodyIsADispute) {
   Server server;
   server.service.header_version = "8";

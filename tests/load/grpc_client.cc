@@ -85,7 +85,7 @@ class GrpcClient final : public Client {
     if (options_.fresh) call->stub = Connect();
     auto& stub = options_.fresh ? call->stub : stubs_[turn_.fetch_add(1, std::memory_order_relaxed) % stubs_.size()];
     stub->async()->Predict(&call->context, &samples_.grpc[ask.sample], &call->response,
-                           [this, call](const grpc::Status& status) { Finish(call, status); });
+                           [this, call](const grpc::Status& status) { Finish(std::unique_ptr<Call>(call), status); });
   }
 
  private:
@@ -101,11 +101,13 @@ class GrpcClient final : public Client {
         grpc::CreateCustomChannel(options_.target, grpc::InsecureChannelCredentials(), arguments));
   }
 
-  void Finish(Call* call, const grpc::Status& status) {
-    const std::unique_ptr<Call> owned(call);
-    owned->done(MakeReply(*owned, status));
+  void Finish(std::unique_ptr<Call> call, const grpc::Status& status) {
+    call->done(MakeReply(*call, status));
+    auto stub = std::move(call->stub);
+    // The call holds its channel, and the process's last channel must not end on this thread: gRPC would join it.
+    call.reset();
     const std::lock_guard lock(mutex_);
-    if (owned->stub) spent_.push_back(std::move(owned->stub));
+    if (stub) spent_.push_back(std::move(stub));
     under_way_ -= 1;
     if (under_way_ == 0) idle_.notify_all();
   }
@@ -117,7 +119,7 @@ class GrpcClient final : public Client {
   std::mutex mutex_;
   std::condition_variable idle_;
   int64_t under_way_ = 0;
-  // Connections that have answered: gRPC ends no channel on the thread of its own callback.
+  // Connections that have answered, to be ended on the sender's thread.
   std::vector<std::unique_ptr<PredictionService::Stub>> spent_;
 };
 
