@@ -3,10 +3,15 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <thread>
+
+#include "common/process/background.h"
+#include "common/process/steady_reader.h"
 
 namespace longshore::process {
 namespace {
@@ -123,6 +128,42 @@ TEST_F(ProcessTest, AUnixSocketReplacesADeadOneButNotALivingOne) {
   const Descriptor owner(*alive);
   EXPECT_EQ(ListenUnix(path).error().code, Code::kFailedPrecondition);
   EXPECT_EQ(ListenUnix(dir_ / std::string(200, 'x')).error().code, Code::kInvalidArgument);
+}
+
+TEST_F(ProcessTest, AThreadInTheBackgroundIsNicerThanTheOthers) {
+  int background = 0;
+  std::thread([&] {
+    RunInBackground();
+    background = getpriority(PRIO_PROCESS, static_cast<id_t>(gettid()));
+  }).join();
+  EXPECT_EQ(background, 10);
+  EXPECT_LT(getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())), 10) << "nobody else is";
+}
+
+TEST_F(ProcessTest, ASteadyReaderGivesWhatTheFileHolds) {
+  std::string text(3 * SteadyReader::kPieceBytes + 17, '\0');
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 31 >> 3);
+  const Path path = dir_ / "file";
+  ASSERT_TRUE(WriteFileAtomically(path, text));
+  for (const size_t offset : {size_t{0}, size_t{5}, SteadyReader::kPieceBytes, text.size(), text.size() + 9}) {
+    auto reader = SteadyReader::Open(path, static_cast<int64_t>(offset));
+    ASSERT_TRUE(reader) << reader.error().message;
+    std::string got(1000, '\0');
+    got.resize(reader->Read(got).value());
+    std::string rest(text.size() + 1, '\0');
+    rest.resize(reader->Read(rest).value());
+    EXPECT_EQ(got + rest, text.substr(std::min(offset, text.size()))) << offset;
+  }
+}
+
+TEST_F(ProcessTest, ASteadyReaderSaysWhatItCannotRead) {
+  EXPECT_EQ(SteadyReader::Open(dir_ / "nowhere").error().code, Code::kNotFound);
+  auto reader = SteadyReader::Open(dir_);  // Opened like a file, and not to be read.
+  ASSERT_TRUE(reader);
+  std::string got(10, '\0');
+  const auto read = reader->Read(got);
+  EXPECT_EQ(read.error().code, Code::kDataLoss);
+  EXPECT_NE(read.error().message.find(dir_.string()), std::string::npos) << read.error().message;
 }
 
 }  // namespace

@@ -349,6 +349,7 @@ TEST_F(AgentTest, TakesTheStateOfAPeerWhenItHasNoneAndNoControllerAnswers) {
   StartAgent();
   node_.Hold({1});
   EXPECT_TRUE(Ask(node_.router, routing::DigitsCall(0)));
+  while (!agent_->state()) std::this_thread::yield();
   StartController();
   const Hello hello =
       controller_->Await([](const FromNode& m) { return m.has_hello() && m.hello().epoch() == 5; }).hello();

@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kFilesMax = 100'000;
+constexpr off_t kFlushBytes = 1 << 20;
 
 // The directory itself and all that is below, in order.
 Result<std::vector<Path>> PathsBelow(const Path& version_dir) {
@@ -51,7 +52,12 @@ void FlushFromCache(const Path& version_dir) {
   if (!paths) return;
   for (const Path& path : *paths) {
     const process::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (file.valid()) posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+    struct stat info {};
+    if (!file.valid() || fstat(file.get(), &info) != 0) continue;
+    // In steps: one call for gigabytes would keep the processor for milliseconds.
+    for (off_t at = 0; at < info.st_size; at += kFlushBytes) {
+      posix_fadvise(file.get(), at, kFlushBytes, POSIX_FADV_DONTNEED);
+    }
   }
 }
 

@@ -1,9 +1,5 @@
 #include "serving-node/models/loading.h"
 
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "common/log.h"
 #include "serving-node/models/files.h"
 #include "serving-node/models/model_store.h"
@@ -41,14 +37,15 @@ Status WarmUpMetered(engine::LoadedModel& model, const LoadWork& work, const Pat
 
 Result<Loaded> LoadAndWarm(engine::Engine& engine, const LoadGate& gate, const LoadWork& work, const Path& dir,
                            const std::function<void()>& warming) {
-  const auto before = saved_model::VersionDigest(dir);
+  ASSIGN_OR_RETURN(const FileState before, LookAt(dir));
   auto model = LoadFiles(engine, gate, work, dir);
-  const auto after = saved_model::VersionDigest(dir);
-  if (before != after)
+  auto digest = saved_model::VersionDigest(dir);
+  ASSIGN_OR_RETURN(const FileState after, LookAt(dir));
+  if (before.files != after.files)
     return Unavailable("{} is still being copied: its files changed while they were loaded", dir.string());
   Loaded loaded;
   ASSIGN_OR_RETURN(loaded.model, std::move(model));
-  ASSIGN_OR_RETURN(loaded.digest, after);
+  ASSIGN_OR_RETURN(loaded.digest, std::move(digest));
   if (work.batching_of) {
     ASSIGN_OR_RETURN(loaded.batching, work.batching_of(dir));
   }
@@ -72,12 +69,5 @@ Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const L
 }
 
 int64_t EstimateMemory(int64_t file_bytes) { return file_bytes + file_bytes / 5; }
-
-void LowerPriority() {
-  constexpr int kNice = 10;
-  // On Linux a thread has its own nice value, and only raising it again needs a privilege.
-  const auto thread = static_cast<id_t>(syscall(SYS_gettid));
-  if (setpriority(PRIO_PROCESS, thread, kNice) != 0) spdlog::warn("cannot lower the priority of a loading thread");
-}
 
 }  // namespace longshore::models

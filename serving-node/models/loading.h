@@ -44,7 +44,4 @@ int64_t EstimateMemory(int64_t file_bytes);
 // lies there.
 Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const LoadWork& work, const LoadSteps& steps);
 
-// Makes the calling thread yield to others: what loads must not slow what serves.
-void LowerPriority();
-
 }  // namespace longshore::models

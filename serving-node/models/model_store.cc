@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "common/process/background.h"
 #include "serving-node/models/loading.h"
 #include "serving-node/models/reaper.h"
 #include "serving-node/models/version_book.h"
@@ -105,7 +106,7 @@ class ModelStore::Impl {
   }
 
   void LoadForever() {
-    LowerPriority();
+    process::RunInBackground();
     std::unique_lock lock(mutex_);
     while (!stopping_) {
       const auto next = book_.FindNext(std::chrono::steady_clock::now());

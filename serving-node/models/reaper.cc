@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/process/background.h"
+
 namespace longshore::models {
 
 Reaper::Reaper(int threads, Gone gone) : gone_(std::move(gone)) {
@@ -26,6 +28,7 @@ Handle Reaper::Guard(std::unique_ptr<const ReadyVersion> ready) {
 }
 
 void Reaper::Reap() {
+  process::RunInBackground();
   std::unique_lock lock(graves_->mutex);
   while (true) {
     graves_->wake.wait(lock, [this] { return graves_->stopping || !graves_->dead.empty(); });

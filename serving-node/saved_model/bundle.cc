@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 
+#include "common/process/steady_reader.h"
 #include "serving-node/saved_model/crc32c.h"
 #include "serving-node/tensor/proto.h"
 
@@ -102,14 +103,6 @@ Result<uint32_t> DecodeStrings(std::string_view bytes, std::span<std::string> ou
   }());
 }
 
-// The elements from the stored bytes; the checksum over them as TensorFlow computes it.
-Result<uint32_t> Decode(std::string_view bytes, tensor::Tensor* made) {
-  if (made->type() == tensor::DType::kString) return DecodeStrings(bytes, made->mutable_values<std::string>());
-  if (bytes.size() != made->bytes()) return DataLoss("{} bytes stored, {} needed", bytes.size(), made->bytes());
-  std::memcpy(made->mutable_data(), bytes.data(), bytes.size());
-  return Crc32c(bytes);
-}
-
 Status CheckHeader(const Path& index, const tensorflow::BundleHeaderProto& header) {
   if (header.num_shards() < 1) return DataLoss("{}: no shards", index.string());
   if (header.endianness() != tensorflow::BundleHeaderProto::LITTLE) {
@@ -181,17 +174,35 @@ Status Bundle::CheckDataFiles() const {
   return {};
 }
 
-Result<std::string> Bundle::ReadBytes(const std::string& name, const tensorflow::BundleEntryProto& entry) const {
+Result<uint32_t> Bundle::ReadBytes(const std::string& name, const tensorflow::BundleEntryProto& entry,
+                                   std::span<char> bytes) const {
   const Path path = DataFile(entry.shard_id());
-  std::ifstream file(path, std::ios::binary);
-  // The size was checked against the file when it was opened, so a damaged entry cannot ask for more than the file has.
+  const auto short_of = [&](std::string_view why) {
+    return FailedPrecondition("{}: cannot read {} bytes of tensor \"{}\" at {}{}", path.string(), entry.size(), name,
+                              entry.offset(), why);
+  };
+  auto file = process::SteadyReader::Open(path, entry.offset());
+  if (!file) return short_of(": " + file.error().message);
+  uint32_t crc = 0;
+  for (std::span<char> rest = bytes; !rest.empty();) {
+    const auto piece = rest.first(std::min(rest.size(), process::SteadyReader::kPieceBytes));
+    ASSIGN_OR_RETURN(const size_t read, file->Read(piece));
+    if (read < piece.size()) return short_of(": the file ends before");
+    crc = ExtendCrc32c(crc, {piece.data(), piece.size()});
+    rest = rest.subspan(piece.size());
+  }
+  return crc;
+}
+
+// The checksum over the elements as TensorFlow computes it.
+Result<uint32_t> Bundle::ReadElements(const std::string& name, const tensorflow::BundleEntryProto& entry,
+                                      tensor::Tensor* made) const {
+  if (made->type() != tensor::DType::kString) {
+    return ReadBytes(name, entry, {reinterpret_cast<char*>(made->mutable_data()), made->bytes()});
+  }
   std::string bytes(static_cast<size_t>(entry.size()), '\0');
-  file.seekg(entry.offset());
-  file.read(bytes.data(), entry.size());
-  if (!file)
-    return FailedPrecondition("{}: cannot read {} bytes of tensor \"{}\" at {}", path.string(), entry.size(), name,
-                              entry.offset());
-  return bytes;
+  RETURN_IF_ERROR(ReadBytes(name, entry, bytes));
+  return DecodeStrings(bytes, made->mutable_values<std::string>());
 }
 
 Result<tensor::Tensor> Bundle::Read(const std::string& name) const {
@@ -202,17 +213,21 @@ Result<tensor::Tensor> Bundle::Read(const std::string& name) const {
   if (entry.slices_size() > 0) return Unimplemented("{} is stored in slices", where);
   const auto pattern = tensor::PatternFromProto(entry.shape());
   if (!pattern) return DataLoss("{} has no shape", where);
-  ASSIGN_OR_RETURN(const std::string bytes, ReadBytes(name, entry));
   const auto type = tensor::FromProto(entry.dtype());
   const auto count = tensor::ElementCount(*pattern);
-  // Before memory is taken for it: a damaged shape must not cost gigabytes. A string takes at least one byte.
+  // Before memory is taken for it: a damaged shape must not cost gigabytes. That the file has the entry's bytes was
+  // checked when it was opened. A string takes at least one byte.
+  const auto stored = static_cast<size_t>(entry.size());
   const size_t least = std::max<size_t>(tensor::ElementBytes(type), 1);
-  if (!count || static_cast<size_t>(*count) > bytes.size() / least) {
-    return DataLoss("{} has the shape {}, but only {} bytes", where, tensor::ToString(*pattern), bytes.size());
+  if (!count || static_cast<size_t>(*count) > stored / least) {
+    return DataLoss("{} has the shape {}, but only {} bytes", where, tensor::ToString(*pattern), stored);
   }
   auto made = tensor::Tensor::Make(type, *pattern);
   if (!made) return Unimplemented("{} is of {}", where, tensor::DTypeName(type));
-  const auto crc = Decode(bytes, &*made);
+  if (type != tensor::DType::kString && stored != made->bytes()) {
+    return DataLoss("{}: {} bytes stored, {} needed", where, stored, made->bytes());
+  }
+  const auto crc = ReadElements(name, entry, &*made);
   if (!crc) return Prefixed(crc.error(), where);
   if (MaskCrc32c(*crc) != entry.crc32c()) return DataLoss("{} is damaged: its checksum does not fit", where);
   return *made;

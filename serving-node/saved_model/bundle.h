@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,11 @@ class Bundle {
   Path DataFile(int shard) const;
   Status CheckDataFiles() const;
   Status AddEntry(const std::string& key, std::string_view value);
-  Result<std::string> ReadBytes(const std::string& name, const tensorflow::BundleEntryProto& entry) const;
+  // The entry's bytes as stored; their checksum. Requires: as many as the entry says.
+  Result<uint32_t> ReadBytes(const std::string& name, const tensorflow::BundleEntryProto& entry,
+                             std::span<char> bytes) const;
+  Result<uint32_t> ReadElements(const std::string& name, const tensorflow::BundleEntryProto& entry,
+                                tensor::Tensor* made) const;
 
   Path prefix_;
   int shards_ = 0;

@@ -4,6 +4,10 @@
 #include <bit>
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace longshore::saved_model {
 namespace {
 
@@ -39,13 +43,41 @@ uint32_t EightBytes(uint32_t crc, const char* bytes) {
   return next;
 }
 
+#if defined(__x86_64__)
+// The processor's own instruction: 8 bytes in three cycles.
+__attribute__((target("sse4.2"))) uint32_t ExtendByInstruction(uint32_t crc, std::string_view bytes) {
+  uint64_t state = ~crc;
+  for (; bytes.size() >= 8; bytes.remove_prefix(8)) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), sizeof(word));
+    state = _mm_crc32_u64(state, word);
+  }
+  for (const char c : bytes) state = _mm_crc32_u8(static_cast<uint32_t>(state), static_cast<unsigned char>(c));
+  return ~static_cast<uint32_t>(state);
+}
+#endif
+
+using Extend = uint32_t (*)(uint32_t crc, std::string_view bytes);
+
+Extend Quickest() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("sse4.2")) return ExtendByInstruction;
+#endif
+  return ExtendCrc32cByTable;
+}
+
 }  // namespace
 
-uint32_t ExtendCrc32c(uint32_t crc, std::string_view bytes) {
+uint32_t ExtendCrc32cByTable(uint32_t crc, std::string_view bytes) {
   uint32_t state = ~crc;
   for (; bytes.size() >= 8; bytes.remove_prefix(8)) state = EightBytes(state, bytes.data());
   for (const char c : bytes) state = (state >> 8) ^ kTable[0][(state ^ static_cast<unsigned char>(c)) & 0xff];
   return ~state;
+}
+
+uint32_t ExtendCrc32c(uint32_t crc, std::string_view bytes) {
+  static const Extend extend = Quickest();
+  return extend(crc, bytes);
 }
 
 }  // namespace longshore::saved_model

@@ -8,6 +8,8 @@ namespace longshore::saved_model {
 
 // The checksum of what `crc` stands for followed by `bytes`; 0 stands for nothing.
 uint32_t ExtendCrc32c(uint32_t crc, std::string_view bytes);
+// The same on a processor without an instruction for it.
+uint32_t ExtendCrc32cByTable(uint32_t crc, std::string_view bytes);
 inline uint32_t Crc32c(std::string_view bytes) { return ExtendCrc32c(0, bytes); }
 
 // As it is stored: rotated and shifted, so that a checksum over bytes that hold checksums stays good.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <vector>
 
+#include "common/process/steady_reader.h"
 #include "common/sha256.h"
 
 namespace longshore::saved_model {
@@ -33,18 +33,19 @@ Result<std::vector<std::string>> RelativeNames(const Path& dir) {
 Status UpdateFile(const Path& path, Sha256Stream* digest) {
   std::error_code error;
   const uint64_t size = std::filesystem::file_size(path, error);
-  std::ifstream file(path, std::ios::binary);
-  if (error || !file) return NotFound("cannot read {}", path.string());
+  if (error) return NotFound("cannot read {}", path.string());
+  ASSIGN_OR_RETURN(process::SteadyReader file, process::SteadyReader::Open(path));
   UpdateNumber(size, digest);
-  std::vector<char> block(size_t{1} << 20);
-  uint64_t read = 0;
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
-    digest->Update({block.data(), static_cast<size_t>(file.gcount())});
-    read += static_cast<uint64_t>(file.gcount());
+  std::vector<char> block(process::SteadyReader::kPieceBytes);
+  uint64_t total = 0;
+  while (true) {
+    ASSIGN_OR_RETURN(const size_t read, file.Read(block));
+    digest->Update({block.data(), read});
+    total += read;
+    if (read < block.size()) break;
   }
-  if (file.bad()) return DataLoss("cannot read {} to its end", path.string());
-  if (read != size)
-    return FailedPrecondition("{} changed while it was read: {} bytes, then {}", path.string(), size, read);
+  if (total != size)
+    return FailedPrecondition("{} changed while it was read: {} bytes, then {}", path.string(), size, total);
   return {};
 }
 

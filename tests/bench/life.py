@@ -32,15 +32,15 @@ class Configured:
         beside.write_text(f"model_config_list {{\n{text}}}\n")
         beside.rename(self.file)
 
-    def swap(self, name: str, version: int, alone: bool = False) -> None:
-        """Returns when the version answers; with `alone` when no other does any more."""
+    def swap(self, name: str, version: int, alone: bool = False, pause: float = 0.002) -> None:
+        """Returns when the version answers; with `alone` when no other does any more. Asked every `pause` seconds."""
         self.versions[name] = version
         self.write()
 
         def swapped() -> bool:
             seen = self.node.available(name)
             return seen == [version] if alone else version in seen
-        wait_for(swapped, f"version {version} of {name}", pause=0.002)
+        wait_for(swapped, f"version {version} of {name}", pause=pause)
 
 
 @contextlib.contextmanager
@@ -130,7 +130,7 @@ def neighbour_rows(quick: bool):
             end = time.monotonic() + seconds
             while time.monotonic() < end:
                 loads += 1
-                made.swap("big", 1 + loads % 2, alone=True)
+                made.swap("big", 1 + loads % 2, alone=True, pause=0.05)
             load.tell(f"mark pause-{turn}")
             quiet, busy = (load.segment(f"{kind}-{turn}")["p999_ms"] for kind in ("quiet", "busy"))
             pair.append((busy / quiet, busy, quiet))
