@@ -106,12 +106,14 @@ def restart_rows(quick: bool):
         yield row(f"{restarts} restarts, failed of {final['sent']} requests on new connections", "", failures(final), 0, "<= 0")
 
 
-def big_model() -> pathlib.Path:
-    """Two versions of 64 MB, made by TensorFlow once and kept in the cache."""
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "longshore/bench/big_model"
+def model_of(megabytes: int) -> pathlib.Path:
+    """Two versions of that size, made by TensorFlow once and kept in the cache."""
+    caches = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
+    cache = caches / f"longshore/bench/model_of_{megabytes}_mb"
     if not cache.exists():
-        say("  making a model of 64 MB")
-        subprocess.run([os.environ["LONGSHORE_PYTHON"], ROOT / "tests/bench/big_model.py", cache], check=True,
+        say(f"  making a model of {megabytes} MB")
+        command = [os.environ["LONGSHORE_PYTHON"], ROOT / "tests/bench/wide_model.py", str(megabytes), cache]
+        subprocess.run(command, check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return cache
 
@@ -119,7 +121,7 @@ def big_model() -> pathlib.Path:
 def neighbour_rows(quick: bool):
     pairs, seconds, rate = (4, 4, 1000) if quick else (12, 5, 1000)
     say("steady traffic while another model of 64 MB loads and unloads")
-    with configured(default=MODELS / "half_plus_two_tf2", big=big_model()) as made, \
+    with configured(default=MODELS / "half_plus_two_tf2", big=model_of(64)) as made, \
             traffic(f"--grpc=127.0.0.1:{made.node.grpc}", f"--rate={rate}", "--connections=4") as load:
         wait_for(lambda: made.node.available("big") == [1], "the big model")
         pair, loads = [], 0
@@ -155,7 +157,7 @@ def overload_rows(quick: bool):
     seconds = 5 if quick else 15
     what = ("--input=x", "--shape=1,1024")
     # Runs of the engine, on the processor that reads and refuses the requests, too.
-    with node("--max_concurrent_runs=1", "--threads=1", model=big_model()) as ours:
+    with node("--max_concurrent_runs=1", "--threads=1", model=model_of(26)) as ours:
         target = f"--grpc=127.0.0.1:{ours.grpc}"
         peak = client(BIN / "longshore-bench", "throughput", target, *what, "--outstanding=8", "--seconds=5")["per_second"]
         say(f"  {1000 / peak:.1f} ms each")
