@@ -7,6 +7,7 @@
 #include "common/json/json.h"
 #include "tests/bench/echo.h"
 #include "tests/bench/json_speed.h"
+#include "tests/bench/pace.h"
 #include "tests/bench/throughput.h"
 #include "tests/load/grpc_client.h"
 #include "tests/load/rest_client.h"
@@ -63,8 +64,22 @@ Result<Throughput> RunThroughput(ThroughputFlags flags) {
   return Measure(*client, samples.size(), flags.pressure);
 }
 
+int RunPace(const Pace& pace) {
+  const auto samples = load::MakeSamples({});
+  if (!samples) return Fail(samples.error());
+  const Latencies seen = MeasurePace(pace, *samples);
+  std::cout << Json{{"answered", seen.answered},
+                    {"failed", seen.failed},
+                    {"p50_ms", seen.p50_ms},
+                    {"p99_ms", seen.p99_ms},
+                    {"late_p99_ms", seen.late_p99_ms}}
+                   .dump()
+            << std::endl;
+  return seen.failed == 0 ? 0 : 1;
+}
+
 int Main(int argc, char** argv) {
-  CLI::App app("Echo servers and a closed-loop client, for ./dev bench serving");
+  CLI::App app("Echo servers, a closed-loop and an open-loop client, for ./dev bench serving");
   app.require_subcommand(1);
   std::string kind = "grpc-callback";
   auto* echo = app.add_subcommand("echo", "serve until SIGTERM; prints its port as JSON");
@@ -79,6 +94,10 @@ int Main(int argc, char** argv) {
   throughput->add_option("--model", flags.samples.model)->capture_default_str();
   throughput->add_option("--input", flags.samples.input)->capture_default_str();
   throughput->add_option("--shape", flags.samples.shape, "of one request")->delimiter(',');
+  Pace pace;
+  auto* paced = app.add_subcommand("pace", "latencies at a rate of gRPC requests, as JSON");
+  paced->add_option("--grpc", pace.target, "host:port")->required();
+  paced->add_option("--rate", pace.per_second, "requests per second")->capture_default_str();
   auto* json =
       app.add_subcommand("json", "floats of a JSON body that become a tensor, in millions per second, as JSON");
   auto* memory = app.add_subcommand("json-memory", "the peak of memory meanwhile, over the body's bytes, as JSON");
@@ -95,6 +114,7 @@ int Main(int argc, char** argv) {
     std::cout << Json{{"millions_per_second", speeds}}.dump() << std::endl;
     return 0;
   }
+  if (*paced) return RunPace(pace);
   if (*memory) {
     std::cout << Json{{"peak_over_body", MeasureJsonPeak(8)}}.dump() << std::endl;
     return 0;

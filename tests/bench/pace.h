@@ -1,0 +1,31 @@
+// Open loop on one thread: requests are sent when they are due, whatever the answers do.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "tests/load/samples.h"
+
+namespace longshore::bench {
+
+struct Pace {
+  std::string target;  // host:port
+  int connections = 4;
+  double per_second = 1000;
+  std::chrono::milliseconds warm_up{200};  // Not counted.
+  std::chrono::milliseconds measured{1000};
+};
+
+struct Latencies {
+  int64_t answered = 0;  // Of the requests that were due while measured.
+  int64_t failed = 0;
+  double p50_ms = 0;  // From when a request was due to when its answer was read; 0 without answers.
+  double p99_ms = 0;
+  double late_p99_ms = 0;  // From when a request was due to when it was sent: what the client itself adds.
+};
+
+// Blocks until the last request is answered. The thread polls without ever sleeping: waking up costs more than a
+// request does.
+Latencies MeasurePace(const Pace& pace, const load::Samples& samples);
+
+}  // namespace longshore::bench
