@@ -5,6 +5,9 @@
 namespace longshore::rpc {
 
 std::string ToBytes(const ::grpc::ByteBuffer& buffer) {
+  if (::grpc::Slice all; buffer.Valid() && buffer.TrySingleSlice(&all).ok()) {
+    return {reinterpret_cast<const char*>(all.begin()), all.size()};
+  }
   std::vector<::grpc::Slice> slices;
   std::string bytes;
   if (!buffer.Valid() || !buffer.Dump(&slices).ok()) return bytes;

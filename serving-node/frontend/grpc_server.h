@@ -20,9 +20,9 @@ struct GrpcOptions {
   std::string listen = {};  // "host:port" (port 0: any free one) or "unix:/path". Not used with listen_fd.
   int listen_fd = -1;       // A listening socket to take over instead; owned by the server from then on.
   int socket_fd = -1;  // Another, that answers alike: a unix socket beside a port. As listen_fd; may be the only one.
-  routing::Protocol protocol = routing::Protocol::kGrpc;       // kPeer for the listener of other nodes.
-  std::string node = {};                                       // Sent as metadata x-longshore-node.
-  bool check_method_names = false;                             // A signature answers only to the method that it names.
+  routing::Protocol protocol = routing::Protocol::kGrpc;  // kPeer for the listener of other nodes.
+  std::string node = {};            // Sent as metadata x-longshore-node, with x-longshore-version; "": neither is.
+  bool check_method_names = false;  // A signature answers only to the method that it names.
   std::vector<std::string> channel_arguments = {};             // "name=value", a number where it reads as one.
   tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // Of the outputs of Predict.
   const RequestMeter* meter = nullptr;                         // Counts what comes in; null: nothing does.
@@ -39,7 +39,8 @@ struct GrpcOptions {
   std::vector<::grpc::Service*> extra_services = {};  // Outlive the server.
 };
 
-// Thread-safe. Every answer of Predict carries the initial metadata x-longshore-version and x-longshore-node.
+// Thread-safe. In a fleet every answer carries the initial metadata x-longshore-node and, of a model,
+// x-longshore-version.
 class GrpcServer {
  public:
   // Predictor and catalog outlive the server. FailedPrecondition naming the address when it is in use.

@@ -27,15 +27,6 @@ ByteBuffer ToByteBuffer(const tensorflow::serving::PredictResponse& response) {
   return ByteBuffer(&slice, 1);
 }
 
-ByteBuffer Encode(const routing::PredictAnswer& answer, tensor::Encoding encoding) {
-  if (!answer.serialized.empty()) return rpc::ToByteBuffer(answer.serialized);
-  tensorflow::serving::PredictResponse response;
-  *response.mutable_model_spec() = answer.model_spec;
-  for (const auto& [name, tensor] : answer.outputs)
-    tensor::ToProto(tensor, &(*response.mutable_outputs())[name], encoding);
-  return ToByteBuffer(response);
-}
-
 std::chrono::steady_clock::time_point SteadyDeadline(const ServerContext& context) {
   const auto deadline = context.deadline();
   if (deadline == std::chrono::system_clock::time_point::max()) return std::chrono::steady_clock::time_point::max();
@@ -55,6 +46,16 @@ struct Encoded {
   tensorflow::serving::ModelSpec model_spec;
   ByteBuffer bytes;
 };
+
+Encoded Encode(routing::PredictAnswer answer, tensor::Encoding encoding) {
+  if (!answer.serialized.empty()) return {std::move(answer.model_spec), rpc::ToByteBuffer(answer.serialized)};
+  tensorflow::serving::PredictResponse response;
+  *response.mutable_model_spec() = std::move(answer.model_spec);
+  for (const auto& [name, tensor] : answer.outputs)
+    tensor::ToProto(tensor, &(*response.mutable_outputs())[name], encoding);
+  ByteBuffer bytes = ToByteBuffer(response);
+  return {std::move(*response.mutable_model_spec()), std::move(bytes)};
+}
 
 const ByteBuffer& MessageOf(const Encoded& answer) { return answer.bytes; }
 template <typename Message>
@@ -84,21 +85,38 @@ void FinishWith(AnyCall& call, const Error& error) {
   call.Finish(rpc::ToGrpc(error));
 }
 
-// What answers the call: once, on any thread, however long it takes. A run goes on when its call was cancelled, and
-// keeps its place.
+// Answers the call: once, on any thread, however late. A run goes on when its call was cancelled, and keeps its place.
+template <typename AnyCall>
+class Answering {
+ public:
+  explicit Answering(AnyCall& call) : call_(call), ticket_(call.ticket()), place_(std::move(call.state().place)) {}
+
+  template <typename Answer>
+  void operator()(Result<Answer> answer) {
+    place_.reset();
+    if (!AnyCall::Claim(ticket_)) return;
+    const CallState& state = call_.state();
+    if (!answer) {
+      state.metered.End(answer.error().code, {});
+      return FinishWith(call_, answer.error());
+    }
+    const auto& spec = SpecOf(*answer);
+    state.metered.End(Code::kOk, spec);
+    if (state.tells_version && spec.has_version()) {
+      call_.context().AddInitialMetadata(kVersionHeader, std::to_string(spec.version().value()));
+    }
+    call_.Finish(MessageOf(*answer));
+  }
+
+ private:
+  AnyCall& call_;
+  const typename AnyCall::Ticket ticket_;
+  InFlight::Place place_;
+};
+
 template <typename Answer, typename AnyCall>
 std::function<void(Result<Answer>)> DoneOf(AnyCall& call) {
-  return [&call, ticket = call.ticket(), place = std::move(call.state().place)](Result<Answer> answer) mutable {
-    place.reset();
-    if (!AnyCall::Claim(ticket)) return;
-    call.state().metered.End(answer ? Code::kOk : answer.error().code,
-                             answer ? SpecOf(*answer) : tensorflow::serving::ModelSpec::default_instance());
-    if (!answer) return FinishWith(call, answer.error());
-    if (SpecOf(*answer).has_version()) {
-      call.context().AddInitialMetadata(kVersionHeader, std::to_string(SpecOf(*answer).version().value()));
-    }
-    call.Finish(MessageOf(*answer));
-  };
+  return Answering<AnyCall>(call);
 }
 
 // Before anybody else knows of the call.
@@ -155,6 +173,7 @@ void PredictionService::Await(rpc::CallQueue& queue) const {
 template <typename Request, typename Response>
 bool PredictionService::Enter(Call<Request, Response>& call) const {
   if (!options_.node.empty()) call.context().AddInitialMetadata(kNodeHeader, options_.node);
+  call.state().tells_version = !options_.node.empty();
   if (options_.in_flight == nullptr) return true;
   call.state().place = options_.in_flight->Enter();
   if (call.state().place != nullptr) return true;
@@ -185,10 +204,9 @@ void PredictionService::Predict(PredictCall& call) const {
     return Refuse(call, InvalidArgument("{} bytes are no PredictRequest", asked.serialized.size()).value());
   }
   asked.cancelled = call.cancelled();
-  predictor_.Predict(std::move(asked), [done = DoneOf<Encoded>(call),
-                                        encoding = options_.encoding](Result<routing::PredictAnswer> answer) {
-    if (!answer) return done(tl::make_unexpected(answer.error()));
-    done(Encoded{answer->model_spec, Encode(*answer, encoding)});
+  predictor_.Predict(std::move(asked), [answering = Answering(call),
+                                        encoding = options_.encoding](Result<routing::PredictAnswer> answer) mutable {
+    answering(std::move(answer).map([encoding](auto&& good) { return Encode(std::move(good), encoding); }));
   });
 }
 

@@ -20,6 +20,7 @@ namespace longshore::frontend {
 struct CallState {
   MeteredRequest metered;
   InFlight::Place place;
+  bool tells_version = false;  // The answer says which version it is of, as x-longshore-version.
   void Cancelled() const { metered.End(Code::kCancelled, {}); }
 };
 template <typename Request, typename Response>
@@ -34,7 +35,7 @@ class PredictionService {
  public:
   struct Options {
     routing::Protocol protocol;
-    std::string node;         // Sent as metadata x-longshore-node; "": not.
+    std::string node;         // "": answers tell neither x-longshore-node nor x-longshore-version.
     bool check_method_names;  // A signature answers only to the method that it names.
     tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // Of the outputs of Predict.
     const RequestMeter* meter = nullptr;                         // Counts what comes in; null: nothing does.
