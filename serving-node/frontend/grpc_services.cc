@@ -78,10 +78,15 @@ const tensorflow::serving::ModelSpec& SpecOf(const Message& answer) {
   return answer.model_spec();
 }
 
+template <typename AnyCall>
+void AddRetryHint(AnyCall& call) {
+  call.context().AddTrailingMetadata(kRetryHeader, std::to_string(RetryAfterMs()));
+}
+
 // Requires: the call was claimed.
 template <typename AnyCall>
 void FinishWith(AnyCall& call, const Error& error) {
-  if (MayRetry(error)) call.context().AddTrailingMetadata(kRetryHeader, std::to_string(RetryAfterMs()));
+  if (MayRetry(error)) AddRetryHint(call);
   call.Finish(rpc::ToGrpc(error));
 }
 
@@ -177,6 +182,7 @@ bool PredictionService::Enter(Call<Request, Response>& call) const {
   if (options_.in_flight == nullptr) return true;
   call.state().place = options_.in_flight->Enter();
   if (call.state().place != nullptr) return true;
+  AddRetryHint(call);
   Refuse(call, NoPlace());
   return false;
 }
