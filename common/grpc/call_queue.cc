@@ -1,7 +1,5 @@
 #include "common/grpc/call_queue.h"
 
-#include "common/error.h"
-
 namespace longshore::rpc {
 
 CallQueue::CallQueue(::grpc::ServerBuilder& builder) : queue_(builder.AddCompletionQueue()) {}
@@ -13,8 +11,13 @@ void CallQueue::Start() {
 }
 
 void CallQueue::Stop() {
+  for (int64_t left = calls_; left > 0; left = calls_) calls_.wait(left);
   queue_->Shutdown();
   thread_.join();
+}
+
+void CallQueue::Leave() {
+  if (calls_.fetch_sub(1) == 1) calls_.notify_all();
 }
 
 void CallQueue::ProceedUntilStopped() {

@@ -26,12 +26,15 @@
 #include <thread>
 #include <utility>
 
+#include "common/error.h"
+
 namespace longshore::rpc {
 
 // What a completion queue gives back.
 class Tag {
  public:
   virtual void Proceed(bool ok) = 0;
+  void* raw() { return this; }  // What the queue is given: a Tag*, whatever derives from it.
 
  protected:
   ~Tag() = default;
@@ -54,21 +57,28 @@ class CallQueue {
   ~CallQueue();
 
   void Start();  // After BuildAndStart.
-  // Once, and before the server goes. Requires: its Shutdown returned, and with it every call is over.
+  // Returns when every call is over; before the server goes. Requires: the server's Shutdown returned, from when on no
+  // call comes and each that came is told that it is done. Not every one is over by then: an answer may be on its way.
   void Stop();
 
   ::grpc::ServerCompletionQueue* get() { return queue_.get(); }
+
+  // A call that waits in the queue, or came by it: until it is over it may use queue and server.
+  void Enter() { calls_.fetch_add(1); }
+  void Leave();
 
  private:
   void ProceedUntilStopped();
 
   const std::unique_ptr<::grpc::ServerCompletionQueue> queue_;
+  std::atomic<int64_t> calls_ = 0;
   std::thread thread_;
 };
 
 // One call with one request and one answer. The client's cancellation and the answer race: whoever claims the call ends
 // it, and an answer that comes later finds the call gone, so it may look at nothing but its ticket. `State` is what the
-// service keeps of a call: default-constructible, with a member Cancelled() that is called when the client won.
+// service keeps of a call: default-constructible, with a member Ended(Code) that is called where not the service ended
+// it: kCancelled when the client won, another code when the service threw.
 template <typename Request, typename Response, typename State>
 class UnaryCall {
  public:
@@ -83,7 +93,7 @@ class UnaryCall {
 
   // From now on so many calls wait in the queue. `method` outlives the queue.
   static void Await(const Method& method, CallQueue& queue, int count) {
-    for (int i = 0; i < count; ++i) (new UnaryCall(method, queue))->Ask();
+    for (int i = 0; i < count; ++i) (new UnaryCall(method, queue))->Ask();  // Which owns itself from now on.
   }
 
   using Ticket = std::shared_ptr<std::atomic<bool>>;
@@ -98,35 +108,52 @@ class UnaryCall {
   std::stop_token cancelled() const { return cancelled_.get_token(); }
 
   // The end, after which the call may be gone. Requires: the ticket was claimed.
-  void Finish(const Response& response) { writer_.Finish(response, ::grpc::Status::OK, &finished_tag_); }
-  void Finish(const ::grpc::Status& error) { writer_.FinishWithError(error, &finished_tag_); }
+  void Finish(const Response& response) { writer_.Finish(response, ::grpc::Status::OK, finished_tag_.raw()); }
+  void Finish(const ::grpc::Status& error) { writer_.FinishWithError(error, finished_tag_.raw()); }
 
  private:
-  UnaryCall(const Method& method, CallQueue& queue) : method_(method), queue_(queue) {}
+  UnaryCall(const Method& method, CallQueue& queue) : method_(method), queue_(queue) { queue_.Enter(); }
+  ~UnaryCall() = default;  // By End.
 
   void Ask() {
-    context_.AsyncNotifyWhenDone(&done_tag_);
-    method_.ask(&context_, &request_, &writer_, queue_.get(), queue_.get(), &came_tag_);
+    context_.AsyncNotifyWhenDone(done_tag_.raw());
+    method_.ask(&context_, &request_, &writer_, queue_.get(), queue_.get(), came_tag_.raw());
   }
 
   void Came(bool ok) {
-    if (!ok) return delete this;    // The server shuts down, and tells nothing more of this call.
+    if (!ok) return End();  // The server shuts down, and tells nothing more of this call.
+    AskForNext();
     const Ticket ticket = ticket_;  // What begins may be over before `begin` returns, or throws.
     try {
-      Await(method_, queue_, 1);
       method_.begin(*this);
     } catch (const std::bad_alloc&) {
-      if (Claim(ticket)) Finish({::grpc::StatusCode::RESOURCE_EXHAUSTED, "out of memory"});
+      Fail(ticket, Code::kResourceExhausted, "out of memory");
     } catch (const std::exception&) {
-      if (Claim(ticket)) Finish({::grpc::StatusCode::INTERNAL, "the request could not be handled"});
+      Fail(ticket, Code::kInternal, "the request could not be handled");
     }
+  }
+
+  // Where there is no memory, the end of this call is the next time to try.
+  void AskForNext() {
+    try {
+      Await(method_, queue_, 1);
+      owes_next_ = false;
+    } catch (const std::bad_alloc&) {
+      owes_next_ = true;
+    }
+  }
+
+  void Fail(const Ticket& ticket, Code code, const char* message) {
+    if (!Claim(ticket)) return;
+    state_.Ended(code);
+    Finish({static_cast<::grpc::StatusCode>(code), message});
   }
 
   // Told once of every call that came, when it is over for the client.
   void Done(bool) {
     if (context_.IsCancelled()) {
       const bool won = Claim(ticket_);
-      if (won) state_.Cancelled();
+      if (won) state_.Ended(Code::kCancelled);
       cancelled_.request_stop();
       if (won) Release();
     }
@@ -135,7 +162,15 @@ class UnaryCall {
   void Finished(bool) { Release(); }
 
   void Release() {
-    if (users_.fetch_sub(1) == 1) delete this;
+    if (--users_ > 0) return;
+    if (owes_next_) AskForNext();
+    End();
+  }
+
+  void End() {
+    CallQueue& queue = queue_;
+    delete this;
+    queue.Leave();
   }
 
   const Method& method_;
@@ -145,7 +180,9 @@ class UnaryCall {
   StepTag<UnaryCall, &UnaryCall::Finished> finished_tag_{this};
   const Ticket ticket_ = std::make_shared<std::atomic<bool>>(false);
   std::stop_source cancelled_;
-  std::atomic<int> users_ = 2;  // What tells that it is done; who claims it.
+  // What tells that it is done; who claims it. They leave on the queue's thread.
+  int users_ = 2;
+  bool owes_next_ = false;
   Request request_;
   State state_;
   ::grpc::ServerContext context_;

@@ -1,5 +1,6 @@
 #include "common/process/background.h"
 
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,12 +29,13 @@ struct SchedAttr {
 }  // namespace
 
 void RunInBackground() {
-  // One call sets nice value and slice; 0 is the calling thread, which on Linux has its own. Only raising the priority
-  // again would need a privilege.
+  // 0 is the calling thread, which on Linux has a nice value of its own. Only raising the priority again would need a
+  // privilege. Where a sandbox knows no sched_setattr, there is no slice.
+  constexpr int kNice = 10;
   SchedAttr wanted;
-  wanted.nice = 10;
+  wanted.nice = kNice;
   wanted.runtime_ns = 100'000'000;
-  if (syscall(SYS_sched_setattr, 0, &wanted, 0) == 0) return;
+  if (syscall(SYS_sched_setattr, 0, &wanted, 0) == 0 || setpriority(PRIO_PROCESS, 0, kNice) == 0) return;
   static const bool told = [] {
     spdlog::warn("cannot lower the priority of threads in the background: {}", std::strerror(errno));
     return true;

@@ -44,7 +44,7 @@ frontend::RestOptions RestOptionsOf(const Flags& flags) {
 frontend::GrpcOptions GrpcOptionsOf(const Flags& flags, routing::Protocol protocol) {
   frontend::GrpcOptions options;
   options.protocol = protocol;
-  if (flags.managed()) options.node = flags.node;  // A node alone sends what TensorFlow Serving does, and no more.
+  if (flags.managed()) options.node = flags.node;  // A node alone answers as TensorFlow Serving does.
   options.check_method_names = flags.enable_signature_method_name_check;
   options.connection_age_max_ms = flags.connection_age_max_ms;
   options.receive_bytes_max = flags.doors.grpc_receive_bytes_max;

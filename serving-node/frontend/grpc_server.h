@@ -39,8 +39,8 @@ struct GrpcOptions {
   std::vector<::grpc::Service*> extra_services = {};  // Outlive the server.
 };
 
-// Thread-safe. In a fleet every answer carries the initial metadata x-longshore-node and, of a model,
-// x-longshore-version.
+// Thread-safe. In a fleet the answers of PredictionService carry the initial metadata x-longshore-node and, where a
+// version answered, x-longshore-version.
 class GrpcServer {
  public:
   // Predictor and catalog outlive the server. FailedPrecondition naming the address when it is in use.

@@ -40,7 +40,7 @@ class Grpc : public testing::Test {
  protected:
   void Start(GrpcOptions options = {}) {
     if (options.listen.empty() && options.listen_fd < 0) options.listen = "127.0.0.1:0";
-    options.node = "n1";
+    options.node = node_;
     auto started = GrpcServer::Start(options, predictor_, catalog_);
     ASSERT_TRUE(started) << started.error().message;
     server_ = std::move(*started);
@@ -48,11 +48,24 @@ class Grpc : public testing::Test {
                                                              : "127.0.0.1:" + std::to_string(server_->port()));
   }
 
+  std::string node_ = "n1";
   FakePredictor predictor_;
   FakeCatalog catalog_;
   std::unique_ptr<GrpcServer> server_;
   std::shared_ptr<::grpc::Channel> channel_;
 };
+
+TEST_F(Grpc, ANodeWithoutANameTellsNothingBesideTheAnswer) {
+  node_ = "";
+  Start();
+  PredictResponse response;
+  ::grpc::ClientContext context;
+  ASSERT_TRUE(PredictionService::NewStub(channel_)->Predict(&context, RequestFor("digits", 1), &response).ok());
+  EXPECT_EQ(response.model_spec().version().value(), kVersion);
+  for (const auto& [name, value] : context.GetServerInitialMetadata()) {
+    EXPECT_FALSE(name.starts_with("x-longshore")) << std::string(name.data(), name.size());
+  }
+}
 
 TEST_F(Grpc, PredictKeepsTheBytesHeadersAndDeadlineAndNamesVersionAndNode) {
   Start();
@@ -144,6 +157,7 @@ TEST_F(Grpc, TellsStatusAndMetadata) {
   about.add_metadata_field("signature_def");
   ::grpc::ClientContext second;
   ASSERT_TRUE(PredictionService::NewStub(channel_)->GetModelMetadata(&second, about, &metadata).ok());
+  EXPECT_EQ(second.GetServerInitialMetadata().count("x-longshore-node"), 1u);
   tensorflow::serving::SignatureDefMap signatures;
   ASSERT_TRUE(metadata.metadata().at("signature_def").UnpackTo(&signatures));
   EXPECT_EQ(signatures.signature_def().at("serving_default").inputs().at("x").dtype(), tensorflow::DT_FLOAT);
@@ -295,6 +309,16 @@ TEST_F(GrpcHealth, AWatchOfAnUnknownServiceSaysSoAndMayBeCancelled) {
   context.TryCancel();
   EXPECT_FALSE(watch->Read(&told));
   EXPECT_EQ(watch->Finish().error_code(), ::grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(GrpcHealth, AServerThatGoesAtOnceEndsItsWatches) {
+  ::grpc::ClientContext context;
+  const auto watch = health_->Watch(&context, HealthCheckRequest());
+  HealthCheckResponse told;
+  ASSERT_TRUE(watch->Read(&told));
+  server_.reset();
+  EXPECT_FALSE(watch->Read(&told));
+  EXPECT_FALSE(watch->Finish().ok());
 }
 
 // A client that keeps asking until it is told to stop, and counts what went wrong.

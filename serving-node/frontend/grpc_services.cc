@@ -174,11 +174,18 @@ void PredictionService::Await(rpc::CallQueue& queue) const {
   MetadataCall::Await(metadata_, queue, kOthersWaiting);
 }
 
+// In a fleet an answer says whose it is.
+template <typename AnyCall>
+void PredictionService::Greet(AnyCall& call) const {
+  if (options_.node.empty()) return;
+  call.context().AddInitialMetadata(kNodeHeader, options_.node);
+  call.state().tells_version = true;
+}
+
 // False: there is no place, which the client was told.
-template <typename Request, typename Response>
-bool PredictionService::Enter(Call<Request, Response>& call) const {
-  if (!options_.node.empty()) call.context().AddInitialMetadata(kNodeHeader, options_.node);
-  call.state().tells_version = !options_.node.empty();
+template <typename AnyCall>
+bool PredictionService::Enter(AnyCall& call) const {
+  Greet(call);
   if (options_.in_flight == nullptr) return true;
   call.state().place = options_.in_flight->Enter();
   if (call.state().place != nullptr) return true;
@@ -217,6 +224,7 @@ void PredictionService::Predict(PredictCall& call) const {
 }
 
 void PredictionService::GetModelMetadata(MetadataCall& call) const {
+  Greet(call);
   GetMetadata(catalog_, call.request(), SteadyDeadline(call.context()),
               DoneOf<tensorflow::serving::GetModelMetadataResponse>(call));
 }

@@ -21,7 +21,7 @@ struct CallState {
   MeteredRequest metered;
   InFlight::Place place;
   bool tells_version = false;  // The answer says which version it is of, as x-longshore-version.
-  void Cancelled() const { metered.End(Code::kCancelled, {}); }
+  void Ended(Code code) const { metered.End(code, {}); }
 };
 template <typename Request, typename Response>
 using Call = rpc::UnaryCall<Request, Response, CallState>;
@@ -70,8 +70,10 @@ class PredictionService {
   void Predict(PredictCall& call) const;
   void GetModelMetadata(MetadataCall& call) const;
   MeteredRequest Metered(routing::Api api, const std::string& model, int64_t examples = 0) const;
-  template <typename Request, typename Response>
-  bool Enter(Call<Request, Response>& call) const;
+  template <typename AnyCall>
+  void Greet(AnyCall& call) const;
+  template <typename AnyCall>
+  bool Enter(AnyCall& call) const;
   CallInfo InfoOf(const ::grpc::ServerContext& context) const;
 
   routing::Predictor& predictor_;

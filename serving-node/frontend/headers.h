@@ -1,4 +1,4 @@
-// What every answer tells beside its body, on both protocols.
+// What an answer tells beside its body: by REST always, by gRPC in a fleet.
 #pragma once
 
 namespace longshore::frontend {

@@ -22,8 +22,9 @@ bool IsKnown(const std::string& service) { return std::ranges::find(kNames, serv
 class HealthService::Watcher {
  public:
   Watcher(HealthService& service, rpc::CallQueue& queue) : service_(service), queue_(queue) {
-    context_.AsyncNotifyWhenDone(&done_tag_);
-    service_.service_.RequestWatch(&context_, &request_, &writer_, queue_.get(), queue_.get(), &came_tag_);
+    queue_.Enter();
+    context_.AsyncNotifyWhenDone(done_tag_.raw());
+    service_.service_.RequestWatch(&context_, &request_, &writer_, queue_.get(), queue_.get(), came_tag_.raw());
   }
 
   // Requires: mutex_ held. The next write, or the end.
@@ -33,16 +34,16 @@ class HealthService::Watcher {
     if (status != response_.status()) {
       response_.set_status(status);
       busy_ = true;
-      writer_.Write(response_, &written_tag_);
+      writer_.Write(response_, written_tag_.raw());
     } else if (service_.ended_) {
       busy_ = finished_ = true;
-      writer_.Finish({::grpc::StatusCode::UNAVAILABLE, "the server takes no more connections"}, &written_tag_);
+      writer_.Finish({::grpc::StatusCode::UNAVAILABLE, "the server takes no more connections"}, written_tag_.raw());
     }
   }
 
  private:
   void Came(bool ok) {
-    if (!ok) return delete this;  // The server shuts down, and tells nothing more of this one.
+    if (!ok) return End();  // The server shuts down, and tells nothing more of this one.
     new Watcher(service_, queue_);
     const std::lock_guard lock(service_.mutex_);
     service_.watchers_.insert(this);
@@ -67,7 +68,13 @@ class HealthService::Watcher {
     if (!over_ || busy_) return;
     service_.watchers_.erase(this);
     lock.unlock();
+    End();
+  }
+
+  void End() {
+    rpc::CallQueue& queue = queue_;
     delete this;
+    queue.Leave();
   }
 
   HealthService& service_;

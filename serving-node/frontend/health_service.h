@@ -30,7 +30,7 @@ class HealthService {
   using Status = ::grpc::health::v1::HealthCheckResponse::ServingStatus;
   class Watcher;
   struct Nothing {
-    void Cancelled() const {}
+    void Ended(Code) const {}
   };
   using CheckCall =
       rpc::UnaryCall<::grpc::health::v1::HealthCheckRequest, ::grpc::health::v1::HealthCheckResponse, Nothing>;

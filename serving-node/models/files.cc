@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "common/process/descriptors.h"
@@ -14,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kFilesMax = 100'000;
+constexpr auto kTick = std::chrono::milliseconds(20);  // Of a kernel's coarse clock: 10 ms at most.
 constexpr off_t kFlushBytes = 1 << 20;
 
 // The directory itself and all that is below, in order.
@@ -41,10 +44,21 @@ Result<FileState> LookAt(const Path& version_dir) {
     if (stat(path.c_str(), &info) != 0) return Unavailable("{} vanished meanwhile", path.string());
     const int64_t changed_ns = info.st_ctim.tv_sec * 1'000'000'000 + info.st_ctim.tv_nsec;
     look.newest_change_ns = std::max(look.newest_change_ns, changed_ns);
-    look.files += fmt::format("{}:{}:{};", path.string(), static_cast<int64_t>(info.st_size), changed_ns);
+    look.files += fmt::format("{}:{}:{}:{};", path.string(), info.st_ino, info.st_size, changed_ns);
     if (S_ISREG(info.st_mode)) look.bytes += info.st_size;
   }
   return look;
+}
+
+Result<FileState> LookAtSettled(const Path& version_dir) {
+  ASSIGN_OR_RETURN(const FileState look, LookAt(version_dir));
+  const auto age =
+      std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(look.newest_change_ns);
+  if (age < std::chrono::nanoseconds(0) || age > kTick) return look;  // A clock that is ahead tells nothing.
+  std::this_thread::sleep_for(kTick - age);
+  ASSIGN_OR_RETURN(FileState again, LookAt(version_dir));
+  if (again.files != look.files) return Unavailable("{} is still being copied", version_dir.string());
+  return again;
 }
 
 void FlushFromCache(const Path& version_dir) {

@@ -36,8 +36,7 @@ Status WarmUpMetered(engine::LoadedModel& model, const LoadWork& work, const Pat
 }
 
 Result<Loaded> LoadAndWarm(engine::Engine& engine, const LoadGate& gate, const LoadWork& work, const Path& dir,
-                           const std::function<void()>& warming) {
-  ASSIGN_OR_RETURN(const FileState before, LookAt(dir));
+                           const FileState& before, const std::function<void()>& warming) {
   auto model = LoadFiles(engine, gate, work, dir);
   auto digest = saved_model::VersionDigest(dir);
   ASSIGN_OR_RETURN(const FileState after, LookAt(dir));
@@ -61,9 +60,9 @@ Result<Loaded> LoadAndWarm(engine::Engine& engine, const LoadGate& gate, const L
 
 Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const LoadWork& work, const LoadSteps& steps) {
   ASSIGN_OR_RETURN(const Path dir, FindVersionDir(work.base_path, work.version));
-  const auto files = LookAt(dir);  // What cannot be read fails the load, which says more.
-  RETURN_IF_ERROR(steps.reserve(EstimateMemory(files ? files->bytes : 0)));
-  auto loaded = LoadAndWarm(engine, gate, work, dir, steps.warming);
+  ASSIGN_OR_RETURN(const FileState files, LookAtSettled(dir));
+  RETURN_IF_ERROR(steps.reserve(EstimateMemory(files.bytes)));
+  auto loaded = LoadAndWarm(engine, gate, work, dir, files, steps.warming);
   if (work.flush_caches) FlushFromCache(dir);
   return loaded;
 }

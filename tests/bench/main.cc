@@ -97,7 +97,9 @@ int Main(int argc, char** argv) {
   Pace pace;
   auto* paced = app.add_subcommand("pace", "latencies at a rate of gRPC requests, as JSON");
   paced->add_option("--grpc", pace.target, "host:port")->required();
-  paced->add_option("--rate", pace.per_second, "requests per second")->capture_default_str();
+  paced->add_option("--rate", pace.per_second, "requests per second")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   auto* json =
       app.add_subcommand("json", "floats of a JSON body that become a tensor, in millions per second, as JSON");
   auto* memory = app.add_subcommand("json-memory", "the peak of memory meanwhile, over the body's bytes, as JSON");

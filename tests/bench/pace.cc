@@ -63,6 +63,7 @@ class Pacer {
   void Send(Time::time_point due) {
     auto* call = new Call;
     call->due = due;
+    call->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
     call->reader =
         stubs_[turn_ % stubs_.size()]->AsyncPredict(&call->context, samples_.grpc[turn_ % samples_.size()], &queue_);
     call->reader->Finish(&call->response, &call->status, call);
