@@ -127,7 +127,7 @@ class UnaryCall {
     try {
       method_.begin(*this);
     } catch (const std::bad_alloc&) {
-      Fail(ticket, Code::kResourceExhausted, "out of memory");
+      Fail(ticket, Code::kResourceExhausted, "memory does not suffice for this request");
     } catch (const std::exception&) {
       Fail(ticket, Code::kInternal, "the request could not be handled");
     }

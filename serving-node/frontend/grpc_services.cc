@@ -219,7 +219,12 @@ void PredictionService::Predict(PredictCall& call) const {
   asked.cancelled = call.cancelled();
   predictor_.Predict(std::move(asked), [answering = Answering(call),
                                         encoding = options_.encoding](Result<routing::PredictAnswer> answer) mutable {
-    answering(std::move(answer).map([encoding](auto&& good) { return Encode(std::move(good), encoding); }));
+    // Also on a thread of the engine, so that nobody else catches what is thrown.
+    try {
+      answering(std::move(answer).map([encoding](auto&& good) { return Encode(std::move(good), encoding); }));
+    } catch (const std::bad_alloc&) {
+      answering(Result<Encoded>(ResourceExhausted("memory does not suffice for this request")));
+    }
   });
 }
 

@@ -40,10 +40,10 @@ Result<const tensorflow::SignatureDef*> SignatureOf(const Described& described, 
   return InvalidArgument("No signature was found with the name: {}", name);
 }
 
-Result<InferenceResult> ToResult(Method method, int examples, const routing::PredictAnswer& answer) {
-  ASSIGN_OR_RETURN(const engine::TensorMap outputs, OutputsOf(answer));
+Result<InferenceResult> ToResult(Method method, int examples, routing::PredictAnswer answer) {
   InferenceResult result;
-  *result.mutable_model_spec() = answer.model_spec;
+  *result.mutable_model_spec() = std::move(answer.model_spec);
+  ASSIGN_OR_RETURN(const engine::TensorMap outputs, OutputsOf(std::move(answer)));
   if (method == Method::kClassify) {
     ASSIGN_OR_RETURN(*result.mutable_classification_result(), inference::ToClassifications(outputs, examples));
   } else {
@@ -90,7 +90,7 @@ void InferenceCalls::Ask(const std::shared_ptr<Task>& task, const Result<Describ
   const int examples = inference::ExampleCount(task->input);
   task->predictor.Predict(std::move(call), [task, examples](Result<routing::PredictAnswer> answer) {
     if (!answer) return task->done(tl::make_unexpected(answer.error()));
-    task->done(ToResult(task->method, examples, *answer));
+    task->done(ToResult(task->method, examples, std::move(*answer)));
   });
 }
 

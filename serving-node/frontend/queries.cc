@@ -56,8 +56,8 @@ Result<GetModelMetadataResponse> ToResponse(const std::string& model, const Resu
 
 }  // namespace
 
-Result<engine::TensorMap> OutputsOf(const routing::PredictAnswer& answer) {
-  if (answer.serialized.empty()) return answer.outputs;
+Result<engine::TensorMap> OutputsOf(routing::PredictAnswer answer) {
+  if (answer.serialized.empty()) return std::move(answer.outputs);
   tensorflow::serving::PredictResponse response;
   if (!response.ParseFromString(answer.serialized)) return Internal("the answer of a peer is no PredictResponse");
   engine::TensorMap outputs;

@@ -13,7 +13,7 @@
 namespace longshore::frontend {
 
 // The outputs of an answer, whoever gave it. Internal when a peer's bytes are no answer.
-Result<engine::TensorMap> OutputsOf(const routing::PredictAnswer& answer);
+Result<engine::TensorMap> OutputsOf(routing::PredictAnswer answer);
 
 // As Catalog::Describe; for what this node does not hold, as Catalog::DescribeElsewhere.
 void DescribeAnywhere(const Catalog& catalog, const tensorflow::serving::ModelSpec& spec,

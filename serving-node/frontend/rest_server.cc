@@ -57,11 +57,12 @@ Result<Inferred> ResultText(const Result<Answer>& answer, Write write) {
   return Inferred{write(answer->result()), answer->model_spec()};
 }
 
-Result<Inferred> PredictionText(const Result<routing::PredictAnswer>& answer, JsonForm form) {
+Result<Inferred> PredictionText(Result<routing::PredictAnswer> answer, JsonForm form) {
   if (!answer) return tl::make_unexpected(answer.error());
-  ASSIGN_OR_RETURN(const engine::TensorMap outputs, OutputsOf(*answer));
+  ModelSpec spec = std::move(answer->model_spec);
+  ASSIGN_OR_RETURN(const engine::TensorMap outputs, OutputsOf(std::move(*answer)));
   ASSIGN_OR_RETURN(std::string body, PredictionsToJson(outputs, form));
-  return Inferred{std::move(body), answer->model_spec};
+  return Inferred{std::move(body), std::move(spec)};
 }
 
 // Answers a request to a model, and counts it. The request has its place until then.
@@ -272,8 +273,8 @@ class Rest final : public RestServer {
 
   void Run(const std::shared_ptr<routing::PredictCall>& call, const Result<JsonForm>& form, const Reply& reply) const {
     if (!form) return reply(form.error());
-    predictor_.Predict(std::move(*call), [reply, form = *form](const Result<routing::PredictAnswer>& answer) {
-      reply.Guard([&] { reply(PredictionText(answer, form)); });
+    predictor_.Predict(std::move(*call), [reply, form = *form](Result<routing::PredictAnswer> answer) {
+      reply.Guard([&] { reply(PredictionText(std::move(answer), form)); });
     });
   }
 
