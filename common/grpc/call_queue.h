@@ -151,18 +151,17 @@ class UnaryCall {
 
   // Told once of every call that came, when it is over for the client.
   void Done(bool) {
-    if (context_.IsCancelled()) {
-      const bool won = Claim(ticket_);
-      if (won) state_.Ended(Code::kCancelled);
-      cancelled_.request_stop();
-      if (won) Release();
-    }
-    Release();
+    const bool cancelled = context_.IsCancelled();
+    const bool won = cancelled && Claim(ticket_);
+    if (won) state_.Ended(Code::kCancelled);
+    if (cancelled) cancelled_.request_stop();
+    Release(won ? 2 : 1);
   }
-  void Finished(bool) { Release(); }
+  void Finished(bool) { Release(1); }
 
-  void Release() {
-    if (--users_ > 0) return;
+  void Release(int users) {
+    users_ -= users;
+    if (users_ > 0) return;
     if (owes_next_) AskForNext();
     End();
   }
