@@ -312,8 +312,9 @@ ADMIN = ["/metrics", "/debug/state", "/readyz", "/livez", "/v1/../metrics", "//m
 @pytest.mark.parametrize("path", ADMIN)
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
 def test_what_is_for_administrators_is_on_no_port_for_clients(half, method, path):
-    """CWE-288 (CVE-2026-24207, -47481: protection of one route). Guard: the REST server answers what IsApi says and
-    nothing else; the rest is on the administrator's listener."""
+    """CWE-288 (CVE-2026-24207, -47481: protection of one route). Guard: the REST server knows the API's
+    paths and, where --monitoring_config_file asks for it, one of metrics, compared as it is; the rest is on the
+    administrator's listener."""
     answer = raw(half, f"{method} {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
     assert status(answer) in (400, 404)
     assert b"# TYPE" not in answer and b"models" not in answer.split(b"\r\n\r\n", 1)[1].replace(path.encode(), b"")
