@@ -6,13 +6,10 @@
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server.h>
 
-#include <algorithm>
 #include <charconv>
 #include <climits>
-#include <thread>
 
 #include "common/grpc/acceptor.h"
-#include "common/grpc/call_queue.h"
 #include "common/log.h"
 #include "common/process/descriptors.h"
 #include "serving-node/frontend/grpc_services.h"
@@ -64,9 +61,6 @@ class NoReflection final : public ::grpc::ServerBuilderOption {
   }
 };
 
-// A thread to each: half of the processors, which leaves the others to the engine.
-int QueueCount() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 1, 16); }
-
 class Server final : public GrpcServer {
  public:
   // Owns the sockets, of which there is at least one.
@@ -79,10 +73,9 @@ class Server final : public GrpcServer {
         model_(catalog, options.reload) {
     ::grpc::ServerBuilder builder;
     Configure(options, builder);
-    builder.RegisterService(&prediction_.service());
-    builder.RegisterService(&model_.service());
-    builder.RegisterService(&health_.service());
-    for (int i = 0; i < QueueCount(); ++i) queues_.push_back(std::make_unique<rpc::CallQueue>(builder));
+    builder.RegisterService(&prediction_);
+    builder.RegisterService(&model_);
+    builder.RegisterService(&health_);
     for (::grpc::Service* service : options.extra_services) builder.RegisterService(service);
     if (options.reflection) ::grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     if (!options.reflection) builder.SetOption(std::make_unique<NoReflection>());
@@ -94,12 +87,6 @@ class Server final : public GrpcServer {
     }
     server_ = builder.BuildAndStart();
     CHECK(server_ != nullptr);
-    for (const auto& queue : queues_) {
-      prediction_.Await(*queue);
-      model_.Await(*queue);
-      health_.Await(*queue);
-      queue->Start();
-    }
     for (const auto& acceptor : acceptors_) acceptor->Start();
   }
 
@@ -107,7 +94,6 @@ class Server final : public GrpcServer {
     StopAccepting();
     server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
-    for (const auto& queue : queues_) queue->Stop();
   }
 
   int port() const override { return port_; }
@@ -139,7 +125,6 @@ class Server final : public GrpcServer {
   ModelService model_;
   HealthService health_;
   std::vector<std::unique_ptr<rpc::ConnectionAcceptor>> acceptors_;
-  std::vector<std::unique_ptr<rpc::CallQueue>> queues_;
   std::unique_ptr<::grpc::Server> server_;
 };
 

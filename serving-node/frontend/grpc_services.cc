@@ -18,7 +18,8 @@ namespace longshore::frontend {
 namespace {
 
 using ::grpc::ByteBuffer;
-using ::grpc::ServerContext;
+using ::grpc::CallbackServerContext;
+using ::grpc::ServerUnaryReactor;
 using inference::ExampleCount;
 
 ByteBuffer ToByteBuffer(const tensorflow::serving::PredictResponse& response) {
@@ -27,14 +28,14 @@ ByteBuffer ToByteBuffer(const tensorflow::serving::PredictResponse& response) {
   return ByteBuffer(&slice, 1);
 }
 
-std::chrono::steady_clock::time_point SteadyDeadline(const ServerContext& context) {
+std::chrono::steady_clock::time_point SteadyDeadline(const CallbackServerContext& context) {
   const auto deadline = context.deadline();
   if (deadline == std::chrono::system_clock::time_point::max()) return std::chrono::steady_clock::time_point::max();
   const auto left = deadline - std::chrono::system_clock::now();
   return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(left);
 }
 
-std::vector<std::pair<std::string, std::string>> HeadersOf(const ServerContext& context) {
+std::vector<std::pair<std::string, std::string>> HeadersOf(const CallbackServerContext& context) {
   std::vector<std::pair<std::string, std::string>> headers;
   for (const auto& [name, value] : context.client_metadata()) {
     headers.emplace_back(std::string(name.data(), name.size()), std::string(value.data(), value.size()));
@@ -57,17 +58,14 @@ Encoded Encode(routing::PredictAnswer answer, tensor::Encoding encoding) {
   return {std::move(*response.mutable_model_spec()), std::move(bytes)};
 }
 
-const ByteBuffer& MessageOf(const Encoded& answer) { return answer.bytes; }
+void Write(Encoded answer, ByteBuffer* response) { *response = std::move(answer.bytes); }
 template <typename Message>
-const Message& MessageOf(const Message& answer) {
-  return answer;
+void Write(Message answer, Message* response) {
+  *response = std::move(answer);
 }
 
 const tensorflow::serving::ModelSpec& SpecOf(const Encoded& answer) { return answer.model_spec; }
 const tensorflow::serving::ModelSpec& SpecOf(const tensorflow::serving::ReloadConfigResponse&) {
-  return tensorflow::serving::ModelSpec::default_instance();
-}
-const tensorflow::serving::ModelSpec& SpecOf(const tensorflow::serving::GetModelStatusResponse&) {
   return tensorflow::serving::ModelSpec::default_instance();
 }
 const tensorflow::serving::ModelSpec& SpecOf(const tensorflow::serving::MultiInferenceResponse& answer) {
@@ -78,120 +76,99 @@ const tensorflow::serving::ModelSpec& SpecOf(const Message& answer) {
   return answer.model_spec();
 }
 
-template <typename AnyCall>
-void AddRetryHint(AnyCall& call) {
-  call.context().AddTrailingMetadata(kRetryHeader, std::to_string(RetryAfterMs()));
+void AddRetryHint(CallbackServerContext* context) {
+  context->AddTrailingMetadata(kRetryHeader, std::to_string(RetryAfterMs()));
 }
 
-// Requires: the call was claimed.
-template <typename AnyCall>
-void FinishWith(AnyCall& call, const Error& error) {
-  if (MayRetry(error)) AddRetryHint(call);
-  call.Finish(rpc::ToGrpc(error));
-}
-
-// Answers the call: once, on any thread, however late. A run goes on when its call was cancelled, and keeps its place.
-template <typename AnyCall>
-class Answering {
+// One call. The client's cancellation and the answer race: the first of them finishes the call, and an answer that
+// comes later finds the context gone, so it may look at nothing but `finished`. Deletes itself when the call is over.
+template <typename Response>
+class Reactor final : public ServerUnaryReactor {
  public:
-  explicit Answering(AnyCall& call) : call_(call), ticket_(call.ticket()), place_(std::move(call.state().place)) {}
+  // `tells_version`: the answer says which version it is of, as x-longshore-version.
+  Reactor(CallbackServerContext* context, Response* response, bool tells_version, MeteredRequest metered = {},
+          InFlight::Place place = {})
+      : context_(context),
+        response_(response),
+        tells_version_(tells_version),
+        metered_(std::move(metered)),
+        place_(std::move(place)) {}
 
   template <typename Answer>
-  void operator()(Result<Answer> answer) {
-    place_.reset();
-    if (!AnyCall::Claim(ticket_)) return;
-    const CallState& state = call_.state();
-    if (!answer) {
-      state.metered.End(answer.error().code, {});
-      return FinishWith(call_, answer.error());
-    }
-    const auto& spec = SpecOf(*answer);
-    state.metered.End(Code::kOk, spec);
-    if (state.tells_version && spec.has_version()) {
-      call_.context().AddInitialMetadata(kVersionHeader, std::to_string(spec.version().value()));
-    }
-    call_.Finish(MessageOf(*answer));
+  std::function<void(Result<Answer>)> Done() {
+    // A run goes on when its call was cancelled, and keeps its place.
+    return [this, finished = finished_, place = std::move(place_)](Result<Answer> answer) mutable {
+      place.reset();
+      if (!finished->exchange(true)) Take(std::move(answer));
+    };
   }
 
+  // Requested to stop when the client cancels, or goes.
+  std::stop_token cancelled() const { return cancelled_.get_token(); }
+
+  void OnCancel() override {
+    std::stop_source cancelled = cancelled_;  // The end of the call may be the end of this.
+    if (!finished_->exchange(true)) {
+      metered_.End(Code::kCancelled, {});
+      Finish({::grpc::StatusCode::CANCELLED, "the client cancelled the request"});
+    }
+    cancelled.request_stop();
+  }
+  void OnDone() override { delete this; }
+
  private:
-  AnyCall& call_;
-  const typename AnyCall::Ticket ticket_;
+  // gRPC may call OnDone and OnCancel on the thread at hand, as it does with its own reactors: both are short. Else
+  // every call goes through a thread of gRPC's executor at its end.
+  bool InternalInlineable() override { return true; }
+
+  template <typename Answer>
+  void Take(Result<Answer> answer) {
+    metered_.End(answer ? Code::kOk : answer.error().code,
+                 answer ? SpecOf(*answer) : tensorflow::serving::ModelSpec::default_instance());
+    if (!answer) {
+      if (MayRetry(answer.error())) AddRetryHint(context_);
+      return Finish(rpc::ToGrpc(answer.error()));
+    }
+    if (tells_version_ && SpecOf(*answer).has_version()) {
+      context_->AddInitialMetadata(kVersionHeader, std::to_string(SpecOf(*answer).version().value()));
+    }
+    Write(std::move(*answer), response_);
+    Finish(::grpc::Status::OK);
+  }
+
+  CallbackServerContext* const context_;
+  Response* const response_;
+  const bool tells_version_;
+  const MeteredRequest metered_;
   InFlight::Place place_;
+  const std::shared_ptr<std::atomic<bool>> finished_ = std::make_shared<std::atomic<bool>>(false);
+  std::stop_source cancelled_;
 };
 
-template <typename Answer, typename AnyCall>
-std::function<void(Result<Answer>)> DoneOf(AnyCall& call) {
-  return Answering<AnyCall>(call);
+ServerUnaryReactor* Refuse(CallbackServerContext* context, const tl::unexpected<Error>& error) {
+  ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(rpc::ToGrpc(error.value()));
+  return reactor;
 }
 
-// Before anybody else knows of the call.
-template <typename AnyCall>
-void Refuse(AnyCall& call, const Error& error) {
-  if (!AnyCall::Claim(call.ticket())) return;
-  call.state().metered.End(error.code, {});
-  FinishWith(call, error);
+// A request that found no place.
+ServerUnaryReactor* Refuse(CallbackServerContext* context, const MeteredRequest& metered) {
+  const Error error = NoPlace();
+  metered.End(error.code, {});
+  AddRetryHint(context);
+  return Refuse(context, tl::make_unexpected(error));
 }
-
-// RequestX of a service, to be called with what a call brings.
-template <typename Service, typename Base, typename... Arguments>
-auto AskOf(Service& service, void (Base::*request)(Arguments...)) {
-  return [&service, request](Arguments... arguments) { (service.*request)(arguments...); };
-}
-
-// How many calls of a kind wait in each queue: those that come when none does cost gRPC a little more.
-constexpr int kPredictionsWaiting = 64;
-constexpr int kOthersWaiting = 4;
 
 }  // namespace
 
-PredictionService::PredictionService(routing::Predictor& predictor, const Catalog& catalog, Options options)
-    : predictor_(predictor),
-      catalog_(catalog),
-      calls_(predictor, catalog, options.check_method_names),
-      options_(std::move(options)),
-      predict_{AskOf(service_, &Service::RequestPredict), [this](auto& call) { Predict(call); }},
-      classify_{AskOf(service_, &Service::RequestClassify),
-                [this](auto& call) {
-                  Infer(call, routing::Api::kClassify, call.request().model_spec().name(), &InferenceCalls::Classify);
-                }},
-      regress_{AskOf(service_, &Service::RequestRegress),
-               [this](auto& call) {
-                 Infer(call, routing::Api::kRegress, call.request().model_spec().name(), &InferenceCalls::Regress);
-               }},
-      multi_inference_{AskOf(service_, &Service::RequestMultiInference),
-                       [this](auto& call) {
-                         const auto& tasks = call.request().tasks();
-                         Infer(call, routing::Api::kMultiInference, tasks.empty() ? "" : tasks[0].model_spec().name(),
-                               &InferenceCalls::MultiInference);
-                       }},
-      metadata_{AskOf(service_, &Service::RequestGetModelMetadata), [this](auto& call) { GetModelMetadata(call); }} {}
-
-void PredictionService::Await(rpc::CallQueue& queue) const {
-  PredictCall::Await(predict_, queue, kPredictionsWaiting);
-  ClassifyCall::Await(classify_, queue, kOthersWaiting);
-  RegressCall::Await(regress_, queue, kOthersWaiting);
-  MultiCall::Await(multi_inference_, queue, kOthersWaiting);
-  MetadataCall::Await(metadata_, queue, kOthersWaiting);
-}
-
-// In a fleet an answer says whose it is.
-template <typename AnyCall>
-void PredictionService::Greet(AnyCall& call) const {
-  if (options_.node.empty()) return;
-  call.context().AddInitialMetadata(kNodeHeader, options_.node);
-  call.state().tells_version = true;
-}
-
-// False: there is no place, which the client was told.
-template <typename AnyCall>
-bool PredictionService::Enter(AnyCall& call) const {
-  Greet(call);
+bool PredictionService::Enter(InFlight::Place* place) const {
   if (options_.in_flight == nullptr) return true;
-  call.state().place = options_.in_flight->Enter();
-  if (call.state().place != nullptr) return true;
-  AddRetryHint(call);
-  Refuse(call, NoPlace());
-  return false;
+  *place = options_.in_flight->Enter();
+  return *place != nullptr;
+}
+
+void PredictionService::Begin(CallbackServerContext* context) const {
+  if (!options_.node.empty()) context->AddInitialMetadata(kNodeHeader, options_.node);
 }
 
 MeteredRequest PredictionService::Metered(routing::Api api, const std::string& model, int64_t examples) const {
@@ -201,82 +178,115 @@ MeteredRequest PredictionService::Metered(routing::Api api, const std::string& m
   return metered;
 }
 
-CallInfo PredictionService::InfoOf(const ServerContext& context) const {
+CallInfo PredictionService::InfoOf(const CallbackServerContext& context) const {
   return {.headers = HeadersOf(context), .deadline = SteadyDeadline(context), .protocol = options_.protocol};
 }
 
-void PredictionService::Predict(PredictCall& call) const {
-  MeteredRequest& metered = call.state().metered;
-  metered = Metered(routing::Api::kPredict, "");
-  if (!Enter(call)) return;
-  routing::PredictCall asked = ToCall(InfoOf(call.context()), {});
-  asked.serialized = rpc::ToBytes(call.request());
-  const bool is_read = asked.request.ParseFromString(asked.serialized);
-  metered.SetModel(asked.request.model_spec().name());
+ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, const ByteBuffer* request,
+                                               ByteBuffer* response) {
+  Begin(context);
+  MeteredRequest metered = Metered(routing::Api::kPredict, "");
+  InFlight::Place place;
+  if (!Enter(&place)) return Refuse(context, metered);
+  routing::PredictCall call = ToCall(InfoOf(*context), {});
+  call.serialized = rpc::ToBytes(*request);
+  const bool is_read = call.request.ParseFromString(call.serialized);
+  metered.SetModel(call.request.model_spec().name());
   if (!is_read) {
-    return Refuse(call, InvalidArgument("{} bytes are no PredictRequest", asked.serialized.size()).value());
+    metered.End(Code::kInvalidArgument, {});
+    return Refuse(context, InvalidArgument("{} bytes are no PredictRequest", call.serialized.size()));
   }
-  asked.cancelled = call.cancelled();
-  predictor_.Predict(std::move(asked), [answering = Answering(call),
-                                        encoding = options_.encoding](Result<routing::PredictAnswer> answer) mutable {
+  auto* reactor = new Reactor<ByteBuffer>(context, response, tells_version(), std::move(metered), std::move(place));
+  call.cancelled = reactor->cancelled();
+  predictor_.Predict(std::move(call), [done = reactor->Done<Encoded>(),
+                                       encoding = options_.encoding](Result<routing::PredictAnswer> answer) {
+    if (!answer) return done(tl::make_unexpected(answer.error()));
     // Also on a thread of the engine, so that nobody else catches what is thrown.
     try {
-      answering(std::move(answer).map([encoding](auto&& good) { return Encode(std::move(good), encoding); }));
+      done(Encode(std::move(*answer), encoding));
     } catch (const std::bad_alloc&) {
-      answering(Result<Encoded>(ResourceExhausted("memory does not suffice for this request")));
+      done(ResourceExhausted("memory does not suffice for this request"));
     }
   });
+  return reactor;
 }
 
-void PredictionService::GetModelMetadata(MetadataCall& call) const {
-  Greet(call);
-  GetMetadata(catalog_, call.request(), SteadyDeadline(call.context()),
-              DoneOf<tensorflow::serving::GetModelMetadataResponse>(call));
+ServerUnaryReactor* PredictionService::GetModelMetadata(CallbackServerContext* context,
+                                                        const tensorflow::serving::GetModelMetadataRequest* request,
+                                                        tensorflow::serving::GetModelMetadataResponse* response) {
+  Begin(context);
+  auto* reactor = new Reactor<tensorflow::serving::GetModelMetadataResponse>(context, response, tells_version());
+  GetMetadata(catalog_, *request, SteadyDeadline(*context),
+              reactor->Done<tensorflow::serving::GetModelMetadataResponse>());
+  return reactor;
 }
 
 template <typename Request, typename Response>
-void PredictionService::Infer(Call<Request, Response>& call, routing::Api api, const std::string& model,
-                              InferMethod<Request, Response> method) const {
-  call.state().metered = Metered(api, model, ExampleCount(call.request().input()));
-  if (!Enter(call)) return;
-  CallInfo info = InfoOf(call.context());
-  info.cancelled = call.cancelled();
-  (calls_.*method)(std::move(info), call.request(), DoneOf<Response>(call));
+ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, const Request& request, Response* response,
+                                             MeteredRequest metered, InferMethod<Request, Response> method) const {
+  Begin(context);
+  InFlight::Place place;
+  if (!Enter(&place)) return Refuse(context, metered);
+  auto* reactor = new Reactor<Response>(context, response, tells_version(), std::move(metered), std::move(place));
+  CallInfo info = InfoOf(*context);
+  info.cancelled = reactor->cancelled();
+  (calls_.*method)(std::move(info), request, reactor->template Done<Response>());
+  return reactor;
 }
 
-ModelService::ModelService(const Catalog& catalog, ReloadFunction reload)
-    : catalog_(catalog),
-      reload_(std::move(reload)),
-      status_{AskOf(service_, &tensorflow::serving::ModelService::AsyncService::RequestGetModelStatus),
-              [this](auto& call) { GetModelStatus(call); }},
-      reload_config_{
-          AskOf(service_, &tensorflow::serving::ModelService::AsyncService::RequestHandleReloadConfigRequest),
-          [this](auto& call) { HandleReloadConfigRequest(call); }} {}
-
-void ModelService::Await(rpc::CallQueue& queue) const {
-  StatusCall::Await(status_, queue, kOthersWaiting);
-  ReloadCall::Await(reload_config_, queue, kOthersWaiting);
+ServerUnaryReactor* PredictionService::Classify(CallbackServerContext* context,
+                                                const tensorflow::serving::ClassificationRequest* request,
+                                                tensorflow::serving::ClassificationResponse* response) {
+  auto metered = Metered(routing::Api::kClassify, request->model_spec().name(), ExampleCount(request->input()));
+  return Infer(context, *request, response, std::move(metered), &InferenceCalls::Classify);
 }
 
-void ModelService::GetModelStatus(StatusCall& call) const {
-  const auto done = DoneOf<tensorflow::serving::GetModelStatusResponse>(call);
-  if (auto spec = routing::CheckModelSpec(call.request()); !spec) return done(tl::make_unexpected(spec.error()));
-  done(GetStatus(catalog_, call.request().model_spec()));
+ServerUnaryReactor* PredictionService::Regress(CallbackServerContext* context,
+                                               const tensorflow::serving::RegressionRequest* request,
+                                               tensorflow::serving::RegressionResponse* response) {
+  auto metered = Metered(routing::Api::kRegress, request->model_spec().name(), ExampleCount(request->input()));
+  return Infer(context, *request, response, std::move(metered), &InferenceCalls::Regress);
 }
 
-void ModelService::HandleReloadConfigRequest(ReloadCall& call) const {
-  auto done = DoneOf<tensorflow::serving::ReloadConfigResponse>(call);
+ServerUnaryReactor* PredictionService::MultiInference(CallbackServerContext* context,
+                                                      const tensorflow::serving::MultiInferenceRequest* request,
+                                                      tensorflow::serving::MultiInferenceResponse* response) {
+  const std::string model = request->tasks_size() == 0 ? "" : request->tasks(0).model_spec().name();
+  auto metered = Metered(routing::Api::kMultiInference, model, ExampleCount(request->input()));
+  return Infer(context, *request, response, std::move(metered), &InferenceCalls::MultiInference);
+}
+
+ServerUnaryReactor* ModelService::GetModelStatus(CallbackServerContext* context,
+                                                 const tensorflow::serving::GetModelStatusRequest* request,
+                                                 tensorflow::serving::GetModelStatusResponse* response) {
+  if (auto spec = routing::CheckModelSpec(*request); !spec) return Refuse(context, tl::make_unexpected(spec.error()));
+  auto status = GetStatus(catalog_, request->model_spec());
+  if (!status) return Refuse(context, tl::make_unexpected(status.error()));
+  *response = std::move(*status);
+  ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(::grpc::Status::OK);
+  return reactor;
+}
+
+ServerUnaryReactor* ModelService::HandleReloadConfigRequest(CallbackServerContext* context,
+                                                            const tensorflow::serving::ReloadConfigRequest* request,
+                                                            tensorflow::serving::ReloadConfigResponse* response) {
   if (!reload_) {
-    return done(
+    return Refuse(
+        context,
         FailedPrecondition("the models of this node are managed by a controller: change the Model objects instead"));
   }
-  if (call.request().metric_names_size() > 0) {
-    return done(Unimplemented("metric_names is not supported: read the metrics before and after the reload"));
+  if (request->metric_names_size() > 0) {
+    return Refuse(context,
+                  Unimplemented("metric_names is not supported: read the metrics before and after the reload"));
   }
-  reload_(call.request().config(), SteadyDeadline(call.context()), [done = std::move(done)](const Status& status) {
+  auto* reactor = new Reactor<tensorflow::serving::ReloadConfigResponse>(context, response, false);
+  auto done = reactor->Done<tensorflow::serving::ReloadConfigResponse>();
+  reload_(request->config(), SteadyDeadline(*context), [done = std::move(done)](const Status& status) {
     if (!status) return done(tl::make_unexpected(status.error()));
     done(tensorflow::serving::ReloadConfigResponse());
   });
+  return reactor;
 }
 
 }  // namespace longshore::frontend

@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "common/grpc/call_queue.h"
 #include "serving-node/frontend/catalog.h"
 #include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/inference_call.h"
@@ -16,22 +15,20 @@
 
 namespace longshore::frontend {
 
-// One call of a service, beside what gRPC knows of it.
-struct CallState {
-  MeteredRequest metered;
-  InFlight::Place place;
-  bool tells_version = false;  // The answer says which version it is of, as x-longshore-version.
-  void Ended(Code code) const { metered.End(code, {}); }
-};
-template <typename Request, typename Response>
-using Call = rpc::UnaryCall<Request, Response, CallState>;
+// Predict takes the raw bytes, because a request that goes on to a peer is sent as it came.
+using PredictionServiceBase = tensorflow::serving::PredictionService::WithRawCallbackMethod_Predict<
+    tensorflow::serving::PredictionService::WithCallbackMethod_Classify<
+        tensorflow::serving::PredictionService::WithCallbackMethod_Regress<
+            tensorflow::serving::PredictionService::WithCallbackMethod_MultiInference<
+                tensorflow::serving::PredictionService::WithCallbackMethod_GetModelMetadata<
+                    tensorflow::serving::PredictionService::Service>>>>>;
 
 // Replaces the models that are served; calls done once, on any thread. Empty where a controller says what is served.
 using ReloadFunction =
     std::function<void(tensorflow::serving::ModelServerConfig config, std::chrono::steady_clock::time_point deadline,
                        std::function<void(Status)> done)>;
 
-class PredictionService {
+class PredictionService final : public PredictionServiceBase {
  public:
   struct Options {
     routing::Protocol protocol;
@@ -41,71 +38,59 @@ class PredictionService {
     const RequestMeter* meter = nullptr;                         // Counts what comes in; null: nothing does.
     InFlight* in_flight = nullptr;                               // Where predictions need a place; null: nowhere.
   };
-  PredictionService(routing::Predictor& predictor, const Catalog& catalog, Options options);
+  PredictionService(routing::Predictor& predictor, const Catalog& catalog, Options options)
+      : predictor_(predictor),
+        catalog_(catalog),
+        calls_(predictor, catalog, options.check_method_names),
+        options_(std::move(options)) {}
 
-  ::grpc::Service& service() { return service_; }
-  // Takes calls from the queue from now on, and outlives it.
-  void Await(rpc::CallQueue& queue) const;
+  ::grpc::ServerUnaryReactor* Predict(::grpc::CallbackServerContext* context, const ::grpc::ByteBuffer* request,
+                                      ::grpc::ByteBuffer* response) override;
+  ::grpc::ServerUnaryReactor* GetModelMetadata(::grpc::CallbackServerContext* context,
+                                               const tensorflow::serving::GetModelMetadataRequest* request,
+                                               tensorflow::serving::GetModelMetadataResponse* response) override;
+  ::grpc::ServerUnaryReactor* Classify(::grpc::CallbackServerContext* context,
+                                       const tensorflow::serving::ClassificationRequest* request,
+                                       tensorflow::serving::ClassificationResponse* response) override;
+  ::grpc::ServerUnaryReactor* Regress(::grpc::CallbackServerContext* context,
+                                      const tensorflow::serving::RegressionRequest* request,
+                                      tensorflow::serving::RegressionResponse* response) override;
+  ::grpc::ServerUnaryReactor* MultiInference(::grpc::CallbackServerContext* context,
+                                             const tensorflow::serving::MultiInferenceRequest* request,
+                                             tensorflow::serving::MultiInferenceResponse* response) override;
 
  private:
-  // Predict takes the raw bytes, because a request that goes on to a peer is sent as it came.
-  using Service = tensorflow::serving::PredictionService::WithRawMethod_Predict<
-      tensorflow::serving::PredictionService::WithAsyncMethod_Classify<
-          tensorflow::serving::PredictionService::WithAsyncMethod_Regress<
-              tensorflow::serving::PredictionService::WithAsyncMethod_MultiInference<
-                  tensorflow::serving::PredictionService::WithAsyncMethod_GetModelMetadata<
-                      tensorflow::serving::PredictionService::Service>>>>>;
-  using PredictCall = Call<::grpc::ByteBuffer, ::grpc::ByteBuffer>;
-  using ClassifyCall = Call<tensorflow::serving::ClassificationRequest, tensorflow::serving::ClassificationResponse>;
-  using RegressCall = Call<tensorflow::serving::RegressionRequest, tensorflow::serving::RegressionResponse>;
-  using MultiCall = Call<tensorflow::serving::MultiInferenceRequest, tensorflow::serving::MultiInferenceResponse>;
-  using MetadataCall =
-      Call<tensorflow::serving::GetModelMetadataRequest, tensorflow::serving::GetModelMetadataResponse>;
-
   template <typename Request, typename Response>
   using InferMethod = void (InferenceCalls::*)(CallInfo, Request, std::function<void(Result<Response>)>) const;
   template <typename Request, typename Response>
-  void Infer(Call<Request, Response>& call, routing::Api api, const std::string& model,
-             InferMethod<Request, Response> method) const;
-  void Predict(PredictCall& call) const;
-  void GetModelMetadata(MetadataCall& call) const;
+  ::grpc::ServerUnaryReactor* Infer(::grpc::CallbackServerContext* context, const Request& request, Response* response,
+                                    MeteredRequest metered, InferMethod<Request, Response> method) const;
+  void Begin(::grpc::CallbackServerContext* context) const;
+  bool tells_version() const { return !options_.node.empty(); }  // Whose node has no name is alone.
   MeteredRequest Metered(routing::Api api, const std::string& model, int64_t examples = 0) const;
-  template <typename AnyCall>
-  void Greet(AnyCall& call) const;
-  template <typename AnyCall>
-  bool Enter(AnyCall& call) const;
-  CallInfo InfoOf(const ::grpc::ServerContext& context) const;
+  bool Enter(InFlight::Place* place) const;
+  CallInfo InfoOf(const ::grpc::CallbackServerContext& context) const;
 
   routing::Predictor& predictor_;
   const Catalog& catalog_;
   const InferenceCalls calls_;
   const Options options_;
-  Service service_;
-  PredictCall::Method predict_;
-  ClassifyCall::Method classify_;
-  RegressCall::Method regress_;
-  MultiCall::Method multi_inference_;
-  MetadataCall::Method metadata_;
 };
 
-class ModelService {
+class ModelService final : public tensorflow::serving::ModelService::CallbackService {
  public:
-  ModelService(const Catalog& catalog, ReloadFunction reload);
+  ModelService(const Catalog& catalog, ReloadFunction reload) : catalog_(catalog), reload_(std::move(reload)) {}
 
-  ::grpc::Service& service() { return service_; }
-  void Await(rpc::CallQueue& queue) const;  // As PredictionService.
+  ::grpc::ServerUnaryReactor* GetModelStatus(::grpc::CallbackServerContext* context,
+                                             const tensorflow::serving::GetModelStatusRequest* request,
+                                             tensorflow::serving::GetModelStatusResponse* response) override;
+  ::grpc::ServerUnaryReactor* HandleReloadConfigRequest(::grpc::CallbackServerContext* context,
+                                                        const tensorflow::serving::ReloadConfigRequest* request,
+                                                        tensorflow::serving::ReloadConfigResponse* response) override;
 
  private:
-  using StatusCall = Call<tensorflow::serving::GetModelStatusRequest, tensorflow::serving::GetModelStatusResponse>;
-  using ReloadCall = Call<tensorflow::serving::ReloadConfigRequest, tensorflow::serving::ReloadConfigResponse>;
-  void GetModelStatus(StatusCall& call) const;
-  void HandleReloadConfigRequest(ReloadCall& call) const;
-
   const Catalog& catalog_;
   const ReloadFunction reload_;
-  tensorflow::serving::ModelService::AsyncService service_;
-  StatusCall::Method status_;
-  ReloadCall::Method reload_config_;
 };
 
 }  // namespace longshore::frontend

@@ -18,88 +18,57 @@ bool IsKnown(const std::string& service) { return std::ranges::find(kNames, serv
 
 }  // namespace
 
-// One watch, from waiting for a client on. Deletes itself when it is over.
-class HealthService::Watcher {
+// One watch. Deletes itself when it is over.
+class HealthService::Watcher final : public ::grpc::ServerWriteReactor<HealthCheckResponse> {
  public:
-  Watcher(HealthService& service, rpc::CallQueue& queue) : service_(service), queue_(queue) {
-    queue_.Enter();
-    context_.AsyncNotifyWhenDone(done_tag_.raw());
-    service_.service_.RequestWatch(&context_, &request_, &writer_, queue_.get(), queue_.get(), came_tag_.raw());
-  }
-
-  // Requires: mutex_ held. The next write, or the end.
-  void Advance() {
-    if (busy_ || finished_ || over_) return;
-    const auto status = IsKnown(request_.service()) ? service_.status() : HealthCheckResponse::SERVICE_UNKNOWN;
-    if (status != response_.status()) {
-      response_.set_status(status);
-      busy_ = true;
-      writer_.Write(response_, written_tag_.raw());
-    } else if (service_.ended_) {
-      busy_ = finished_ = true;
-      writer_.Finish({::grpc::StatusCode::UNAVAILABLE, "the server takes no more connections"}, written_tag_.raw());
-    }
-  }
-
- private:
-  void Came(bool ok) {
-    if (!ok) return End();  // The server shuts down, and tells nothing more of this one.
-    new Watcher(service_, queue_);
+  Watcher(HealthService& service, bool known) : service_(service), known_(known) {
     const std::lock_guard lock(service_.mutex_);
     service_.watchers_.insert(this);
     Advance();
   }
 
-  void Written(bool) {
-    std::unique_lock lock(service_.mutex_);
-    busy_ = false;
+  // Requires: mutex_ held. The next write, or the end.
+  void Advance() {
+    if (writing_ || finished_) return;
+    const auto status = known_ ? service_.status() : HealthCheckResponse::SERVICE_UNKNOWN;
+    if (!cancelled_ && status != response_.status()) {
+      response_.set_status(status);
+      writing_ = true;
+      StartWrite(&response_);
+    } else if (cancelled_ || service_.ended_) {
+      finished_ = true;
+      Finish(cancelled_ ? ::grpc::Status::CANCELLED
+                        : ::grpc::Status(::grpc::StatusCode::UNAVAILABLE, "the server takes no more connections"));
+    }
+  }
+
+  void OnWriteDone(bool ok) override {
+    const std::lock_guard lock(service_.mutex_);
+    writing_ = false;
+    cancelled_ = cancelled_ || !ok;
     Advance();
-    EndIfOver(std::move(lock));
   }
-
-  // Told once, when the client went or was told the end.
-  void Done(bool) {
-    std::unique_lock lock(service_.mutex_);
-    over_ = true;
-    EndIfOver(std::move(lock));
+  void OnCancel() override {
+    const std::lock_guard lock(service_.mutex_);
+    cancelled_ = true;
+    Advance();
   }
-
-  void EndIfOver(std::unique_lock<std::mutex> lock) {
-    if (!over_ || busy_) return;
-    service_.watchers_.erase(this);
-    lock.unlock();
-    End();
-  }
-
-  void End() {
-    rpc::CallQueue& queue = queue_;
+  void OnDone() override {
+    {
+      const std::lock_guard lock(service_.mutex_);
+      service_.watchers_.erase(this);
+    }
     delete this;
-    queue.Leave();
   }
 
+ private:
   HealthService& service_;
-  rpc::CallQueue& queue_;
-  rpc::StepTag<Watcher, &Watcher::Came> came_tag_{this};
-  rpc::StepTag<Watcher, &Watcher::Written> written_tag_{this};
-  rpc::StepTag<Watcher, &Watcher::Done> done_tag_{this};
-  bool busy_ = false;      // Something is being written.
-  bool finished_ = false;  // The last of it.
-  bool over_ = false;
-  HealthCheckRequest request_;
+  const bool known_;
+  bool writing_ = false;
+  bool cancelled_ = false;
+  bool finished_ = false;
   HealthCheckResponse response_;  // What was written last; UNKNOWN, which nobody is told, at the start.
-  ::grpc::ServerContext context_;
-  ::grpc::ServerAsyncWriter<HealthCheckResponse> writer_{&context_};
 };
-
-HealthService::HealthService()
-    : check_{[this](auto... arguments) { service_.RequestCheck(arguments...); },
-             [this](CheckCall& call) { Check(call); }} {}
-
-void HealthService::Await(rpc::CallQueue& queue) {
-  constexpr int kWaiting = 4;
-  CheckCall::Await(check_, queue, kWaiting);
-  for (int i = 0; i < kWaiting; ++i) new Watcher(*this, queue);
-}
 
 HealthService::Status HealthService::status() const {
   return serving_ ? HealthCheckResponse::SERVING : HealthCheckResponse::NOT_SERVING;
@@ -121,16 +90,24 @@ void HealthService::EndWatches() {
   AdvanceAll();
 }
 
-void HealthService::Check(CheckCall& call) {
-  if (!CheckCall::Claim(call.ticket())) return;
-  const std::string& name = call.request().service();
-  if (!IsKnown(name)) return call.Finish({::grpc::StatusCode::NOT_FOUND, "unknown service " + name});
-  HealthCheckResponse response;
+::grpc::ServerUnaryReactor* HealthService::Check(::grpc::CallbackServerContext* context,
+                                                 const HealthCheckRequest* request, HealthCheckResponse* response) {
+  auto* reactor = context->DefaultReactor();
+  if (!IsKnown(request->service())) {
+    reactor->Finish({::grpc::StatusCode::NOT_FOUND, "unknown service " + request->service()});
+    return reactor;
+  }
   {
     const std::lock_guard lock(mutex_);
-    response.set_status(status());
+    response->set_status(status());
   }
-  call.Finish(response);
+  reactor->Finish(::grpc::Status::OK);
+  return reactor;
+}
+
+::grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(::grpc::CallbackServerContext*,
+                                                                      const HealthCheckRequest* request) {
+  return new Watcher(*this, IsKnown(request->service()));
 }
 
 }  // namespace longshore::frontend

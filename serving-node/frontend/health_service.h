@@ -7,40 +7,31 @@
 #include <mutex>
 #include <set>
 
-#include "common/grpc/call_queue.h"
 #include "grpc/health.grpc.pb.h"
 
 namespace longshore::frontend {
 
 // Thread-safe. Outlives the server's calls.
-class HealthService {
+class HealthService final : public ::grpc::health::v1::Health::CallbackService {
  public:
-  HealthService();
-
-  ::grpc::Service& service() { return service_; }
-  // Takes calls from the queue from now on, and outlives it.
-  void Await(rpc::CallQueue& queue);
-
   // What is answered from now on. False at the start.
   void SetServing(bool serving);
   // Ends every watch, after what it was last told, and every one that comes.
   void EndWatches();
 
+  ::grpc::ServerUnaryReactor* Check(::grpc::CallbackServerContext* context,
+                                    const ::grpc::health::v1::HealthCheckRequest* request,
+                                    ::grpc::health::v1::HealthCheckResponse* response) override;
+  ::grpc::ServerWriteReactor<::grpc::health::v1::HealthCheckResponse>* Watch(
+      ::grpc::CallbackServerContext* context, const ::grpc::health::v1::HealthCheckRequest* request) override;
+
  private:
   using Status = ::grpc::health::v1::HealthCheckResponse::ServingStatus;
   class Watcher;
-  struct Nothing {
-    void Ended(Code) const {}
-  };
-  using CheckCall =
-      rpc::UnaryCall<::grpc::health::v1::HealthCheckRequest, ::grpc::health::v1::HealthCheckResponse, Nothing>;
 
-  void Check(CheckCall& call);
   Status status() const;  // Requires: mutex_ held.
   void AdvanceAll();      // As status.
 
-  ::grpc::health::v1::Health::AsyncService service_;
-  const CheckCall::Method check_;
   std::mutex mutex_;  // Guards what follows, and the watchers.
   bool serving_ = false;
   bool ended_ = false;
