@@ -1,8 +1,8 @@
 // What one request may take of a node before it is refused: given to every part that reads a request or computes on it.
 //
-// How many bytes it may have is the doors' own limit. Each of these is a plain limit, checked before the memory is taken. How deep a body may nest, how many header fields it may
-// have and what values that are not there may take are fixed: no honest client comes near. How long a request may take
-// is its deadline.
+// How many bytes it may have is the doors' own limit. Each of these is a plain limit, checked before the memory is
+// taken. How deep a body may nest, how many header fields it may have and what values that are not there may take are
+// fixed: no honest client comes near. How long a request may take is its deadline.
 #pragma once
 
 #include <cstddef>

@@ -181,8 +181,8 @@ struct RolloutStatus {
   int64_t step_candidate_requests = 0;  // Of the candidate when the step began.
   bool paused_by_command = false;
   bool promoted_by_command = false;  // A person ended the last step, whatever its verdict.
-  TimePoint evidence_used_at;  // When a window last went into `analysis`.
-  TimePoint held_since;        // When the verdict became LatencyBaseline; the epoch while it is another.
+  TimePoint evidence_used_at;        // When a window last went into `analysis`.
+  TimePoint held_since;              // When the verdict became LatencyBaseline; the epoch while it is another.
   // State of the sequential tests: log e-values, windows closed so far, totals, baseline of stable. Opaque to all but
   // analysis/.
   Json analysis;

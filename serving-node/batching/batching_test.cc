@@ -34,6 +34,21 @@ std::vector<float> Answer(const Result<RunOutcome>& outcome) {
   return {values.begin(), values.end()};
 }
 
+// Answers at once, and says that it took long.
+class ModelOfMinutes final : public engine::LoadedModel {
+ public:
+  const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override {
+    return signatures_;
+  }
+  int64_t memory_bytes() const override { return 0; }
+  void Run(engine::RunRequest request, engine::RunDone done) override {
+    done(engine::RunResult{.outputs = std::move(request.inputs), .took = std::chrono::minutes(3)});
+  }
+
+ private:
+  google::protobuf::Map<std::string, tensorflow::SignatureDef> signatures_;
+};
+
 class Batching : public testing::Test {
  protected:
   std::shared_ptr<FakeModel> Model(int64_t version) { return std::make_shared<FakeModel>(version, record_); }
@@ -219,6 +234,11 @@ TEST_F(Batching, ASimulatedRunHoldsItsSlot) {
   for (auto& future : futures) EXPECT_GE(future.get()->run_time, milliseconds(20));
   EXPECT_GE(steady_clock::now() - begin, milliseconds(60));
   EXPECT_GE(admission_.load().busy_seconds, 0.06);
+}
+
+TEST_F(Batching, ARunTookWhatTheEngineSaysWhateverItWaitedFor) {
+  Queue queue(admission_, std::make_shared<ModelOfMinutes>(), {});
+  EXPECT_EQ(Submit(queue, RowsRequest({1, 2})).get()->run_time, std::chrono::minutes(3));
 }
 
 TEST_F(Batching, AQueueThatGoesAnswersAllThatWaits) {

@@ -86,10 +86,10 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   // thread, which has nothing else to do: no answer and no other deadline waits for it.
   void Pump(bool here);
   void Start(const RunPtr& run, bool here);  // `here`: it may be computed on this thread.
-  void Ended(const RunPtr& run, Result<engine::TensorMap> outputs);
-  void Finish(const RunPtr& run, Result<engine::TensorMap> outputs, Duration took);
-  void RunAgain(const RunPtr& run, bool each_alone);  // Under the mutex.
-  void FreeSlot(TimePoint now);                       // Under the mutex.
+  void Ended(const RunPtr& run, Result<engine::RunResult> result);
+  void Finish(const RunPtr& run, Result<engine::RunResult> result, Duration held);  // `held`: the slot.
+  void RunAgain(const RunPtr& run, bool each_alone);                                // Under the mutex.
+  void FreeSlot(TimePoint now);                                                     // Under the mutex.
   void Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome);
   void Release(const StatePtr& queue);  // One less in use.
   void Keep();                          // The timer thread.

@@ -67,8 +67,8 @@ void Scheduler::Start(const RunPtr& run, bool here) {
   run->started = steady_clock::now();
   if (!joined) return Ended(run, tl::make_unexpected(joined.error()));
   if (here) joined->thread = engine::Thread::kCallersIfShort;
-  run->queue->model->Run(std::move(*joined), [self = shared_from_this(), run](Result<engine::TensorMap> outputs) {
-    self->Ended(run, std::move(outputs));
+  run->queue->model->Run(std::move(*joined), [self = shared_from_this(), run](Result<engine::RunResult> result) {
+    self->Ended(run, std::move(result));
   });
 }
 
@@ -97,51 +97,52 @@ void Scheduler::RunAgain(const RunPtr& run, bool each_alone) {
   turns_.Add(run->queue);
 }
 
-void Scheduler::Ended(const RunPtr& run, Result<engine::TensorMap> outputs) {
+void Scheduler::Ended(const RunPtr& run, Result<engine::RunResult> result) {
   const TimePoint now = steady_clock::now();
   {
     const std::lock_guard lock(mutex_);
     const TimePoint end = run->started + limits_.simulated_run;
     if (now < end) {
-      timers_.emplace(end, [this, run, outputs = std::move(outputs)]() mutable {
-        Finish(run, std::move(outputs), steady_clock::now() - run->started);
+      timers_.emplace(end, [this, run, result = std::move(result)]() mutable {
+        const Duration held = steady_clock::now() - run->started;
+        if (result) result->took = held;
+        Finish(run, std::move(result), held);
       });
       if (end < timer_at_) timer_wake_.notify_one();
       return;
     }
   }
-  Finish(run, std::move(outputs), now - run->started);
+  Finish(run, std::move(result), now - run->started);
 }
 
-void Scheduler::Finish(const RunPtr& run, Result<engine::TensorMap> outputs, Duration took) {
+void Scheduler::Finish(const RunPtr& run, Result<engine::RunResult> result, Duration held) {
   std::optional<std::vector<engine::TensorMap>> parts;
-  if (outputs) parts = Split(*outputs, run->batch, run->rows_padded);
-  const bool uneven = outputs && !parts;
+  if (result) parts = Split(result->outputs, run->batch, run->rows_padded);
+  const bool uneven = result && !parts;
   // Where each fails by itself, each is an observation of its own.
-  const bool poisoned = !outputs && run->batch.size() > 1 && MayBeOnes(outputs.error());
+  const bool poisoned = !result && run->batch.size() > 1 && MayBeOnes(result.error());
   {
     const std::lock_guard lock(mutex_);
     const TimePoint now = steady_clock::now();
     const std::string& signature = run->batch.front().request.signature;
-    if (outputs) run->queue->forecast.Note(signature, run->bytes, took, now);
+    if (result) run->queue->forecast.Note(signature, run->bytes, held, now);
     if (uneven) run->queue->unbatchable.insert(signature);
     if (uneven || poisoned) RunAgain(run, uneven);
-    Turns::End(*run->queue->share, run->charged, took);
+    Turns::End(*run->queue->share, run->charged, held);
     FreeSlot(now);
   }
   Pump(false);
-  const auto run_time = std::chrono::duration_cast<microseconds>(took);
   const auto rows = static_cast<int>(RowsOf(run->batch));
   for (size_t i = 0; i < run->batch.size(); ++i) {
     Task& task = run->batch[i];
-    if (!outputs) {
-      Answer(run->queue, &task, tl::make_unexpected(outputs.error()));
+    if (!result) {
+      Answer(run->queue, &task, tl::make_unexpected(result.error()));
     } else {
       Answer(run->queue, &task,
              RunOutcome{.outputs = std::move((*parts)[i]),
                         .queue_time = Between(task.submitted, run->started),
                         .fill_time = Between(task.submitted, std::max(task.submitted, run->filled)),
-                        .run_time = run_time,
+                        .run_time = std::chrono::duration_cast<microseconds>(result->took),
                         .batch_rows = task.key.empty() ? 0 : rows,
                         .padded_rows = task.key.empty() ? 0 : static_cast<int>(run->rows_padded),
                         .first_of_batch = i == 0});

@@ -21,11 +21,12 @@ std::string ToString(const NonFinite& found) {
 }
 
 Result<TensorMap> RunAndWait(LoadedModel& model, RunRequest request) {
-  std::promise<Result<TensorMap>> promise;
+  std::promise<Result<RunResult>> promise;
   auto future = promise.get_future();
   request.thread = Thread::kCallers;
-  model.Run(std::move(request), [&promise](Result<TensorMap> result) { promise.set_value(std::move(result)); });
-  return future.get();
+  model.Run(std::move(request), [&promise](Result<RunResult> result) { promise.set_value(std::move(result)); });
+  ASSIGN_OR_RETURN(RunResult result, future.get());
+  return std::move(result.outputs);
 }
 
 }  // namespace longshore::engine

@@ -5,6 +5,7 @@
 // device.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -39,9 +40,15 @@ struct RunRequest {
   Thread thread = Thread::kEngines;
 };
 
+// What a run computed, and for how long: a wait for one of the engine's threads or for the device does not count.
+struct RunResult {
+  TensorMap outputs;
+  std::chrono::nanoseconds took{0};
+};
+
 // Called exactly once, on any thread, never from within Run itself while the caller holds a lock of its own; from
 // within it only for a request that gives it the caller's thread.
-using RunDone = std::function<void(Result<TensorMap>)>;
+using RunDone = std::function<void(Result<RunResult>)>;
 
 // Where the first NaN or Inf of an output came from.
 struct NonFinite {

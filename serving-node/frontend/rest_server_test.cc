@@ -135,7 +135,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Admin, TellsHealthReadinessMetricsAndState) {
   std::vector<std::string> missing = {"model \"digits\": version 3 is loading"};
-  auto admin = AdminServer::Start("127.0.0.1:0", {.gate = {}, .missing = [&] { return missing; },
+  auto admin = AdminServer::Start("127.0.0.1:0", {.gate = {},
+                                                  .missing = [&] { return missing; },
                                                   .metrics = [] { return "metric 2\n"; },
                                                   .state =
                                                       [] {

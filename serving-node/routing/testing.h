@@ -77,10 +77,10 @@ class HarmfulModel final : public engine::LoadedModel {
     if (harmful && first == kNoMemoryHere) return done(ResourceExhausted("no memory"));
     const bool nan = first == kNanEverywhere || (harmful && first == kNanHere);
     const bool unknown = first == kUnknownEverywhere;
-    inner_->Run(std::move(request), [nan, unknown, done = std::move(done)](Result<engine::TensorMap> outputs) {
+    inner_->Run(std::move(request), [nan, unknown, done = std::move(done)](Result<engine::RunResult> result) {
       if (unknown) return done(NotFound("no such row"));
-      if (outputs && nan) outputs->at("y").mutable_values<float>()[0] = std::numeric_limits<float>::quiet_NaN();
-      done(std::move(outputs));
+      if (result && nan) result->outputs.at("y").mutable_values<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+      done(std::move(result));
     });
   }
 

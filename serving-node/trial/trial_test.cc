@@ -47,7 +47,7 @@ class ScriptedModel final : public engine::LoadedModel {
     float x = request.inputs.at("x").values<float>()[0];
     if (behaviour_ == "nan") x = std::nanf("");
     if (behaviour_ == "unsteady") x += static_cast<float>(++runs_);
-    done(TensorMap{{"scores", Tensor::Of<float>({1, 2}, {x, 0})}});
+    done(engine::RunResult{.outputs = {{"scores", Tensor::Of<float>({1, 2}, {x, 0})}}, .took = {}});
   }
 
  private:

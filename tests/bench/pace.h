@@ -19,7 +19,7 @@ struct Pace {
 struct Latencies {
   int64_t answered = 0;  // Of the requests that were due while measured.
   int64_t failed = 0;    // At any time.
-  double p50_ms = 0;  // From when a request was due to when its answer was read; 0 without answers.
+  double p50_ms = 0;     // From when a request was due to when its answer was read; 0 without answers.
   double p99_ms = 0;
   double late_p99_ms = 0;  // From when a request was due to when it was sent: what the client itself adds.
 };

@@ -235,7 +235,7 @@ bool Model::IsShort(const RunRequest& request) const {
   return found != plans_.end() && found->second.short_runs->AreLikely(Bytes(request.inputs));
 }
 
-Result<TensorMap> Model::Compute(const RunRequest& request) try {
+Result<RunResult> Model::Compute(const RunRequest& request) try {
   const auto found = plans_.find(request.signature);
   if (found == plans_.end()) return NotFound("there is no signature \"{}\"", request.signature);
   const SignaturePlan& signature = found->second;
@@ -243,12 +243,12 @@ Result<TensorMap> Model::Compute(const RunRequest& request) try {
   ASSIGN_OR_RETURN(const auto positions, Positions(signature, request.outputs));
   const auto began = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(auto values, signature.plan.Run(fed, positions, resources_, run_bytes_max_));
-  signature.short_runs->Note(Bytes(request.inputs), std::chrono::steady_clock::now() - began);
-  TensorMap outputs;
+  RunResult result{.outputs = {}, .took = std::chrono::steady_clock::now() - began};
+  signature.short_runs->Note(Bytes(request.inputs), result.took);
   for (size_t i = 0; i < values.size(); ++i) {
-    outputs[signature.outputs[positions.empty() ? i : positions[i]]] = std::move(values[i]);
+    result.outputs[signature.outputs[positions.empty() ? i : positions[i]]] = std::move(values[i]);
   }
-  return outputs;
+  return result;
 } catch (const std::bad_alloc&) {
   return ResourceExhausted("memory does not suffice for a run of signature \"{}\"", request.signature);
 }

@@ -45,7 +45,7 @@ class Model final : public LoadedModel {
  private:
   Model(Pool& pool, size_t run_bytes_max) : pool_(pool), run_bytes_max_(run_bytes_max) {}
   bool IsShort(const RunRequest& request) const;
-  Result<TensorMap> Compute(const RunRequest& request);
+  Result<RunResult> Compute(const RunRequest& request);
   void CountMemory();
   Result<std::optional<NonFinite>> LookFor(const RunRequest& request);
   template <typename Answer>

@@ -172,6 +172,24 @@ TEST(ReferenceEngine, ComputesAShortRunOnTheCallersThreadOnlyWhereThatIsAllowed)
   EXPECT_TRUE(runs_here(Thread::kCallers));
 }
 
+TEST(ReferenceEngine, TellsHowLongARunTookWithoutItsWaitForAThread) {
+  const auto engine = MakeReferenceEngine({.threads = 1});
+  const auto model = LoadOrFail(*engine, kModels / "half_plus_two_tf1" / "1");
+  ASSERT_NE(model, nullptr);
+  const RunRequest request{"serving_default", {{"x", Tensor::Of<float>({1}, {1.0F})}}, {}};
+  std::promise<void> release;
+  model->Run(request, [freed = release.get_future().share()](const auto&) { freed.wait(); });
+  std::promise<Result<RunResult>> promise;
+  model->Run(request, [&promise](auto result) { promise.set_value(std::move(result)); });
+  for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(RunAndWait(*model, request));  // Far longer than one run.
+  const auto free = std::chrono::steady_clock::now();
+  release.set_value();
+  const auto result = promise.get_future().get();
+  ASSERT_TRUE(result);
+  EXPECT_GT(result->took.count(), 0);
+  EXPECT_LT(result->took, std::chrono::steady_clock::now() - free);
+}
+
 TEST(ReferenceEngine, RefusesInputsThatDoNotFit) {
   const auto engine = MakeReferenceEngine();
   const auto model = LoadOrFail(*engine, kModels / "digits" / "1");
