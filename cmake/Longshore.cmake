@@ -3,6 +3,7 @@
 #   longshore_folder(DEPS common serving_node_tensor TEST_DEPS tests_support)
 #
 # The target is the folder's path with "/" and "-" as "_": serving-node/engine -> serving_node_engine.
+# TEST_INSIDE: a command that gives the tests what they need and runs them, such as a real API server.
 # A library links what DEPS names and nothing else, so a forbidden direction does not link.
 
 set(CMAKE_CXX_STANDARD 20)
@@ -36,7 +37,7 @@ add_library(longshore_warnings INTERFACE)
 target_compile_options(longshore_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
 
 function(longshore_folder)
-  cmake_parse_arguments(FOLDER "" "" "DEPS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(FOLDER "" "" "DEPS;TEST_DEPS;TEST_INSIDE" ${ARGN})
   file(RELATIVE_PATH path "${CMAKE_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
   string(REGEX REPLACE "[/-]" "_" target "${path}")
 
@@ -58,7 +59,7 @@ function(longshore_folder)
     add_executable(${target}_test ${tests})
     target_link_libraries(${target}_test PRIVATE ${target} ${FOLDER_TEST_DEPS} GTest::gmock GTest::gtest_main longshore_warnings)
     target_compile_definitions(${target}_test PRIVATE LONGSHORE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-    add_test(NAME ${target}_test COMMAND ${target}_test)
+    add_test(NAME ${target}_test COMMAND ${FOLDER_TEST_INSIDE} $<TARGET_FILE:${target}_test>)
     set_tests_properties(${target}_test PROPERTIES LABELS unit TIMEOUT 300)
     add_dependencies(unit_tests ${target}_test)
   endif()

@@ -58,19 +58,35 @@ Status UseKey(const std::string& pem, SSL_CTX* context) {
   return {};
 }
 
-Status TrustClientsOf(const std::string& pem, SSL_CTX* context) {
+// Calls with each certificate of the text. Says how many there were.
+template <typename Use>
+Result<int> ForEachCertificate(const std::string& pem, Use use) {
   const auto bio = Open(pem);
-  int count = 0;
-  for (;; ++count) {
-    ASSIGN_OR_RETURN(const auto authority, NextCertificate(bio.get()));
-    if (!authority) break;
-    if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get()) != 1) {
-      return InvalidArgument("a certificate of the clients' CA cannot be used");
-    }
-    SSL_CTX_add_client_CA(context, authority.get());
+  for (int count = 0;; ++count) {
+    ASSIGN_OR_RETURN(const auto next, NextCertificate(bio.get()));
+    if (!next) return count;
+    if (!use(next.get())) return InvalidArgument("a certificate of the CA cannot be used");
   }
+}
+
+Status TrustClientsOf(const std::string& pem, SSL_CTX* context) {
+  ASSIGN_OR_RETURN(const int count, ForEachCertificate(pem, [&](X509* authority) {
+                     SSL_CTX_add_client_CA(context, authority);
+                     return X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority) == 1;
+                   }));
   if (count == 0) return InvalidArgument("clients are to be verified, and the clients' CA is no PEM text");
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  return {};
+}
+
+Status TrustServersOf(const std::string& pem, SSL_CTX* context) {
+  X509_STORE* store = X509_STORE_new();
+  if (store == nullptr) return ResourceExhausted("no memory for TLS");
+  SSL_CTX_set_cert_store(context, store);  // Which owns it now, instead of the one with the system's authorities.
+  ASSIGN_OR_RETURN(const int count, ForEachCertificate(pem, [&](X509* authority) {
+                     return X509_STORE_add_cert(store, authority) == 1;
+                   }));
+  if (count == 0) return InvalidArgument("the servers' CA is no PEM text");
   return {};
 }
 
@@ -99,6 +115,15 @@ Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity) {
   ERR_clear_error();  // OpenSSL's queue is the thread's: what stands there would be taken for the next one's error.
   if (!used) return tl::make_unexpected(used.error());
   return context;
+}
+
+Status UseAsClient(const ClientIdentity& identity, SSL_CTX* context) {
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  Status used = TrustServersOf(identity.server_ca, context);
+  if (used && !identity.certificate.empty()) used = UseCertificates(identity.certificate, context);
+  if (used && !identity.certificate.empty()) used = UseKey(identity.key, context);
+  ERR_clear_error();
+  return used;
 }
 
 }  // namespace longshore::tls

@@ -1,4 +1,5 @@
-// What a TLS server shows to its clients and asks of them. OpenSSL is seen only in this folder and common/http.
+// What the ends of a TLS connection show to each other and ask of each other. OpenSSL is seen only in this folder and
+// common/http.
 #pragma once
 
 #include <openssl/types.h>
@@ -21,6 +22,15 @@ struct Identity {
   friend bool operator==(const Identity&, const Identity&) = default;
 };
 
+// All as PEM text.
+struct ClientIdentity {
+  std::string server_ca;    // Who signs the servers' certificates.
+  std::string certificate;  // Ours, then those between it and the root; empty: none is shown.
+  std::string key;
+
+  friend bool operator==(const ClientIdentity&, const ClientIdentity&) = default;
+};
+
 // The identity of new connections; those that are there keep theirs.
 using Identities = Reloaded<Identity>;
 
@@ -28,5 +38,9 @@ using Identities = Reloaded<Identity>;
 // InvalidArgument saying which part is no PEM, that key and certificate do not belong together, or that a CA is
 // missing. Nothing of the key is in the text.
 Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity);
+
+// Makes a context of OpenSSL trust nobody but this CA, speak TLS 1.2 or newer, and show the certificate when there is
+// one. The caller's library checks the server's name. Errors as above.
+Status UseAsClient(const ClientIdentity& identity, SSL_CTX* context);
 
 }  // namespace longshore::tls

@@ -71,16 +71,33 @@ std::string FormatTime(TimePoint at) {
 
 Result<TimePoint> ParseTime(std::string_view text) {
   if (text.empty()) return TimePoint{};
+  const auto refused = [&] { return InvalidArgument("\"{}\" is not a time such as 2026-11-21T05:23:49.120Z", text); };
   std::tm utc{};
-  int ms = 0;
-  char end = 0;
   const std::string copy(text);
-  const int read = std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d.%3d%c", &utc.tm_year, &utc.tm_mon, &utc.tm_mday,
-                               &utc.tm_hour, &utc.tm_min, &utc.tm_sec, &ms, &end);
-  if (read != 8 || end != 'Z') return InvalidArgument("\"{}\" is not a time such as 2026-11-21T05:23:49.120Z", text);
+  int used = 0;
+  const int read = std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &utc.tm_year, &utc.tm_mon, &utc.tm_mday,
+                               &utc.tm_hour, &utc.tm_min, &utc.tm_sec, &used);
+  if (read != 6 || used == 0) return refused();
+  text.remove_prefix(static_cast<size_t>(used));
+  Duration fraction{0};
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    int digits = 0;
+    for (int64_t unit = 100'000; !text.empty() && text[0] >= '0' && text[0] <= '9'; unit /= 10, ++digits) {
+      fraction += Duration((text[0] - '0') * unit);
+      text.remove_prefix(1);
+    }
+    if (digits == 0 || digits > 9) return refused();
+  }
+  int hours = 0;
+  int minutes = 0;
+  const bool has_offset = text.size() == 6 && (text[0] == '+' || text[0] == '-');
+  if (has_offset && std::sscanf(copy.c_str() + copy.size() - 5, "%2d:%2d", &hours, &minutes) != 2) return refused();
+  if (!has_offset && text != "Z") return refused();
+  const Duration offset = std::chrono::hours(hours) + std::chrono::minutes(minutes);
   utc.tm_year -= 1900;
   utc.tm_mon -= 1;
-  return FromUnixMillis(timegm(&utc) * 1000 + ms);
+  return TimePoint(std::chrono::seconds(timegm(&utc))) + fraction - (text[0] == '-' ? -offset : offset);
 }
 
 }  // namespace longshore::api

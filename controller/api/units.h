@@ -11,7 +11,7 @@ namespace longshore::api {
 // "0.1%" or "0.001"; not checked against 0..1.
 Result<double> ParseShare(std::string_view text);
 
-// RFC 3339 in UTC as FormatTime writes it; "" is TimePoint{}.
+// RFC 3339, with any fraction of a second or none (to the microsecond), in UTC or with an offset; "" is TimePoint{}.
 Result<TimePoint> ParseTime(std::string_view text);
 
 }  // namespace longshore::api

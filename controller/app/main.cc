@@ -5,9 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <thread>
 
+#include "common/http_client/client.h"
 #include "common/log.h"
 #include "controller/app/controller.h"
-#include "controller/metrics/metrics.h"
 
 namespace longshore::app {
 namespace {
@@ -80,7 +80,7 @@ Status RunController(const Options& options) {
 int Main(int argc, char** argv) {
   Options options;
   for (char** variable = environ; *variable != nullptr; ++variable) options.node_environment.emplace_back(*variable);
-  metrics::InitHttpClient();  // Changes our environment, which the nodes must not inherit.
+  http_client::Init();  // Changes our environment, which the nodes must not inherit.
   options.node_binary = BesideOurselves("longshore-node");
   bool stop_fleets = false;
   std::string log_level = "info";

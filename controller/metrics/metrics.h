@@ -48,10 +48,6 @@ struct PrometheusOptions {
   size_t answer_bytes_max = 1 << 20;
 };
 
-// To be called first in main, before any thread: bounds the threads and the memory of the HTTP client. Sets
-// SSL_CERT_FILE and SSL_CERT_DIR in the environment of this process.
-void InitHttpClient();
-
 // Asks a Prometheus server (its HTTP API, /api/v1/query) once per interval. InvalidArgument when the URL is none.
 Result<std::unique_ptr<Source>> MakePrometheusSource(const Query& query, const Clock& clock,
                                                      PrometheusOptions options = {});

@@ -1,13 +1,8 @@
-// cpprestsdk is seen only here.
-#include <cpprest/http_client.h>
-#include <cpprest/uri_builder.h>
-#include <pplx/threadpool.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 
+#include "common/http_client/client.h"
 #include "common/log.h"
 #include "common/ticker.h"
 #include "controller/metrics/metrics.h"
@@ -19,7 +14,6 @@ namespace {
 using autoscale::FleetMetrics;
 using autoscale::Presence;
 using autoscale::Signal;
-using web::http::client::http_client;
 
 struct Expressions {
   std::string queue_delay;
@@ -51,13 +45,13 @@ Expressions ExpressionsFor(const Query& query) {
 
 class PrometheusSource final : public Source {
  public:
-  PrometheusSource(const Query& query, const Clock& clock, PrometheusOptions options,
-                   std::unique_ptr<http_client> client)
-      : expressions_(ExpressionsFor(query)), clock_(clock), options_(options), client_(std::move(client)) {
+  PrometheusSource(const Query& query, const Clock& clock, std::chrono::milliseconds interval,
+                   std::unique_ptr<http_client::Client> client)
+      : expressions_(ExpressionsFor(query)), url_(query.prometheus_url), clock_(clock), client_(std::move(client)) {
     asking_.emplace(
-        options_.interval, [this] { AskAll(); }, Ticker::First::kNow);
+        interval, [this] { AskAll(); }, Ticker::First::kNow);
   }
-  ~PrometheusSource() override { cancel_.cancel(); }
+  ~PrometheusSource() override { client_->Cancel(); }
 
   FleetMetrics Latest(const std::vector<nodes::NodeView>& ready, TimePoint) override {
     const std::scoped_lock lock(mutex_);
@@ -105,43 +99,22 @@ class PrometheusSource final : public Source {
 
   // Blocks this thread only; unknown whatever goes wrong.
   Signal Ask(const std::string& expression) {
-    web::uri_builder uri("/api/v1/query");
-    uri.append_query("query", web::uri::encode_data_string(expression), false);
-    try {
-      const web::http::http_response response =
-          client_->request(web::http::methods::GET, uri.to_string(), cancel_.get_token()).get();
-      if (response.status_code() != web::http::status_codes::OK)
-        return Unknown(fmt::format("status {}", response.status_code()));
-      return SignalFromAnswer(ReadBody(response));
-    } catch (const std::exception& error) {  // cpprestsdk throws; here it ends.
-      return Unknown(error.what());
-    }
-  }
-
-  // Prometheus says everything in one answer, so a longer one is none of Prometheus'.
-  std::string ReadBody(const web::http::http_response& response) const {
-    auto stream = response.body();
-    std::string body;
-    for (;;) {
-      concurrency::streams::container_buffer<std::string> piece;
-      if (stream.read(piece, 4096).get() == 0) return body;
-      body += piece.collection();
-      if (body.size() > options_.answer_bytes_max) return "";
-    }
+    const auto response = client_->Send({.target = "/api/v1/query?query=" + http_client::Encode(expression)});
+    if (!response) return Unknown(response.error().message);
+    if (response->status != 200) return Unknown(fmt::format("status {}", response->status));
+    return SignalFromAnswer(response->body);
   }
 
   Signal Unknown(const std::string& why) {
-    if (why != last_trouble_)
-      spdlog::warn("Prometheus at {} does not answer: {}", client_->base_uri().to_string(), ForLog(why));
+    if (why != last_trouble_) spdlog::warn("Prometheus at {} does not answer: {}", url_, ForLog(why));
     last_trouble_ = why;
     return {};
   }
 
   const Expressions expressions_;
+  const std::string url_;
   const Clock& clock_;
-  const PrometheusOptions options_;
-  const std::unique_ptr<http_client> client_;
-  pplx::cancellation_token_source cancel_;
+  const std::unique_ptr<http_client::Client> client_;
   std::string last_trouble_;  // Of the asking thread.
   std::mutex mutex_;
   Measured latest_;
@@ -150,27 +123,14 @@ class PrometheusSource final : public Source {
 
 }  // namespace
 
-void InitHttpClient() {
-  constexpr size_t kThreads = 4;  // Instead of 40.
-  crossplat::threadpool::initialize_with_threads(kThreads);
-  // Otherwise every connection reads the system's whole list of certificates, although none is needed.
-  setenv("SSL_CERT_FILE", "/dev/null", 1);
-  setenv("SSL_CERT_DIR", "/nonexistent", 1);
-}
-
 Result<std::unique_ptr<Source>> MakePrometheusSource(const Query& query, const Clock& clock,
                                                      PrometheusOptions options) {
-  try {
-    web::http::client::http_client_config config;
-    config.set_timeout(options.timeout);
-    config.set_max_redirects(0);
-    const web::uri uri(query.prometheus_url);
-    if (uri.scheme() != "http" || uri.host().empty()) throw std::invalid_argument("not http://host:port");
-    auto client = std::make_unique<http_client>(uri, config);
-    return std::make_unique<PrometheusSource>(query, clock, options, std::move(client));
-  } catch (const std::exception& error) {
-    return InvalidArgument("the Prometheus URL \"{}\" cannot be used: {}", query.prometheus_url, error.what());
-  }
+  auto client = http_client::Client::Make({.base_url = query.prometheus_url,
+                                           .silence_max = options.timeout,
+                                           // Prometheus says everything in one answer, so a longer one is none of its.
+                                           .body_bytes_max = options.answer_bytes_max});
+  if (!client) return Prefixed(client.error(), "the Prometheus URL");
+  return std::make_unique<PrometheusSource>(query, clock, options.interval, std::move(*client));
 }
 
 }  // namespace longshore::metrics

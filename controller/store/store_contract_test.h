@@ -5,8 +5,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <condition_variable>
 #include <functional>
@@ -24,8 +22,10 @@ class StoreHome {
  public:
   virtual ~StoreHome() = default;
   virtual std::unique_ptr<Store> Open() = 0;
-  // Makes an object that is there unreadable.
-  virtual void Damage(const api::Key& key) = 0;
+  // Makes an object that is there unreadable. False where nobody can.
+  virtual bool Damage(const api::Key& key) = 0;
+  // Runs it on two sides that share nothing but the home, at the same time. Each returns 0 when it went well.
+  virtual bool RunOnTwoSides(const std::function<int()>& work) = 0;
 };
 
 class StoreContract : public ::testing::TestWithParam<std::function<std::unique_ptr<StoreHome>()>> {
@@ -34,17 +34,25 @@ class StoreContract : public ::testing::TestWithParam<std::function<std::unique_
     Object object;
     object.kind = api::kModelKind;
     object.metadata.name = name;
-    object.spec = {{"fleet", "cpu"}, {"version", version}};
+    object.spec = {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/digits"}}}, {"version", version}};
     return object;
   }
+  static Object Fleet(const std::string& name) {
+    Object object;
+    object.kind = api::kServingFleetKind;
+    object.metadata.name = name;
+    object.spec = Json::object();
+    return object;
+  }
+  static Json Stable(int64_t version) { return {{"stableVersion", version}}; }
 
-  // Adds 1 to status.count, again and again until nobody came between.
+  // Adds 1 to status.stableVersion, again and again until nobody came between.
   static Status Increment(Store& store, const api::Key& key) {
     constexpr int kTriesMax = 10000;
     for (int i = 0; i < kTriesMax; ++i) {
       ASSIGN_OR_RETURN(const Object seen, store.Get(key));
-      const int count = seen.status.is_null() ? 0 : seen.status.at("count").get<int>();
-      const auto put = store.PutStatus(key, seen.metadata.uid, seen.metadata.resource_version, {{"count", count + 1}});
+      const int count = seen.status.is_null() ? 0 : seen.status.at("stableVersion").get<int>();
+      const auto put = store.PutStatus(key, seen.metadata.uid, seen.metadata.resource_version, Stable(count + 1));
       if (put) return {};
       if (put.error().code != Code::kAborted) return tl::make_unexpected(put.error());
     }
@@ -114,17 +122,17 @@ TEST_P(StoreContract, ApplyingTheSameAgainWritesNothing) {
 TEST_P(StoreContract, AStatusIsWrittenOnlyOnTopOfWhatTheWriterSaw) {
   const Object first = store_->Apply(Model("digits", 1)).value();
   const api::Key key = KeyOf(first);
-  const auto put = store_->PutStatus(key, first.metadata.uid, first.metadata.resource_version, {{"phase", "Step"}});
+  const auto put = store_->PutStatus(key, first.metadata.uid, first.metadata.resource_version, Stable(7));
   ASSERT_TRUE(put) << put.error().message;
   EXPECT_EQ(put->metadata.generation, 1) << "a status is no change of the spec";
-  const auto stale = store_->PutStatus(key, first.metadata.uid, first.metadata.resource_version, {{"phase", "None"}});
+  const auto stale = store_->PutStatus(key, first.metadata.uid, first.metadata.resource_version, Stable(8));
   EXPECT_EQ(stale.error().code, Code::kAborted);
-  EXPECT_EQ(store_->Get(key)->status.at("phase"), "Step");
+  EXPECT_EQ(store_->Get(key)->status.at("stableVersion"), 7);
 }
 
 TEST_P(StoreContract, WritingTheSameStatusAgainWritesNothing) {
   const Object first = store_->Apply(Model("digits", 1)).value();
-  const Json status = {{"phase", "Step"}};
+  const Json status = Stable(7);
   const Object put =
       store_->PutStatus(KeyOf(first), first.metadata.uid, first.metadata.resource_version, status).value();
   const Object again = store_->PutStatus(KeyOf(first), put.metadata.uid, put.metadata.resource_version, status).value();
@@ -134,9 +142,9 @@ TEST_P(StoreContract, WritingTheSameStatusAgainWritesNothing) {
 TEST_P(StoreContract, ApplyKeepsTheStatusAndAStaleWriterOfItLoses) {
   const Object first = store_->Apply(Model("digits", 1)).value();
   const api::Key key = KeyOf(first);
-  const Object put = store_->PutStatus(key, first.metadata.uid, first.metadata.resource_version, {{"n", 1}}).value();
-  EXPECT_EQ(store_->Apply(Model("digits", 2))->status.at("n"), 1);
-  EXPECT_EQ(store_->PutStatus(key, put.metadata.uid, put.metadata.resource_version, {{"n", 2}}).error().code,
+  const Object put = store_->PutStatus(key, first.metadata.uid, first.metadata.resource_version, Stable(1)).value();
+  EXPECT_EQ(store_->Apply(Model("digits", 2))->status.at("stableVersion"), 1);
+  EXPECT_EQ(store_->PutStatus(key, put.metadata.uid, put.metadata.resource_version, Stable(2)).error().code,
             Code::kAborted);
 }
 
@@ -147,7 +155,7 @@ TEST_P(StoreContract, ANewObjectOfTheSameNameIsNeitherWrittenNorDeletedForTheOld
   const Object now = store_->Apply(Model("digits", 1)).value();
   EXPECT_NE(now.metadata.uid, old.metadata.uid);
   EXPECT_TRUE(now.status.is_null());
-  EXPECT_EQ(store_->PutStatus(key, old.metadata.uid, now.metadata.resource_version, {{"n", 1}}).error().code,
+  EXPECT_EQ(store_->PutStatus(key, old.metadata.uid, now.metadata.resource_version, Stable(1)).error().code,
             Code::kNotFound);
   EXPECT_EQ(store_->Delete(key, old.metadata.uid).error().code, Code::kAborted);
   EXPECT_TRUE(store_->Get(key));
@@ -168,9 +176,7 @@ TEST_P(StoreContract, ListsOneKindOrderedByNamespaceAndName) {
     elsewhere.metadata.namespace_ = "alone";
     ASSERT_TRUE(store_->Apply(elsewhere));
   }
-  Object fleet = Model("cpu", 1);
-  fleet.kind = api::kServingFleetKind;
-  ASSERT_TRUE(store_->Apply(fleet));
+  ASSERT_TRUE(store_->Apply(Fleet("cpu")));
   std::vector<std::string> names;
   const std::vector<Object> objects = store_->List(api::kModelKind)->objects;
   for (const Object& object : objects) {
@@ -182,7 +188,7 @@ TEST_P(StoreContract, ListsOneKindOrderedByNamespaceAndName) {
 TEST_P(StoreContract, OneObjectThatCannotBeReadHidesNoOther) {
   for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(store_->Apply(Model(name, 1)));
   const api::Key damaged{api::kModelKind, "default", "b"};
-  home_->Damage(damaged);
+  if (!home_->Damage(damaged)) GTEST_SKIP() << "this home never gives out what cannot be read";
   EXPECT_EQ(store_->Get(damaged).error().code, Code::kDataLoss);
   const auto listing = store_->List(api::kModelKind);
   ASSERT_TRUE(listing) << listing.error().message;
@@ -209,14 +215,14 @@ TEST_P(StoreContract, AWatchTellsWhatIsThereAndWhatChangesByAnybody) {
   const Object later = other->Apply(Model("later", 1)).value();
   EXPECT_TRUE(seen.WaitFor(KeyOf(later), 1)) << "created by another client";
   const int before_status = seen.times(KeyOf(later));
-  ASSERT_TRUE(other->PutStatus(KeyOf(later), later.metadata.uid, later.metadata.resource_version, {{"n", 1}}));
+  ASSERT_TRUE(other->PutStatus(KeyOf(later), later.metadata.uid, later.metadata.resource_version, Stable(1)));
   EXPECT_TRUE(seen.WaitFor(KeyOf(later), before_status + 1)) << "its status";
   const int before_delete = seen.times(KeyOf(there));
   ASSERT_TRUE(other->Delete(KeyOf(there), there.metadata.uid));
   EXPECT_TRUE(seen.WaitFor(KeyOf(there), before_delete + 1)) << "its end";
 }
 
-TEST_P(StoreContract, ConcurrentWritersOfTwoProcessesLoseNothing) {
+TEST_P(StoreContract, ConcurrentWritersOfTwoSidesLoseNothing) {
   const Object object = store_->Apply(Model("digits", 1)).value();
   constexpr int kEach = 50;
   const auto increment_all = [&] {
@@ -226,13 +232,8 @@ TEST_P(StoreContract, ConcurrentWritersOfTwoProcessesLoseNothing) {
     }
     return 0;
   };
-  const pid_t child = fork();
-  if (child == 0) _exit(increment_all());
-  EXPECT_EQ(increment_all(), 0);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  EXPECT_EQ(store_->Get(KeyOf(object))->status.at("count"), 2 * kEach);
+  EXPECT_TRUE(home_->RunOnTwoSides(increment_all));
+  EXPECT_EQ(store_->Get(KeyOf(object))->status.at("stableVersion"), 2 * kEach);
 }
 
 }  // namespace longshore::store

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "serving-node/frontend/base64.h"
+#include "common/base64.h"
 
 namespace longshore::frontend {
 namespace {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "serving-node/frontend/base64.h"
+#include "common/base64.h"
 #include "serving-node/frontend/json_tensor.h"
 #include "serving-node/frontend/json_text.h"
 #include "serving-node/tensor/half.h"

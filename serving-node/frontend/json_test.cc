@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "serving-node/frontend/base64.h"
+#include "common/base64.h"
 #include "serving-node/frontend/json_request.h"
 #include "serving-node/frontend/json_response.h"
 #include "serving-node/tensor/proto.h"

@@ -1,5 +1,8 @@
 #include "controller/store/local/local_store.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <fstream>
 
 #include "controller/store/store_contract_test.h"
@@ -23,8 +26,16 @@ class TemporaryDirectory {
 class LocalHome final : public StoreHome {
  public:
   std::unique_ptr<Store> Open() override { return LocalStore::Open({.dir = dir_.path()}).value(); }
-  void Damage(const api::Key& key) override {
+  bool Damage(const api::Key& key) override {
     std::ofstream(dir_.path() / ".longshore/objects" / key.kind / key.namespace_ / (key.name + ".json")) << "{";
+    return true;
+  }
+  bool RunOnTwoSides(const std::function<int()>& work) override {
+    const pid_t child = fork();
+    if (child == 0) _exit(work());
+    const int here = work();
+    int status = 0;
+    return waitpid(child, &status, 0) == child && status == 0 && here == 0;
   }
 
  private:

@@ -1,9 +1,9 @@
-#include "serving-node/frontend/base64.h"
+#include "common/base64.h"
 
 #include <array>
 #include <cstdint>
 
-namespace longshore::frontend {
+namespace longshore {
 namespace {
 
 constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -55,4 +55,4 @@ std::optional<std::string> FromBase64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace longshore::frontend
+}  // namespace longshore

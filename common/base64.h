@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 
-namespace longshore::frontend {
+namespace longshore {
 
 std::string ToBase64(std::string_view bytes);
 
 // Padding may be missing. nullopt for any other deviation.
 std::optional<std::string> FromBase64(std::string_view text);
 
-}  // namespace longshore::frontend
+}  // namespace longshore

@@ -1,0 +1,150 @@
+#include "common/http_client/client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "common/http_client/testing.h"
+
+namespace longshore::http_client {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using Peer = RawServer::Peer;
+
+std::unique_ptr<Client> Connect(const RawServer& server, milliseconds silence_max = milliseconds(5000)) {
+  return Client::Make({.base_url = server.url(), .silence_max = silence_max, .body_bytes_max = 1000}).value();
+}
+
+TEST(HttpClient, SendsMethodTargetHeadersAndBodyAndReadsTheWholeAnswer) {
+  std::string seen;
+  const RawServer server([&](const std::string& request, const Peer& peer) {
+    seen = request;
+    peer.Answer(418, "short and stout", "X-Pot: Tea\r\n");
+    return true;
+  });
+  const auto response = Connect(server)->Send({.method = "PATCH",
+                                               .target = "/a%20b?c=d%2F",
+                                               .headers = {{"Authorization", "Bearer x"}, {"Content-Type", "text/x"}},
+                                               .body = "hello"});
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 418);
+  EXPECT_EQ(response->body, "short and stout");
+  EXPECT_EQ(response->headers.at("x-pot"), "Tea");
+  EXPECT_THAT(seen, testing::StartsWith("PATCH /a%20b?c=d%2F HTTP/1.1\r\n"));
+  EXPECT_THAT(seen, HasSubstr("Authorization:Bearer x\r\n"));
+  EXPECT_THAT(seen, HasSubstr("Content-Type:text/x\r\n"));
+  EXPECT_THAT(seen, testing::EndsWith("\r\n\r\nhello"));
+}
+
+TEST(HttpClient, AnAnswerThatIsTooLongBreaksOffOrIsSilentIsAnErrorThatNamesTheServer) {
+  const RawServer server([](const std::string& request, const Peer& peer) {
+    if (request.starts_with("GET /long")) peer.Answer(200, std::string(1001, 'x'));
+    if (request.starts_with("GET /cut")) peer.Say("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
+    if (request.starts_with("GET /silent")) peer.WaitForEnd();
+    return false;
+  });
+  const auto client = Connect(server, milliseconds(1000));
+  const auto error = [&](const char* target) { return client->Send({.target = target}).error(); };
+  EXPECT_EQ(error("/long").code, Code::kResourceExhausted);
+  EXPECT_EQ(error("/cut").code, Code::kUnavailable);
+  EXPECT_EQ(error("/silent").code, Code::kUnavailable);
+  EXPECT_THAT(error("/silent").message, HasSubstr("no answer for 1 s"));
+  EXPECT_THAT(error("/gone").message, HasSubstr(server.url()));
+}
+
+TEST(HttpClient, ARedirectIsAnAnswerAndTheTokenGoesNowhereElse) {
+  const RawServer server([](const std::string&, const Peer& peer) {
+    peer.Answer(302, "", "Location: http://127.0.0.1:1/\r\n");
+    return true;
+  });
+  EXPECT_EQ(Connect(server)->Send({.target = "/"})->status, 302);
+}
+
+TEST(HttpClient, AStreamGivesPiecesAsTheyComeUntilTheServerEndsIt) {
+  std::promise<void> first_came;
+  const RawServer server([&](const std::string&, const Peer& peer) {
+    peer.BeginChunks();
+    peer.Chunk("one");
+    first_came.get_future().wait();  // The rest is said when the first piece has been received, not before.
+    peer.Chunk("two");
+    peer.LastChunk();
+    return true;
+  });
+  std::string all;
+  const auto response = Connect(server)->Stream({.target = "/"}, {.on_head = [](const Response&) { return true; },
+                                                                  .on_piece = [&](std::string_view piece) -> Status {
+                                                                    if (all.empty()) first_came.set_value();
+                                                                    all += piece;
+                                                                    return {};
+                                                                  }});
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(all, "onetwo");
+}
+
+TEST(HttpClient, AStreamThatIsNotWantedBreaksOrIsSilentEndsWithTheReason) {
+  const RawServer server([](const std::string& request, const Peer& peer) {
+    if (request.starts_with("GET /refused")) peer.Answer(410, "too old");
+    peer.BeginChunks();
+    peer.Chunk("begun");
+    if (request.starts_with("GET /silent")) peer.WaitForEnd();
+    return false;
+  });
+  const auto client = Connect(server, milliseconds(1000));
+  const auto stream = [&](const char* target) {
+    return client->Stream({.target = target}, {.on_head = [](const Response& head) { return head.status == 200; },
+                                               .on_piece = [](std::string_view) { return Status(); }});
+  };
+  EXPECT_EQ(stream("/refused")->body, "too old");
+  EXPECT_EQ(stream("/cut").error().code, Code::kUnavailable);
+  EXPECT_EQ(stream("/silent").error().code, Code::kUnavailable);
+}
+
+TEST(HttpClient, WhatTheReceiverSaysEndsTheStream) {
+  const RawServer server([](const std::string&, const Peer& peer) {
+    peer.BeginChunks();
+    peer.Chunk("piece");
+    peer.WaitForEnd();
+    return false;
+  });
+  const auto ended = Connect(server)->Stream(
+      {.target = "/"}, {.on_head = [](const Response&) { return true; },
+                        .on_piece = [](std::string_view) -> Status { return DataLoss("not what I read"); }});
+  EXPECT_EQ(ended.error().code, Code::kDataLoss);
+}
+
+TEST(HttpClient, CancelEndsWhatIsUnderWayAndAllThatComesLater) {
+  std::promise<void> streaming;
+  const RawServer server([&](const std::string&, const Peer& peer) {
+    peer.BeginChunks();
+    peer.Chunk("x");
+    peer.WaitForEnd();
+    return false;
+  });
+  const auto client = Connect(server, milliseconds(60'000));
+  auto ended = std::async(std::launch::async, [&] {
+    return client->Stream({.target = "/"}, {.on_head = [](const Response&) { return true; },
+                                            .on_piece = [&](std::string_view) -> Status {
+                                              streaming.set_value();
+                                              return {};
+                                            }});
+  });
+  streaming.get_future().wait();
+  client->Cancel();
+  EXPECT_EQ(ended.get().error().code, Code::kCancelled);
+  EXPECT_EQ(client->Send({.target = "/"}).error().code, Code::kCancelled);
+  EXPECT_EQ(
+      client->Stream({.target = "/"}, {.on_head = [](const Response&) { return true; }, .on_piece = {}}).error().code,
+      Code::kCancelled);
+}
+
+TEST(HttpClient, RefusesWhatIsNoUrlAndTlsWithoutTrust) {
+  for (const char* url : {"", "127.0.0.1:80", "ftp://x", "http://", "https://x"}) {
+    EXPECT_EQ(Client::Make({.base_url = url}).error().code, Code::kInvalidArgument) << url;
+  }
+}
+
+}  // namespace
+}  // namespace longshore::http_client

@@ -1,0 +1,28 @@
+#include "controller/api/units.h"
+
+#include <gtest/gtest.h>
+
+namespace longshore::api {
+namespace {
+
+TEST(ParseTime, ReadsEveryFormOfTheApiServer) {
+  const TimePoint second = FromUnixMillis(1'700'000'000'000);
+  EXPECT_EQ(ParseTime("2023-11-14T22:13:20Z").value(), second) << "metav1.Time";
+  EXPECT_EQ(ParseTime("2023-11-14T22:13:20.123Z").value(), second + std::chrono::milliseconds(123)) << "our own";
+  EXPECT_EQ(ParseTime("2023-11-14T22:13:20.000045Z").value(), second + Duration(45)) << "metav1.MicroTime";
+  EXPECT_EQ(ParseTime("2023-11-14T22:13:20.000045999Z").value(), second + Duration(45)) << "nanoseconds are cut";
+  EXPECT_EQ(ParseTime("2023-11-15T00:13:20+02:00").value(), second);
+  EXPECT_EQ(ParseTime("2023-11-14T16:43:20.5-05:30").value(), second + std::chrono::milliseconds(500));
+  EXPECT_EQ(ParseTime("").value(), TimePoint{});
+}
+
+TEST(ParseTime, RefusesWhatIsNone) {
+  for (const char* text :
+       {"yesterday", "2023-11-14", "2023-11-14T22:13:20", "2023-11-14T22:13:20.Z", "2023-11-14T22:13Z",
+        "2023-11-14T22:13:20Zulu", "2023-11-14T22:13:20+2:00", "2023-11-14T22:13:20.1234567890Z"}) {
+    EXPECT_FALSE(ParseTime(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace longshore::api

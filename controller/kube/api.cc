@@ -1,0 +1,139 @@
+#include "controller/kube/api.h"
+
+#include <charconv>
+#include <utility>
+
+#include "controller/kube/lines.h"
+
+namespace longshore::kube {
+namespace {
+
+constexpr size_t kBodyBytesMax = size_t{128} << 20;
+constexpr size_t kLineBytesMax = size_t{16} << 20;  // Of a watch. An object has at most 1.5 MB.
+constexpr std::chrono::seconds kRetryAfterMax{60};
+
+Code CodeOf(const Refusal& refusal) {
+  // Server-side apply of a value of another type than the schema's: the API server says 500.
+  if (refusal.message.find("failed to create typed patch object") != std::string::npos) return Code::kInvalidArgument;
+  switch (refusal.status) {
+    case 400:
+    case 422: return Code::kInvalidArgument;
+    case 401: return Code::kUnauthenticated;
+    case 403: return Code::kPermissionDenied;
+    case 404: return Code::kNotFound;
+    case 409: return refusal.reason == "AlreadyExists" ? Code::kAlreadyExists : Code::kAborted;
+    case 410: return Code::kOutOfRange;
+    case 413:
+    case 429: return Code::kResourceExhausted;
+    default: return Code::kUnavailable;
+  }
+}
+
+std::optional<Duration> RetryAfterOf(const http_client::Response& response) {
+  const auto found = response.headers.find("retry-after");
+  if (found == response.headers.end()) return std::nullopt;
+  int64_t seconds = 0;
+  const std::string& text = found->second;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || seconds < 0) return std::nullopt;
+  return std::min<Duration>(std::chrono::seconds(seconds), kRetryAfterMax);
+}
+
+std::string What(const Call& call) { return call.method + " " + call.target.substr(0, call.target.find('?')); }
+
+}  // namespace
+
+Refusal RefusalOf(const http_client::Response& response) {
+  Refusal refusal{response.status, "", "", RetryAfterOf(response)};
+  const auto status = ParseJson(response.body);
+  if (!status || !status->is_object() || status->value("kind", Json()) != "Status") {
+    constexpr size_t kShown = 200;
+    refusal.message = response.body.substr(0, kShown);
+    return refusal;
+  }
+  if (const Json reason = status->value("reason", Json()); reason.is_string()) refusal.reason = reason;
+  if (const Json message = status->value("message", Json()); message.is_string()) refusal.message = message;
+  return refusal;
+}
+
+Error ErrorOf(const Refusal& refusal, const std::string& what) {
+  return {CodeOf(refusal), fmt::format("{}: status {}: {}", what, refusal.status, refusal.message)};
+}
+
+Result<std::unique_ptr<Api>> Api::Make(Cluster cluster, const ApiOptions& options, const MonotonicClock& clock) {
+  std::unique_ptr<Api> api(new Api(std::move(cluster), options, clock));
+  http_client::Options http{.base_url = api->cluster_.server,
+                            .tls = [credentials = api->cluster_.credentials] { return credentials->Identity(); },
+                            .silence_max = options.request_silence_max,
+                            .body_bytes_max = kBodyBytesMax};
+  ASSIGN_OR_RETURN(api->requests_, http_client::Client::Make(http));
+  http.silence_max = options.watch_silence_max;
+  ASSIGN_OR_RETURN(api->watches_, http_client::Client::Make(http));
+  return api;
+}
+
+Status Api::WaitForTurn() {
+  std::unique_lock lock(mutex_);
+  const Duration wait = is_cancelled_ ? Duration(0) : limit_.Take(clock_.Now());
+  if (wait > Duration(0)) cancelled_.wait_for(lock, wait, [this] { return is_cancelled_; });
+  if (is_cancelled_) return Cancelled("{}: cancelled", cluster_.server);
+  return {};
+}
+
+Result<http_client::Request> Api::RequestOf(const Call& call, bool refused) {
+  http_client::Request request{.method = call.method, .target = call.target, .body = call.body};
+  request.headers = {{"Accept", "application/json"}, {"Content-Type", call.content_type}};
+  ASSIGN_OR_RETURN(const std::string token, cluster_.credentials->Token(refused));
+  if (!token.empty()) request.headers["Authorization"] = "Bearer " + token;
+  return request;
+}
+
+void Api::NoteRefusal(const Refusal& refusal) {
+  if (refusal.status != 429 || !refusal.retry_after) return;
+  const std::lock_guard lock(mutex_);
+  limit_.BlockUntil(clock_.Now() + *refusal.retry_after);
+}
+
+Result<std::string> Api::Send(const Call& call) {
+  constexpr int kUnauthorized = 401;
+  for (const bool refused : {false, true}) {
+    RETURN_IF_ERROR(WaitForTurn());
+    ASSIGN_OR_RETURN(const http_client::Request request, RequestOf(call, refused));
+    auto response = requests_->Send(request);
+    if (!response) return Prefixed(response.error(), What(call));
+    if (response->status >= 200 && response->status < 300) return std::move(response->body);
+    if (response->status == kUnauthorized && !refused) continue;  // The token may have been replaced.
+    const Refusal refusal = RefusalOf(*response);
+    NoteRefusal(refusal);
+    return tl::make_unexpected(ErrorOf(refusal, What(call)));
+  }
+  return Unknown("unreachable");
+}
+
+Status Api::Watch(const std::string& target, const std::function<Status(std::string_view line)>& on_line,
+                  std::optional<Refusal>* refusal) {
+  const Call call{.target = target};
+  RETURN_IF_ERROR(WaitForTurn());
+  ASSIGN_OR_RETURN(const http_client::Request request, RequestOf(call, false));
+  Lines lines(kLineBytesMax);
+  const auto response =
+      watches_->Stream(request, {.on_head = [](const http_client::Response& head) { return head.status == 200; },
+                                 .on_piece = [&](std::string_view piece) { return lines.Feed(piece, on_line); }});
+  if (!response) return Prefixed(response.error(), "watch " + target.substr(0, target.find('?')));
+  if (response->status == 200) return lines.End();
+  *refusal = RefusalOf(*response);
+  NoteRefusal(**refusal);
+  return tl::make_unexpected(ErrorOf(**refusal, "watch " + target.substr(0, target.find('?'))));
+}
+
+void Api::Cancel() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_cancelled_ = true;
+  }
+  cancelled_.notify_all();
+  requests_->Cancel();
+  watches_->Cancel();
+}
+
+}  // namespace longshore::kube

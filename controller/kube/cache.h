@@ -1,0 +1,150 @@
+// What is known of one collection: a mirror of decoded objects, with our own writes in it before the watch tells them.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "common/error.h"
+#include "common/json/json.h"
+#include "controller/kube/reflector.h"
+
+namespace longshore::kube {
+
+struct Name {
+  std::string namespace_;
+  std::string name;
+
+  auto operator<=>(const Name&) const = default;
+};
+
+// Thread-safe. An object never goes back to an older version.
+template <typename Value>
+class Cache final : public Mirror {
+ public:
+  // What is kept of an object; an error is kept in its place.
+  using Decode = std::function<Result<Value>(const Json& object)>;
+  // Called without a lock, on the thread that changed it.
+  using OnChange = std::function<void(const Name& name)>;
+
+  Cache(Decode decode, OnChange on_change) : decode_(std::move(decode)), on_change_(std::move(on_change)) {}
+
+  // nullopt: it is not there.
+  std::optional<Result<Value>> Get(const Name& name) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(name);
+    if (found == entries_.end()) return std::nullopt;
+    return found->second.value;
+  }
+
+  // In order.
+  void ForEach(const std::function<void(const Name&, const Result<Value>&)>& visit) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, entry] : entries_) visit(name, entry.value);
+  }
+
+  // Whether a whole list has come.
+  bool is_complete() const {
+    const std::lock_guard lock(mutex_);
+    return complete_;
+  }
+
+  // Until the first list is whole. Unavailable, saying what keeps it from being, after the time.
+  Status WaitUntilComplete(std::chrono::milliseconds time) const {
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, time, [this] { return complete_; })) return {};
+    return Unavailable("{}", trouble_.empty() ? "no whole list came in time" : trouble_);
+  }
+
+  std::string trouble() const {
+    const std::lock_guard lock(mutex_);
+    return trouble_;
+  }
+
+  void BeginList() override {
+    const std::lock_guard lock(mutex_);
+    listed_.emplace();
+  }
+
+  void Put(Json object) override {
+    const Name name = NameOf(object);
+    if (Take(name, object)) on_change_(name);
+  }
+
+  void Delete(const Json& object) override {
+    const Name name = NameOf(object);
+    const uint64_t version = VersionOf(object);
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = entries_.find(name);
+      if (found == entries_.end() || (version != 0 && found->second.version > version)) return;
+      entries_.erase(found);
+    }
+    on_change_(name);
+  }
+
+  void EndList(const std::string& resource_version) override {
+    const uint64_t version = VersionOf({{"metadata", {{"resourceVersion", resource_version}}}});
+    std::vector<Name> gone;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& [name, entry] : entries_) {
+        if (listed_ && !listed_->contains(name) && (version == 0 || entry.version <= version)) gone.push_back(name);
+      }
+      for (const Name& name : gone) entries_.erase(name);
+      listed_.reset();
+      complete_ = true;
+    }
+    changed_.notify_all();
+    for (const Name& name : gone) on_change_(name);
+  }
+
+  void Trouble(const std::string& why) override {
+    const std::lock_guard lock(mutex_);
+    trouble_ = why;
+  }
+
+ private:
+  struct Entry {
+    uint64_t version = 0;
+    Result<Value> value;
+  };
+
+  static Name NameOf(const Json& object) {
+    const Json metadata = object.value("metadata", Json::object());
+    const auto text = [&](const char* key) {
+      const Json value = metadata.value(key, Json());
+      return value.is_string() ? value.get<std::string>() : "";
+    };
+    return {text("namespace"), text("name")};
+  }
+
+  // Whether it is news.
+  bool Take(const Name& name, const Json& object) {
+    const uint64_t version = VersionOf(object);
+    Result<Value> value = decode_(object);
+    const std::lock_guard lock(mutex_);
+    if (listed_) listed_->insert(name);
+    const auto [at, is_new] = entries_.try_emplace(name, Entry{version, value});
+    if (is_new) return true;
+    if (version != 0 && version <= at->second.version) return false;
+    at->second = {version, std::move(value)};
+    return true;
+  }
+
+  const Decode decode_;
+  const OnChange on_change_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::map<Name, Entry> entries_;
+  std::optional<std::set<Name>> listed_;  // By the list that is under way.
+  bool complete_ = false;
+  std::string trouble_;
+};
+
+}  // namespace longshore::kube

@@ -1,0 +1,156 @@
+#include "controller/kube/reflector.h"
+
+#include <charconv>
+#include <utility>
+
+#include "common/log.h"
+
+namespace longshore::kube {
+namespace {
+
+// The server ends a watch after this time, so that clients spread over servers that come back. Half of it is random.
+constexpr int kWatchSeconds = 600;
+
+std::string TextAt(const Json& object, const char* key) {
+  const auto metadata = object.find("metadata");
+  if (metadata == object.end() || !metadata->is_object()) return "";
+  const auto found = metadata->find(key);
+  return found != metadata->end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+void DropManagedFields(Json& object) {
+  if (const auto metadata = object.find("metadata"); metadata != object.end() && metadata->is_object())
+    metadata->erase("managedFields");
+}
+
+std::string Query(const Collection& collection) {
+  if (collection.label_selector.empty()) return collection.path + "?";
+  return collection.path + "?labelSelector=" + http_client::Encode(collection.label_selector) + "&";
+}
+
+}  // namespace
+
+uint64_t VersionOf(const Json& object) {
+  const std::string text = TextAt(object, "resourceVersion");
+  uint64_t version = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+  return error == std::errc() && end == text.data() + text.size() ? version : 0;
+}
+
+Reflector::Reflector(std::unique_ptr<Api> api, Collection collection, const MonotonicClock& clock, Mirror& mirror)
+    : api_(std::move(api)),
+      collection_(std::move(collection)),
+      clock_(clock),
+      mirror_(mirror),
+      machine_(std::random_device{}()),
+      heard_at_(clock.Now().time_since_epoch().count()),
+      thread_([this] { Run(); }) {}
+
+Reflector::~Reflector() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stop_.notify_all();
+  api_->Cancel();
+  thread_.join();
+}
+
+void Reflector::Run() {
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return;
+    }
+    lists_ = machine_.lists();
+    const Move move = machine_.next();
+    if (const auto* page = std::get_if<ListPage>(&move)) List(*page);
+    if (const auto* from = std::get_if<WatchFrom>(&move)) Watch(*from);
+    if (const auto* pause = std::get_if<Pause>(&move)) PauseFor(pause->length);
+  }
+}
+
+void Reflector::List(const ListPage& page) {
+  std::string target = Query(collection_) + "limit=" + std::to_string(collection_.page_size);
+  if (!page.continue_token.empty()) target += "&continue=" + http_client::Encode(page.continue_token);
+  const auto body = api_->Send({.target = target});
+  auto list = body ? ParseJson(*body) : tl::make_unexpected(body.error());
+  if (list && (!list->is_object() || !list->contains("items") || !list->at("items").is_array()))
+    list = DataLoss("{}: the answer is no list", collection_.path);
+  if (!list) {
+    mirror_.Trouble(list.error().message);
+    return machine_.OnListFailed({.gone = list.error().code == Code::kOutOfRange, .retry_after = {}});
+  }
+  Heard();
+  mirror_.Trouble("");
+  if (page.continue_token.empty()) mirror_.BeginList();
+  for (Json& object : list->at("items")) {
+    DropManagedFields(object);
+    mirror_.Put(std::move(object));
+  }
+  const std::string version = TextAt(*list, "resourceVersion");
+  const std::string token = TextAt(*list, "continue");
+  if (token.empty()) mirror_.EndList(version);
+  newest_ = VersionOf(*list);
+  machine_.OnPage(version, token);
+}
+
+void Reflector::Watch(const WatchFrom& from) {
+  const int seconds = std::uniform_int_distribution(kWatchSeconds / 2, kWatchSeconds)(random_);
+  const std::string target = fmt::format("{}watch=1&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={}",
+                                         Query(collection_), seconds, http_client::Encode(from.resource_version));
+  std::optional<Refusal> refusal;
+  Failure failure;
+  const Status ended = api_->Watch(
+      target, [&](std::string_view line) { return TakeEvent(line, &failure); }, &refusal);
+  if (ended) return machine_.OnWatchEnded();
+  if (refusal) failure.retry_after = refusal->retry_after;
+  failure.gone = failure.gone || ended.error().code == Code::kOutOfRange;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+  }
+  spdlog::debug("{}", ended.error().message);
+  mirror_.Trouble(failure.gone ? "" : ended.error().message);
+  machine_.OnWatchFailed(failure);
+}
+
+// An error ends the watch.
+Status Reflector::TakeEvent(std::string_view line, Failure* failure) {
+  auto event = ParseJson(line);
+  if (!event || !event->is_object() || !event->contains("object") || !event->at("object").is_object())
+    return DataLoss("{}: a line of the watch is no event", collection_.path);
+  Heard();
+  const Json type = event->value("type", Json());
+  Json& object = event->at("object");
+  if (type == "ERROR") {
+    constexpr int kGone = 410;
+    failure->gone = object.value("code", Json()) == kGone;
+    return Unavailable("{}: the watch ends with {}", collection_.path, object.dump());
+  }
+  ++events_;
+  const uint64_t version = VersionOf(object);
+  if (version != 0 && version <= newest_ && type != "BOOKMARK") {
+    ++replayed_;  // A server that went back in time says again what is known, in between perhaps what is long undone.
+    return {};
+  }
+  newest_ = std::max(newest_, version);
+  mirror_.Trouble("");
+  machine_.OnEvent(TextAt(object, "resourceVersion"));
+  if (type == "BOOKMARK") return {};
+  DropManagedFields(object);
+  if (type == "DELETED") {
+    mirror_.Delete(object);
+  } else {
+    mirror_.Put(std::move(object));
+  }
+  return {};
+}
+
+void Reflector::PauseFor(Duration length) {
+  std::unique_lock lock(mutex_);
+  stop_.wait_for(lock, length, [this] { return stopping_; });
+  machine_.OnPauseOver();
+}
+
+}  // namespace longshore::kube

@@ -1,0 +1,264 @@
+#include "controller/store/kube/kube_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "controller/store/document.h"
+
+namespace longshore::store {
+namespace {
+
+constexpr const char* kFieldManager = "longshore";
+constexpr int kPageSize = 500;
+
+std::string CollectionPath(const std::string& kind, const std::string& namespace_) {
+  const std::string plural = kind == api::kModelKind ? "models" : "servingfleets";
+  const std::string group = fmt::format("/apis/{}", api::kApiVersion);
+  return namespace_.empty() ? fmt::format("{}/{}", group, plural)
+                            : fmt::format("{}/namespaces/{}/{}", group, namespace_, plural);
+}
+
+std::string ObjectPath(const api::Key& key) { return CollectionPath(key.kind, key.namespace_) + "/" + key.name; }
+
+// Compact text of what we read of an object. A list's items do not say their kind.
+Result<std::string> TextOf(const std::string& kind, const Json& json) {
+  Json document = json;
+  document["kind"] = kind;
+  ASSIGN_OR_RETURN(const Object object, FromDocument(document));
+  return ToDocument(object).dump();
+}
+
+Result<Object> FromText(const std::string& text) {
+  ASSIGN_OR_RETURN(const Json document, ParseJson(text));
+  return FromDocument(document);
+}
+
+Error Cannot(const api::Key& key, const Error& error) {
+  return {Code::kDataLoss, fmt::format("{} cannot be read: {}", ToString(key), error.message)};
+}
+
+}  // namespace
+
+struct KubeStore::Mirrored {
+  Mirrored(std::string its_kind, std::string its_namespace, OnChange on_change)
+      : kind(std::move(its_kind)),
+        namespace_(std::move(its_namespace)),
+        cache([this](const Json& object) { return TextOf(kind, object); },
+              [this, changed = std::move(on_change)](const kube::Name& name) {
+                changed({kind, name.namespace_, name.name});
+              }) {}
+
+  bool Holds(const api::Key& key) const {
+    return key.kind == kind && (namespace_.empty() || key.namespace_ == namespace_);
+  }
+
+  const std::string kind;
+  const std::string namespace_;  // "": all.
+  kube::Cache<std::string> cache;
+  std::unique_ptr<kube::Reflector> reflector;  // Last: it uses the cache.
+};
+
+class KubeStore::WatchGuard final : public Watch {
+ public:
+  explicit WatchGuard(KubeStore& store) : store_(store) {}
+  ~WatchGuard() override {
+    std::vector<std::shared_ptr<Mirrored>> ended;
+    {
+      const std::lock_guard lock(store_.mutex_);
+      ended.swap(store_.mirrored_);
+    }
+    for (const auto& mirrored : ended) mirrored->reflector.reset();  // Its thread may be asking us.
+  }
+
+ private:
+  KubeStore& store_;
+};
+
+Result<std::unique_ptr<KubeStore>> KubeStore::Open(const kube::Cluster& cluster, const KubeStoreOptions& options,
+                                                   const MonotonicClock& clock) {
+  std::unique_ptr<KubeStore> store(new KubeStore(options, clock));
+  store->cluster_ = cluster;
+  ASSIGN_OR_RETURN(store->api_, kube::Api::Make(cluster, options.api, clock));
+  return store;
+}
+
+KubeStore::~KubeStore() = default;
+
+std::shared_ptr<KubeStore::Mirrored> KubeStore::MirrorOf(const api::Key& key) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& mirrored : mirrored_) {
+    if (mirrored->Holds(key)) return mirrored;
+  }
+  return nullptr;
+}
+
+std::vector<std::shared_ptr<KubeStore::Mirrored>> KubeStore::MirrorsOf(const std::string& kind) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Mirrored>> of_kind;
+  for (const auto& mirrored : mirrored_) {
+    if (mirrored->kind == kind) of_kind.push_back(mirrored);
+  }
+  return of_kind;
+}
+
+Result<Object> KubeStore::Get(const api::Key& key) {
+  RETURN_IF_ERROR(CheckKey(key));
+  Result<std::string> text = std::string();
+  if (const auto mirrored = MirrorOf(key); mirrored != nullptr) {
+    auto held = mirrored->cache.Get({key.namespace_, key.name});
+    if (!held) return NotFound("{} is not there", ToString(key));
+    text = std::move(*held);
+  } else {
+    text = api_->Send({.target = ObjectPath(key)});
+    if (!text) return Prefixed(text.error(), ToString(key));
+  }
+  auto object = text ? FromText(*text) : tl::make_unexpected(text.error());
+  if (!object) return tl::make_unexpected(Cannot(key, object.error()));
+  return object;
+}
+
+Result<Listing> KubeStore::List(const std::string& kind) {
+  const auto mirrors = MirrorsOf(kind);
+  if (mirrors.empty()) return ListDirectly(kind);
+  Listing listing;
+  for (const auto& mirrored : mirrors) {
+    mirrored->cache.ForEach([&](const kube::Name& name, const Result<std::string>& text) {
+      auto object = text ? FromText(*text) : tl::make_unexpected(text.error());
+      const api::Key key{kind, name.namespace_, name.name};
+      if (object) {
+        listing.objects.push_back(std::move(*object));
+      } else {
+        listing.unreadable.push_back({key, Cannot(key, object.error()).message});
+      }
+    });
+  }
+  std::sort(listing.objects.begin(), listing.objects.end(),
+            [](const Object& a, const Object& b) { return KeyOf(a) < KeyOf(b); });
+  return listing;
+}
+
+Result<Listing> KubeStore::ListDirectly(const std::string& kind) {
+  Listing listing;
+  const std::vector<std::string> all = {""};
+  for (const std::string& namespace_ : options_.namespaces.empty() ? all : options_.namespaces) {
+    std::string token;
+    do {
+      std::string target = fmt::format("{}?limit={}", CollectionPath(kind, namespace_), kPageSize);
+      if (!token.empty()) target += "&continue=" + http_client::Encode(token);
+      ASSIGN_OR_RETURN(const std::string answer, api_->Send({.target = target}));
+      ASSIGN_OR_RETURN(const Json page, ParseJson(answer));
+      if (!page.is_object() || !page.contains("items") || !page.at("items").is_array())
+        return DataLoss("{}: the answer is no list", target);
+      for (Json item : page.at("items")) {
+        item["kind"] = kind;
+        auto object = FromDocument(item);
+        if (!object) return Prefixed(object.error(), target);
+        listing.objects.push_back(std::move(*object));
+      }
+      const Json metadata = page.value("metadata", Json::object());
+      token = metadata.value("continue", "");
+    } while (!token.empty());
+  }
+  std::sort(listing.objects.begin(), listing.objects.end(),
+            [](const Object& a, const Object& b) { return KeyOf(a) < KeyOf(b); });
+  return listing;
+}
+
+// What the answer of a write says is there now.
+Result<Object> KubeStore::Written(const std::string& answer) {
+  ASSIGN_OR_RETURN(Json document, ParseJson(answer));
+  ASSIGN_OR_RETURN(Object object, FromDocument(document));
+  if (const auto mirrored = MirrorOf(KeyOf(object)); mirrored != nullptr) mirrored->cache.Put(std::move(document));
+  return object;
+}
+
+Result<Object> KubeStore::Apply(const Object& object) {
+  const api::Key key = KeyOf(object);
+  RETURN_IF_ERROR(CheckKey(key));
+  Json metadata = {{"name", key.name}, {"namespace", key.namespace_}};
+  if (!object.metadata.labels.empty()) metadata["labels"] = object.metadata.labels;
+  if (!object.metadata.annotations.empty()) metadata["annotations"] = object.metadata.annotations;
+  const Json document = {
+      {"apiVersion", api::kApiVersion}, {"kind", key.kind}, {"metadata", metadata}, {"spec", object.spec}};
+  const std::string target =
+      fmt::format("{}?fieldManager={}&force=true&fieldValidation=Strict", ObjectPath(key), kFieldManager);
+  const auto answer =
+      api_->Send({.method = "PATCH", .target = target, .body = document.dump(), .content_type = kube::kApplyPatch});
+  if (!answer) return Prefixed(answer.error(), ToString(key));
+  return Written(*answer);
+}
+
+Result<Object> KubeStore::PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
+                                    const Json& status) {
+  RETURN_IF_ERROR(CheckKey(key));
+  // The server takes the spec from what it has; the schema wants one all the same.
+  const Json document = {
+      {"apiVersion", api::kApiVersion},
+      {"kind", key.kind},
+      {"metadata",
+       {{"name", key.name}, {"namespace", key.namespace_}, {"uid", uid}, {"resourceVersion", resource_version}}},
+      {"spec", Json::object()},
+      {"status", status}};
+  const auto answer = api_->Send({.method = "PUT",
+                                  .target = fmt::format("{}/status?fieldManager={}", ObjectPath(key), kFieldManager),
+                                  .body = document.dump()});
+  if (answer) return Written(*answer);
+  if (answer.error().code == Code::kAborted) {
+    // A conflict of versions, or of uids: then the object that was meant is gone.
+    const auto there = api_->Send({.target = ObjectPath(key)});
+    const auto object = there ? FromText(*there) : tl::make_unexpected(there.error());
+    if (object && object->metadata.uid != uid) return NotFound("{} with uid {} is gone", ToString(key), uid);
+  }
+  return Prefixed(answer.error(), ToString(key));
+}
+
+Status KubeStore::Delete(const api::Key& key, const std::string& uid) {
+  RETURN_IF_ERROR(CheckKey(key));
+  const Json options = {{"apiVersion", "v1"},
+                        {"kind", "DeleteOptions"},
+                        {"propagationPolicy", "Background"},
+                        {"preconditions", {{"uid", uid}}}};
+  const auto answer = api_->Send({.method = "DELETE", .target = ObjectPath(key), .body = options.dump()});
+  if (!answer) return Prefixed(answer.error(), ToString(key));
+  return {};
+}
+
+Result<std::unique_ptr<Watch>> KubeStore::WatchAll(OnChange on_change) {
+  std::vector<std::shared_ptr<Mirrored>> mirrors;
+  const std::vector<std::string> all = {""};
+  for (const char* kind : {api::kModelKind, api::kServingFleetKind}) {
+    for (const std::string& namespace_ : options_.namespaces.empty() ? all : options_.namespaces) {
+      ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, options_.api, clock_));
+      auto mirrored = std::make_shared<Mirrored>(kind, namespace_, on_change);
+      mirrored->reflector = std::make_unique<kube::Reflector>(
+          std::move(api), kube::Collection{.path = CollectionPath(kind, namespace_)}, clock_, mirrored->cache);
+      mirrors.push_back(std::move(mirrored));
+    }
+  }
+  const auto until = std::chrono::steady_clock::now() + options_.first_list_max;
+  for (const auto& mirrored : mirrors) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    const Status complete = mirrored->cache.WaitUntilComplete(std::max(left, std::chrono::milliseconds(0)));
+    if (!complete) return Prefixed(complete.error(), CollectionPath(mirrored->kind, mirrored->namespace_));
+  }
+  const std::lock_guard lock(mutex_);
+  if (!mirrored_.empty()) return FailedPrecondition("there is a watch already");
+  mirrored_ = std::move(mirrors);
+  return std::unique_ptr<Watch>(std::make_unique<WatchGuard>(*this));
+}
+
+int64_t KubeStore::lists() const {
+  const std::lock_guard lock(mutex_);
+  int64_t lists = 0;
+  for (const auto& mirrored : mirrored_) lists += mirrored->reflector->lists();
+  return lists;
+}
+
+Duration KubeStore::staleness() const {
+  const std::lock_guard lock(mutex_);
+  Duration longest{0};
+  for (const auto& mirrored : mirrored_) longest = std::max(longest, clock_.Now() - mirrored->reflector->heard_at());
+  return longest;
+}
+
+}  // namespace longshore::store
