@@ -1,9 +1,10 @@
 // Against a real API server: tests/cluster/control_plane.py starts it and names its kubeconfig.
 #include "controller/store/kube/kube_store.h"
 
-#include <cstdlib>
+#include <atomic>
 #include <thread>
 
+#include "controller/kube/testing.h"
 #include "controller/store/store_contract_test.h"
 
 namespace longshore::store {
@@ -11,19 +12,12 @@ namespace {
 
 const SteadyClock kClock;
 
-kube::Cluster TestCluster() {
-  const char* files = std::getenv("LONGSHORE_KUBECONFIGS");  // Not KUBECONFIG: that may name somebody's cluster.
-  CHECK(files != nullptr);
-  const std::string first(files);
-  return kube::FromKubeconfig(first.substr(0, first.find(':')), "").value();
-}
-
-std::unique_ptr<KubeStore> OpenStore() { return KubeStore::Open(TestCluster(), {}, kClock).value(); }
+std::unique_ptr<KubeStore> OpenStore() { return KubeStore::Open(kube::ClusterForTests(), {}, kClock).value(); }
 
 class KubeHome final : public StoreHome {
  public:
   KubeHome() {
-    const auto api = kube::Api::Make(TestCluster(), {}, kClock).value();
+    const auto api = kube::ConnectForTests(kClock);
     const Json alone = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "alone"}}}};
     const auto made = api->Send({.method = "POST", .target = "/api/v1/namespaces", .body = alone.dump()});
     CHECK(made || made.error().code == Code::kAlreadyExists);
@@ -118,7 +112,7 @@ TEST_F(KubeStoreTest, RefusesWhatTheSchemaRefusesAndNamesTheField) {
 }
 
 TEST_F(KubeStoreTest, SaysWhatIsWrongWithAServerThatDoesNotAnswer) {
-  kube::Cluster nowhere = TestCluster();
+  kube::Cluster nowhere = kube::ClusterForTests();
   nowhere.server = "https://127.0.0.1:1";
   const auto store = KubeStore::Open(nowhere, {.first_list_max = std::chrono::milliseconds(300)}, kClock).value();
   const auto object = store->Get({api::kModelKind, "default", "digits"});

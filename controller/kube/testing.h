@@ -1,0 +1,24 @@
+// For tests inside tests/cluster/control_plane.py: the real API server that it started.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "controller/kube/api.h"
+#include "controller/kube/cluster.h"
+
+namespace longshore::kube {
+
+inline Cluster ClusterForTests() {
+  const char* files = std::getenv("LONGSHORE_KUBECONFIGS");  // Not KUBECONFIG: that may name somebody's cluster.
+  CHECK(files != nullptr);
+  const std::string first(files);
+  return FromKubeconfig(first.substr(0, first.find(':')), "").value();
+}
+
+inline std::unique_ptr<Api> ConnectForTests(const MonotonicClock& clock) {
+  return Api::Make(ClusterForTests(), {}, clock).value();
+}
+
+}  // namespace longshore::kube

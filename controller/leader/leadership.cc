@@ -1,0 +1,174 @@
+#include "controller/leader/leadership.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/log.h"
+
+namespace longshore::leader {
+namespace {
+
+std::string PathOf(const LeaseName& name, bool of_collection) {
+  const std::string collection = fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases", name.namespace_);
+  return of_collection ? collection : collection + "/" + name.name;
+}
+
+// metav1.MicroTime.
+std::string MicroTime(TimePoint at) {
+  const std::time_t seconds = ToUnixMillis(at) / 1000;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
+                     utc.tm_hour, utc.tm_min, utc.tm_sec, at.time_since_epoch().count() % 1'000'000);
+}
+
+}  // namespace
+
+Json ToJson(const LeaseName& name, const Lease& lease, TimePoint now) {
+  Json metadata = {{"name", name.name}, {"namespace", name.namespace_}};
+  if (!lease.version.empty()) metadata["resourceVersion"] = lease.version;
+  return {{"apiVersion", "coordination.k8s.io/v1"},
+          {"kind", "Lease"},
+          {"metadata", std::move(metadata)},
+          {"spec",
+           {{"holderIdentity", lease.holder},
+            {"leaseDurationSeconds", std::chrono::ceil<std::chrono::seconds>(lease.duration).count()},
+            {"leaseTransitions", lease.transitions},
+            {"renewTime", MicroTime(now)}}}};
+}
+
+Result<Lease> FromJson(const Json& json) try {
+  Lease lease;
+  lease.version = json.at("metadata").at("resourceVersion").get<std::string>();
+  const Json spec = json.value("spec", Json::object());
+  lease.holder = spec.value("holderIdentity", "");
+  lease.duration = std::chrono::seconds(spec.value("leaseDurationSeconds", int64_t{0}));
+  lease.transitions = spec.value("leaseTransitions", int64_t{0});
+  return lease;
+} catch (const Json::exception& error) {  // nlohmann's way to say that a field is missing or of another type.
+  return DataLoss("this is no Lease: {}", error.what());
+}
+
+Leadership::Leadership(std::unique_ptr<kube::Api> api, LeaseName lease, Options options, const MonotonicClock& clock,
+                       std::function<int64_t()> epoch_floor)
+    : api_(std::move(api)),
+      lease_(std::move(lease)),
+      options_(options),
+      clock_(clock),
+      epoch_floor_(std::move(epoch_floor)),
+      election_(options, clock.Now()),
+      thread_([this] { Run(); }) {}
+
+Leadership::~Leadership() {
+  Stop();
+  thread_.join();
+  std::optional<Write> release;
+  {
+    const std::lock_guard lock(mutex_);
+    if (election_.IsLeading(clock_.Now())) release = election_.Release();
+  }
+  if (!release) return;
+  const auto written = api_->Send({.method = "PUT",
+                                   .target = PathOf(lease_, false),
+                                   .body = ToJson(lease_, release->lease, SystemClock().Now()).dump()});
+  if (!written)
+    spdlog::warn("the Lease could not be given up, another one takes over later: {}", written.error().message);
+}
+
+void Leadership::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+}
+
+int64_t Leadership::EpochAt(MonotonicPoint now) const { return election_.IsLeading(now) ? election_.epoch() : 0; }
+
+int64_t Leadership::AwaitTerm() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return stopping_ || EpochAt(clock_.Now()) != 0; });
+  return stopping_ ? 0 : EpochAt(clock_.Now());
+}
+
+void Leadership::AwaitEnd(int64_t epoch) {
+  std::unique_lock lock(mutex_);
+  while (!stopping_ && EpochAt(clock_.Now()) == epoch) {
+    // A renewal that hangs tells nobody: this one looks at the clock.
+    changed_.wait_for(lock, std::max(election_.deadline() - clock_.Now(), Duration(1000)));
+  }
+}
+
+bool Leadership::IsLeading(int64_t epoch) const {
+  const std::lock_guard lock(mutex_);
+  return EpochAt(clock_.Now()) == epoch;
+}
+
+std::string Leadership::holder() const {
+  const std::lock_guard lock(mutex_);
+  return election_.holder();
+}
+
+void Leadership::Run() {
+  for (;;) {
+    const int64_t floor = epoch_floor_();
+    std::unique_lock lock(mutex_);
+    if (stopping_) return;
+    const Move move = election_.Next(clock_.Now(), floor);
+    if (const auto* wait = std::get_if<WaitUntil>(&move)) {
+      changed_.wait_for(lock, wait->at - clock_.Now(), [this] { return stopping_; });
+      continue;
+    }
+    lock.unlock();
+    if (const auto* write = std::get_if<Write>(&move)) {
+      Do(*write);
+    } else {
+      Look();
+    }
+    changed_.notify_all();
+  }
+}
+
+void Leadership::Look() {
+  const auto answer = api_->Send({.target = PathOf(lease_, false)});
+  const bool is_missing = !answer && answer.error().code == Code::kNotFound;
+  auto lease = Result<std::optional<Lease>>(std::nullopt);
+  if (answer) {
+    const auto json = ParseJson(*answer);
+    auto read = json ? FromJson(*json) : tl::make_unexpected(json.error());
+    if (read)
+      lease = std::move(*read);
+    else
+      lease = tl::make_unexpected(read.error());
+  } else if (!is_missing) {
+    lease = tl::make_unexpected(answer.error());
+  }
+  const std::lock_guard lock(mutex_);
+  if (lease) return election_.OnRead(*lease, clock_.Now());
+  spdlog::warn("the Lease {}/{} cannot be read: {}", lease_.namespace_, lease_.name, lease.error().message);
+  election_.OnReadFailed(clock_.Now());
+}
+
+void Leadership::Do(const Write& write) {
+  const bool creates = write.over.empty();
+  Lease lease = write.lease;
+  lease.version = write.over;
+  const MonotonicPoint sent_at = clock_.Now();
+  const auto answer = api_->Send({.method = creates ? "POST" : "PUT",
+                                  .target = PathOf(lease_, creates),
+                                  .body = ToJson(lease_, lease, SystemClock().Now()).dump()});
+  const auto json = answer ? ParseJson(*answer) : tl::make_unexpected(answer.error());
+  const auto written = json ? FromJson(*json) : tl::make_unexpected(json.error());
+  const std::lock_guard lock(mutex_);
+  if (written) {
+    lease.version = written->version;
+    return election_.OnWritten(lease, sent_at, clock_.Now());
+  }
+  const Code code = written.error().code;
+  if (code == Code::kAborted || code == Code::kAlreadyExists || code == Code::kNotFound)
+    return election_.OnConflict(clock_.Now());
+  spdlog::warn("the Lease {}/{} cannot be written: {}", lease_.namespace_, lease_.name, written.error().message);
+  election_.OnWriteFailed(clock_.Now());
+}
+
+}  // namespace longshore::leader

@@ -1,0 +1,102 @@
+// Against a real API server: tests/cluster/control_plane.py starts it and names its kubeconfig.
+#include "controller/leader/leadership.h"
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <future>
+
+#include "controller/kube/testing.h"
+
+namespace longshore::leader {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const SteadyClock kClock;
+
+class LeadershipTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Leadership> Stand(const std::string& identity, int64_t floor = 0) {
+    const Options options{.identity = identity,
+                          .lease_duration = seconds(2),
+                          .renew_deadline = milliseconds(1200),
+                          .retry_period = milliseconds(100)};
+    return std::make_unique<Leadership>(kube::ConnectForTests(kClock), lease_, options, kClock,
+                                        [floor] { return floor; });
+  }
+  Result<Lease> Read() {
+    const auto answer = api_->Send({.target = path_});
+    if (!answer) return tl::make_unexpected(answer.error());
+    return FromJson(ParseJson(*answer).value());
+  }
+  void Delete() { ASSERT_TRUE(api_->Send({.method = "DELETE", .target = path_})); }
+
+  // The API server's names are in lower case.
+  static std::string NameOfTest() {
+    std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    for (char& c : name) c = static_cast<char>(std::tolower(c));
+    return name;
+  }
+
+  const LeaseName lease_{"default", NameOfTest()};
+  const std::string path_ = "/apis/coordination.k8s.io/v1/namespaces/default/leases/" + lease_.name;
+  std::unique_ptr<kube::Api> api_ = kube::ConnectForTests(kClock);
+};
+
+TEST_F(LeadershipTest, LeadsAndHandsOverWhenItLeaves) {
+  auto first = Stand("first", 41);
+  const int64_t epoch = first->AwaitTerm();
+  EXPECT_EQ(epoch, 42);
+  EXPECT_TRUE(first->IsLeading(epoch));
+  EXPECT_EQ(Read()->holder, "first");
+  const auto second = Stand("second");
+  auto next = std::async(std::launch::async, [&] { return second->AwaitTerm(); });
+  EXPECT_EQ(next.wait_for(milliseconds(2500)), std::future_status::timeout) << "as long as the first renews it";
+  EXPECT_EQ(second->holder(), "first");
+  const auto left_at = std::chrono::steady_clock::now();
+  first.reset();
+  EXPECT_EQ(next.get(), 43);
+  EXPECT_LT(std::chrono::steady_clock::now() - left_at, seconds(1)) << "it was given up, nobody has to wait";
+}
+
+TEST_F(LeadershipTest, GoesOnWhenItsLeaseIsDeleted) {
+  const auto only = Stand("only");
+  const int64_t epoch = only->AwaitTerm();
+  Delete();
+  while (!Read()) {
+  }
+  EXPECT_EQ(Read()->holder, "only");
+  EXPECT_EQ(Read()->transitions, epoch);
+  EXPECT_TRUE(only->IsLeading(epoch));
+}
+
+TEST_F(LeadershipTest, ItsTermEndsWhenSomebodyElseWritesTheLease) {
+  const auto only = Stand("only");
+  const int64_t epoch = only->AwaitTerm();
+  for (;;) {
+    Lease taken = Read().value();
+    taken.holder = "somebody";
+    taken.transitions += 7;
+    if (api_->Send({.method = "PUT", .target = path_, .body = ToJson(lease_, taken, TimePoint{}).dump()})) break;
+  }
+  only->AwaitEnd(epoch);
+  EXPECT_FALSE(only->IsLeading(epoch));
+  EXPECT_GT(only->AwaitTerm(), epoch + 7) << "when the other has not renewed it for its duration";
+}
+
+TEST_F(LeadershipTest, AStopEndsAllWaiting) {
+  const auto holder = Stand("holder");
+  const int64_t epoch = holder->AwaitTerm();
+  const auto standby = Stand("standby");
+  auto term = std::async(std::launch::async, [&] { return standby->AwaitTerm(); });
+  auto end = std::async(std::launch::async, [&] { holder->AwaitEnd(epoch); });
+  standby->Stop();
+  holder->Stop();
+  EXPECT_EQ(term.get(), 0);
+  end.get();
+}
+
+}  // namespace
+}  // namespace longshore::leader
