@@ -30,7 +30,7 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from authority import Authority
-from program import Failure, Program, ends_with_its_starter, find_binaries, wait_for
+from program import Failure, Program, ends_with_its_starter, find_binaries, run_kubectl, wait_for
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CRDS = ROOT / "crds"
@@ -51,6 +51,16 @@ class Port:
         self.socket.close()
 
 
+# Its input ends when we do. Then what the command left running goes, known by its environment, and the folder, to which
+# the programs in it, dying at that moment, may still write.
+REMOVER = """cat >/dev/null
+for try in 1 2 3 4 5; do
+  for process in $(grep -lszxF "LONGSHORE_CONTROL_PLANE=$0" /proc/[0-9]*/environ | cut -d / -f 3); do kill -9 "$process"; done
+  rm -rf "$0" && exit
+  sleep 0.2
+done"""
+
+
 class Folder:
     """A temporary folder that goes away with this process, however that ends."""
 
@@ -58,10 +68,8 @@ class Folder:
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="ls_kube_"))
         self.remover = None
         if not os.environ.get("LONGSHORE_KEEP"):
-            # Its input ends when we do. The programs in the folder are dying at that moment and may still write to it.
-            self.remover = subprocess.Popen(
-                ["sh", "-c", 'cat >/dev/null; for try in 1 2 3 4 5; do rm -rf "$0" && exit; sleep 0.2; done', self.path],
-                stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+            self.remover = subprocess.Popen(["sh", "-c", REMOVER, self.path], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                            start_new_session=True)
 
     def remove(self):
         if self.remover is None:
@@ -209,18 +217,15 @@ class ControlPlane:
 
     def kubectl(self, *words, input=None, kubeconfig=None):
         """What kubectl prints. A failure carries what it says."""
-        done = subprocess.run([self.binaries / "kubectl", f"--kubeconfig={kubeconfig or self.kubeconfig}", *words],
-                              input=input, capture_output=True, text=True, check=False, timeout=120)
-        if done.returncode != 0:
-            raise Failure(f"kubectl {' '.join(map(str, words))}: {(done.stderr or done.stdout).strip()}")
-        return done.stdout
+        return run_kubectl(self.folder, kubeconfig or self.kubeconfig, *words, input=input)
 
     def user(self, name, groups=()):
         """A kubeconfig file for somebody who may do what RBAC gives to this name and these groups, at first nothing."""
         return self.authority.write_kubeconfig(self.folder / f"{name.replace(':', '_')}.kubeconfig", self.url(), name, groups)
 
     def environment(self):
-        return {**os.environ, "KUBECONFIG": str(self.kubeconfig), "LONGSHORE_KUBERNETES": str(self.binaries),
+        return {**os.environ, "KUBECONFIG": str(self.kubeconfig), "KUBECACHEDIR": str(self.folder / "kubectl"),
+                "LONGSHORE_KUBERNETES": str(self.binaries),
                 "LONGSHORE_KUBECONFIGS": ":".join(map(str, self.kubeconfigs)),
                 "LONGSHORE_CONTROL_PLANE": str(self.folder), "PATH": f"{self.binaries}:{os.environ.get('PATH', '')}"}
 

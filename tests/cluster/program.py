@@ -10,6 +10,7 @@ import time
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 TAIL_LINES = 15
+KUBECTL_MAX_S = 180
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "longshore"
 
 
@@ -83,3 +84,13 @@ def find_binaries(*more):
             raise Failure(f"no program {folder / name}: run ./dev setup, which builds it, "
                           "or name its folder in LONGSHORE_KUBERNETES")
     return folder
+
+
+def run_kubectl(folder, kubeconfig, *words, input=None):
+    """What kubectl prints; a failure carries what it says. It remembers a server's kinds by the port: only in this folder,
+    for the next server on that port has others."""
+    done = subprocess.run([find_binaries() / "kubectl", f"--kubeconfig={kubeconfig}", *words], input=input, capture_output=True,
+                          text=True, check=False, timeout=KUBECTL_MAX_S, env={**os.environ, "KUBECACHEDIR": str(folder / "kubectl")})
+    if done.returncode != 0:
+        raise Failure(f"kubectl {' '.join(map(str, words))}: {(done.stderr or done.stdout).strip()}")
+    return done.stdout

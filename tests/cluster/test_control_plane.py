@@ -97,8 +97,8 @@ class CommandTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             told = pathlib.Path(folder) / "told"
             process = subprocess.Popen([*COMMAND, "--no-crds", "--run", "sh", "-c", 'cat $LONGSHORE_CONTROL_PLANE/*.pid '
-                                        f'>{told}.new; echo $$ $LONGSHORE_CONTROL_PLANE >>{told}.new; mv {told}.new {told}; '
-                                        'sleep 1000'])
+                                        f'>{told}.new; sleep 1000 & echo $$ $! $LONGSHORE_CONTROL_PLANE >>{told}.new; '
+                                        f'mv {told}.new {told}; wait'])
             wait_for("the command to run", lambda: told.exists() or process.poll() is not None, 60)
             *pids, home = told.read_text().split()
             process.send_signal(signal.SIGKILL)
