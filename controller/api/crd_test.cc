@@ -217,6 +217,19 @@ void ExpectSameTexts(const Leaf& leaf, const std::string& path, const Json& sche
   ExpectSameText(leaf, path, schema, longest + "a");
 }
 
+// The schema with the bounds that a rule says.
+Json WithBounds(const Json& schema) {
+  static const std::regex kRule("self >= ([0-9.]+) && self <= ([0-9.]+)");
+  Json out = schema;
+  if (!schema.contains("x-kubernetes-validations")) return out;
+  const std::string rule = schema["x-kubernetes-validations"][0]["rule"];
+  std::smatch bounds;
+  if (!std::regex_match(rule, bounds, kRule)) return out;
+  out["minimum"] = std::stod(bounds[1].str());
+  out["maximum"] = std::stod(bounds[2].str());
+  return out;
+}
+
 void ExpectSameNumbers(const Leaf& leaf, const std::string& path, const Json& schema) {
   const bool whole = schema.value("type", "") == "integer" || schema.contains("x-kubernetes-int-or-string");
   const auto expect = [&](const Json& number, bool taken) {
@@ -291,7 +304,7 @@ TEST(Crd, TheParserTakesTheSameValues) {
     const std::string type = schema.value("type", "");
     ExpectSameTypes(leaf, schema);
     if (type == "string" || type.empty()) ExpectSameTexts(leaf, leaf.path, schema, leaf.value);
-    if (type == "integer" || type == "number" || type.empty()) ExpectSameNumbers(leaf, leaf.path, schema);
+    if (type == "integer" || type == "number" || type.empty()) ExpectSameNumbers(leaf, leaf.path, WithBounds(schema));
     const Json rules = schema.value("x-kubernetes-validations", Json::array());
     for (const Json& rule : rules) {
       if (rule["rule"].get<std::string>().starts_with("duration(")) ExpectSameDurations(leaf, rule["rule"]);
@@ -323,6 +336,19 @@ TEST(Crd, EveryFieldIsDescribed) {
       for (const SchemaNode& node : NodesOf(kind, part)) {
         if (node.path.ends_with("[0]")) continue;
         EXPECT_GT(node.schema.value("description", "").size(), 3u) << kind << " " << node.path;
+      }
+    }
+  }
+}
+
+// An API server compares whole numbers with the whole part of a bound: `minimum: 0.5` takes 0.
+TEST(Crd, BoundsThatAreNotWholeAreRules) {
+  for (const std::string& kind : kKinds) {
+    for (const SchemaNode& node : NodesOf(kind, "spec")) {
+      for (const char* const bound : {"minimum", "maximum"}) {
+        if (!node.schema.contains(bound) || node.schema[bound].is_number_integer()) continue;
+        EXPECT_EQ(node.schema["not"]["maximum"], 0)
+            << kind << " " << node.path << " takes the whole part of its " << bound;
       }
     }
   }
