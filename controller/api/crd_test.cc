@@ -1,100 +1,383 @@
-// The CRDs and the parser say the same fields, and the samples are good.
-#include <gtest/gtest.h>
+// The CRDs and the parser take the same manifests, mean the same by them, and leave no field without effect.
+#include "controller/api/crd_test.h"
 
+#include <gmock/gmock.h>
+
+#include <regex>
 #include <set>
-
-#include "common/file.h"
-#include "controller/api/document.h"
-#include "controller/api/format.h"
-#include "controller/api/parse.h"
 
 namespace longshore::api {
 namespace {
 
-Path Source(const std::string& relative) { return Path(LONGSHORE_SOURCE_DIR) / relative; }
+const Json* SchemaAt(const std::vector<SchemaNode>& nodes, const std::string& path) {
+  const auto node = std::ranges::find(nodes, path, &SchemaNode::path);
+  return node == nodes.end() ? nullptr : &node->schema;
+}
 
-void CollectSchema(const Json& schema, const std::string& path, std::set<std::string>& leaves) {
-  if (schema.contains("properties")) {
-    for (const auto& [name, child] : schema["properties"].items()) CollectSchema(child, path + "." + name, leaves);
-  } else if (schema.contains("items")) {
-    CollectSchema(schema["items"], path, leaves);
-  } else {
-    leaves.insert(path);
+// As an API server fills them in. `used` gets the paths of the defaults that were.
+void FillDefaults(const Json& schema, const std::string& path, Json& value, std::set<std::string>& used) {
+  if (value.is_array() && schema.contains("items")) {
+    for (Json& item : value) FillDefaults(schema["items"], path + "[0]", item, used);
   }
-}
-
-std::set<std::string> SchemaLeaves(const std::string& file) {
-  const auto text = ReadFile(Source(file));
-  EXPECT_TRUE(text);
-  const auto documents = LoadYaml(file, *text, 1);
-  EXPECT_TRUE(documents) << documents.error().message;
-  std::set<std::string> leaves;
-  const Json& schema = documents->at(0).root["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
-  CollectSchema(schema, "spec", leaves);
-  return leaves;
-}
-
-// Whether the parser knows a field: one that it does not know is named in the error.
-bool IsKnown(const std::string& path, bool model) {
-  Json root;
-  Json* at = &root;
-  size_t begin = path.find('.') + 1;
-  for (size_t end = 0; end != std::string::npos; begin = end + 1) {
-    end = path.find('.', begin);
-    const std::string name = path.substr(begin, end - begin);
-    if (name == "weight" || name == "hold" || name == "pause") {
-      const bool in_steps = path.find(".steps.") != std::string::npos;
-      if (in_steps) at = &(*at)[0];
+  if (!value.is_object() || !schema.contains("properties")) return;
+  for (const auto& [name, child] : schema["properties"].items()) {
+    const std::string below = path + "." + name;
+    if (!value.contains(name) && child.contains("default")) {
+      value[name] = child["default"];
+      used.insert(below);
     }
-    at = &(*at)[name];
-  }
-  // A value no field takes, so that a known one is refused for its value and an unknown one for its name.
-  *at = Json{{"no such field", 1}};
-  if (model && !root.contains("fleet")) root["fleet"] = "cpu";
-  if (model && !root.contains("source")) root["source"] = {{"uri", "file:///m"}};
-  const auto parsed_model = ModelSpecFromJson(root, "m");
-  const auto parsed_fleet = ServingFleetSpecFromJson(root);
-  if (model ? parsed_model.has_value() : parsed_fleet.has_value()) return true;
-  const std::string& message = model ? parsed_model.error().message : parsed_fleet.error().message;
-  return message.find(path + ": is not a field") == std::string::npos;
-}
-
-TEST(Crd, HasOnlyFieldsThatTheParserKnows) {
-  for (const std::string& leaf : SchemaLeaves("crds/models.yaml")) EXPECT_TRUE(IsKnown(leaf, true)) << leaf;
-  for (const std::string& leaf : SchemaLeaves("crds/servingfleets.yaml")) EXPECT_TRUE(IsKnown(leaf, false)) << leaf;
-  EXPECT_FALSE(IsKnown("spec.rollout.nothing", true));
-}
-
-void CollectJson(const Json& json, const std::string& path, std::set<std::string>& leaves) {
-  if (json.is_object() && !json.empty()) {
-    for (const auto& [name, child] : json.items()) CollectJson(child, path + "." + name, leaves);
-  } else if (json.is_array() && !json.empty() && json[0].is_object()) {
-    for (const Json& child : json) CollectJson(child, path, leaves);
-  } else if (!json.is_object()) {
-    leaves.insert(path);
+    if (value.contains(name)) FillDefaults(child, below, value[name], used);
   }
 }
 
-TEST(Crd, HasEveryFieldThatIsWritten) {
-  ModelSpec model;
-  model.version = 1;
-  model.slo = {0.99, std::chrono::milliseconds(1), 0.1};
-  model.batching.allowed_batch_sizes = {1};
-  model.validation.golden_set = "g";
-  model.rollout.assignment_key = "k";
-  model.rollout.steps = {{5, Duration(1), true}};
-  model.rollout.drift.max = 1;
-  model.replicas = 1;
-  std::set<std::string> written;
-  CollectJson(ToJson(model), "spec", written);
-  const auto schema = SchemaLeaves("crds/models.yaml");
-  for (const std::string& leaf : written) EXPECT_TRUE(schema.contains(leaf)) << leaf;
-  ServingFleetSpec fleet;
-  fleet.autoscaling.emplace().prometheus_url = "http://x";
-  written.clear();
-  CollectJson(ToJson(fleet), "spec", written);
-  const auto fleet_schema = SchemaLeaves("crds/servingfleets.yaml");
-  for (const std::string& leaf : written) EXPECT_TRUE(fleet_schema.contains(leaf)) << leaf;
+TEST(Crd, EveryLeafOfTheSchemasHasACase) {
+  std::set<std::string> in_schema, in_cases;
+  for (const std::string& kind : kKinds) {
+    for (const SchemaNode& node : NodesOf(kind, "spec")) {
+      if (IsLeaf(node.schema)) in_schema.insert(kind + " " + node.path);
+    }
+  }
+  for (const Leaf& leaf : Leaves()) {
+    const std::vector<SchemaNode> nodes = NodesOf(leaf.kind, "spec");
+    const Json* schema = SchemaAt(nodes, leaf.path);
+    ASSERT_NE(schema, nullptr) << leaf.path;
+    if (IsLeaf(*schema)) in_cases.insert(leaf.kind + " " + leaf.path);
+  }
+  EXPECT_EQ(in_schema, in_cases);
+}
+
+TEST(Crd, EveryLeafChangesWhatIsParsed) {
+  for (const Leaf& leaf : Leaves()) {
+    const auto without = Parsed(leaf.kind, leaf.without);
+    const auto with = Parsed(leaf.kind, leaf.With(leaf.value));
+    ASSERT_TRUE(without) << leaf.path << ": " << without.error().message;
+    ASSERT_TRUE(with) << leaf.path << ": " << with.error().message;
+    EXPECT_EQ(*without == *with, leaf.same) << leaf.path;
+    // What was understood reads back as the same.
+    EXPECT_EQ(*Parsed(leaf.kind, {{"spec", *with}}), *with) << leaf.path;
+  }
+}
+
+TEST(Crd, OnAHostEveryLeafHasAnEffectOrIsRefusedWithAReason) {
+  int refused = 0;
+  for (const Leaf& leaf : Leaves()) {
+    const auto without = Parsed(leaf.kind, leaf.without, Home::kHost);
+    const auto with = Parsed(leaf.kind, leaf.With(leaf.value), Home::kHost);
+    if (with) {
+      EXPECT_NE(without == with, !leaf.same) << leaf.path;
+    } else {
+      ++refused;
+      EXPECT_THAT(with.error().message, testing::HasSubstr("is for fleets in a cluster only; ")) << leaf.path;
+    }
+  }
+  EXPECT_GT(refused, 20);
+}
+
+TEST(Crd, TheDefaultsAreTheParsers) {
+  std::set<std::string> used, there;
+  for (const Leaf& leaf : Leaves()) {
+    const Json schema = SchemaOf(leaf.kind)["properties"]["spec"];
+    for (const Json& manifest : {leaf.without, leaf.With(leaf.value)}) {
+      Json filled = manifest;
+      FillDefaults(schema, leaf.kind + " spec", filled["spec"], used);
+      const auto parsed = Parsed(leaf.kind, filled);
+      ASSERT_TRUE(parsed) << leaf.path << ": " << parsed.error().message;
+      EXPECT_EQ(*parsed, *Parsed(leaf.kind, manifest)) << leaf.path;
+    }
+  }
+  for (const std::string& kind : kKinds) {
+    for (const SchemaNode& node : NodesOf(kind, "spec")) {
+      if (node.schema.contains("default") && node.path != "spec") there.insert(kind + " " + node.path);
+    }
+  }
+  EXPECT_EQ(used, there);
+}
+
+// Every object of the manifests with a field that nobody has: the parser then says which it has.
+TEST(Crd, TheParserKnowsTheFieldsOfTheSchemaAndNoOther) {
+  std::set<std::string> asked, objects;
+  for (const Leaf& leaf : Leaves()) {
+    const std::vector<SchemaNode> nodes = NodesOf(leaf.kind, "spec");
+    const Json manifest = leaf.With(leaf.value);
+    for (const SchemaNode& node : nodes) {
+      if (!node.schema.contains("properties")) continue;
+      objects.insert(leaf.kind + " " + node.path);
+      if (!manifest.contains(PointerTo(node.path))) continue;
+      asked.insert(leaf.kind + " " + node.path);
+      Json wrong = manifest;
+      Put(wrong, node.path + ".zzzzzzzzzzzzzzzzzzzz", 1);
+      const std::string refusal = RefusalAt(node.path, leaf.kind, wrong);
+      const size_t list = refusal.find("known here: ");
+      ASSERT_NE(list, std::string::npos) << node.path << ": " << refusal;
+      std::set<std::string> known, in_schema;
+      std::istringstream names(refusal.substr(list + 12));
+      for (std::string name; std::getline(names >> std::ws, name, ',');) known.insert(name);
+      for (const auto& [name, _] : node.schema["properties"].items()) in_schema.insert(name);
+      EXPECT_EQ(known, in_schema) << leaf.kind << " " << node.path;
+    }
+  }
+  EXPECT_EQ(asked, objects);
+}
+
+const char* const kTexts[] = {"",
+                              " ",
+                              "a",
+                              "A",
+                              "a b",
+                              "-a",
+                              "a-",
+                              "a.b",
+                              "a..b",
+                              "a/b",
+                              "a/b/c",
+                              "/a",
+                              "a/",
+                              "/a/../b",
+                              "/a//b",
+                              "/",
+                              "//",
+                              "\xC3\x84",
+                              "a_b",
+                              "a:b",
+                              "a\nb",
+                              "0",
+                              "1",
+                              "-1",
+                              "1.5",
+                              "1e3",
+                              "1Ki",
+                              "1ki",
+                              "1e3s",
+                              "5m",
+                              "1d",
+                              "1m30s",
+                              "-5m",
+                              ".5s",
+                              "5.s",
+                              "1.5h",
+                              "99%",
+                              "100%",
+                              "100.1%",
+                              "101%",
+                              "0.5",
+                              "0.001",
+                              ".5",
+                              "1.0",
+                              "1.1",
+                              "0.5%",
+                              "0%",
+                              "-1%",
+                              "50 %",
+                              "s3://b",
+                              "file:///",
+                              "file://a",
+                              "file:///a b",
+                              "http://",
+                              "http://h",
+                              "https://h/a?b",
+                              "https://h/a.tar",
+                              "ftp://h",
+                              "10.0.0.0/8",
+                              "10.0.0.0/33",
+                              "10.0.0/8",
+                              "::/0",
+                              "fd00::/129",
+                              "10.0.0.0",
+                              "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff",
+                              "x=y",
+                              "{}",
+                              "\"",
+                              "'"};
+
+bool SchemaTakesText(const Json& schema, const std::string& text) {
+  if (text.size() > schema.value("maxLength", size_t{1} << 20)) return false;
+  if (text.size() < schema.value("minLength", size_t{0})) return false;
+  if (schema.contains("enum") && std::ranges::find(schema["enum"], Json(text)) == schema["enum"].end()) return false;
+  return !schema.contains("pattern") || std::regex_match(text, std::regex(schema["pattern"].get<std::string>()));
+}
+
+// Where the schema has a rule besides, its cases are in tests/crds/invalid.yaml.
+void ExpectSameText(const Leaf& leaf, const std::string& path, const Json& schema, const std::string& text) {
+  Json manifest = leaf.without;
+  Put(manifest, path, text);
+  const std::string refusal = RefusalAt(path, leaf.kind, manifest);
+  const bool takes = SchemaTakesText(schema, text);
+  if (takes && schema.contains("x-kubernetes-validations") && !refusal.empty()) return;
+  EXPECT_EQ(refusal.empty(), takes) << leaf.kind << " " << path << ": " << Json(text) << ": " << refusal;
+}
+
+void ExpectSameTexts(const Leaf& leaf, const std::string& path, const Json& schema, const Json& value) {
+  for (const char* const text : kTexts) ExpectSameText(leaf, path, schema, text);
+  const Json choices = schema.value("enum", Json::array());
+  for (const Json& text : choices) ExpectSameText(leaf, path, schema, text);
+  if (!schema.contains("maxLength")) return;
+  std::string longest = value.is_string() ? value.get<std::string>() : "a";
+  longest.resize(schema["maxLength"].get<size_t>(), 'a');
+  ExpectSameText(leaf, path, schema, longest);
+  ExpectSameText(leaf, path, schema, longest + "a");
+}
+
+// The schema with the bounds that a rule says.
+Json WithBounds(const Json& schema) {
+  static const std::regex kRule("self >= ([0-9.]+) && self <= ([0-9.]+)");
+  Json out = schema;
+  if (!schema.contains("x-kubernetes-validations")) return out;
+  const std::string rule = schema["x-kubernetes-validations"][0]["rule"];
+  std::smatch bounds;
+  if (!std::regex_match(rule, bounds, kRule)) return out;
+  out["minimum"] = std::stod(bounds[1].str());
+  out["maximum"] = std::stod(bounds[2].str());
+  return out;
+}
+
+void ExpectSameNumbers(const Leaf& leaf, const std::string& path, const Json& schema) {
+  const bool whole = schema.value("type", "") == "integer" || schema.contains("x-kubernetes-int-or-string");
+  const auto expect = [&](const Json& number, bool taken) {
+    Json manifest = leaf.without;
+    Put(manifest, path, number);
+    const std::string refusal = RefusalAt(path, leaf.kind, manifest);
+    EXPECT_EQ(refusal.empty(), taken) << leaf.kind << " " << path << ": " << number << ": " << refusal;
+  };
+  if (whole) expect(1.5, false);
+  for (const auto& [bound, beyond] : {std::pair{"minimum", -1}, std::pair{"maximum", 1}}) {
+    if (!schema.contains(bound)) continue;
+    expect(schema[bound], true);
+    expect(whole ? Json(schema[bound].get<int64_t>() + beyond) : Json(schema[bound].get<double>() + beyond * 1e-6),
+           false);
+  }
+  if (!schema.contains("minimum")) expect(-1, true);
+}
+
+void ExpectSameDurations(const Leaf& leaf, const std::string& rule) {
+  static const std::regex kRule(
+      "duration\\(self\\) >= duration\\('(.*)'\\) && duration\\(self\\) <= duration\\('(.*)'\\)");
+  std::smatch bounds;
+  ASSERT_TRUE(std::regex_match(rule, bounds, kRule)) << leaf.path << ": " << rule;
+  const auto expect = [&](Duration duration, bool taken) {
+    const std::string text = fmt::format("{}us", duration.count());
+    EXPECT_EQ(RefusalAt(leaf.path, leaf.kind, leaf.With(text)).empty(), taken) << leaf.path << ": " << text;
+  };
+  const Duration min = *ParseDuration(bounds[1].str()), max = *ParseDuration(bounds[2].str());
+  expect(min, true);
+  expect(max, true);
+  if (min > Duration(0)) expect(min - Duration(1), false);
+  expect(max + Duration(1), false);
+}
+
+void ExpectSameSizes(const Leaf& leaf, const std::string& path, const Json& schema) {
+  Json full = Json::array();
+  if (schema.value("type", "") == "object") full = Json::object();
+  const size_t max = schema.value(full.is_array() ? "maxItems" : "maxProperties", size_t{0});
+  ASSERT_GT(max, 0u) << path << " has no limit";
+  for (size_t i = 0; i <= max; ++i) {
+    if (full.is_array()) full.push_back(i);
+    if (full.is_object()) full[fmt::format("k{}", i)] = "1";
+  }
+  Json manifest = leaf.without;
+  Put(manifest, path, full);
+  EXPECT_THAT(RefusalAt(path, leaf.kind, manifest),
+              testing::HasSubstr(fmt::format("{} entries are more than {}", max + 1, max)));
+  if (!schema.contains("minItems")) return;
+  Put(manifest, path, Json::array());
+  EXPECT_NE(RefusalAt(path, leaf.kind, manifest), "") << path << " may be empty";
+}
+
+// Numbers, texts, lists and mappings in turn; those that the schema does not take are refused at the leaf.
+void ExpectSameTypes(const Leaf& leaf, const Json& schema) {
+  const std::string type = schema.value("type", "");
+  const bool open = type.empty();  // A text or a number.
+  const std::pair<const char*, Json> values[] = {
+      {"string", "x"}, {"integer", 7}, {"boolean", true}, {"array", {{1}}}, {"object", {{"k", "v"}}}};
+  for (const auto& [name, value] : values) {
+    if (name == type || (type == "number" && value.is_number()) ||
+        (open && !value.is_boolean() && !value.is_structured())) {
+      continue;
+    }
+    EXPECT_NE(RefusalAt(leaf.path, leaf.kind, leaf.With(value)), "") << leaf.path << " takes " << value;
+  }
+}
+
+TEST(Crd, TheParserTakesTheSameValues) {
+  for (const Leaf& leaf : Leaves()) {
+    const std::vector<SchemaNode> nodes = NodesOf(leaf.kind, "spec");
+    const Json& schema = *SchemaAt(nodes, leaf.path);
+    const std::string type = schema.value("type", "");
+    ExpectSameTypes(leaf, schema);
+    if (type == "string" || type.empty()) ExpectSameTexts(leaf, leaf.path, schema, leaf.value);
+    if (type == "integer" || type == "number" || type.empty()) ExpectSameNumbers(leaf, leaf.path, WithBounds(schema));
+    const Json rules = schema.value("x-kubernetes-validations", Json::array());
+    for (const Json& rule : rules) {
+      if (rule["rule"].get<std::string>().starts_with("duration(")) ExpectSameDurations(leaf, rule["rule"]);
+    }
+    if (!IsLeaf(schema) || (type != "array" && type != "object")) continue;
+    ExpectSameSizes(leaf, leaf.path, schema);
+    const std::string inside = leaf.path + (type == "array" ? "[0]" : ".key");
+    const Json& each = type == "array" ? schema["items"] : schema["additionalProperties"];
+    if (each.value("type", "") != "integer") ExpectSameTexts(leaf, inside, each, "a");
+    if (each.contains("minimum")) ExpectSameNumbers(leaf, inside, each);
+  }
+}
+
+TEST(Crd, EveryListOfObjectsHasTheParsersLimit) {
+  std::set<std::string> seen;
+  for (const Leaf& leaf : Leaves()) {
+    for (const SchemaNode& node : NodesOf(leaf.kind, "spec")) {
+      const bool list = node.schema.contains("items") && !IsLeaf(node.schema);
+      if (list && leaf.path.starts_with(node.path) && seen.insert(node.path).second)
+        ExpectSameSizes(leaf, node.path, node.schema);
+    }
+  }
+  EXPECT_GE(seen.size(), 6u);
+}
+
+TEST(Crd, EveryFieldIsDescribed) {
+  for (const std::string& kind : kKinds) {
+    for (const char* const part : {"spec", "status"}) {
+      for (const SchemaNode& node : NodesOf(kind, part)) {
+        if (node.path.ends_with("[0]")) continue;
+        EXPECT_GT(node.schema.value("description", "").size(), 3u) << kind << " " << node.path;
+      }
+    }
+  }
+}
+
+// An API server compares whole numbers with the whole part of a bound: `minimum: 0.5` takes 0.
+TEST(Crd, BoundsThatAreNotWholeAreRules) {
+  for (const std::string& kind : kKinds) {
+    for (const SchemaNode& node : NodesOf(kind, "spec")) {
+      for (const char* const bound : {"minimum", "maximum"}) {
+        if (!node.schema.contains(bound) || node.schema[bound].is_number_integer()) continue;
+        EXPECT_EQ(node.schema["not"]["maximum"], 0)
+            << kind << " " << node.path << " takes the whole part of its " << bound;
+      }
+    }
+  }
+}
+
+// CEL grows with Kubernetes; what is used here is in 1.30.
+TEST(Crd, TheRulesUseOnlyWhatTheOldestSupportedKubernetesHas) {
+  const std::set<std::string> known = {"has",      "all",        "exists_one", "map",     "isSorted",
+                                       "size",     "startsWith", "contains",   "matches", "duration",
+                                       "quantity", "compareTo",  "string"};
+  const std::regex call("([A-Za-z_]+)\\(");
+  const std::regex quoted("'[^']*'");
+  for (const std::string& kind : kKinds) {
+    const std::string all = SchemaOf(kind).dump();
+    const std::regex rule("\"rule\":\"((?:[^\"\\\\]|\\\\.)*)\"");
+    int rules = 0;
+    for (std::sregex_iterator found(all.begin(), all.end(), rule), end; found != end; ++found, ++rules) {
+      const std::string text = std::regex_replace((*found)[1].str(), quoted, "''");
+      for (std::sregex_iterator name(text.begin(), text.end(), call); name != end; ++name) {
+        EXPECT_TRUE(known.contains((*name)[1].str())) << (*name)[1].str() << " in " << text;
+      }
+    }
+    EXPECT_GT(rules, 10);
+  }
+}
+
+TEST(Crd, AllAreSmallerThan100KilobytesTogether) {
+  EXPECT_LT(ReadFile(Source("crds/models.yaml"))->size() + ReadFile(Source("crds/servingfleets.yaml"))->size(),
+            100'000u);
 }
 
 TEST(Samples, AreGoodManifests) {

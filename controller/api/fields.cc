@@ -82,6 +82,14 @@ void Fields::Text(const char* key, std::string& out, Need need) {
   out = value->get<std::string>();
 }
 
+void Fields::Text(const char* key, std::string& out, const TextFormat& format, Need need) {
+  std::string text;
+  Text(key, text, need);
+  if (!Has(key) || text.empty()) return;
+  if (!Matches(text, format)) return Refuse(key, fmt::format("{} is not {}", Shown(text), format.what));
+  out = std::move(text);
+}
+
 void Fields::Flag(const char* key, bool& out) {
   const Json* value = Take(key);
   if (value == nullptr) return;
@@ -122,10 +130,10 @@ void Fields::Share(const char* key, double& out) {
   if (value == nullptr) return;
   double share = -1;
   if (value->is_number()) share = value->get<double>();
-  if (value->is_string()) share = ParseShare(value->get<std::string>()).value_or(-1);
-  if (!(share >= 0 && share <= 1)) {
-    return Refuse(key, fmt::format("{} is not a share: write \"0.1%\" or 0.001, between 0% and 100%", Shown(*value)));
+  if (value->is_string() && Matches(value->get<std::string>(), kShare)) {
+    share = ParseShare(value->get<std::string>()).value_or(-1);
   }
+  if (!(share >= 0 && share <= 1)) return Refuse(key, fmt::format("{} is not {}", Shown(*value), kShare.what));
   out = share;
 }
 
@@ -143,6 +151,33 @@ void Fields::Time(const char* key, Duration& out, Duration min, Duration max) {
   out = *duration;
 }
 
+void Fields::Amount(const char* key, std::string& out, Need need) {
+  const Json* value = Take(key, need);
+  if (value == nullptr) return;
+  const std::string text = value->is_string() ? value->get<std::string>() : value->dump();
+  if (!(value->is_string() || value->is_number_integer()) || !Matches(text, kQuantity)) {
+    return Refuse(key, fmt::format("{} is not {}", Shown(*value), kQuantity.what));
+  }
+  out = text;
+}
+
+// Reads the entries of a mapping whose keys are names that users choose.
+void Fields::Entries(const char* key, size_t entries_max,
+                     const std::function<void(Fields& entries, const std::string& name)>& read) {
+  Object(key, [&](Fields& entries) {
+    if (entries.object_->size() > entries_max) {
+      return entries.reader_.Refuse(entries.path_,
+                                    fmt::format("{} entries are more than {}", entries.object_->size(), entries_max));
+    }
+    for (const auto& entry : entries.object_->items()) read(entries, entry.key());
+  });
+}
+
+void Fields::AmountMap(const char* key, size_t entries_max, std::map<std::string, std::string>& out) {
+  Entries(key, entries_max,
+          [&](Fields& entries, const std::string& name) { entries.Amount(name.c_str(), out[name], Need::kRequired); });
+}
+
 void Fields::TextMap(const char* key, std::map<std::string, std::string>& out) {
   const Json* value = Take(key);
   if (value == nullptr) return;
@@ -154,24 +189,53 @@ void Fields::TextMap(const char* key, std::map<std::string, std::string>& out) {
   }
 }
 
-void Fields::VersionMap(const char* key, std::map<std::string, int64_t>& out) {
-  Object(key, [&](Fields& labels) {
-    for (const auto& item : labels.object_->items()) {
-      labels.Integer(item.key().c_str(), out[item.key()], 1, INT64_MAX, Need::kRequired);
-    }
+void Fields::TextMap(const char* key, size_t entries_max, const TextFormat& format,
+                     std::map<std::string, std::string>& out) {
+  TextMap(key, out);
+  if (out.size() > entries_max) Refuse(key, fmt::format("{} entries are more than {}", out.size(), entries_max));
+  for (const auto& [name, text] : out) {
+    if (!Matches(name, kLabelName)) Refuse(key, fmt::format("{} is not {}", Shown(name), kLabelName.what));
+    if (!Matches(text, format))
+      Refuse(std::string(key) + "." + name, fmt::format("{} is not {}", Shown(text), format.what));
+  }
+}
+
+void Fields::VersionMap(const char* key, size_t entries_max, std::map<std::string, int64_t>& out) {
+  Entries(key, entries_max, [&](Fields& labels, const std::string& name) {
+    if (name.empty() || name.size() > 128) labels.Refuse(name, "a label has 1 to 128 characters");
+    labels.Integer(name.c_str(), out[name], 1, INT64_MAX, Need::kRequired);
   });
 }
 
 void Fields::Object(const char* key, const std::function<void(Fields&)>& read, Need need) {
-  known_.push_back(key);
-  if (!object_->contains(key)) {
-    if (need == Need::kRequired) Refuse(key, "is required");
-    return;
-  }
-  Fields child(reader_, (*object_)[key], PathOf(key));
+  const Json* value = Take(key, need);
+  if (value == nullptr) return;
+  Fields child(reader_, *value, PathOf(key));
   if (!reader_.ok()) return;
   read(child);
   child.Done();
+}
+
+void Fields::Objects(const char* key, size_t items_max, const std::function<void(Fields&)>& read) {
+  List(key, items_max, [&](const Json& json, const std::string& path) {
+    Fields item(reader_, json, path);
+    if (!reader_.ok()) return;
+    read(item);
+    item.Done();
+  });
+}
+
+void Fields::TextSet(const char* key, size_t items_max, const TextFormat& format, std::vector<std::string>& out) {
+  List(key, items_max, [&](const Json& item, const std::string& path) {
+    if (!item.is_string() || !Matches(item.get<std::string>(), format)) {
+      return reader_.Refuse(path, fmt::format("{} is not {}", Shown(item), format.what));
+    }
+    const std::string text = item.get<std::string>();
+    if (std::find(out.begin(), out.end(), text) != out.end()) {
+      return reader_.Refuse(path, fmt::format("{} is there twice", Shown(item)));
+    }
+    out.push_back(text);
+  });
 }
 
 void Fields::List(const char* key, size_t items_max, const std::function<void(const Json&, const std::string&)>& read) {
@@ -185,6 +249,10 @@ void Fields::List(const char* key, size_t items_max, const std::function<void(co
 
 void Fields::NotYet(const char* key, const std::string& instead) {
   if (object_->contains(key)) Refuse(key, "is planned but not served by this release; " + instead);
+}
+
+void Fields::OnlyInCluster(const char* key, const std::string& instead) {
+  if (Has(key) && reader_.home() == Home::kHost) Refuse(key, "is for fleets in a cluster only; " + instead);
 }
 
 void Fields::Done() {

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "controller/api/document.h"
+#include "controller/api/parse.h"
+#include "controller/api/text_format.h"
 #include "controller/api/types.h"
 
 namespace longshore::api {
@@ -25,14 +27,16 @@ enum class Need { kOptional, kRequired };
 
 class Reader {
  public:
-  explicit Reader(const Origin& origin) : origin_(origin) {}
+  explicit Reader(const Origin& origin, Home home = Home::kAny) : origin_(origin), home_(home) {}
 
   void Refuse(const std::string& path, const std::string& why);
   bool ok() const { return !error_; }
   Status Finish() const;
+  Home home() const { return home_; }
 
  private:
   const Origin& origin_;
+  const Home home_;
   std::optional<Error> error_;
 };
 
@@ -41,21 +45,32 @@ std::string Shown(const Json& value);
 
 class Fields {
  public:
-  // A null is an empty object, as in `errorRate:` with nothing after it.
+  // A field that is null, as in `errorRate:` with nothing after it, is absent, as in Kubernetes.
   Fields(Reader& reader, const Json& object, std::string path);
 
   // Every reader leaves `out` as it is, its default, when the field is absent.
   void Text(const char* key, std::string& out, Need need = Need::kOptional);
+  void Text(const char* key, std::string& out, const TextFormat& format, Need need = Need::kOptional);
   void Flag(const char* key, bool& out);
   void Integer(const char* key, int64_t& out, int64_t min, int64_t max, Need need = Need::kOptional);
   void Integer(const char* key, int& out, int64_t min, int64_t max, Need need = Need::kOptional);
+  template <typename T>
+  void Integer(const char* key, std::optional<T>& out, int64_t min, int64_t max) {
+    T number{};
+    Integer(key, number, min, max);
+    if (Has(key)) out = number;
+  }
   void Number(const char* key, double& out, double min, double max, Need need = Need::kOptional);
   // "0.1%" or 0.001.
   void Share(const char* key, double& out);
   void Time(const char* key, Duration& out, Duration min, Duration max);
-  // Label to version, name to text.
+  // An amount of a resource, as text: 2, "500m" or "20Gi".
+  void Amount(const char* key, std::string& out, Need need = Need::kOptional);
+  void AmountMap(const char* key, size_t entries_max, std::map<std::string, std::string>& out);
+  // Name to text, label to version.
   void TextMap(const char* key, std::map<std::string, std::string>& out);
-  void VersionMap(const char* key, std::map<std::string, int64_t>& out);
+  void TextMap(const char* key, size_t entries_max, const TextFormat& value, std::map<std::string, std::string>& out);
+  void VersionMap(const char* key, size_t entries_max, std::map<std::string, int64_t>& out);
 
   template <typename T>
   void Choice(const char* key, T& out, std::initializer_list<std::pair<const char*, T>> choices,
@@ -77,9 +92,13 @@ class Fields {
   void Object(const char* key, const std::function<void(Fields&)>& read, Need need = Need::kOptional);
   void List(const char* key, size_t items_max,
             const std::function<void(const Json& item, const std::string& path)>& read);
+  void Objects(const char* key, size_t items_max, const std::function<void(Fields& item)>& read);
+  void TextSet(const char* key, size_t items_max, const TextFormat& format, std::vector<std::string>& out);
 
   // A field that the design has and this release does not do.
   void NotYet(const char* key, const std::string& instead);
+  // A field that has no meaning, or none yet, where the fleet's nodes are processes of this host.
+  void OnlyInCluster(const char* key, const std::string& instead);
   void Refuse(const std::string& key, const std::string& why);
   bool Has(const char* key) const { return object_->contains(key) && !(*object_)[key].is_null(); }
   // Marks a field as known and gives its value; nullptr when absent. For fields that need a rule of their own.
@@ -92,6 +111,9 @@ class Fields {
   std::string PathOf(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
 
  private:
+  void Entries(const char* key, size_t entries_max,
+               const std::function<void(Fields& entries, const std::string& name)>& read);
+
   Reader& reader_;
   const Json* object_;
   std::string path_;

@@ -9,6 +9,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kReplicasMax = 1000;
+constexpr int kModelsMax = 100000;
+constexpr size_t kNamespacesMax = 256;
 
 void ReadReplicas(Fields& replicas, ServingFleetSpec& out) {
   replicas.Integer("min", out.replicas_min, 1, kReplicasMax);
@@ -20,8 +22,9 @@ void ReadReplicas(Fields& replicas, ServingFleetSpec& out) {
 }
 
 void ReadPorts(Fields& ports, ServingFleetSpec& out) {
-  ports.Integer("grpc", out.grpc_port, 0, 65535);
-  ports.Integer("rest", out.rest_port, 0, 65535);
+  const int64_t min = ports.reader().home() == Home::kCluster ? 1 : 0;  // A Service's port is not chosen for it.
+  ports.Integer("grpc", out.grpc_port, min, 65535);
+  ports.Integer("rest", out.rest_port, min, 65535);
   if (out.grpc_port != 0 && out.grpc_port == out.rest_port) {
     ports.Refuse("rest", fmt::format("{} is the grpc port too", out.rest_port));
   }
@@ -31,15 +34,22 @@ void ReadAutoscaling(Fields& autoscaling, Autoscaling& out) {
   autoscaling.Time("queueDelay", out.queue_delay_target, std::chrono::microseconds(100), hours(1));
   autoscaling.Share("utilization", out.utilization_target);
   if (out.utilization_target < 0.01) autoscaling.Refuse("utilization", "less than 1% would never be reached");
-  autoscaling.Object("prometheus", [&](Fields& prometheus) {
-    prometheus.Text("url", out.prometheus_url, Need::kRequired);
-    if (!out.prometheus_url.starts_with("http://") && !out.prometheus_url.starts_with("https://")) {
-      prometheus.Refuse("url", fmt::format("\"{}\" does not begin with http:// or https://", out.prometheus_url));
-    }
-  });
+  autoscaling.Object(
+      "prometheus", [&](Fields& prometheus) { prometheus.Text("url", out.prometheus_url, kHttpUrl, Need::kRequired); });
   autoscaling.Time("metricsAgeMax", out.metrics_age_max, milliseconds(100), hours(1));
   autoscaling.Time("scaleDownStabilization", out.scale_down_stabilization, Duration(0), hours(24));
   autoscaling.Time("scaleUpCooldown", out.scale_up_cooldown, Duration(0), hours(1));
+}
+
+void ReadAllowedNamespaces(Fields& allowed, AllowedNamespaces& out) {
+  enum class From { kSame, kAll, kNames } from = From::kSame;
+  allowed.Choice<From>("from", from, {{"Same", From::kSame}, {"All", From::kAll}, {"Names", From::kNames}});
+  allowed.TextSet("names", kNamespacesMax, kNamespace, out.names);
+  out.all = from == From::kAll;
+  if (allowed.Has("names") && out.names.empty()) allowed.Refuse("names", "is empty");
+  if ((from == From::kNames) == out.names.empty()) {
+    allowed.Refuse("names", "belongs to `from: Names`, and that needs it");
+  }
 }
 
 }  // namespace
@@ -61,9 +71,13 @@ ServingFleetSpec ReadServingFleetSpec(Fields& spec) {
   if (!out.autoscaling && out.replicas_max > out.replicas_min) {
     spec.Refuse("replicas.max", fmt::format("{} has no effect without autoscaling", out.replicas_max));
   }
-  for (const char* key : {"image", "resources", "allowedNamespaces", "quotas"}) {
-    spec.NotYet(key, "fleets are local processes");
-  }
+  spec.Object("allowedNamespaces", [&](Fields& allowed) { ReadAllowedNamespaces(allowed, out.allowed_namespaces); });
+  spec.Object("quotas", [&](Fields& quotas) {
+    quotas.Integer("modelsMax", out.quotas.models_max, 1, kModelsMax);
+    quotas.Object("perNamespace",
+                  [&](Fields& each) { each.Integer("modelsMax", out.quotas.models_per_namespace_max, 1, kModelsMax); });
+  });
+  out.pods = ReadPods(spec);
   spec.Done();
   return out;
 }

@@ -53,15 +53,18 @@ constexpr auto kItemToJson = [](const auto& item) { return ToJson(item); };
 }  // namespace
 
 Json ToJson(const ServingFleetStatus& status) {
-  return {{"epoch", status.epoch},
-          {"observedGeneration", status.observed_generation},
-          {"conditions", ListToJson(status.conditions, kItemToJson)},
-          {"replicas", status.replicas},
-          {"readyReplicas", status.ready_replicas},
-          {"grpcAddress", status.grpc_address},
-          {"restAddress", status.rest_address},
-          {"autoscale", ToJson(status.autoscale)},
-          {"nodes", ListToJson(status.nodes, kItemToJson)}};
+  Json json{{"epoch", status.epoch},
+            {"observedGeneration", status.observed_generation},
+            {"conditions", ListToJson(status.conditions, kItemToJson)},
+            {"replicas", status.replicas},
+            {"readyReplicas", status.ready_replicas},
+            {"grpcAddress", status.grpc_address},
+            {"restAddress", status.rest_address},
+            {"autoscale", ToJson(status.autoscale)},
+            {"nodes", ListToJson(status.nodes, kItemToJson)}};
+  if (!status.selector.empty()) json["selector"] = status.selector;
+  if (!status.image.empty()) json["image"] = status.image;
+  return json;
 }
 
 Result<ServingFleetStatus> ServingFleetStatusFromJson(const Json& json) {
@@ -72,6 +75,8 @@ Result<ServingFleetStatus> ServingFleetStatusFromJson(const Json& json) {
   out.conditions = GetList<Condition>(json, "conditions", ConditionFrom);
   Get(json, "replicas", out.replicas);
   Get(json, "readyReplicas", out.ready_replicas);
+  Get(json, "selector", out.selector);
+  Get(json, "image", out.image);
   Get(json, "grpcAddress", out.grpc_address);
   Get(json, "restAddress", out.rest_address);
   out.autoscale = AutoscaleFrom(Child(json, "autoscale"));

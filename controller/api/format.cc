@@ -1,6 +1,7 @@
 #include "controller/api/format.h"
 
 #include "controller/api/document.h"
+#include "controller/api/specs.h"
 
 namespace longshore::api {
 namespace {
@@ -73,6 +74,16 @@ Json BatchingToJson(const Batching& batching) {
   return json;
 }
 
+Json AutoscalingToJson(const Autoscaling& autoscaling) {
+  Json json{{"queueDelay", FormatDuration(autoscaling.queue_delay_target)},
+            {"utilization", autoscaling.utilization_target}};
+  if (!autoscaling.prometheus_url.empty()) json["prometheus"] = {{"url", autoscaling.prometheus_url}};
+  json["metricsAgeMax"] = FormatDuration(autoscaling.metrics_age_max);
+  json["scaleDownStabilization"] = FormatDuration(autoscaling.scale_down_stabilization);
+  json["scaleUpCooldown"] = FormatDuration(autoscaling.scale_up_cooldown);
+  return json;
+}
+
 Json MetadataToJson(const Metadata& metadata) {
   Json json{{"name", metadata.name}, {"namespace", metadata.namespace_}};
   if (!metadata.uid.empty()) json["uid"] = metadata.uid;
@@ -87,6 +98,7 @@ Json MetadataToJson(const Metadata& metadata) {
 
 Json ToJson(const ModelSpec& spec) {
   Json json{{"fleet", spec.fleet}, {"servedName", spec.served_name}, {"source", {{"uri", spec.source_uri}}}};
+  if (!spec.source_sha256.empty()) json["source"]["sha256"] = spec.source_sha256;
   if (spec.version) {
     json["version"] = *spec.version;
   } else {
@@ -108,14 +120,13 @@ Json ToJson(const ServingFleetSpec& spec) {
       {"ports", {{"grpc", spec.grpc_port}, {"rest", spec.rest_port}}},
       {"engine", {{"concurrentRuns", spec.concurrent_runs_max}, {"simulatedRun", FormatDuration(spec.simulated_run)}}},
       {"connectionAgeMax", FormatDuration(spec.connection_age_max)}};
-  if (!spec.autoscaling) return json;
-  const Autoscaling& autoscaling = *spec.autoscaling;
-  json["autoscaling"] = {{"queueDelay", FormatDuration(autoscaling.queue_delay_target)},
-                         {"utilization", autoscaling.utilization_target}};
-  if (!autoscaling.prometheus_url.empty()) json["autoscaling"]["prometheus"] = {{"url", autoscaling.prometheus_url}};
-  json["autoscaling"]["metricsAgeMax"] = FormatDuration(autoscaling.metrics_age_max);
-  json["autoscaling"]["scaleDownStabilization"] = FormatDuration(autoscaling.scale_down_stabilization);
-  json["autoscaling"]["scaleUpCooldown"] = FormatDuration(autoscaling.scale_up_cooldown);
+  if (spec.autoscaling) json["autoscaling"] = AutoscalingToJson(*spec.autoscaling);
+  const AllowedNamespaces& allowed = spec.allowed_namespaces;
+  if (allowed.all) json["allowedNamespaces"] = {{"from", "All"}};
+  if (!allowed.names.empty()) json["allowedNamespaces"] = {{"from", "Names"}, {"names", allowed.names}};
+  if (spec.quotas.models_max) json["quotas"]["modelsMax"] = *spec.quotas.models_max;
+  if (const auto& max = spec.quotas.models_per_namespace_max) json["quotas"]["perNamespace"] = {{"modelsMax", *max}};
+  PutPods(spec.pods, json);
   return json;
 }
 

@@ -1,5 +1,3 @@
-#include <cctype>
-
 #include "controller/api/fields.h"
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
@@ -14,23 +12,21 @@ using std::chrono::seconds;
 
 constexpr size_t kStepsMax = 50;
 constexpr size_t kBatchSizesMax = 32;
+constexpr size_t kLabelsMax = 64;
 constexpr int kBatchSizeMax = 65536;
 // What `mode: Auto` stands for: large enough to fill a processor, short enough to be lost in a run.
 constexpr int kAutoBatchSize = 16;
 constexpr Duration kAutoDelay = milliseconds(1);
 
-void ReadSource(Fields& spec, ModelSpec& out) {
-  spec.Object(
-      "source",
-      [&](Fields& source) {
-        source.Text("uri", out.source_uri, Need::kRequired);
-        if (out.source_uri.empty() || out.source_uri.starts_with("file:///")) return;
-        source.Refuse("uri",
-                      fmt::format("\"{}\" does not begin with file:/// and an absolute path; object stores are planned "
-                                  "but not served by this release",
-                                  out.source_uri));
-      },
-      Need::kRequired);
+void ReadSource(Fields& source, ModelSpec& out) {
+  source.Text("uri", out.source_uri, kSourceUri, Need::kRequired);
+  source.Text("sha256", out.source_sha256, kSha256);
+  const bool archive = out.source_uri.starts_with("https://");
+  if (archive && source.reader().home() == Home::kHost) {
+    source.Refuse("uri", fmt::format("{} is for fleets in a cluster only; here say file:/// and an absolute path",
+                                     Shown(out.source_uri)));
+  }
+  if (archive != source.Has("sha256")) source.Refuse("sha256", "an https:// source needs it, and only that");
 }
 
 void ReadVersion(Fields& spec, ModelSpec& out) {
@@ -45,8 +41,6 @@ void ReadVersion(Fields& spec, ModelSpec& out) {
   spec.Choice<int>("versionPolicy", latest, {{"Latest", 1}});
   if (latest != 0 && out.version) spec.Refuse("versionPolicy", "version is given too: only one of them can decide");
 }
-
-void ReadLabels(Fields& spec, ModelSpec& out) { spec.VersionMap("labels", out.version_labels); }
 
 void ReadSlo(Fields& slo, Slo& out) {
   slo.Object("latency", [&](Fields& latency) {
@@ -73,6 +67,9 @@ void ReadBatchSizes(Fields& batching, Batching& out) {
     }
     out.allowed_batch_sizes.push_back(static_cast<int>(size));
   });
+  if (batching.Has("allowedBatchSizes") && out.allowed_batch_sizes.empty()) {
+    batching.Refuse("allowedBatchSizes", "is empty");
+  }
   if (!out.allowed_batch_sizes.empty() && out.allowed_batch_sizes.back() != out.max_batch_size) {
     batching.Refuse("allowedBatchSizes", fmt::format("the last one must be maxBatchSize, {}", out.max_batch_size));
   }
@@ -95,7 +92,7 @@ void ReadBatching(Fields& batching, Batching& out) {
 }
 
 void ReadGoldenSet(Fields& golden, Validation& out) {
-  golden.Text("path", out.golden_set, Need::kRequired);
+  golden.Text("path", out.golden_set, kSourcePath, Need::kRequired);
   if (out.golden_set.starts_with("/") || out.golden_set.find("..") != std::string::npos) {
     golden.Refuse("path",
                   fmt::format("\"{}\" is not below the source: write it relative to source.uri", out.golden_set));
@@ -116,15 +113,14 @@ void ReadAssignment(Fields& assignment, Rollout& out) {
       "by", out.assignment_by,
       {{"Request", AssignmentBy::kRequest}, {"Header", AssignmentBy::kHeader}, {"Cookie", AssignmentBy::kCookie}});
   const bool keyed = out.assignment_by != AssignmentBy::kRequest;
-  assignment.Text("key", out.assignment_key, keyed ? Need::kRequired : Need::kOptional);
+  assignment.Text("key", out.assignment_key, kHeaderName, keyed ? Need::kRequired : Need::kOptional);
   if (!keyed && assignment.Has("key")) assignment.Refuse("key", "has no effect without `by: Header` or `by: Cookie`");
 }
 
 Step ReadStep(Reader& reader, const Json& item, const std::string& path) {
   Step out;
   Fields step(reader, item, path);
-  step.Number("weight", out.weight_percent, 0, 100, Need::kRequired);
-  if (reader.ok() && out.weight_percent < 0.01) step.Refuse("weight", "less than 0.01 percent cannot be split");
+  step.Number("weight", out.weight_percent, 0.01, 100, Need::kRequired);  // The smallest share that can be split.
   if (step.Has("hold")) {
     out.hold = Duration(0);
     step.Time("hold", *out.hold, Duration(0), hours(24 * 30));
@@ -201,27 +197,17 @@ void ReadReplicas(Fields& spec, ModelSpec& out) {
   out.replicas = replicas;
 }
 
-void CheckServedName(Fields& spec, const ModelSpec& out) {
-  for (const char c : out.served_name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_-.").find(c) != std::string_view::npos)
-      continue;
-    return spec.Refuse("servedName",
-                       fmt::format("\"{}\" has a character other than letters, digits, _ - .", out.served_name));
-  }
-  if (out.served_name.size() > 253) spec.Refuse("servedName", "is longer than 253 characters");
-}
-
 }  // namespace
 
 ModelSpec ReadModelSpec(Fields& spec, const std::string& name) {
   ModelSpec out;
   out.served_name = name;
-  spec.Text("fleet", out.fleet, Need::kRequired);
-  spec.Text("servedName", out.served_name);
-  CheckServedName(spec, out);
-  ReadSource(spec, out);
+  spec.Text("fleet", out.fleet, kFleetName, Need::kRequired);
+  spec.Text("servedName", out.served_name, kServedName);
+  spec.Object(
+      "source", [&](Fields& source) { ReadSource(source, out); }, Need::kRequired);
   ReadVersion(spec, out);
-  ReadLabels(spec, out);
+  spec.VersionMap("labels", kLabelsMax, out.version_labels);
   spec.Object("slo", [&](Fields& slo) { ReadSlo(slo, out.slo); });
   spec.Object("batching", [&](Fields& batching) { ReadBatching(batching, out.batching); });
   spec.Object("warmup", [&](Fields& warmup) {

@@ -1,6 +1,5 @@
 #include "controller/api/parse.h"
 
-#include <algorithm>
 #include <set>
 
 #include "controller/api/document.h"
@@ -10,23 +9,9 @@
 namespace longshore::api {
 namespace {
 
-// RFC 1123 label, as Kubernetes wants names.
-bool IsName(const std::string& text) {
-  const auto alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  return !text.empty() && text.size() <= 63 && alphanumeric(text.front()) && alphanumeric(text.back()) &&
-         std::all_of(text.begin(), text.end(), [&](char c) { return c == '-' || alphanumeric(c); });
-}
-
-void ReadName(Fields& metadata, const char* key, std::string& out, Need need) {
-  metadata.Text(key, out, need);
-  if (!metadata.reader().ok() || !metadata.Has(key) || IsName(out)) return;
-  metadata.Refuse(key,
-                  fmt::format("\"{}\" is not a name: up to 63 of a-z 0-9 -, beginning and ending with a-z 0-9", out));
-}
-
 void ReadMetadata(Fields& metadata, Metadata& out) {
-  ReadName(metadata, "name", out.name, Need::kRequired);
-  ReadName(metadata, "namespace", out.namespace_, Need::kOptional);
+  metadata.Text("name", out.name, kNamespace, Need::kRequired);
+  metadata.Text("namespace", out.namespace_, kNamespace);
   metadata.TextMap("labels", out.labels);
   metadata.TextMap("annotations", out.annotations);
   for (const char* key : {"uid", "generation", "resourceVersion", "creationTimestamp", "managedFields"}) {
@@ -46,10 +31,10 @@ void ReadSpec(Fields& root, ParsedObject& out) {
     out.spec = ServingFleetSpec{};
 }
 
-Result<ParsedObject> ReadDocument(const YamlDocument& document) {
+Result<ParsedObject> ReadDocument(const YamlDocument& document, Home home) {
   ParsedObject out;
   out.line = document.line;
-  Reader reader(document.origin);
+  Reader reader(document.origin, home);
   Fields root(reader, document.root, "");
   std::string version;
   root.Choice<std::string>("apiVersion", version, {{kApiVersion, kApiVersion}}, Need::kRequired);
@@ -70,13 +55,13 @@ Result<ParsedObject> ReadDocument(const YamlDocument& document) {
 
 Key KeyOf(const ParsedObject& object) { return {object.kind, object.metadata.namespace_, object.metadata.name}; }
 
-Result<std::vector<ParsedObject>> ParseManifests(std::string_view file, std::string_view text) {
+Result<std::vector<ParsedObject>> ParseManifests(std::string_view file, std::string_view text, Home home) {
   if (text.size() > kManifestBytesMax) return ResourceExhausted("{}: larger than {} bytes", file, kManifestBytesMax);
   ASSIGN_OR_RETURN(const std::vector<YamlDocument> documents, LoadYaml(file, text, kManifestDocumentsMax));
   std::vector<ParsedObject> objects;
   std::set<Key> seen;
   for (const YamlDocument& document : documents) {
-    ASSIGN_OR_RETURN(ParsedObject object, ReadDocument(document));
+    ASSIGN_OR_RETURN(ParsedObject object, ReadDocument(document, home));
     if (!seen.insert(KeyOf(object)).second) {
       return InvalidArgument("{}:{}: {} is in this file twice", file, object.line, ToString(KeyOf(object)));
     }
@@ -85,18 +70,18 @@ Result<std::vector<ParsedObject>> ParseManifests(std::string_view file, std::str
   return objects;
 }
 
-Result<ModelSpec> ModelSpecFromJson(const Json& json, const std::string& name) {
+Result<ModelSpec> ModelSpecFromJson(const Json& json, const std::string& name, Home home) {
   const Origin origin;
-  Reader reader(origin);
+  Reader reader(origin, home);
   Fields spec(reader, json, "spec");
   ModelSpec out = ReadModelSpec(spec, name);
   RETURN_IF_ERROR(reader.Finish());
   return out;
 }
 
-Result<ServingFleetSpec> ServingFleetSpecFromJson(const Json& json) {
+Result<ServingFleetSpec> ServingFleetSpecFromJson(const Json& json, Home home) {
   const Origin origin;
-  Reader reader(origin);
+  Reader reader(origin, home);
   Fields spec(reader, json, "spec");
   ServingFleetSpec out = ReadServingFleetSpec(spec);
   RETURN_IF_ERROR(reader.Finish());

@@ -20,6 +20,10 @@
 
 namespace longshore::api {
 
+// Where a manifest is meant for; a field that would have no effect there is refused with the reason. kAny takes what
+// either takes: for what a store has taken already.
+enum class Home { kAny, kHost, kCluster };
+
 // One document of a manifest.
 struct ParsedObject {
   std::string kind;   // kModelKind or kServingFleetKind: what spec holds.
@@ -34,12 +38,12 @@ inline constexpr size_t kManifestDocumentsMax = 10000;
 
 // All documents of a file; empty ones are skipped. The first mistake ends it: InvalidArgument, or ResourceExhausted
 // above the limits. `file` is only used in messages. Two documents of one kind, namespace and name are a mistake.
-Result<std::vector<ParsedObject>> ParseManifests(std::string_view file, std::string_view text);
+Result<std::vector<ParsedObject>> ParseManifests(std::string_view file, std::string_view text, Home home = Home::kHost);
 
 // The spec as a store keeps it (see ToJson in format.h). Same rules as for manifests; messages name the field.
 // `name` is the object's, the default of servedName.
-Result<ModelSpec> ModelSpecFromJson(const Json& spec, const std::string& name);
-Result<ServingFleetSpec> ServingFleetSpecFromJson(const Json& spec);
+Result<ModelSpec> ModelSpecFromJson(const Json& spec, const std::string& name, Home home = Home::kAny);
+Result<ServingFleetSpec> ServingFleetSpecFromJson(const Json& spec, Home home = Home::kAny);
 
 // The status as the controller wrote it. Unlike in a spec, unknown fields are skipped, so that an older controller can
 // read what a newer one wrote; a missing field has its default; a null status is an empty one.

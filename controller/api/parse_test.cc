@@ -123,7 +123,7 @@ TEST(Parse, TheDocumentForPeopleReadsBackToo) {
 
 TEST(Parse, NamesFileLineFieldAndWhatIsAllowed) {
   EXPECT_EQ(MessageOf(Replaced(kFull, "    - weight: 25", "    - weight: 120")),
-            "m.yaml:24: spec.rollout.steps[1].weight: 120 is not between 0 and 100");
+            "m.yaml:24: spec.rollout.steps[1].weight: 120 is not between 0.01 and 100");
 }
 
 TEST(Parse, RefusesEachMistakeWithItsReason) {
@@ -153,10 +153,11 @@ TEST(Parse, RefusesEachMistakeWithItsReason) {
       {WithSpec("  batching: {maxBatchSize: 4, allowedBatchSizes: [2, 8]}"),
        "8 is not above 2 and at most maxBatchSize 4"},
       {WithSpec("  validation: {goldenSet: {path: /etc/passwd}}"), "is not below the source"},
-      {WithSpec("  servedName: a/b"), "has a character other than"},
+      {WithSpec("  servedName: a/b"), "\"a/b\" is not a name of letters, digits, _ - ."},
       {WithSpec("  labels: {a: x}"), "m.yaml:5: spec.labels.a: \"x\" is not a whole number"},
       {WithSpec("  fleet: gpu"), "m.yaml:6: spec.fleet: written twice"},
-      {Replaced(kFull, "file:///models/digits", "s3://bucket/digits"), "does not begin with file:///"},
+      {Replaced(kFull, "file:///models/digits", "s3://bucket/digits"),
+       "\"s3://bucket/digits\" is not file:///FOLDER or https://HOST/ARCHIVE"},
       {Replaced(kFull, "  fleet: cpu\n", ""), "spec.fleet: is required"},
       {Replaced(kFull, "kind: Model", "kind: Modell"), "m.yaml:2: kind: \"Modell\" is not one of Model, ServingFleet"},
       {Replaced(kFull, "name: digits", "name: Digits"), "m.yaml:3: metadata.name: \"Digits\" is not a name"},
@@ -167,7 +168,8 @@ TEST(Parse, RefusesEachMistakeWithItsReason) {
       {WithFleetSpec("  replicas: {min: 3, max: 2}"), "spec.replicas.max: 2 is below min, 3"},
       {WithFleetSpec("  replicas: 2"), "spec.replicas: 2 is not a mapping of fields"},
       {WithFleetSpec("  replicas: {min: 1, max: 2}"), "2 has no effect without autoscaling"},
-      {WithFleetSpec("  image: x"), "spec.image: is planned but not served"},
+      {WithFleetSpec("  image: x"), "spec.image: is for fleets in a cluster only; here nodes are processes"},
+      {Replaced(kFull, "file:///models/digits", "https://h/digits.tar"), "is for fleets in a cluster only"},
       {WithFleetSpec("  ports: {grpc: 80000}"), "spec.ports.grpc: 80000 is not between 0 and 65535"},
       {WithFleetSpec("  autoscaling: {prometheus: {}}"), "spec.autoscaling.prometheus.url: is required"},
   };

@@ -37,6 +37,10 @@ void SetCondition(std::vector<Condition>& conditions, Condition next) {
   *found = std::move(next);
 }
 
+std::string FleetOf(const Metadata& model, const ModelSpec& spec) {
+  return spec.fleet.find('/') == std::string::npos ? model.namespace_ + "/" + spec.fleet : spec.fleet;
+}
+
 std::string ToString(const Key& key) { return fmt::format("{} {}/{}", key.kind, key.namespace_, key.name); }
 
 }  // namespace longshore::api

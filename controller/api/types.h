@@ -13,6 +13,7 @@
 
 #include "common/clock.h"
 #include "common/json/json.h"
+#include "controller/api/pods.h"
 
 namespace longshore::api {
 
@@ -115,9 +116,10 @@ struct Slo {
 };
 
 struct ModelSpec {
-  std::string fleet;
+  std::string fleet;               // "name" or "namespace/name".
   std::string served_name;         // Default: metadata.name.
-  std::string source_uri;          // "file:///models/digits"
+  std::string source_uri;          // "file:///models/digits" or "https://host/digits.tar"
+  std::string source_sha256;       // Of the archive of an https:// source; otherwise "".
   std::optional<int64_t> version;  // Absent: the latest that a node finds.
   std::map<std::string, int64_t> version_labels;
   Slo slo;
@@ -233,6 +235,9 @@ struct Model {
   ModelStatus status;
 };
 
+// "namespace/name" of the fleet that serves the model.
+std::string FleetOf(const Metadata& model, const ModelSpec& spec);
+
 // ---------------------------------------------------------------------------------------------------- ServingFleet
 
 struct Autoscaling {
@@ -244,6 +249,18 @@ struct Autoscaling {
   Duration scale_up_cooldown = std::chrono::seconds(3);
 };
 
+// Whose Models a fleet serves beside those of its own namespace.
+struct AllowedNamespaces {
+  bool all = false;
+  std::vector<std::string> names;
+};
+
+// nullopt: no limit.
+struct Quotas {
+  std::optional<int> models_max;
+  std::optional<int> models_per_namespace_max;
+};
+
 struct ServingFleetSpec {
   int replicas_min = 1;
   int replicas_max = 1;
@@ -253,6 +270,9 @@ struct ServingFleetSpec {
   Duration connection_age_max = std::chrono::seconds(30);
   Duration simulated_run{0};               // For test fleets: see control.proto.
   std::optional<Autoscaling> autoscaling;  // Without it: replicas_min nodes.
+  AllowedNamespaces allowed_namespaces;
+  Quotas quotas;
+  Pods pods;
 };
 
 struct AutoscaleStatus {
@@ -280,6 +300,8 @@ struct ServingFleetStatus {
   std::vector<Condition> conditions;
   int replicas = 0;
   int ready_replicas = 0;
+  std::string selector;  // Of the nodes' pods; "" on a host.
+  std::string image;     // Of the nodes' pods; "" on a host.
   std::string grpc_address;
   std::string rest_address;
   AutoscaleStatus autoscale;

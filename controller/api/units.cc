@@ -8,6 +8,7 @@
 
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
+#include "controller/api/text_format.h"
 
 namespace longshore::api {
 namespace {
@@ -26,7 +27,7 @@ Result<Duration> ParseDuration(std::string_view text) {
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit(rest, static_cast<size_t>(text.data() + text.size() - rest));
   for (const Unit& known : kUnits) {
-    if (error != std::errc() || unit != known.name) continue;
+    if (error != std::errc() || unit != known.name || !Matches(std::string(text), kDuration)) continue;
     const double microseconds = number * static_cast<double>(known.microseconds);
     if (!(microseconds >= 0 && microseconds <= kDurationMicrosecondsMax)) break;
     return Duration(std::llround(microseconds));

@@ -14,6 +14,12 @@ void LogEvents(const api::Key& key, const std::vector<rollout::Event>& events) {
   }
 }
 
+// Of "namespace/name".
+api::Key KeyOfFleet(const std::string& fleet) {
+  const size_t slash = fleet.find('/');
+  return {api::kServingFleetKind, fleet.substr(0, slash), fleet.substr(slash + 1)};
+}
+
 api::Model WithStatus(api::Model model, const api::ModelStatus& status) {
   model.status = status;
   return model;
@@ -32,7 +38,7 @@ Result<std::optional<Duration>> Reconciler::ReconcileModel(const api::Key& key) 
   NoteReadable(key, read);
   if (!read) return tl::make_unexpected(read.error());
   const api::Model& model = *read;
-  const std::string fleet = key.namespace_ + "/" + model.spec.fleet;
+  const std::string fleet = api::FleetOf(model.metadata, model.spec);
   if (const auto known = models_.find(key);
       known != models_.end() && (known->second.fleet != fleet || known->second.served_name != model.spec.served_name)) {
     RETURN_IF_ERROR(RemoveModel(key));  // From where it was.
@@ -79,7 +85,7 @@ Status Reconciler::Carry(const store::Object& object, const api::Model& model, c
 
 void Reconciler::TakeEvidence(const api::Model& model, const rollout::Decision& decision,
                               const rollout::Observed& observed) {
-  const std::string fleet = model.metadata.namespace_ + "/" + model.spec.fleet;
+  const std::string fleet = api::FleetOf(model.metadata, model.spec);
   const api::RolloutStatus& before = model.status.rollout;
   const api::RolloutStatus& next = decision.status.rollout;
   if (decision.evidence_used) {
@@ -103,7 +109,7 @@ void Reconciler::Remember(const api::Key& key, const api::Model& model, rollout:
     snapshot_due = snapshot_due || (!node.view.sent && !memory.seen_nodes.contains(node.view.hello.node()));
   }
   memory.seen_nodes = std::move(seen);
-  if (snapshot_due) deps_.look_at({api::kServingFleetKind, key.namespace_, model.spec.fleet}, Duration(0));
+  if (snapshot_due) deps_.look_at(KeyOfFleet(memory.fleet), Duration(0));
 }
 
 // Whether it can be read changes what snapshots may be sent and what the fleets' statuses say.
@@ -113,10 +119,7 @@ void Reconciler::NoteReadable(const api::Key& key, const Result<api::Model>& mod
   const bool changed =
       model ? unreadable_.erase(key) > 0 : unreadable_.insert_or_assign(key, model.error().message).second;
   if (!changed) return;
-  for (const std::string& fleet : deps_.fleet.Fleets()) {
-    const size_t slash = fleet.find('/');
-    deps_.look_at({api::kServingFleetKind, fleet.substr(0, slash), fleet.substr(slash + 1)}, Duration(0));
-  }
+  for (const std::string& fleet : deps_.fleet.Fleets()) deps_.look_at(KeyOfFleet(fleet), Duration(0));
 }
 
 Result<api::Model> Reconciler::ReadModel(const store::Object& object) const {
@@ -226,8 +229,7 @@ void Reconciler::ReportProblems(const api::Key& key, const std::string& conflict
   const auto problem = deps_.problem_of(key);
   set("ManifestAccepted", !problem, problem ? problem->reason : "Applied", problem ? problem->message : "");
   set("NameAccepted", conflict.empty(), conflict.empty() ? "Unique" : "Conflict", conflict);
-  const std::string fleet_name = fleet.substr(fleet.find('/') + 1);
-  const bool has_fleet = deps_.store.Get({api::kServingFleetKind, key.namespace_, fleet_name}).has_value();
+  const bool has_fleet = deps_.store.Get(KeyOfFleet(fleet)).has_value();
   set("FleetFound", has_fleet, has_fleet ? "Found" : "NotFound",
       has_fleet ? "" : fmt::format("there is no ServingFleet {}", fleet));
 }

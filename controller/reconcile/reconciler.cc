@@ -35,7 +35,7 @@ void Reconciler::LearnModels() {
     if (!model) unreadable_[key] = model.error().message;
     if (!model) continue;
     ModelMemory& memory = models_[key];
-    memory.fleet = object.metadata.namespace_ + "/" + model->spec.fleet;
+    memory.fleet = api::FleetOf(object.metadata, model->spec);
     memory.served_name = model->spec.served_name;
     memory.model = *model;
   }

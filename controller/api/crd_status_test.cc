@@ -1,0 +1,75 @@
+// What the controller writes into a status is what the schema has: an API server drops a field that the schema does not
+// know, and refuses the whole status for a value of another type.
+#include <set>
+
+#include "controller/api/crd_test.h"
+
+namespace longshore::api {
+namespace {
+
+const TimePoint kThen = FromUnixMillis(1700000000123);
+
+ModelStatus FullModelStatus() {
+  ModelStatus status;
+  status.conditions.push_back({"Ready", "True", "Serving", "because", 7, kThen});
+  status.rollout.analysis = Json{{"x", 1}};
+  status.rollout.verdict.numbers["e"] = 2.5;
+  status.failed.push_back({3, "d", 7, "GoldenSet", "m", kThen});
+  status.history.push_back({kThen, 3, "Started", "m"});
+  status.digests[3] = "abc";
+  status.command = Command{"promote", 7, 1};
+  status.nodes.push_back({"n", "1:Ready"});
+  return status;
+}
+
+ServingFleetStatus FullFleetStatus() {
+  ServingFleetStatus status;
+  status.conditions.push_back({"Ready", "True", "AllNodesReady", "because", 7, kThen});
+  status.selector = "longshore.dev/fleet=cpu";
+  status.image = "longshore/node";
+  status.autoscale.recommendations.push_back({kThen, 2});
+  status.nodes.push_back({"n", 12, "Ready", "127.0.0.1:2"});
+  return status;
+}
+
+bool IsOf(const Json& value, const std::string& type) {
+  if (type == "integer") return value.is_number_integer();
+  return type == (value.is_number() ? "number" : value.type_name());
+}
+
+// `written` gets the paths of what was met.
+void ExpectFits(const Json& value, const Json& schema, const std::string& path, std::set<std::string>& written) {
+  written.insert(path);
+  EXPECT_TRUE(IsOf(value, schema["type"])) << path << " is " << value;
+  if (value.is_array()) {
+    for (const Json& item : value) ExpectFits(item, schema["items"], path + "[0]", written);
+  }
+  if (!value.is_object() || schema.contains("x-kubernetes-preserve-unknown-fields")) return;
+  for (const auto& [name, child] : value.items()) {
+    const bool map = schema.contains("additionalProperties");
+    ASSERT_TRUE(map || schema["properties"].contains(name)) << path << "." << name << " is not in the schema";
+    if (map) ExpectFits(child, schema["additionalProperties"], path + "{}", written);
+    if (!map) ExpectFits(child, schema["properties"][name], path + "." + name, written);
+  }
+}
+
+void ExpectWritesTheSchema(const std::string& kind, const Json& status) {
+  std::set<std::string> written, there;
+  ExpectFits(status, SchemaOf(kind)["properties"]["status"], "status", written);
+  for (const SchemaNode& node : NodesOf(kind, "status")) there.insert(node.path);
+  for (const std::string& path : there)
+    EXPECT_TRUE(written.contains(path)) << kind << " " << path << " is never written";
+}
+
+TEST(CrdStatus, TheSchemaIsWhatTheControllerWrites) {
+  ExpectWritesTheSchema(kModelKind, ToJson(FullModelStatus()));
+  ExpectWritesTheSchema(kServingFleetKind, ToJson(FullFleetStatus()));
+}
+
+TEST(CrdStatus, WhatIsWrittenReadsBack) {
+  const Json fleet = ToJson(FullFleetStatus());
+  EXPECT_EQ(ToJson(*ServingFleetStatusFromJson(fleet)), fleet);
+}
+
+}  // namespace
+}  // namespace longshore::api

@@ -1,0 +1,124 @@
+// The schemas of crds/ and the leaves of tests/crds/leaves.yaml, for tests that hold the parser against them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/file.h"
+#include "controller/api/document.h"
+#include "controller/api/format.h"
+#include "controller/api/parse.h"
+
+namespace longshore::api {
+
+inline const std::string kKinds[] = {kModelKind, kServingFleetKind};
+
+inline Path Source(const std::string& relative) { return Path(LONGSHORE_SOURCE_DIR) / relative; }
+
+inline Json LoadOne(const std::string& file) {
+  const auto text = ReadFile(Source(file));
+  EXPECT_TRUE(text) << text.error().message;
+  const auto documents = LoadYaml(file, *text, 1);
+  EXPECT_TRUE(documents) << documents.error().message;
+  return documents->at(0).root;
+}
+
+// Of the whole object: properties spec and status.
+inline const Json& SchemaOf(const std::string& kind) {
+  static const auto load = [](const char* file) -> Json {
+    return LoadOne(file)["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+  };
+  static const Json model = load("crds/models.yaml"), fleet = load("crds/servingfleets.yaml");
+  return kind == kModelKind ? model : fleet;
+}
+
+// Paths as in "spec.rollout.steps[0].hold", the first step standing for all.
+struct SchemaNode {
+  std::string path;
+  Json schema;
+};
+inline bool IsLeaf(const Json& schema) {
+  return !schema.contains("properties") && !(schema.contains("items") && schema["items"].contains("properties"));
+}
+inline void Collect(const Json& schema, const std::string& path, std::vector<SchemaNode>& nodes) {
+  nodes.push_back({path, schema});
+  const bool list = schema.contains("items") && !IsLeaf(schema);
+  if (list) Collect(schema["items"], path + "[0]", nodes);
+  if (!schema.contains("properties")) return;
+  for (const auto& [name, child] : schema["properties"].items()) Collect(child, path + "." + name, nodes);
+}
+inline std::vector<SchemaNode> NodesOf(const std::string& kind, const std::string& part) {
+  std::vector<SchemaNode> nodes;
+  Collect(SchemaOf(kind)["properties"][part], part, nodes);
+  return nodes;
+}
+
+// "spec.steps[0].hold" as nlohmann writes it: "/spec/steps/0/hold".
+inline Json::json_pointer PointerTo(const std::string& path) {
+  std::string pointer = "/";
+  for (const char c : path) {
+    if (c != ']') pointer += c == '.' || c == '[' ? '/' : c;
+  }
+  return Json::json_pointer(pointer);
+}
+inline void Put(Json& root, const std::string& path, const Json& value) { root[PointerTo(path)] = value; }
+
+struct Leaf {
+  std::string kind;
+  std::string path;
+  Json without;  // The manifest, {"spec": ...}, in which the leaf is absent or another.
+  Json value;
+  bool same = false;
+
+  Json With(const Json& other) const {
+    Json manifest = without;
+    Put(manifest, path, other);
+    return manifest;
+  }
+};
+
+inline Json Base(const std::string& kind) {
+  if (kind == kServingFleetKind) return {{"spec", Json::object()}};
+  return {{"spec", {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/m"}}}}}};
+}
+
+inline const std::vector<Leaf>& Leaves() {
+  static const std::vector<Leaf> leaves = [] {
+    std::vector<Leaf> all;
+    for (const Json& entry : LoadOne("tests/crds/leaves.yaml")) {
+      Leaf leaf{entry["kind"], entry["leaf"], Base(entry["kind"]), entry["value"], entry.contains("same")};
+      const Json with = entry.value("with", Json::object());
+      for (const auto& [path, value] : with.items()) Put(leaf.without, path, value);
+      if (entry.contains("from")) Put(leaf.without, leaf.path, entry["from"]);
+      all.push_back(std::move(leaf));
+    }
+    return all;
+  }();
+  return leaves;
+}
+
+// What the parser makes of a manifest, written out again.
+inline Result<Json> Parsed(const std::string& kind, const Json& manifest, Home home = Home::kCluster) {
+  if (kind == kModelKind) {
+    ASSIGN_OR_RETURN(const ModelSpec spec, ModelSpecFromJson(manifest["spec"], "m", home));
+    return ToJson(spec);
+  }
+  ASSIGN_OR_RETURN(const ServingFleetSpec spec, ServingFleetSpecFromJson(manifest["spec"], home));
+  return ToJson(spec);
+}
+
+// The mistake that the parser finds at this field or within it; "" when it finds none there.
+inline std::string RefusalAt(const std::string& path, const std::string& kind, const Json& manifest) {
+  const auto parsed = Parsed(kind, manifest);
+  if (parsed) return "";
+  const std::string& message = parsed.error().message;
+  const bool there =
+      message.starts_with(path) && std::string_view(":.[").find(message[path.size()]) != std::string::npos;
+  return there ? message : "";
+}
+
+}  // namespace longshore::api

@@ -1,0 +1,29 @@
+#include "controller/api/text_format.h"
+
+#include <map>
+#include <mutex>
+#include <regex>
+#include <string_view>
+
+namespace longshore::api {
+namespace {
+
+// Compiled once per pattern.
+const std::regex& Compiled(std::string_view pattern) {
+  static std::mutex mutex;
+  static std::map<std::string_view, std::regex> compiled;
+  const std::lock_guard lock(mutex);
+  const auto found = compiled.find(pattern);
+  if (found != compiled.end()) return found->second;
+  return compiled.emplace(pattern, std::regex(pattern.data(), pattern.size())).first->second;
+}
+
+}  // namespace
+
+// The length first: std::regex takes stack for every character.
+bool Matches(const std::string& text, const TextFormat& format) {
+  if (text.size() > format.size_max) return false;
+  return format.pattern == nullptr || std::regex_match(text, Compiled(format.pattern));
+}
+
+}  // namespace longshore::api

@@ -1,0 +1,23 @@
+import pathlib
+import sys
+
+import pytest
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "cluster")]
+
+from control_plane import ControlPlane
+
+from api import Api
+
+
+@pytest.fixture(scope="session")
+def control_plane():
+    with ControlPlane() as it:
+        yield it
+
+
+@pytest.fixture(scope="session")
+def api(control_plane):
+    it = Api(control_plane.url(), control_plane.tls)
+    yield it
+    it.close()
