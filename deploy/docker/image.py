@@ -102,7 +102,7 @@ def add_image(blobs: Blobs, stage: Stage, folders: list[pathlib.Path], created: 
     layers, unpacked = [], []
     for folder in folders:
         tar = tar_of(folder)
-        layers.append(blobs.add(f"{OCI}.layer.v1.tar+gzip", gzip.compress(tar, compresslevel=9, mtime=0)))
+        layers.append(blobs.add(f"{OCI}.layer.v1.tar+gzip", gzip.compress(tar, compresslevel=6, mtime=0)))
         unpacked.append(f"sha256:{hashlib.sha256(tar).hexdigest()}")
     config = blobs.add(f"{OCI}.config.v1+json", as_json({
         "created": created, "architecture": ARCHITECTURES[platform.machine()], "os": "linux", "config": stage.config,
