@@ -31,6 +31,9 @@ TEXTS = {
 # Writable for everybody, since a cluster may run it as any user: what programs write when no volume lies there.
 SHARED_FOLDERS = ["tmp", "var/lib/longshore"]
 
+# Copyright files refer to these instead of repeating them; a full stop may follow.
+COMMON_LICENSE = re.compile(r"/(usr/share/common-licenses/[\w.+-]*\w)")
+
 LICENSE = pathlib.Path(__file__).resolve().parents[2] / "LICENSE"
 CERTIFICATES = pathlib.Path("etc/ssl/certs/ca-certificates.crt")
 
@@ -84,7 +87,10 @@ def packages_of(libraries: list[str]) -> set[str]:
 
 def copy_packages_words(packages: set[str], system: pathlib.Path) -> None:
     for package in sorted(packages):
-        copy(pathlib.Path("/usr/share/doc") / package / "copyright", system / "usr/share/doc" / package / "copyright")
+        words = system / "usr/share/doc" / package / "copyright"
+        copy(pathlib.Path("/usr/share/doc") / package / "copyright", words)
+        for path in COMMON_LICENSE.findall(words.read_text()):
+            copy(pathlib.Path("/") / path, system / path)
         if package not in HEADER_PACKAGES:
             entry = subprocess.run(["dpkg-query", "--status", package], check=True, capture_output=True, text=True)
             write(system / "var/lib/dpkg/status.d" / package, entry.stdout)
