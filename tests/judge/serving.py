@@ -8,7 +8,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import grpc
 import numpy as np
@@ -128,12 +128,13 @@ def _wait(look: Callable, process: subprocess.Popen, log: pathlib.Path):
 
 
 @contextlib.contextmanager
-def running_node(scratch: pathlib.Path, model: str, base_path: pathlib.Path | None, *flags: str) -> Iterator[Node]:
+def running_node(scratch: pathlib.Path, model: str, base_path: pathlib.Path | None, *flags: str,
+                 program: Sequence = (BINARY,)) -> Iterator[Node]:
     """Starts a node on free ports and ends it; it must have survived and leave by itself."""
     port_file, log = scratch / "ports.json", scratch / "node.log"
     port_file.unlink(missing_ok=True)
     what = [f"--model_name={model}", f"--model_base_path={base_path}"] if base_path else []
-    command = [BINARY, *what, "--port=0", "--rest_api_port=0",
+    command = [*program, *what, "--port=0", "--rest_api_port=0",
                "--admin_port=0", f"--port_file={port_file}", *flags]
     with open(log, "wb") as out:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)

@@ -1,0 +1,211 @@
+"""The programs run in their images: nothing is missing, nothing has to be writable, and they are well-behaved as PID 1."""
+
+import json
+import pathlib
+import re
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+import urllib.request
+
+import grpc
+import numpy as np
+import pytest
+import serving
+from calls import MODELS, SECONDS, request
+from certificates import Authority
+from conftest import VERSION
+from root import PROGRAMS
+from serving import running_node
+from tensorflow_serving.apis import prediction_service_pb2_grpc
+
+MODEL = "half_plus_two_tf1"
+LOADER = "ld-linux-x86-64.so.2"
+X = np.array([1, 2, 5], np.float32)
+
+
+@pytest.fixture
+def node(node_image, scratch):
+    """Starts a node in a container, that serves half_plus_two: `with node(*flags, mounts=[...]) as it`."""
+    def start(*flags: str, mounts=(), model: str | None = MODEL):
+        options = [f"--mount={MODELS}:/models", *(f"--mount={pair}" for pair in mounts)]
+        return running_node(scratch, MODEL, pathlib.Path("/models") / model if model else None, *flags,
+                            program=node_image.command(scratch, *options))
+    return start
+
+
+def predicted(stub, **inputs) -> list[float]:
+    return list(stub.Predict(request(MODEL, **inputs), timeout=SECONDS).outputs["y"].float_val)
+
+
+def test_no_library_is_missing_or_too_many(image, scratch):
+    needed = set()
+    for name in PROGRAMS[image.name]:
+        seen = image.run(scratch, "--list", f"/usr/bin/{name}", entrypoint=f"/lib64/{LOADER}")
+        assert seen.returncode == 0 and "not found" not in seen.stdout, (seen.stdout, seen.stderr)
+        needed |= set(re.findall(r"=> \S*/(\S+) \(", seen.stdout))
+    assert {path.split("/")[-1] for path in image.entries() if ".so" in path} - {LOADER} == needed - {LOADER}
+
+
+def test_programs_say_their_version(image, scratch):
+    for name in PROGRAMS[image.name]:
+        seen = image.run(scratch, "--version", entrypoint=f"/usr/bin/{name}")
+        assert (seen.returncode, seen.stderr) == (0, "")
+        assert f"{name} {VERSION}\n" in seen.stdout
+
+
+def test_a_flag_that_is_wrong_ends_it_with_a_text(node_image, scratch):
+    seen = node_image.run(scratch, "--no_such_flag")
+    assert (seen.returncode, seen.stdout) == (1, "")
+    assert "no_such_flag" in seen.stderr
+
+
+def test_the_node_serves_over_grpc_and_rest(node):
+    with node() as it:
+        it.serving()
+        assert predicted(it.predictions, x=X) == [2.5, 3, 4.5]
+        assert it.rest_predict({"instances": [1.0, 2.0, 5.0]}) == (200, {"predictions": [2.5, 3.0, 4.5]})
+        with urllib.request.urlopen(f"{it.admin_url}/readyz", timeout=SECONDS) as ready:
+            assert ready.status == 200
+
+
+def test_the_official_images_variables_name_the_model(node_image, scratch):
+    mounts = [f"--mount={MODELS / MODEL}:/models/model"]
+    with running_node(scratch, "model", None, program=node_image.command(scratch, *mounts)) as it:
+        assert it.rest_predict({"instances": [2.0]}) == (200, {"predictions": [3.0]})
+
+
+def test_sigterm_lets_a_request_end(node):
+    with node("--simulated_run_ms=1000", "--connection_age_max_ms=1000") as it:
+        it.serving()
+        call = it.predictions.Predict.future(request(MODEL, x=X), timeout=SECONDS)
+        it.until(lambda: "longshore_running 1" in metrics(it) or None)
+        it.process.send_signal(signal.SIGTERM)
+        assert list(call.result().outputs["y"].float_val) == [2.5, 3, 4.5]
+        assert it.process.wait(SECONDS) == 0
+
+
+def test_a_second_sigterm_ends_it_at_once(node_image, scratch):
+    # It would wait for the connection, for ever.
+    command = [*node_image.command(scratch, f"--mount={MODELS}:/models"), f"--model_base_path=/models/{MODEL}",
+               f"--model_name={MODEL}", "--port=0", "--admin_port=0", f"--port_file={scratch / 'ports'}", "--connection_age_max_ms=0"]
+    with open(scratch / "log", "wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    port = json.loads(text_of(scratch / "ports", process))["grpc"]
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        assert predicted(prediction_service_pb2_grpc.PredictionServiceStub(channel), x=X) == [2.5, 3, 4.5]
+        process.send_signal(signal.SIGTERM)
+        text_of(scratch / "log", process, "leaving: ")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(SECONDS) == 1
+
+
+def text_of(path: pathlib.Path, process: subprocess.Popen, word: str = "") -> str:
+    """Waits until the file is there and has the word."""
+    end = time.monotonic() + SECONDS
+    while not path.exists() or word not in path.read_text():
+        assert process.poll() is None and time.monotonic() < end, (path, process.returncode)
+        time.sleep(0.02)
+    return path.read_text()
+
+
+def metrics(node: serving.Node) -> str:
+    with urllib.request.urlopen(f"{node.admin_url}/metrics", timeout=SECONDS) as response:
+        return response.read().decode()
+
+
+def test_the_node_speaks_tls_and_asks_for_certificates(node, scratch):
+    ca = Authority(scratch)
+    for end, content in zip(("crt", "key"), ca.sign("server"), strict=True):
+        (scratch / f"server.{end}").write_bytes(content)
+        (scratch / f"server.{end}").chmod(0o644)
+    flags = [f"--tls_cert_file={scratch}/server.crt", f"--tls_key_file={scratch}/server.key",
+             f"--tls_client_ca_file={ca.certificate}"]
+    with node(*flags) as it:
+        it.ready()
+        certificate, key = ca.sign("client")
+        allowed = grpc.ssl_channel_credentials(ca.pem, key, certificate)
+        refused = grpc.ssl_channel_credentials(ca.pem)
+        address = f"localhost:{it.grpc_port}"
+        with grpc.secure_channel(address, allowed) as channel:
+            assert predicted(prediction_service_pb2_grpc.PredictionServiceStub(channel), x=X) == [2.5, 3, 4.5]
+        with grpc.secure_channel(address, refused) as channel, pytest.raises(grpc.RpcError):
+            predicted(prediction_service_pb2_grpc.PredictionServiceStub(channel), x=X)
+
+
+@pytest.fixture
+def names(scratch):
+    """A name server that knows one name, hosts that knows another: the mounts that make a container ask them."""
+    (scratch / "hosts").write_text("127.0.0.1 localhost\n127.0.0.1 by-hosts.test\n")
+    (scratch / "resolv.conf").write_text("nameserver 127.53.0.1\noptions timeout:2\n")
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind(("127.53.0.1", 53))
+    thread = threading.Thread(target=answer_names, args=[server], daemon=True)
+    thread.start()
+    yield [f"{scratch / name}:/etc/{name}" for name in ("hosts", "resolv.conf")]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.sendto(b"", ("127.53.0.1", 53))
+    thread.join()
+    server.close()
+
+
+def answer_names(server: socket.socket) -> None:
+    """by-dns.test has 127.0.0.1, and no address of IPv6; nobody else has one. An empty message ends it."""
+    while query := (received := server.recvfrom(4096))[0]:
+        end = query.index(b"\0", 12) + 5
+        question, kind = query[12:end], struct.unpack(">H", query[end - 4:end - 2])[0]
+        known = question.startswith(b"\6by-dns\4test\0")
+        answers = [b"\xc0\x0c" + struct.pack(">HHIH4s", 1, 1, 60, 4, b"\x7f\0\0\1")] if known and kind == 1 else []
+        header = query[:2] + struct.pack(">HHHHH", 0x8580 | (0 if known else 3), 1, len(answers), 0, 0)
+        server.sendto(header + question + b"".join(answers), received[1])
+
+
+@pytest.mark.parametrize("name", ["by-hosts.test", "by-dns.test"])
+def test_the_node_finds_its_controller_by_name(node, scratch, names, name):
+    (scratch / "state").mkdir()
+    (scratch / "state").chmod(0o777)
+    with socket.create_server(("127.0.0.1", 0)) as controller:
+        controller.settimeout(SECONDS)
+        address = f"{name}:{controller.getsockname()[1]}"
+        with node(f"--controller={address}", "--fleet=default/main", f"--state_dir={scratch}/state", mounts=names, model=None):
+            controller.accept()[0].close()
+
+
+@pytest.mark.parametrize("name", ["by-hosts.test", "by-dns.test"])
+def test_glibc_finds_names(image, scratch, names, name):
+    """The host's getent, which needs nothing but the image's glibc: what the controller's HTTP client calls."""
+    seen = image.run(scratch, "ahostsv4", name, entrypoint="/tmp/getent", mounts=[*names, "/usr/bin/getent:/tmp/getent"])
+    assert (seen.returncode, seen.stdout.split()[0]) == (0, "127.0.0.1"), seen.stderr
+
+
+def test_openssl_trusts_the_public_authorities_by_default(image, scratch):
+    """The host's openssl with the image's libraries; openssl.cnf is not needed."""
+    first = pathlib.Path("/etc/ssl/certs/ca-certificates.crt").read_text().split("-----END")[0] + "-----END CERTIFICATE-----\n"
+    (scratch / "root.pem").write_text(first)
+    (scratch / "root.pem").chmod(0o644)
+    seen = image.run(scratch, "verify", str(scratch / "root.pem"), entrypoint="/tmp/openssl", mounts=["/usr/bin/openssl:/tmp/openssl"])
+    assert (seen.returncode, seen.stdout) == (0, f"{scratch}/root.pem: OK\n"), seen.stderr
+
+
+def test_the_controller_runs_and_ends(controller_image, scratch):
+    for folder in ("state", "manifests"):
+        (scratch / folder).mkdir()
+        (scratch / folder).chmod(0o777)
+    command = [*controller_image.command(scratch), f"--state_dir={scratch}/state", f"--manifests={scratch}/manifests",
+               "--admin_port=0", f"--port_file={scratch}/port", "--node_binary=/usr/bin/longshore"]
+    process = subprocess.Popen(command)
+    admin = json.loads(text_of(scratch / "port", process))["admin"]
+    with urllib.request.urlopen(f"http://127.0.0.1:{admin}/livez", timeout=SECONDS) as live:
+        assert live.status == 200
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(SECONDS) == 0
+
+
+def test_the_command_line_is_there(controller_image, scratch):
+    (scratch / "manifests").mkdir()
+    (scratch / "manifests").chmod(0o777)
+    seen = controller_image.run(scratch, "get", "models", f"--manifests={scratch}/manifests", entrypoint="/usr/bin/longshore")
+    assert seen.returncode == 0, seen.stderr
