@@ -108,7 +108,11 @@ int Main(int argc, char** argv) {
   app.add_flag("--stop-nodes-on-exit", options.stop_nodes_on_exit,
                "On SIGTERM: let the nodes finish their work and end");
   app.add_flag("--stop-fleets", stop_fleets, "Only stop all nodes of the state directory, and wait for them");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
 
   if (const Status log = InitLog("longshore-controller", log_level); !log) {
     fmt::print(stderr, "--log_level: {}\n", log.error().message);

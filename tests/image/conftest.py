@@ -1,63 +1,17 @@
-"""Images of the programs under test, made as ./dev image makes them, and unpacked by others' tools."""
+"""Both images, made once, and a folder to run them with."""
 
-import dataclasses
 import os
 import pathlib
 import subprocess
 import sys
-import tarfile
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BIN = pathlib.Path(os.environ.get("LONGSHORE_BIN", ROOT / "build/dev/bin"))
 sys.path[:0] = [str(ROOT / "tests" / name) for name in ("judge", "conformance", "image")]
 sys.path.append(str(ROOT / "deploy" / "docker"))
 
-VERSION, REVISION, CREATED = "0.1.0", "0123abc", "1000000000"
-
-
-def build(name: str, output: pathlib.Path) -> pathlib.Path:
-    subprocess.run([sys.executable, "-B", ROOT / "deploy/docker/image.py", name, f"--bin={BIN}", f"--output={output}",
-                    f"--version={VERSION}", f"--revision={REVISION}"],
-                   check=True, env={**os.environ, "SOURCE_DATE_EPOCH": CREATED})
-    return output / f"longshore-{name}.tar"
-
-
-@dataclasses.dataclass
-class Image:
-    name: str
-    archive: pathlib.Path
-    layout: pathlib.Path  # The archive, unpacked: an OCI layout.
-    bundle: pathlib.Path  # What umoci makes of it for a container runtime: rootfs/ and config.json.
-
-    def entries(self) -> dict[str, tarfile.TarInfo]:
-        """All that is in its layers, by absolute path."""
-        found = {}
-        for blob in (self.layout / "blobs/sha256").iterdir():
-            if blob.read_bytes()[:2] == b"\x1f\x8b":
-                with tarfile.open(blob) as layer:
-                    found |= {f"/{entry.name}": entry for entry in layer}
-        return found
-
-    def command(self, scratch: pathlib.Path, *options: str) -> list:
-        """In front of arguments: runs the program in a container."""
-        return [sys.executable, "-B", ROOT / "tests/image/contained.py", *options, self.bundle, scratch, "--"]
-
-    def run(self, scratch: pathlib.Path, *arguments: str, entrypoint: str = "", mounts=()) -> subprocess.CompletedProcess:
-        options = [f"--entrypoint={entrypoint}"] if entrypoint else []
-        options += [f"--mount={pair}" for pair in mounts]
-        return subprocess.run([*self.command(scratch, *options), *arguments], capture_output=True, text=True, timeout=60,
-                              check=False)
-
-
-def make_image(name: str, folder: pathlib.Path) -> Image:
-    image = Image(name, build(name, folder), folder / "layout", folder / "bundle")
-    with tarfile.open(image.archive) as archive:
-        archive.extractall(image.layout)
-    subprocess.run(["umoci", "unpack", *([] if os.getuid() == 0 else ["--rootless"]), "--image", f"{image.layout}:{VERSION}",
-                    image.bundle], check=True)
-    return image
+from images import Image, make_image  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -15,9 +15,10 @@ import grpc
 import numpy as np
 import pytest
 import serving
-from calls import MODELS, SECONDS, request
+from calls import MODELS, SECONDS
+from calls import request as request_of
 from certificates import Authority
-from conftest import VERSION
+from images import VERSION
 from root import PROGRAMS
 from serving import running_node
 from tensorflow_serving.apis import prediction_service_pb2_grpc
@@ -38,7 +39,7 @@ def node(node_image, scratch):
 
 
 def predicted(stub, **inputs) -> list[float]:
-    return list(stub.Predict(request(MODEL, **inputs), timeout=SECONDS).outputs["y"].float_val)
+    return list(stub.Predict(request_of(MODEL, **inputs), timeout=SECONDS).outputs["y"].float_val)
 
 
 def test_no_library_is_missing_or_too_many(image, scratch):
@@ -57,10 +58,12 @@ def test_programs_say_their_version(image, scratch):
         assert f"{name} {VERSION}\n" in seen.stdout
 
 
-def test_a_flag_that_is_wrong_ends_it_with_a_text(node_image, scratch):
-    seen = node_image.run(scratch, "--no_such_flag")
-    assert (seen.returncode, seen.stdout) == (1, "")
-    assert "no_such_flag" in seen.stderr
+@pytest.mark.parametrize(("name", "code"), [("longshore-node", 1), ("longshore-controller", 2), ("longshore", 2)])
+def test_a_flag_that_is_wrong_ends_it_with_a_text(request, scratch, name, code):
+    image = request.getfixturevalue("node_image" if name == "longshore-node" else "controller_image")
+    seen = image.run(scratch, "--no_such_flag", entrypoint=f"/usr/bin/{name}")
+    assert (seen.returncode, seen.stdout) == (code, "")
+    assert seen.stderr
 
 
 def test_the_node_serves_over_grpc_and_rest(node):
@@ -81,7 +84,7 @@ def test_the_official_images_variables_name_the_model(node_image, scratch):
 def test_sigterm_lets_a_request_end(node):
     with node("--simulated_run_ms=1000", "--connection_age_max_ms=1000") as it:
         it.serving()
-        call = it.predictions.Predict.future(request(MODEL, x=X), timeout=SECONDS)
+        call = it.predictions.Predict.future(request_of(MODEL, x=X), timeout=SECONDS)
         it.until(lambda: "longshore_running 1" in metrics(it) or None)
         it.process.send_signal(signal.SIGTERM)
         assert list(call.result().outputs["y"].float_val) == [2.5, 3, 4.5]
@@ -91,7 +94,8 @@ def test_sigterm_lets_a_request_end(node):
 def test_a_second_sigterm_ends_it_at_once(node_image, scratch):
     # It would wait for the connection, for ever.
     command = [*node_image.command(scratch, f"--mount={MODELS}:/models"), f"--model_base_path=/models/{MODEL}",
-               f"--model_name={MODEL}", "--port=0", "--admin_port=0", f"--port_file={scratch / 'ports'}", "--connection_age_max_ms=0"]
+               f"--model_name={MODEL}", "--port=0", "--admin_port=0", f"--port_file={scratch / 'ports'}",
+               "--connection_age_max_ms=0"]
     with open(scratch / "log", "wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
     port = json.loads(text_of(scratch / "ports", process))["grpc"]
@@ -183,10 +187,12 @@ def test_glibc_finds_names(image, scratch, names, name):
 
 def test_openssl_trusts_the_public_authorities_by_default(image, scratch):
     """The host's openssl with the image's libraries; openssl.cnf is not needed."""
-    first = pathlib.Path("/etc/ssl/certs/ca-certificates.crt").read_text().split("-----END")[0] + "-----END CERTIFICATE-----\n"
-    (scratch / "root.pem").write_text(first)
+    end = "-----END CERTIFICATE-----\n"
+    first = pathlib.Path("/etc/ssl/certs/ca-certificates.crt").read_text().split(end)[0]
+    (scratch / "root.pem").write_text(first + end)
     (scratch / "root.pem").chmod(0o644)
-    seen = image.run(scratch, "verify", str(scratch / "root.pem"), entrypoint="/tmp/openssl", mounts=["/usr/bin/openssl:/tmp/openssl"])
+    seen = image.run(scratch, "verify", str(scratch / "root.pem"), entrypoint="/tmp/openssl",
+                     mounts=["/usr/bin/openssl:/tmp/openssl"])
     assert (seen.returncode, seen.stdout) == (0, f"{scratch}/root.pem: OK\n"), seen.stderr
 
 
