@@ -14,25 +14,6 @@ namespace {
 
 constexpr Duration kMetricsInterval = std::chrono::seconds(1);
 constexpr Duration kListenAgain = std::chrono::milliseconds(500);
-constexpr int kNodesMax = 1000;
-
-// A namespace has no dot, so the name is unique in a state directory.
-std::string NodeName(const std::string& fleet, int index) {
-  const size_t slash = fleet.find('/');
-  return fmt::format("{}.{}-{}", fleet.substr(0, slash), fleet.substr(slash + 1), index);
-}
-
-int IndexOf(const std::string& node) { return std::atoi(node.c_str() + node.rfind('-') + 1); }
-
-// Trouble with one holds no other up; says the first.
-Status StopAll(fleet::Fleet& fleets, const std::string& fleet, const std::vector<fleet::NodeInfo>& nodes) {
-  Status first;
-  for (const fleet::NodeInfo& node : nodes) {
-    const Status stopped = fleets.Stop(fleet, node.node);
-    if (!stopped && first) first = stopped;
-  }
-  return first;
-}
 
 }  // namespace
 
@@ -46,13 +27,13 @@ Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) 
   ASSIGN_OR_RETURN(wanted.spec, api::ServingFleetSpecFromJson(object->spec));
   ASSIGN_OR_RETURN(wanted.status, api::ServingFleetStatusFromJson(object->status));
 
-  const Result<fleet::Addresses> addresses = deps_.fleet.EnsureListening(
-      {fleet, wanted.spec.grpc_port, wanted.spec.rest_port, wanted.spec.connection_age_max});
+  const Result<fleet::Addresses> addresses = deps_.fleet.Ensure(wanted);
   const std::vector<KnownNode> nodes = KnownNodes(fleet);
   api::ServingFleet next = wanted;
   next.status.autoscale = Autoscale(wanted, nodes);
   const int replicas = wanted.spec.autoscaling ? next.status.autoscale.desired : wanted.spec.replicas_min;
-  const Status scaled = addresses ? ScaleTo(fleet, replicas) : Status{};
+  const Status scaled =
+      addresses ? deps_.fleet.Scale(fleet, replicas, LeaveFirst(nodes, deps_.fleet.Nodes(fleet))) : Status{};
   ForgetGoneNodes(fleet);
   if (!IsWaitingForNodes(fleet, nodes)) TellNodes(wanted, nodes);
   WriteTargets();
@@ -111,33 +92,11 @@ Result<std::optional<Duration>> Reconciler::RemoveFleet(const std::string& fleet
       if (memory.fleet == fleet) deps_.look_at(model, Duration(0));
     }
   }
-  const std::vector<fleet::NodeInfo> nodes = deps_.fleet.Nodes(fleet);
-  const Status stopped = StopAll(deps_.fleet, fleet, nodes);
+  const Status removed = deps_.fleet.Remove(fleet);  // When nodes are left, it tells when one of them has gone.
   WriteTargets();
   ForgetGoneNodes(fleet);
-  RETURN_IF_ERROR(stopped);
-  if (!nodes.empty()) return std::nullopt;  // The fleet tells when one of them has left.
-  const auto fleets = deps_.fleet.Fleets();
-  if (std::find(fleets.begin(), fleets.end(), fleet) != fleets.end()) RETURN_IF_ERROR(deps_.fleet.Forget(fleet));
+  RETURN_IF_ERROR(removed);
   return std::nullopt;
-}
-
-Status Reconciler::ScaleTo(const std::string& fleet, int replicas) {
-  std::vector<fleet::NodeInfo> nodes = deps_.fleet.Nodes(fleet);
-  const int staying = CountStaying(nodes);
-  std::set<std::string> names;
-  for (const fleet::NodeInfo& node : nodes) names.insert(node.node);
-  for (int index = 0, missing = replicas - staying; missing > 0 && index < kNodesMax; ++index) {
-    const std::string name = NodeName(fleet, index);
-    if (names.contains(name)) continue;
-    RETURN_IF_ERROR(deps_.fleet.Start(fleet, name));
-    --missing;
-  }
-  // The newest leave first: they have the least to lose.
-  std::erase_if(nodes, fleet::IsLeaving);
-  std::sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return IndexOf(a.node) > IndexOf(b.node); });
-  nodes.resize(static_cast<size_t>(std::clamp(staying - replicas, 0, static_cast<int>(nodes.size()))));
-  return StopAll(deps_.fleet, fleet, nodes);
 }
 
 api::AutoscaleStatus Reconciler::Autoscale(const api::ServingFleet& object, const std::vector<KnownNode>& nodes) {

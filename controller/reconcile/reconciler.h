@@ -91,7 +91,6 @@ class Reconciler {
   // fleet.cc
   Result<std::optional<Duration>> ReconcileFleet(const api::Key& key);
   Result<std::optional<Duration>> RemoveFleet(const std::string& fleet);
-  Status ScaleTo(const std::string& fleet, int replicas);
   api::AutoscaleStatus Autoscale(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
   void TellNodes(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
   std::optional<control::DesiredState> SnapshotFor(const std::string& fleet, const nodes::NodeView& view) const;

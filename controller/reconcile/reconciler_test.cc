@@ -71,16 +71,23 @@ class FakeRegistry final : public nodes::Registry {
 
 class FakeFleet final : public fleet::Fleet {
  public:
-  Result<fleet::Addresses> EnsureListening(const fleet::Spec&) override { return fleet::Addresses{"grpc", "rest"}; }
-  Status Start(const std::string&, const std::string& node) override {
-    RETURN_IF_ERROR(starting);
-    nodes[node] = {.node = node, .pid = 1, .started_at = {}, .last_exit = {}, .trouble = {}};
-    return {};
-  }
-  Status Stop(const std::string&, const std::string& node) override {
-    if (staying.contains(node)) return Unavailable("{} cannot be told to leave", node);
-    nodes.erase(node);
-    return {};
+  Result<fleet::Addresses> Ensure(const api::ServingFleet&) override { return fleet::Addresses{"grpc", "rest"}; }
+  Status Scale(const std::string&, int wanted, const std::vector<std::string>&) override {
+    for (int i = 0; static_cast<int>(nodes.size()) < wanted; ++i) {
+      RETURN_IF_ERROR(starting);
+      const std::string node = "default.cpu-" + std::to_string(i);
+      nodes.try_emplace(node,
+                        fleet::NodeInfo{.node = node, .pid = 1, .started_at = {}, .last_exit = {}, .trouble = {}});
+    }
+    Status first;
+    auto last = nodes.end();
+    for (int too_many = static_cast<int>(nodes.size()) - wanted; too_many > 0; --too_many) {
+      if (!staying.contains((--last)->first))
+        last = nodes.erase(last);
+      else if (first)
+        first = Unavailable("{} cannot be told to leave", last->first);
+    }
+    return first;
   }
   std::vector<fleet::NodeInfo> Nodes(const std::string&) const override {
     std::vector<fleet::NodeInfo> all;
@@ -88,7 +95,7 @@ class FakeFleet final : public fleet::Fleet {
     return all;
   }
   std::vector<std::string> Fleets() const override { return {kFleet}; }
-  Status Forget(const std::string&) override { return {}; }
+  Status Remove(const std::string& fleet) override { return Scale(fleet, 0, {}); }
 
   Status starting;
   std::set<std::string> staying;
