@@ -176,6 +176,7 @@ class ControlPlane:
         private, _ = self.token_keys
         self.controller_manager = Program(self.folder, "controller-manager", [
             self.binaries / "kube", "kube-controller-manager", f"--kubeconfig={self.kubeconfig}", "--leader-elect=false",
+            "--kube-api-qps=500", "--kube-api-burst=1000",  # With the default its controllers need five seconds to start.
             "--secure-port=0", "--use-service-account-credentials=true", f"--service-account-private-key-file={private}",
             f"--root-ca-file={self.authority.certificate}", f"--cluster-signing-cert-file={self.authority.certificate}",
             f"--cluster-signing-key-file={self.authority.key}",
