@@ -17,8 +17,10 @@ namespace longshore::fleet {
 
 // Where clients reach the fleet: "host:port".
 struct Addresses {
-  std::string grpc;
-  std::string rest;
+  std::string grpc{};
+  std::string rest{};
+  std::string image{};     // Of the nodes, where they are pods, as is:
+  std::string selector{};  // "label=value,..." of those pods.
 };
 
 enum class NodeState {

@@ -59,6 +59,8 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
   if (seen.addresses) {
     status.grpc_address = seen.addresses->grpc;
     status.rest_address = seen.addresses->rest;
+    status.image = seen.addresses->image;
+    status.selector = seen.addresses->selector;
   }
   const auto set = [&](const std::string& type, bool good, const std::string& reason, const std::string& message) {
     SetCondition(status.conditions, {type, good ? "True" : "False", reason, message, status.observed_generation, now});
