@@ -21,10 +21,12 @@ struct Spec {
   Duration connection_age_max{0};
 };
 
-// Where clients reach the fleet: "host:port".
+// Where clients reach the fleet: "host:port". Where its nodes are pods also what selects them and what they run.
 struct Addresses {
   std::string grpc;
   std::string rest;
+  std::string pod_selector{};
+  std::string pod_image{};
 };
 
 enum class NodeState {
