@@ -15,12 +15,12 @@
 
 namespace longshore::fleet {
 
-// Where clients reach the fleet: "host:port".
+// Where clients reach the fleet: "host:port". Where its nodes are pods also what selects them and what they run.
 struct Addresses {
   std::string grpc{};
   std::string rest{};
-  std::string image{};     // Of the nodes, where they are pods, as is:
-  std::string selector{};  // "label=value,..." of those pods.
+  std::string pod_selector{};
+  std::string pod_image{};
 };
 
 enum class NodeState {

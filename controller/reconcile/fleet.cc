@@ -39,7 +39,7 @@ Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) 
   WriteTargets();
   LookAtModels(wanted, nodes);
   // Whatever cannot be written down holds nothing of the above up.
-  next.status = DescribeFleet(next, FleetSeenOf(key, nodes, addresses, scaled), deps_.clock.Now());
+  next.status = DescribeFleet(next, FleetSeenOf(wanted, nodes, addresses, scaled), deps_.clock.Now());
   if (const Json status = api::ToJson(next.status); status != api::ToJson(wanted.status)) {
     ASSIGN_OR_RETURN(const auto put,
                      deps_.store.PutStatus(key, object->metadata.uid, object->metadata.resource_version, status));
@@ -50,12 +50,13 @@ Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) 
   return std::nullopt;
 }
 
-FleetSeen Reconciler::FleetSeenOf(const api::Key& key, const std::vector<KnownNode>& nodes,
+FleetSeen Reconciler::FleetSeenOf(const api::ServingFleet& object, const std::vector<KnownNode>& nodes,
                                   const Result<fleet::Addresses>& addresses, const Status& scaled) const {
+  const api::Key key{api::kServingFleetKind, object.metadata.namespace_, object.metadata.name};
   FleetSeen seen{deps_.nodes.epoch(),  deps_.fleet.Nodes(key.namespace_ + "/" + key.name), nodes, addresses, scaled,
                  deps_.problem_of(key)};
   for (const auto& [model, why] : unreadable_) {
-    if (model.namespace_ == key.namespace_) seen.unreadable.push_back(fmt::format("{}: {}", ToString(model), why));
+    if (Allows(object, model.namespace_)) seen.unreadable.push_back(fmt::format("{}: {}", ToString(model), why));
   }
   return seen;
 }
@@ -144,7 +145,7 @@ void Reconciler::TellNodes(const api::ServingFleet& object, const std::vector<Kn
     if (!node.view.sent) {
       const bool refused_just_now =
           !node.view.ack_error.empty() && deps_.timer.Now() - node.view.refused_at < options_.refused_pause;
-      auto snapshot = SnapshotFor(fleet, node.view);
+      auto snapshot = SnapshotFor(object, node.view);
       if (refused_just_now) {
         deps_.look_at({api::kServingFleetKind, object.metadata.namespace_, object.metadata.name},
                       options_.refused_pause);
@@ -164,19 +165,20 @@ void Reconciler::TellNodes(const api::ServingFleet& object, const std::vector<Kn
 
 // Nothing until every model of the fleet was decided with this node in sight. A model that cannot be read any more is
 // as it was decided last; one that never could be read is kept by the nodes that serve it, which get nothing meanwhile.
-std::optional<control::DesiredState> Reconciler::SnapshotFor(const std::string& fleet,
+std::optional<control::DesiredState> Reconciler::SnapshotFor(const api::ServingFleet& object,
                                                              const nodes::NodeView& view) const {
   if (!learned_) return std::nullopt;
+  const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
   std::map<std::string, control::ModelState> models;
   for (const auto& [key, memory] : models_) {
-    if (memory.fleet != fleet || memory.conflicting) continue;
+    if (memory.fleet != fleet || memory.refused) continue;
     if (!unreadable_.contains(key) && !memory.seen_nodes.contains(view.hello.node())) return std::nullopt;
     if (!memory.placement) continue;
     models[memory.served_name] = plan::BuildModelState(*memory.model, *memory.placement, view.hello.node());
   }
-  // Which fleet it is of is not known, but a fleet's models are of its namespace.
+  // Which fleet it is of is not known, but a fleet's models are of its namespace and those that it allows.
   const bool one_is_unknown = std::ranges::any_of(unreadable_, [&](const auto& entry) {
-    return !models_.contains(entry.first) && fleet.starts_with(entry.first.namespace_ + "/");
+    return !models_.contains(entry.first) && Allows(object, entry.first.namespace_);
   });
   for (const control::VersionReport& version : view.report->versions()) {
     if (one_is_unknown && !models.contains(version.served_name())) return std::nullopt;

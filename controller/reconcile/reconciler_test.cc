@@ -149,16 +149,28 @@ class ReconcilerTest : public ::testing::Test {
               [this](const api::Key& key, Duration) { due_.insert(key); }};
     reconciler_ = std::make_unique<Reconciler>(std::move(deps), Options{.adoption_patience = Duration(0)});
   }
-  void Apply(const char* kind, const std::string& name, Json spec) {
+  void Apply(const char* kind, const std::string& name, Json spec, const std::string& namespace_ = "default") {
     store::Object object;
     object.kind = kind;
     object.metadata.name = name;
+    object.metadata.namespace_ = namespace_;
     object.spec = std::move(spec);
     ASSERT_TRUE(disk_->Apply(object));
   }
   void ApplyModel(const std::string& name) {
     Apply(api::kModelKind, name, {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/" + name}}}, {"version", 1}});
     due_.insert(ModelKey(name));
+  }
+  // A Model of namespace "team" for the fleet of namespace "default".
+  void ApplyGuest(const std::string& name) {
+    Apply(api::kModelKind, name, {{"fleet", kFleet}, {"source", {{"uri", "file:///models/" + name}}}, {"version", 1}},
+          "team");
+    due_.insert({api::kModelKind, "team", name});
+  }
+  std::string GuestCondition(const std::string& name, const std::string& type) {
+    const auto status = api::ModelStatusFromJson(disk_->Get({api::kModelKind, "team", name})->status).value();
+    const auto found = std::ranges::find(status.conditions, type, &api::Condition::type);
+    return found == status.conditions.end() ? "none" : found->status + ": " + found->reason;
   }
   // Looks at everything that is due, and at what becomes due by that, until nothing changes. Failures are passed over.
   void Settle(std::set<api::Key> first = {kFleetKey}) {
@@ -207,6 +219,54 @@ TEST_F(ReconcilerTest, ANodeGetsASnapshotOfAllModelsOfItsFleet) {
   nodes_.Attach("default.cpu-0");
   Settle();
   EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(ReconcilerTest, AFleetServesModelsOfOtherNamespacesOnlyWhileItAllowsThem) {
+  nodes_.Attach("default.cpu-0");
+  ApplyModel("a");
+  ApplyGuest("g");
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"a"});
+  EXPECT_EQ(GuestCondition("g", "Ready"), "False: NamespaceNotAllowed");
+  EXPECT_EQ(GuestCondition("g", "Stalled"), "True: NamespaceNotAllowed");
+
+  Apply(api::kServingFleetKind, "cpu", {{"allowedNamespaces", {{"from", "Names"}, {"names", {"team"}}}}});
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "g"}));
+  EXPECT_EQ(GuestCondition("g", "Stalled"), "False: None");
+
+  Apply(api::kServingFleetKind, "cpu", Json::object());
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"a"});
+  EXPECT_EQ(GuestCondition("g", "Ready"), "False: NamespaceNotAllowed");
+}
+
+TEST_F(ReconcilerTest, AModelAboveTheQuotaWaitsUntilOneGoes) {
+  Apply(api::kServingFleetKind, "cpu",
+        {{"allowedNamespaces", {{"from", "All"}}}, {"quotas", {{"perNamespace", {{"modelsMax", 1}}}}}});
+  nodes_.Attach("default.cpu-0");
+  ApplyGuest("g");
+  Settle();
+  ApplyGuest("f");
+  ApplyModel("a");
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "g"})) << "f comes before g, but g is there already";
+  EXPECT_EQ(GuestCondition("f", "Ready"), "False: AboveQuota");
+  const api::Key g{api::kModelKind, "team", "g"};
+  ASSERT_TRUE(disk_->Delete(g, disk_->Get(g)->metadata.uid));
+  Settle({g});
+  EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "f"}));
+}
+
+TEST_F(ReconcilerTest, AFleetThatCannotBeReadTakesNothingFromItsNodes) {
+  Apply(api::kServingFleetKind, "cpu", {{"allowedNamespaces", {{"from", "All"}}}});
+  nodes_.Attach("default.cpu-0");
+  ApplyModel("a");
+  ApplyGuest("g");
+  Settle();
+  std::ofstream(dir_ / ".longshore/objects/ServingFleet/default/cpu.json") << "{";
+  Settle({ModelKey("a"), {api::kModelKind, "team", "g"}});
+  EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "g"}));
 }
 
 TEST_F(ReconcilerTest, AStatusThatCannotBeWrittenWithholdsNoSnapshot) {
@@ -324,10 +384,12 @@ TEST_F(ReconcilerTest, ANodeThatCannotBeStartedIsAConditionAndHoldsNothingUp) {
   processes_.starting = Unavailable("cannot write node.json: no space left on device");
   Settle();
   EXPECT_EQ(ConditionOf("Scaled"), "False: NodesInTrouble: cannot write node.json: no space left on device");
+  EXPECT_EQ(ConditionOf("Stalled"), "True: NeedsHelp: cannot write node.json: no space left on device");
   EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"a"});
   processes_.starting = {};
   Settle();
   EXPECT_EQ(ConditionOf("Scaled"), "True: NodesAsWanted: ");
+  EXPECT_EQ(ConditionOf("Stalled"), "False: None: ");
 }
 
 TEST_F(ReconcilerTest, ANodeThatIsNotWrittenDownIsACondition) {

@@ -35,7 +35,7 @@ inline constexpr const char* kTokenAudience = "longshore-controller";
 // "longshore-NAME".
 std::string ChildName(const std::string& fleet_name);
 
-// The Deployment, without `replicas`: they have another owner (docs/decisions/0007-replicas-have-one-owner.md).
+// The Deployment, without `replicas`: they have another owner (docs/decisions/0007-scale-writes-the-least.md).
 // Requires: status.image is there.
 Json DeploymentOf(const api::ServingFleet& fleet, const PodSettings& settings);
 

@@ -229,8 +229,8 @@ Result<Addresses> PodFleet::Ensure(const api::ServingFleet& fleet) {
   return Addresses{
       .grpc = fmt::format("{}:{}", host, fleet.spec.grpc_port),
       .rest = fmt::format("{}:{}", host, fleet.spec.rest_port),
-      .image = image,
-      .selector = fmt::format("app.kubernetes.io/name=longshore-node,{}={}", kFleetLabel, fleet.metadata.name)};
+      .pod_selector = fmt::format("app.kubernetes.io/name=longshore-node,{}={}", kFleetLabel, fleet.metadata.name),
+      .pod_image = image};
 }
 
 // Of too many pods the first ones of `leave_first` are made the cheapest to delete.

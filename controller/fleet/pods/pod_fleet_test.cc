@@ -57,7 +57,7 @@ class PodFleetTest : public ::testing::Test {
   void Ensure() {
     const auto ensured = pods_->Ensure(fleet_);
     ASSERT_TRUE(ensured) << ensured.error().message;
-    fleet_.status.image = ensured->image;
+    fleet_.status.image = ensured->pod_image;
   }
   Json Send(const std::string& method, const std::string& path, const Json& body = {},
             const std::string& type = "application/json") {
@@ -132,7 +132,7 @@ TEST_F(PodFleetTest, MakesWhatTheRestrictedStandardLetsThrough) {
   }
   const auto ensured = pods_->Ensure(fleet_).value();
   EXPECT_EQ(ensured.grpc, "longshore-cpu." + namespace_ + ".svc:8500");
-  EXPECT_EQ(ensured.image, "longshore/node:1");
+  EXPECT_EQ(ensured.pod_image, "longshore/node:1");
 }
 
 TEST_F(PodFleetTest, WritesNothingAgainNorDoesTheNextControllerOrOneWithAnotherImage) {
