@@ -18,7 +18,7 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from control_plane import ControlPlane
-from image import write_image
+from image_archive import write_image
 from program import Failure, Program, find_binaries, wait_for
 
 FOLDER = pathlib.Path(os.environ["LONGSHORE_CLUSTER"])

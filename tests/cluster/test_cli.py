@@ -76,11 +76,11 @@ def test_a_command_that_nobody_takes_is_withdrawn(cluster):
 
 
 def test_says_what_is_wrong(cluster, tmp_path):
-    assert "no such file" in longshore(cluster, "--kubeconfig", "none", "get", "models", code=3)
+    assert "cannot open none" in longshore(cluster, "--kubeconfig", "none", "get", "models", code=3)
     assert 'there is no context "else"' in longshore(cluster, "--context", "else", "get", "models", code=3)
     wrong = MODEL.replace("fleet: cpu", "fleet: cpu, color: red")
     assert "spec.color" in longshore(cluster, "apply", "-f", "-", stdin=wrong, code=1)
-    foreign = Authority(tmp_path)
+    foreign = Authority(tmp_path / "foreign")
     kubeconfig = cluster.kubeconfig.read_text()
     line = next(line for line in kubeconfig.splitlines() if "certificate-authority-data" in line)
     other = tmp_path / "config"

@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from cluster import Cluster, cgroups_of
-from image import write_image
+from image_archive import write_image
 from program import Failure, find_binaries, wait_for
 
 IMAGE = "longshore.test/hello:1"
