@@ -81,6 +81,7 @@ void AddWriting(CLI::App& app, Flags& flags) {
   CLI::App* apply = app.add_subcommand("apply", "Create or change what a manifest says");
   apply->callback([&] { flags.options.verb = Verb::kApply; });
   apply->add_option("-f,--file", flags.options.file, "YAML file; - reads standard input")->required();
+  AddNamespace(*apply, flags);
   CLI::App* remove = app.add_subcommand("delete", "Delete a model or a fleet; its manifest file is not touched");
   remove->callback([&] { flags.options.verb = Verb::kDelete; });
   AddKind(*remove, flags);

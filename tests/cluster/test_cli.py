@@ -51,9 +51,9 @@ def test_applies_shows_and_deletes(cluster):
 
 def test_takes_the_namespace_of_the_context_or_the_one_that_is_said(cluster):
     cluster.kubectl("create", "namespace", "vision")
-    assert longshore(cluster, "-n", "vision", "apply", "-f", "-", stdin=MODEL, code=2)
+    assert longshore(cluster, "apply", "-n", "vision", "-f", "-", stdin=MODEL) == "Model vision/digits created\n"
     elsewhere = MODEL.replace("name: digits", "name: digits, namespace: vision")
-    longshore(cluster, "apply", "-f", "-", stdin=elsewhere)
+    assert longshore(cluster, "apply", "-f", "-", stdin=elsewhere) == "Model vision/digits unchanged\n"
     assert "digits" not in longshore(cluster, "get", "models")
     assert "digits" in longshore(cluster, "get", "models", "-n", "vision")
     assert "vision" in longshore(cluster, "get", "models", "-A")
@@ -79,7 +79,7 @@ def test_says_what_is_wrong(cluster, tmp_path):
     assert "cannot open none" in longshore(cluster, "--kubeconfig", "none", "get", "models", code=3)
     assert 'there is no context "else"' in longshore(cluster, "--context", "else", "get", "models", code=3)
     wrong = MODEL.replace("fleet: cpu", "fleet: cpu, color: red")
-    assert "spec.color" in longshore(cluster, "apply", "-f", "-", stdin=wrong, code=1)
+    assert "spec.color" in longshore(cluster, "apply", "-f", "-", stdin=wrong, code=2)
     foreign = Authority(tmp_path / "foreign")
     kubeconfig = cluster.kubeconfig.read_text()
     line = next(line for line in kubeconfig.splitlines() if "certificate-authority-data" in line)
