@@ -73,8 +73,9 @@ class ControllerImpl final : public Controller {
     const auto node_changed = [this](const std::string& fleet, const std::string&) {
       queue_.Add(FleetKey(fleet), kReportsTogether);
     };
-    ASSIGN_OR_RETURN(streams_, nodes::Registry::Start({.socket = socket, .epoch_file = options_.state_dir / "epoch"},
-                                                      timer_, node_changed));
+    ASSIGN_OR_RETURN(streams_, nodes::Registry::Start(
+                                   {.address = "unix:" + socket.string(), .epoch_file = options_.state_dir / "epoch"},
+                                   timer_, node_changed));
     nodes_ = runtime::WithFailpoints(*streams_, *failpoint_);
     RETURN_IF_ERROR(OutliveStatuses());
     reconciler_ = std::make_unique<reconcile::Reconciler>(

@@ -25,6 +25,7 @@ api::Key ModelKey(const std::string& name) { return {api::kModelKind, "default",
 // Nodes as nodes::Registry shows them.
 class FakeRegistry final : public nodes::Registry {
  public:
+  int port() const override { return 0; }
   int64_t epoch() const override { return 1; }
   Status RaiseEpochAbove(int64_t) override { return {}; }
   std::vector<nodes::NodeView> Nodes(const std::string&) const override {
