@@ -46,12 +46,12 @@ std::string Escaped(std::string key) {
   return key;
 }
 
-std::string FleetOf(const Json& json) {
+std::string FleetNamedIn(const Json& json) {
   return TextAt(json, "/metadata/namespace") + "/" + TextAt(json, "/metadata/labels/" + Escaped(kFleetLabel));
 }
 
 Result<Child> ChildFrom(const Json& json) {
-  Child child{.fleet = FleetOf(json), .uid = TextAt(json, "/metadata/uid")};
+  Child child{.fleet = FleetNamedIn(json), .uid = TextAt(json, "/metadata/uid")};
   child.inputs = TextAt(json, "/metadata/annotations/" + Escaped(kInputsAnnotation));
   child.form = TextAt(json, "/metadata/annotations/" + Escaped(kFormAnnotation));
   const auto part = [](const Json& of, const char* key) { return of.is_object() ? of.value(key, Json()) : Json(); };
@@ -88,10 +88,10 @@ struct Mirrored {
   std::unique_ptr<kube::Reflector> reflector;  // Last: it uses the cache.
 };
 
-class PodFleet final : public Fleet {
+class KubePodFleet final : public PodFleet {
  public:
-  PodFleet(const kube::Cluster& cluster, const PodFleetOptions& options, const MonotonicClock& clock,
-           OnChange on_change)
+  KubePodFleet(const kube::Cluster& cluster, const PodFleetOptions& options, const MonotonicClock& clock,
+               OnChange on_change)
       : cluster_(cluster), options_(options), clock_(clock), on_change_(std::move(on_change)) {}
 
   Status Start();
@@ -100,6 +100,7 @@ class PodFleet final : public Fleet {
   std::vector<NodeInfo> Nodes(const std::string& fleet) const override;
   std::vector<std::string> Fleets() const override;
   Status Remove(const std::string& fleet) override;
+  std::optional<std::string> FleetOf(const PodName& pod) const override;
 
  private:
   struct Applied {
@@ -129,7 +130,7 @@ class PodFleet final : public Fleet {
 };
 
 template <typename Value>
-Status PodFleet::Mirror(const std::string& path, Mirrored<Value>* mirrored) const {
+Status KubePodFleet::Mirror(const std::string& path, Mirrored<Value>* mirrored) const {
   ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, options_.api, clock_));
   const std::string ours = fmt::format("{}={}", kManagedByLabel, kManager);
   mirrored->reflector = std::make_unique<kube::Reflector>(
@@ -137,7 +138,7 @@ Status PodFleet::Mirror(const std::string& path, Mirrored<Value>* mirrored) cons
   return {};
 }
 
-Status PodFleet::Start() {
+Status KubePodFleet::Start() {
   ASSIGN_OR_RETURN(api_, kube::Api::Make(cluster_, options_.api, clock_));
   const std::vector<std::string> all = {""};
   for (const std::string& namespace_ : options_.namespaces.empty() ? all : options_.namespaces) {
@@ -166,8 +167,8 @@ Status PodFleet::Start() {
   return {};
 }
 
-std::optional<Child> PodFleet::ChildAt(const std::string& kind, const std::string& fleet,
-                                       const std::string& name) const {
+std::optional<Child> KubePodFleet::ChildAt(const std::string& kind, const std::string& fleet,
+                                           const std::string& name) const {
   const std::string namespace_ = fleet.substr(0, fleet.find('/'));
   for (const auto& mirrored : children_.at(kind)) {
     if (auto child = mirrored->cache.Get({namespace_, name}); child && *child) return std::move(**child);
@@ -175,12 +176,12 @@ std::optional<Child> PodFleet::ChildAt(const std::string& kind, const std::strin
   return std::nullopt;
 }
 
-std::optional<Child> PodFleet::DeploymentOfFleet(const std::string& fleet) const {
+std::optional<Child> KubePodFleet::DeploymentOfFleet(const std::string& fleet) const {
   return ChildAt("Deployment", fleet, ChildName(fleet.substr(fleet.find('/') + 1)));
 }
 
 // What a write said is there now. The caches of other namespaces are told nothing.
-void PodFleet::Learn(const std::string& kind, Json object) {
+void KubePodFleet::Learn(const std::string& kind, Json object) {
   const std::string namespace_ = TextAt(object, "/metadata/namespace");
   for (size_t i = 0; i < children_.at(kind).size(); ++i) {
     if (options_.namespaces.empty() || options_.namespaces[i] == namespace_)
@@ -188,11 +189,11 @@ void PodFleet::Learn(const std::string& kind, Json object) {
   }
 }
 
-Status PodFleet::ApplyWhereNeeded(const Json& object) {
+Status KubePodFleet::ApplyWhereNeeded(const Json& object) {
   const std::string path = PathOf(object);
   const std::string kind = object.at("kind");
   const std::string wanted = ToHex(Sha256(object.dump()));
-  const auto there = ChildAt(kind, FleetOf(object), object.at("metadata").at("name"));
+  const auto there = ChildAt(kind, FleetNamedIn(object), object.at("metadata").at("name"));
   if (there) {
     const std::lock_guard lock(mutex_);
     const auto applied = applied_.find(path);
@@ -212,7 +213,7 @@ Status PodFleet::ApplyWhereNeeded(const Json& object) {
   return {};
 }
 
-Result<Addresses> PodFleet::Ensure(const api::ServingFleet& fleet) {
+Result<Addresses> KubePodFleet::Ensure(const api::ServingFleet& fleet) {
   const std::string name = fleet.metadata.namespace_ + "/" + fleet.metadata.name;
   api::ServingFleet with_image = fleet;
   std::string& image = with_image.status.image;
@@ -234,7 +235,7 @@ Result<Addresses> PodFleet::Ensure(const api::ServingFleet& fleet) {
 }
 
 // Of too many pods the first ones of `leave_first` are made the cheapest to delete.
-Status PodFleet::RankPods(const std::string& fleet, int too_many, const std::vector<std::string>& leave_first) {
+Status KubePodFleet::RankPods(const std::string& fleet, int too_many, const std::vector<std::string>& leave_first) {
   for (const Pod& pod : PodsOf(fleet)) {
     const auto rank = std::find(leave_first.begin(), leave_first.end(), pod.info.node) - leave_first.begin();
     const char* cost = rank < too_many ? "-1" : "";
@@ -251,7 +252,7 @@ Status PodFleet::RankPods(const std::string& fleet, int too_many, const std::vec
   return {};
 }
 
-Status PodFleet::Scale(const std::string& fleet, int nodes, const std::vector<std::string>& leave_first) {
+Status KubePodFleet::Scale(const std::string& fleet, int nodes, const std::vector<std::string>& leave_first) {
   const auto deployment = DeploymentOfFleet(fleet);
   if (!deployment) return FailedPrecondition("fleet {} has no Deployment yet", fleet);
   if (deployment->replicas == nodes) {
@@ -275,7 +276,7 @@ Status PodFleet::Scale(const std::string& fleet, int nodes, const std::vector<st
   return {};
 }
 
-std::vector<Pod> PodFleet::PodsOf(const std::string& fleet) const {
+std::vector<Pod> KubePodFleet::PodsOf(const std::string& fleet) const {
   std::vector<Pod> pods;
   for (const auto& mirrored : pods_) {
     mirrored->cache.ForEach([&](const kube::Name&, const Result<Pod>& pod) {
@@ -285,7 +286,7 @@ std::vector<Pod> PodFleet::PodsOf(const std::string& fleet) const {
   return pods;
 }
 
-std::vector<NodeInfo> PodFleet::Nodes(const std::string& fleet) const {
+std::vector<NodeInfo> KubePodFleet::Nodes(const std::string& fleet) const {
   std::vector<NodeInfo> nodes;
   for (Pod& pod : PodsOf(fleet)) {
     if (!pod.ended) nodes.push_back(std::move(pod.info));
@@ -293,7 +294,15 @@ std::vector<NodeInfo> PodFleet::Nodes(const std::string& fleet) const {
   return nodes;
 }
 
-std::vector<std::string> PodFleet::Fleets() const {
+std::optional<std::string> KubePodFleet::FleetOf(const PodName& name) const {
+  for (const auto& mirrored : pods_) {
+    const auto pod = mirrored->cache.Get({name.namespace_, name.name});
+    if (pod && *pod && (*pod)->uid == name.uid && !(*pod)->ended) return (*pod)->fleet;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> KubePodFleet::Fleets() const {
   std::set<std::string> fleets;
   for (const auto& mirrored : children_.at("Deployment")) {
     mirrored->cache.ForEach([&](const kube::Name&, const Result<Child>& child) {
@@ -305,7 +314,7 @@ std::vector<std::string> PodFleet::Fleets() const {
 
 // Kubernetes deletes what belongs to a ServingFleet that is deleted. A Deployment that has lost its owner is ours to
 // delete, and takes its pods with it.
-Status PodFleet::Remove(const std::string& fleet) {
+Status KubePodFleet::Remove(const std::string& fleet) {
   const auto deployment = DeploymentOfFleet(fleet);
   if (!deployment) return {};
   const Json options = {{"propagationPolicy", "Background"}, {"preconditions", {{"uid", deployment->uid}}}};
@@ -320,11 +329,11 @@ Status PodFleet::Remove(const std::string& fleet) {
 
 }  // namespace
 
-Result<std::unique_ptr<Fleet>> StartPodFleet(const kube::Cluster& cluster, const PodFleetOptions& options,
-                                             const MonotonicClock& clock, OnChange on_change) {
-  auto fleet = std::make_unique<PodFleet>(cluster, options, clock, std::move(on_change));
+Result<std::unique_ptr<PodFleet>> StartPodFleet(const kube::Cluster& cluster, const PodFleetOptions& options,
+                                                const MonotonicClock& clock, OnChange on_change) {
+  auto fleet = std::make_unique<KubePodFleet>(cluster, options, clock, std::move(on_change));
   RETURN_IF_ERROR(fleet->Start());
-  return std::unique_ptr<Fleet>(std::move(fleet));
+  return std::unique_ptr<PodFleet>(std::move(fleet));
 }
 
 }  // namespace longshore::fleet

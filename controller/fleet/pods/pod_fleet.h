@@ -6,12 +6,14 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/clock.h"
 #include "controller/fleet/fleet.h"
 #include "controller/fleet/pods/manifests.h"
+#include "controller/fleet/pods/node_tokens.h"
 #include "controller/kube/api.h"
 
 namespace longshore::fleet {
@@ -23,8 +25,14 @@ struct PodFleetOptions {
   std::chrono::milliseconds first_list_max{30'000};
 };
 
+class PodFleet : public Fleet {
+ public:
+  // As NodeTokens asks it.
+  virtual std::optional<std::string> FleetOf(const PodName& pod) const = 0;
+};
+
 // Returns when all is listed. Unavailable naming what could not be.
-Result<std::unique_ptr<Fleet>> StartPodFleet(const kube::Cluster& cluster, const PodFleetOptions& options,
-                                             const MonotonicClock& clock, OnChange on_change);
+Result<std::unique_ptr<PodFleet>> StartPodFleet(const kube::Cluster& cluster, const PodFleetOptions& options,
+                                                const MonotonicClock& clock, OnChange on_change);
 
 }  // namespace longshore::fleet

@@ -110,13 +110,14 @@ class PodFleetTest : public ::testing::Test {
     return name.substr(0, 60);
   }
 
+  const SystemClock wall_;
   const std::string namespace_ = NameOfTest();
   std::unique_ptr<kube::Api> api_ = kube::ConnectForTests(kClock);
   api::ServingFleet fleet_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, int> changes_;
-  std::unique_ptr<Fleet> pods_;
+  std::unique_ptr<PodFleet> pods_;
 };
 
 TEST_F(PodFleetTest, MakesWhatTheRestrictedStandardLetsThrough) {
@@ -204,6 +205,38 @@ TEST_F(PodFleetTest, PutsRightWhatSomebodyChangedAndLeavesTheRest) {
     for (auto* contents : {&after, &wanted}) contents->at("poddisruptionbudgets/longshore-cpu")["metadata"].erase(key);
   }
   for (const auto& [what, object] : after) EXPECT_EQ(object, wanted.at(what)) << what;
+}
+
+TEST_F(PodFleetTest, ANodeIsWhoTheTokenOfItsPodSays) {
+  Ensure();
+  ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
+  ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 1; }));
+  const std::string node = Staying()[0];
+  const std::string uid = Get("pods/" + node).at("metadata").at("uid");
+  const auto tokens = NodeTokens::Start(kube::ConnectForTests(kClock), wall_, [&](const PodName& pod) {
+                        return pods_->FleetOf(pod);
+                      }).value();
+  const auto token = [&](const char* audience, const Json& bound) {
+    Json spec = {{"audiences", Json::array({audience})}, {"expirationSeconds", 3600}};
+    if (!bound.is_null()) spec["boundObjectRef"] = bound;
+    const Json made = Send("POST", PathIn("serviceaccounts/longshore-cpu/token"),
+                           {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", spec}});
+    return "Bearer " + made.at("status").at("token").get<std::string>();
+  };
+  const Json bound = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", node}, {"uid", uid}};
+  const std::string its_own = token(kTokenAudience, bound);
+  const auto identity = tokens->Identify(its_own);
+  ASSERT_TRUE(identity) << identity.error().message;
+  EXPECT_EQ(identity->fleet, Name());
+  EXPECT_EQ(identity->node, node);
+  const auto why = [&](const std::string& authorization) { return tokens->Identify(authorization).error().message; };
+  EXPECT_THAT(why(token("https://kubernetes.default.svc", bound)), HasSubstr("audience"));
+  EXPECT_THAT(why(token(kTokenAudience, {})), HasSubstr("not a pod's"));
+  EXPECT_THAT(why(its_own + "x"), HasSubstr("not signed"));
+  EXPECT_THAT(why(""), HasSubstr("shows its token"));
+  ASSERT_TRUE(pods_->Scale(Name(), 0, {}));
+  ASSERT_TRUE(WaitUntil([&] { return Staying().empty() && pods_->Nodes(Name()).empty(); }));
+  EXPECT_THAT(why(its_own), HasSubstr("no node of a fleet")) << "the pod of this token is gone";
 }
 
 TEST_F(PodFleetTest, ScalesInByThoseThatAreSaidToLeave) {
