@@ -116,7 +116,13 @@ void AddNodeFlags(CLI::App& app, Flags& flags) {
 
 void AddManagedFlags(CLI::App& app, Flags& flags) {
   const std::string group = "A node of a fleet";
-  app.add_option("--controller", flags.controller, "where to dial: unix:/path or host:port")->group(group);
+  app.add_option("--controller", flags.controller, "where to dial: unix:/path, host:port or dns:///host:port")
+      ->group(group);
+  app.add_option("--controller_ca_file", flags.controller_ca_file,
+                 "PEM: who signs the controller's certificate; without it the controller is dialled in plaintext")
+      ->group(group);
+  app.add_option("--controller_token_file", flags.controller_token_file, "what tells the controller who this node is")
+      ->group(group);
   app.add_option("--fleet", flags.fleet, "namespace/name")->group(group);
   app.add_option("--state_dir", flags.state_dir, "a directory of this node's own; kept over restarts")->group(group);
   app.add_option("--grpc_listen_fd", flags.grpc_listen_fd, "inherited listening socket, instead of --port")
@@ -172,6 +178,8 @@ Status CheckManaged(const CLI::App& app, const Flags& flags) {
   }
   if (flags.fleet.find('/') == std::string::npos) return InvalidArgument("--controller needs --fleet=namespace/name");
   if (flags.state_dir.empty()) return InvalidArgument("--controller needs --state_dir");
+  if (!flags.controller_token_file.empty() && flags.controller_ca_file.empty())
+    return InvalidArgument("--controller_token_file needs --controller_ca_file: a token is not shown in plaintext");
   return {};
 }
 
@@ -182,6 +190,8 @@ Status CheckAlone(const Flags& flags) {
   }
   for (const auto& [name, given] : {std::pair{"--fleet", !flags.fleet.empty()},
                                     {"--state_dir", !flags.state_dir.empty()},
+                                    {"--controller_ca_file", !flags.controller_ca_file.empty()},
+                                    {"--controller_token_file", !flags.controller_token_file.empty()},
                                     {"--peer_address", !flags.peer_address.empty()},
                                     {"--peers", !flags.peers.empty()}}) {
     if (given) return InvalidArgument("{} needs --controller", name);

@@ -61,6 +61,8 @@ struct Flags {
   std::string node;  // Default: the name of the host.
   // Of a managed node.
   std::string controller;
+  Path controller_ca_file;
+  Path controller_token_file;
   std::string fleet;
   Path state_dir;
   int grpc_listen_fd = -1;

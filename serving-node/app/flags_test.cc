@@ -107,6 +107,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{"--model_base_path=/m", "--port=0"}, "leave nothing to serve on"},
         Wrong{{"--model_base_path=/m", "--fleet=a/b"}, "--fleet needs --controller"},
         Wrong{{"--controller=unix:/c"}, "--controller needs --fleet"},
+        Wrong{{"--controller=h:1", "--fleet=a/b", "--state_dir=/s", "--controller_token_file=/t"},
+              "--controller_token_file needs --controller_ca_file"},
         Wrong{{"--controller=unix:/c", "--fleet=a/b"}, "--controller needs --state_dir"},
         Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--model_base_path=/m"},
               "--model_base_path and --controller exclude each other: a managed node is told its models"},

@@ -123,7 +123,7 @@ class ServingNode final : public Node {
     }
     if (!flags_.peer_address.empty()) RETURN_IF_ERROR(StartPeer());
     control::AgentOptions options;
-    options.controller = flags_.controller;
+    options.controller = {flags_.controller, flags_.controller_ca_file, flags_.controller_token_file};
     options.fleet = flags_.fleet;
     options.node = flags_.node;
     options.peer_address = flags_.peer_address;

@@ -98,14 +98,31 @@ class AgentThreads final : public Agent {
     SilenceWatch silence(clock_, options_.report_interval, [this](Duration silent) { OnSilence(silent); });
     auto backoff = options_.backoff_min;
     while (true) {
-      Session session(options_.controller);
-      if (!Enter(&session)) return;
-      const bool heard = Converse(session, silence);
-      Leave();
+      const bool heard = DialOnce(silence);
+      if (stopping()) return;
       if (!heard && !held_.get()) AskPeers();
       backoff = heard ? options_.backoff_min : std::min(2 * backoff, options_.backoff_max);
       if (!Pause(Jittered(backoff))) return;
     }
+  }
+
+  // Whether a controller was heard.
+  bool DialOnce(SilenceWatch& silence) {
+    const auto session = Session::Dial(options_.controller);
+    if (!session) {
+      NoteTrouble(session.error().message);
+      return false;
+    }
+    if (!Enter(session->get())) return false;
+    const bool heard = Converse(**session, silence);
+    Leave();
+    return heard;
+  }
+
+  // Said once, however often it is met in a row.
+  void NoteTrouble(const std::string& trouble) {
+    if (std::exchange(dial_trouble_, trouble) == trouble) return;
+    spdlog::warn("the controller {} is not to be had: {}", options_.controller.target, ForLog(trouble));
   }
 
   // False: stop.
@@ -162,8 +179,10 @@ class AgentThreads final : public Agent {
     session.Cancel();
     reader.join();
     const ::grpc::Status status = session.Finish();
+    if (!heard && !stopping()) NoteTrouble(status.error_message());
+    if (heard) dial_trouble_.clear();
     if (heard && !stopping()) {
-      spdlog::warn("the controller {} left: {}", options_.controller, ForLog(status.error_message()));
+      spdlog::warn("the controller {} left: {}", options_.controller.target, ForLog(status.error_message()));
     }
     return heard;
   }
@@ -244,6 +263,7 @@ class AgentThreads final : public Agent {
   std::atomic<bool> draining_ = false;
   mutable std::mutex mutex_;  // Guards what follows; never held while another part is called.
   std::condition_variable changed_;
+  std::string dial_trouble_;  // What was logged last; of the dialling thread.
   Session* session_ = nullptr;
   steady_clock::time_point dialled_at_;
   bool stopping_ = false;

@@ -16,6 +16,7 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "longshore/control.pb.h"
+#include "serving-node/control/session.h"
 #include "serving-node/evidence/recorder.h"
 #include "serving-node/routing/forwarder.h"
 #include "serving-node/routing/guard.h"
@@ -25,8 +26,8 @@
 namespace longshore::control {
 
 struct AgentOptions {
-  std::string controller;  // gRPC target: "unix:/dir/controller.sock" or "host:port".
-  std::string fleet;       // "namespace/name".
+  DialOptions controller;
+  std::string fleet;  // "namespace/name".
   std::string node;
   std::string peer_address;  // Where other nodes reach this one.
   std::string admin_address;

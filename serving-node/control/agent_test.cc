@@ -111,7 +111,7 @@ class AgentTest : public testing::Test {
   void StartController() { controller_ = std::make_unique<Controller>(address_); }
   void StartAgent() {
     AgentOptions options;
-    options.controller = address_;
+    options.controller = {.target = address_};
     options.fleet = "ns/f";
     options.node = "a";
     options.state_dir = state_dir_;

@@ -1,20 +1,44 @@
 #include "serving-node/control/session.h"
 
+#include <utility>
+
 namespace longshore::control {
 namespace {
 
-std::shared_ptr<::grpc::Channel> Dial(const std::string& target) {
+constexpr size_t kFileBytesMax = size_t{1} << 20;
+
+std::shared_ptr<::grpc::Channel> ChannelTo(const std::string& target,
+                                           const std::shared_ptr<::grpc::ChannelCredentials>& credentials) {
   ::grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return ::grpc::CreateCustomChannel(target, ::grpc::InsecureChannelCredentials(), arguments);
+  return ::grpc::CreateCustomChannel(target, credentials, arguments);
 }
 
 }  // namespace
 
-Session::Session(const std::string& target)
-    : channel_(Dial(target)), stub_(NodeControl::NewStub(channel_)), stream_(stub_->Attach(&context_)) {}
+Result<std::unique_ptr<Session>> Session::Dial(const DialOptions& options) {
+  std::string authorization;
+  if (!options.token_file.empty()) {
+    ASSIGN_OR_RETURN(std::string token, ReadFile(options.token_file, kFileBytesMax));
+    while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+    authorization = "Bearer " + token;
+  }
+  auto credentials = ::grpc::InsecureChannelCredentials();
+  if (!options.ca_file.empty()) {
+    ASSIGN_OR_RETURN(std::string ca, ReadFile(options.ca_file, kFileBytesMax));
+    credentials =
+        ::grpc::SslCredentials({.pem_root_certs = std::move(ca), .pem_private_key = {}, .pem_cert_chain = {}});
+  }
+  return std::unique_ptr<Session>(new Session(ChannelTo(options.target, credentials), authorization));
+}
+
+Session::Session(std::shared_ptr<::grpc::Channel> channel, const std::string& authorization)
+    : channel_(std::move(channel)), stub_(NodeControl::NewStub(channel_)) {
+  if (!authorization.empty()) context_.AddMetadata("authorization", authorization);
+  stream_ = stub_->Attach(&context_);
+}
 
 bool Session::Write(const FromNode& message) {
   const std::lock_guard lock(write_mutex_);

@@ -7,15 +7,24 @@
 #include <mutex>
 #include <string>
 
+#include "common/error.h"
+#include "common/file.h"
 #include "longshore/control.grpc.pb.h"
 
 namespace longshore::control {
 
+struct DialOptions {
+  std::string target{};  // A gRPC target: "unix:/dir/controller.sock", "host:port", "dns:///host:port".
+  // Read for each session, for both are replaced from time to time.
+  Path ca_file{};     // Who signs the controller's certificate; empty: plaintext.
+  Path token_file{};  // Says who this node is; empty: nothing does. Requires a ca_file.
+};
+
 // One thread reads; any may write or cancel.
 class Session {
  public:
-  // `target` is a gRPC target. Returns at once; the first write waits for the connection.
-  explicit Session(const std::string& target);
+  // Does not wait: the first write waits for the connection. NotFound or the like when a file cannot be read.
+  static Result<std::unique_ptr<Session>> Dial(const DialOptions& options);
 
   // False once the stream has ended.
   bool Read(FromController* message) { return stream_->Read(message); }
@@ -26,10 +35,12 @@ class Session {
   ::grpc::Status Finish() { return stream_->Finish(); }
 
  private:
+  Session(std::shared_ptr<::grpc::Channel> channel, const std::string& authorization);
+
   ::grpc::ClientContext context_;
   const std::shared_ptr<::grpc::Channel> channel_;
   const std::unique_ptr<NodeControl::Stub> stub_;
-  const std::unique_ptr<::grpc::ClientReaderWriter<FromNode, FromController>> stream_;
+  std::unique_ptr<::grpc::ClientReaderWriter<FromNode, FromController>> stream_;
   std::mutex write_mutex_;
 };
 

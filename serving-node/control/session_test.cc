@@ -1,0 +1,85 @@
+#include "serving-node/control/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/tls/authority.h"
+
+namespace longshore::control {
+namespace {
+
+using std::chrono::hours;
+using testing::HasSubstr;
+
+// Says by TLS what authorization it was shown.
+class SecureController final : public NodeControl::Service {
+ public:
+  explicit SecureController(const tls::KeyPair& pair) {
+    ::grpc::SslServerCredentialsOptions options;
+    options.pem_key_cert_pairs = {{pair.key, pair.certificate}};
+    ::grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", ::grpc::SslServerCredentials(options), &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~SecureController() override { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  ::grpc::Status Attach(::grpc::ServerContext* context,
+                        ::grpc::ServerReaderWriter<FromController, FromNode>*) override {
+    const auto shown = context->client_metadata().find("authorization");
+    const bool shows = shown != context->client_metadata().end();
+    return {::grpc::StatusCode::ABORTED, shows ? std::string(shown->second.data(), shown->second.size()) : "nothing"};
+  }
+  std::string target() const { return "127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  int port_ = 0;
+  std::unique_ptr<::grpc::Server> server_;
+};
+
+class SessionTest : public testing::Test {
+ protected:
+  SessionTest() {
+    char name[] = "/tmp/longshore_session_XXXXXX";
+    dir_ = mkdtemp(name);
+    Write("ca", authority_.certificate);
+    Write("token", "first\n");
+  }
+  ~SessionTest() override { std::filesystem::remove_all(dir_); }
+  void Write(const char* file, const std::string& text) { ASSERT_TRUE(WriteFileAtomically(dir_ / file, text)); }
+  // How a session ends.
+  static ::grpc::Status EndOf(const DialOptions& options) {
+    const auto session = Session::Dial(options);
+    if (!session) return {::grpc::StatusCode::UNKNOWN, session.error().message};
+    FromController message;
+    while ((*session)->Read(&message)) {
+    }
+    return (*session)->Finish();
+  }
+
+  Path dir_;
+  const tls::KeyPair authority_ = tls::MakeAuthority("test", hours(1)).value();
+  const SecureController controller_{
+      tls::Issue(authority_, {.name = "controller", .addresses = {"127.0.0.1"}}, hours(1)).value()};
+};
+
+TEST_F(SessionTest, ShowsItsTokenToAControllerThatItsAuthorityNamesAndReadsItAnew) {
+  const DialOptions options{controller_.target(), dir_ / "ca", dir_ / "token"};
+  EXPECT_EQ(EndOf(options).error_message(), "Bearer first");
+  Write("token", "second");
+  EXPECT_EQ(EndOf(options).error_message(), "Bearer second");
+  EXPECT_EQ(EndOf({controller_.target(), dir_ / "ca", {}}).error_message(), "nothing");
+}
+
+TEST_F(SessionTest, ShowsNothingToAnybodyElse) {
+  Write("ca", tls::MakeAuthority("stranger", hours(1))->certificate);
+  EXPECT_EQ(EndOf({controller_.target(), dir_ / "ca", dir_ / "token"}).error_code(), ::grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(SessionTest, AFileThatIsMissingIsNamed) {
+  EXPECT_THAT(EndOf({controller_.target(), dir_ / "none", {}}).error_message(), HasSubstr((dir_ / "none").string()));
+  EXPECT_THAT(EndOf({controller_.target(), dir_ / "ca", dir_ / "nor this"}).error_message(), HasSubstr("nor this"));
+}
+
+}  // namespace
+}  // namespace longshore::control
