@@ -51,6 +51,7 @@ class Helm:
     def __init__(self, control_plane=None):
         self.program = find_binaries("helm") / "helm"
         self.control_plane = control_plane
+        self.rendered = {}
 
     def __call__(self, *words, values=None):
         environment = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}
@@ -65,8 +66,15 @@ class Helm:
             raise Failure(f"helm {words[0]}: {(done.stderr + done.stdout).strip()}")
         return done.stdout
 
-    def template(self, values=None, *more, namespace="ops", chart=CHART):
-        return self("template", "longshore", chart, f"--namespace={namespace}", "--kube-version=1.34.0", *more, values=values or {})
+    def template(self, values=None, *more):
+        return self("template", "longshore", CHART, "--namespace=ops", "--kube-version=1.34.0", *more, values=values or {})
+
+    def template_once(self, values):
+        """The same, remembered."""
+        key = json.dumps(values)
+        if key not in self.rendered:
+            self.rendered[key] = self.template(values)
+        return self.rendered[key]
 
     def install(self, values=None, *more, chart=CHART):
         return self("install", "longshore", chart, "--namespace=ops", *more, values=values or {})

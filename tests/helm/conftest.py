@@ -6,7 +6,7 @@ import pytest
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / name) for name in ("helm", "crds", "cluster")]
 
-from control_plane import ControlPlane
+from control_plane import CRDS, ControlPlane
 
 from api import Api
 from chart import Helm
@@ -17,9 +17,7 @@ STRANGERS = TESTS / "helm/strangers.yaml"
 @pytest.fixture(scope="session")
 def control_plane():
     """With controllers: Deployments have pods, which stay Pending, and what lost its owner is deleted."""
-    with ControlPlane(controllers=True) as it:
-        it.kubectl("apply", "-f", STRANGERS)
-        it.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", STRANGERS)
+    with ControlPlane(controllers=True, crds=(CRDS, STRANGERS)) as it:
         yield it
 
 

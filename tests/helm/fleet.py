@@ -6,6 +6,8 @@ FLEET = {"apiVersion": "longshore.dev/v1alpha1", "kind": "ServingFleet", "metada
     "imagePullSecrets": [{"name": "pull"}],
     "modelVolumes": [{"name": "private", "mountPath": "/models/private", "secret": {"secretName": "models-key"}},
                      {"name": "models", "mountPath": "/models/shared", "persistentVolumeClaim": {"claimName": "models"}}]}}
+# Nobody's.
+FOREIGN = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "namespace": "vision"}}
 PATHS = {"ServingFleet": "/apis/longshore.dev/v1alpha1/namespaces/{}/servingfleets", "Model": "/apis/longshore.dev/v1alpha1/namespaces/{}/models",
          "Deployment": "/apis/apps/v1/namespaces/{}/deployments", "Service": "/api/v1/namespaces/{}/services",
          "ServiceAccount": "/api/v1/namespaces/{}/serviceaccounts", "ConfigMap": "/api/v1/namespaces/{}/configmaps", "Pod": "/api/v1/namespaces/{}/pods",

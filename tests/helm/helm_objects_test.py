@@ -1,5 +1,7 @@
 """What the chart renders is taken by a real API server, in every mode."""
 
+import copy
+import functools
 import json
 
 import pytest
@@ -10,16 +12,21 @@ from chart import MODES
 pytestmark = pytest.mark.usefixtures("namespaces")
 
 
-def rendered(control_plane, helm, mode):
-    """The objects as the API server would store them, by kind and name."""
-    manifests = helm.template(MODES[mode], "--skip-tests")
-    answer = json.loads(control_plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", "-o", "json", input=manifests))
-    return {(it["kind"], it["metadata"]["name"]): it for it in answer["items"]}
+@pytest.fixture(scope="module")
+def rendered(control_plane, helm):
+    """To call: the objects of a mode as the API server would store them, by kind and name."""
+    @functools.cache
+    def render(mode):
+        manifests = helm.template(MODES[mode], "--skip-tests")
+        answer = json.loads(control_plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", "-o", "json", input=manifests))
+        return {(it["kind"], it["metadata"]["name"]): it for it in answer["items"]}
+
+    return lambda mode: copy.deepcopy(render(mode))
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_api_server_takes_it(control_plane, helm, mode):
-    objects = rendered(control_plane, helm, mode)
+def test_the_api_server_takes_it(rendered, mode):
+    objects = rendered(mode)
     assert ("Deployment", "longshore-controller") in objects
     kinds = {kind for kind, _ in objects}
     assert "ValidatingWebhookConfiguration" not in kinds and "MutatingWebhookConfiguration" not in kinds
@@ -27,21 +34,21 @@ def test_the_api_server_takes_it(control_plane, helm, mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_every_object_says_whose_it_is(control_plane, helm, mode):
-    for key, it in rendered(control_plane, helm, mode).items():
+def test_every_object_says_whose_it_is(rendered, mode):
+    for key, it in rendered(mode).items():
         assert it["metadata"]["labels"]["app.kubernetes.io/instance"] == "longshore", key
 
 
-def test_only_the_modes_that_say_so_reach_beyond_namespaces(control_plane, helm):
-    objects = rendered(control_plane, helm, "one's own Secret, without extras")
+def test_only_the_modes_that_say_so_reach_beyond_namespaces(rendered):
+    objects = rendered("one's own Secret, without extras")
     assert not [key for key, it in objects.items() if "namespace" not in it["metadata"]]
-    objects = rendered(control_plane, helm, "roles")
+    objects = rendered("roles")
     assert {kind for (kind, _), it in objects.items() if "namespace" not in it["metadata"]} == {
         "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
 
 
-def test_the_controller_gets_the_flags_that_the_documentation_lists(control_plane, helm):
-    objects = rendered(control_plane, helm, "roles of several namespaces")
+def test_the_controller_gets_the_flags_that_the_documentation_lists(rendered):
+    objects = rendered("roles of several namespaces")
     [container] = objects["Deployment", "longshore-controller"]["spec"]["template"]["spec"]["containers"]
     assert container["args"] == [
         "--kubernetes", "--namespace=ops", "--watch_namespaces=ops,vision", "--node_image=longshore/node:0.1.0",
@@ -52,16 +59,16 @@ def test_the_controller_gets_the_flags_that_the_documentation_lists(control_plan
     assert ("PodDisruptionBudget", "longshore-controller") in objects
 
 
-def test_in_cluster_mode_it_watches_everything(control_plane, helm):
-    objects = rendered(control_plane, helm, "cluster")
+def test_in_cluster_mode_it_watches_everything(rendered):
+    objects = rendered("cluster")
     [container] = objects["Deployment", "longshore-controller"]["spec"]["template"]["spec"]["containers"]
     assert not [flag for flag in container["args"] if flag.startswith("--watch_namespaces")]
 
 
 @pytest.mark.parametrize("mode", ["roles", "cluster, everything else"])
-def test_every_pod_of_it_is_restricted(control_plane, helm, mode):
+def test_every_pod_of_it_is_restricted(control_plane, rendered, mode):
     """In a namespace that enforces the restricted standard; the API server warns for templates, and refuses pods."""
-    for it in rendered(control_plane, helm, mode).values():
+    for it in rendered(mode).values():
         if it["kind"] in ("Deployment", "Job"):
             pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "try", "namespace": "ops"}, "spec": it["spec"]["template"]["spec"]}
             pod["spec"] |= {"serviceAccountName": "default"}

@@ -7,10 +7,9 @@ import pytest
 
 from api import Refused
 from chart import api_of_account, wait_until_refused
-from fleet import FLEET, apply, child, companions_of, create, deployment_of, path_of
+from fleet import FLEET, FOREIGN, apply, child, companions_of, create, deployment_of, path_of
 from manifests import put
 
-MODES = {"roles": {"watchNamespaces": ["vision"]}, "cluster": {"clusterWide": True}}
 POD, NODE = "spec.template.spec", "spec.template.spec.containers[0]"
 AN_EXEC = {"exec": {"command": ["/bin/sh"]}}
 # What is changed of a good Deployment, to what, and a word of the refusal.
@@ -62,8 +61,8 @@ BAD_DEPLOYMENTS = [
     (f"{NODE}.securityContext.appArmorProfile", {"type": "Unconfined"}, "containers.securityContext"),
     ("metadata.name", "web", "what belongs to fleet cpu is named longshore-cpu"),
     ("metadata.labels[app.kubernetes.io/managed-by]", "Helm", "belongs to no fleet"),
-    ("metadata.labels[longshore.dev/fleet]", None, "belongs to no fleet"),
-    ("metadata.labels[longshore.dev/fleet]", "other", "named longshore-other"),
+    ("metadata.labels[longshore.dev/fleet]", None, "fleet"),  # Two policies have something to say.
+    ("metadata.labels[longshore.dev/fleet]", "other", "fleet"),
     ("metadata.ownerReferences", None, "its owner must be the ServingFleet"),
     ("metadata.ownerReferences[0].name", "other", "its owner must be the ServingFleet"),
     ("metadata.ownerReferences[0].kind", "Model", "its owner must be the ServingFleet"),
@@ -88,13 +87,12 @@ def with_id(case):
     return " ".join(json.dumps(it) if not isinstance(it, str) else it for it in case)[:100]
 
 
-@pytest.fixture(scope="module", params=MODES)
-def account(request, control_plane, api, helm, namespaces):
-    """The API as the operator sees it, in either mode, once the policies hold."""
-    helm.install(MODES[request.param])
+@pytest.fixture(scope="module")
+def account(control_plane, api, helm, namespaces):
+    """The API as the operator sees it, in cluster mode, where it has the most rights, once the policies hold."""
+    helm.install({"clusterWide": True})
     it = api_of_account(control_plane, api)
-    foreign = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "vision"}}
-    wait_until_refused(lambda: apply(it, foreign, dryRun="All"))
+    wait_until_refused(lambda: apply(it, FOREIGN, dryRun="All"))
     yield it
     it.close()
     helm.uninstall()
