@@ -217,6 +217,17 @@ def test_objects_of_others_are_neither_changed_nor_deleted(api, account, made):
         assert_refused("belongs to no fleet", account.request, "PATCH", path_of(it), note, "application/merge-patch+json")
 
 
+def test_a_fleet_does_not_take_the_operators_place(api, account):
+    """Fleets of its namespace whose objects would be named as the operator's own are."""
+    nodes = create(api, {**FLEET, "metadata": {"name": "nodes", "namespace": "ops"}})
+    [service] = [it for it in companions_of(nodes) if it["metadata"]["name"] == "longshore-nodes" and it["kind"] == "Service"]
+    assert_refused("belongs to no fleet", apply, account, service, dryRun="All")
+    api.request("DELETE", path_of(nodes))
+    own = "/apis/apps/v1/namespaces/ops/deployments/longshore-controller"
+    assert_refused("belongs to no fleet", account.request, "DELETE", own)
+    assert_refused("belongs to no fleet", account.request, "PATCH", own + "/scale", {"spec": {"replicas": 0}}, "application/merge-patch+json")
+
+
 def test_only_fleets_are_scaled(api, account, fleet, made):
     web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "vision"}, "spec": {
         "selector": {"matchLabels": {"app": "web"}},
