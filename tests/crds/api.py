@@ -9,12 +9,19 @@ PLURALS = {"Model": "models", "ServingFleet": "servingfleets"}
 
 
 class Refused(Exception):
-    """The API server's own words."""
+    """The API server's own words, and its status."""
+
+    def __init__(self, message, status):
+        super().__init__(message)
+        self.status = status
 
 
 class Api:
-    def __init__(self, url, tls):
+    """As whom `tls` has a certificate for, or, without one, as the holder of the token."""
+
+    def __init__(self, url, tls, token=None):
         host = urllib.parse.urlsplit(url)
+        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.connection = http.client.HTTPSConnection(host.hostname, host.port, context=tls, timeout=30)
 
     def close(self):
@@ -23,11 +30,11 @@ class Api:
     def request(self, method, path, body=None, content_type="application/json", **query):
         target = path + ("?" + urllib.parse.urlencode(query) if query else "")
         data = body if isinstance(body, (str, type(None))) else json.dumps(body)
-        self.connection.request(method, target, data, {"Content-Type": content_type})
+        self.connection.request(method, target, data, {"Content-Type": content_type, **self.headers})
         answer = self.connection.getresponse()
         text = answer.read()
         if answer.status >= 300:
-            raise Refused(json.loads(text)["message"])
+            raise Refused(json.loads(text)["message"], answer.status)
         return json.loads(text)
 
     def try_to_create(self, manifest):

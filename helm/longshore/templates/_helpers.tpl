@@ -1,0 +1,114 @@
+{{/* All objects of the controller have this name: its Lease, its field manager and its policies do as well. */}}
+{{- define "longshore.name" -}}longshore-controller{{- end -}}
+
+{{/* Cluster-wide objects, of which every release needs its own. */}}
+{{- define "longshore.clusterName" -}}{{ include "longshore.name" . }}.{{ .Release.Namespace }}{{- end -}}
+
+{{- define "longshore.user" -}}system:serviceaccount:{{ .Release.Namespace }}:{{ include "longshore.name" . }}{{- end -}}
+
+{{- define "longshore.nodesService" -}}{{ .Release.Name }}-nodes{{- end -}}
+
+{{- define "longshore.selector" -}}
+app.kubernetes.io/name: longshore-controller
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "longshore.labels" -}}
+{{ include "longshore.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: longshore
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{/* What helpers of the controller carry: the selector of its own pods must not find them. */}}
+{{- define "longshore.helperLabels" -}}
+app.kubernetes.io/name: {{ .name }}
+{{ regexReplaceAll "app.kubernetes.io/name:[^\n]*\n" (include "longshore.labels" .root) "" }}
+{{- end -}}
+
+{{/* Of {image, root}. */}}
+{{- define "longshore.image" -}}
+{{- if .image.digest -}}{{ .image.repository }}@{{ .image.digest }}
+{{- else -}}{{ .image.repository }}:{{ .image.tag | default .root.Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{/* The namespaces of Role mode, as a list in JSON. */}}
+{{- define "longshore.namespaces" -}}
+{{ prepend .Values.watchNamespaces .Release.Namespace | uniq | sortAlpha | toJson }}
+{{- end -}}
+
+{{- define "longshore.caSecret" -}}
+{{- if eq .Values.certificates.source "Secret" -}}{{ .Values.certificates.secretName }}{{- else -}}{{ include "longshore.name" . }}-ca{{- end -}}
+{{- end -}}
+
+{{/* As the restricted Pod Security Standard asks. */}}
+{{- define "longshore.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+{{- define "longshore.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{/* Where pods of the release run, and with what their images are pulled. */}}
+{{- define "longshore.placement" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets: {{ toJson . }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector: {{ toJson . }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{ toJson . }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{/* The policies hold for what the controller's account does, */}}
+{{- define "longshore.ours" -}}
+- {name: controller, expression: "request.userInfo.username == '{{ include "longshore.user" . }}'"}
+{{- end -}}
+{{/* in the namespaces where it may do anything. */}}
+{{- define "longshore.where" -}}
+{{- if not .Values.clusterWide -}}
+namespaceSelector:
+  matchExpressions:
+  - {key: kubernetes.io/metadata.name, operator: In, values: {{ include "longshore.namespaces" . }}}
+{{- end -}}
+{{- end -}}
+
+{{/* Image prefixes as a CEL list: a repository goes on with its tag or digest. */}}
+{{- define "longshore.imagePrefixes" -}}
+{{- $prefixes := list -}}
+{{- range prepend .Values.admissionPolicy.images .Values.node.image.repository | uniq -}}
+{{- if hasSuffix "/" . -}}{{- $prefixes = append $prefixes . -}}
+{{- else -}}{{- $prefixes = concat $prefixes (list (printf "%s:" .) (printf "%s@" .)) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $prefixes -}}
+{{- end -}}
+
+{{/* Of {name, root, params}: every ServingFleet of the namespace is a parameter. */}}
+{{- define "longshore.binding" }}
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata:
+  name: {{ .name }}
+  labels:
+    {{- include "longshore.labels" .root | nindent 4 }}
+spec:
+  policyName: {{ .name }}
+  validationActions: [Deny]
+  {{- if .params }}
+  paramRef: {selector: {}, parameterNotFoundAction: Allow}
+  {{- end }}
+{{- end }}

@@ -1,0 +1,107 @@
+"""The chart, and what one does with it."""
+
+import json
+import pathlib
+import ssl
+import subprocess
+import time
+
+from api import Api, Refused
+from program import Failure, find_binaries
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHART = ROOT / "helm/longshore"
+ACCOUNT = "longshore-controller"
+# Every way to install it that makes other objects.
+MODES = {
+    "roles": {},
+    "roles of several namespaces": {"watchNamespaces": ["vision"], "replicas": 2},
+    "cluster": {"clusterWide": True},
+    "cluster, everything else": {
+        "clusterWide": True, "replicas": 2, "logLevel": "debug", "imagePullSecrets": [{"name": "pull"}],
+        "image": {"digest": "sha256:" + "0" * 64}, "nodeSelector": {"kubernetes.io/arch": "amd64"},
+        "tolerations": [{"key": "a", "operator": "Exists"}], "priorityClassName": "system-cluster-critical",
+        "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}},
+        "podLabels": {"team": "models"}, "podAnnotations": {"a": "b"},
+        "certificates": {"source": "Generated", "keep": True},
+        "admissionPolicy": {"images": ["mirror/longshore/", "other/node"], "secretPrefixes": ["models-"]},
+        "networkPolicy": {"metricsFrom": [{"podSelector": {"matchLabels": {"app": "prometheus"}}}], "egressPorts": [6443]},
+        "metrics": {"discovery": "Annotations"}},
+    "cert-manager, PodMonitor": {"certificates": {"source": "CertManager"},
+                                 "metrics": {"discovery": "PodMonitor", "labels": {"release": "prometheus"}}},
+    "cert-manager's other issuer, ServiceMonitor": {
+        "certificates": {"source": "CertManager", "issuer": {"name": "company", "kind": "ClusterIssuer"}},
+        "metrics": {"discovery": "ServiceMonitor", "interval": "1m", "labels": {"release": "prometheus"}}},
+    "one's own Secret, without extras": {
+        "certificates": {"source": "Secret", "secretName": "our-ca"}, "admissionPolicy": {"enabled": False},
+        "userRoles": {"enabled": False}, "networkPolicy": {"enabled": False}},
+    "routes": {"routes": [
+        {"fleet": "cpu", "namespace": "vision", "protocol": "REST", "hosts": ["models.example.com"],
+         "gateway": {"name": "public", "namespace": "infra", "sectionName": "https"}},
+        {"fleet": "cpu", "namespace": "vision", "protocol": "gRPC", "hosts": ["grpc.example.com"], "gateway": {"name": "public"}},
+        {"fleet": "cpu", "protocol": "REST", "hosts": ["a.example.com", "b.example.com"],
+         "ingress": {"className": "nginx", "tlsSecretName": "models", "annotations": {"a": "b"}}},
+        {"fleet": "gpu", "protocol": "gRPC", "port": 80, "hosts": ["*.example.com"], "ingress": {}}]},
+}
+
+
+class Helm:
+    """helm, with folders of its own. Charts need the version of a Kubernetes where none is asked."""
+
+    def __init__(self, control_plane=None):
+        self.program = find_binaries("helm") / "helm"
+        self.control_plane = control_plane
+        self.rendered = {}
+
+    def __call__(self, *words, values=None):
+        environment = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}
+        if self.control_plane is not None:
+            folder = self.control_plane.folder
+            environment |= {"KUBECONFIG": str(self.control_plane.kubeconfig), "HOME": str(folder),
+                            "HELM_CACHE_HOME": str(folder / "helm")}
+        given = ["--values=-"] if values is not None else []
+        done = subprocess.run([self.program, *map(str, words), *given], env=environment, capture_output=True, text=True,
+                              check=False, timeout=120, input=json.dumps(values) if given else None)
+        if done.returncode != 0:
+            raise Failure(f"helm {words[0]}: {(done.stderr + done.stdout).strip()}")
+        return done.stdout
+
+    def template(self, values=None, *more):
+        return self("template", "longshore", CHART, "--namespace=ops", "--kube-version=1.34.0", *more, values=values or {})
+
+    def template_once(self, values):
+        """The same, remembered."""
+        key = json.dumps(values)
+        if key not in self.rendered:
+            self.rendered[key] = self.template(values)
+        return self.rendered[key]
+
+    def install(self, values=None, *more, chart=CHART):
+        return self("install", "longshore", chart, "--namespace=ops", *more, values=values or {})
+
+    def upgrade(self, values=None, *more, chart=CHART):
+        return self("upgrade", "longshore", chart, "--namespace=ops", *more, values=values or {})
+
+    def uninstall(self):
+        return self("uninstall", "longshore", "--namespace=ops")
+
+
+def api_of_account(control_plane, api, name=ACCOUNT, namespace="ops"):
+    """The API as a service account sees it, with a token that the API server made."""
+    answer = api.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token", {"spec": {}})
+    tls = ssl.create_default_context(cafile=control_plane.authority.certificate)
+    return Api(control_plane.url(), tls, answer["status"]["token"])
+
+
+def wait_until_refused(attempt, timeout_s=20):
+    """Policies hold a moment after they were made. `attempt` must be refused by a policy, and change nothing."""
+    end = time.monotonic() + timeout_s
+    while True:
+        try:
+            attempt()
+        except Refused as refusal:
+            if "ValidatingAdmissionPolicy" in str(refusal):
+                return
+            raise
+        assert time.monotonic() < end, "no policy holds"
+        time.sleep(0.05)

@@ -1,0 +1,197 @@
+"""The chart by itself: what it renders, and which values it refuses."""
+
+import json
+import re
+import tarfile
+
+import pytest
+from program import Failure
+
+from chart import CHART, MODES, ROOT, Helm
+
+TEMPLATES = {path.name: path.read_text() for path in (CHART / "templates").rglob("*") if path.is_file()}
+README = (CHART / "README.md").read_text()
+SCHEMA = json.loads((CHART / "values.schema.json").read_text())
+# What is wrong, and the field that the refusal names.
+REFUSED = [
+    ({"replcas": 2}, "replcas"),
+    ({"replicas": "2"}, "/replicas"),
+    ({"replicas": -1}, "/replicas"),
+    ({"replicas": 100}, "/replicas"),
+    ({"clusterWide": "yes"}, "/clusterWide"),
+    ({"clusterWide": True, "watchNamespaces": ["vision"]}, "/watchNamespaces"),
+    ({"watchNamespaces": "vision"}, "/watchNamespaces"),
+    ({"watchNamespaces": ["Vision"]}, "/watchNamespaces/0"),
+    ({"watchNamespaces": ["a", "a"]}, "/watchNamespaces"),
+    ({"image": None}, "image"),
+    ({"image": {"name": "longshore"}}, "/image"),
+    ({"image": {"repository": "UPPER"}}, "/image/repository"),
+    ({"image": {"tag": 1.0}}, "/image/tag"),
+    ({"image": {"digest": "sha256:12"}}, "/image/digest"),
+    ({"image": {"pullPolicy": "Sometimes"}}, "/image/pullPolicy"),
+    ({"imagePullSecrets": ["pull"]}, "/imagePullSecrets/0"),
+    ({"node": {"repository": "a"}}, "/node"),
+    ({"node": {"image": {"pullPolicy": "Always"}}}, "/node/image"),
+    ({"logLevel": "verbose"}, "/logLevel"),
+    ({"lease": {"duration": 15}}, "/lease/duration"),
+    ({"lease": {"renewDeadline": "10 seconds"}}, "/lease/renewDeadline"),
+    ({"lease": {"leaseDuration": "15s"}}, "/lease"),
+    ({"resources": {"limits": {"memory": "256MiB"}}}, "/resources/limits/memory"),
+    ({"resources": {"limit": {}}}, "/resources"),
+    ({"nodeSelector": {"gpu": True}}, "/nodeSelector/gpu"),
+    ({"tolerations": [{"operator": "Is"}]}, "/tolerations/0/operator"),
+    ({"affinity": {"nodes": {}}}, "/affinity"),
+    ({"podLabels": {"app.kubernetes.io/name": "mine"}}, "app.kubernetes.io/name"),
+    ({"certificates": {"source": "Self"}}, "/certificates/source"),
+    ({"certificates": {"source": "Secret"}}, "/certificates/secretName"),
+    ({"certificates": {"secretName": "our-ca"}}, "/certificates/secretName"),
+    ({"certificates": {"issuer": {"name": "company"}}}, "/certificates/issuer"),
+    ({"certificates": {"source": "CertManager", "issuer": {"kind": "Issuer"}}}, "/certificates/issuer"),
+    ({"certificates": {"source": "CertManager", "keep": True}}, "/certificates/keep"),
+    ({"admissionPolicy": {"enabled": False, "images": ["a"]}}, "/admissionPolicy/images"),
+    ({"admissionPolicy": {"images": ["*"]}}, "/admissionPolicy/images/0"),
+    ({"admissionPolicy": {"images": ["it's"]}}, "/admissionPolicy/images/0"),
+    ({"admissionPolicy": {"secretPrefixes": [""]}}, "/admissionPolicy/secretPrefixes/0"),
+    ({"userRoles": False}, "/userRoles"),
+    ({"networkPolicy": {"egressPorts": []}}, "/networkPolicy/egressPorts"),
+    ({"networkPolicy": {"egressPorts": [0]}}, "/networkPolicy/egressPorts/0"),
+    ({"metrics": {"discovery": "podMonitor"}}, "/metrics/discovery"),
+    ({"metrics": {"labels": {"a": 1}}}, "/metrics/labels/a"),
+    ({"routes": [{"fleet": "cpu", "protocol": "REST", "hosts": ["a.b"]}]}, "/routes/0"),
+    ({"routes": [{"fleet": "cpu", "protocol": "REST", "hosts": [], "ingress": {}}]}, "/routes/0/hosts"),
+    ({"routes": [{"fleet": "cpu", "protocol": "HTTP", "hosts": ["a.b"], "ingress": {}}]}, "/routes/0/protocol"),
+    ({"routes": [{"fleet": "cpu", "protocol": "REST", "hosts": ["a.b"], "ingress": {}, "gateway": {"name": "a"}}]}, "/routes/0"),
+    ({"routes": [{"fleet": "cpu", "protocol": "REST", "hosts": ["a.b"], "ingress": {}}] * 2}, "routes: fleet cpu of ops has two"),
+]
+
+# Values that are one thing, whatever is in them; and for each value what it is changed to, if need be beside what.
+WHOLE = ("resources", "affinity", "certificates.issuer")
+EFFECTS = {
+    "replicas": {"replicas": 2},
+    "clusterWide": {"clusterWide": True},
+    "watchNamespaces": {"watchNamespaces": ["a"]},
+    "image.repository": {"image": {"repository": "a"}},
+    "image.tag": {"image": {"tag": "a"}},
+    "image.digest": {"image": {"digest": "sha256:" + "a" * 64}},
+    "image.pullPolicy": {"image": {"pullPolicy": "Always"}},
+    "imagePullSecrets": {"imagePullSecrets": [{"name": "a"}]},
+    "node.image.repository": {"node": {"image": {"repository": "a"}}},
+    "node.image.tag": {"node": {"image": {"tag": "a"}}},
+    "node.image.digest": {"node": {"image": {"digest": "sha256:" + "a" * 64}}},
+    "logLevel": {"logLevel": "debug"},
+    "lease.duration": {"lease": {"duration": "1m"}},
+    "lease.renewDeadline": {"lease": {"renewDeadline": "9s"}},
+    "lease.retryPeriod": {"lease": {"retryPeriod": "1s"}},
+    "resources": {"resources": {"limits": {"memory": "1Gi"}}},
+    "nodeSelector": {"nodeSelector": {"a": "b"}},
+    "tolerations": {"tolerations": [{"operator": "Exists"}]},
+    "affinity": {"affinity": {"podAffinity": {}}},
+    "priorityClassName": {"priorityClassName": "a"},
+    "podLabels": {"podLabels": {"a": "b"}},
+    "podAnnotations": {"podAnnotations": {"a": "b"}},
+    "certificates.source": {"certificates": {"source": "CertManager"}},
+    "certificates.secretName": ({"certificates": {"source": "Secret", "secretName": "a"}},
+                                {"certificates": {"source": "Secret", "secretName": "b"}}),
+    "certificates.keep": {"certificates": {"keep": True}},
+    "certificates.issuer": ({"certificates": {"source": "CertManager"}},
+                            {"certificates": {"source": "CertManager", "issuer": {"name": "a"}}}),
+    "admissionPolicy.enabled": {"admissionPolicy": {"enabled": False}},
+    "admissionPolicy.images": {"admissionPolicy": {"images": ["a"]}},
+    "admissionPolicy.secretPrefixes": {"admissionPolicy": {"secretPrefixes": ["a"]}},
+    "userRoles.enabled": {"userRoles": {"enabled": False}},
+    "networkPolicy.enabled": {"networkPolicy": {"enabled": False}},
+    "networkPolicy.metricsFrom": {"networkPolicy": {"metricsFrom": [{"podSelector": {}}]}},
+    "networkPolicy.egressPorts": {"networkPolicy": {"egressPorts": [1]}},
+    "metrics.discovery": {"metrics": {"discovery": "PodMonitor"}},
+    "metrics.interval": ({"metrics": {"discovery": "PodMonitor"}}, {"metrics": {"discovery": "PodMonitor", "interval": "1m"}}),
+    "metrics.labels": ({"metrics": {"discovery": "PodMonitor"}}, {"metrics": {"discovery": "PodMonitor", "labels": {"a": "b"}}}),
+    "routes": {"routes": [{"fleet": "cpu", "protocol": "REST", "hosts": ["a.b"], "ingress": {}}]},
+}
+
+
+@pytest.fixture(scope="module")
+def offline():
+    return Helm()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_lint_finds_nothing(offline, mode):
+    offline("lint", "--strict", "--kube-version=1.34.0", CHART, values=MODES[mode])
+
+
+@pytest.mark.parametrize("values, field", REFUSED, ids=lambda it: json.dumps(it) if isinstance(it, dict) else "")
+def test_a_wrong_value_is_refused_and_named(offline, values, field):
+    with pytest.raises(Failure) as refusal:
+        offline.template(values)
+    assert field in str(refusal.value)
+
+
+def test_an_older_kubernetes_is_refused(offline):
+    with pytest.raises(Failure, match="requires kubeVersion: >=1.30"):
+        offline("template", "longshore", CHART, "--kube-version=1.29.0")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rendering_again_changes_nothing(offline, mode):
+    assert offline.template(MODES[mode]) == offline.template_once(MODES[mode])
+
+
+def test_templates_neither_ask_the_cluster_nor_throw_dice():
+    """What renders a chart for GitOps has no cluster to ask."""
+    for name, text in TEMPLATES.items():
+        assert not re.search(r"\b(lookup|gen\w+(Cert|CA|Key)\w*|rand\w+|uuidv4|now|Capabilities|IsUpgrade|IsInstall)\b", text), name
+
+
+def leaves(schema, path=""):
+    inner = schema.get("properties", {})
+    if path and not inner or path in WHOLE:
+        return {path}
+    return {leaf for name, one in inner.items() for leaf in leaves(one, f"{path}.{name}".lstrip("."))}
+
+
+def flattened(values, path=""):
+    if isinstance(values, dict) and values and path not in WHOLE:
+        return {leaf for name, one in values.items() for leaf in flattened(one, f"{path}.{name}".lstrip("."))}
+    return {path}
+
+
+@pytest.mark.parametrize("value", EFFECTS)
+def test_a_value_has_an_effect(offline, value):
+    base, values = {}, EFFECTS[value]
+    if isinstance(values, tuple):
+        base, values = values
+    assert any(f"{leaf}.".startswith(f"{value}.") for leaf in flattened(values))
+    assert offline.template_once(base) != offline.template(values)
+
+
+def test_all_values_are_tried():
+    assert leaves(SCHEMA) - {"global"} == set(EFFECTS)
+
+
+def test_the_readme_tells_of_every_value():
+    rows = re.findall(r"^\| `([A-Za-z.]+)` \| ", README.partition("\n## Values\n")[2], re.M)
+    assert len(rows) == len(set(rows))
+    assert leaves(SCHEMA) - {"global"} == set(rows)
+
+
+def test_the_kinds_are_those_of_the_project():
+    """Helm wants copies beside the templates; to bring them: cp crds/*.yaml helm/longshore/crds/."""
+    theirs = {path.name: path.read_text() for path in (CHART / "crds").iterdir()}
+    assert theirs == {path.name: path.read_text() for path in (ROOT / "crds").glob("*.yaml")}
+
+
+def test_a_package_has_the_kinds_and_no_more_than_it_needs(offline, tmp_path):
+    offline("package", CHART, "--destination", tmp_path)
+    [package] = tmp_path.iterdir()
+    with tarfile.open(package) as archive:
+        names = set(archive.getnames())
+    assert {"longshore/crds/models.yaml", "longshore/crds/servingfleets.yaml", "longshore/values.schema.json"} <= names
+    assert len(names) == sum(path.is_file() for path in CHART.rglob("*"))
+    assert package.stat().st_size < 100_000
+
+
+def test_the_version_is_the_projects():
+    version = re.search(r"^project\(longshore VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
+    chart = (CHART / "Chart.yaml").read_text()
+    assert f"\nversion: {version}\n" in chart
+    assert f"\nappVersion: {version}\n" in chart

@@ -1,0 +1,137 @@
+"""Who may do what, asked of the API server: exactly what the chart's README says."""
+
+import itertools
+
+import pytest
+
+from api import Refused
+from chart import ACCOUNT, api_of_account
+
+VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+READ, APPLY = {"get", "list", "watch"}, {"get", "list", "watch", "create", "patch", "delete"}
+# By group and resource; leases are tried apart.
+RIGHTS = {
+    "longshore.dev/models": READ, "longshore.dev/servingfleets": READ,
+    "longshore.dev/models/status": {"get", "update", "patch"}, "longshore.dev/servingfleets/status": {"get", "update", "patch"},
+    "apps/deployments": APPLY, "apps/deployments/scale": {"get", "update", "patch"},
+    "/services": APPLY, "/serviceaccounts": APPLY, "/configmaps": {"create", "patch", "delete"},
+    "policy/poddisruptionbudgets": APPLY, "networking.k8s.io/networkpolicies": APPLY,
+    "/pods": {"get", "list", "watch", "patch"}, "/events": {"create", "patch"},
+}
+LEASES = {"coordination.k8s.io/leases": {"create"}}
+# Of every account, by Kubernetes' own rules.
+EVERYBODYS = {"authorization.k8s.io/selfsubjectaccessreviews": {"create"}, "authorization.k8s.io/selfsubjectrulesreviews": {"create"},
+              "authentication.k8s.io/selfsubjectreviews": {"create"}}
+MODES = {"roles": {"watchNamespaces": ["vision"]}, "cluster": {"clusterWide": True}}
+
+
+@pytest.fixture(scope="module", params=MODES)
+def mode(request, helm, namespaces):
+    helm.install(MODES[request.param])
+    yield request.param
+    helm.uninstall()
+
+
+@pytest.fixture(scope="module")
+def resources(api):
+    """All that the API server knows, subresources too: (group, resource, whether it is in namespaces)."""
+    versions = ["/api/v1"] + [f"/apis/{group['preferredVersion']['groupVersion']}" for group in api.request("GET", "/apis")["groups"]]
+    found = []
+    for path in versions:
+        group = path.split("/")[2] if path.startswith("/apis") else ""
+        found += [(group, it["name"], it["namespaced"]) for it in api.request("GET", path)["resources"]]
+    assert len(found) > 100
+    return found
+
+
+def may(api, user, groups, verb, group, resource, namespace="", name=""):
+    resource, _, subresource = resource.partition("/")
+    attributes = {"verb": verb, "group": group, "resource": resource, "subresource": subresource, "namespace": namespace, "name": name}
+    review = {"spec": {"user": user, "groups": groups, "resourceAttributes": attributes}}
+    return api.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"]["allowed"]
+
+
+def may_as_account(api, *words, account=ACCOUNT, **more):
+    groups = ["system:serviceaccounts", "system:serviceaccounts:ops", "system:authenticated"]
+    return may(api, f"system:serviceaccount:ops:{account}", groups, *words, **more)
+
+
+def rights_of_account(api, resources, namespace, account=ACCOUNT):
+    rights = {}
+    for (group, resource, _), verb in itertools.product(resources, VERBS):
+        if may_as_account(api, verb, group, resource, namespace, account=account):
+            rights.setdefault(f"{group}/{resource}", set()).add(verb)
+    return rights
+
+
+def test_the_account_may_do_what_the_table_says_and_nothing_else(api, resources, mode):
+    assert rights_of_account(api, resources, "ops") == EVERYBODYS | RIGHTS | LEASES
+    assert rights_of_account(api, resources, "vision") == EVERYBODYS | RIGHTS
+    assert rights_of_account(api, resources, "other") == EVERYBODYS | (RIGHTS if mode == "cluster" else {})
+
+
+def test_its_lease_is_the_only_one(api, mode):
+    def may_lease(verb, name, namespace="ops"):
+        return may_as_account(api, verb, "coordination.k8s.io", "leases", namespace, name)
+
+    assert {verb for verb in VERBS if may_lease(verb, "longshore-controller")} == {"create", "get", "update"}
+    assert {verb for verb in VERBS if may_lease(verb, "kube-scheduler")} == {"create"}
+    assert not [verb for verb in VERBS if may_lease(verb, "longshore-controller", "vision")]
+
+
+def test_it_becomes_nobody_else(api, mode):
+    for verb, group, resource in (("impersonate", "", "users"), ("impersonate", "", "serviceaccounts"), ("bind", "rbac.authorization.k8s.io", "clusterroles"),
+                                  ("escalate", "rbac.authorization.k8s.io", "roles"), ("create", "", "serviceaccounts/token"),
+                                  ("create", "", "pods/exec"), ("get", "", "pods/log"), ("create", "authentication.k8s.io", "tokenreviews")):
+        assert not may_as_account(api, verb, group, resource, "ops"), (verb, resource)
+
+
+def test_secrets_are_refused_to_its_own_token(control_plane, api, mode):
+    account = api_of_account(control_plane, api)
+    paths = ["/api/v1/secrets"] + [f"/api/v1/namespaces/{one}/secrets" for one in ("ops", "vision")]
+    paths += [path + "/longshore-controller-ca" for path in paths[1:]]
+    for method, path in [*itertools.product(("GET", "DELETE"), paths), ("POST", paths[1])]:
+        with pytest.raises(Refused) as refusal:
+            account.request(method, path, {"metadata": {"name": "a"}} if method == "POST" else None)
+        assert refusal.value.status == 403, (method, path)
+    account.close()
+
+
+def test_its_own_token_reads_what_is_wanted_and_the_issuers_keys(control_plane, api, mode):
+    account = api_of_account(control_plane, api)
+    where = "" if mode == "cluster" else "/namespaces/vision"
+    for path in (f"/apis/longshore.dev/v1alpha1{where}/models", f"/apis/longshore.dev/v1alpha1{where}/servingfleets",
+                 f"/apis/apps/v1{where}/deployments", f"/api/v1{where}/pods"):
+        assert "items" in account.request("GET", path)
+    assert account.request("GET", "/openid/v1/jwks")["keys"]
+    account.close()
+
+
+def test_the_account_of_the_ca_reaches_one_secret(api, resources, mode):
+    account = "longshore-controller-ca"
+    assert rights_of_account(api, resources, "ops", account) == EVERYBODYS
+    of_secret = {name: {verb for verb in VERBS if may_as_account(api, verb, "", "secrets", "ops", name, account=account)}
+                 for name in ("longshore-controller-ca", "other")}
+    assert of_secret == {"longshore-controller-ca": {"get", "patch"}, "other": set()}
+
+
+def bind(control_plane, kind, role):
+    user = f"{role}er"
+    control_plane.kubectl("create", "rolebinding", user, "--namespace=vision", f"--{kind}={role}", f"--user={user}")
+    return user
+
+
+def test_people_read_and_change_models_and_fleets(control_plane, api, mode):
+    def rights(user):
+        return {resource: {verb for verb in VERBS if may(api, user, ["system:authenticated"], verb, "longshore.dev", resource, "vision")}
+                for resource in ("models", "models/status", "servingfleets", "servingfleets/scale", "servingfleets/status")}
+
+    prefix, kind = ("", "clusterrole") if mode == "cluster" else ("longshore-", "role")
+    viewer = bind(control_plane, kind, f"{prefix}view")
+    assert set(map(frozenset, rights(viewer).values())) == {frozenset(READ)}
+    editor = bind(control_plane, kind, f"{prefix}edit")
+    assert rights(editor) == {
+        "models": set(VERBS), "servingfleets": set(VERBS), "models/status": READ | {"update", "patch"},
+        "servingfleets/scale": READ | {"update", "patch"}, "servingfleets/status": READ}
+    if mode == "cluster":
+        assert rights(bind(control_plane, kind, "admin")) == rights(editor)
