@@ -82,7 +82,8 @@ class LibraryClient final : public Client {
  private:
   using CancelSource = pplx::cancellation_token_source;
 
-  // A stream that ends by itself, or with all.
+  // A request that ends by itself, or with all; and when we leave before its end: a body that nobody reads would go on
+  // to come.
   class StreamEnd {
    public:
     explicit StreamEnd(LibraryClient& owner) : owner_(owner) {
@@ -91,13 +92,16 @@ class LibraryClient final : public Client {
       if (owner_.cancel_.get_token().is_canceled()) at_->cancel();
     }
     ~StreamEnd() {
-      at_->cancel();
+      if (!complete_) at_->cancel();
       const std::lock_guard lock(owner_.mutex_);
       owner_.streams_.erase(at_);
     }
     pplx::cancellation_token token() const { return at_->get_token(); }
+    // The body came to its end: its connection may serve the next request.
+    void Complete() { complete_ = true; }
 
    private:
+    bool complete_ = false;
     LibraryClient& owner_;
     std::list<CancelSource>::iterator at_;
   };
@@ -129,9 +133,11 @@ class LibraryClient final : public Client {
   }
 
   Result<Response> SendOrThrow(const Request& request) {
-    const auto response = client_.request(ToLibrary(request), cancel_.get_token()).get();
+    StreamEnd end(*this);
+    const auto response = client_.request(ToLibrary(request), end.token()).get();
     Response out = HeadOf(response);
     RETURN_IF_ERROR(Collect(response, &out));
+    end.Complete();
     return out;
   }
 
@@ -148,12 +154,12 @@ class LibraryClient final : public Client {
   }
 
   Result<Response> StreamOrThrow(const Request& request, const Receiver& receiver) {
-    // Cancelled when we leave, however: a body that nobody reads would go on to come.
-    const StreamEnd end(*this);
+    StreamEnd end(*this);
     const auto response = client_.request(ToLibrary(request), end.token()).get();
     Response head = HeadOf(response);
     if (!receiver.on_head(head)) {
       RETURN_IF_ERROR(Collect(response, &head));
+      end.Complete();
       return head;
     }
     const auto body = response.body().streambuf();
@@ -162,7 +168,10 @@ class LibraryClient final : public Client {
         return ResourceExhausted("{}: {} bytes of the answer are unread", options_.base_url, body.in_avail());
       }
       const std::string piece = NextPiece(body);
-      if (piece.empty()) return head;
+      if (piece.empty()) {
+        end.Complete();
+        return head;
+      }
       RETURN_IF_ERROR(receiver.on_piece(piece));
     }
   }

@@ -57,6 +57,33 @@ TEST(HttpClient, AnAnswerThatIsTooLongBreaksOffOrIsSilentIsAnErrorThatNamesTheSe
   EXPECT_THAT(error("/gone").message, HasSubstr(server.url()));
 }
 
+TEST(HttpClient, AnAnswerThatIsTooLongIsNotDownloadedOn) {
+  std::promise<void> closed;
+  const RawServer server([&](const std::string&, const Peer& peer) {
+    peer.BeginChunks();
+    while (peer.Chunk(std::string(10'000, 'x'))) {
+    }
+    closed.set_value();
+    return false;
+  });
+  EXPECT_EQ(Connect(server)->Send({.target = "/"}).error().code, Code::kResourceExhausted);
+  EXPECT_EQ(closed.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+}
+
+// A connection is free again a moment after its answer was read: the next request may be quicker.
+TEST(HttpClient, RequestsAfterEachOtherShareConnections) {
+  std::atomic<int> connections = 0;
+  const RawServer server(
+      [](const std::string&, const Peer& peer) {
+        peer.Answer(200, "x");
+        return true;
+      },
+      [&] { ++connections; });
+  const auto client = Connect(server);
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(client->Send({.target = "/"}));
+  EXPECT_LT(connections, 20);
+}
+
 TEST(HttpClient, ARedirectIsAnAnswerAndTheTokenGoesNowhereElse) {
   const RawServer server([](const std::string&, const Peer& peer) {
     peer.Answer(302, "", "Location: http://127.0.0.1:1/\r\n");

@@ -27,12 +27,14 @@ class RawServer {
   class Peer {
    public:
     explicit Peer(int fd) : fd_(fd) {}
-    void Say(std::string_view bytes) const {
+    // False: the client has closed.
+    bool Say(std::string_view bytes) const {
       while (!bytes.empty()) {
         const ssize_t sent = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-        if (sent <= 0) return;
+        if (sent <= 0) return false;
         bytes.remove_prefix(static_cast<size_t>(sent));
       }
+      return true;
     }
     void Answer(int status, std::string_view body, std::string_view headers = "") const {
       Say("HTTP/1.1 " + std::to_string(status) + " X\r\nContent-Type: application/json\r\n" + std::string(headers) +
@@ -42,10 +44,10 @@ class RawServer {
     void BeginChunks() const {
       Say("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
     }
-    void Chunk(std::string_view piece) const {
+    bool Chunk(std::string_view piece) const {
       char size[32];
       snprintf(size, sizeof size, "%zx\r\n", piece.size());
-      Say(std::string(size) + std::string(piece) + "\r\n");
+      return Say(std::string(size) + std::string(piece) + "\r\n");
     }
     void LastChunk() const { Say("0\r\n\r\n"); }
     // Until the client closes.
@@ -61,8 +63,11 @@ class RawServer {
   // Answers one request; false closes the connection.
   using Script = std::function<bool(const std::string& request, const Peer& peer)>;
 
-  explicit RawServer(Script script)
-      : script_(std::move(script)), listening_(process::ListenTcp("127.0.0.1", 0).value()) {
+  explicit RawServer(
+      Script script, std::function<void()> on_connection = [] {})
+      : script_(std::move(script)),
+        on_connection_(std::move(on_connection)),
+        listening_(process::ListenTcp("127.0.0.1", 0).value()) {
     accepting_ = std::thread([this] { Accept(); });
   }
   ~RawServer() {
@@ -82,6 +87,7 @@ class RawServer {
       if (poll(&waiting, 1, 20) <= 0) continue;
       const int fd = accept(listening_.get(), nullptr, nullptr);
       if (fd < 0) continue;
+      on_connection_();
       const std::lock_guard lock(mutex_);
       open_.push_back(fd);
       serving_.emplace_back([this, fd] { Serve(fd); });
@@ -108,6 +114,7 @@ class RawServer {
   }
 
   const Script script_;
+  const std::function<void()> on_connection_;
   const process::Descriptor listening_;
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;

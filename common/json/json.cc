@@ -7,6 +7,8 @@ Result<Json> ParseJson(std::string_view text) {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     return InvalidArgument("not JSON at byte {}: {}", error.byte, error.what());
+  } catch (const Json::exception& error) {  // A number that no double holds.
+    return InvalidArgument("not JSON that can be held: {}", error.what());
   }
 }
 

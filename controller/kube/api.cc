@@ -8,6 +8,7 @@
 namespace longshore::kube {
 namespace {
 
+constexpr int kUnauthorized = 401;
 constexpr size_t kBodyBytesMax = size_t{128} << 20;
 constexpr size_t kLineBytesMax = size_t{16} << 20;  // Of a watch. An object has at most 1.5 MB.
 constexpr std::chrono::seconds kRetryAfterMax{60};
@@ -95,7 +96,6 @@ void Api::NoteRefusal(const Refusal& refusal) {
 }
 
 Result<std::string> Api::Send(const Call& call) {
-  constexpr int kUnauthorized = 401;
   for (const bool refused : {false, true}) {
     RETURN_IF_ERROR(WaitForTurn());
     ASSIGN_OR_RETURN(const http_client::Request request, RequestOf(call, refused));
@@ -113,17 +113,22 @@ Result<std::string> Api::Send(const Call& call) {
 Status Api::Watch(const std::string& target, const std::function<Status(std::string_view line)>& on_line,
                   std::optional<Refusal>* refusal) {
   const Call call{.target = target};
-  RETURN_IF_ERROR(WaitForTurn());
-  ASSIGN_OR_RETURN(const http_client::Request request, RequestOf(call, false));
-  Lines lines(kLineBytesMax);
-  const auto response =
-      watches_->Stream(request, {.on_head = [](const http_client::Response& head) { return head.status == 200; },
-                                 .on_piece = [&](std::string_view piece) { return lines.Feed(piece, on_line); }});
-  if (!response) return Prefixed(response.error(), "watch " + target.substr(0, target.find('?')));
-  if (response->status == 200) return lines.End();
-  *refusal = RefusalOf(*response);
-  NoteRefusal(**refusal);
-  return tl::make_unexpected(ErrorOf(**refusal, "watch " + target.substr(0, target.find('?'))));
+  const std::string what = "watch " + target.substr(0, target.find('?'));
+  for (const bool refused : {false, true}) {
+    RETURN_IF_ERROR(WaitForTurn());
+    ASSIGN_OR_RETURN(const http_client::Request request, RequestOf(call, refused));
+    Lines lines(kLineBytesMax);
+    const auto response =
+        watches_->Stream(request, {.on_head = [](const http_client::Response& head) { return head.status == 200; },
+                                   .on_piece = [&](std::string_view piece) { return lines.Feed(piece, on_line); }});
+    if (!response) return Prefixed(response.error(), what);
+    if (response->status == 200) return lines.End();
+    if (response->status == kUnauthorized && !refused) continue;
+    *refusal = RefusalOf(*response);
+    NoteRefusal(**refusal);
+    return tl::make_unexpected(ErrorOf(**refusal, what));
+  }
+  return Unknown("unreachable");
 }
 
 void Api::Cancel() {

@@ -1,6 +1,7 @@
 // What is known of one collection: a mirror of decoded objects, with our own writes in it before the watch tells them.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -72,11 +73,11 @@ class Cache final : public Mirror {
     listed_.emplace();
   }
 
-  void Put(Json object) override {
-    const Name name = NameOf(object);
-    const Result<Value> value = decode_(object);
-    if (Take(name, VersionOf(object), value)) on_change_(name, value);
-  }
+  void Put(Json object) override { Take(object, true); }
+
+  // What a write of ours was answered: before the watch tells it. Where the watch is past it already, it tells nothing:
+  // the object may have been deleted since.
+  void Learn(const Json& object) { Take(object, false); }
 
   void Delete(const Json& object) override {
     const Name name = NameOf(object);
@@ -84,6 +85,7 @@ class Cache final : public Mirror {
     Node gone;
     {
       const std::lock_guard lock(mutex_);
+      heard_ = std::max(heard_, version);
       const auto found = entries_.find(name);
       if (found == entries_.end() || (version != 0 && found->second.version > version)) return;
       gone = entries_.extract(found);
@@ -96,6 +98,7 @@ class Cache final : public Mirror {
     std::vector<Node> gone;
     {
       const std::lock_guard lock(mutex_);
+      heard_ = std::max(heard_, version);
       for (auto at = entries_.begin(); at != entries_.end();) {
         const auto entry = at++;
         const bool is_gone = !listed_->contains(entry->first) && (version == 0 || entry->second.version <= version);
@@ -130,14 +133,27 @@ class Cache final : public Mirror {
     return {text("namespace"), text("name")};
   }
 
-  // Whether it is news.
-  bool Take(const Name& name, uint64_t version, const Result<Value>& value) {
+  void Take(const Json& object, bool is_heard) {
+    const Name name = NameOf(object);
+    const uint64_t version = VersionOf(object);
+    const Result<Value> value = decode_(object);
+    if (IsNews(name, {version, value}, is_heard)) on_change_(name, value);
+  }
+
+  bool IsNews(const Name& name, const Entry& entry, bool is_heard) {
     const std::lock_guard lock(mutex_);
-    if (listed_) listed_->insert(name);
-    const auto [at, is_new] = entries_.try_emplace(name, Entry{version, value});
-    if (is_new) return true;
-    if (version != 0 && version <= at->second.version) return false;
-    at->second = {version, value};
+    const bool is_known = entries_.contains(name);
+    if (is_heard) {
+      // A list's objects are older than the list is, and of it nothing has been deleted.
+      if (listed_)
+        listed_->insert(name);
+      else
+        heard_ = std::max(heard_, entry.version);
+    } else if (!is_known && entry.version != 0 && entry.version <= heard_) {
+      return false;
+    }
+    if (is_known && entry.version != 0 && entry.version <= entries_.at(name).version) return false;
+    entries_.insert_or_assign(name, entry);
     return true;
   }
 
@@ -147,6 +163,7 @@ class Cache final : public Mirror {
   mutable std::condition_variable changed_;
   std::map<Name, Entry> entries_;
   std::optional<std::set<Name>> listed_;  // By the list that is under way.
+  uint64_t heard_ = 0;                    // The newest version that a list or the watch has told.
   bool complete_ = false;
   std::string trouble_;
 };

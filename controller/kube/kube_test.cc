@@ -138,6 +138,10 @@ TEST(Api, ATokenThatIsRefusedIsReadAgainOnce) {
   EXPECT_THAT(tokens, ElementsAre("stale", "fresh"));
   EXPECT_EQ(api->Send({.target = "/"}).error().code, Code::kUnauthenticated);
   EXPECT_EQ(tokens.size(), 4U);
+  std::optional<Refusal> refusal;
+  const auto ignore = [](std::string_view) { return Status(); };
+  EXPECT_EQ(api->Watch("/", ignore, &refusal).error().code, Code::kUnauthenticated);
+  EXPECT_EQ(tokens.size(), 6U) << "a watch as well";
 }
 
 TEST(Api, WaitsAsLongAsTheServerAsksAndACancelEndsTheWait) {
@@ -484,7 +488,7 @@ TEST_F(MirrorTest, SaysWhatKeepsTheFirstListFromComing) {
 }
 
 TEST_F(MirrorTest, OurOwnWriteIsNotUndoneByAnOlderListOrEvent) {
-  cache_.Put([] {
+  cache_.Learn([] {
     Json thing = Thing("mine", 30, 1);
     thing.at("metadata").erase("managedFields");
     return thing;
@@ -500,6 +504,25 @@ TEST_F(MirrorTest, OurOwnWriteIsNotUndoneByAnOlderListOrEvent) {
     return false;
   });
   EXPECT_TRUE(WaitFor("a=2 mine=1")) << Known();
+}
+
+TEST_F(MirrorTest, AnAnswerThatComesAfterItsObjectIsGoneBringsNothingBack) {
+  const auto thing = [](const std::string& name, int version) {
+    Json json = Thing(name, version, version);
+    json.at("metadata").erase("managedFields");
+    return json;
+  };
+  cache_.BeginList();
+  cache_.EndList("9");
+  cache_.Put(thing("a", 10));
+  cache_.Delete(thing("a", 11));
+  cache_.Learn(thing("a", 10));
+  EXPECT_EQ(Known(), "");
+  cache_.Learn(thing("b", 12));
+  EXPECT_EQ(Known(), "b=12") << "the watch is not there yet";
+  cache_.Learn(thing("b", 13));
+  cache_.Learn(thing("b", 12));
+  EXPECT_EQ(Known(), "b=13");
 }
 
 }  // namespace

@@ -69,7 +69,11 @@ void Election::OnReadFailed(MonotonicPoint now) {
 
 void Election::OnWritten(const Lease& written, MonotonicPoint sent_at, MonotonicPoint now) {
   // One that was long under way may have been carried out when it meant something else than when it was sent.
-  if (!held_ && now > sent_at + BlinkMax()) return OnConflict(now);
+  const bool is_over = held_ ? now >= deadline() : now > sent_at + BlinkMax();
+  if (is_over) {
+    held_.reset();
+    return OnConflict(now);
+  }
   held_ = written;
   in_doubt_ = false;
   renewed_at_ = sent_at;

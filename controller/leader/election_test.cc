@@ -211,6 +211,7 @@ TEST(ElectionSimulation, TwoNeverLeadAtOnceAndEpochsOnlyGrow) {
     bool reaches = false;  // Whether the server carries it out.
     bool comes_back = false;
     int64_t term = 0;
+    int64_t over = 0;  // The term that has ended.
   };
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     std::mt19937_64 random(seed);
@@ -269,6 +270,10 @@ TEST(ElectionSimulation, TwoNeverLeadAtOnceAndEpochsOnlyGrow) {
           } else {
             candidate.election->OnReadFailed(now);
           }
+        }
+        if (candidate.term != 0 && !candidate.election->IsLeading(now)) candidate.over = candidate.term;
+        if (candidate.election->IsLeading(now)) {
+          ASSERT_NE(candidate.election->epoch(), candidate.over) << "a term that was over goes on, seed " << seed;
         }
         if (candidate.election->IsLeading(now) && candidate.election->epoch() != candidate.term) {
           candidate.term = candidate.election->epoch();

@@ -49,6 +49,17 @@ Result<Lease> FromJson(const Json& json) try {
   return DataLoss("this is no Lease: {}", error.what());
 }
 
+Result<std::unique_ptr<Leadership>> Leadership::Start(const kube::Cluster& cluster, const LeaseName& lease,
+                                                      const Options& options, const MonotonicClock& clock,
+                                                      std::function<int64_t()> epoch_floor) {
+  if (const std::string wrong = WrongWith(options); !wrong.empty()) return InvalidArgument("{}", wrong);
+  kube::ApiOptions api_options;
+  api_options.request_silence_max =
+      std::chrono::duration_cast<std::chrono::milliseconds>((options.renew_deadline - options.retry_period) / 2);
+  ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster, api_options, clock));
+  return std::unique_ptr<Leadership>(new Leadership(std::move(api), lease, options, clock, std::move(epoch_floor)));
+}
+
 Leadership::Leadership(std::unique_ptr<kube::Api> api, LeaseName lease, Options options, const MonotonicClock& clock,
                        std::function<int64_t()> epoch_floor)
     : api_(std::move(api)),
@@ -87,8 +98,9 @@ int64_t Leadership::EpochAt(MonotonicPoint now) const { return election_.IsLeadi
 
 int64_t Leadership::AwaitTerm() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return stopping_ || EpochAt(clock_.Now()) != 0; });
-  return stopping_ ? 0 : EpochAt(clock_.Now());
+  int64_t epoch = 0;
+  changed_.wait(lock, [&] { return stopping_ || (epoch = EpochAt(clock_.Now())) != 0; });
+  return stopping_ ? 0 : epoch;
 }
 
 void Leadership::AwaitEnd(int64_t epoch) {

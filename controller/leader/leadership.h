@@ -23,10 +23,11 @@ struct LeaseName {
 // Thread-safe.
 class Leadership {
  public:
-  // `api` is for this alone: a request that hangs must not keep others, nor others it. `epoch_floor`: the highest epoch
-  // that is known; may be called on any thread.
-  Leadership(std::unique_ptr<kube::Api> api, LeaseName lease, Options options, const MonotonicClock& clock,
-             std::function<int64_t()> epoch_floor);
+  // With connections of its own, on which nothing may be silent for so long that no time is left to try again before
+  // the renew deadline. `epoch_floor`: the highest epoch that is known; may be called on any thread.
+  static Result<std::unique_ptr<Leadership>> Start(const kube::Cluster& cluster, const LeaseName& lease,
+                                                   const Options& options, const MonotonicClock& clock,
+                                                   std::function<int64_t()> epoch_floor);
   ~Leadership();  // Gives the Lease up when it is held: whoever led has stopped before.
   Leadership(const Leadership&) = delete;
   Leadership& operator=(const Leadership&) = delete;
@@ -42,6 +43,8 @@ class Leadership {
   std::string holder() const;  // Who leads; "" when nobody is known to.
 
  private:
+  Leadership(std::unique_ptr<kube::Api> api, LeaseName lease, Options options, const MonotonicClock& clock,
+             std::function<int64_t()> epoch_floor);
   void Run();
   void Do(const Write& write);
   void Look();

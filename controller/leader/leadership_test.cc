@@ -23,8 +23,7 @@ class LeadershipTest : public ::testing::Test {
                           .lease_duration = seconds(2),
                           .renew_deadline = milliseconds(1200),
                           .retry_period = milliseconds(100)};
-    return std::make_unique<Leadership>(kube::ConnectForTests(kClock), lease_, options, kClock,
-                                        [floor] { return floor; });
+    return Leadership::Start(kube::ClusterForTests(), lease_, options, kClock, [floor] { return floor; }).value();
   }
   Result<Lease> Read() {
     const auto answer = api_->Send({.target = path_});

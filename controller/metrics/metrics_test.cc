@@ -31,7 +31,7 @@ TEST(PrometheusAnswer, WhateverIsNoNumberIsUnknown) {
   for (const char* value : {"\"NaN\"", "\"+Inf\"", "\"-1\"", "\"\"", "\"1x\"", "1", "null"}) {
     EXPECT_EQ(SignalFromAnswer(sample(value)).presence, Presence::kUnknown) << value;
   }
-  for (const char* body : {"", "<html>", "[]", R"({"status":"error"})",
+  for (const char* body : {"", "<html>", "[]", "{\"a\": 1e999}", R"({"status":"error"})",
                            R"({"status":"success","data":{"resultType":"vector","result":[]}})",
                            R"({"status":"success","data":{"resultType":"matrix","result":[]}})"}) {
     EXPECT_EQ(SignalFromAnswer(body).presence, Presence::kUnknown) << body;

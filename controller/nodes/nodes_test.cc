@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 
 #include "controller/nodes/epoch.h"
@@ -282,6 +283,16 @@ TEST_F(RegistryTest, AFullQueueCutsTheStream) {
   ASSERT_TRUE(WaitForConnected());
   EXPECT_EQ(registry_->Send(kFleet, "a", Snapshot()).error().code, Code::kResourceExhausted);
   EXPECT_EQ(node.ReadEnd().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(RegistryTest, ANodeCannotUseUpTheEpochs) {
+  const int64_t before = registry_->epoch();
+  for (const int64_t epoch : {before + 1001, std::numeric_limits<int64_t>::max()}) {
+    control::Hello hello = Hello("a");
+    hello.set_epoch(epoch);
+    EXPECT_EQ(FakeNode(Socket(), hello).ReadEnd().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  }
+  EXPECT_EQ(registry_->epoch(), before);
 }
 
 TEST_F(RegistryTest, ANodeIsWhoItsTokenSaysAndNobodyElse) {

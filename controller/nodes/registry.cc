@@ -20,6 +20,8 @@ namespace longshore::nodes {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
+// As many terms as may have passed that nothing but a node remembers. A node that lies must not use them all up.
+constexpr int64_t kEpochAheadMax = 1000;
 
 // "" without one, or with two.
 std::string AuthorizationOf(const grpc::CallbackServerContext& context) {
@@ -205,6 +207,10 @@ Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
   }
   if (nodes_.size() >= options_.nodes_max && !nodes_.contains({hello.fleet(), hello.node()})) {
     return ResourceExhausted("there are {} nodes already", nodes_.size());
+  }
+  if (hello.epoch() > epoch_ + kEpochAheadMax) {
+    return InvalidArgument("node {} holds epoch {}, and this is {}: no controller was ever there", hello.node(),
+                           hello.epoch(), epoch_);
   }
   if (hello.epoch() >= epoch_ && hello.epoch() > 0) {
     const auto known = nodes_.find({hello.fleet(), hello.node()});

@@ -45,7 +45,11 @@ Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) 
                      deps_.store.PutStatus(key, object->metadata.uid, object->metadata.resource_version, status));
   }
   RETURN_IF_ERROR(scaled);
-  if (!addresses) return kListenAgain;
+  // A port that is busy, or sockets that are handed over: that may change at any moment.
+  const bool may_listen_soon = !addresses && (addresses.error().code == Code::kFailedPrecondition ||
+                                              addresses.error().code == Code::kUnavailable);
+  if (may_listen_soon) return kListenAgain;
+  if (!addresses) return tl::make_unexpected(addresses.error());
   if (wanted.spec.autoscaling) return kMetricsInterval;
   return std::nullopt;
 }

@@ -179,6 +179,17 @@ Json PodOf(const api::ServingFleet& fleet, const PodSettings& settings) {
   return {{"metadata", std::move(metadata)}, {"spec", std::move(pod)}};
 }
 
+// Digest of what pods are made from, not of what is made from it: another controller may make something else.
+std::string InputsOf(const api::ServingFleet& fleet, const PodSettings& settings) {
+  Json spec = api::ToJson(fleet.spec);
+  for (const char* key : {"replicas", "ports", "connectionAgeMax", "autoscaling", "allowedNamespaces", "quotas",
+                          "service", "networkPolicy"}) {
+    spec.erase(key);
+  }
+  const Json inputs = {fleet.metadata.namespace_, fleet.metadata.name, fleet.status.image, settings.controller, spec};
+  return ToHex(Sha256(inputs.dump()));
+}
+
 Json PortsOf(const api::ServingFleet& fleet) {
   return {{{"name", "grpc"}, {"port", fleet.spec.grpc_port}, {"targetPort", "grpc"}},
           {{"name", "rest"}, {"port", fleet.spec.rest_port}, {"targetPort", "rest"}}};
@@ -259,8 +270,7 @@ Json DeploymentOf(const api::ServingFleet& fleet, const PodSettings& settings) {
       {"strategy",
        {{"type", "RollingUpdate"}, {"rollingUpdate", {{"maxSurge", surge}, {"maxUnavailable", surge == 0 ? 1 : 0}}}}},
       {"template", PodOf(fleet, settings)}};
-  deployment["metadata"]["annotations"] = {{kInputsAnnotation, ToHex(Sha256(deployment.dump()))},
-                                           {kFormAnnotation, kForm}};
+  deployment["metadata"]["annotations"] = {{kInputsAnnotation, InputsOf(fleet, settings)}, {kFormAnnotation, kForm}};
   return deployment;
 }
 

@@ -31,9 +31,12 @@ struct ChildKind {
   const char* version;
   const char* kind;
 };
-constexpr ChildKind kChildKinds[] = {{"apps/v1", "Deployment"}, {"v1", "ServiceAccount"},
-                                     {"v1", "ConfigMap"},       {"networking.k8s.io/v1", "NetworkPolicy"},
-                                     {"v1", "Service"},         {"policy/v1", "PodDisruptionBudget"}};
+// Those that are watched. ConfigMaps are not: whoever may list them reads those of everybody.
+constexpr ChildKind kChildKinds[] = {{"apps/v1", "Deployment"},
+                                     {"v1", "ServiceAccount"},
+                                     {"networking.k8s.io/v1", "NetworkPolicy"},
+                                     {"v1", "Service"},
+                                     {"policy/v1", "PodDisruptionBudget"}};
 
 std::string TextAt(const Json& json, const std::string& pointer) {
   const Json::json_pointer at(pointer);
@@ -46,8 +49,12 @@ std::string Escaped(std::string key) {
   return key;
 }
 
+// By its owner; by its label when it has lost that.
 std::string FleetNamedIn(const Json& json) {
-  return TextAt(json, "/metadata/namespace") + "/" + TextAt(json, "/metadata/labels/" + Escaped(kFleetLabel));
+  const bool is_owned = TextAt(json, "/metadata/ownerReferences/0/kind") == api::kServingFleetKind;
+  const std::string name = is_owned ? TextAt(json, "/metadata/ownerReferences/0/name")
+                                    : TextAt(json, "/metadata/labels/" + Escaped(kFleetLabel));
+  return TextAt(json, "/metadata/namespace") + "/" + name;
 }
 
 Result<Child> ChildFrom(const Json& json) {
@@ -113,7 +120,7 @@ class KubePodFleet final : public PodFleet {
   std::optional<Child> ChildAt(const std::string& kind, const std::string& fleet, const std::string& name) const;
   std::optional<Child> DeploymentOfFleet(const std::string& fleet) const;
   Status ApplyWhereNeeded(const Json& object);
-  void Learn(const std::string& kind, Json object);
+  void Learn(const std::string& kind, const Json& object);
   std::vector<Pod> PodsOf(const std::string& fleet) const;
   Status RankPods(const std::string& fleet, int too_many, const std::vector<std::string>& leave_first);
 
@@ -170,7 +177,9 @@ Status KubePodFleet::Start() {
 std::optional<Child> KubePodFleet::ChildAt(const std::string& kind, const std::string& fleet,
                                            const std::string& name) const {
   const std::string namespace_ = fleet.substr(0, fleet.find('/'));
-  for (const auto& mirrored : children_.at(kind)) {
+  const auto mirrors = children_.find(kind);
+  if (mirrors == children_.end()) return std::nullopt;
+  for (const auto& mirrored : mirrors->second) {
     if (auto child = mirrored->cache.Get({namespace_, name}); child && *child) return std::move(**child);
   }
   return std::nullopt;
@@ -181,11 +190,12 @@ std::optional<Child> KubePodFleet::DeploymentOfFleet(const std::string& fleet) c
 }
 
 // What a write said is there now. The caches of other namespaces are told nothing.
-void KubePodFleet::Learn(const std::string& kind, Json object) {
+void KubePodFleet::Learn(const std::string& kind, const Json& object) {
   const std::string namespace_ = TextAt(object, "/metadata/namespace");
-  for (size_t i = 0; i < children_.at(kind).size(); ++i) {
+  const auto mirrors = children_.find(kind);
+  for (size_t i = 0; mirrors != children_.end() && i < mirrors->second.size(); ++i) {
     if (options_.namespaces.empty() || options_.namespaces[i] == namespace_)
-      return children_.at(kind)[i]->cache.Put(std::move(object));
+      return mirrors->second[i]->cache.Learn(object);
   }
 }
 
@@ -194,20 +204,20 @@ Status KubePodFleet::ApplyWhereNeeded(const Json& object) {
   const std::string kind = object.at("kind");
   const std::string wanted = ToHex(Sha256(object.dump()));
   const auto there = ChildAt(kind, FleetNamedIn(object), object.at("metadata").at("name"));
-  if (there) {
+  if (there || !children_.contains(kind)) {
     const std::lock_guard lock(mutex_);
     const auto applied = applied_.find(path);
-    if (applied != applied_.end() && applied->second.wanted == wanted && applied->second.content == there->content)
-      return {};
+    const bool is_applied = applied != applied_.end() && applied->second.wanted == wanted;
+    if (is_applied && (!there || applied->second.content == there->content)) return {};
   }
   const auto answer = api_->Send({.method = "PATCH",
                                   .target = fmt::format("{}?fieldManager={}&force=true", path, kManager),
                                   .body = object.dump(),
                                   .content_type = kube::kApplyPatch});
   if (!answer) return Prefixed(answer.error(), fmt::format("{} {}", kind, object.at("metadata").at("name").dump()));
-  ASSIGN_OR_RETURN(Json made, ParseJson(*answer));
+  ASSIGN_OR_RETURN(const Json made, ParseJson(*answer));
   ASSIGN_OR_RETURN(const Child child, ChildFrom(made));
-  Learn(kind, std::move(made));
+  Learn(kind, made);
   const std::lock_guard lock(mutex_);
   applied_[path] = {wanted, child.content};
   return {};
@@ -271,8 +281,8 @@ Status KubePodFleet::Scale(const std::string& fleet, int nodes, const std::vecto
   if (!answer) return Prefixed(answer.error(), fmt::format("scaling fleet {} to {} nodes", fleet, nodes));
   // The scale that comes back is no Deployment: what there is now is asked for, so that the next look sees it.
   ASSIGN_OR_RETURN(const std::string now, api_->Send({.target = path}));
-  ASSIGN_OR_RETURN(Json made, ParseJson(now));
-  Learn("Deployment", std::move(made));
+  ASSIGN_OR_RETURN(const Json made, ParseJson(now));
+  Learn("Deployment", made);
   return {};
 }
 

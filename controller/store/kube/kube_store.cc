@@ -168,7 +168,7 @@ Result<Listing> KubeStore::ListDirectly(const std::string& kind) {
 Result<Object> KubeStore::Written(const std::string& answer) {
   ASSIGN_OR_RETURN(Json document, ParseJson(answer));
   ASSIGN_OR_RETURN(Object object, FromDocument(document));
-  if (const auto mirrored = MirrorOf(KeyOf(object)); mirrored != nullptr) mirrored->cache.Put(std::move(document));
+  if (const auto mirrored = MirrorOf(KeyOf(object)); mirrored != nullptr) mirrored->cache.Learn(document);
   return object;
 }
 
