@@ -5,7 +5,9 @@
 
 #include <future>
 
+#include "common/http/server.h"
 #include "common/http_client/testing.h"
+#include "common/tls/authority.h"
 
 namespace longshore::http_client {
 namespace {
@@ -138,6 +140,48 @@ TEST(HttpClient, CancelEndsWhatIsUnderWayAndAllThatComesLater) {
   EXPECT_EQ(
       client->Stream({.target = "/"}, {.on_head = [](const Response&) { return true; }, .on_piece = {}}).error().code,
       Code::kCancelled);
+}
+
+TEST(HttpClient, SpeaksTlsWithThoseWhomItsAuthorityNamesOnly) {
+  using std::chrono::hours;
+  const auto authority = tls::MakeAuthority("test", hours(1)).value();
+  const auto stranger = tls::MakeAuthority("stranger", hours(1)).value();
+  const auto serve = [&](const tls::KeyPair& by, const tls::Subject& subject) {
+    const auto pair = tls::Issue(by, subject, hours(1)).value();
+    http::Options options{.address = "127.0.0.1:0"};
+    options.tls = tls::Identities::Start(
+                      "test",
+                      [=] {
+                        return Result<tls::Identity>({.certificate = pair.certificate,
+                                                      .key = pair.key,
+                                                      .client_ca = authority.certificate,
+                                                      .verify_client = true});
+                      },
+                      milliseconds(0))
+                      .value();
+    return http::Server::Start(options,
+                               [](const http::Request&, const http::Responder& respond) { respond({.body = "hello"}); })
+        .value();
+  };
+  const auto ours = tls::Issue(authority, {.name = "client"}, hours(1)).value();
+  const auto ask = [&](const http::Server& server, const tls::ClientIdentity& identity) {
+    const auto client = Client::Make({.base_url = fmt::format("https://127.0.0.1:{}", server.port()),
+                                      .tls = [=] { return Result<tls::ClientIdentity>(identity); }})
+                            .value();
+    return client->Send({.target = "/"});
+  };
+  const tls::ClientIdentity identity{authority.certificate, ours.certificate, ours.key};
+  const tls::Subject here{.name = "server", .addresses = {"127.0.0.1"}};
+  const auto server = serve(authority, here);
+  const auto answer = ask(*server, identity);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "hello");
+  EXPECT_FALSE(ask(*server, {authority.certificate, "", ""})) << "a client without a certificate";
+  EXPECT_FALSE(ask(*server, {stranger.certificate, ours.certificate, ours.key})) << "another authority";
+  EXPECT_FALSE(ask(*serve(stranger, here), identity)) << "a server of another authority";
+  EXPECT_FALSE(ask(*serve(authority, {.name = "server", .addresses = {"127.0.0.2"}}), identity))
+      << "for another address";
+  EXPECT_THAT(ask(*server, {"no CA", "", ""}).error().message, HasSubstr("CA is no PEM text"));
 }
 
 TEST(HttpClient, RefusesWhatIsNoUrlAndTlsWithoutTrust) {

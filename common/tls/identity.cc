@@ -1,39 +1,14 @@
 #include "common/tls/identity.h"
 
-#include <openssl/bio.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 
 #include <string_view>
 
+#include "common/tls/pem.h"
+
 namespace longshore::tls {
 namespace {
-
-struct Free {
-  void operator()(BIO* bio) const { BIO_free(bio); }
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-};
-template <typename T>
-using Owned = std::unique_ptr<T, Free>;
-
-Owned<BIO> Open(const std::string& pem) {
-  return Owned<BIO>(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-}
-
-// Without it, OpenSSL would ask the terminal for the password of an encrypted key, and wait.
-int NoPassword(char*, int, int, void*) { return -1; }
-
-// Null behind the last one. InvalidArgument where one begins that cannot be read, for example because it is cut.
-Result<Owned<X509>> NextCertificate(BIO* bio) {
-  ERR_clear_error();
-  Owned<X509> next(PEM_read_bio_X509(bio, nullptr, NoPassword, nullptr));
-  const auto why = ERR_peek_last_error();
-  const bool is_end = ERR_GET_LIB(why) == ERR_LIB_PEM && ERR_GET_REASON(why) == PEM_R_NO_START_LINE;
-  if (!next && !is_end) return InvalidArgument("a certificate is cut or damaged");
-  return next;
-}
 
 Status UseCertificates(const std::string& pem, SSL_CTX* context) {
   const auto bio = Open(pem);
@@ -49,9 +24,7 @@ Status UseCertificates(const std::string& pem, SSL_CTX* context) {
 }
 
 Status UseKey(const std::string& pem, SSL_CTX* context) {
-  const auto bio = Open(pem);
-  const Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassword, nullptr));
-  if (!key) return InvalidArgument("the key is no PEM text, or needs a password");
+  ASSIGN_OR_RETURN(const auto key, ReadKey(pem));
   if (SSL_CTX_use_PrivateKey(context, key.get()) != 1 || SSL_CTX_check_private_key(context) != 1) {
     return InvalidArgument("the key does not belong to the certificate");
   }

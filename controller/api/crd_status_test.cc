@@ -67,8 +67,18 @@ TEST(CrdStatus, TheSchemaIsWhatTheControllerWrites) {
 }
 
 TEST(CrdStatus, WhatIsWrittenReadsBack) {
+  const Json model = ToJson(FullModelStatus());
+  EXPECT_EQ(ToJson(*ModelStatusFromJson(model)), model);
   const Json fleet = ToJson(FullFleetStatus());
   EXPECT_EQ(ToJson(*ServingFleetStatusFromJson(fleet)), fleet);
+}
+
+// tests/crds writes these to a real API server.
+TEST(CrdStatus, TheExamplesAreWhatTheControllerWrites) {
+  for (const Json& example : LoadOne("tests/crds/status.yaml")) {
+    const Json written = example["kind"] == kModelKind ? ToJson(FullModelStatus()) : ToJson(FullFleetStatus());
+    EXPECT_EQ(example["status"], written) << Json{{"kind", example["kind"]}, {"status", written}}.dump();
+  }
 }
 
 }  // namespace

@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <optional>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -55,6 +54,11 @@ inline std::vector<SchemaNode> NodesOf(const std::string& kind, const std::strin
   std::vector<SchemaNode> nodes;
   Collect(SchemaOf(kind)["properties"][part], part, nodes);
   return nodes;
+}
+
+inline const Json* SchemaAt(const std::vector<SchemaNode>& nodes, const std::string& path) {
+  const auto node = std::ranges::find(nodes, path, &SchemaNode::path);
+  return node == nodes.end() ? nullptr : &node->schema;
 }
 
 // "spec.steps[0].hold" as nlohmann writes it: "/spec/steps/0/hold".

@@ -31,8 +31,9 @@ void ReadSpec(Fields& root, ParsedObject& out) {
     out.spec = ServingFleetSpec{};
 }
 
-Result<ParsedObject> ReadDocument(const YamlDocument& document, Home home) {
+Result<ParsedObject> ReadDocument(const YamlDocument& document, Home home, const std::string& namespace_) {
   ParsedObject out;
+  out.metadata.namespace_ = namespace_;
   out.line = document.line;
   Reader reader(document.origin, home);
   Fields root(reader, document.root, "");
@@ -55,13 +56,14 @@ Result<ParsedObject> ReadDocument(const YamlDocument& document, Home home) {
 
 Key KeyOf(const ParsedObject& object) { return {object.kind, object.metadata.namespace_, object.metadata.name}; }
 
-Result<std::vector<ParsedObject>> ParseManifests(std::string_view file, std::string_view text, Home home) {
+Result<std::vector<ParsedObject>> ParseManifests(std::string_view file, std::string_view text, Home home,
+                                                 const std::string& namespace_) {
   if (text.size() > kManifestBytesMax) return ResourceExhausted("{}: larger than {} bytes", file, kManifestBytesMax);
   ASSIGN_OR_RETURN(const std::vector<YamlDocument> documents, LoadYaml(file, text, kManifestDocumentsMax));
   std::vector<ParsedObject> objects;
   std::set<Key> seen;
   for (const YamlDocument& document : documents) {
-    ASSIGN_OR_RETURN(ParsedObject object, ReadDocument(document, home));
+    ASSIGN_OR_RETURN(ParsedObject object, ReadDocument(document, home, namespace_));
     if (!seen.insert(KeyOf(object)).second) {
       return InvalidArgument("{}:{}: {} is in this file twice", file, object.line, ToString(KeyOf(object)));
     }

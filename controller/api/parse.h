@@ -38,7 +38,9 @@ inline constexpr size_t kManifestDocumentsMax = 10000;
 
 // All documents of a file; empty ones are skipped. The first mistake ends it: InvalidArgument, or ResourceExhausted
 // above the limits. `file` is only used in messages. Two documents of one kind, namespace and name are a mistake.
-Result<std::vector<ParsedObject>> ParseManifests(std::string_view file, std::string_view text, Home home = Home::kHost);
+// `namespace_`: of a document that names none.
+Result<std::vector<ParsedObject>> ParseManifests(std::string_view file, std::string_view text, Home home = Home::kHost,
+                                                 const std::string& namespace_ = "default");
 
 // The spec as a store keeps it (see ToJson in format.h). Same rules as for manifests; messages name the field.
 // `name` is the object's, the default of servedName.

@@ -17,7 +17,7 @@ constexpr size_t kClientsMax = 16;
 constexpr size_t kMoreLabelsMax = 32;
 constexpr int64_t kYearSeconds = 31536000;
 
-constexpr std::array<const char*, 19> kFields = {"image",
+constexpr std::array<const char*, 17> kFields = {"image",
                                                  "imagePullSecrets",
                                                  "resources",
                                                  "nodeSelector",
@@ -33,9 +33,7 @@ constexpr std::array<const char*, 19> kFields = {"image",
                                                  "podLabels",
                                                  "podAnnotations",
                                                  "logLevel",
-                                                 "allowedNamespaces",
-                                                 "terminationGracePeriod",
-                                                 "quotas"};
+                                                 "terminationGracePeriod"};
 
 void RefuseOwn(Fields& fields, const char* key, const std::map<std::string, std::string>& map,
                std::initializer_list<std::string_view> prefixes) {

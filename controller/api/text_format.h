@@ -16,7 +16,7 @@ inline constexpr TextFormat kServedName = {"a name of letters, digits, _ - .", 2
 inline constexpr TextFormat kFleetName = {"NAME or NAMESPACE/NAME, each up to 63 of a-z 0-9 -", 127,
                                           "^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"};
 inline constexpr TextFormat kSourceUri = {"file:///FOLDER or https://HOST/ARCHIVE", 1024,
-                                          "^(file:///|https://[^/?#\\s]+/)[^\\s]*$"};
+                                          "^(file:///.*|https://[^/?#\\s]+/[^\\s]*)$"};
 inline constexpr TextFormat kSha256 = {"64 of 0-9 a-f", 64, "^[0-9a-f]{64}$"};
 inline constexpr TextFormat kSourcePath = {"a path of at most 512 characters", 512, nullptr};
 inline constexpr TextFormat kHeaderName = {"a header's or cookie's name", 256, "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"};

@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "common/metrics/metrics.h"
 #include "common/process/descriptors.h"
+#include "controller/fleet/processes/named_nodes.h"
 #include "controller/fleet/processes/process_fleet.h"
 #include "controller/metrics/metrics.h"
 #include "controller/nodes/nodes.h"
@@ -60,19 +61,21 @@ class ControllerImpl final : public Controller {
     local_store_->ApplyManifestsThrough(*store_);
     const Path socket = options_.state_dir / "controller.sock";
     const auto fleet_changed = [this](const std::string& fleet) { queue_.Add(FleetKey(fleet)); };
-    ASSIGN_OR_RETURN(fleet_, fleet::StartProcessFleet({.state_dir = options_.state_dir,
-                                                       .node_binary = options_.node_binary,
-                                                       .controller = "unix:" + socket.string(),
-                                                       .host = options_.host,
-                                                       .node_log_level = options_.node_log_level,
-                                                       .node_environment = options_.node_environment,
-                                                       .node_flags = options_.node_flags},
-                                                      clock_, fleet_changed));
+    ASSIGN_OR_RETURN(auto named_nodes, fleet::StartNamedNodes({.state_dir = options_.state_dir,
+                                                               .node_binary = options_.node_binary,
+                                                               .controller = "unix:" + socket.string(),
+                                                               .host = options_.host,
+                                                               .node_log_level = options_.node_log_level,
+                                                               .node_environment = options_.node_environment,
+                                                               .node_flags = options_.node_flags},
+                                                              clock_, fleet_changed));
+    fleet_ = fleet::MakeProcessFleet(std::move(named_nodes));
     const auto node_changed = [this](const std::string& fleet, const std::string&) {
       queue_.Add(FleetKey(fleet), kReportsTogether);
     };
-    ASSIGN_OR_RETURN(streams_, nodes::Registry::Start({.socket = socket, .epoch_file = options_.state_dir / "epoch"},
-                                                      timer_, node_changed));
+    ASSIGN_OR_RETURN(streams_, nodes::Registry::Start(
+                                   {.address = "unix:" + socket.string(), .epoch_file = options_.state_dir / "epoch"},
+                                   timer_, node_changed));
     nodes_ = runtime::WithFailpoints(*streams_, *failpoint_);
     RETURN_IF_ERROR(OutliveStatuses());
     reconciler_ = std::make_unique<reconcile::Reconciler>(

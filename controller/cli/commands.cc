@@ -106,8 +106,9 @@ Result<store::Object> GetOrHint(store::Store& store, const api::Key& key) {
 
 bool IsRefusal(const std::string& command_result) { return command_result.find(": refused: ") != std::string::npos; }
 
-Result<std::vector<Applied>> ApplyManifest(store::Store& store, const std::string& file, const std::string& text) {
-  ASSIGN_OR_RETURN(const std::vector<api::ParsedObject> parsed, api::ParseManifests(file, text));
+Result<std::vector<Applied>> ApplyManifest(store::Store& store, const std::string& file, const std::string& text,
+                                           api::Home home, const std::string& namespace_) {
+  ASSIGN_OR_RETURN(const std::vector<api::ParsedObject> parsed, api::ParseManifests(file, text, home, namespace_));
   std::vector<Applied> applied;
   for (const api::ParsedObject& object : parsed) {
     const api::Key key = api::KeyOf(object);
@@ -141,7 +142,7 @@ Result<std::string> SendCommand(store::Store& store, const api::Key& key, const 
   ASSIGN_OR_RETURN(const std::optional<std::string> late, Withdraw(store, key));
   if (late) return *late;
   return DeadlineExceeded(
-      "nobody took \"{} {}\" within {} ms, so it was withdrawn; is longshore-controller running on this directory?",
+      "nobody took \"{} {}\" within {} ms, so it was withdrawn; is its longshore-controller running?",
       verb, key.name, patience.count());
 }
 

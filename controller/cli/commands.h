@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/error.h"
+#include "controller/api/parse.h"
 #include "controller/store/store.h"
 
 namespace longshore::cli {
@@ -19,7 +20,9 @@ struct Applied {
   api::Key key;
   std::string what;
 };
-Result<std::vector<Applied>> ApplyManifest(store::Store& store, const std::string& file, const std::string& text);
+Result<std::vector<Applied>> ApplyManifest(store::Store& store, const std::string& file, const std::string& text,
+                                           api::Home home = api::Home::kHost,
+                                           const std::string& namespace_ = "default");
 
 // Deletes this very object and no later one of its name. NotFound with the names that there are.
 Status DeleteObject(store::Store& store, const api::Key& key);

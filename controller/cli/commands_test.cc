@@ -73,7 +73,7 @@ TEST_F(Commands, GetShowsWhatCanBeReadAndFailsNamingTheRest) {
   Options options;
   options.kind = api::kModelKind;
   std::ostringstream out;
-  const Status got = cli::Run(options, *store_, SystemClock(), out);
+  const Status got = cli::Run(options, {.store = std::move(store_)}, SystemClock(), out);
   EXPECT_NE(out.str().find("digits"), std::string::npos) << out.str();
   ASSERT_FALSE(got);
   EXPECT_NE(got.error().message.find(damaged.string()), std::string::npos) << got.error().message;
@@ -132,13 +132,26 @@ TEST(Options, AMisspeltCommandIsNamedWithThoseThatThereAre) {
   EXPECT_NE(ParseOptions(4, unknown_flag).error().message.find("--wat"), std::string::npos);
 }
 
-TEST(Options, WithoutADirectoryTheHintSaysHowToNameIt) {
-  ::unsetenv("LONGSHORE_MANIFESTS");
+TEST(Options, WithoutADirectoryOrAClusterTheHintSaysHowToNameThem) {
+  for (const char* name : {"LONGSHORE_MANIFESTS", "KUBECONFIG", "HOME", "KUBERNETES_SERVICE_HOST"}) ::unsetenv(name);
   const char* get[] = {"longshore", "get", "models"};
   const auto options = ParseOptions(3, get);
-  ASSERT_FALSE(options);
-  EXPECT_EQ(ExitCodeOf(options.error()), kExitUsage);
-  EXPECT_NE(options.error().message.find("LONGSHORE_MANIFESTS"), std::string::npos);
+  ASSERT_TRUE(options) << options.error().message;
+  const auto place = OpenPlace(**options, SteadyClock());
+  ASSERT_FALSE(place);
+  EXPECT_NE(place.error().message.find("--manifests=DIR"), std::string::npos);
+  EXPECT_NE(place.error().message.find("--kubeconfig=FILE"), std::string::npos);
+}
+
+TEST(Options, ADirectoryAndAClusterCannotBothBeMeantUnlessTheDirectoryIsOnlyTheEnvironments) {
+  const char* both[] = {"longshore", "--manifests=/m", "--context=c", "get", "models"};
+  EXPECT_EQ(ExitCodeOf(ParseOptions(5, both).error()), kExitUsage);
+  ::setenv("LONGSHORE_MANIFESTS", "/m", 1);
+  const char* cluster[] = {"longshore", "--kubeconfig", "k", "get", "models"};
+  EXPECT_EQ((*ParseOptions(5, cluster))->manifests, "");
+  const char* host[] = {"longshore", "get", "models"};
+  EXPECT_EQ((*ParseOptions(3, host))->manifests, "/m");
+  ::unsetenv("LONGSHORE_MANIFESTS");
 }
 
 TEST(Options, CommandsCarryTheirVerb) {

@@ -19,7 +19,9 @@ constexpr const char* kAbout = R"(Look at models and fleets, and tell their roll
   longshore promote digits              go on to the next step of the rollout now
   longshore abort digits                all traffic back to the stable version, now
 
-It works on the controller's directory of manifests: --manifests, or LONGSHORE_MANIFESTS in the environment.)";
+It asks the cluster that kubectl would ask (as `kubectl longshore` too, where a link to it of the name kubectl-longshore
+is in the PATH), or a controller on one host by its directory of manifests: --manifests, or LONGSHORE_MANIFESTS in the
+environment.)";
 
 constexpr const char* kFooter =
     "Exit codes: 0 done, 1 refused or failed, 2 not understood, 3 not found, 4 nobody answered in time.";
@@ -36,13 +38,14 @@ const std::map<std::string, std::string>& Kinds() {
 
 struct Flags {
   Options options;
+  bool says_manifests = false;  // On the command line.
   std::string kind;
   std::string output = "text";
   int timeout_s = 10;
 };
 
 void AddNamespace(CLI::App& verb, Flags& flags) {
-  verb.add_option("-n,--namespace", flags.options.namespace_, "Namespace of the object")->capture_default_str();
+  verb.add_option("-n,--namespace", flags.options.namespace_, "Namespace of the object; default: the context's");
 }
 
 void AddKind(CLI::App& verb, Flags& flags) {
@@ -78,6 +81,7 @@ void AddWriting(CLI::App& app, Flags& flags) {
   CLI::App* apply = app.add_subcommand("apply", "Create or change what a manifest says");
   apply->callback([&] { flags.options.verb = Verb::kApply; });
   apply->add_option("-f,--file", flags.options.file, "YAML file; - reads standard input")->required();
+  AddNamespace(*apply, flags);
   CLI::App* remove = app.add_subcommand("delete", "Delete a model or a fleet; its manifest file is not touched");
   remove->callback([&] { flags.options.verb = Verb::kDelete; });
   AddKind(*remove, flags);
@@ -114,7 +118,8 @@ std::string UnknownCommand(const CLI::App& app, int argc, const char* const* arg
   }
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word.starts_with("-") || std::string_view(argv[i - 1]) == "--manifests") continue;
+    const std::string_view before = argv[i - 1];
+    if (word.starts_with("-") || before == "--manifests" || before == "--kubeconfig" || before == "--context") continue;
     if (std::find(names.begin(), names.end(), word) != names.end()) return "";
     return fmt::format("\"{}\" is not a command: say {}", word, fmt::join(names, ", "));
   }
@@ -129,11 +134,11 @@ Result<Options> Resolve(Flags flags) {
     if (kind == Kinds().end()) return InvalidArgument("\"{}\" is not a kind: say models or fleets", flags.kind);
     options.kind = kind->second;
   }
-  if (options.manifests.empty()) {
-    return InvalidArgument(
-        "which controller? Say --manifests=DIR, the directory that longshore-controller was started with, "
-        "or set LONGSHORE_MANIFESTS");
+  const bool names_a_cluster = !options.kubeconfig.empty() || !options.context.empty();
+  if (flags.says_manifests && names_a_cluster) {
+    return InvalidArgument("--manifests is a directory on this host, --kubeconfig and --context name a cluster: say one");
   }
+  if (names_a_cluster) options.manifests.clear();
   options.output = flags.output == "json" ? Output::kJson : flags.output == "yaml" ? Output::kYaml : Output::kText;
   if (options.watch && options.output != Output::kText)
     return InvalidArgument("--watch prints text, not {}", flags.output);
@@ -160,8 +165,10 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   app.set_version_flag("--version", "longshore 0.1.0");
   app.require_subcommand(1);
   app.fallthrough();
-  app.add_option("--manifests", flags.options.manifests, "The controller's directory of manifests")
+  app.add_option("--manifests", flags.options.manifests, "The directory of manifests of a controller on this host")
       ->envname("LONGSHORE_MANIFESTS");
+  app.add_option("--kubeconfig", flags.options.kubeconfig, "File that says where a cluster is and who we are");
+  app.add_option("--context", flags.options.context, "Context of that file; default: its current one");
   AddReading(app, flags);
   AddWriting(app, flags);
   AddCommands(app, flags);
@@ -175,6 +182,9 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
     app.exit(error);
     return std::nullopt;
   }
+  flags.says_manifests = std::any_of(argv, argv + argc, [](std::string_view word) {
+    return word == "--manifests" || word.starts_with("--manifests=");
+  });
   return Resolve(std::move(flags));
 }
 

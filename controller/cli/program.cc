@@ -1,15 +1,19 @@
 #include "controller/cli/program.h"
 
+#include <algorithm>
 #include <condition_variable>
+#include <cstdlib>
 #include <iostream>
 #include <iterator>
 #include <mutex>
 
+#include "common/http_client/client.h"
 #include "controller/api/format.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/explain.h"
 #include "controller/cli/text.h"
 #include "controller/store/document.h"
+#include "controller/store/kube/kube_store.h"
 #include "controller/store/local/local_store.h"
 
 namespace longshore::cli {
@@ -129,9 +133,10 @@ Result<std::string> ReadManifest(const std::string& file) {
   return ReadFile(file);
 }
 
-Status Apply(const Options& options, store::Store& store, std::ostream& out) {
+Status Apply(const Options& options, const Place& place, std::ostream& out) {
   ASSIGN_OR_RETURN(const std::string text, ReadManifest(options.file));
-  ASSIGN_OR_RETURN(const std::vector<Applied> applied, ApplyManifest(store, options.file, text));
+  ASSIGN_OR_RETURN(const std::vector<Applied> applied,
+                   ApplyManifest(*place.store, options.file, text, place.home, options.namespace_));
   for (const Applied& object : applied) out << api::ToString(object.key) << " " << object.what << "\n";
   return {};
 }
@@ -151,15 +156,60 @@ Status Command(const Options& options, store::Store& store, std::ostream& out) {
   return {};
 }
 
+// As kubectl finds it: KUBECONFIG, of whose files the first that is there counts, or ~/.kube/config.
+Path DefaultKubeconfig() {
+  std::string files;
+  if (const char* named = std::getenv("KUBECONFIG"); named != nullptr) files = named;
+  const char* home = std::getenv("HOME");
+  if (files.empty() && home != nullptr) files = std::string(home) + "/.kube/config";
+  for (size_t begin = 0; begin < files.size();) {
+    const size_t end = std::min(files.find(':', begin), files.size());
+    const Path file = files.substr(begin, end - begin);
+    if (std::error_code error; std::filesystem::exists(file, error)) return file;
+    begin = end + 1;
+  }
+  return {};
+}
+
+Result<kube::Cluster> ClusterOf(const Options& options) {
+  const Path file = options.kubeconfig.empty() ? DefaultKubeconfig() : options.kubeconfig;
+  if (!file.empty()) return kube::FromKubeconfig(file, options.context);
+  auto pod = kube::FromPod();
+  if (pod) return pod;
+  return FailedPrecondition(
+      "where are the models? Say --manifests=DIR, the directory that a longshore-controller on this host was started "
+      "with, or --kubeconfig=FILE for a cluster");
+}
+
 }  // namespace
 
-Status Run(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
+Result<Place> OpenPlace(const Options& options, const MonotonicClock& clock) {
+  Place place;
+  if (!options.manifests.empty()) {
+    if (!std::filesystem::is_directory(options.manifests))
+      return NotFound("there is no directory {}", options.manifests.string());
+    ASSIGN_OR_RETURN(place.store, store::LocalStore::Open({.dir = options.manifests}));
+    return place;
+  }
+  ASSIGN_OR_RETURN(const kube::Cluster cluster, ClusterOf(options));
+  place.home = api::Home::kCluster;
+  place.namespace_ = cluster.namespace_;
+  store::KubeStoreOptions store_options;
+  if (!options.all_namespaces)
+    store_options.namespaces = {options.namespace_.empty() ? cluster.namespace_ : options.namespace_};
+  ASSIGN_OR_RETURN(place.store, store::KubeStore::Open(cluster, store_options, clock));
+  return place;
+}
+
+Status Run(Options options, const Place& place, const Clock& clock, std::ostream& out) {
+  if (options.namespace_.empty()) options.namespace_ = place.namespace_;
+  store::Store& store = *place.store;
   switch (options.verb) {
     case Verb::kGet:
       return options.watch ? GetAndWatch(options, store, clock, out) : GetOnce(options, store, clock, out);
     case Verb::kDescribe: return Describe(options, store, clock, out);
     case Verb::kExplain: return Explain(options, store, clock, out);
-    case Verb::kApply: return Apply(options, store, out);
+    case Verb::kApply: return Apply(options, place, out);
     case Verb::kDelete: return Delete(options, store, out);
     case Verb::kCommand: return Command(options, store, out);
   }
@@ -167,6 +217,7 @@ Status Run(const Options& options, store::Store& store, const Clock& clock, std:
 }
 
 int Main(int argc, char** argv) {
+  http_client::Init();
   const auto fail = [](const Error& error) {
     std::cerr << "longshore: " << error.message << "\n";
     return ExitCodeOf(error);
@@ -174,12 +225,10 @@ int Main(int argc, char** argv) {
   const auto options = ParseOptions(argc, argv);
   if (!options) return fail(options.error());
   if (!*options) return kExitOk;
-  if (!std::filesystem::is_directory((*options)->manifests)) {
-    return fail(Error{Code::kNotFound, "there is no directory " + (*options)->manifests.string()});
-  }
-  const auto store = store::LocalStore::Open({.dir = (*options)->manifests});
-  if (!store) return fail(store.error());
-  const Status done = Run(**options, **store, SystemClock(), std::cout);
+  const SteadyClock timer;
+  const auto place = OpenPlace(**options, timer);
+  if (!place) return fail(place.error());
+  const Status done = Run(**options, *place, SystemClock(), std::cout);
   return done ? kExitOk : fail(done.error());
 }
 

@@ -2,15 +2,28 @@
 #pragma once
 
 #include <iosfwd>
+#include <memory>
+#include <string>
 
 #include "common/clock.h"
+#include "controller/api/parse.h"
 #include "controller/cli/options.h"
 #include "controller/store/store.h"
 
 namespace longshore::cli {
 
-// Does what the options say on this store. Prints results to `out`.
-Status Run(const Options& options, store::Store& store, const Clock& clock, std::ostream& out);
+// Where the objects are.
+struct Place {
+  std::unique_ptr<store::Store> store;
+  api::Home home = api::Home::kHost;
+  std::string namespace_ = "default";  // Where nothing else is said.
+};
+
+// NotFound when there is no such directory, file or context; FailedPrecondition when nothing says where to look.
+Result<Place> OpenPlace(const Options& options, const MonotonicClock& clock);
+
+// Does what the options say there. Prints results to `out`.
+Status Run(Options options, const Place& place, const Clock& clock, std::ostream& out);
 
 // Returns the exit code.
 int Main(int argc, char** argv);

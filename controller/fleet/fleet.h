@@ -1,7 +1,7 @@
 // The seam for the machines of a fleet: where its nodes come from and go to.
 //
-// Two homes: processes/, child processes on one host; later pods/, a Deployment in a cluster. What the nodes serve is
-// none of its business: they dial the controller by themselves (nodes/).
+// Two homes: processes/, child processes on one host; pods/, a Deployment in a cluster. What the nodes serve is none of
+// its business: they dial the controller by themselves (nodes/).
 #pragma once
 
 #include <algorithm>
@@ -11,20 +11,16 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "controller/api/types.h"
 
 namespace longshore::fleet {
 
-struct Spec {
-  std::string fleet;  // "namespace/name".
-  int grpc_port = 0;  // 0: any free port, told in Addresses.
-  int rest_port = 0;
-  Duration connection_age_max{0};
-};
-
-// Where clients reach the fleet: "host:port".
+// Where clients reach the fleet: "host:port". Where its nodes are pods also what selects them and what they run.
 struct Addresses {
-  std::string grpc;
-  std::string rest;
+  std::string grpc{};
+  std::string rest{};
+  std::string pod_selector{};
+  std::string pod_image{};
 };
 
 enum class NodeState {
@@ -52,30 +48,28 @@ inline int CountStaying(const std::vector<NodeInfo>& nodes) {
 // A node came, went or changed its state. Any thread, no lock held.
 using OnChange = std::function<void(const std::string& fleet)>;
 
-// Thread-safe. No method waits for a node.
+// Fleets are named "namespace/name". Thread-safe. No method waits for a node.
 class Fleet {
  public:
   virtual ~Fleet() = default;
 
-  // Makes the fleet reachable by clients; does nothing when it already is. FailedPrecondition naming the port when it
-  // is in use.
-  virtual Result<Addresses> EnsureListening(const Spec& spec) = 0;
+  // Makes the fleet as its object says, but for the number of its nodes, and reachable by clients; does nothing when it
+  // is. Reads metadata, spec and the status' image. FailedPrecondition naming the port when it is in use.
+  virtual Result<Addresses> Ensure(const api::ServingFleet& fleet) = 0;
 
-  // Starts a node, and starts it again, with growing pauses, whenever it ends before Stop. Requires EnsureListening.
-  // Does nothing when the node is there already.
-  virtual Status Start(const std::string& fleet, const std::string& node) = 0;
-
-  // Tells a node to finish its work and leave. Does nothing when it is leaving or gone.
-  virtual Status Stop(const std::string& fleet, const std::string& node) = 0;
+  // So many nodes stay. Of too many those leave first that come first in `leave_first`, all others last; each finishes
+  // its work before it goes. Requires Ensure.
+  virtual Status Scale(const std::string& fleet, int nodes, const std::vector<std::string>& leave_first) = 0;
 
   // All nodes of the fleet that are there, leaving ones too, ordered by name.
   virtual std::vector<NodeInfo> Nodes(const std::string& fleet) const = 0;
 
-  // The fleets that have nodes or listen, also those of which no object is known any more; ordered.
+  // The fleets that have nodes or are reachable, also those of which no object is known any more; ordered.
   virtual std::vector<std::string> Fleets() const = 0;
 
-  // Stops listening once the fleet has no node. FailedPrecondition while it has.
-  virtual Status Forget(const std::string& fleet) = 0;
+  // Its nodes finish their work and leave, then clients reach it no more. Does nothing when it is gone; to be called
+  // again as long as it is one of Fleets.
+  virtual Status Remove(const std::string& fleet) = 0;
 };
 
 }  // namespace longshore::fleet

@@ -82,7 +82,7 @@ Status Api::WaitForTurn() {
 
 Result<http_client::Request> Api::RequestOf(const Call& call, bool refused) {
   http_client::Request request{.method = call.method, .target = call.target, .body = call.body};
-  request.headers = {{"Accept", "application/json"}, {"Content-Type", call.content_type}};
+  request.headers = {{"Accept", "application/json, */*;q=0.5"}, {"Content-Type", call.content_type}};
   ASSIGN_OR_RETURN(const std::string token, cluster_.credentials->Token(refused));
   if (!token.empty()) request.headers["Authorization"] = "Bearer " + token;
   return request;

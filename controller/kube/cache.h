@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/error.h"
 #include "common/json/json.h"
@@ -29,8 +30,8 @@ class Cache final : public Mirror {
  public:
   // What is kept of an object; an error is kept in its place.
   using Decode = std::function<Result<Value>(const Json& object)>;
-  // Called without a lock, on the thread that changed it.
-  using OnChange = std::function<void(const Name& name)>;
+  // Called without a lock, on the thread that changed it. `value`: as it is now, or was before it went.
+  using OnChange = std::function<void(const Name& name, const Result<Value>& value)>;
 
   Cache(Decode decode, OnChange on_change) : decode_(std::move(decode)), on_change_(std::move(on_change)) {}
 
@@ -73,35 +74,38 @@ class Cache final : public Mirror {
 
   void Put(Json object) override {
     const Name name = NameOf(object);
-    if (Take(name, object)) on_change_(name);
+    const Result<Value> value = decode_(object);
+    if (Take(name, VersionOf(object), value)) on_change_(name, value);
   }
 
   void Delete(const Json& object) override {
     const Name name = NameOf(object);
     const uint64_t version = VersionOf(object);
+    Node gone;
     {
       const std::lock_guard lock(mutex_);
       const auto found = entries_.find(name);
       if (found == entries_.end() || (version != 0 && found->second.version > version)) return;
-      entries_.erase(found);
+      gone = entries_.extract(found);
     }
-    on_change_(name);
+    on_change_(name, gone.mapped().value);
   }
 
   void EndList(const std::string& resource_version) override {
     const uint64_t version = VersionOf({{"metadata", {{"resourceVersion", resource_version}}}});
-    std::vector<Name> gone;
+    std::vector<Node> gone;
     {
       const std::lock_guard lock(mutex_);
-      for (const auto& [name, entry] : entries_) {
-        if (listed_ && !listed_->contains(name) && (version == 0 || entry.version <= version)) gone.push_back(name);
+      for (auto at = entries_.begin(); at != entries_.end();) {
+        const auto entry = at++;
+        const bool is_gone = !listed_->contains(entry->first) && (version == 0 || entry->second.version <= version);
+        if (is_gone) gone.push_back(entries_.extract(entry));
       }
-      for (const Name& name : gone) entries_.erase(name);
       listed_.reset();
       complete_ = true;
     }
     changed_.notify_all();
-    for (const Name& name : gone) on_change_(name);
+    for (const Node& node : gone) on_change_(node.key(), node.mapped().value);
   }
 
   void Trouble(const std::string& why) override {
@@ -115,6 +119,8 @@ class Cache final : public Mirror {
     Result<Value> value;
   };
 
+  using Node = typename std::map<Name, Entry>::node_type;
+
   static Name NameOf(const Json& object) {
     const Json metadata = object.value("metadata", Json::object());
     const auto text = [&](const char* key) {
@@ -125,15 +131,13 @@ class Cache final : public Mirror {
   }
 
   // Whether it is news.
-  bool Take(const Name& name, const Json& object) {
-    const uint64_t version = VersionOf(object);
-    Result<Value> value = decode_(object);
+  bool Take(const Name& name, uint64_t version, const Result<Value>& value) {
     const std::lock_guard lock(mutex_);
     if (listed_) listed_->insert(name);
     const auto [at, is_new] = entries_.try_emplace(name, Entry{version, value});
     if (is_new) return true;
     if (version != 0 && version <= at->second.version) return false;
-    at->second = {version, std::move(value)};
+    at->second = {version, value};
     return true;
   }
 

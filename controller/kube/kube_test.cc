@@ -312,7 +312,7 @@ class MirrorTest : public ::testing::Test {
   std::mutex mutex_;
   std::condition_variable changed_;
   int changes_ = 0;
-  Cache<int> cache_{Decode, [this](const Name&) {
+  Cache<int> cache_{Decode, [this](const Name&, const Result<int>&) {
                       const std::lock_guard lock(mutex_);
                       ++changes_;
                       changed_.notify_all();

@@ -1,7 +1,8 @@
 // The controller's end of the nodes' streams (proto/longshore/control.proto).
 //
-// Nodes dial a unix socket in the state directory; who may open that directory may be a node. A node's stream may end
-// at any moment: what was sent on it may or may not have arrived, and its next hello tells what it really holds.
+// On one host nodes dial a unix socket in the state directory; who may open that directory may be a node. In a cluster
+// they dial by TLS, and show a token that says which node of which fleet they are. A node's stream may end at any
+// moment: what was sent on it may or may not have arrived, and its next hello tells what it really holds.
 #pragma once
 
 #include <chrono>
@@ -10,11 +11,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/file.h"
+#include "common/tls/identity.h"
 #include "longshore/control.pb.h"
 
 namespace longshore::nodes {
@@ -36,11 +39,23 @@ struct NodeView {
   std::optional<control::DesiredState> sent;
 };
 
+// Who is on a stream.
+struct Identity {
+  std::string fleet;
+  std::string node;
+
+  friend bool operator==(const Identity&, const Identity&) = default;
+};
+// By the header Authorization of a stream that begins, "" without one. An error refuses it. Any thread; must not block.
+using Identify = std::function<Result<Identity>(std::string_view authorization)>;
+
 struct Options {
-  Path socket{};             // Where nodes dial.
-  Path epoch_file{};         // Holds the highest epoch ever used here.
-  size_t queued_max = 1000;  // Messages waiting for a node; beyond, its stream is cut and it dials again.
-  size_t nodes_max = 1000;   // Views that are kept; beyond, an unknown node is refused.
+  std::string address{};                   // Where nodes dial: "unix:/path" or "host:port".
+  std::shared_ptr<tls::Identities> tls{};  // Null: plaintext.
+  Identify identify{};                     // Empty: whoever can connect is the node that its hello names.
+  Path epoch_file{};                       // Holds the highest epoch ever used here.
+  size_t queued_max = 1000;                // Messages waiting for a node; beyond, its stream is cut and it dials again.
+  size_t nodes_max = 1000;                 // Views that are kept; beyond, an unknown node is refused.
   std::chrono::milliseconds heartbeat_interval{2000};
   int message_bytes_max = 64 << 20;
 };
@@ -54,6 +69,9 @@ class Registry {
   // Listens, with an epoch above the persisted one.
   static Result<std::unique_ptr<Registry>> Start(Options options, const MonotonicClock& clock, OnChange on_change);
   virtual ~Registry() = default;  // Ends all streams.
+
+  // The one that it listens on; 0 on a unix socket.
+  virtual int port() const = 0;
 
   // The term of this controller; raised when a node is heard that holds a higher one.
   virtual int64_t epoch() const = 0;

@@ -19,10 +19,11 @@ constexpr const char* kFleet = "default/cpu";
 // A node's end of the stream.
 class FakeNode {
  public:
-  FakeNode(const Path& socket, control::Hello hello)
-      : stub_(control::NodeControl::NewStub(
-            grpc::CreateChannel("unix:" + socket.string(), grpc::InsecureChannelCredentials()))),
-        stream_(stub_->Attach(&context_)) {
+  FakeNode(const Path& socket, control::Hello hello) : FakeNode("unix:" + socket.string(), std::move(hello), {}) {}
+  FakeNode(const std::string& target, control::Hello hello, const std::vector<std::string>& authorizations)
+      : stub_(control::NodeControl::NewStub(grpc::CreateChannel(target, grpc::InsecureChannelCredentials()))) {
+    for (const std::string& text : authorizations) context_.AddMetadata("authorization", text);
+    stream_ = stub_->Attach(&context_);
     control::FromNode message;
     *message.mutable_hello() = std::move(hello);
     stream_->Write(message);
@@ -82,7 +83,7 @@ class RegistryTest : public ::testing::Test {
   Path Socket() const { return dir_ / "controller.sock"; }
 
   std::unique_ptr<Registry> StartRegistry(Options options = {}) {
-    options.socket = Socket();
+    if (options.address.empty()) options.address = "unix:" + Socket().string();
     options.epoch_file = dir_ / "epoch";
     auto started = Registry::Start(options, clock_, [this](const std::string&, const std::string&) {
       const std::scoped_lock lock(mutex_);
@@ -263,7 +264,8 @@ TEST_F(RegistryTest, TheEpochGrowsWithEveryStartAndAboveEveryNodes) {
 TEST_F(RegistryTest, ADamagedEpochFileIsRefusedInsteadOfStartingAgainAtZero) {
   registry_.reset();
   ASSERT_TRUE(WriteFileAtomically(dir_ / "epoch", "12x\n"));
-  const auto started = Registry::Start({.socket = Socket(), .epoch_file = dir_ / "epoch"}, clock_, {});
+  const auto started =
+      Registry::Start({.address = "unix:" + Socket().string(), .epoch_file = dir_ / "epoch"}, clock_, {});
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().code, Code::kDataLoss);
 }
@@ -280,6 +282,32 @@ TEST_F(RegistryTest, AFullQueueCutsTheStream) {
   ASSERT_TRUE(WaitForConnected());
   EXPECT_EQ(registry_->Send(kFleet, "a", Snapshot()).error().code, Code::kResourceExhausted);
   EXPECT_EQ(node.ReadEnd().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(RegistryTest, ANodeIsWhoItsTokenSaysAndNobodyElse) {
+  Options options;
+  options.address = "127.0.0.1:0";
+  options.identify = [](std::string_view authorization) -> Result<Identity> {
+    if (authorization == "Bearer a") return Identity{kFleet, "a"};
+    return Fail(Code::kUnauthenticated, "the token is not known");
+  };
+  registry_.reset();
+  registry_ = StartRegistry(options);
+  const std::string target = "127.0.0.1:" + std::to_string(registry_->port());
+  FakeNode node(target, Hello("a"), {"Bearer a"});
+  EXPECT_TRUE(WaitForConnected());
+  for (const std::vector<std::string>& authorizations :
+       std::vector<std::vector<std::string>>{{}, {"Bearer b"}, {"Bearer a", "Bearer a"}}) {
+    const grpc::Status refused = FakeNode(target, Hello("a"), authorizations).ReadEnd();
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+    EXPECT_EQ(refused.error_message(), "the token is not known");
+  }
+  const grpc::Status other = FakeNode(target, Hello("b"), {"Bearer a"}).ReadEnd();
+  EXPECT_EQ(other.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  control::Hello elsewhere = Hello("a");
+  elsewhere.set_fleet("default/other");
+  EXPECT_EQ(FakeNode(target, elsewhere, {"Bearer a"}).ReadEnd().error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_TRUE(registry_->Nodes(kFleet).at(0).connected) << "the one that is who it says goes on";
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 #include <sys/stat.h>
 
 #include <condition_variable>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
 
+#include "common/grpc/credentials.h"
 #include "common/log.h"
 #include "common/ticker.h"
 #include "controller/nodes/epoch.h"
@@ -16,6 +18,15 @@
 
 namespace longshore::nodes {
 namespace {
+
+constexpr std::string_view kUnix = "unix:";
+
+// "" without one, or with two.
+std::string AuthorizationOf(const grpc::CallbackServerContext& context) {
+  const auto [begin, end] = context.client_metadata().equal_range("authorization");
+  if (begin == end || std::next(begin) != end) return "";
+  return {begin->second.data(), begin->second.size()};
+}
 
 class RegistryImpl final : public Registry, private control::NodeControl::CallbackService, private StreamOwner {
  public:
@@ -32,14 +43,19 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
 
   Status Listen() {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort("unix:" + options_.socket.string(), grpc::InsecureServerCredentials());
+    credentials_ = rpc::MakeServerCredentials({.tls = options_.tls});
+    builder.AddListeningPort(options_.address, credentials_, &port_);
     builder.SetMaxReceiveMessageSize(options_.message_bytes_max);
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
-    if (!server_) return FailedPrecondition("cannot listen for nodes on {}", options_.socket.string());
-    if (chmod(options_.socket.c_str(), 0600) != 0) return Unavailable("cannot protect {}", options_.socket.string());
+    if (!server_) return FailedPrecondition("cannot listen for nodes on {}", options_.address);
+    if (!options_.address.starts_with(kUnix)) return {};
+    const std::string socket = options_.address.substr(kUnix.size());
+    if (chmod(socket.c_str(), 0600) != 0) return Unavailable("cannot protect {}", socket);
     return {};
   }
+
+  int port() const override { return port_; }
 
   int64_t epoch() const override {
     const std::scoped_lock lock(mutex_);
@@ -76,10 +92,17 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
 
   grpc::ServerBidiReactor<control::FromNode, control::FromController>* Attach(
       grpc::CallbackServerContext* context) override {
-    (void)context;
+    const auto identity = options_.identify ? options_.identify(AuthorizationOf(*context)) : Result<Identity>();
     const std::scoped_lock lock(mutex_);
     ++streams_;
-    return new Stream(*this);  // Deletes itself in OnDone, as gRPC's reactors do.
+    auto* stream = new Stream(*this);  // Deletes itself in OnDone, as gRPC's reactors do.
+    if (!identity) {
+      spdlog::error("a stream was refused: {}", ForLog(identity.error().message));
+      stream->End({grpc::StatusCode::UNAUTHENTICATED, identity.error().message});
+    } else if (options_.identify) {
+      stream->may_be = {identity->fleet, identity->node};
+    }
+    return stream;
   }
 
   std::mutex& mutex() override { return mutex_; }
@@ -106,6 +129,8 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   int64_t revision_ = 0;
   int streams_ = 0;
   std::map<NodeKey, Node> nodes_;
+  int port_ = 0;
+  std::shared_ptr<grpc::ServerCredentials> credentials_;  // As long as the server: handshakes call back into them.
   std::unique_ptr<grpc::Server> server_;
   std::optional<Ticker> heart_;  // Last: it uses the rest.
 };
@@ -148,6 +173,7 @@ void RegistryImpl::Received(Stream& stream, const control::FromNode& message) {
   NodeKey key;
   {
     const std::scoped_lock lock(mutex_);
+    if (stream.finished()) return;
     if (message.has_hello()) {
       if (const Status taken = TakeHello(stream, message.hello()); !taken) {
         spdlog::error("a node was refused: {}", ForLog(taken.error().message));
@@ -172,6 +198,10 @@ Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
   if (!stream.key.first.empty()) return InvalidArgument("node {} said hello twice", hello.node());
   if (hello.fleet().empty() || hello.node().empty() || hello.incarnation().empty()) {
     return InvalidArgument("a hello names no fleet, no node or no incarnation");
+  }
+  if (stream.may_be && *stream.may_be != NodeKey(hello.fleet(), hello.node())) {
+    return Fail(Code::kPermissionDenied, "node {} of fleet {} says that it is {} of {}", stream.may_be->second,
+                stream.may_be->first, hello.node(), hello.fleet());
   }
   if (nodes_.size() >= options_.nodes_max && !nodes_.contains({hello.fleet(), hello.node()})) {
     return ResourceExhausted("there are {} nodes already", nodes_.size());

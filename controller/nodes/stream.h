@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -38,10 +39,12 @@ class Stream final : public grpc::ServerBidiReactor<control::FromNode, control::
 
   // With the owner's mutex held:
   size_t queued() const { return queue_.size(); }
+  bool finished() const { return finished_; }  // What is read of it now counts no more.
   void Push(control::FromController message);
   void End(grpc::Status status);
 
-  NodeKey key;  // Set by the hello; empty before.
+  NodeKey key;                      // Set by the hello; empty before.
+  std::optional<NodeKey> may_be{};  // The only one that its token lets it be.
 
  private:
   void WriteNext();

@@ -14,25 +14,6 @@ namespace {
 
 constexpr Duration kMetricsInterval = std::chrono::seconds(1);
 constexpr Duration kListenAgain = std::chrono::milliseconds(500);
-constexpr int kNodesMax = 1000;
-
-// A namespace has no dot, so the name is unique in a state directory.
-std::string NodeName(const std::string& fleet, int index) {
-  const size_t slash = fleet.find('/');
-  return fmt::format("{}.{}-{}", fleet.substr(0, slash), fleet.substr(slash + 1), index);
-}
-
-int IndexOf(const std::string& node) { return std::atoi(node.c_str() + node.rfind('-') + 1); }
-
-// Trouble with one holds no other up; says the first.
-Status StopAll(fleet::Fleet& fleets, const std::string& fleet, const std::vector<fleet::NodeInfo>& nodes) {
-  Status first;
-  for (const fleet::NodeInfo& node : nodes) {
-    const Status stopped = fleets.Stop(fleet, node.node);
-    if (!stopped && first) first = stopped;
-  }
-  return first;
-}
 
 }  // namespace
 
@@ -46,19 +27,19 @@ Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) 
   ASSIGN_OR_RETURN(wanted.spec, api::ServingFleetSpecFromJson(object->spec));
   ASSIGN_OR_RETURN(wanted.status, api::ServingFleetStatusFromJson(object->status));
 
-  const Result<fleet::Addresses> addresses = deps_.fleet.EnsureListening(
-      {fleet, wanted.spec.grpc_port, wanted.spec.rest_port, wanted.spec.connection_age_max});
+  const Result<fleet::Addresses> addresses = deps_.fleet.Ensure(wanted);
   const std::vector<KnownNode> nodes = KnownNodes(fleet);
   api::ServingFleet next = wanted;
   next.status.autoscale = Autoscale(wanted, nodes);
   const int replicas = wanted.spec.autoscaling ? next.status.autoscale.desired : wanted.spec.replicas_min;
-  const Status scaled = addresses ? ScaleTo(fleet, replicas) : Status{};
+  const Status scaled =
+      addresses ? deps_.fleet.Scale(fleet, replicas, LeaveFirst(nodes, deps_.fleet.Nodes(fleet))) : Status{};
   ForgetGoneNodes(fleet);
   if (!IsWaitingForNodes(fleet, nodes)) TellNodes(wanted, nodes);
   WriteTargets();
   LookAtModels(wanted, nodes);
   // Whatever cannot be written down holds nothing of the above up.
-  next.status = DescribeFleet(next, FleetSeenOf(key, nodes, addresses, scaled), deps_.clock.Now());
+  next.status = DescribeFleet(next, FleetSeenOf(wanted, nodes, addresses, scaled), deps_.clock.Now());
   if (const Json status = api::ToJson(next.status); status != api::ToJson(wanted.status)) {
     ASSIGN_OR_RETURN(const auto put,
                      deps_.store.PutStatus(key, object->metadata.uid, object->metadata.resource_version, status));
@@ -69,12 +50,13 @@ Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) 
   return std::nullopt;
 }
 
-FleetSeen Reconciler::FleetSeenOf(const api::Key& key, const std::vector<KnownNode>& nodes,
+FleetSeen Reconciler::FleetSeenOf(const api::ServingFleet& object, const std::vector<KnownNode>& nodes,
                                   const Result<fleet::Addresses>& addresses, const Status& scaled) const {
+  const api::Key key{api::kServingFleetKind, object.metadata.namespace_, object.metadata.name};
   FleetSeen seen{deps_.nodes.epoch(),  deps_.fleet.Nodes(key.namespace_ + "/" + key.name), nodes, addresses, scaled,
                  deps_.problem_of(key)};
   for (const auto& [model, why] : unreadable_) {
-    if (model.namespace_ == key.namespace_) seen.unreadable.push_back(fmt::format("{}: {}", ToString(model), why));
+    if (Allows(object, model.namespace_)) seen.unreadable.push_back(fmt::format("{}: {}", ToString(model), why));
   }
   return seen;
 }
@@ -111,33 +93,11 @@ Result<std::optional<Duration>> Reconciler::RemoveFleet(const std::string& fleet
       if (memory.fleet == fleet) deps_.look_at(model, Duration(0));
     }
   }
-  const std::vector<fleet::NodeInfo> nodes = deps_.fleet.Nodes(fleet);
-  const Status stopped = StopAll(deps_.fleet, fleet, nodes);
+  const Status removed = deps_.fleet.Remove(fleet);  // When nodes are left, it tells when one of them has gone.
   WriteTargets();
   ForgetGoneNodes(fleet);
-  RETURN_IF_ERROR(stopped);
-  if (!nodes.empty()) return std::nullopt;  // The fleet tells when one of them has left.
-  const auto fleets = deps_.fleet.Fleets();
-  if (std::find(fleets.begin(), fleets.end(), fleet) != fleets.end()) RETURN_IF_ERROR(deps_.fleet.Forget(fleet));
+  RETURN_IF_ERROR(removed);
   return std::nullopt;
-}
-
-Status Reconciler::ScaleTo(const std::string& fleet, int replicas) {
-  std::vector<fleet::NodeInfo> nodes = deps_.fleet.Nodes(fleet);
-  const int staying = CountStaying(nodes);
-  std::set<std::string> names;
-  for (const fleet::NodeInfo& node : nodes) names.insert(node.node);
-  for (int index = 0, missing = replicas - staying; missing > 0 && index < kNodesMax; ++index) {
-    const std::string name = NodeName(fleet, index);
-    if (names.contains(name)) continue;
-    RETURN_IF_ERROR(deps_.fleet.Start(fleet, name));
-    --missing;
-  }
-  // The newest leave first: they have the least to lose.
-  std::erase_if(nodes, fleet::IsLeaving);
-  std::sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return IndexOf(a.node) > IndexOf(b.node); });
-  nodes.resize(static_cast<size_t>(std::clamp(staying - replicas, 0, static_cast<int>(nodes.size()))));
-  return StopAll(deps_.fleet, fleet, nodes);
 }
 
 api::AutoscaleStatus Reconciler::Autoscale(const api::ServingFleet& object, const std::vector<KnownNode>& nodes) {
@@ -185,7 +145,7 @@ void Reconciler::TellNodes(const api::ServingFleet& object, const std::vector<Kn
     if (!node.view.sent) {
       const bool refused_just_now =
           !node.view.ack_error.empty() && deps_.timer.Now() - node.view.refused_at < options_.refused_pause;
-      auto snapshot = SnapshotFor(fleet, node.view);
+      auto snapshot = SnapshotFor(object, node.view);
       if (refused_just_now) {
         deps_.look_at({api::kServingFleetKind, object.metadata.namespace_, object.metadata.name},
                       options_.refused_pause);
@@ -205,19 +165,20 @@ void Reconciler::TellNodes(const api::ServingFleet& object, const std::vector<Kn
 
 // Nothing until every model of the fleet was decided with this node in sight. A model that cannot be read any more is
 // as it was decided last; one that never could be read is kept by the nodes that serve it, which get nothing meanwhile.
-std::optional<control::DesiredState> Reconciler::SnapshotFor(const std::string& fleet,
+std::optional<control::DesiredState> Reconciler::SnapshotFor(const api::ServingFleet& object,
                                                              const nodes::NodeView& view) const {
   if (!learned_) return std::nullopt;
+  const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
   std::map<std::string, control::ModelState> models;
   for (const auto& [key, memory] : models_) {
-    if (memory.fleet != fleet || memory.conflicting) continue;
+    if (memory.fleet != fleet || memory.refused) continue;
     if (!unreadable_.contains(key) && !memory.seen_nodes.contains(view.hello.node())) return std::nullopt;
     if (!memory.placement) continue;
     models[memory.served_name] = plan::BuildModelState(*memory.model, *memory.placement, view.hello.node());
   }
-  // Which fleet it is of is not known, but a fleet's models are of its namespace.
+  // Which fleet it is of is not known, but a fleet's models are of its namespace and those that it allows.
   const bool one_is_unknown = std::ranges::any_of(unreadable_, [&](const auto& entry) {
-    return !models_.contains(entry.first) && fleet.starts_with(entry.first.namespace_ + "/");
+    return !models_.contains(entry.first) && Allows(object, entry.first.namespace_);
   });
   for (const control::VersionReport& version : view.report->versions()) {
     if (one_is_unknown && !models.contains(version.served_name())) return std::nullopt;

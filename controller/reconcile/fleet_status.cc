@@ -59,6 +59,8 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
   if (seen.addresses) {
     status.grpc_address = seen.addresses->grpc;
     status.rest_address = seen.addresses->rest;
+    status.selector = seen.addresses->pod_selector;
+    status.image = seen.addresses->pod_image;
   }
   const auto set = [&](const std::string& type, bool good, const std::string& reason, const std::string& message) {
     SetCondition(status.conditions, {type, good ? "True" : "False", reason, message, status.observed_generation, now});
@@ -70,6 +72,9 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
       fmt::format("{} of {} nodes are ready{}", status.ready_replicas, status.replicas, troubles));
   const std::string scaling = ScalingTrouble(seen);
   set("Scaled", scaling.empty(), scaling.empty() ? "NodesAsWanted" : "NodesInTrouble", scaling);
+  const bool stalled = !seen.addresses || !scaling.empty();
+  set("Stalled", stalled, stalled ? "NeedsHelp" : "None", seen.addresses ? scaling : seen.addresses.error().message);
+  set("Reconciling", !ready && !stalled, ready ? "AllNodesReady" : "NodesNotReady", "");
   set("ManifestAccepted", !seen.manifest, seen.manifest ? seen.manifest->reason : "Applied",
       seen.manifest ? seen.manifest->message : "");
   set("ModelsReadable", seen.unreadable.empty(), seen.unreadable.empty() ? "Readable" : "Damaged",

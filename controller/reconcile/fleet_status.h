@@ -25,7 +25,7 @@ struct FleetSeen {
   Result<fleet::Addresses> addresses{};  // Where it listens, or why it does not.
   Status scaled{};                       // Why nodes could not be started or told to leave.
   std::optional<SourceProblem> manifest{};
-  std::vector<std::string> unreadable{};  // Models of its namespace that cannot be read, and why.
+  std::vector<std::string> unreadable{};  // Models of namespaces it serves that cannot be read, and why.
 };
 
 // `before` with what is seen now. status.autoscale stays as it is.

@@ -39,24 +39,26 @@ Result<std::optional<Duration>> Reconciler::ReconcileModel(const api::Key& key) 
   if (!read) return tl::make_unexpected(read.error());
   const api::Model& model = *read;
   const std::string fleet = api::FleetOf(model.metadata, model.spec);
+  ASSIGN_OR_RETURN(const std::optional<Refusal> refusal, RefusalByFleet(model, fleet));
   if (const auto known = models_.find(key);
-      known != models_.end() && (known->second.fleet != fleet || known->second.served_name != model.spec.served_name)) {
+      known != models_.end() && (known->second.fleet != fleet || known->second.served_name != model.spec.served_name ||
+                                 (refusal && !known->second.refused))) {
     RETURN_IF_ERROR(RemoveModel(key));  // From where it was.
   }
   ModelMemory& memory = models_[key];
   memory.fleet = fleet;
   memory.served_name = model.spec.served_name;
   const std::string conflict = ConflictOf(key, memory);
-  memory.conflicting = !conflict.empty();
+  memory.refused = refusal || !conflict.empty();
   const std::vector<KnownNode> nodes = KnownNodes(fleet);
   if (IsWaitingForNodes(fleet, nodes)) return Duration(std::chrono::milliseconds(100));
 
   const rollout::Observed observed = Observe(model, memory, nodes);
   rollout::Decision decision;
   decision.status = model.status;
-  if (!memory.conflicting) decision = rollout::Decide(model, observed, deps_.clock.Now());
+  if (!memory.refused) decision = rollout::Decide(model, observed, deps_.clock.Now());
   decision.status.epoch = deps_.nodes.epoch();
-  ReportProblems(key, conflict, fleet, decision.status);
+  ReportProblems(model, conflict, refusal, decision.status);
 
   RETURN_IF_ERROR(Carry(*object, model, decision, observed, nodes));
   return decision.check_again_in;
@@ -68,11 +70,11 @@ Status Reconciler::Carry(const store::Object& object, const api::Model& model, c
   const api::Key key{object.kind, object.metadata.namespace_, object.metadata.name};
   const ModelMemory& memory = models_.at(key);
   std::vector<plan::NodeHolds> holds;
-  if (!memory.conflicting) holds = HoldsOf(memory.fleet, nodes, memory.served_name);
+  if (!memory.refused) holds = HoldsOf(memory.fleet, nodes, memory.served_name);
   const Status applied = ApplyPlan(key, object, plan::MakePlan(model, decision, holds), memory.fleet);
   if (!applied) {
     // New nodes must not wait for a disk that is full: they get what is written down, or what was safer and sent first.
-    const bool heard = decision.safety || memory.conflicting;
+    const bool heard = decision.safety || memory.refused;
     Remember(key, heard ? WithStatus(model, decision.status) : model,
              heard ? decision.placement : rollout::PlacementNow(model, observed, deps_.clock.Now()), nodes);
     return applied;
@@ -143,9 +145,34 @@ Status Reconciler::RemoveModel(const api::Key& key) {
   for (const auto& [other, its] : models_) {
     if (its.fleet == memory.fleet) deps_.look_at(other, Duration(0));  // Its served name may be free now.
   }
-  if (memory.conflicting) return {};
+  if (memory.refused) return {};
   const std::vector<plan::NodeHolds> holds = HoldsOf(memory.fleet, KnownNodes(memory.fleet), memory.served_name);
   return ApplyPlan(key, {}, plan::MakeRemoval(memory.served_name, holds), memory.fleet);
+}
+
+// A fleet that is not there refuses nobody. One that cannot be read changes nothing: its own namespace's Models go on,
+// and for others it is an error.
+Result<std::optional<Refusal>> Reconciler::RefusalByFleet(const api::Model& model, const std::string& fleet) const {
+  const api::Key fleet_key = KeyOfFleet(fleet);
+  const auto found = deps_.store.Get(fleet_key);
+  if (!found && found.error().code == Code::kNotFound) return std::nullopt;
+  api::ServingFleet object;
+  const auto spec = found ? api::ServingFleetSpecFromJson(found->spec) : tl::make_unexpected(found.error());
+  if (!spec && model.metadata.namespace_ == fleet_key.namespace_) return std::nullopt;
+  if (!spec) return Prefixed(spec.error(), ToString(fleet_key));
+  object.metadata = found->metadata;
+  object.spec = *spec;
+  const auto serves = [](const api::ModelStatus& status) {
+    return status.stable_version != 0 || api::IsUnderWay(status.rollout.phase);
+  };
+  const Applicant applicant{{api::kModelKind, model.metadata.namespace_, model.metadata.name}, serves(model.status)};
+  const bool counts = spec->quotas.models_max || spec->quotas.models_per_namespace_max;
+  std::vector<Applicant> others;
+  for (const auto& [key, its] : models_) {
+    if (!counts || key == applicant.key || its.fleet != fleet || its.refused) continue;
+    others.push_back({key, its.model && serves(its.model->status)});
+  }
+  return RefusalOf(object, applicant, others);
 }
 
 // Who serves already keeps the name; otherwise the first in the order of keys gets it.
@@ -220,15 +247,24 @@ std::vector<plan::NodeHolds> Reconciler::HoldsOf(const std::string& fleet, const
   return holds;
 }
 
-void Reconciler::ReportProblems(const api::Key& key, const std::string& conflict, const std::string& fleet,
-                                api::ModelStatus& status) const {
+void Reconciler::ReportProblems(const api::Model& model, const std::string& conflict,
+                                const std::optional<Refusal>& refusal, api::ModelStatus& status) const {
   const auto set = [&](const std::string& type, bool good, const std::string& reason, const std::string& message) {
     SetCondition(status.conditions,
                  {type, good ? "True" : "False", reason, message, status.observed_generation, deps_.clock.Now()});
   };
-  const auto problem = deps_.problem_of(key);
+  const bool refused = refusal || !conflict.empty();
+  if (refused) {  // Nothing was decided, so this is all there is to say of this generation.
+    status.observed_generation = model.metadata.generation;
+    const std::string reason = refusal ? refusal->reason : "NameConflict";
+    set("Ready", false, reason, refusal ? refusal->message : conflict);
+    set("Reconciling", false, reason, "");
+    set("Stalled", true, reason, refusal ? refusal->message : conflict);
+  }
+  const auto problem = deps_.problem_of({api::kModelKind, model.metadata.namespace_, model.metadata.name});
   set("ManifestAccepted", !problem, problem ? problem->reason : "Applied", problem ? problem->message : "");
   set("NameAccepted", conflict.empty(), conflict.empty() ? "Unique" : "Conflict", conflict);
+  const std::string fleet = api::FleetOf(model.metadata, model.spec);
   const bool has_fleet = deps_.store.Get(KeyOfFleet(fleet)).has_value();
   set("FleetFound", has_fleet, has_fleet ? "Found" : "NotFound",
       has_fleet ? "" : fmt::format("there is no ServingFleet {}", fleet));

@@ -1,7 +1,9 @@
 #include "controller/reconcile/observe.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace longshore::reconcile {
@@ -114,6 +116,31 @@ bool IsReady(const KnownNode& node) {
     }
   }
   return true;
+}
+
+std::vector<std::string> LeaveFirst(const std::vector<KnownNode>& nodes, std::vector<fleet::NodeInfo> machines) {
+  using Version = std::pair<std::string, int64_t>;
+  std::map<Version, int> holders;
+  std::map<std::string, std::vector<Version>> held;  // By node.
+  for (const KnownNode& node : nodes) {
+    for (const control::VersionReport& version : node.view.report->versions()) {
+      if (version.state() != control::VersionReport::READY) continue;
+      ++holders[{version.served_name(), version.version()}];
+      held[node.view.hello.node()].emplace_back(version.served_name(), version.version());
+    }
+  }
+  const auto alone = [&](const fleet::NodeInfo& machine) {
+    const auto& versions = held[machine.node];
+    return std::count_if(versions.begin(), versions.end(),
+                         [&](const Version& version) { return holders[version] == 1; });
+  };
+  std::erase_if(machines, fleet::IsLeaving);
+  std::stable_sort(machines.begin(), machines.end(), [&](const auto& a, const auto& b) {
+    return std::tuple(alone(a), b.started_at, b.node) < std::tuple(alone(b), a.started_at, a.node);
+  });
+  std::vector<std::string> names;
+  for (const fleet::NodeInfo& machine : machines) names.push_back(machine.node);
+  return names;
 }
 
 control::Peer PeerOf(const nodes::NodeView& view) {

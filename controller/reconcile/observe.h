@@ -50,6 +50,10 @@ std::optional<int64_t> LatestVersion(const std::vector<KnownNode>& nodes, const 
 // Whether every version that should answer on the node does.
 bool IsReady(const KnownNode& node);
 
+// The nodes of a fleet in the order in which their loss costs least: first those that hold no version alone, and of
+// equals the one that was started last.
+std::vector<std::string> LeaveFirst(const std::vector<KnownNode>& nodes, std::vector<fleet::NodeInfo> machines);
+
 // What its peers may forward to it.
 control::Peer PeerOf(const nodes::NodeView& view);
 

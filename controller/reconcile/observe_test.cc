@@ -55,6 +55,33 @@ TEST(Observe, ANodeThatWasSentNothingYetBringsNoVerdicts) {
   EXPECT_FALSE(HasVerdicts(node));
 }
 
+TEST(Observe, ThoseLeaveFirstThatHoldNothingAloneAndOfEqualsTheNewest) {
+  const auto holds = [](const std::string& name, const std::vector<int64_t>& versions) {
+    KnownNode node;
+    node.view.hello.set_node(name);
+    node.view.report.emplace();
+    for (const int64_t number : versions) {
+      control::VersionReport& version = *node.view.report->add_versions();
+      version.set_served_name("m");
+      version.set_version(number);
+      version.set_state(control::VersionReport::READY);
+    }
+    return node;
+  };
+  const auto machine = [](const std::string& name, int started_s) {
+    fleet::NodeInfo info;
+    info.node = name;
+    info.started_at = TimePoint(std::chrono::seconds(started_s));
+    return info;
+  };
+  fleet::NodeInfo leaving = machine("leaving", 9);
+  leaving.state = fleet::NodeState::kStopping;
+  // Version 2, a candidate, is on "newest" alone; "silent" has said nothing yet.
+  EXPECT_EQ(LeaveFirst({holds("old", {1}), holds("young", {1}), holds("newest", {1, 2})},
+                       {machine("newest", 4), machine("old", 1), machine("silent", 3), machine("young", 2), leaving}),
+            (std::vector<std::string>{"silent", "young", "old", "newest"}));
+}
+
 TEST(Observe, TheLatestVersionIsTheHighestThatIsThere) {
   KnownNode node = Node(2, 5);
   EXPECT_EQ(LatestVersion({node}, "m"), 2);

@@ -20,6 +20,7 @@
 #include "controller/metrics/metrics.h"
 #include "controller/nodes/nodes.h"
 #include "controller/plan/plan.h"
+#include "controller/reconcile/admission.h"
 #include "controller/reconcile/evidence.h"
 #include "controller/reconcile/fleet_status.h"
 #include "controller/reconcile/news.h"
@@ -62,7 +63,7 @@ class Reconciler {
   struct ModelMemory {
     std::string fleet;  // "namespace/name".
     std::string served_name;
-    bool conflicting = false;  // Another model of the fleet has its served name.
+    bool refused = false;  // Its fleet does not take it, or another model of the fleet has its served name.
     std::string rollout_id;
     std::optional<api::Model> model;              // As decided last, with
     std::optional<rollout::Placement> placement;  // what nodes should hold of it, and
@@ -80,22 +81,22 @@ class Reconciler {
                 const std::vector<KnownNode>& nodes);
   Status RemoveModel(const api::Key& key);
   std::string ConflictOf(const api::Key& key, const ModelMemory& memory) const;
+  Result<std::optional<Refusal>> RefusalByFleet(const api::Model& model, const std::string& fleet) const;
   rollout::Observed Observe(const api::Model& model, const ModelMemory& memory, const std::vector<KnownNode>& nodes);
   Status ApplyPlan(const api::Key& key, const store::Object& object, const plan::Plan& plan, const std::string& fleet);
   std::set<std::string> NodesLeaving(const std::string& fleet) const;
   std::vector<plan::NodeHolds> HoldsOf(const std::string& fleet, const std::vector<KnownNode>& nodes,
                                        const std::string& served_name) const;
-  void ReportProblems(const api::Key& key, const std::string& conflict, const std::string& fleet,
+  void ReportProblems(const api::Model& model, const std::string& conflict, const std::optional<Refusal>& refusal,
                       api::ModelStatus& status) const;
 
   // fleet.cc
   Result<std::optional<Duration>> ReconcileFleet(const api::Key& key);
   Result<std::optional<Duration>> RemoveFleet(const std::string& fleet);
-  Status ScaleTo(const std::string& fleet, int replicas);
   api::AutoscaleStatus Autoscale(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
   void TellNodes(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
-  std::optional<control::DesiredState> SnapshotFor(const std::string& fleet, const nodes::NodeView& view) const;
-  FleetSeen FleetSeenOf(const api::Key& key, const std::vector<KnownNode>& nodes,
+  std::optional<control::DesiredState> SnapshotFor(const api::ServingFleet& object, const nodes::NodeView& view) const;
+  FleetSeen FleetSeenOf(const api::ServingFleet& object, const std::vector<KnownNode>& nodes,
                         const Result<fleet::Addresses>& addresses, const Status& scaled) const;
   void ForgetGoneNodes(const std::string& fleet);
   void LookAtModels(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);

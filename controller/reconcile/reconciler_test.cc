@@ -25,6 +25,7 @@ api::Key ModelKey(const std::string& name) { return {api::kModelKind, "default",
 // Nodes as nodes::Registry shows them.
 class FakeRegistry final : public nodes::Registry {
  public:
+  int port() const override { return 0; }
   int64_t epoch() const override { return 1; }
   Status RaiseEpochAbove(int64_t) override { return {}; }
   std::vector<nodes::NodeView> Nodes(const std::string&) const override {
@@ -71,16 +72,23 @@ class FakeRegistry final : public nodes::Registry {
 
 class FakeFleet final : public fleet::Fleet {
  public:
-  Result<fleet::Addresses> EnsureListening(const fleet::Spec&) override { return fleet::Addresses{"grpc", "rest"}; }
-  Status Start(const std::string&, const std::string& node) override {
-    RETURN_IF_ERROR(starting);
-    nodes[node] = {.node = node, .pid = 1, .started_at = {}, .last_exit = {}, .trouble = {}};
-    return {};
-  }
-  Status Stop(const std::string&, const std::string& node) override {
-    if (staying.contains(node)) return Unavailable("{} cannot be told to leave", node);
-    nodes.erase(node);
-    return {};
+  Result<fleet::Addresses> Ensure(const api::ServingFleet&) override { return fleet::Addresses{"grpc", "rest"}; }
+  Status Scale(const std::string&, int wanted, const std::vector<std::string>&) override {
+    for (int i = 0; static_cast<int>(nodes.size()) < wanted; ++i) {
+      RETURN_IF_ERROR(starting);
+      const std::string node = "default.cpu-" + std::to_string(i);
+      nodes.try_emplace(node,
+                        fleet::NodeInfo{.node = node, .pid = 1, .started_at = {}, .last_exit = {}, .trouble = {}});
+    }
+    Status first;
+    auto last = nodes.end();
+    for (int too_many = static_cast<int>(nodes.size()) - wanted; too_many > 0; --too_many) {
+      if (!staying.contains((--last)->first))
+        last = nodes.erase(last);
+      else if (first)
+        first = Unavailable("{} cannot be told to leave", last->first);
+    }
+    return first;
   }
   std::vector<fleet::NodeInfo> Nodes(const std::string&) const override {
     std::vector<fleet::NodeInfo> all;
@@ -88,7 +96,7 @@ class FakeFleet final : public fleet::Fleet {
     return all;
   }
   std::vector<std::string> Fleets() const override { return {kFleet}; }
-  Status Forget(const std::string&) override { return {}; }
+  Status Remove(const std::string& fleet) override { return Scale(fleet, 0, {}); }
 
   Status starting;
   std::set<std::string> staying;
@@ -142,16 +150,28 @@ class ReconcilerTest : public ::testing::Test {
               [this](const api::Key& key, Duration) { due_.insert(key); }};
     reconciler_ = std::make_unique<Reconciler>(std::move(deps), Options{.adoption_patience = Duration(0)});
   }
-  void Apply(const char* kind, const std::string& name, Json spec) {
+  void Apply(const char* kind, const std::string& name, Json spec, const std::string& namespace_ = "default") {
     store::Object object;
     object.kind = kind;
     object.metadata.name = name;
+    object.metadata.namespace_ = namespace_;
     object.spec = std::move(spec);
     ASSERT_TRUE(disk_->Apply(object));
   }
   void ApplyModel(const std::string& name) {
     Apply(api::kModelKind, name, {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/" + name}}}, {"version", 1}});
     due_.insert(ModelKey(name));
+  }
+  // A Model of namespace "team" for the fleet of namespace "default".
+  void ApplyGuest(const std::string& name) {
+    Apply(api::kModelKind, name, {{"fleet", kFleet}, {"source", {{"uri", "file:///models/" + name}}}, {"version", 1}},
+          "team");
+    due_.insert({api::kModelKind, "team", name});
+  }
+  std::string GuestCondition(const std::string& name, const std::string& type) {
+    const auto status = api::ModelStatusFromJson(disk_->Get({api::kModelKind, "team", name})->status).value();
+    const auto found = std::ranges::find(status.conditions, type, &api::Condition::type);
+    return found == status.conditions.end() ? "none" : found->status + ": " + found->reason;
   }
   // Looks at everything that is due, and at what becomes due by that, until nothing changes. Failures are passed over.
   void Settle(std::set<api::Key> first = {kFleetKey}) {
@@ -200,6 +220,54 @@ TEST_F(ReconcilerTest, ANodeGetsASnapshotOfAllModelsOfItsFleet) {
   nodes_.Attach("default.cpu-0");
   Settle();
   EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(ReconcilerTest, AFleetServesModelsOfOtherNamespacesOnlyWhileItAllowsThem) {
+  nodes_.Attach("default.cpu-0");
+  ApplyModel("a");
+  ApplyGuest("g");
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"a"});
+  EXPECT_EQ(GuestCondition("g", "Ready"), "False: NamespaceNotAllowed");
+  EXPECT_EQ(GuestCondition("g", "Stalled"), "True: NamespaceNotAllowed");
+
+  Apply(api::kServingFleetKind, "cpu", {{"allowedNamespaces", {{"from", "Names"}, {"names", {"team"}}}}});
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "g"}));
+  EXPECT_EQ(GuestCondition("g", "Stalled"), "False: None");
+
+  Apply(api::kServingFleetKind, "cpu", Json::object());
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"a"});
+  EXPECT_EQ(GuestCondition("g", "Ready"), "False: NamespaceNotAllowed");
+}
+
+TEST_F(ReconcilerTest, AModelAboveTheQuotaWaitsUntilOneGoes) {
+  Apply(api::kServingFleetKind, "cpu",
+        {{"allowedNamespaces", {{"from", "All"}}}, {"quotas", {{"perNamespace", {{"modelsMax", 1}}}}}});
+  nodes_.Attach("default.cpu-0");
+  ApplyGuest("g");
+  Settle();
+  ApplyGuest("f");
+  ApplyModel("a");
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "g"})) << "f comes before g, but g is there already";
+  EXPECT_EQ(GuestCondition("f", "Ready"), "False: AboveQuota");
+  const api::Key g{api::kModelKind, "team", "g"};
+  ASSERT_TRUE(disk_->Delete(g, disk_->Get(g)->metadata.uid));
+  Settle({g});
+  EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "f"}));
+}
+
+TEST_F(ReconcilerTest, AFleetThatCannotBeReadTakesNothingFromItsNodes) {
+  Apply(api::kServingFleetKind, "cpu", {{"allowedNamespaces", {{"from", "All"}}}});
+  nodes_.Attach("default.cpu-0");
+  ApplyModel("a");
+  ApplyGuest("g");
+  Settle();
+  std::ofstream(dir_ / ".longshore/objects/ServingFleet/default/cpu.json") << "{";
+  Settle({ModelKey("a"), {api::kModelKind, "team", "g"}});
+  EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "g"}));
 }
 
 TEST_F(ReconcilerTest, AStatusThatCannotBeWrittenWithholdsNoSnapshot) {
@@ -317,10 +385,12 @@ TEST_F(ReconcilerTest, ANodeThatCannotBeStartedIsAConditionAndHoldsNothingUp) {
   processes_.starting = Unavailable("cannot write node.json: no space left on device");
   Settle();
   EXPECT_EQ(ConditionOf("Scaled"), "False: NodesInTrouble: cannot write node.json: no space left on device");
+  EXPECT_EQ(ConditionOf("Stalled"), "True: NeedsHelp: cannot write node.json: no space left on device");
   EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"a"});
   processes_.starting = {};
   Settle();
   EXPECT_EQ(ConditionOf("Scaled"), "True: NodesAsWanted: ");
+  EXPECT_EQ(ConditionOf("Stalled"), "False: None: ");
 }
 
 TEST_F(ReconcilerTest, ANodeThatIsNotWrittenDownIsACondition) {

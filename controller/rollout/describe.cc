@@ -93,10 +93,12 @@ void DescribeProgress(Draft& draft) {
   const api::FailedVersion* failed = target ? draft.FailureOf(*target) : nullptr;
   const bool resting = rollout.phase == RolloutPhase::kNone || rollout.phase == RolloutPhase::kCompleted ||
                        rollout.phase == RolloutPhase::kRolledBack;
-  SetCondition(
-      draft, "Progressing", resting ? "False" : "True", phase,
+  const std::string message =
       resting ? ""
-              : fmt::format("version {} at {:g}%{}", rollout.candidate, rollout.weight_percent, draft.WordsOfNodes()));
+              : fmt::format("version {} at {:g}%{}", rollout.candidate, rollout.weight_percent, draft.WordsOfNodes());
+  SetCondition(draft, "Progressing", resting ? "False" : "True", phase, message);
+  // The same for tools that know kstatus: until it is over, the object is not what its spec says.
+  SetCondition(draft, "Reconciling", resting ? "False" : "True", phase, "");
   if (resting && failed != nullptr && *target != draft.status().stable_version) {
     return SetCondition(draft, "Stalled", "True", failed->reason,
                         fmt::format("version {} failed: {}", failed->version, failed->message));

@@ -71,6 +71,8 @@ class CountedRegistry final : public nodes::Registry {
  public:
   CountedRegistry(nodes::Registry& registry, Failpoint& failpoint) : registry_(registry), failpoint_(failpoint) {}
 
+  int port() const override { return registry_.port(); }
+
   int64_t epoch() const override { return registry_.epoch(); }
   Status RaiseEpochAbove(int64_t epoch) override { return registry_.RaiseEpochAbove(epoch); }
   std::vector<nodes::NodeView> Nodes(const std::string& fleet) const override { return registry_.Nodes(fleet); }

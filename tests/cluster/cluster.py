@@ -33,7 +33,7 @@ NAMESPACES = ["unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork"
 CONTAINERD = "/run/containerd/containerd.sock"
 END_MAX_S = 30
 # In the cluster's network, with its names.
-INSIDE = 'mount --bind "$0" /etc/resolv.conf && exec "$@"'
+INSIDE = 'mount --bind "$1" /etc/resolv.conf && shift && exec "$@"'
 
 
 def find_container_tools():
@@ -45,14 +45,17 @@ def find_container_tools():
 
 
 def check_machine():
-    """What only an attempt can tell."""
-    tried = subprocess.run([*NAMESPACES, "mount", "-t", "tmpfs", "tmpfs", "/run"], capture_output=True, text=True, check=False)
-    if tried.returncode != 0:
-        raise Failure("this machine does not let us have namespaces of our own, which a cluster needs (root, CAP_SYS_ADMIN): "
-                      + tried.stderr.strip())
-    for program in ("ip", "nsenter", "openssl"):
+    """Whether it lets us have a cluster; of namespaces only an attempt can tell."""
+    for program in ("unshare", "nsenter", "ip", "openssl"):
         if shutil.which(program) is None:
             raise Failure(f"{program} is missing: run ./dev setup")
+    tried = subprocess.run([*NAMESPACES, "mount", "-t", "tmpfs", "tmpfs", "/run"], capture_output=True, text=True,
+                           check=False)
+    if tried.returncode != 0:
+        raise Failure("this machine does not let us have namespaces of our own, which a cluster needs "
+                      f"(root, CAP_SYS_ADMIN): {tried.stderr.strip()}")
+    if not os.access(CGROUPS, os.W_OK):
+        raise Failure(f"{CGROUPS} cannot be written, and a cluster needs control groups")
 
 
 def cgroups_of(folder):
@@ -72,7 +75,7 @@ def remove_cgroups(folder):
 
 def remove(folder):
     """All that a cluster leaves in the machine, once its processes have ended; two may do it at once."""
-    with open(folder / "alive", "a") as alive:
+    with contextlib.suppress(FileNotFoundError), open(folder / "alive", encoding="ascii") as alive:
         fcntl.flock(alive, fcntl.LOCK_SH)  # While the cluster lives its first process holds it alone.
     wait_for("the cluster's control groups to be empty", lambda: remove_cgroups(folder), END_MAX_S)
 
@@ -138,8 +141,9 @@ class Cluster:
                        "LONGSHORE_CLUSTER_CGROUP": cgroups_of(self.folder)[0]}
         with open(self.folder / "init.log", "w") as log:
             self.starter = subprocess.Popen(
-                [*NAMESPACES, sys.executable, HERE / "cluster_init.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-                text=True, bufsize=1, env=environment, pass_fds=[alive.fileno(), listening.fileno()], start_new_session=True)
+                [*NAMESPACES, sys.executable, HERE / "cluster_init.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=log, text=True, bufsize=1, env=environment, pass_fds=[alive.fileno(), listening.fileno()],
+                start_new_session=True)
         (self.folder / "pid").write_text(f"{self.starter.pid}\n")
 
     def _wait_until_ready(self, progress):
@@ -161,7 +165,7 @@ class Cluster:
     def pid(self):
         """The process whose namespaces are the cluster's; None when it is not up."""
         try:
-            with open(self.folder / "alive", "a") as alive:
+            with open(self.folder / "alive", encoding="ascii") as alive:
                 fcntl.flock(alive, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return None
         except BlockingIOError:
@@ -199,12 +203,12 @@ class Cluster:
 
     def command_inside(self, words):
         """A command line that runs `words` in the cluster's network, where Services and pods have addresses and names."""
-        return ["nsenter", f"--target={self.pid()}", "--net", "unshare", "--mount", "sh", "-c", INSIDE,
+        return ["nsenter", f"--target={self.pid()}", "--net", "unshare", "--mount", "sh", "-c", INSIDE, "cluster",
                 str(self.folder / "resolv.conf"), *map(str, words)]
 
     def environment_inside(self):
-        return {**os.environ, "KUBECONFIG": str(self.folder / "admin-0.kubeconfig"), "KUBECACHEDIR": str(self.folder / "kubectl"),
-                "PATH": f"{find_binaries()}:{os.environ.get('PATH', '')}"}
+        return {**os.environ, "KUBECONFIG": str(self.folder / "admin-0.kubeconfig"),
+                "KUBECACHEDIR": str(self.folder / "kubectl"), "PATH": f"{find_binaries()}:{os.environ.get('PATH', '')}"}
 
     def run_inside(self, words, **options):
         return subprocess.run(self.command_inside(words), env=self.environment_inside(), **options)

@@ -18,7 +18,7 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from control_plane import ControlPlane
-from image import write_image
+from image_archive import write_image
 from program import Failure, Program, find_binaries, wait_for
 
 FOLDER = pathlib.Path(os.environ["LONGSHORE_CLUSTER"])
@@ -52,9 +52,9 @@ state = "/run/containerd"
 """
 
 NETWORK = {"cniVersion": "0.4.0", "name": "pods", "plugins": [
-    {"type": "bridge", "bridge": BRIDGE, "isGateway": True, "hairpinMode": True,
-     "ipam": {"type": "host-local", "dataDir": f"{FOLDER}/addresses", "ranges": [[{"subnet": PODS, "gateway": NODE_ADDRESS}]],
-              "routes": [{"dst": "0.0.0.0/0"}]}},
+    {"type": "bridge", "bridge": BRIDGE, "isGateway": True, "hairpinMode": True, "ipam": {
+        "type": "host-local", "dataDir": f"{FOLDER}/addresses", "routes": [{"dst": "0.0.0.0/0"}],
+        "ranges": [[{"subnet": PODS, "gateway": NODE_ADDRESS}]]}},
     {"type": "portmap", "capabilities": {"portMappings": True}}]}
 
 COREDNS_CONFIG = f""".:53 {{
@@ -86,7 +86,8 @@ endpoints: [{{addresses: [{NODE_ADDRESS}], conditions: {{ready: true}}}}]
 
 
 def command(*words, input=None):
-    done = subprocess.run([str(word) for word in words], input=input, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run([str(word) for word in words], input=input, capture_output=True, text=True, check=False,
+                          timeout=START_MAX_S)
     if done.returncode != 0:
         raise Failure(f"{' '.join(map(str, words))}: {(done.stderr or done.stdout).strip()}")
     return done.stdout
@@ -108,9 +109,10 @@ class Cluster:
 
     def start(self):
         began = time.monotonic()
-        for what, step in (("a network and file system of its own", self.prepare), ("etcd, API server, controllers, CRDs",
-                           self.start_control_plane), ("containerd", self.start_containerd), ("the node",
-                           self.start_node), ("names", self.start_names)):
+        for what, step in {"a network and file system of its own": self.prepare,
+                           "etcd, API server, controllers, CRDs": self.start_control_plane,
+                           "containerd": self.start_containerd, "the node": self.start_node,
+                           "names": self.start_names}.items():
             step()
             print(f"{time.monotonic() - began:5.1f} s  {what}", flush=True)
 
@@ -137,11 +139,12 @@ class Cluster:
             upper, work = (pathlib.Path(f"/run/overlay{folder}/{part}") for part in ("upper", "work"))
             upper.mkdir(parents=True)
             work.mkdir()
-            command("mount", "-t", "overlay", "-o", f"lowerdir={folder},upperdir={upper},workdir={work}", "overlay", folder)
+            command("mount", "-t", "overlay", "-o", f"lowerdir={folder},upperdir={upper},workdir={work}", "overlay",
+                    folder)
         for file, value in KUBELET_WANTS.items():
             self.pretend(pathlib.Path("/proc/sys") / file, value)
-        (FOLDER / "resolv.conf").write_text(f"nameserver {DNS_ADDRESS}\nsearch default.svc.cluster.local svc.cluster.local cluster.local\n"
-                          "options ndots:5\n")
+        (FOLDER / "resolv.conf").write_text(
+            f"nameserver {DNS_ADDRESS}\nsearch default.svc.cluster.local svc.cluster.local cluster.local\noptions ndots:5\n")
 
     def pretend(self, setting, value):
         """These belong to the whole machine: kubelet, which would change them, finds that they are as it wants."""
@@ -154,6 +157,9 @@ class Cluster:
     def make_cgroup(self):
         """In version 2 there is one tree; in version 1 one for each controller."""
         if (CGROUPS / "cgroup.controllers").exists():
+            given = (CGROUPS / "cgroup.subtree_control").read_text().split()
+            for controller in {"cpu", "cpuset", "memory", "pids"}.difference(given):
+                (CGROUPS / "cgroup.subtree_control").write_text(f"+{controller}")
             (CGROUPS / CGROUP).mkdir()
             return
         for tree in CGROUPS.iterdir():
@@ -163,15 +169,17 @@ class Cluster:
     def start_control_plane(self):
         self.control_plane.__enter__()
         self.programs += self.control_plane.programs()
-        self.run("relay", [sys.executable, pathlib.Path(__file__).with_name("relay.py"), os.environ["LONGSHORE_CLUSTER_SOCKET"],
-                           NODE_ADDRESS, self.control_plane.ports[0].number], pass_fds=[int(os.environ["LONGSHORE_CLUSTER_SOCKET"])])
+        listening = int(os.environ["LONGSHORE_CLUSTER_SOCKET"])  # In the machine's network, for kubectl.
+        self.run("relay", [sys.executable, pathlib.Path(__file__).with_name("relay.py"), listening, NODE_ADDRESS,
+                           self.control_plane.ports[0].number], pass_fds=[listening])
 
     def run(self, name, words, **options):
         self.programs.append(Program(FOLDER, name, words, **options))
         return self.programs[-1]
 
     def kubeconfig(self, name, user, groups=()):
-        return self.control_plane.authority.write_kubeconfig(FOLDER / f"{name}.kubeconfig", self.control_plane.url(), user, groups)
+        return self.control_plane.authority.write_kubeconfig(FOLDER / f"{name}.kubeconfig", self.control_plane.url(), user,
+                                                             groups)
 
     def start_containerd(self):
         (FOLDER / "cni").mkdir()
@@ -211,7 +219,8 @@ class Cluster:
         return {
             "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
             "containerRuntimeEndpoint": f"unix://{CONTAINERD}", "address": NODE_ADDRESS, "resolvConf": "",
-            "authentication": {"anonymous": {"enabled": False}, "x509": {"clientCAFile": str(self.control_plane.authority.certificate)}},
+            "authentication": {"anonymous": {"enabled": False},
+                               "x509": {"clientCAFile": str(self.control_plane.authority.certificate)}},
             "clusterDomain": "cluster.local", "clusterDNS": [DNS_ADDRESS],
             "cgroupDriver": "cgroupfs", "cgroupRoot": f"/{CGROUP}", "failSwapOn": False, "failCgroupV1": False,
             "oomScoreAdj": 0, "podLogsDir": f"{FOLDER}/pods",

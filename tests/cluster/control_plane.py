@@ -176,9 +176,12 @@ class ControlPlane:
         private, _ = self.token_keys
         self.controller_manager = Program(self.folder, "controller-manager", [
             self.binaries / "kube", "kube-controller-manager", f"--kubeconfig={self.kubeconfig}", "--leader-elect=false",
-            "--secure-port=0", f"--flex-volume-plugin-dir={self.folder}/volume-plugins", "--use-service-account-credentials=true", f"--service-account-private-key-file={private}",
+            "--kube-api-qps=500", "--kube-api-burst=1000",  # With the default its controllers need five seconds to start.
+            "--secure-port=0", "--use-service-account-credentials=true", f"--service-account-private-key-file={private}",
             f"--root-ca-file={self.authority.certificate}", f"--cluster-signing-cert-file={self.authority.certificate}",
-            f"--cluster-signing-key-file={self.authority.key}", *self.controller_flags])
+            f"--cluster-signing-key-file={self.authority.key}",
+            f"--flex-volume-plugin-dir={self.folder}/volume-plugins",  # Otherwise it makes one in /usr.
+            *self.controller_flags])
         # Its controllers start in turn; pods are refused until their namespace has this.
         wait_for("the service account of the default namespace", lambda: self._ask(
             0, "/api/v1/namespaces/default/serviceaccounts/default"), START_MAX_S, self.programs())
@@ -247,6 +250,8 @@ def main():
     parser.add_argument("--servers", type=int, choices=(1, 2), default=1,
                         help="API servers; LONGSHORE_KUBECONFIGS names a file for each, separated by colons")
     parser.add_argument("--no-crds", action="store_true", help="without the CRDs of crds/")
+    parser.add_argument("--server-flag", action="append", default=[], metavar="FLAG",
+                        help="for the API server, such as --server-flag=--etcd-compaction-interval=1s")
     parser.add_argument("--run", nargs=argparse.REMAINDER, required=True, metavar="CMD",
                         help="the command and all that follows; it finds the server by KUBECONFIG, kubectl by PATH, and "
                         "logs and process ids in the folder LONGSHORE_CONTROL_PLANE")
@@ -255,8 +260,13 @@ def main():
         parser.error("--run: say which command")
     if shutil.which("openssl") is None:
         raise Failure("openssl is missing: run ./dev setup")
-    with ControlPlane(options.controllers, options.servers, () if options.no_crds else (CRDS,)) as control_plane:
-        return run_beside(control_plane, options.run)
+    with ControlPlane(options.controllers, options.servers, () if options.no_crds else (CRDS,),
+                      api_server_flags=options.server_flag) as control_plane:
+        status = run_beside(control_plane, options.run)
+        for program in control_plane.programs() if status != 0 else ():
+            if program.process.poll() is not None:
+                print(f"control_plane: the command failed, and {program.name} had ended; {program.tail()}", file=sys.stderr)
+        return status
 
 
 if __name__ == "__main__":

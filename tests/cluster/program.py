@@ -87,10 +87,13 @@ def find_binaries(*more):
 
 
 def run_kubectl(folder, kubeconfig, *words, input=None):
-    """What kubectl prints; a failure carries what it says. It remembers a server's kinds by the port: only in this folder,
-    for the next server on that port has others."""
-    done = subprocess.run([find_binaries() / "kubectl", f"--kubeconfig={kubeconfig}", *words], input=input, capture_output=True,
-                          text=True, check=False, timeout=KUBECTL_MAX_S, env={**os.environ, "KUBECACHEDIR": str(folder / "kubectl")})
+    """What kubectl prints; a failure carries what it says.
+
+    It remembers the kinds of a server by its port, and the next server on that port has others: so only in this folder.
+    """
+    done = subprocess.run([find_binaries() / "kubectl", f"--kubeconfig={kubeconfig}", *words], input=input,
+                          capture_output=True, text=True, check=False, timeout=KUBECTL_MAX_S,
+                          env={**os.environ, "KUBECACHEDIR": str(folder / "kubectl")})
     if done.returncode != 0:
         raise Failure(f"kubectl {' '.join(map(str, words))}: {(done.stderr or done.stdout).strip()}")
     return done.stdout

@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from cluster import Cluster, cgroups_of
-from image import write_image
+from image_archive import write_image
 from program import Failure, find_binaries, wait_for
 
 IMAGE = "longshore.test/hello:1"
@@ -46,6 +46,13 @@ spec:
 """
 FETCH = """import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=2).read().decode())"""
 
+TEST = """import pathlib, signal, sys
+from cluster import Cluster
+with Cluster(pathlib.Path(sys.argv[1])):
+    print("up", flush=True)
+    signal.pause()
+"""
+
 
 def processes_in(network):
     """Those whose network namespace it is."""
@@ -60,6 +67,13 @@ def processes_in(network):
 def what_is_left(folder, network):
     mounts = [line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if str(folder) in line]
     return processes_in(network) + cgroups_of(folder)[1] + mounts + ([folder] if folder.exists() else [])
+
+
+def machine_settings():
+    """Those that kubelet or kube-proxy would change for all the machine."""
+    files = ("vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops", "net/ipv4/ip_forward",
+             "net/netfilter/nf_conntrack_max", "net/bridge/bridge-nf-call-iptables")
+    return {file: path.read_text() for file in files if (path := pathlib.Path("/proc/sys") / file).exists()}
 
 
 class ClusterTest(unittest.TestCase):
@@ -118,6 +132,7 @@ class CommandTest(unittest.TestCase):
         return os.readlink(f"/proc/{Cluster(self.folder).pid()}/ns/net")
 
     def test_goes_up_and_down_and_leaves_nothing(self):
+        settings = machine_settings()
         first = self.command("up")
         self.assertEqual(first.returncode, 0, first.stderr)
         self.assertIn("kubectl get pods", first.stdout)
@@ -128,6 +143,7 @@ class CommandTest(unittest.TestCase):
         self.assertGreater(len(processes_in(network)), 8)
         self.assertEqual(self.command("down").returncode, 0)
         self.assertEqual(what_is_left(self.folder, network), [])
+        self.assertEqual(machine_settings(), settings)
 
     def test_ends_with_a_killed_up(self):
         up = subprocess.Popen([sys.executable, HERE / "cluster.py", "--folder", self.folder, "up"],
@@ -136,6 +152,15 @@ class CommandTest(unittest.TestCase):
         network = self.network()
         up.send_signal(signal.SIGKILL)
         up.wait()
+        wait_for("all of it to be gone", lambda: not what_is_left(self.folder, network), 60)
+
+    def test_ends_with_a_killed_test(self):
+        test = subprocess.Popen([sys.executable, "-c", TEST, self.folder], cwd=HERE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(test.stdout.close)
+        self.assertEqual(test.stdout.readline(), "up\n")
+        network = self.network()
+        test.send_signal(signal.SIGKILL)
+        test.wait()
         wait_for("all of it to be gone", lambda: not what_is_left(self.folder, network), 60)
 
     def test_says_that_it_is_not_up(self):

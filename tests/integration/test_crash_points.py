@@ -199,7 +199,10 @@ class CrashPoints(unittest.TestCase):
               f"a point is what is written, and these are in all {UNDISTURBED} undisturbed rollouts; of {len(rare)} that only "
               f"some had {len(reached_rare)} were tested; {len(differ)} ends differ", flush=True)
         self.assertEqual(differ, [], f"expected {expected}")
-        self.assertEqual(reached, set(points))
+        missed = set(points) - reached
+        if missed:  # Were they in so many undisturbed rollouts by chance?
+            missed.intersection_update(*(run(rollout)["points"] for _ in range(UNDISTURBED)))
+        self.assertEqual(missed, set(), "these are in every undisturbed rollout, and no try came to them")
 
     def test_a_controller_that_dies_anywhere_in_a_promotion_ends_where_an_undisturbed_one_does(self):
         self.crash_everywhere(Promotion())

@@ -6,7 +6,7 @@
 
 #include "common/error.h"
 #include "common/process/descriptors.h"
-#include "controller/fleet/fleet.h"
+#include "controller/fleet/processes/named_nodes.h"
 #include "controller/fleet/processes/node_record.h"
 
 namespace longshore::fleet {

@@ -9,8 +9,8 @@
 #include "common/process/process.h"
 #include "controller/fleet/fleet.h"
 #include "controller/fleet/processes/listening.h"
+#include "controller/fleet/processes/named_nodes.h"
 #include "controller/fleet/processes/node_record.h"
-#include "controller/fleet/processes/process_fleet.h"
 
 namespace longshore::fleet {
 

@@ -1,261 +1,89 @@
 #include "controller/fleet/processes/process_fleet.h"
 
-#include <poll.h>
-#include <signal.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <map>
-#include <mutex>
-#include <optional>
+#include <cstdlib>
 #include <set>
-#include <thread>
-
-#include "common/log.h"
-#include "common/process/descriptors.h"
-#include "controller/fleet/processes/node_process.h"
+#include <utility>
 
 namespace longshore::fleet {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::steady_clock;
+constexpr int kNodesMax = 1000;
 
-constexpr size_t kSocketPathMax = 107;
+// A namespace has no dot, so the name is unique in a state directory.
+std::string NodeName(const std::string& fleet, int index) {
+  const size_t slash = fleet.find('/');
+  return fmt::format("{}.{}-{}", fleet.substr(0, slash), fleet.substr(slash + 1), index);
+}
 
-struct Group {
-  Spec spec;
-  std::optional<Sockets> sockets;
-};
+int IndexOf(const std::string& node) { return std::atoi(node.c_str() + node.rfind('-') + 1); }
 
 class ProcessFleet final : public Fleet {
  public:
-  ProcessFleet(ProcessOptions options, const Clock& clock, OnChange on_change)
-      : options_(std::move(options)), clock_(clock), on_change_(std::move(on_change)), wake_(eventfd(0, EFD_CLOEXEC)) {
-    CHECK(wake_.valid());
-    for (const NodeRecord& record : ReadRecords(options_.state_dir)) {
-      auto node = TakeOver(options_, record, clock_.Now());
-      if (!node) continue;
-      groups_[record.fleet];
-      nodes_.emplace(record.node, std::move(*node));
-    }
-    watcher_ = std::thread([this] { Watch(); });
-  }
-  // The processes stay.
-  ~ProcessFleet() override {
-    {
-      const std::scoped_lock lock(mutex_);
-      ending_ = true;
-    }
-    Wake();
-    watcher_.join();
+  explicit ProcessFleet(std::unique_ptr<NamedNodes> nodes) : nodes_(std::move(nodes)) {}
+
+  Result<Addresses> Ensure(const api::ServingFleet& fleet) override {
+    const api::Metadata& metadata = fleet.metadata;
+    return nodes_->EnsureListening({metadata.namespace_ + "/" + metadata.name, fleet.spec.grpc_port,
+                                    fleet.spec.rest_port, fleet.spec.connection_age_max});
   }
 
-  Result<Addresses> EnsureListening(const Spec& spec) override;
-  Status Start(const std::string& fleet, const std::string& node) override;
-  Status Stop(const std::string& fleet, const std::string& node) override;
-  std::vector<NodeInfo> Nodes(const std::string& fleet) const override;
-  std::vector<std::string> Fleets() const override;
-  Status Forget(const std::string& fleet) override;
+  Status Scale(const std::string& fleet, int wanted, const std::vector<std::string>& leave_first) override {
+    std::vector<NodeInfo> nodes = nodes_->Nodes(fleet);
+    const int staying = CountStaying(nodes);
+    RETURN_IF_ERROR(StartMissing(fleet, wanted - staying, nodes));
+    std::erase_if(nodes, IsLeaving);
+    const auto rank = [&](const NodeInfo& node) {
+      return std::find(leave_first.begin(), leave_first.end(), node.node) - leave_first.begin();
+    };
+    // Of those that nothing is said of, the newest.
+    std::sort(nodes.begin(), nodes.end(), [&](const auto& a, const auto& b) {
+      return std::pair(rank(a), -IndexOf(a.node)) < std::pair(rank(b), -IndexOf(b.node));
+    });
+    nodes.resize(static_cast<size_t>(std::clamp(staying - wanted, 0, static_cast<int>(nodes.size()))));
+    return StopAll(fleet, nodes);
+  }
+
+  std::vector<NodeInfo> Nodes(const std::string& fleet) const override { return nodes_->Nodes(fleet); }
+  std::vector<std::string> Fleets() const override { return nodes_->Fleets(); }
+
+  Status Remove(const std::string& fleet) override {
+    const std::vector<NodeInfo> nodes = nodes_->Nodes(fleet);
+    if (!nodes.empty()) return StopAll(fleet, nodes);
+    const auto fleets = nodes_->Fleets();
+    return std::find(fleets.begin(), fleets.end(), fleet) == fleets.end() ? Status() : nodes_->Forget(fleet);
+  }
 
  private:
-  Result<Sockets> SocketsOf(const Spec& spec) const;
+  Status StartMissing(const std::string& fleet, int missing, const std::vector<NodeInfo>& nodes) {
+    std::set<std::string> names;
+    for (const NodeInfo& node : nodes) names.insert(node.node);
+    for (int index = 0; missing > 0 && index < kNodesMax; ++index) {
+      const std::string name = NodeName(fleet, index);
+      if (names.contains(name)) continue;
+      RETURN_IF_ERROR(nodes_->Start(fleet, name));
+      --missing;
+    }
+    return {};
+  }
 
-  void Watch();
-  std::vector<std::string> Look();
-  milliseconds UntilNextStart() const;
-  void Wake() const { eventfd_write(wake_.get(), 1); }
+  // Trouble with one holds no other up; says the first.
+  Status StopAll(const std::string& fleet, const std::vector<NodeInfo>& nodes) {
+    Status first;
+    for (const NodeInfo& node : nodes) {
+      const Status stopped = nodes_->Stop(fleet, node.node);
+      if (!stopped && first) first = stopped;
+    }
+    return first;
+  }
 
-  const ProcessOptions options_;
-  const Clock& clock_;
-  const OnChange on_change_;
-  const process::Descriptor wake_;
-  mutable std::mutex mutex_;
-  bool ending_ = false;
-  std::map<std::string, Group> groups_;       // By fleet.
-  std::map<std::string, NodeProcess> nodes_;  // By name, which is unique in the state directory.
-  std::thread watcher_;
+  const std::unique_ptr<NamedNodes> nodes_;
 };
-
-Result<Addresses> ProcessFleet::EnsureListening(const Spec& spec) {
-  const std::scoped_lock lock(mutex_);
-  Group& group = groups_[spec.fleet];
-  if (!group.sockets) {
-    ASSIGN_OR_RETURN(group.sockets, SocketsOf(spec));
-  }
-  group.spec = spec;
-  ASSIGN_OR_RETURN(Addresses addresses, AddressesOf(*group.sockets, options_.host, spec));
-  Wake();  // Nodes may be waiting for the sockets.
-  return addresses;
-}
-
-// Those that a running node has, or new ones.
-Result<Sockets> ProcessFleet::SocketsOf(const Spec& spec) const {
-  std::string without;
-  for (const auto& [name, node] : nodes_) {
-    if (node.fleet != spec.fleet || IsLeaving(node.info) || !node.process) continue;
-    Result<Sockets> sockets = AskForSockets(NodePaths(options_.state_dir, name), options_.handover_timeout_ms);
-    if (!sockets) {
-      without = fmt::format("node {} has not handed its listening sockets over yet: {}", name, sockets.error().message);
-      continue;
-    }
-    spdlog::info("node {} handed the listening sockets of fleet {} over", name, spec.fleet);
-    return sockets;
-  }
-  // A node that has just been started has nothing to hand over yet; its sockets are better than new ones.
-  if (!without.empty()) return Unavailable("{}", without);
-  return BindSockets(options_.host, spec);
-}
-
-Status ProcessFleet::Start(const std::string& fleet, const std::string& name) {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (nodes_.contains(name)) return {};
-    const auto group = groups_.find(fleet);
-    if (group == groups_.end() || !group->second.sockets) {
-      return FailedPrecondition("fleet {} does not listen yet", fleet);
-    }
-    if (nodes_.size() >= options_.nodes_max) return ResourceExhausted("there are {} nodes already", nodes_.size());
-    const NodePaths paths(options_.state_dir, name);
-    if (paths.handover_socket.native().size() > kSocketPathMax) {
-      return InvalidArgument("the path {} is longer than {} bytes: choose a shorter state directory",
-                             paths.handover_socket.string(), kSocketPathMax);
-    }
-    NodeProcess node;
-    node.fleet = fleet;
-    node.info.node = name;
-    RETURN_IF_ERROR(Run(options_, group->second.spec, *group->second.sockets, clock_.Now(), node));
-    nodes_.emplace(name, std::move(node));
-  }
-  Wake();
-  on_change_(fleet);
-  return {};
-}
-
-Status ProcessFleet::Stop(const std::string& fleet, const std::string& name) {
-  Status removed;
-  {
-    const std::scoped_lock lock(mutex_);
-    const auto found = nodes_.find(name);
-    if (found == nodes_.end() || found->second.info.state == NodeState::kStopping) return {};
-    NodeProcess& node = found->second;
-    const NodePaths paths(options_.state_dir, name);
-    if (node.process) {
-      // One that cannot be written down leaves all the same: a full disk is no reason to stay.
-      SetTrouble(WriteRecord(paths, {fleet, name, node.info.pid, node.process->start_time(), true}), node.info);
-      spdlog::info("node {} of fleet {} is told to leave", name, fleet);
-      (void)node.process->Signal(SIGTERM);  // One that has ended meanwhile is what was wanted.
-      node.info.state = NodeState::kStopping;
-    } else {
-      nodes_.erase(found);
-      removed = RemoveDir(paths);
-    }
-  }
-  on_change_(fleet);
-  return removed;
-}
-
-std::vector<NodeInfo> ProcessFleet::Nodes(const std::string& fleet) const {
-  const std::scoped_lock lock(mutex_);
-  std::vector<NodeInfo> infos;
-  for (const auto& [_, node] : nodes_) {
-    if (node.fleet == fleet) infos.push_back(node.info);
-  }
-  return infos;
-}
-
-std::vector<std::string> ProcessFleet::Fleets() const {
-  const std::scoped_lock lock(mutex_);
-  std::vector<std::string> fleets;
-  for (const auto& [fleet, _] : groups_) fleets.push_back(fleet);
-  return fleets;
-}
-
-Status ProcessFleet::Forget(const std::string& fleet) {
-  const std::scoped_lock lock(mutex_);
-  for (const auto& [name, node] : nodes_) {
-    if (node.fleet == fleet) return FailedPrecondition("fleet {} still has the node {}", fleet, name);
-  }
-  groups_.erase(fleet);
-  return {};
-}
-
-void ProcessFleet::Watch() {
-  for (;;) {
-    std::vector<pollfd> waiting = {{wake_.get(), POLLIN, 0}};
-    milliseconds timeout;
-    {
-      const std::scoped_lock lock(mutex_);
-      if (ending_) return;
-      for (const auto& [_, node] : nodes_) {
-        if (node.process) waiting.push_back({node.process->pidfd(), POLLIN, 0});
-      }
-      timeout = UntilNextStart();
-    }
-    poll(waiting.data(), waiting.size(), static_cast<int>(timeout.count()));
-    if (waiting[0].revents != 0) {
-      eventfd_t count = 0;
-      eventfd_read(wake_.get(), &count);
-    }
-    for (const std::string& fleet : Look()) on_change_(fleet);
-  }
-}
-
-milliseconds ProcessFleet::UntilNextStart() const {
-  milliseconds soonest{60000};
-  for (const auto& [_, node] : nodes_) {
-    if (node.process || !groups_.at(node.fleet).sockets) continue;
-    const auto left = std::chrono::ceil<milliseconds>(node.start_again_at - steady_clock::now());
-    soonest = std::clamp(left, milliseconds(0), soonest);
-  }
-  return soonest;
-}
-
-// Which fleets changed.
-std::vector<std::string> ProcessFleet::Look() {
-  const std::scoped_lock lock(mutex_);
-  std::set<std::string> changed;
-  std::vector<std::string> gone;
-  for (auto& [name, node] : nodes_) {
-    if (node.process) {
-      const auto exit = node.process->Wait(milliseconds(0));
-      if (!exit) continue;
-      changed.insert(node.fleet);
-      if (node.info.state == NodeState::kStopping) {
-        spdlog::info("node {} of fleet {} has left: it {}", name, node.fleet, ToString(*exit));
-        gone.push_back(name);
-      } else {
-        BackOff(options_, *exit, node);
-      }
-    } else if (const Group& group = groups_.at(node.fleet);
-               group.sockets && steady_clock::now() >= node.start_again_at) {
-      const Status run = Run(options_, group.spec, *group.sockets, clock_.Now(), node);
-      if (!run) {
-        spdlog::error("node {} cannot be started: {}", name, run.error().message);
-        node.info.trouble = fmt::format("it cannot be started: {}", run.error().message);
-        node.start_again_at = steady_clock::now() + options_.backoff_max;
-      }
-      changed.insert(node.fleet);
-    }
-  }
-  for (const std::string& name : gone) {
-    nodes_.erase(name);
-    // What it held is stale when a node of this name starts the next time.
-    const Status removed = RemoveDir(NodePaths(options_.state_dir, name));
-    if (!removed) spdlog::error("{}", removed.error().message);
-  }
-  return {changed.begin(), changed.end()};
-}
 
 }  // namespace
 
-Result<std::unique_ptr<Fleet>> StartProcessFleet(ProcessOptions options, const Clock& clock, OnChange on_change) {
-  RETURN_IF_ERROR(CheckNodeFlags(options));
-  if (access(options.node_binary.c_str(), X_OK) != 0) {
-    return NotFound("there is no program {}; say where it is with --node_binary", options.node_binary.string());
-  }
-  return std::unique_ptr<Fleet>(new ProcessFleet(std::move(options), clock, std::move(on_change)));
+std::unique_ptr<Fleet> MakeProcessFleet(std::unique_ptr<NamedNodes> nodes) {
+  return std::make_unique<ProcessFleet>(std::move(nodes));
 }
 
 }  // namespace longshore::fleet

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "common/log.h"
+#include "controller/fleet/processes/named_nodes.h"
 #include "controller/fleet/processes/node_record.h"
-#include "controller/fleet/processes/process_fleet.h"
 
 namespace longshore::fleet {
 namespace {

@@ -44,7 +44,7 @@ struct KubeStore::Mirrored {
       : kind(std::move(its_kind)),
         namespace_(std::move(its_namespace)),
         cache([this](const Json& object) { return TextOf(kind, object); },
-              [this, changed = std::move(on_change)](const kube::Name& name) {
+              [this, changed = std::move(on_change)](const kube::Name& name, const Result<std::string>&) {
                 changed({kind, name.namespace_, name.name});
               }) {}
 

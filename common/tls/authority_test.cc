@@ -1,0 +1,36 @@
+#include "common/tls/authority.h"
+
+#include <gtest/gtest.h>
+
+#include "common/tls/identity.h"
+
+namespace longshore::tls {
+namespace {
+
+using std::chrono::hours;
+
+// What two ends make of such certificates is tested with a server and a client, in common/http_client.
+TEST(Authority, IssuesWhatAServerCanShow) {
+  const auto authority = MakeAuthority("test", hours(1)).value();
+  const auto pair = Issue(authority, {.name = "server", .dns_names = {"localhost"}}, hours(1)).value();
+  EXPECT_NE(pair.key, Issue(authority, {.name = "server"}, hours(1))->key);
+  EXPECT_TRUE(MakeServerContext({pair.certificate, pair.key, authority.certificate, true}));
+  EXPECT_FALSE(MakeServerContext({pair.certificate, authority.key, authority.certificate, true}));
+}
+
+TEST(Authority, RefusesWhatIsNoAuthorityAndNamesThatAreNone) {
+  const auto authority = MakeAuthority("test", hours(1)).value();
+  const auto other = MakeAuthority("test", hours(1)).value();
+  for (const KeyPair& wrong : {KeyPair{}, KeyPair{authority.certificate, ""}, KeyPair{"", authority.key},
+                               KeyPair{authority.certificate, other.key}}) {
+    EXPECT_EQ(Issue(wrong, {.name = "x"}, hours(1)).error().code, Code::kInvalidArgument);
+  }
+  for (const Subject& wrong :
+       {Subject{.name = ""}, Subject{.name = "x", .dns_names = {"a,DNS:b"}},
+        Subject{.name = "x", .addresses = {"nowhere"}}, Subject{.name = "x", .dns_names = {""}}}) {
+    EXPECT_EQ(Issue(authority, wrong, hours(1)).error().code, Code::kInvalidArgument);
+  }
+}
+
+}  // namespace
+}  // namespace longshore::tls

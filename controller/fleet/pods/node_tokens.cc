@@ -1,0 +1,84 @@
+#include "controller/fleet/pods/node_tokens.h"
+
+#include <utility>
+
+#include "common/log.h"
+#include "controller/fleet/pods/manifests.h"
+
+namespace longshore::fleet {
+namespace {
+
+constexpr std::chrono::minutes kReadEvery{5};
+constexpr std::chrono::seconds kReadAtMostEvery{1};  // However many tokens name keys that nobody has.
+
+std::string TextAt(const Json& json, const char* pointer) {
+  const Json::json_pointer at(pointer);
+  return json.contains(at) && json.at(at).is_string() ? json.at(at).get<std::string>() : "";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NodeTokens>> NodeTokens::Start(std::unique_ptr<kube::Api> api, const Clock& clock,
+                                                      FleetOf fleet_of) {
+  std::unique_ptr<NodeTokens> tokens(new NodeTokens(std::move(api), clock, std::move(fleet_of)));
+  RETURN_IF_ERROR(tokens->ReadKeys());
+  tokens->thread_ = std::thread([raw = tokens.get()] { raw->ReadKeysAgainAndAgain(); });
+  return tokens;
+}
+
+NodeTokens::~NodeTokens() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  api_->Cancel();
+  if (thread_.joinable()) thread_.join();
+}
+
+Status NodeTokens::ReadKeys() {
+  ASSIGN_OR_RETURN(const std::string answer, api_->Send({.target = "/openid/v1/jwks"}));
+  ASSIGN_OR_RETURN(const Json key_set, ParseJson(answer));
+  ASSIGN_OR_RETURN(auth::IssuerKeys keys, auth::IssuerKeys::Parse(key_set));
+  const std::lock_guard lock(mutex_);
+  keys_ = std::make_shared<const auth::IssuerKeys>(std::move(keys));
+  return {};
+}
+
+void NodeTokens::ReadKeysAgainAndAgain() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    wake_.wait_for(lock, kReadEvery, [this] { return stopping_ || wanted_; });
+    if (stopping_) return;
+    wanted_ = false;
+    lock.unlock();
+    const Status read = ReadKeys();
+    if (!read)
+      spdlog::warn("the keys of the nodes' tokens cannot be read, the old ones stay: {}", read.error().message);
+    lock.lock();
+    wake_.wait_for(lock, kReadAtMostEvery, [this] { return stopping_; });
+  }
+}
+
+Result<NodeTokens::Node> NodeTokens::Identify(std::string_view authorization) {
+  constexpr std::string_view kBearer = "Bearer ";
+  if (!authorization.starts_with(kBearer)) return Fail(Code::kUnauthenticated, "a node shows its token");
+  const std::string_view token = authorization.substr(kBearer.size());
+  std::shared_ptr<const auth::IssuerKeys> keys;
+  {
+    const std::lock_guard lock(mutex_);
+    keys = keys_;
+    const std::string id = auth::KeyIdOf(token);
+    if (!id.empty() && !keys->Has(id)) wanted_ = true;  // The next try may find it.
+  }
+  wake_.notify_all();
+  ASSIGN_OR_RETURN(const Json claims, auth::VerifyJwt(token, *keys, kTokenAudience, clock_.Now()));
+  const PodName pod{TextAt(claims, "/kubernetes.io/namespace"), TextAt(claims, "/kubernetes.io/pod/name"),
+                    TextAt(claims, "/kubernetes.io/pod/uid")};
+  if (pod.uid.empty()) return Fail(Code::kUnauthenticated, "the token is not a pod's");
+  const auto fleet = fleet_of_(pod);
+  if (!fleet) return Fail(Code::kUnauthenticated, "pod {}/{} is no node of a fleet", pod.namespace_, pod.name);
+  return Node{*fleet, pod.name};
+}
+
+}  // namespace longshore::fleet

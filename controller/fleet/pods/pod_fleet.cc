@@ -1,0 +1,339 @@
+#include "controller/fleet/pods/pod_fleet.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "common/log.h"
+#include "common/sha256.h"
+#include "controller/fleet/pods/pod.h"
+#include "controller/kube/cache.h"
+#include "controller/kube/reflector.h"
+
+namespace longshore::fleet {
+namespace {
+
+// An object that goes with a fleet, as much as is needed to see that it is as it should be.
+struct Child {
+  std::string fleet{};
+  std::string uid{};
+  std::string content{};  // Digest of what is ours to decide.
+  std::string inputs{};   // Of a Deployment, as is:
+  std::string form{};
+  int replicas = 0;
+  std::string trouble{};  // Why its pods cannot be made.
+};
+
+struct ChildKind {
+  const char* version;
+  const char* kind;
+};
+constexpr ChildKind kChildKinds[] = {{"apps/v1", "Deployment"}, {"v1", "ServiceAccount"},
+                                     {"v1", "ConfigMap"},       {"networking.k8s.io/v1", "NetworkPolicy"},
+                                     {"v1", "Service"},         {"policy/v1", "PodDisruptionBudget"}};
+
+std::string TextAt(const Json& json, const std::string& pointer) {
+  const Json::json_pointer at(pointer);
+  return json.contains(at) && json.at(at).is_string() ? json.at(at).get<std::string>() : "";
+}
+
+// JSON pointers write "/" as "~1".
+std::string Escaped(std::string key) {
+  for (size_t at = key.find('/'); at != std::string::npos; at = key.find('/', at + 2)) key.replace(at, 1, "~1");
+  return key;
+}
+
+std::string FleetNamedIn(const Json& json) {
+  return TextAt(json, "/metadata/namespace") + "/" + TextAt(json, "/metadata/labels/" + Escaped(kFleetLabel));
+}
+
+Result<Child> ChildFrom(const Json& json) {
+  Child child{.fleet = FleetNamedIn(json), .uid = TextAt(json, "/metadata/uid")};
+  child.inputs = TextAt(json, "/metadata/annotations/" + Escaped(kInputsAnnotation));
+  child.form = TextAt(json, "/metadata/annotations/" + Escaped(kFormAnnotation));
+  const auto part = [](const Json& of, const char* key) { return of.is_object() ? of.value(key, Json()) : Json(); };
+  const Json metadata = part(json, "metadata");
+  Json spec = part(json, "spec");
+  if (const Json replicas = part(spec, "replicas"); replicas.is_number_integer()) {
+    child.replicas = replicas;
+    spec.erase("replicas");  // Not ours to apply.
+  }
+  for (const Json& condition : part(part(json, "status"), "conditions")) {
+    if (part(condition, "type") == "ReplicaFailure" && part(condition, "status") == "True")
+      child.trouble = TextAt(condition, "/reason") + ": " + TextAt(condition, "/message");
+  }
+  const Json content = {part(metadata, "labels"), part(metadata, "ownerReferences"), spec, part(json, "data")};
+  child.content = ToHex(Sha256(content.dump()));
+  return child;
+}
+
+std::string CollectionPath(const ChildKind& kind, const std::string& namespace_) {
+  // PathOf knows the plurals: the path of an object without its name, and without its namespace for all.
+  std::string path = PathOf({{"apiVersion", kind.version},
+                             {"kind", kind.kind},
+                             {"metadata", {{"namespace", namespace_.empty() ? "-" : namespace_}, {"name", ""}}}});
+  path.pop_back();
+  if (namespace_.empty()) path.erase(path.find("/namespaces/-"), std::string("/namespaces/-").size());
+  return path;
+}
+
+template <typename Value>
+struct Mirrored {
+  Mirrored(typename kube::Cache<Value>::Decode decode, typename kube::Cache<Value>::OnChange on_change)
+      : cache(std::move(decode), std::move(on_change)) {}
+  kube::Cache<Value> cache;
+  std::unique_ptr<kube::Reflector> reflector;  // Last: it uses the cache.
+};
+
+class KubePodFleet final : public PodFleet {
+ public:
+  KubePodFleet(const kube::Cluster& cluster, const PodFleetOptions& options, const MonotonicClock& clock,
+               OnChange on_change)
+      : cluster_(cluster), options_(options), clock_(clock), on_change_(std::move(on_change)) {}
+
+  Status Start();
+  Result<Addresses> Ensure(const api::ServingFleet& fleet) override;
+  Status Scale(const std::string& fleet, int nodes, const std::vector<std::string>& leave_first) override;
+  std::vector<NodeInfo> Nodes(const std::string& fleet) const override;
+  std::vector<std::string> Fleets() const override;
+  Status Remove(const std::string& fleet) override;
+  std::optional<std::string> FleetOf(const PodName& pod) const override;
+
+ private:
+  struct Applied {
+    std::string wanted;   // Digest of what was applied.
+    std::string content;  // Of the object that it made.
+  };
+
+  template <typename Value>
+  Status Mirror(const std::string& path, Mirrored<Value>* mirrored) const;
+  std::optional<Child> ChildAt(const std::string& kind, const std::string& fleet, const std::string& name) const;
+  std::optional<Child> DeploymentOfFleet(const std::string& fleet) const;
+  Status ApplyWhereNeeded(const Json& object);
+  void Learn(const std::string& kind, Json object);
+  std::vector<Pod> PodsOf(const std::string& fleet) const;
+  Status RankPods(const std::string& fleet, int too_many, const std::vector<std::string>& leave_first);
+
+  const kube::Cluster cluster_;
+  const PodFleetOptions options_;
+  const MonotonicClock& clock_;
+  const OnChange on_change_;
+  std::unique_ptr<kube::Api> api_;
+  std::mutex mutex_;
+  std::map<std::string, Applied> applied_;  // By path. Guarded by the mutex.
+  // By kind; for each namespace one. Constant after Start.
+  std::map<std::string, std::vector<std::unique_ptr<Mirrored<Child>>>> children_;
+  std::vector<std::unique_ptr<Mirrored<Pod>>> pods_;
+};
+
+template <typename Value>
+Status KubePodFleet::Mirror(const std::string& path, Mirrored<Value>* mirrored) const {
+  ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, options_.api, clock_));
+  const std::string ours = fmt::format("{}={}", kManagedByLabel, kManager);
+  mirrored->reflector = std::make_unique<kube::Reflector>(
+      std::move(api), kube::Collection{.path = path, .label_selector = ours}, clock_, mirrored->cache);
+  return {};
+}
+
+Status KubePodFleet::Start() {
+  ASSIGN_OR_RETURN(api_, kube::Api::Make(cluster_, options_.api, clock_));
+  const std::vector<std::string> all = {""};
+  for (const std::string& namespace_ : options_.namespaces.empty() ? all : options_.namespaces) {
+    for (const ChildKind& kind : kChildKinds) {
+      auto& mirrored = children_[kind.kind].emplace_back(
+          std::make_unique<Mirrored<Child>>(ChildFrom, [this](const kube::Name&, const Result<Child>& child) {
+            if (child) on_change_(child->fleet);
+          }));
+      RETURN_IF_ERROR(Mirror(CollectionPath(kind, namespace_), mirrored.get()));
+    }
+    auto& pods =
+        pods_.emplace_back(std::make_unique<Mirrored<Pod>>(PodFrom, [this](const kube::Name&, const Result<Pod>& pod) {
+          if (pod) on_change_(pod->fleet);
+        }));
+    const std::string path =
+        namespace_.empty() ? "/api/v1/pods" : fmt::format("/api/v1/namespaces/{}/pods", namespace_);
+    RETURN_IF_ERROR(Mirror(path, pods.get()));
+  }
+  for (const auto& [kind, mirrors] : children_) {
+    for (const auto& mirrored : mirrors) {
+      const Status complete = mirrored->cache.WaitUntilComplete(options_.first_list_max);
+      if (!complete) return Prefixed(complete.error(), kind);
+    }
+  }
+  for (const auto& mirrored : pods_) RETURN_IF_ERROR(mirrored->cache.WaitUntilComplete(options_.first_list_max));
+  return {};
+}
+
+std::optional<Child> KubePodFleet::ChildAt(const std::string& kind, const std::string& fleet,
+                                           const std::string& name) const {
+  const std::string namespace_ = fleet.substr(0, fleet.find('/'));
+  for (const auto& mirrored : children_.at(kind)) {
+    if (auto child = mirrored->cache.Get({namespace_, name}); child && *child) return std::move(**child);
+  }
+  return std::nullopt;
+}
+
+std::optional<Child> KubePodFleet::DeploymentOfFleet(const std::string& fleet) const {
+  return ChildAt("Deployment", fleet, ChildName(fleet.substr(fleet.find('/') + 1)));
+}
+
+// What a write said is there now. The caches of other namespaces are told nothing.
+void KubePodFleet::Learn(const std::string& kind, Json object) {
+  const std::string namespace_ = TextAt(object, "/metadata/namespace");
+  for (size_t i = 0; i < children_.at(kind).size(); ++i) {
+    if (options_.namespaces.empty() || options_.namespaces[i] == namespace_)
+      return children_.at(kind)[i]->cache.Put(std::move(object));
+  }
+}
+
+Status KubePodFleet::ApplyWhereNeeded(const Json& object) {
+  const std::string path = PathOf(object);
+  const std::string kind = object.at("kind");
+  const std::string wanted = ToHex(Sha256(object.dump()));
+  const auto there = ChildAt(kind, FleetNamedIn(object), object.at("metadata").at("name"));
+  if (there) {
+    const std::lock_guard lock(mutex_);
+    const auto applied = applied_.find(path);
+    if (applied != applied_.end() && applied->second.wanted == wanted && applied->second.content == there->content)
+      return {};
+  }
+  const auto answer = api_->Send({.method = "PATCH",
+                                  .target = fmt::format("{}?fieldManager={}&force=true", path, kManager),
+                                  .body = object.dump(),
+                                  .content_type = kube::kApplyPatch});
+  if (!answer) return Prefixed(answer.error(), fmt::format("{} {}", kind, object.at("metadata").at("name").dump()));
+  ASSIGN_OR_RETURN(Json made, ParseJson(*answer));
+  ASSIGN_OR_RETURN(const Child child, ChildFrom(made));
+  Learn(kind, std::move(made));
+  const std::lock_guard lock(mutex_);
+  applied_[path] = {wanted, child.content};
+  return {};
+}
+
+Result<Addresses> KubePodFleet::Ensure(const api::ServingFleet& fleet) {
+  const std::string name = fleet.metadata.namespace_ + "/" + fleet.metadata.name;
+  api::ServingFleet with_image = fleet;
+  std::string& image = with_image.status.image;
+  if (!fleet.spec.pods.image.empty()) image = fleet.spec.pods.image;
+  if (image.empty()) image = options_.settings.image;
+  for (const Json& companion : CompanionsOf(with_image, options_.settings))
+    RETURN_IF_ERROR(ApplyWhereNeeded(companion));
+  const Json deployment = DeploymentOf(with_image, options_.settings);
+  const auto there = DeploymentOfFleet(name);
+  const bool of_another_form = there && there->form != kForm &&
+                               there->inputs == deployment.at("metadata").at("annotations").at(kInputsAnnotation);
+  if (!of_another_form) RETURN_IF_ERROR(ApplyWhereNeeded(deployment));
+  const std::string host = fmt::format("{}.{}.svc", ChildName(fleet.metadata.name), fleet.metadata.namespace_);
+  return Addresses{
+      .grpc = fmt::format("{}:{}", host, fleet.spec.grpc_port),
+      .rest = fmt::format("{}:{}", host, fleet.spec.rest_port),
+      .pod_selector = fmt::format("app.kubernetes.io/name=longshore-node,{}={}", kFleetLabel, fleet.metadata.name),
+      .pod_image = image};
+}
+
+// Of too many pods the first ones of `leave_first` are made the cheapest to delete.
+Status KubePodFleet::RankPods(const std::string& fleet, int too_many, const std::vector<std::string>& leave_first) {
+  for (const Pod& pod : PodsOf(fleet)) {
+    const auto rank = std::find(leave_first.begin(), leave_first.end(), pod.info.node) - leave_first.begin();
+    const char* cost = rank < too_many ? "-1" : "";
+    if (pod.ended || pod.deletion_cost == cost) continue;
+    const Json value = *cost == '\0' ? Json() : Json(cost);
+    const Json patch = {{"metadata", {{"annotations", {{kDeletionCostAnnotation, value}}}, {"uid", pod.uid}}}};
+    const auto answer = api_->Send(
+        {.method = "PATCH",
+         .target = fmt::format("/api/v1/namespaces/{}/pods/{}", fleet.substr(0, fleet.find('/')), pod.info.node),
+         .body = patch.dump(),
+         .content_type = kube::kMergePatch});
+    if (!answer && answer.error().code != Code::kNotFound) return Prefixed(answer.error(), pod.info.node);
+  }
+  return {};
+}
+
+Status KubePodFleet::Scale(const std::string& fleet, int nodes, const std::vector<std::string>& leave_first) {
+  const auto deployment = DeploymentOfFleet(fleet);
+  if (!deployment) return FailedPrecondition("fleet {} has no Deployment yet", fleet);
+  if (deployment->replicas == nodes) {
+    if (deployment->trouble.empty()) return {};
+    return FailedPrecondition("fleet {}: {}", fleet, deployment->trouble);
+  }
+  if (nodes < deployment->replicas) RETURN_IF_ERROR(RankPods(fleet, deployment->replicas - nodes, leave_first));
+  const std::string name = ChildName(fleet.substr(fleet.find('/') + 1));
+  const std::string path =
+      fmt::format("/apis/apps/v1/namespaces/{}/deployments/{}", fleet.substr(0, fleet.find('/')), name);
+  const Json patch = {{"metadata", {{"uid", deployment->uid}}}, {"spec", {{"replicas", nodes}}}};
+  const auto answer = api_->Send({.method = "PATCH",
+                                  .target = fmt::format("{}/scale?fieldManager={}-scale", path, kManager),
+                                  .body = patch.dump(),
+                                  .content_type = kube::kMergePatch});
+  if (!answer) return Prefixed(answer.error(), fmt::format("scaling fleet {} to {} nodes", fleet, nodes));
+  // The scale that comes back is no Deployment: what there is now is asked for, so that the next look sees it.
+  ASSIGN_OR_RETURN(const std::string now, api_->Send({.target = path}));
+  ASSIGN_OR_RETURN(Json made, ParseJson(now));
+  Learn("Deployment", std::move(made));
+  return {};
+}
+
+std::vector<Pod> KubePodFleet::PodsOf(const std::string& fleet) const {
+  std::vector<Pod> pods;
+  for (const auto& mirrored : pods_) {
+    mirrored->cache.ForEach([&](const kube::Name&, const Result<Pod>& pod) {
+      if (pod && pod->fleet == fleet) pods.push_back(*pod);
+    });
+  }
+  return pods;
+}
+
+std::vector<NodeInfo> KubePodFleet::Nodes(const std::string& fleet) const {
+  std::vector<NodeInfo> nodes;
+  for (Pod& pod : PodsOf(fleet)) {
+    if (!pod.ended) nodes.push_back(std::move(pod.info));
+  }
+  return nodes;
+}
+
+std::optional<std::string> KubePodFleet::FleetOf(const PodName& name) const {
+  for (const auto& mirrored : pods_) {
+    const auto pod = mirrored->cache.Get({name.namespace_, name.name});
+    if (pod && *pod && (*pod)->uid == name.uid && !(*pod)->ended) return (*pod)->fleet;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> KubePodFleet::Fleets() const {
+  std::set<std::string> fleets;
+  for (const auto& mirrored : children_.at("Deployment")) {
+    mirrored->cache.ForEach([&](const kube::Name&, const Result<Child>& child) {
+      if (child) fleets.insert(child->fleet);
+    });
+  }
+  return {fleets.begin(), fleets.end()};
+}
+
+// Kubernetes deletes what belongs to a ServingFleet that is deleted. A Deployment that has lost its owner is ours to
+// delete, and takes its pods with it.
+Status KubePodFleet::Remove(const std::string& fleet) {
+  const auto deployment = DeploymentOfFleet(fleet);
+  if (!deployment) return {};
+  const Json options = {{"propagationPolicy", "Background"}, {"preconditions", {{"uid", deployment->uid}}}};
+  const auto answer =
+      api_->Send({.method = "DELETE",
+                  .target = fmt::format("/apis/apps/v1/namespaces/{}/deployments/{}", fleet.substr(0, fleet.find('/')),
+                                        ChildName(fleet.substr(fleet.find('/') + 1))),
+                  .body = options.dump()});
+  if (!answer && answer.error().code != Code::kNotFound) return Prefixed(answer.error(), fleet);
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PodFleet>> StartPodFleet(const kube::Cluster& cluster, const PodFleetOptions& options,
+                                                const MonotonicClock& clock, OnChange on_change) {
+  auto fleet = std::make_unique<KubePodFleet>(cluster, options, clock, std::move(on_change));
+  RETURN_IF_ERROR(fleet->Start());
+  return std::unique_ptr<PodFleet>(std::move(fleet));
+}
+
+}  // namespace longshore::fleet

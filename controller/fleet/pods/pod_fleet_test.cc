@@ -1,0 +1,282 @@
+// Against a real API server with the controllers of Kubernetes, which make pods of Deployments;
+// tests/cluster/control_plane.py starts them. No pod runs: there is no machine.
+#include "controller/fleet/pods/pod_fleet.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+#include "controller/kube/testing.h"
+
+namespace longshore::fleet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+const SteadyClock kClock;
+constexpr const char* kGroup = "/apis/longshore.dev/v1alpha1/namespaces/";
+
+class PodFleetTest : public ::testing::Test {
+ protected:
+  PodFleetTest() {
+    Send("POST", "/api/v1/namespaces",
+         {{"apiVersion", "v1"},
+          {"kind", "Namespace"},
+          {"metadata", {{"name", namespace_}, {"labels", {{"pod-security.kubernetes.io/enforce", "restricted"}}}}}});
+    fleet_.metadata.name = "cpu";
+    fleet_.metadata.namespace_ = namespace_;
+    fleet_.spec.pods.limits = {{"cpu", "2"}, {"nvidia.com/gpu", "2"}};
+    fleet_.spec.pods.model_volumes = {
+        {.name = "models", .mount_path = "/models", .claim_name = "models", .secret_name = {}}};
+    const Json object = Send("POST", kGroup + namespace_ + "/servingfleets",
+                             {{"apiVersion", "longshore.dev/v1alpha1"},
+                              {"kind", "ServingFleet"},
+                              {"metadata", {{"name", "cpu"}}},
+                              {"spec", Json::object()}});
+    fleet_.metadata.uid = object.at("metadata").at("uid");
+    Start("longshore/node:1");
+  }
+
+  void Start(const std::string& image) {
+    pods_.reset();
+    PodFleetOptions options;
+    options.settings = {.image = image, .controller = "dns:///nodes.longshore.svc:8610", .ca = "CA\n"};
+    options.namespaces = {namespace_};
+    pods_ = StartPodFleet(kube::ClusterForTests(), options, kClock, [this](const std::string& fleet) {
+              const std::lock_guard lock(mutex_);
+              ++changes_[fleet];
+              changed_.notify_all();
+            }).value();
+  }
+  // As the reconciler does it: what the fleet is made of goes into its status.
+  void Ensure() {
+    const auto ensured = pods_->Ensure(fleet_);
+    ASSERT_TRUE(ensured) << ensured.error().message;
+    fleet_.status.image = ensured->pod_image;
+  }
+  Json Send(const std::string& method, const std::string& path, const Json& body = {},
+            const std::string& type = "application/json") {
+    const auto answer =
+        api_->Send({.method = method, .target = path, .body = body.is_null() ? "" : body.dump(), .content_type = type});
+    EXPECT_TRUE(answer) << answer.error().message;
+    return answer ? ParseJson(*answer).value() : Json();
+  }
+  Json Get(const std::string& what) { return Send("GET", PathIn(what)); }
+  // "deployments/longshore-cpu".
+  std::string PathIn(const std::string& what) const {
+    const std::map<std::string, std::string> groups = {{"deployments", "/apis/apps/v1"},
+                                                       {"networkpolicies", "/apis/networking.k8s.io/v1"},
+                                                       {"poddisruptionbudgets", "/apis/policy/v1"}};
+    const auto group = groups.find(what.substr(0, what.find('/')));
+    return fmt::format("{}/namespaces/{}/{}", group == groups.end() ? "/api/v1" : group->second, namespace_, what);
+  }
+  void Patch(const std::string& what, const Json& patch) { Send("PATCH", PathIn(what), patch, kube::kMergePatch); }
+  // By what decides it, not by what the controllers of Kubernetes write into its status.
+  std::map<std::string, Json> Contents() {
+    std::map<std::string, Json> contents;
+    for (const char* what : {"deployments/longshore-cpu", "services/longshore-cpu", "services/longshore-cpu-headless",
+                             "serviceaccounts/longshore-cpu", "configmaps/longshore-cpu-ca",
+                             "networkpolicies/longshore-cpu", "poddisruptionbudgets/longshore-cpu"}) {
+      Json object = Get(what);
+      object.erase("status");
+      for (const char* key : {"managedFields", "resourceVersion", "generation"}) object["metadata"].erase(key);
+      Json& annotations = object["metadata"]["annotations"];
+      if (annotations.is_object()) annotations.erase("deployment.kubernetes.io/revision");
+      contents[what] = object;
+    }
+    return contents;
+  }
+  template <typename Condition>
+  bool WaitUntil(Condition condition) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), condition);
+  }
+  std::vector<std::string> Staying() {
+    std::vector<std::string> names;
+    for (const NodeInfo& node : pods_->Nodes(Name())) {
+      if (!IsLeaving(node)) names.push_back(node.node);
+    }
+    return names;
+  }
+  std::string Name() const { return namespace_ + "/cpu"; }
+  static std::string NameOfTest() {
+    std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    for (char& c : name) c = static_cast<char>(std::tolower(c));
+    return name.substr(0, 60);
+  }
+
+  const SystemClock wall_;
+  const std::string namespace_ = NameOfTest();
+  std::unique_ptr<kube::Api> api_ = kube::ConnectForTests(kClock);
+  api::ServingFleet fleet_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, int> changes_;
+  std::unique_ptr<PodFleet> pods_;
+};
+
+TEST_F(PodFleetTest, MakesWhatTheRestrictedStandardLetsThrough) {
+  Ensure();
+  ASSERT_TRUE(pods_->Scale(Name(), 2, {}));
+  EXPECT_TRUE(WaitUntil([&] { return Staying().size() == 2; })) << "a pod that is not admitted is never made";
+  EXPECT_THAT(pods_->Fleets(), ElementsAre(Name()));
+  const Json pod = Send("GET", PathIn("pods")).at("items").at(0);
+  EXPECT_EQ(pod.at("spec").at("automountServiceAccountToken"), false);
+  EXPECT_EQ(pod.at("spec").at("containers").at(0).at("resources").at("limits").at("nvidia.com/gpu"), "2");
+  for (const auto& [what, object] : Contents()) {
+    EXPECT_EQ(object.at("metadata").at("ownerReferences").at(0).at("uid"), fleet_.metadata.uid) << what;
+  }
+  const auto ensured = pods_->Ensure(fleet_).value();
+  EXPECT_EQ(ensured.grpc, "longshore-cpu." + namespace_ + ".svc:8500");
+  EXPECT_EQ(ensured.pod_image, "longshore/node:1");
+}
+
+TEST_F(PodFleetTest, WritesNothingAgainNorDoesTheNextControllerOrOneWithAnotherImage) {
+  Ensure();
+  ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
+  ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 1; }));
+  const auto versions = [&] {
+    std::map<std::string, Json> seen;
+    for (const char* what : {"services/longshore-cpu", "serviceaccounts/longshore-cpu", "configmaps/longshore-cpu-ca",
+                             "networkpolicies/longshore-cpu"}) {
+      seen[what] = Get(what).at("metadata").at("resourceVersion");
+    }
+    seen["deployment"] = Get("deployments/longshore-cpu").at("metadata").at("generation");
+    return seen;
+  };
+  const auto before = versions();
+  Ensure();
+  ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
+  EXPECT_EQ(versions(), before);
+  Start("longshore/node:2");
+  Ensure();
+  EXPECT_EQ(versions(), before) << "a fleet keeps the image that it has";
+}
+
+TEST_F(PodFleetTest, ANewImageOfTheFleetChangesItsPodsOnly) {
+  Ensure();
+  const auto before = Contents();
+  fleet_.spec.pods.image = "registry.example/node:3";
+  Ensure();
+  auto after = Contents();
+  Json& deployment = after.at("deployments/longshore-cpu");
+  EXPECT_EQ(deployment["spec"]["template"]["spec"]["containers"][0]["image"], "registry.example/node:3");
+  after.erase("deployments/longshore-cpu");
+  for (const auto& [what, object] : after) EXPECT_EQ(object, before.at(what)) << what;
+}
+
+TEST_F(PodFleetTest, ADeploymentOfAnotherFormAndTheSameInputsIsLeftAsItIs) {
+  Ensure();
+  Patch("deployments/longshore-cpu",
+        {{"metadata", {{"annotations", {{kFormAnnotation, "0"}}}}},
+         {"spec", {{"template", {{"metadata", {{"annotations", {{"of", "an older controller"}}}}}}}}}});
+  const auto before = Contents();
+  Start("longshore/node:1");
+  Ensure();
+  EXPECT_EQ(Contents(), before);
+  fleet_.spec.pods.log_level = "debug";
+  Ensure();
+  EXPECT_EQ(Get("deployments/longshore-cpu").at("metadata").at("annotations").at(kFormAnnotation), kForm);
+}
+
+TEST_F(PodFleetTest, PutsRightWhatSomebodyChangedAndLeavesTheRest) {
+  Ensure();
+  const auto before = Contents();
+  const int seen = changes_[Name()];
+  Patch("services/longshore-cpu", {{"spec", {{"selector", {{kFleetLabel, "other"}}}}}});
+  Patch("serviceaccounts/longshore-cpu", {{"metadata", {{"ownerReferences", Json::array()}}}});
+  Patch("networkpolicies/longshore-cpu", {{"spec", {{"ingress", Json::array({Json::object()})}}}});
+  Patch("deployments/longshore-cpu", {{"metadata", {{"labels", {{kFleetLabel, "other"}}}}}});
+  Patch("configmaps/longshore-cpu-ca", {{"metadata", {{"annotations", {{"mine", "stays"}}}}}});
+  Send("DELETE", PathIn("poddisruptionbudgets/longshore-cpu"));
+  ASSERT_TRUE(WaitUntil([&] { return changes_[Name()] >= seen + 5; }));
+  Ensure();
+  auto after = Contents();
+  EXPECT_EQ(after.at("configmaps/longshore-cpu-ca").at("metadata").at("annotations").at("mine"), "stays");
+  after.at("configmaps/longshore-cpu-ca")["metadata"].erase("annotations");
+  auto wanted = before;
+  wanted.at("configmaps/longshore-cpu-ca")["metadata"].erase("annotations");
+  for (const char* key : {"uid", "creationTimestamp"}) {
+    for (auto* contents : {&after, &wanted}) contents->at("poddisruptionbudgets/longshore-cpu")["metadata"].erase(key);
+  }
+  for (const auto& [what, object] : after) EXPECT_EQ(object, wanted.at(what)) << what;
+}
+
+TEST_F(PodFleetTest, ANodeIsWhoTheTokenOfItsPodSays) {
+  Ensure();
+  ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
+  ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 1; }));
+  const std::string node = Staying()[0];
+  const std::string uid = Get("pods/" + node).at("metadata").at("uid");
+  const auto tokens = NodeTokens::Start(kube::ConnectForTests(kClock), wall_, [&](const PodName& pod) {
+                        return pods_->FleetOf(pod);
+                      }).value();
+  const auto token = [&](const char* audience, const Json& bound) {
+    Json spec = {{"audiences", Json::array({audience})}, {"expirationSeconds", 3600}};
+    if (!bound.is_null()) spec["boundObjectRef"] = bound;
+    const Json made = Send("POST", PathIn("serviceaccounts/longshore-cpu/token"),
+                           {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", spec}});
+    return "Bearer " + made.at("status").at("token").get<std::string>();
+  };
+  const Json bound = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", node}, {"uid", uid}};
+  const std::string its_own = token(kTokenAudience, bound);
+  const auto identity = tokens->Identify(its_own);
+  ASSERT_TRUE(identity) << identity.error().message;
+  EXPECT_EQ(identity->fleet, Name());
+  EXPECT_EQ(identity->node, node);
+  const auto why = [&](const std::string& authorization) { return tokens->Identify(authorization).error().message; };
+  EXPECT_THAT(why(token("https://kubernetes.default.svc", bound)), HasSubstr("audience"));
+  EXPECT_THAT(why(token(kTokenAudience, {})), HasSubstr("not a pod's"));
+  EXPECT_THAT(why(its_own + "x"), HasSubstr("not signed"));
+  EXPECT_THAT(why(""), HasSubstr("shows its token"));
+  ASSERT_TRUE(pods_->Scale(Name(), 0, {}));
+  ASSERT_TRUE(WaitUntil([&] { return Staying().empty() && pods_->Nodes(Name()).empty(); }));
+  EXPECT_THAT(why(its_own), HasSubstr("no node of a fleet")) << "the pod of this token is gone";
+}
+
+TEST_F(PodFleetTest, ScalesInByThoseThatAreSaidToLeave) {
+  Ensure();
+  ASSERT_TRUE(pods_->Scale(Name(), 4, {}));
+  ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 4; }));
+  const std::vector<std::string> nodes = Staying();
+  ASSERT_TRUE(pods_->Scale(Name(), 2, {nodes[1], nodes[3], nodes[0], nodes[2]}));
+  ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 2; }));
+  EXPECT_THAT(Staying(), ElementsAre(nodes[0], nodes[2]));
+}
+
+TEST_F(PodFleetTest, SaysWhyPodsAreNotMade) {
+  fleet_.spec.pods.priority_class = "no-such-class";
+  Ensure();
+  ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
+  std::string why;
+  ASSERT_TRUE(WaitUntil([&] {
+    const Status scaled = pods_->Scale(Name(), 1, {});
+    why = scaled ? "" : scaled.error().message;
+    return !scaled;
+  }));
+  EXPECT_THAT(why, HasSubstr("no-such-class"));
+}
+
+TEST_F(PodFleetTest, AFleetThatIsDeletedTakesEverythingWithIt) {
+  Ensure();
+  ASSERT_TRUE(pods_->Scale(Name(), 2, {}));
+  ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 2; }));
+  Send("DELETE", kGroup + namespace_ + "/servingfleets/cpu");
+  EXPECT_TRUE(WaitUntil([&] { return pods_->Fleets().empty() && Staying().empty(); }));
+  EXPECT_TRUE(pods_->Remove(Name()));
+}
+
+TEST_F(PodFleetTest, RemovesADeploymentThatLostItsOwner) {
+  Ensure();
+  Patch("deployments/longshore-cpu", {{"metadata", {{"ownerReferences", Json::array()}}}});
+  ASSERT_TRUE(pods_->Remove(Name()));
+  EXPECT_TRUE(WaitUntil([&] { return pods_->Fleets().empty(); }));
+}
+
+}  // namespace
+}  // namespace longshore::fleet

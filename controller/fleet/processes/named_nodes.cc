@@ -1,0 +1,261 @@
+#include "controller/fleet/processes/named_nodes.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "common/log.h"
+#include "common/process/descriptors.h"
+#include "controller/fleet/processes/node_process.h"
+
+namespace longshore::fleet {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr size_t kSocketPathMax = 107;
+
+struct Group {
+  Spec spec;
+  std::optional<Sockets> sockets;
+};
+
+class ProcessNodes final : public NamedNodes {
+ public:
+  ProcessNodes(ProcessOptions options, const Clock& clock, OnChange on_change)
+      : options_(std::move(options)), clock_(clock), on_change_(std::move(on_change)), wake_(eventfd(0, EFD_CLOEXEC)) {
+    CHECK(wake_.valid());
+    for (const NodeRecord& record : ReadRecords(options_.state_dir)) {
+      auto node = TakeOver(options_, record, clock_.Now());
+      if (!node) continue;
+      groups_[record.fleet];
+      nodes_.emplace(record.node, std::move(*node));
+    }
+    watcher_ = std::thread([this] { Watch(); });
+  }
+  // The processes stay.
+  ~ProcessNodes() override {
+    {
+      const std::scoped_lock lock(mutex_);
+      ending_ = true;
+    }
+    Wake();
+    watcher_.join();
+  }
+
+  Result<Addresses> EnsureListening(const Spec& spec) override;
+  Status Start(const std::string& fleet, const std::string& node) override;
+  Status Stop(const std::string& fleet, const std::string& node) override;
+  std::vector<NodeInfo> Nodes(const std::string& fleet) const override;
+  std::vector<std::string> Fleets() const override;
+  Status Forget(const std::string& fleet) override;
+
+ private:
+  Result<Sockets> SocketsOf(const Spec& spec) const;
+
+  void Watch();
+  std::vector<std::string> Look();
+  milliseconds UntilNextStart() const;
+  void Wake() const { eventfd_write(wake_.get(), 1); }
+
+  const ProcessOptions options_;
+  const Clock& clock_;
+  const OnChange on_change_;
+  const process::Descriptor wake_;
+  mutable std::mutex mutex_;
+  bool ending_ = false;
+  std::map<std::string, Group> groups_;       // By fleet.
+  std::map<std::string, NodeProcess> nodes_;  // By name, which is unique in the state directory.
+  std::thread watcher_;
+};
+
+Result<Addresses> ProcessNodes::EnsureListening(const Spec& spec) {
+  const std::scoped_lock lock(mutex_);
+  Group& group = groups_[spec.fleet];
+  if (!group.sockets) {
+    ASSIGN_OR_RETURN(group.sockets, SocketsOf(spec));
+  }
+  group.spec = spec;
+  ASSIGN_OR_RETURN(Addresses addresses, AddressesOf(*group.sockets, options_.host, spec));
+  Wake();  // Nodes may be waiting for the sockets.
+  return addresses;
+}
+
+// Those that a running node has, or new ones.
+Result<Sockets> ProcessNodes::SocketsOf(const Spec& spec) const {
+  std::string without;
+  for (const auto& [name, node] : nodes_) {
+    if (node.fleet != spec.fleet || IsLeaving(node.info) || !node.process) continue;
+    Result<Sockets> sockets = AskForSockets(NodePaths(options_.state_dir, name), options_.handover_timeout_ms);
+    if (!sockets) {
+      without = fmt::format("node {} has not handed its listening sockets over yet: {}", name, sockets.error().message);
+      continue;
+    }
+    spdlog::info("node {} handed the listening sockets of fleet {} over", name, spec.fleet);
+    return sockets;
+  }
+  // A node that has just been started has nothing to hand over yet; its sockets are better than new ones.
+  if (!without.empty()) return Unavailable("{}", without);
+  return BindSockets(options_.host, spec);
+}
+
+Status ProcessNodes::Start(const std::string& fleet, const std::string& name) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (nodes_.contains(name)) return {};
+    const auto group = groups_.find(fleet);
+    if (group == groups_.end() || !group->second.sockets) {
+      return FailedPrecondition("fleet {} does not listen yet", fleet);
+    }
+    if (nodes_.size() >= options_.nodes_max) return ResourceExhausted("there are {} nodes already", nodes_.size());
+    const NodePaths paths(options_.state_dir, name);
+    if (paths.handover_socket.native().size() > kSocketPathMax) {
+      return InvalidArgument("the path {} is longer than {} bytes: choose a shorter state directory",
+                             paths.handover_socket.string(), kSocketPathMax);
+    }
+    NodeProcess node;
+    node.fleet = fleet;
+    node.info.node = name;
+    RETURN_IF_ERROR(Run(options_, group->second.spec, *group->second.sockets, clock_.Now(), node));
+    nodes_.emplace(name, std::move(node));
+  }
+  Wake();
+  on_change_(fleet);
+  return {};
+}
+
+Status ProcessNodes::Stop(const std::string& fleet, const std::string& name) {
+  Status removed;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = nodes_.find(name);
+    if (found == nodes_.end() || found->second.info.state == NodeState::kStopping) return {};
+    NodeProcess& node = found->second;
+    const NodePaths paths(options_.state_dir, name);
+    if (node.process) {
+      // One that cannot be written down leaves all the same: a full disk is no reason to stay.
+      SetTrouble(WriteRecord(paths, {fleet, name, node.info.pid, node.process->start_time(), true}), node.info);
+      spdlog::info("node {} of fleet {} is told to leave", name, fleet);
+      (void)node.process->Signal(SIGTERM);  // One that has ended meanwhile is what was wanted.
+      node.info.state = NodeState::kStopping;
+    } else {
+      nodes_.erase(found);
+      removed = RemoveDir(paths);
+    }
+  }
+  on_change_(fleet);
+  return removed;
+}
+
+std::vector<NodeInfo> ProcessNodes::Nodes(const std::string& fleet) const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<NodeInfo> infos;
+  for (const auto& [_, node] : nodes_) {
+    if (node.fleet == fleet) infos.push_back(node.info);
+  }
+  return infos;
+}
+
+std::vector<std::string> ProcessNodes::Fleets() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::string> fleets;
+  for (const auto& [fleet, _] : groups_) fleets.push_back(fleet);
+  return fleets;
+}
+
+Status ProcessNodes::Forget(const std::string& fleet) {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [name, node] : nodes_) {
+    if (node.fleet == fleet) return FailedPrecondition("fleet {} still has the node {}", fleet, name);
+  }
+  groups_.erase(fleet);
+  return {};
+}
+
+void ProcessNodes::Watch() {
+  for (;;) {
+    std::vector<pollfd> waiting = {{wake_.get(), POLLIN, 0}};
+    milliseconds timeout;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (ending_) return;
+      for (const auto& [_, node] : nodes_) {
+        if (node.process) waiting.push_back({node.process->pidfd(), POLLIN, 0});
+      }
+      timeout = UntilNextStart();
+    }
+    poll(waiting.data(), waiting.size(), static_cast<int>(timeout.count()));
+    if (waiting[0].revents != 0) {
+      eventfd_t count = 0;
+      eventfd_read(wake_.get(), &count);
+    }
+    for (const std::string& fleet : Look()) on_change_(fleet);
+  }
+}
+
+milliseconds ProcessNodes::UntilNextStart() const {
+  milliseconds soonest{60000};
+  for (const auto& [_, node] : nodes_) {
+    if (node.process || !groups_.at(node.fleet).sockets) continue;
+    const auto left = std::chrono::ceil<milliseconds>(node.start_again_at - steady_clock::now());
+    soonest = std::clamp(left, milliseconds(0), soonest);
+  }
+  return soonest;
+}
+
+// Which fleets changed.
+std::vector<std::string> ProcessNodes::Look() {
+  const std::scoped_lock lock(mutex_);
+  std::set<std::string> changed;
+  std::vector<std::string> gone;
+  for (auto& [name, node] : nodes_) {
+    if (node.process) {
+      const auto exit = node.process->Wait(milliseconds(0));
+      if (!exit) continue;
+      changed.insert(node.fleet);
+      if (node.info.state == NodeState::kStopping) {
+        spdlog::info("node {} of fleet {} has left: it {}", name, node.fleet, ToString(*exit));
+        gone.push_back(name);
+      } else {
+        BackOff(options_, *exit, node);
+      }
+    } else if (const Group& group = groups_.at(node.fleet);
+               group.sockets && steady_clock::now() >= node.start_again_at) {
+      const Status run = Run(options_, group.spec, *group.sockets, clock_.Now(), node);
+      if (!run) {
+        spdlog::error("node {} cannot be started: {}", name, run.error().message);
+        node.info.trouble = fmt::format("it cannot be started: {}", run.error().message);
+        node.start_again_at = steady_clock::now() + options_.backoff_max;
+      }
+      changed.insert(node.fleet);
+    }
+  }
+  for (const std::string& name : gone) {
+    nodes_.erase(name);
+    // What it held is stale when a node of this name starts the next time.
+    const Status removed = RemoveDir(NodePaths(options_.state_dir, name));
+    if (!removed) spdlog::error("{}", removed.error().message);
+  }
+  return {changed.begin(), changed.end()};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NamedNodes>> StartNamedNodes(ProcessOptions options, const Clock& clock, OnChange on_change) {
+  RETURN_IF_ERROR(CheckNodeFlags(options));
+  if (access(options.node_binary.c_str(), X_OK) != 0) {
+    return NotFound("there is no program {}; say where it is with --node_binary", options.node_binary.string());
+  }
+  return std::unique_ptr<NamedNodes>(new ProcessNodes(std::move(options), clock, std::move(on_change)));
+}
+
+}  // namespace longshore::fleet

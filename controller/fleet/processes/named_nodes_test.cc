@@ -1,0 +1,285 @@
+#include "controller/fleet/processes/named_nodes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include "common/process/descriptors.h"
+#include "common/process/process.h"
+#include "controller/fleet/processes/node_record.h"
+
+namespace longshore::fleet {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr const char* kFleet = "default/cpu";
+
+// Does of a node what a fleet sees: it hands its listening sockets over and leaves when told to.
+constexpr const char* kNode = R"(#!/usr/bin/env python3
+import os, signal, socket, sys
+flags = dict(flag[2:].split("=", 1) for flag in sys.argv[1:])
+signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+with open(flags["state_dir"] + "/environment", "wb") as file:
+    file.write(b"\n".join(name + b"=" + value for name, value in os.environb.items()))
+path = flags["state_dir"] + "/handover.sock"
+if os.path.exists(path):
+    os.unlink(path)
+handover = socket.socket(socket.AF_UNIX)
+handover.bind(path)
+handover.listen()
+while True:
+    peer, _ = handover.accept()
+    try:
+        socket.send_fds(peer, [b"d"], [int(flags["grpc_listen_fd"]), int(flags["rest_listen_fd"])])
+    except OSError:
+        pass
+    peer.close()
+)";
+
+class NamedNodesTest : public ::testing::Test {
+ protected:
+  NamedNodesTest() {
+    char name[] = "/tmp/longshore_fleet_XXXXXX";
+    dir_ = mkdtemp(name);
+    EXPECT_TRUE(WriteFileAtomically(dir_ / "node", kNode));
+    chmod((dir_ / "node").c_str(), 0755);
+    fleet_ = StartFleet();
+  }
+  ~NamedNodesTest() override {
+    fleet_.reset();
+    EXPECT_TRUE(StopAllNodes(dir_, seconds(20)));
+    std::filesystem::remove_all(dir_);
+  }
+
+  std::unique_ptr<NamedNodes> StartFleet() {
+    ProcessOptions options{.state_dir = dir_, .node_binary = dir_ / "node", .controller = "unix:/nowhere"};
+    options.backoff_min = options.backoff_max = std::chrono::milliseconds(1);
+    options.node_environment = {fmt::format("PATH={}", getenv("PATH")), "COLOUR=blue"};
+    auto started = StartNamedNodes(options, clock_, [this](const std::string&) {
+      const std::scoped_lock lock(mutex_);
+      changed_.notify_all();
+    });
+    EXPECT_TRUE(started) << started.error().message;
+    return std::move(*started);
+  }
+
+  bool WaitUntil(const std::function<bool(const std::vector<NodeInfo>&)>& wanted) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, seconds(20), [&] { return wanted(fleet_->Nodes(kFleet)); });
+  }
+
+  // A node is up when it answers at its socket.
+  void WaitForNode(const std::string& node) {
+    constexpr int kTriesMax = 4000;
+    for (int i = 0; i < kTriesMax; ++i) {
+      const auto connected = process::ConnectUnix(NodePaths(dir_, node).handover_socket);
+      if (connected) {
+        close(*connected);
+        return;
+      }
+      poll(nullptr, 0, 5);
+    }
+    FAIL() << node << " does not come up";
+  }
+
+  void StartNode(const std::string& node) {
+    ASSERT_TRUE(fleet_->EnsureListening(spec_));
+    ASSERT_TRUE(fleet_->Start(kFleet, node));
+    WaitForNode(node);
+  }
+
+  pid_t PidOf(const std::string& node) {
+    for (const NodeInfo& info : fleet_->Nodes(kFleet)) {
+      if (info.node == node) return static_cast<pid_t>(info.pid);
+    }
+    return 0;
+  }
+
+  Path dir_;
+  const SystemClock clock_;
+  const Spec spec_{.fleet = kFleet, .connection_age_max = seconds(30)};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::unique_ptr<NamedNodes> fleet_;
+};
+
+TEST_F(NamedNodesTest, NodesAcceptFromTheSocketsOfTheFleet) {
+  const Addresses addresses = fleet_->EnsureListening(spec_).value();
+  StartNode("a");
+  const process::Descriptor handover(process::ConnectUnix(NodePaths(dir_, "a").handover_socket).value());
+  const auto sockets = process::ReceiveDescriptors(handover.get(), 2).value();
+  EXPECT_EQ(fmt::format("127.0.0.1:{}", process::LocalPort(sockets[0]).value()), addresses.grpc);
+  EXPECT_EQ(fmt::format("127.0.0.1:{}", process::LocalPort(sockets[1]).value()), addresses.rest);
+  for (const int fd : sockets) close(fd);
+  EXPECT_EQ(fleet_->EnsureListening(spec_)->grpc, addresses.grpc) << "once is enough";
+}
+
+TEST_F(NamedNodesTest, NodesGetTheEnvironmentTheyWereMeantAndNotTheControllers) {
+  setenv("SSL_CERT_FILE", "/dev/null", 1);
+  StartNode("a");
+  unsetenv("SSL_CERT_FILE");
+  const std::string environment = ReadFile(dir_ / "nodes/a/environment").value();
+  EXPECT_THAT(environment, ::testing::HasSubstr("COLOUR=blue"));
+  EXPECT_THAT(environment, ::testing::Not(::testing::HasSubstr("SSL_CERT_FILE")));
+}
+
+TEST_F(NamedNodesTest, APortInUseIsAnErrorThatNamesIt) {
+  const process::Descriptor other(process::ListenTcp("127.0.0.1", 0).value());
+  const int port = process::LocalPort(other.get()).value();
+  const auto listening = fleet_->EnsureListening({.fleet = kFleet, .grpc_port = port, .connection_age_max = {}});
+  ASSERT_FALSE(listening);
+  EXPECT_EQ(listening.error().message, fmt::format("port {} on 127.0.0.1 is in use by another program", port));
+  EXPECT_EQ(fleet_->Start(kFleet, "a").error().code, Code::kFailedPrecondition);
+}
+
+TEST_F(NamedNodesTest, ANodeThatIsKilledIsStartedAgainAndCounted) {
+  StartNode("a");
+  const pid_t first = PidOf("a");
+  kill(first, SIGKILL);
+  ASSERT_TRUE(WaitUntil([&](const auto& nodes) {
+    return nodes[0].state == NodeState::kRunning && nodes[0].pid != first && nodes[0].crashes == 1;
+  }));
+  EXPECT_EQ(fleet_->Nodes(kFleet)[0].last_exit, "was killed by signal 9 (SIGKILL)");
+  WaitForNode("a");
+}
+
+TEST_F(NamedNodesTest, ANodeThatSomebodyElseTellsToEndIsStartedAgainAndIsNoCrash) {
+  StartNode("a");
+  const pid_t first = PidOf("a");
+  kill(first, SIGTERM);
+  ASSERT_TRUE(
+      WaitUntil([&](const auto& nodes) { return nodes[0].state == NodeState::kRunning && nodes[0].pid != first; }));
+  EXPECT_EQ(fleet_->Nodes(kFleet)[0].crashes, 0);
+  EXPECT_EQ(fleet_->Nodes(kFleet)[0].last_exit, "exited with code 0");
+  WaitForNode("a");
+}
+
+TEST_F(NamedNodesTest, ANodeThatCannotBeWrittenDownSaysSoUntilItCan) {
+  StartNode("a");
+  const Path dir = NodePaths(dir_, "a").dir;
+  std::filesystem::remove_all(dir);
+  ASSERT_TRUE(WriteFileAtomically(dir, "in the way"));
+  kill(PidOf("a"), SIGKILL);
+  ASSERT_TRUE(WaitUntil([](const auto& nodes) { return !nodes[0].trouble.empty(); }));
+  EXPECT_THAT(fleet_->Nodes(kFleet)[0].trouble,
+              ::testing::HasSubstr("it cannot be started: cannot create " + dir.string()));
+  std::filesystem::remove(dir);
+  EXPECT_TRUE(WaitUntil([](const auto& nodes) { return nodes[0].trouble.empty() && nodes[0].pid != 0; }));
+  WaitForNode("a");
+}
+
+TEST_F(NamedNodesTest, ANodeThatIsToldToLeaveIsGoneForGood) {
+  StartNode("a");
+  StartNode("b");
+  ASSERT_TRUE(fleet_->Stop(kFleet, "a"));
+  ASSERT_TRUE(WaitUntil([](const auto& nodes) { return nodes.size() == 1; }));
+  EXPECT_EQ(fleet_->Nodes(kFleet)[0].node, "b");
+  EXPECT_EQ(fleet_->Forget(kFleet).error().code, Code::kFailedPrecondition);
+  ASSERT_TRUE(fleet_->Stop(kFleet, "b"));
+  ASSERT_TRUE(WaitUntil([](const auto& nodes) { return nodes.empty(); }));
+  EXPECT_TRUE(fleet_->Forget(kFleet));
+  EXPECT_TRUE(fleet_->Fleets().empty());
+}
+
+TEST_F(NamedNodesTest, ANodeThatCannotBeWrittenDownAsLeavingLeavesAllTheSame) {
+  StartNode("a");
+  // Where the record is prepared, which fails as on a full disk.
+  const Path in_the_way = NodePaths(dir_, "a").record.string() + fmt::format(".{}.tmp", getpid());
+  std::filesystem::create_directory(in_the_way);
+  kill(PidOf("a"), SIGSTOP);
+  ASSERT_TRUE(fleet_->Stop(kFleet, "a"));
+  EXPECT_EQ(fleet_->Nodes(kFleet)[0].state, NodeState::kStopping);
+  EXPECT_THAT(fleet_->Nodes(kFleet)[0].trouble, ::testing::HasSubstr("it is not written down"));
+  kill(PidOf("a"), SIGCONT);
+  EXPECT_TRUE(WaitUntil([](const auto& nodes) { return nodes.empty(); }));
+}
+
+TEST_F(NamedNodesTest, AFolderThatCannotBeRemovedIsAnErrorThatNamesIt) {
+  StartNode("a");
+  std::filesystem::rename(dir_ / "nodes", dir_ / "moved");
+  std::filesystem::create_symlink("nodes", dir_ / "nodes");  // Leads nowhere, round and round.
+  kill(PidOf("a"), SIGKILL);
+  ASSERT_TRUE(WaitUntil([](const auto& nodes) { return nodes[0].pid == 0; }));
+  const Status stopped = fleet_->Stop(kFleet, "a");
+  ASSERT_FALSE(stopped);
+  EXPECT_THAT(stopped.error().message, ::testing::HasSubstr("cannot remove " + NodePaths(dir_, "a").dir.string()));
+  EXPECT_TRUE(fleet_->Nodes(kFleet).empty());
+}
+
+TEST_F(NamedNodesTest, TheNextControllerTakesTheNodesAndTheirSocketsOver) {
+  StartNode("a");
+  StartNode("b");
+  const Addresses addresses = fleet_->EnsureListening(spec_).value();
+  const pid_t pid = PidOf("a");
+  fleet_.reset();
+  fleet_ = StartFleet();
+  EXPECT_EQ(PidOf("a"), pid);
+  EXPECT_EQ(fleet_->EnsureListening(spec_)->grpc, addresses.grpc);
+  EXPECT_EQ(fleet_->EnsureListening(spec_)->rest, addresses.rest);
+  kill(pid, SIGKILL);
+  EXPECT_TRUE(WaitUntil([&](const auto& nodes) { return nodes[0].crashes == 1 && nodes[0].pid != 0; }))
+      << "it is watched as if it were a child";
+}
+
+TEST_F(NamedNodesTest, ANodeThatWasStartedButNotWrittenDownIsFoundByItsArgument) {
+  StartNode("a");
+  const pid_t pid = PidOf("a");
+  fleet_.reset();
+  ASSERT_TRUE(WriteRecord(NodePaths(dir_, "a"), {kFleet, "a", 0, 0, false}));
+  fleet_ = StartFleet();
+  EXPECT_EQ(PidOf("a"), pid);
+}
+
+TEST_F(NamedNodesTest, ANodeThatDiedWhileNobodyLookedIsStartedAgain) {
+  StartNode("a");
+  const pid_t first = PidOf("a");
+  fleet_.reset();
+  kill(first, SIGKILL);
+  const auto record = ReadRecords(dir_).at(0);
+  if (auto dying = process::Adopt(first, record.start_time); dying) {
+    ASSERT_TRUE(dying->Wait(seconds(20)));
+  }
+  fleet_ = StartFleet();
+  ASSERT_EQ(fleet_->Nodes(kFleet).size(), 1U);
+  ASSERT_TRUE(fleet_->EnsureListening(spec_));
+  ASSERT_TRUE(WaitUntil([&](const auto& nodes) { return nodes[0].state == NodeState::kRunning; }));
+  EXPECT_NE(PidOf("a"), first);
+}
+
+TEST_F(NamedNodesTest, StoppingAllNodesEndsThoseWhoseRecordIsGoneOrCannotBeWritten) {
+  StartNode("a");
+  StartNode("b");
+  StartNode("c");
+  std::vector<process::Process> nodes;
+  for (const char* name : {"a", "b", "c"}) nodes.push_back(std::move(*process::AdoptAny(PidOf(name))));
+  fleet_.reset();
+  std::filesystem::remove_all(NodePaths(dir_, "b").dir);
+  const Path in_the_way = NodePaths(dir_, "a").record.string() + fmt::format(".{}.tmp", getpid());
+  std::filesystem::create_directory(in_the_way);
+  EXPECT_FALSE(StopAllNodes(dir_, seconds(20))) << "a is not marked as stopping";
+  for (process::Process& node : nodes) EXPECT_TRUE(node.Wait(seconds(0)));
+  std::filesystem::remove_all(in_the_way);
+}
+
+TEST_F(NamedNodesTest, AProgramThatIsNotThereIsNamed) {
+  const auto fleet = StartNamedNodes({.state_dir = dir_, .node_binary = "/no/such/node"}, clock_, {});
+  ASSERT_FALSE(fleet);
+  EXPECT_THAT(fleet.error().message, ::testing::HasSubstr("/no/such/node"));
+}
+
+TEST_F(NamedNodesTest, AStateDirectoryWithALongPathIsRefusedWithTheReason) {
+  ASSERT_TRUE(fleet_->EnsureListening(spec_));
+  const Status started = fleet_->Start(kFleet, std::string(100, 'x'));
+  EXPECT_EQ(started.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(started.error().message, ::testing::HasSubstr("choose a shorter state directory"));
+}
+
+}  // namespace
+}  // namespace longshore::fleet

@@ -1,0 +1,108 @@
+"""What people and tools see through kubectl: samples, defaults, columns, scale, conditions."""
+
+import json
+import pathlib
+
+import pytest
+
+from api import GROUP, PLURALS, Refused
+from manifests import cases, manifest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FILES = ("-f", ROOT / "crds/models.yaml", "-f", ROOT / "crds/servingfleets.yaml")
+
+
+@pytest.fixture
+def fleet(api):
+    yield api.apply(manifest("ServingFleet", "cpu", {}))
+    api.delete("ServingFleet", "cpu")
+
+
+@pytest.fixture
+def model(api):
+    yield api.apply(manifest("Model", "digits", {"spec.version": 3}))
+    api.delete("Model", "digits")
+
+
+def write_status(api, kind, name, status):
+    return api.request("PATCH", f"{GROUP}/{PLURALS[kind]}/{name}/status", {"status": status}, "application/merge-patch+json",
+                       fieldManager="longshore-controller", fieldValidation="Strict")["status"]
+
+
+def rows(text):
+    return [line.split() for line in text.splitlines()]
+
+
+def test_the_crds_are_taken_by_either_kind_of_apply(control_plane):
+    for how in (("--server-side", "--force-conflicts"), ()):
+        control_plane.kubectl("apply", *how, "--validate=strict", "--dry-run=server", *FILES)
+
+
+def test_the_samples_are_taken(control_plane):
+    control_plane.kubectl("create", "namespace", "vision")
+    said = control_plane.kubectl("apply", "-R", "--validate=strict", "--dry-run=server", "-f", ROOT / "deploy/samples")
+    assert len(said.splitlines()) >= 6
+
+
+def test_the_smallest_manifests_show_their_defaults(fleet, model):
+    assert fleet["spec"] == {
+        "replicas": {"min": 1}, "ports": {"grpc": 8500, "rest": 8501}, "engine": {"concurrentRuns": 0, "simulatedRun": "0s"},
+        "connectionAgeMax": "30s", "rollout": {"surge": 1}, "service": {"type": "ClusterIP"}, "logLevel": "info",
+        "terminationGracePeriod": "60s", "allowedNamespaces": {"from": "Same"}}
+    assert model["spec"] == {
+        "fleet": "cpu", "source": {"uri": "file:///models/m"}, "version": 3, "batching": {"maxQueue": 1000},
+        "warmup": {"source": "Assets"}, "validation": {"nonFinite": "Reject", "deterministic": False},
+        "rollout": {"strategy": "Canary", "assignment": {"by": "Request"}, "hold": "30s", "requestsMin": 100,
+                    "analysis": {"errorRate": {"enabled": True}, "latency": {"enabled": True, "tolerance": 0.1}},
+                    "onFailure": "Rollback", "progressDeadline": "10m", "paused": False}}
+
+
+@pytest.mark.parametrize("case", cases("status.yaml"), ids=lambda case: case["kind"])
+def test_a_status_is_kept_as_the_controller_writes_it(api, fleet, model, case):
+    name = "digits" if case["kind"] == "Model" else "cpu"
+    assert write_status(api, case["kind"], name, case["status"]) == case["status"]
+
+
+def test_a_status_that_the_schema_does_not_know_is_refused(api, model):
+    with pytest.raises(Refused, match="status.phase"):
+        write_status(api, "Model", "digits", {"phase": "Running"})
+
+
+def test_columns_and_short_names(control_plane, api, fleet, model):
+    ready = {"type": "Ready", "status": "True", "reason": "Serving", "message": "it is", "lastTransitionTime": "2026-01-02T03:04:05.678Z"}
+    write_status(api, "Model", "digits", {
+        "stableVersion": 2, "rollout": {"phase": "Step", "candidate": 3, "weight": 12.5}, "conditions": [ready]})
+    write_status(api, "ServingFleet", "cpu", {
+        "replicas": 3, "readyReplicas": 2, "grpcAddress": "longshore-cpu.default:8500",
+        "autoscale": {"desired": 3, "reason": "QueueDelay"}})
+    assert [row[:-1] for row in rows(control_plane.kubectl("get", "lsm"))] == [
+        ["NAME", "FLEET", "STABLE", "ROLLOUT", "CANDIDATE", "WEIGHT", "READY"], ["digits", "cpu", "2", "Step", "3", "12.5", "True"]]
+    assert [row[:-1] for row in rows(control_plane.kubectl("get", "lsf"))] == [
+        ["NAME", "REPLICAS", "READY", "DESIRED", "REASON", "GRPC"],
+        ["cpu", "3", "2", "3", "QueueDelay", "longshore-cpu.default:8500"]]
+    assert control_plane.kubectl("get", "longshore", "-o", "name").split() == [
+        "model.longshore.dev/digits", "servingfleet.longshore.dev/cpu"]
+    control_plane.kubectl("wait", "--for=condition=Ready", "--timeout=10s", "model/digits")
+
+
+def test_explain_says_what_a_field_is(control_plane):
+    said = control_plane.kubectl("explain", "model.spec.rollout.hold")
+    assert "Least time at each step." in said
+
+
+def test_scale_writes_the_least_number_of_nodes_and_nothing_else(control_plane, api, fleet):
+    write_status(api, "ServingFleet", "cpu", {"replicas": 1, "selector": "longshore.dev/fleet=cpu"})
+    control_plane.kubectl("scale", "lsf", "cpu", "--replicas=4")
+    scale = json.loads(control_plane.kubectl("get", "lsf", "cpu", "--subresource=scale", "-o", "json"))
+    assert scale["spec"] == {"replicas": 4}
+    assert scale["status"] == {"replicas": 1, "selector": "longshore.dev/fleet=cpu"}
+    now = api.request("GET", f"{GROUP}/servingfleets/cpu")
+    assert now["spec"] == {**fleet["spec"], "replicas": {"min": 4}}
+
+
+def test_a_scale_that_cannot_be_is_refused(control_plane, api, fleet):
+    with pytest.raises(Exception, match="spec.replicas.min"):
+        control_plane.kubectl("scale", "lsf", "cpu", "--replicas=0")
+    api.apply(manifest("ServingFleet", "cpu", {"spec.replicas": {"min": 1, "max": 3}, "spec.autoscaling": {}}))
+    with pytest.raises(Exception, match="max is below min"):
+        control_plane.kubectl("scale", "lsf", "cpu", "--replicas=4")
