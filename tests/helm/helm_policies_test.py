@@ -302,18 +302,3 @@ def test_people_write_commands_and_no_other_status(control_plane, api, account, 
     assert_refused("it is written by system:serviceaccount:ops:longshore-controller", set_status, api, FLEET, {"readyReplicas": 3})
     set_status(account, FLEET, {"readyReplicas": 3})
     set_status(account, model(), {"stableVersion": 3})
-
-
-def test_without_the_kinds_nobody_is_stopped(control_plane, api, account, fleet, made):
-    """Somebody purges in the wrong order: the kinds first, while the policy about them is still there."""
-    made(account, deployment_of(fleet))
-    control_plane.kubectl("delete", "crd", "servingfleets.longshore.dev", "models.longshore.dev")
-    try:
-        api.request("PATCH", path_of(deployment_of(fleet)), {"metadata": {"annotations": {"a": "b"}}}, "application/merge-patch+json")
-        api.request("PATCH", path_of(deployment_of(fleet)), {"metadata": {"finalizers": ["a/b"]}}, "application/merge-patch+json")
-        api.request("PATCH", path_of(deployment_of(fleet)), {"metadata": {"finalizers": []}}, "application/merge-patch+json")
-    except Refused as refusal:
-        assert refusal.status == 404, refusal  # The garbage collector was faster.
-    finally:
-        control_plane.apply_crds()
-        create(api, FLEET)
