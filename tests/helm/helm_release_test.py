@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import shutil
+import signal
 import time
 
 import pytest
@@ -222,6 +223,31 @@ def test_a_namespace_goes_when_its_operator_is_gone_already(control_plane, api, 
     api.request("DELETE", path_of(FLEET))
     for kind in ("validatingadmissionpolicy", "validatingadmissionpolicybinding", "clusterrole", "clusterrolebinding"):
         control_plane.kubectl("delete", kind, "--selector=app.kubernetes.io/part-of=longshore")
+
+
+def test_without_the_kinds_nobody_is_stopped(control_plane, api, installed, fleet):
+    """Somebody purged in the wrong order, the kinds first; the API server that finds the policy about them is a new one."""
+    installed({"clusterWide": True})
+    left = deployment_of(fleet)
+    del left["metadata"]["ownerReferences"]
+    left["metadata"]["name"] = "longshore-left"
+    create(api, left)
+    account = api_of_account(control_plane, api)
+    control_plane.kubectl("delete", "crd", "servingfleets.longshore.dev", "models.longshore.dev")
+    control_plane.stop_server(signal_number=signal.SIGKILL)
+    control_plane.restart_server()
+    for connection in (api, account):
+        connection.close()  # It opens again by itself.
+    try:
+        wait_until_refused(lambda: apply(account, FOREIGN, dryRun="All"))
+        for metadata in ({"annotations": {"a": "b"}}, {"finalizers": ["a/b"]}, {"finalizers": []}):
+            api.request("PATCH", path_of(left), {"metadata": metadata}, "application/merge-patch+json")
+        with pytest.raises(Refused, match="ops.objects"):
+            apply(account, left, dryRun="All")
+    finally:
+        api.request("DELETE", path_of(left))
+        account.close()
+        control_plane.apply_crds()
 
 
 def test_purging_leaves_nothing(control_plane, api, helm, installed, fleet):

@@ -8,15 +8,15 @@ from api import Refused
 from chart import ACCOUNT, api_of_account
 
 VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
-READ, APPLY = {"get", "list", "watch"}, {"get", "list", "watch", "create", "patch", "delete"}
+READ, APPLY = {"get", "list", "watch"}, {"list", "watch", "create", "patch"}
 # By group and resource; leases are tried apart.
 RIGHTS = {
     "longshore.dev/models": READ, "longshore.dev/servingfleets": READ,
-    "longshore.dev/models/status": {"get", "update", "patch"}, "longshore.dev/servingfleets/status": {"get", "update", "patch"},
-    "apps/deployments": APPLY, "apps/deployments/scale": {"get", "update", "patch"},
-    "/services": APPLY, "/serviceaccounts": APPLY, "/configmaps": {"create", "patch", "delete"},
+    "longshore.dev/models/status": {"update"}, "longshore.dev/servingfleets/status": {"update"},
+    "apps/deployments": APPLY | {"get", "delete"}, "apps/deployments/scale": {"patch"},
+    "/services": APPLY, "/serviceaccounts": APPLY, "/configmaps": {"create", "patch"},
     "policy/poddisruptionbudgets": APPLY, "networking.k8s.io/networkpolicies": APPLY,
-    "/pods": {"get", "list", "watch", "patch"}, "/events": {"create", "patch"},
+    "/pods": {"list", "watch", "patch"}, "/events": {"create", "patch"},
 }
 LEASES = {"coordination.k8s.io/leases": {"create"}}
 # Of every account, by Kubernetes' own rules.
