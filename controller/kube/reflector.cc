@@ -78,11 +78,11 @@ void Reflector::List(const ListPage& page) {
   if (list && (!list->is_object() || !list->contains("items") || !list->at("items").is_array()))
     list = DataLoss("{}: the answer is no list", collection_.path);
   if (!list) {
-    mirror_.Trouble(list.error().message);
+    Note(list.error().message);
     return machine_.OnListFailed({.gone = list.error().code == Code::kOutOfRange, .retry_after = {}});
   }
   Heard();
-  mirror_.Trouble("");
+  Note("");
   if (page.continue_token.empty()) mirror_.BeginList();
   for (Json& object : list->at("items")) {
     DropManagedFields(object);
@@ -110,8 +110,7 @@ void Reflector::Watch(const WatchFrom& from) {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
   }
-  spdlog::debug("{}", ended.error().message);
-  mirror_.Trouble(failure.gone ? "" : ended.error().message);
+  Note(failure.gone ? "" : ended.error().message);
   machine_.OnWatchFailed(failure);
 }
 
@@ -135,7 +134,7 @@ Status Reflector::TakeEvent(std::string_view line, Failure* failure) {
     return {};
   }
   newest_ = std::max(newest_, version);
-  mirror_.Trouble("");
+  Note("");
   machine_.OnEvent(TextAt(object, "resourceVersion"));
   if (type == "BOOKMARK") return {};
   DropManagedFields(object);
@@ -145,6 +144,14 @@ Status Reflector::TakeEvent(std::string_view line, Failure* failure) {
     mirror_.Put(std::move(object));
   }
   return {};
+}
+
+// Said when it begins to fail and when it is well again, not each time.
+void Reflector::Note(const std::string& trouble) {
+  if (trouble_.empty() && !trouble.empty()) spdlog::warn("{} is not to be had: {}", collection_.path, trouble);
+  if (!trouble_.empty() && trouble.empty()) spdlog::info("{} is to be had again", collection_.path);
+  trouble_ = trouble;
+  mirror_.Trouble(trouble);
 }
 
 void Reflector::PauseFor(Duration length) {

@@ -55,6 +55,7 @@ class Reflector {
   void List(const ListPage& page);
   void Watch(const WatchFrom& from);
   void PauseFor(Duration length);
+  void Note(const std::string& trouble);
   Status TakeEvent(std::string_view line, Failure* failure);
   void Heard() { heard_at_ = clock_.Now().time_since_epoch().count(); }
 
@@ -64,6 +65,7 @@ class Reflector {
   Mirror& mirror_;
   ListWatch machine_;    // Of the thread, as is:
   uint64_t newest_ = 0;  // Version of the newest event of this watch, where versions are numbers.
+  std::string trouble_{};
   std::mt19937_64 random_{std::random_device{}()};
   std::atomic<int64_t> lists_ = 0;
   std::atomic<int64_t> events_ = 0;
