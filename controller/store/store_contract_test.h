@@ -28,15 +28,17 @@ class StoreHome {
   virtual bool RunOnTwoSides(const std::function<int()>& work) = 0;
 };
 
+// A Model of the default namespace that every home takes.
+inline Object Model(const std::string& name, int version) {
+  Object object;
+  object.kind = api::kModelKind;
+  object.metadata.name = name;
+  object.spec = {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/digits"}}}, {"version", version}};
+  return object;
+}
+
 class StoreContract : public ::testing::TestWithParam<std::function<std::unique_ptr<StoreHome>()>> {
  protected:
-  static Object Model(const std::string& name, int version) {
-    Object object;
-    object.kind = api::kModelKind;
-    object.metadata.name = name;
-    object.spec = {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/digits"}}}, {"version", version}};
-    return object;
-  }
   static Object Fleet(const std::string& name) {
     Object object;
     object.kind = api::kServingFleetKind;

@@ -46,14 +46,6 @@ INSTANTIATE_TEST_SUITE_P(Kube, StoreContract, ::testing::Values([]() -> std::uni
 
 class KubeStoreTest : public ::testing::Test {
  protected:
-  static Object Model(const std::string& name, int version) {
-    Object object;
-    object.kind = api::kModelKind;
-    object.metadata.name = name;
-    object.spec = {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/digits"}}}, {"version", version}};
-    return object;
-  }
-
   KubeHome home_;
   std::unique_ptr<KubeStore> store_ = OpenStore();
 };
