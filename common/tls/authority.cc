@@ -8,7 +8,9 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+#include <ctime>
 #include <memory>
+#include <utility>
 
 #include "common/tls/pem.h"
 
@@ -82,6 +84,23 @@ Result<std::string> AlternativeNames(const Subject& subject) {
   return names;
 }
 
+struct Pair {
+  Owned<X509> certificate;
+  Owned<EVP_PKEY> key;
+};
+
+Result<Pair> Read(const KeyPair& pair) {
+  const auto text = Open(pair.certificate);
+  ASSIGN_OR_RETURN(auto certificate, NextCertificate(text.get()));
+  if (!certificate) return InvalidArgument("the authority's certificate is no PEM text");
+  ASSIGN_OR_RETURN(auto key, ReadKey(pair.key));
+  if (X509_check_private_key(certificate.get(), key.get()) != 1) {
+    ERR_clear_error();
+    return InvalidArgument("the authority's key does not belong to its certificate");
+  }
+  return Pair{std::move(certificate), std::move(key)};
+}
+
 }  // namespace
 
 Result<KeyPair> MakeAuthority(const std::string& name, std::chrono::hours lifetime) {
@@ -97,14 +116,8 @@ Result<KeyPair> MakeAuthority(const std::string& name, std::chrono::hours lifeti
 }
 
 Result<KeyPair> Issue(const KeyPair& authority, const Subject& subject, std::chrono::hours lifetime) {
-  const auto issuer_text = Open(authority.certificate);
-  ASSIGN_OR_RETURN(const auto issuer, NextCertificate(issuer_text.get()));
-  if (!issuer) return InvalidArgument("the authority's certificate is no PEM text");
-  ASSIGN_OR_RETURN(const auto issuer_key, ReadKey(authority.key));
-  if (X509_check_private_key(issuer.get(), issuer_key.get()) != 1) {
-    ERR_clear_error();
-    return InvalidArgument("the authority's key does not belong to its certificate");
-  }
+  ASSIGN_OR_RETURN(const auto pair, Read(authority));
+  const auto& [issuer, issuer_key] = pair;
   ASSIGN_OR_RETURN(const std::string names, AlternativeNames(subject));
   const Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
   if (!key) return ResourceExhausted("no memory for a key");
@@ -118,6 +131,14 @@ Result<KeyPair> Issue(const KeyPair& authority, const Subject& subject, std::chr
   if (X509_sign(certificate.get(), issuer_key.get(), EVP_sha256()) == 0)
     return Internal("a certificate cannot be signed");
   return ToPem(certificate.get(), key.get());
+}
+
+Result<TimePoint> ValidUntil(const KeyPair& pair) {
+  ASSIGN_OR_RETURN(const Pair read, Read(pair));
+  std::tm end{};
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(read.certificate.get()), &end) != 1)
+    return InvalidArgument("the authority's certificate has no end");
+  return TimePoint(std::chrono::seconds(timegm(&end)));
 }
 
 }  // namespace longshore::tls

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/clock.h"
 #include "common/error.h"
 
 namespace longshore::tls {
@@ -28,5 +29,8 @@ Result<KeyPair> MakeAuthority(const std::string& name, std::chrono::hours lifeti
 // With a new key; for servers and clients. InvalidArgument when the authority's texts are none or do not belong
 // together, or a name is none.
 Result<KeyPair> Issue(const KeyPair& authority, const Subject& subject, std::chrono::hours lifetime);
+
+// When the certificate ends. InvalidArgument when a text is none, or they do not belong together.
+Result<TimePoint> ValidUntil(const KeyPair& pair);
 
 }  // namespace longshore::tls

@@ -16,6 +16,10 @@ TEST(Authority, IssuesWhatAServerCanShow) {
   EXPECT_NE(pair.key, Issue(authority, {.name = "server"}, hours(1))->key);
   EXPECT_TRUE(MakeServerContext({pair.certificate, pair.key, authority.certificate, true}));
   EXPECT_FALSE(MakeServerContext({pair.certificate, authority.key, authority.certificate, true}));
+  const auto left = ValidUntil(authority).value() - SystemClock().Now();
+  EXPECT_LE(left, hours(1));
+  EXPECT_GT(left, std::chrono::minutes(59));
+  EXPECT_FALSE(ValidUntil({pair.certificate, authority.key}));
 }
 
 TEST(Authority, RefusesWhatIsNoAuthorityAndNamesThatAreNone) {

@@ -110,6 +110,15 @@ void AddCommands(CLI::App& app, Flags& flags) {
   }
 }
 
+void AddInstallation(CLI::App& app, Flags& flags) {
+  CLI::App* ca = app.add_subcommand("ca", "The certificate authority of an installation in a cluster");
+  ca->require_subcommand(1);
+  CLI::App* ensure = ca->add_subcommand("ensure", "Make one where its Secret is empty; the chart's Job does it");
+  ensure->callback([&] { flags.options.verb = Verb::kEnsureCa; });
+  ensure->add_option("--secret", flags.options.secret, "Name of the Secret")->required();
+  AddNamespace(*ensure, flags);
+}
+
 // The first word that is no command, with those that are; "" when there is none.
 std::string UnknownCommand(const CLI::App& app, int argc, const char* const* argv) {
   std::vector<std::string> names;
@@ -136,9 +145,12 @@ Result<Options> Resolve(Flags flags) {
   }
   const bool names_a_cluster = !options.kubeconfig.empty() || !options.context.empty();
   if (flags.says_manifests && names_a_cluster) {
-    return InvalidArgument("--manifests is a directory on this host, --kubeconfig and --context name a cluster: say one");
+    return InvalidArgument(
+        "--manifests is a directory on this host, --kubeconfig and --context name a cluster: say one");
   }
-  if (names_a_cluster) options.manifests.clear();
+  if (options.verb == Verb::kEnsureCa && flags.says_manifests)
+    return InvalidArgument("ca ensure is for a cluster: leave --manifests out");
+  if (names_a_cluster || options.verb == Verb::kEnsureCa) options.manifests.clear();
   options.output = flags.output == "json" ? Output::kJson : flags.output == "yaml" ? Output::kYaml : Output::kText;
   if (options.watch && options.output != Output::kText)
     return InvalidArgument("--watch prints text, not {}", flags.output);
@@ -172,6 +184,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   AddReading(app, flags);
   AddWriting(app, flags);
   AddCommands(app, flags);
+  AddInstallation(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -10,22 +10,23 @@
 
 namespace longshore::cli {
 
-enum class Verb { kGet, kDescribe, kExplain, kApply, kDelete, kCommand };
+enum class Verb { kGet, kDescribe, kExplain, kApply, kDelete, kCommand, kEnsureCa };
 enum class Output { kText, kJson, kYaml };
 
 struct Options {
   Verb verb = Verb::kGet;
-  // Where the objects are: the controller's directory of manifests, or a cluster. With neither, the cluster that kubectl
-  // would ask.
+  // Where the objects are: the controller's directory of manifests, or a cluster. With neither, the cluster that
+  // kubectl would ask.
   Path manifests;
   Path kubeconfig;
-  std::string context;  // Of the kubeconfig; "": its current one.
-  std::string kind;  // Of get, describe, delete: kModelKind or kServingFleetKind.
-  std::string name;  // "": all of the kind.
+  std::string context;     // Of the kubeconfig; "": its current one.
+  std::string kind;        // Of get, describe, delete: kModelKind or kServingFleetKind.
+  std::string name;        // "": all of the kind.
   std::string namespace_;  // "": that of the place, see OpenPlace.
   bool all_namespaces = false;
   std::string command;  // Of kCommand: "promote", ...
   std::string file;     // Of kApply; "-": standard input.
+  std::string secret;   // Of kEnsureCa.
   Output output = Output::kText;
   bool watch = false;
   std::chrono::milliseconds timeout{10'000};

@@ -9,6 +9,7 @@
 
 #include "common/http_client/client.h"
 #include "controller/api/format.h"
+#include "controller/cli/ca.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/explain.h"
 #include "controller/cli/text.h"
@@ -19,6 +20,7 @@
 namespace longshore::cli {
 namespace {
 
+constexpr std::chrono::minutes kCaPatience{1};
 // So that a busy rollout does not flood the terminal.
 constexpr auto kWatchInterval = std::chrono::milliseconds(200);
 
@@ -212,8 +214,16 @@ Status Run(Options options, const Place& place, const Clock& clock, std::ostream
     case Verb::kApply: return Apply(options, place, out);
     case Verb::kDelete: return Delete(options, store, out);
     case Verb::kCommand: return Command(options, store, out);
+    case Verb::kEnsureCa: break;  // Asks no store: see Main.
   }
   return {};
+}
+
+Result<std::string> EnsureCaOf(const Options& options, const MonotonicClock& clock) {
+  ASSIGN_OR_RETURN(const kube::Cluster cluster, ClusterOf(options));
+  ASSIGN_OR_RETURN(const auto api, kube::Api::Make(cluster, {}, clock));
+  return EnsureCa(*api, options.namespace_.empty() ? cluster.namespace_ : options.namespace_, options.secret,
+                  kCaPatience);
 }
 
 int Main(int argc, char** argv) {
@@ -226,6 +236,12 @@ int Main(int argc, char** argv) {
   if (!options) return fail(options.error());
   if (!*options) return kExitOk;
   const SteadyClock timer;
+  if ((*options)->verb == Verb::kEnsureCa) {
+    const auto ensured = EnsureCaOf(**options, timer);
+    if (!ensured) return fail(ensured.error());
+    std::cout << *ensured << "\n";
+    return kExitOk;
+  }
   const auto place = OpenPlace(**options, timer);
   if (!place) return fail(place.error());
   const Status done = Run(**options, *place, SystemClock(), std::cout);

@@ -86,3 +86,34 @@ def test_says_what_is_wrong(cluster, tmp_path):
     other = tmp_path / "config"
     other.write_text(kubeconfig.replace(line.split(": ")[1].strip(), encoded(foreign.certificate)))
     assert "handshake" in longshore(cluster, "--kubeconfig", other, "get", "models", code=1)
+
+
+def secret(cluster, data=None):
+    cluster.kubectl("delete", "secret", "ca", "--ignore-not-found")
+    cluster.kubectl("apply", "-f", "-", input=json.dumps({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "ca", "namespace": "default"}, "data": data or {}}))
+
+
+def contents(cluster):
+    return json.loads(cluster.kubectl("get", "secret", "ca", "-o", "json"))
+
+
+def test_an_authority_is_made_once(cluster):
+    secret(cluster)
+    assert longshore(cluster, "ca", "ensure", "--secret=ca") == "Secret default/ca: an authority was made\n"
+    made = contents(cluster)
+    assert made["immutable"] and set(made["data"]) == {"tls.crt", "tls.key"}
+    assert "the authority is there, until" in longshore(cluster, "ca", "ensure", "--secret=ca", "-n", "default")
+    assert contents(cluster) == made
+
+
+def test_what_is_in_a_secret_is_never_written_over(cluster):
+    secret(cluster)
+    longshore(cluster, "ca", "ensure", "--secret=ca")
+    whole = contents(cluster)["data"]
+    for part in ({"tls.crt": whole["tls.crt"]}, {"tls.key": whole["tls.key"]}, {**whole, "tls.key": "bm9uZQ=="}):
+        secret(cluster, part)
+        before = contents(cluster)
+        assert "is not written over" in longshore(cluster, "ca", "ensure", "--secret=ca", code=1)
+        assert contents(cluster) == before
+    assert "not found" in longshore(cluster, "ca", "ensure", "--secret=none", code=3)
