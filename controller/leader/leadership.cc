@@ -22,10 +22,22 @@ std::string MicroTime(TimePoint at) {
                      utc.tm_hour, utc.tm_min, utc.tm_sec, at.time_since_epoch().count() % 1'000'000);
 }
 
+// Of what a replacement would take away otherwise.
+Json OthersIn(const Json& lease) {
+  Json others = Json::object();
+  const Json metadata = lease.value("metadata", Json::object());
+  for (const char* key : {"labels", "annotations", "ownerReferences", "finalizers"}) {
+    if (metadata.contains(key)) others[key] = metadata[key];
+  }
+  return others;
+}
+
 }  // namespace
 
-Json ToJson(const LeaseName& name, const Lease& lease, TimePoint now) {
-  Json metadata = {{"name", name.name}, {"namespace", name.namespace_}};
+Json ToJson(const LeaseName& name, const Lease& lease, TimePoint now, const Json& others) {
+  Json metadata = others;
+  metadata["name"] = name.name;
+  metadata["namespace"] = name.namespace_;
   if (!lease.version.empty()) metadata["resourceVersion"] = lease.version;
   return {{"apiVersion", "coordination.k8s.io/v1"},
           {"kind", "Lease"},
@@ -81,7 +93,7 @@ Leadership::~Leadership() {
   if (!release) return;
   const auto written = api_->Send({.method = "PUT",
                                    .target = PathOf(lease_, false),
-                                   .body = ToJson(lease_, release->lease, SystemClock().Now()).dump()});
+                                   .body = ToJson(lease_, release->lease, SystemClock().Now(), others_).dump()});
   if (!written)
     spdlog::warn("the Lease could not be given up, another one takes over later: {}", written.error().message);
 }
@@ -144,17 +156,13 @@ void Leadership::Run() {
 void Leadership::Look() {
   const auto answer = api_->Send({.target = PathOf(lease_, false)});
   const bool is_missing = !answer && answer.error().code == Code::kNotFound;
-  auto lease = Result<std::optional<Lease>>(std::nullopt);
-  if (answer) {
-    const auto json = ParseJson(*answer);
-    auto read = json ? FromJson(*json) : tl::make_unexpected(json.error());
-    if (read)
-      lease = std::move(*read);
-    else
-      lease = tl::make_unexpected(read.error());
-  } else if (!is_missing) {
-    lease = tl::make_unexpected(answer.error());
+  const auto json = answer ? ParseJson(*answer) : tl::make_unexpected(answer.error());
+  Result<std::optional<Lease>> lease = std::nullopt;
+  if (!is_missing) {
+    const auto read = json ? FromJson(*json) : tl::make_unexpected(json.error());
+    lease = read ? Result<std::optional<Lease>>(*read) : tl::make_unexpected(read.error());
   }
+  others_ = lease && *lease ? OthersIn(*json) : Json::object();
   const std::lock_guard lock(mutex_);
   if (lease) return election_.OnRead(*lease, clock_.Now());
   spdlog::warn("the Lease {}/{} cannot be read: {}", lease_.namespace_, lease_.name, lease.error().message);
@@ -168,7 +176,7 @@ void Leadership::Do(const Write& write) {
   const MonotonicPoint sent_at = clock_.Now();
   const auto answer = api_->Send({.method = creates ? "POST" : "PUT",
                                   .target = PathOf(lease_, creates),
-                                  .body = ToJson(lease_, lease, SystemClock().Now()).dump()});
+                                  .body = ToJson(lease_, lease, SystemClock().Now(), others_).dump()});
   const auto json = answer ? ParseJson(*answer) : tl::make_unexpected(answer.error());
   const auto written = json ? FromJson(*json) : tl::make_unexpected(json.error());
   const std::lock_guard lock(mutex_);

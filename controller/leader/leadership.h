@@ -59,11 +59,12 @@ class Leadership {
   std::condition_variable changed_;
   Election election_;  // Guarded by the mutex, as is:
   bool stopping_ = false;
-  std::thread thread_;  // Last: it uses the rest.
+  Json others_ = Json::object();  // What others wrote into its metadata, which stays.
+  std::thread thread_;            // Last: it uses the rest.
 };
 
-// As coordination.k8s.io/v1 has it. `now` is for people only.
-Json ToJson(const LeaseName& name, const Lease& lease, TimePoint now);
+// As coordination.k8s.io/v1 has it. `now` is for people only; `others`: labels and the like.
+Json ToJson(const LeaseName& name, const Lease& lease, TimePoint now, const Json& others = Json::object());
 // DataLoss when it is none.
 Result<Lease> FromJson(const Json& json);
 

@@ -71,6 +71,20 @@ TEST_F(LeadershipTest, GoesOnWhenItsLeaseIsDeleted) {
   EXPECT_TRUE(only->IsLeading(epoch));
 }
 
+TEST_F(LeadershipTest, WhatOthersWroteIntoTheLeaseStaysAndEndsNoTerm) {
+  const auto only = Stand("only");
+  const int64_t epoch = only->AwaitTerm();
+  const Json patch = {{"metadata", {{"labels", {{"of", "chart"}}}}}};
+  ASSERT_TRUE(
+      api_->Send({.method = "PATCH", .target = path_, .body = patch.dump(), .content_type = kube::kMergePatch}));
+  const std::string seen = Read()->version;
+  while (Read()->version == seen) {
+  }
+  const Json lease = ParseJson(api_->Send({.target = path_}).value()).value();
+  EXPECT_EQ(lease.at("metadata").at("labels").at("of"), "chart");
+  EXPECT_TRUE(only->IsLeading(epoch));
+}
+
 TEST_F(LeadershipTest, ItsTermEndsWhenSomebodyElseWritesTheLease) {
   const auto only = Stand("only");
   const int64_t epoch = only->AwaitTerm();
