@@ -187,6 +187,7 @@ class LibraryClient final : public Client {
 }  // namespace
 
 void Init() {
+  tls::Init();
   constexpr size_t kThreads = 4;  // Instead of 40.
   crossplat::threadpool::initialize_with_threads(kThreads);
   // Otherwise every connection reads the system's whole list of certificates, although none is needed.
@@ -195,6 +196,7 @@ void Init() {
 }
 
 Result<std::unique_ptr<Client>> Client::Make(const Options& options) try {
+  tls::Init();  // Before the library's threads, where nobody called our Init.
   const web::uri uri(options.base_url);
   const bool secure = uri.scheme() == "https";
   if ((uri.scheme() != "http" && !secure) || uri.host().empty()) {

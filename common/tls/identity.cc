@@ -73,6 +73,8 @@ int ChooseProtocol(SSL*, const unsigned char** out, unsigned char* out_size, con
 
 }  // namespace
 
+void Init() { OPENSSL_init_ssl(0, nullptr); }
+
 Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity) {
   const std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
   if (!context) return ResourceExhausted("no memory for TLS");

@@ -34,6 +34,10 @@ struct ClientIdentity {
 // The identity of new connections; those that are there keep theirs.
 using Identities = Reloaded<Identity>;
 
+// Makes OpenSSL ready. To be called before whatever starts threads that outlive main: at the end of the process OpenSSL
+// is cleaned up after what was made later, so that these threads end first and free what they hold of it.
+void Init();
+
 // A context of OpenSSL for a server: TLS 1.2 or newer, no renegotiation, HTTP/1.1 where the client asks by ALPN.
 // InvalidArgument saying which part is no PEM, that key and certificate do not belong together, or that a CA is
 // missing. Nothing of the key is in the text.
