@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/base64.h"
+#include "common/json/path.h"
 
 namespace longshore::auth {
 namespace {
@@ -41,13 +42,8 @@ std::optional<std::string> FromBase64Url(std::string text) {
   return FromBase64(text);
 }
 
-std::string TextAt(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 Owned<BIGNUM> NumberAt(const Json& json, const char* key) {
-  const auto bytes = FromBase64Url(TextAt(json, key));
+  const auto bytes = FromBase64Url(TextAt(json, {key}));
   if (!bytes || bytes->empty()) return nullptr;
   return Owned<BIGNUM>(
       BN_bin2bn(reinterpret_cast<const unsigned char*>(bytes->data()), static_cast<int>(bytes->size()), nullptr));
@@ -75,10 +71,10 @@ Owned<EVP_PKEY> RsaKey(const Json& json) {
 
 // Of the curve P-256.
 Owned<EVP_PKEY> EcKey(const Json& json) {
-  const auto x = FromBase64Url(TextAt(json, "x"));
-  const auto y = FromBase64Url(TextAt(json, "y"));
+  const auto x = FromBase64Url(TextAt(json, {"x"}));
+  const auto y = FromBase64Url(TextAt(json, {"y"}));
   const Owned<OSSL_PARAM_BLD> builder(OSSL_PARAM_BLD_new());
-  if (!x || !y || x->size() != 32 || y->size() != 32 || !builder || TextAt(json, "crv") != "P-256") return nullptr;
+  if (!x || !y || x->size() != 32 || y->size() != 32 || !builder || TextAt(json, {"crv"}) != "P-256") return nullptr;
   const std::string point = "\x04" + *x + *y;  // Uncompressed.
   OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0);
   OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(), point.size());
@@ -90,7 +86,8 @@ std::optional<std::string> AsDer(const std::string& pair) {
   if (pair.size() != 64) return std::nullopt;
   const auto* bytes = reinterpret_cast<const unsigned char*>(pair.data());
   const Owned<ECDSA_SIG> signature(ECDSA_SIG_new());
-  if (!signature || ECDSA_SIG_set0(signature.get(), BN_bin2bn(bytes, 32, nullptr), BN_bin2bn(bytes + 32, 32, nullptr)) != 1)
+  if (!signature ||
+      ECDSA_SIG_set0(signature.get(), BN_bin2bn(bytes, 32, nullptr), BN_bin2bn(bytes + 32, 32, nullptr)) != 1)
     return std::nullopt;
   unsigned char* der = nullptr;
   const int size = i2d_ECDSA_SIG(signature.get(), &der);
@@ -164,9 +161,9 @@ Result<IssuerKeys> IssuerKeys::Parse(const Json& key_set) {
   IssuerKeys keys;
   for (const Json& json : *list) {
     if (!json.is_object()) continue;
-    const bool is_rsa = TextAt(json, "kty") == "RSA";
-    auto key = is_rsa ? RsaKey(json) : TextAt(json, "kty") == "EC" ? EcKey(json) : nullptr;
-    if (key) keys.keys_[TextAt(json, "kid")] = std::make_shared<Key>(Key{is_rsa ? "RS256" : "ES256", std::move(key)});
+    const bool is_rsa = TextAt(json, {"kty"}) == "RSA";
+    auto key = is_rsa ? RsaKey(json) : TextAt(json, {"kty"}) == "EC" ? EcKey(json) : nullptr;
+    if (key) keys.keys_[TextAt(json, {"kid"})] = std::make_shared<Key>(Key{is_rsa ? "RS256" : "ES256", std::move(key)});
   }
   if (keys.keys_.empty()) return InvalidArgument("the key set has no key for RS256 or ES256");
   return keys;
@@ -174,15 +171,15 @@ Result<IssuerKeys> IssuerKeys::Parse(const Json& key_set) {
 
 std::string KeyIdOf(std::string_view token) {
   const auto parts = Split(token);
-  return parts ? TextAt(parts->header, "kid") : "";
+  return parts ? TextAt(parts->header, {"kid"}) : "";
 }
 
 Result<Json> VerifyJwt(std::string_view token, const IssuerKeys& keys, const std::string& audience, TimePoint now) {
   const auto parts = Split(token);
   if (!parts) return Refused("is no JSON Web Token");
-  const auto key = keys.keys_.find(TextAt(parts->header, "kid"));
+  const auto key = keys.keys_.find(TextAt(parts->header, {"kid"}));
   if (key == keys.keys_.end()) return Refused("is signed by a key that is not known");
-  if (TextAt(parts->header, "alg") != key->second->algorithm || parts->header.contains("crit"))
+  if (TextAt(parts->header, {"alg"}) != key->second->algorithm || parts->header.contains("crit"))
     return Refused("is not of the form that its key is for");
   if (!key->second->Signed(parts->said, parts->signature)) return Refused("is not signed by the issuer");
   if (!IsFor(parts->claims, audience)) return Refused("is for another audience");

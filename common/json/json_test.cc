@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/json/path.h"
+
 namespace longshore {
 namespace {
 
@@ -12,6 +14,23 @@ TEST(ParseJson, WhateverCannotBeHeldIsAnErrorAndNothingIsThrown) {
     EXPECT_EQ(json.error().code, Code::kInvalidArgument) << text;
   }
   EXPECT_EQ(ParseJson("{\"a\": [1.5, null]}")->at("a").size(), 2U);
+}
+
+TEST(TextAt, IsTheTextAtTheEndOfAPathAndNothingWhereThereIsNone) {
+  const Json json = {{"a", {{"b/c", "x"}, {"n", 1}}}, {"list", {{{"d", "y"}}}}, {"text", "z"}};
+  EXPECT_EQ(TextAt(json, {"a", "b/c"}), "x");
+  EXPECT_EQ(TextAt(json, {"list", "0", "d"}), "y");
+  EXPECT_EQ(TextAt(json, {}), "");
+  EXPECT_EQ(TextAt(json, {"a"}), "");
+  EXPECT_EQ(TextAt(json, {"a", "n"}), "") << "a number";
+  EXPECT_EQ(TextAt(json, {"none", "x"}), "");
+  EXPECT_EQ(TextAt(json, {"list", "1"}), "");
+  EXPECT_EQ(TextAt(json, {"list", "d"}), "");
+  EXPECT_EQ(TextAt(json, {"list", ""}), "");
+  EXPECT_EQ(TextAt(json, {"text", "0"}), "");
+  EXPECT_EQ(TextAt(Json(), {"a"}), "");
+  EXPECT_TRUE(At(json, {"a", "none"}).is_null());
+  EXPECT_EQ(At(json, {"a", "n"}), 1);
 }
 
 }  // namespace

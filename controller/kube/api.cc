@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "common/json/path.h"
 #include "controller/kube/lines.h"
 
 namespace longshore::kube {
@@ -52,8 +53,8 @@ Refusal RefusalOf(const http_client::Response& response) {
     refusal.message = response.body.substr(0, kShown);
     return refusal;
   }
-  if (const Json reason = status->value("reason", Json()); reason.is_string()) refusal.reason = reason;
-  if (const Json message = status->value("message", Json()); message.is_string()) refusal.message = message;
+  refusal.reason = TextAt(*status, {"reason"});
+  refusal.message = TextAt(*status, {"message"});
   return refusal;
 }
 

@@ -14,6 +14,7 @@
 
 #include "common/error.h"
 #include "common/json/json.h"
+#include "common/json/path.h"
 #include "controller/kube/reflector.h"
 
 namespace longshore::kube {
@@ -125,12 +126,7 @@ class Cache final : public Mirror {
   using Node = typename std::map<Name, Entry>::node_type;
 
   static Name NameOf(const Json& object) {
-    const Json metadata = object.value("metadata", Json::object());
-    const auto text = [&](const char* key) {
-      const Json value = metadata.value(key, Json());
-      return value.is_string() ? value.get<std::string>() : "";
-    };
-    return {text("namespace"), text("name")};
+    return {TextAt(object, {"metadata", "namespace"}), TextAt(object, {"metadata", "name"})};
   }
 
   void Take(const Json& object, bool is_heard) {

@@ -8,6 +8,7 @@
 
 #include "common/base64.h"
 #include "common/clock.h"
+#include "common/json/path.h"
 #include "controller/api/document.h"
 #include "controller/kube/credential_plugin.h"
 
@@ -102,35 +103,30 @@ class Kubeconfig {
   Kubeconfig(Path file, Json root) : file_(std::move(file)), root_(std::move(root)) {}
 
   Result<Cluster> Read(const std::string& wanted) const {
-    const std::string name = wanted.empty() ? Text(root_, "current-context") : wanted;
+    const std::string name = wanted.empty() ? TextAt(root_, {"current-context"}) : wanted;
     if (name.empty()) return InvalidArgument("{}: there is no current-context; name one", file_.string());
     ASSIGN_OR_RETURN(const Json context, Entry("contexts", "context", name));
-    ASSIGN_OR_RETURN(const Json cluster, Entry("clusters", "cluster", Text(context, "cluster")));
-    ASSIGN_OR_RETURN(const Json user, Entry("users", "user", Text(context, "user")));
+    ASSIGN_OR_RETURN(const Json cluster, Entry("clusters", "cluster", TextAt(context, {"cluster"})));
+    ASSIGN_OR_RETURN(const Json user, Entry("users", "user", TextAt(context, {"user"})));
     RETURN_IF_ERROR(
         RefuseWhatIsNotObeyed("cluster", cluster, {"insecure-skip-tls-verify", "proxy-url", "tls-server-name"}));
     RETURN_IF_ERROR(RefuseWhatIsNotObeyed("user", user, {"username", "password", "auth-provider", "as"}));
     Cluster out;
-    out.server = Text(cluster, "server");
+    out.server = TextAt(cluster, {"server"});
     if (out.server.empty())
       return InvalidArgument("{}: the cluster of context \"{}\" has no server", file_.string(), name);
-    out.namespace_ = Text(context, "namespace");
+    out.namespace_ = TextAt(context, {"namespace"});
     if (out.namespace_.empty()) out.namespace_ = "default";
     ASSIGN_OR_RETURN(out.credentials, CredentialsOf(cluster, user));
     return out;
   }
 
  private:
-  static std::string Text(const Json& json, const char* key) {
-    const auto found = json.find(key);
-    return found != json.end() && found->is_string() ? found->get<std::string>() : "";
-  }
-
   Result<Json> Entry(const char* list, const char* kind, const std::string& name) const {
     const auto entries = root_.find(list);
     if (entries != root_.end() && entries->is_array()) {
       for (const Json& entry : *entries) {
-        if (entry.is_object() && Text(entry, "name") == name && entry.contains(kind) && entry[kind].is_object())
+        if (entry.is_object() && TextAt(entry, {"name"}) == name && entry.contains(kind) && entry[kind].is_object())
           return entry[kind];
       }
     }
@@ -148,12 +144,12 @@ class Kubeconfig {
 
   // `key` names a file, `key`-data holds it.
   Result<Source> PemOf(const Json& entry, const std::string& key) const {
-    if (const std::string data = Text(entry, (key + "-data").c_str()); !data.empty()) {
+    if (const std::string data = TextAt(entry, {(key + "-data")}); !data.empty()) {
       auto pem = FromBase64(data);
       if (!pem) return InvalidArgument("{}: {}-data is no base64", file_.string(), key);
       return Source::Text(std::move(*pem));
     }
-    const std::string file = Text(entry, key.c_str());
+    const std::string file = TextAt(entry, {key});
     return file.empty() ? Source() : Source::File(file_.parent_path() / file);
   }
 
@@ -168,9 +164,9 @@ class Kubeconfig {
     ASSIGN_OR_RETURN(Source key, PemOf(user, "client-key"));
     if (certificate.empty() != key.empty())
       return InvalidArgument("{}: client-certificate and client-key go together", file_.string());
-    const std::string token_file = Text(user, "tokenFile");
+    const std::string token_file = TextAt(user, {"tokenFile"});
     Source token =
-        token_file.empty() ? Source::Text(Text(user, "token")) : Source::File(file_.parent_path() / token_file);
+        token_file.empty() ? Source::Text(TextAt(user, {"token"})) : Source::File(file_.parent_path() / token_file);
     return std::make_shared<SourceCredentials>(std::move(ca), std::move(token), std::move(certificate), std::move(key));
   }
 

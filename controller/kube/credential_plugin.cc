@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "common/json/path.h"
 #include "common/process/process.h"
 #include "controller/api/units.h"
 
@@ -20,11 +21,6 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kTimeMax{60};
 constexpr size_t kOutputBytesMax = size_t{1} << 20;
 constexpr int kNotFoundCode = 127;  // Of env(1).
-
-std::string Text(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 // All that comes until the other end closes, by then.
 Result<std::string> ReadAll(int fd, steady_clock::time_point until) {
@@ -47,17 +43,17 @@ Result<std::string> ReadAll(int fd, steady_clock::time_point until) {
 
 Result<PluginCredential> ReadCredential(const std::string& output) {
   const auto json = ParseJson(output);
-  if (!json || !json->is_object() || Text(*json, "kind") != "ExecCredential" || !json->contains("status") ||
+  if (!json || !json->is_object() || TextAt(*json, {"kind"}) != "ExecCredential" || !json->contains("status") ||
       !json->at("status").is_object()) {
     return InvalidArgument("it did not print an ExecCredential with a status");
   }
   const Json& status = json->at("status");
-  PluginCredential credential{.token = Text(status, "token"),
-                              .certificate = Text(status, "clientCertificateData"),
-                              .key = Text(status, "clientKeyData")};
+  PluginCredential credential{.token = TextAt(status, {"token"}),
+                              .certificate = TextAt(status, {"clientCertificateData"}),
+                              .key = TextAt(status, {"clientKeyData"})};
   if (credential.token.empty() && credential.certificate.empty())
     return InvalidArgument("it printed neither a token nor a certificate");
-  if (const std::string expires = Text(status, "expirationTimestamp"); !expires.empty()) {
+  if (const std::string expires = TextAt(status, {"expirationTimestamp"}); !expires.empty()) {
     ASSIGN_OR_RETURN(credential.expires, api::ParseTime(expires));
   }
   return credential;
@@ -89,9 +85,9 @@ Result<std::string> Output(const CredentialPlugin& plugin) {
 }  // namespace
 
 Result<CredentialPlugin> ReadPlugin(const Json& exec, const Path& dir) {
-  if (!exec.is_object() || Text(exec, "command").empty()) return InvalidArgument("exec: there is no command");
-  CredentialPlugin plugin{.api_version = Text(exec, "apiVersion"), .install_hint = Text(exec, "installHint")};
-  const std::string command = Text(exec, "command");
+  if (!exec.is_object() || TextAt(exec, {"command"}).empty()) return InvalidArgument("exec: there is no command");
+  CredentialPlugin plugin{.api_version = TextAt(exec, {"apiVersion"}), .install_hint = TextAt(exec, {"installHint"})};
+  const std::string command = TextAt(exec, {"command"});
   plugin.argv.push_back(command.find('/') == std::string::npos ? command : (dir / command).string());
   if (const auto args = exec.find("args"); args != exec.end() && args->is_array()) {
     for (const Json& arg : *args) {
@@ -102,7 +98,7 @@ Result<CredentialPlugin> ReadPlugin(const Json& exec, const Path& dir) {
   if (const auto env = exec.find("env"); env != exec.end() && env->is_array()) {
     for (const Json& entry : *env) {
       if (!entry.is_object()) return InvalidArgument("exec.env: not a list of {{name, value}}");
-      plugin.env.push_back(Text(entry, "name") + "=" + Text(entry, "value"));
+      plugin.env.push_back(TextAt(entry, {"name"}) + "=" + TextAt(entry, {"value"}));
     }
   }
   return plugin;

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "common/json/path.h"
 #include "common/log.h"
 
 namespace longshore::kube {
@@ -10,13 +11,6 @@ namespace {
 
 // The server ends a watch after this time, so that clients spread over servers that come back. Half of it is random.
 constexpr int kWatchSeconds = 600;
-
-std::string TextAt(const Json& object, const char* key) {
-  const auto metadata = object.find("metadata");
-  if (metadata == object.end() || !metadata->is_object()) return "";
-  const auto found = metadata->find(key);
-  return found != metadata->end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 void DropManagedFields(Json& object) {
   if (const auto metadata = object.find("metadata"); metadata != object.end() && metadata->is_object())
@@ -31,7 +25,7 @@ std::string Query(const Collection& collection) {
 }  // namespace
 
 uint64_t VersionOf(const Json& object) {
-  const std::string text = TextAt(object, "resourceVersion");
+  const std::string text = TextAt(object, {"metadata", "resourceVersion"});
   uint64_t version = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
   return error == std::errc() && end == text.data() + text.size() ? version : 0;
@@ -88,8 +82,8 @@ void Reflector::List(const ListPage& page) {
     DropManagedFields(object);
     mirror_.Put(std::move(object));
   }
-  const std::string version = TextAt(*list, "resourceVersion");
-  const std::string token = TextAt(*list, "continue");
+  const std::string version = TextAt(*list, {"metadata", "resourceVersion"});
+  const std::string token = TextAt(*list, {"metadata", "continue"});
   if (token.empty()) mirror_.EndList(version);
   newest_ = VersionOf(*list);
   machine_.OnPage(version, token);
@@ -135,7 +129,7 @@ Status Reflector::TakeEvent(std::string_view line, Failure* failure) {
   }
   newest_ = std::max(newest_, version);
   Note("");
-  machine_.OnEvent(TextAt(object, "resourceVersion"));
+  machine_.OnEvent(TextAt(object, {"metadata", "resourceVersion"}));
   if (type == "BOOKMARK") return {};
   DropManagedFields(object);
   if (type == "DELETED") {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/json/path.h"
 #include "common/log.h"
 #include "controller/fleet/pods/manifests.h"
 
@@ -10,11 +11,6 @@ namespace {
 
 constexpr std::chrono::minutes kReadEvery{5};
 constexpr std::chrono::seconds kReadAtMostEvery{1};  // However many tokens name keys that nobody has.
-
-std::string TextAt(const Json& json, const char* pointer) {
-  const Json::json_pointer at(pointer);
-  return json.contains(at) && json.at(at).is_string() ? json.at(at).get<std::string>() : "";
-}
 
 }  // namespace
 
@@ -73,8 +69,8 @@ Result<NodeTokens::Node> NodeTokens::Identify(std::string_view authorization) {
   }
   wake_.notify_all();
   ASSIGN_OR_RETURN(const Json claims, auth::VerifyJwt(token, *keys, kTokenAudience, clock_.Now()));
-  const PodName pod{TextAt(claims, "/kubernetes.io/namespace"), TextAt(claims, "/kubernetes.io/pod/name"),
-                    TextAt(claims, "/kubernetes.io/pod/uid")};
+  const PodName pod{TextAt(claims, {"kubernetes.io", "namespace"}), TextAt(claims, {"kubernetes.io", "pod", "name"}),
+                    TextAt(claims, {"kubernetes.io", "pod", "uid"})};
   if (pod.uid.empty()) return Fail(Code::kUnauthenticated, "the token is not a pod's");
   const auto fleet = fleet_of_(pod);
   if (!fleet) return Fail(Code::kUnauthenticated, "pod {}/{} is no node of a fleet", pod.namespace_, pod.name);

@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "common/json/path.h"
 #include "common/process/process.h"
 #include "controller/api/units.h"
 #include "controller/fleet/pods/manifests.h"
@@ -9,15 +10,8 @@
 namespace longshore::fleet {
 namespace {
 
-Json At(const Json& json, const char* key) { return json.is_object() ? json.value(key, Json()) : Json(); }
-
-std::string Text(const Json& json, const char* key) {
-  const Json value = At(json, key);
-  return value.is_string() ? value.get<std::string>() : "";
-}
-
 int Number(const Json& json, const char* key) {
-  const Json value = At(json, key);
+  const Json& value = At(json, {key});
   return value.is_number_integer() ? value.get<int>() : 0;
 }
 
@@ -25,30 +19,31 @@ int Number(const Json& json, const char* key) {
 std::string ExitOf(const Json& terminated) {
   const std::string how = ToString(
       process::Exit{.known = true, .code = Number(terminated, "exitCode"), .signal = Number(terminated, "signal")});
-  const std::string reason = Text(terminated, "reason");
+  const std::string reason = TextAt(terminated, {"reason"});
   return reason.empty() || reason == "Error" || reason == "Completed" ? how : fmt::format("{} ({})", how, reason);
 }
 
 std::string Explained(const Json& json) {
-  const std::string reason = Text(json, "reason");
-  const std::string message = Text(json, "message");
+  const std::string reason = TextAt(json, {"reason"});
+  const std::string message = TextAt(json, {"message"});
   return message.empty() ? reason : reason + ": " + message;
 }
 
 // Why it does not run: it finds no machine, its image does not come, it cannot be made.
 std::string TroubleOf(const Json& status, const Json& container) {
-  const Json waiting = At(At(container, "state"), "waiting");
-  const std::string reason = Text(waiting, "reason");
+  const Json waiting = At(At(container, {"state"}), {"waiting"});
+  const std::string reason = TextAt(waiting, {"reason"});
   if (!reason.empty() && reason != "ContainerCreating" && reason != "PodInitializing") return Explained(waiting);
-  for (const Json& condition : At(status, "conditions")) {
-    if (Text(condition, "type") == "PodScheduled" && Text(condition, "status") == "False") return Explained(condition);
+  for (const Json& condition : At(status, {"conditions"})) {
+    if (TextAt(condition, {"type"}) == "PodScheduled" && TextAt(condition, {"status"}) == "False")
+      return Explained(condition);
   }
   return "";
 }
 
 Json NodeContainerOf(const Json& status) {
-  for (const Json& container : At(status, "containerStatuses")) {
-    if (Text(container, "name") == "node") return container;
+  for (const Json& container : At(status, {"containerStatuses"})) {
+    if (TextAt(container, {"name"}) == "node") return container;
   }
   return {};
 }
@@ -56,22 +51,22 @@ Json NodeContainerOf(const Json& status) {
 }  // namespace
 
 Result<Pod> PodFrom(const Json& json) {
-  const Json metadata = At(json, "metadata");
-  const Json status = At(json, "status");
-  const std::string fleet = Text(At(metadata, "labels"), kFleetLabel);
+  const Json metadata = At(json, {"metadata"});
+  const Json status = At(json, {"status"});
+  const std::string fleet = TextAt(At(metadata, {"labels"}), {kFleetLabel});
   Pod pod;
-  pod.info.node = Text(metadata, "name");
+  pod.info.node = TextAt(metadata, {"name"});
   if (fleet.empty() || pod.info.node.empty()) return DataLoss("a pod without a name, or without {}", kFleetLabel);
-  pod.fleet = Text(metadata, "namespace") + "/" + fleet;
-  pod.uid = Text(metadata, "uid");
-  pod.deletion_cost = Text(At(metadata, "annotations"), kDeletionCostAnnotation);
-  pod.info.started_at = api::ParseTime(Text(metadata, "creationTimestamp")).value_or(TimePoint{});
-  const std::string phase = Text(status, "phase");
+  pod.fleet = TextAt(metadata, {"namespace"}) + "/" + fleet;
+  pod.uid = TextAt(metadata, {"uid"});
+  pod.deletion_cost = TextAt(At(metadata, {"annotations"}), {kDeletionCostAnnotation});
+  pod.info.started_at = api::ParseTime(TextAt(metadata, {"creationTimestamp"})).value_or(TimePoint{});
+  const std::string phase = TextAt(status, {"phase"});
   pod.ended = phase == "Failed" || phase == "Succeeded";
-  if (!Text(metadata, "deletionTimestamp").empty()) pod.info.state = NodeState::kStopping;
+  if (!TextAt(metadata, {"deletionTimestamp"}).empty()) pod.info.state = NodeState::kStopping;
   const Json container = NodeContainerOf(status);
   pod.info.crashes = Number(container, "restartCount");
-  const Json last = At(At(container, "lastState"), "terminated");
+  const Json last = At(At(container, {"lastState"}), {"terminated"});
   if (last.is_object()) pod.info.last_exit = ExitOf(last);
   if (pod.info.state == NodeState::kRunning) pod.info.trouble = TroubleOf(status, container);
   if (pod.info.state == NodeState::kRunning && pod.info.trouble.starts_with("CrashLoopBackOff"))

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "common/json/path.h"
 #include "common/log.h"
 #include "common/sha256.h"
 #include "controller/fleet/pods/pod.h"
@@ -38,41 +39,29 @@ constexpr ChildKind kChildKinds[] = {{"apps/v1", "Deployment"},
                                      {"v1", "Service"},
                                      {"policy/v1", "PodDisruptionBudget"}};
 
-std::string TextAt(const Json& json, const std::string& pointer) {
-  const Json::json_pointer at(pointer);
-  return json.contains(at) && json.at(at).is_string() ? json.at(at).get<std::string>() : "";
-}
-
-// JSON pointers write "/" as "~1".
-std::string Escaped(std::string key) {
-  for (size_t at = key.find('/'); at != std::string::npos; at = key.find('/', at + 2)) key.replace(at, 1, "~1");
-  return key;
-}
-
 // By its owner; by its label when it has lost that.
 std::string FleetNamedIn(const Json& json) {
-  const bool is_owned = TextAt(json, "/metadata/ownerReferences/0/kind") == api::kServingFleetKind;
-  const std::string name = is_owned ? TextAt(json, "/metadata/ownerReferences/0/name")
-                                    : TextAt(json, "/metadata/labels/" + Escaped(kFleetLabel));
-  return TextAt(json, "/metadata/namespace") + "/" + name;
+  const bool is_owned = TextAt(json, {"metadata", "ownerReferences", "0", "kind"}) == api::kServingFleetKind;
+  const std::string name = is_owned ? TextAt(json, {"metadata", "ownerReferences", "0", "name"})
+                                    : TextAt(json, {"metadata", "labels", kFleetLabel});
+  return TextAt(json, {"metadata", "namespace"}) + "/" + name;
 }
 
 Result<Child> ChildFrom(const Json& json) {
-  Child child{.fleet = FleetNamedIn(json), .uid = TextAt(json, "/metadata/uid")};
-  child.inputs = TextAt(json, "/metadata/annotations/" + Escaped(kInputsAnnotation));
-  child.form = TextAt(json, "/metadata/annotations/" + Escaped(kFormAnnotation));
-  const auto part = [](const Json& of, const char* key) { return of.is_object() ? of.value(key, Json()) : Json(); };
-  const Json metadata = part(json, "metadata");
-  Json spec = part(json, "spec");
-  if (const Json replicas = part(spec, "replicas"); replicas.is_number_integer()) {
+  Child child{.fleet = FleetNamedIn(json), .uid = TextAt(json, {"metadata", "uid"})};
+  child.inputs = TextAt(json, {"metadata", "annotations", kInputsAnnotation});
+  child.form = TextAt(json, {"metadata", "annotations", kFormAnnotation});
+  Json spec = At(json, {"spec"});
+  if (const Json replicas = At(spec, {"replicas"}); replicas.is_number_integer()) {
     child.replicas = replicas;
     spec.erase("replicas");  // Not ours to apply.
   }
-  for (const Json& condition : part(part(json, "status"), "conditions")) {
-    if (part(condition, "type") == "ReplicaFailure" && part(condition, "status") == "True")
-      child.trouble = TextAt(condition, "/reason") + ": " + TextAt(condition, "/message");
+  for (const Json& condition : At(json, {"status", "conditions"})) {
+    if (At(condition, {"type"}) == "ReplicaFailure" && At(condition, {"status"}) == "True")
+      child.trouble = TextAt(condition, {"reason"}) + ": " + TextAt(condition, {"message"});
   }
-  const Json content = {part(metadata, "labels"), part(metadata, "ownerReferences"), spec, part(json, "data")};
+  const Json content = {At(json, {"metadata", "labels"}), At(json, {"metadata", "ownerReferences"}), spec,
+                        At(json, {"data"})};
   child.content = ToHex(Sha256(content.dump()));
   return child;
 }
@@ -191,7 +180,7 @@ std::optional<Child> KubePodFleet::DeploymentOfFleet(const std::string& fleet) c
 
 // What a write said is there now. The caches of other namespaces are told nothing.
 void KubePodFleet::Learn(const std::string& kind, const Json& object) {
-  const std::string namespace_ = TextAt(object, "/metadata/namespace");
+  const std::string namespace_ = TextAt(object, {"metadata", "namespace"});
   const auto mirrors = children_.find(kind);
   for (size_t i = 0; mirrors != children_.end() && i < mirrors->second.size(); ++i) {
     if (options_.namespaces.empty() || options_.namespaces[i] == namespace_)
