@@ -16,7 +16,6 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/file.h"
 #include "common/tls/identity.h"
 #include "longshore/control.pb.h"
 
@@ -53,9 +52,12 @@ struct Options {
   std::string address{};                   // Where nodes dial: "unix:/path" or "host:port".
   std::shared_ptr<tls::Identities> tls{};  // Null: plaintext.
   Identify identify{};                     // Empty: whoever can connect is the node that its hello names.
-  Path epoch_file{};                       // Holds the highest epoch ever used here.
+  int64_t epoch = 1;                       // The term of this controller.
+  // A node holds this epoch, which is not below ours: gives one above it, written down where the next controller finds
+  // it. An error refuses the node.
+  std::function<Result<int64_t>(int64_t above)> raise_epoch{};
   size_t queued_max = 1000;                // Messages waiting for a node; beyond, its stream is cut and it dials again.
-  size_t nodes_max = 1000;                 // Views that are kept; beyond, an unknown node is refused.
+  size_t nodes_max = 10'000;               // Views that are kept; beyond, an unknown node is refused.
   std::chrono::milliseconds heartbeat_interval{2000};
   int message_bytes_max = 64 << 20;
 };
@@ -66,7 +68,7 @@ using OnChange = std::function<void(const std::string& fleet, const std::string&
 // Thread-safe.
 class Registry {
  public:
-  // Listens, with an epoch above the persisted one.
+  // Listens.
   static Result<std::unique_ptr<Registry>> Start(Options options, const MonotonicClock& clock, OnChange on_change);
   virtual ~Registry() = default;  // Ends all streams.
 
@@ -76,8 +78,8 @@ class Registry {
   // The term of this controller; raised when a node is heard that holds a higher one.
   virtual int64_t epoch() const = 0;
 
-  // The epoch becomes greater than this one. Persisted before it is used.
-  virtual Status RaiseEpochAbove(int64_t epoch) = 0;
+  // Ends all streams, and listens no more.
+  virtual void Close() = 0;
 
   // Nodes of one fleet, ordered by name.
   virtual std::vector<NodeView> Nodes(const std::string& fleet) const = 0;

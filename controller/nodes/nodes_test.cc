@@ -8,7 +8,7 @@
 #include <limits>
 #include <mutex>
 
-#include "controller/nodes/epoch.h"
+#include "common/file.h"
 #include "controller/nodes/state.h"
 #include "longshore/control.grpc.pb.h"
 
@@ -83,9 +83,11 @@ class RegistryTest : public ::testing::Test {
 
   Path Socket() const { return dir_ / "controller.sock"; }
 
-  std::unique_ptr<Registry> StartRegistry(Options options = {}) {
+  using Raise = std::function<Result<int64_t>(int64_t above)>;
+  std::unique_ptr<Registry> StartRegistry(
+      Options options = {}, Raise raise = [](int64_t above) { return above + 1; }) {
     if (options.address.empty()) options.address = "unix:" + Socket().string();
-    options.epoch_file = dir_ / "epoch";
+    options.raise_epoch = std::move(raise);
     auto started = Registry::Start(options, clock_, [this](const std::string&, const std::string&) {
       const std::scoped_lock lock(mutex_);
       ++changes_;
@@ -249,26 +251,36 @@ TEST_F(RegistryTest, AKnownNodeIsTakenThoughThereAreAsManyAsThereMayBe) {
   EXPECT_EQ(other.ReadEnd().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
-TEST_F(RegistryTest, TheEpochGrowsWithEveryStartAndAboveEveryNodes) {
-  const int64_t first = registry_->epoch();
-  registry_.reset();
-  registry_ = StartRegistry();
-  EXPECT_EQ(registry_->epoch(), first + 1);
+TEST_F(RegistryTest, TheEpochGrowsAboveEveryNodes) {
   control::Hello ahead = Hello("a");
   ahead.set_epoch(100);
   const FakeNode node(Socket(), ahead);
   ASSERT_TRUE(WaitForConnected());
   EXPECT_EQ(registry_->epoch(), 101);
-  EXPECT_EQ(ReadEpoch(dir_ / "epoch").value(), 101);
 }
 
-TEST_F(RegistryTest, ADamagedEpochFileIsRefusedInsteadOfStartingAgainAtZero) {
+TEST_F(RegistryTest, ANodeOfALaterTermIsRefusedWhereNoneCanBegin) {
   registry_.reset();
-  ASSERT_TRUE(WriteFileAtomically(dir_ / "epoch", "12x\n"));
-  const auto started =
-      Registry::Start({.address = "unix:" + Socket().string(), .epoch_file = dir_ / "epoch"}, clock_, {});
-  ASSERT_FALSE(started);
-  EXPECT_EQ(started.error().code, Code::kDataLoss);
+  Options options;
+  options.epoch = 5;
+  registry_ = StartRegistry(options, [](int64_t) { return Unavailable("another term begins soon"); });
+  control::Hello ahead = Hello("a");
+  ahead.set_epoch(6);
+  EXPECT_EQ(FakeNode(Socket(), ahead).ReadEnd().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(registry_->epoch(), 5);
+  ahead.set_epoch(4);
+  const FakeNode behind(Socket(), ahead);
+  EXPECT_TRUE(WaitForConnected());
+}
+
+TEST_F(RegistryTest, ClosedItHasNoStreamsAndTakesNone) {
+  FakeNode node(Socket(), Hello("a"));
+  ASSERT_TRUE(WaitForConnected());
+  registry_->Close();
+  EXPECT_FALSE(node.ReadEnd().ok());
+  ASSERT_TRUE(WaitUntil([](const NodeView& view) { return !view.connected; }));
+  EXPECT_EQ(registry_->Send(kFleet, "a", Snapshot()).error().code, Code::kNotFound);
+  EXPECT_FALSE(FakeNode(Socket(), Hello("b")).ReadEnd().ok());
 }
 
 TEST_F(RegistryTest, AStreamThatDoesNotSayHelloIsRefused) {

@@ -10,7 +10,6 @@
 #include "common/grpc/credentials.h"
 #include "common/log.h"
 #include "common/ticker.h"
-#include "controller/nodes/epoch.h"
 #include "controller/nodes/nodes.h"
 #include "controller/nodes/state.h"
 #include "controller/nodes/stream.h"
@@ -32,13 +31,13 @@ std::string AuthorizationOf(const grpc::CallbackServerContext& context) {
 
 class RegistryImpl final : public Registry, private control::NodeControl::CallbackService, private StreamOwner {
  public:
-  RegistryImpl(Options options, const MonotonicClock& clock, OnChange on_change, int64_t epoch)
-      : options_(std::move(options)), clock_(clock), on_change_(std::move(on_change)), epoch_(epoch) {
+  RegistryImpl(Options options, const MonotonicClock& clock, OnChange on_change)
+      : options_(std::move(options)), clock_(clock), on_change_(std::move(on_change)), epoch_(options_.epoch) {
     heart_.emplace(options_.heartbeat_interval, [this] { Beat(); });
   }
 
   ~RegistryImpl() override {
-    if (server_) server_->Shutdown(std::chrono::system_clock::now());  // The nodes' streams never end by themselves.
+    if (server_) Close();
     std::unique_lock lock(mutex_);
     no_stream_.wait(lock, [this] { return streams_ == 0; });
   }
@@ -64,10 +63,8 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
     return epoch_;
   }
 
-  Status RaiseEpochAbove(int64_t epoch) override {
-    const std::scoped_lock lock(mutex_);
-    return RaiseLocked(epoch);
-  }
+  // The nodes' streams never end by themselves.
+  void Close() override { server_->Shutdown(std::chrono::system_clock::now()); }
 
   std::vector<NodeView> Nodes(const std::string& fleet) const override {
     const std::scoped_lock lock(mutex_);
@@ -111,13 +108,6 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   void Received(Stream& stream, const control::FromNode& message) override;
   void Ended(Stream& stream) override;
   void Beat();
-
-  Status RaiseLocked(int64_t above) {
-    if (epoch_ > above) return {};
-    RETURN_IF_ERROR(WriteEpoch(options_.epoch_file, above + 1));
-    epoch_ = above + 1;
-    return {};
-  }
 
   Status TakeHello(Stream& stream, const control::Hello& hello);
   void TakeAck(NodeView& view, const control::Ack& ack);
@@ -215,7 +205,9 @@ Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
   if (hello.epoch() >= epoch_ && hello.epoch() > 0) {
     const auto known = nodes_.find({hello.fleet(), hello.node()});
     const bool of_this_term = known != nodes_.end() && hello.epoch() == epoch_;
-    if (!of_this_term) RETURN_IF_ERROR(RaiseLocked(hello.epoch()));
+    if (!of_this_term) {
+      ASSIGN_OR_RETURN(epoch_, options_.raise_epoch(hello.epoch()));
+    }
   }
   stream.key = {hello.fleet(), hello.node()};
   Node& node = nodes_[stream.key];
@@ -273,9 +265,7 @@ void RegistryImpl::Ended(Stream& stream) {
 }  // namespace
 
 Result<std::unique_ptr<Registry>> Registry::Start(Options options, const MonotonicClock& clock, OnChange on_change) {
-  ASSIGN_OR_RETURN(const int64_t before, ReadEpoch(options.epoch_file));
-  RETURN_IF_ERROR(WriteEpoch(options.epoch_file, before + 1));
-  auto registry = std::make_unique<RegistryImpl>(std::move(options), clock, std::move(on_change), before + 1);
+  auto registry = std::make_unique<RegistryImpl>(std::move(options), clock, std::move(on_change));
   RETURN_IF_ERROR(registry->Listen());
   return std::unique_ptr<Registry>(std::move(registry));
 }

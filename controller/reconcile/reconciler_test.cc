@@ -27,7 +27,7 @@ class FakeRegistry final : public nodes::Registry {
  public:
   int port() const override { return 0; }
   int64_t epoch() const override { return 1; }
-  Status RaiseEpochAbove(int64_t) override { return {}; }
+  void Close() override {}
   std::vector<nodes::NodeView> Nodes(const std::string&) const override {
     std::vector<nodes::NodeView> all;
     for (const auto& [_, view] : views) all.push_back(view);

@@ -74,7 +74,7 @@ class CountedRegistry final : public nodes::Registry {
   int port() const override { return registry_.port(); }
 
   int64_t epoch() const override { return registry_.epoch(); }
-  Status RaiseEpochAbove(int64_t epoch) override { return registry_.RaiseEpochAbove(epoch); }
+  void Close() override { registry_.Close(); }
   std::vector<nodes::NodeView> Nodes(const std::string& fleet) const override { return registry_.Nodes(fleet); }
   void Forget(const std::string& fleet, const std::string& node) override { registry_.Forget(fleet, node); }
 

@@ -88,7 +88,11 @@ class KubePodFleet final : public PodFleet {
  public:
   KubePodFleet(const kube::Cluster& cluster, const PodFleetOptions& options, const MonotonicClock& clock,
                OnChange on_change)
-      : cluster_(cluster), options_(options), clock_(clock), on_change_(std::move(on_change)) {}
+      : cluster_(cluster),
+        options_(options),
+        clock_(clock),
+        on_change_(std::move(on_change)),
+        settings_(options.settings) {}
 
   Status Start();
   Result<Addresses> Ensure(const api::ServingFleet& fleet) override;
@@ -96,6 +100,7 @@ class KubePodFleet final : public PodFleet {
   std::vector<NodeInfo> Nodes(const std::string& fleet) const override;
   std::vector<std::string> Fleets() const override;
   Status Remove(const std::string& fleet) override;
+  void UseAuthority(const std::string& certificate) override;
   std::optional<std::string> FleetOf(const PodName& pod) const override;
 
  private:
@@ -110,6 +115,7 @@ class KubePodFleet final : public PodFleet {
   std::optional<Child> DeploymentOfFleet(const std::string& fleet) const;
   Status ApplyWhereNeeded(const Json& object);
   void Learn(const std::string& kind, const Json& object);
+  PodSettings Settings();
   std::vector<Pod> PodsOf(const std::string& fleet) const;
   Status RankPods(const std::string& fleet, int too_many, const std::vector<std::string>& leave_first);
 
@@ -119,7 +125,8 @@ class KubePodFleet final : public PodFleet {
   const OnChange on_change_;
   std::unique_ptr<kube::Api> api_;
   std::mutex mutex_;
-  std::map<std::string, Applied> applied_;  // By path. Guarded by the mutex.
+  std::map<std::string, Applied> applied_;  // By path. Guarded by the mutex, as is:
+  PodSettings settings_;
   // By kind; for each namespace one. Constant after Start.
   std::map<std::string, std::vector<std::unique_ptr<Mirrored<Child>>>> children_;
   std::vector<std::unique_ptr<Mirrored<Pod>>> pods_;
@@ -212,15 +219,25 @@ Status KubePodFleet::ApplyWhereNeeded(const Json& object) {
   return {};
 }
 
+void KubePodFleet::UseAuthority(const std::string& certificate) {
+  const std::lock_guard lock(mutex_);
+  settings_.ca = certificate;
+}
+
+PodSettings KubePodFleet::Settings() {
+  const std::lock_guard lock(mutex_);
+  return settings_;
+}
+
 Result<Addresses> KubePodFleet::Ensure(const api::ServingFleet& fleet) {
   const std::string name = fleet.metadata.namespace_ + "/" + fleet.metadata.name;
   api::ServingFleet with_image = fleet;
   std::string& image = with_image.status.image;
   if (!fleet.spec.pods.image.empty()) image = fleet.spec.pods.image;
-  if (image.empty()) image = options_.settings.image;
-  for (const Json& companion : CompanionsOf(with_image, options_.settings))
-    RETURN_IF_ERROR(ApplyWhereNeeded(companion));
-  const Json deployment = DeploymentOf(with_image, options_.settings);
+  const PodSettings settings = Settings();
+  if (image.empty()) image = settings.image;
+  for (const Json& companion : CompanionsOf(with_image, settings)) RETURN_IF_ERROR(ApplyWhereNeeded(companion));
+  const Json deployment = DeploymentOf(with_image, settings);
   const auto there = DeploymentOfFleet(name);
   const bool of_another_form = there && there->form != kForm &&
                                there->inputs == deployment.at("metadata").at("annotations").at(kInputsAnnotation);

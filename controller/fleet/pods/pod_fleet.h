@@ -27,6 +27,9 @@ struct PodFleetOptions {
 
 class PodFleet : public Fleet {
  public:
+  // From now on nodes trust what it signs: its certificate as PEM. Ensure writes it.
+  virtual void UseAuthority(const std::string& certificate) = 0;
+
   // As NodeTokens asks it.
   virtual std::optional<std::string> FleetOf(const PodName& pod) const = 0;
 };

@@ -1,8 +1,7 @@
-#include "controller/app/controller.h"
-
 #include <gtest/gtest.h>
 
 #include "common/json/json.h"
+#include "controller/app/controller.h"
 
 namespace longshore::app {
 namespace {
@@ -28,8 +27,10 @@ TEST_F(ControllerTest, AStatusWhoseEpochIsNoNumberKeepsNoControllerFromStarting)
                       {"status", {{"epoch", epoch}}}};
     ASSERT_TRUE(WriteFileAtomically(records / (name + ".json"), record.dump()));
   }
-  const auto started = Controller::Start(
-      {.state_dir = dir_ / "state", .manifests = dir_, .node_binary = "/bin/true", .admin_address = "127.0.0.1:0"});
+  const auto started = StartOnHost({.state_dir = dir_ / "state",
+                                    .manifests = dir_,
+                                    .node_binary = "/bin/true",
+                                    .admin = {.address = "127.0.0.1:0"}});
   EXPECT_TRUE(started) << started.error().message;
   EXPECT_EQ(ReadFile(dir_ / "state/epoch").value(), "8\n") << "above b's";
 }

@@ -1,9 +1,12 @@
-#include "controller/nodes/epoch.h"
+#include "controller/app/epoch_file.h"
 
+#include <algorithm>
 #include <charconv>
 
-namespace longshore::nodes {
+namespace longshore::app {
+namespace {
 
+// 0 when there is no file yet.
 Result<int64_t> ReadEpoch(const Path& file) {
   const auto text = ReadFile(file, 64);
   if (!text && text.error().code == Code::kNotFound) return 0;
@@ -17,6 +20,13 @@ Result<int64_t> ReadEpoch(const Path& file) {
   return epoch;
 }
 
-Status WriteEpoch(const Path& file, int64_t epoch) { return WriteFileAtomically(file, fmt::format("{}\n", epoch)); }
+}  // namespace
 
-}  // namespace longshore::nodes
+Result<int64_t> NextEpoch(const Path& file, int64_t floor) {
+  ASSIGN_OR_RETURN(const int64_t before, ReadEpoch(file));
+  const int64_t next = std::max(before, floor) + 1;
+  RETURN_IF_ERROR(WriteFileAtomically(file, fmt::format("{}\n", next)));
+  return next;
+}
+
+}  // namespace longshore::app

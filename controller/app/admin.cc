@@ -1,0 +1,39 @@
+#include "controller/app/admin.h"
+
+#include "common/file.h"
+#include "common/json/json.h"
+
+namespace longshore::app {
+
+Result<std::unique_ptr<Admin>> Admin::Start(const AdminOptions& options, const metrics::Registry& metrics,
+                                            std::function<std::string()> not_ready) {
+  std::unique_ptr<Admin> admin(new Admin(metrics, std::move(not_ready)));
+  http::Options http_options;
+  http_options.address = options.address;
+  ASSIGN_OR_RETURN(admin->server_, http::Server::Start(http_options, [raw = admin.get()](http::Request request,
+                                                                                         http::Responder respond) {
+                     raw->Answer(request, respond);
+                   }));
+  if (options.port_file.empty()) return admin;
+  RETURN_IF_ERROR(WriteFileAtomically(options.port_file, Json{{"admin", admin->port()}}.dump() + "\n"));
+  return admin;
+}
+
+void Admin::Answer(const http::Request& request, const http::Responder& respond) const {
+  const auto text = [&](int status, const std::string& body) {
+    http::Response response;
+    response.status = status;
+    response.content_type = "text/plain";
+    response.body = body;
+    respond(std::move(response));
+  };
+  if (request.target == "/livez") return text(200, "ok\n");
+  if (request.target == "/readyz") {
+    const std::string why = not_ready_();
+    return why.empty() ? text(200, "ok\n") : text(503, why + "\n");
+  }
+  if (request.target == "/metrics") return text(200, metrics_.Text());
+  text(404, "there are /livez, /readyz and /metrics\n");
+}
+
+}  // namespace longshore::app

@@ -1,0 +1,310 @@
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/metrics/metrics.h"
+#include "controller/app/admin.h"
+#include "controller/app/controller.h"
+#include "controller/app/looker.h"
+#include "controller/app/served_identity.h"
+#include "controller/fleet/pods/node_tokens.h"
+#include "controller/fleet/pods/pod_fleet.h"
+#include "controller/leader/leadership.h"
+#include "controller/runtime/fence.h"
+#include "controller/store/kube/kube_store.h"
+
+namespace longshore::app {
+namespace {
+
+constexpr const char* kLeaseName = "longshore-controller";
+constexpr std::chrono::seconds kTryAgain{2};
+constexpr std::chrono::seconds kLookForAuthority{10};
+
+// Unlike that of any other controller, and of this one before.
+std::string MakeIdentity() {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  std::random_device random;
+  return fmt::format("{}_{:08x}{:08x}", host, random(), random());
+}
+
+// What is to be looked at goes to whoever leads here, or nowhere.
+class CurrentQueue {
+ public:
+  void Set(runtime::WorkQueue* queue) {
+    const std::lock_guard lock(mutex_);
+    queue_ = queue;
+  }
+  void Add(const api::Key& key) {
+    const std::lock_guard lock(mutex_);
+    if (queue_ != nullptr) queue_->Add(key);
+  }
+
+ private:
+  std::mutex mutex_;
+  runtime::WorkQueue* queue_ = nullptr;  // Guarded by the mutex.
+};
+
+class ClusterController final : public Controller {
+ public:
+  explicit ClusterController(const ClusterOptions& options) : options_(options) {}
+
+  Status Start();
+  Status Run() override;
+  void Stop() override;
+
+ private:
+  bool ConnectAgainAndAgain();
+  Status Connect();
+  Status StartLeadership();
+  void Lead(int64_t epoch);
+  Status LeadUntilEnd(int64_t epoch);
+  void LookAtEverything(runtime::WorkQueue& queue);
+  void RaiseFloor(int64_t epoch);
+  void UseAuthority(const std::string& certificate);
+  void Pause();
+  bool IsStopping() const;
+  std::string NotReady() const;
+  void RefreshMetrics();
+
+  const ClusterOptions options_;
+  const SystemClock clock_;
+  const SteadyClock timer_;
+  metrics::Registry metrics_;
+  metrics::Family<metrics::Gauge> epochs_ =
+      metrics_.Gauges("longshore_controller_epoch", "The term of this controller; 0 while another one leads.");
+  metrics::Family<metrics::Gauge> leading_ =
+      metrics_.Gauges("longshore_controller_leading", "1 while this controller leads, 0 while it stands by.");
+  metrics::Family<metrics::Gauge> lists_ = metrics_.Gauges(
+      "longshore_controller_lists", "Lists of our objects begun since the start; one for each kind is enough.");
+  metrics::Family<metrics::Gauge> staleness_ = metrics_.Gauges(
+      "longshore_controller_staleness_seconds", "Since when the API server said nothing of some kind of our objects.");
+  std::unique_ptr<runtime::Failpoint> failpoint_;
+  kube::Cluster cluster_;
+  std::unique_ptr<ServedIdentity> served_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable stopped_;
+  std::string not_ready_ = "not connected yet";  // Guarded by the mutex, as is:
+  bool stopping_ = false;
+  std::atomic<bool> connected_ = false;  // What Connect makes is there, and stays.
+  std::atomic<int64_t> floor_ = 0;       // The highest epoch that is known.
+  std::atomic<int64_t> epoch_ = 0;       // Of the term; 0 while another one leads.
+
+  CurrentQueue queue_;
+  std::unique_ptr<store::KubeStore> store_;
+  std::unique_ptr<store::Watch> watch_;
+  std::unique_ptr<fleet::PodFleet> fleet_;
+  std::unique_ptr<fleet::NodeTokens> tokens_;
+  std::shared_ptr<tls::Identities> identities_;     // Tells the fleet of a new authority.
+  std::unique_ptr<leader::Leadership> leadership_;  // Made and stopped under the mutex.
+  std::unique_ptr<Admin> admin_;
+};
+
+Status ClusterController::Start() {
+  ASSIGN_OR_RETURN(failpoint_, runtime::Failpoint::FromEnvironment());
+  ASSIGN_OR_RETURN(cluster_, options_.kubeconfig.empty() ? kube::FromPod()
+                                                         : kube::FromKubeconfig(options_.kubeconfig, options_.context));
+  ASSIGN_OR_RETURN(const std::string host, HostOf(options_.advertised_address));
+  RETURN_IF_ERROR(ReadAuthority(options_.ca_cert_file, options_.ca_key_file, clock_.Now()));
+  served_ = std::make_unique<ServedIdentity>(options_.ca_cert_file, options_.ca_key_file, host, clock_,
+                                             [this](const std::string& certificate) { UseAuthority(certificate); });
+  metrics_.BeforeText([this] { RefreshMetrics(); });
+  ASSIGN_OR_RETURN(admin_, Admin::Start(options_.admin, metrics_, [this] { return NotReady(); }));
+  spdlog::info("controller of {} by {}, administration on port {}",
+               options_.watch_namespaces.empty() ? "all namespaces"
+                                                 : fmt::format("{}", fmt::join(options_.watch_namespaces, ", ")),
+               cluster_.server, admin_->port());
+  return {};
+}
+
+Status ClusterController::Run() {
+  if (!ConnectAgainAndAgain()) return {};
+  while (const int64_t epoch = leadership_->AwaitTerm()) Lead(epoch);
+  leadership_.reset();  // Gives the Lease up: nothing is written any more.
+  spdlog::info("the controller leaves; the nodes go on serving");
+  return {};
+}
+
+void ClusterController::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    if (leadership_) leadership_->Stop();
+  }
+  stopped_.notify_all();
+}
+
+bool ClusterController::ConnectAgainAndAgain() {
+  while (!IsStopping()) {
+    const Status connected = Connect();
+    const std::string why = connected ? "" : connected.error().message;
+    {
+      const std::lock_guard lock(mutex_);
+      not_ready_ = why;
+      if (connected && !stopping_) return true;
+    }
+    if (!connected) spdlog::error("not connected, trying again: {}", why);
+    Pause();
+  }
+  return false;
+}
+
+Status ClusterController::Connect() {
+  // What an earlier try left, in the order in which one uses the other.
+  identities_.reset();
+  tokens_.reset();
+  fleet_.reset();
+  watch_.reset();
+  ASSIGN_OR_RETURN(store_, store::KubeStore::Open(cluster_, {.namespaces = options_.watch_namespaces}, timer_));
+  ASSIGN_OR_RETURN(watch_, store_->WatchAll([this](const api::Key& key) { queue_.Add(key); }));
+  ASSIGN_OR_RETURN(const tls::KeyPair authority,
+                   ReadAuthority(options_.ca_cert_file, options_.ca_key_file, clock_.Now()));
+  fleet::PodFleetOptions fleet_options;
+  fleet_options.namespaces = options_.watch_namespaces;
+  fleet_options.settings = {options_.node_image, options_.advertised_address, authority.certificate};
+  ASSIGN_OR_RETURN(fleet_, fleet::StartPodFleet(cluster_, fleet_options, timer_,
+                                                [this](const std::string& fleet) { queue_.Add(FleetKey(fleet)); }));
+  ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, {}, timer_));
+  ASSIGN_OR_RETURN(tokens_, fleet::NodeTokens::Start(std::move(api), clock_, [this](const fleet::PodName& pod) {
+                     return fleet_->FleetOf(pod);
+                   }));
+  ASSIGN_OR_RETURN(identities_,
+                   tls::Identities::Start(
+                       "the certificate for nodes", [this] { return served_->Read(); }, kLookForAuthority));
+  ASSIGN_OR_RETURN(const int64_t epoch_of_statuses, EpochOfStatuses(*store_));
+  RaiseFloor(epoch_of_statuses);
+  RETURN_IF_ERROR(StartLeadership());
+  connected_ = true;
+  return {};
+}
+
+Status ClusterController::StartLeadership() {
+  leader::Options lease = options_.lease;
+  lease.identity = MakeIdentity();
+  const std::string& namespace_ = options_.namespace_.empty() ? cluster_.namespace_ : options_.namespace_;
+  ASSIGN_OR_RETURN(auto leadership, leader::Leadership::Start(cluster_, {namespace_, kLeaseName}, lease, timer_,
+                                                              [this] { return floor_.load(); }));
+  const std::lock_guard lock(mutex_);
+  leadership_ = std::move(leadership);
+  return {};
+}
+
+void ClusterController::Lead(int64_t epoch) {
+  spdlog::info("leads: epoch {}", epoch);
+  epoch_ = epoch;
+  const Status led = LeadUntilEnd(epoch);
+  epoch_ = 0;
+  spdlog::info("the term of epoch {} is over", epoch);
+  if (led) return;
+  spdlog::error("epoch {}: {}", epoch, led.error().message);
+  Pause();
+}
+
+Status ClusterController::LeadUntilEnd(int64_t epoch) {
+  ASSIGN_OR_RETURN(const int64_t epoch_of_statuses, EpochOfStatuses(*store_));
+  RaiseFloor(epoch_of_statuses);
+  if (epoch_of_statuses >= epoch) {
+    leadership_->AwaitEnd(epoch);  // Another term of ours begins above it.
+    return {};
+  }
+  runtime::WorkQueue queue;
+  nodes::Options nodes_options;
+  nodes_options.address = options_.node_address;
+  nodes_options.tls = identities_;
+  nodes_options.identify = [this](std::string_view authorization) -> Result<nodes::Identity> {
+    ASSIGN_OR_RETURN(const auto node, tokens_->Identify(authorization));
+    return nodes::Identity{node.fleet, node.node};
+  };
+  nodes_options.epoch = epoch;
+  nodes_options.raise_epoch = [this](int64_t above) -> Result<int64_t> {
+    RaiseFloor(above);
+    return Unavailable("a node holds epoch {}; a term above it begins soon", above);
+  };
+  ASSIGN_OR_RETURN(const auto nodes, nodes::Registry::Start(nodes_options, timer_,
+                                                            [&queue](const std::string& fleet, const std::string&) {
+                                                              queue.Add(FleetKey(fleet), kReportsTogether);
+                                                            }));
+  const auto leads = [this, epoch] { return leadership_->IsLeading(epoch); };
+  const auto store = runtime::WithFence(*store_, leads);
+  const auto fleet = runtime::WithFence(*fleet_, leads);
+  Looker looker(
+      {*store, *nodes, *fleet, queue, *failpoint_, metrics_, [](const api::Key&) { return std::nullopt; }, {}});
+  std::thread end([&] {
+    leadership_->AwaitEnd(epoch);
+    nodes->Close();  // At once, so that the nodes find the next leader whatever is being looked at here.
+    queue.Stop();
+  });
+  queue_.Set(&queue);
+  LookAtEverything(queue);
+  looker.Run();
+  queue_.Set(nullptr);
+  end.join();
+  return {};
+}
+
+void ClusterController::LookAtEverything(runtime::WorkQueue& queue) {
+  for (const std::string& fleet : fleet_->Fleets()) queue.Add(FleetKey(fleet));
+  for (const char* kind : {api::kServingFleetKind, api::kModelKind}) {
+    const auto listing = store_->List(kind);  // Of the cache: it does not fail.
+    if (!listing) continue;
+    for (const store::Object& object : listing->objects) {
+      queue.Add({kind, object.metadata.namespace_, object.metadata.name});
+    }
+    for (const store::Unreadable& object : listing->unreadable) queue.Add(object.key);
+  }
+}
+
+void ClusterController::RaiseFloor(int64_t epoch) {
+  int64_t known = floor_;
+  while (known < epoch && !floor_.compare_exchange_weak(known, epoch)) {
+  }
+}
+
+// Nodes read it from their fleet's ConfigMap.
+void ClusterController::UseAuthority(const std::string& certificate) {
+  fleet_->UseAuthority(certificate);
+  for (const std::string& fleet : fleet_->Fleets()) queue_.Add(FleetKey(fleet));
+}
+
+void ClusterController::Pause() {
+  std::unique_lock lock(mutex_);
+  stopped_.wait_for(lock, kTryAgain, [this] { return stopping_; });
+}
+
+bool ClusterController::IsStopping() const {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+std::string ClusterController::NotReady() const {
+  const std::lock_guard lock(mutex_);
+  return not_ready_;
+}
+
+void ClusterController::RefreshMetrics() {
+  epochs_.With({}).Set(static_cast<double>(epoch_));
+  leading_.With({}).Set(epoch_ == 0 ? 0 : 1);
+  if (!connected_) return;
+  lists_.With({}).Set(static_cast<double>(store_->lists()));
+  staleness_.With({}).Set(std::chrono::duration<double>(store_->staleness()).count());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Controller>> StartInCluster(const ClusterOptions& options) {
+  auto controller = std::make_unique<ClusterController>(options);
+  RETURN_IF_ERROR(controller->Start());
+  return std::unique_ptr<Controller>(std::move(controller));
+}
+
+}  // namespace longshore::app

@@ -1,0 +1,62 @@
+#include "controller/app/flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace longshore::app {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Result<std::optional<Flags>> Parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "longshore-controller");
+  return ParseFlags(static_cast<int>(words.size()), words.data());
+}
+
+std::string WrongWith(const std::vector<const char*>& words) {
+  const auto parsed = Parse(words);
+  return parsed ? "" : parsed.error().message;
+}
+
+const std::vector<const char*> kOnCluster = {"--kubernetes", "--node_image=node:1", "--advertised_address=dns:///a:1",
+                                             "--ca_cert_file=/ca/tls.crt", "--ca_key_file=/ca/tls.key"};
+std::vector<const char*> OnClusterWith(const char* word) {
+  std::vector<const char*> words = kOnCluster;
+  words.push_back(word);
+  return words;
+}
+
+TEST(Flags, OnOneHost) {
+  const Flags flags = Parse({"--state_dir=/s", "--manifests=/m", "--admin_port=0"}).value().value();
+  EXPECT_EQ(flags.verb, Flags::Verb::kHost);
+  EXPECT_EQ(flags.host.state_dir, "/s");
+  EXPECT_EQ(flags.host.manifests, "/m");
+  EXPECT_EQ(flags.host.admin.address, "127.0.0.1:0");
+  EXPECT_EQ(Parse({"--state_dir=/s", "--stop-fleets"}).value()->verb, Flags::Verb::kStopFleets);
+}
+
+TEST(Flags, OnKubernetes) {
+  const Flags flags = Parse(OnClusterWith("--watch_namespaces=a,b")).value().value();
+  EXPECT_EQ(flags.verb, Flags::Verb::kCluster);
+  EXPECT_THAT(flags.cluster.watch_namespaces, ElementsAre("a", "b"));
+  EXPECT_EQ(flags.cluster.lease.lease_duration, std::chrono::seconds(15));
+  EXPECT_EQ(Parse(OnClusterWith("--admin_host=::")).value()->cluster.admin.address, "[::]:8600");
+  EXPECT_EQ(Parse(OnClusterWith("--lease_retry_period=500ms")).value()->cluster.lease.retry_period,
+            std::chrono::milliseconds(500));
+}
+
+TEST(Flags, WhatIsWrongIsNamed) {
+  EXPECT_THAT(WrongWith({}), HasSubstr("--state_dir is required"));
+  EXPECT_THAT(WrongWith({"--state_dir=/s"}), HasSubstr("--manifests is required"));
+  EXPECT_THAT(WrongWith({"--kubernetes"}), HasSubstr("--node_image is required"));
+  EXPECT_THAT(WrongWith({"--state_dir=/s", "--manifests=/m", "--node_image=a"}),
+              HasSubstr("--node_image needs --kubernetes"));
+  EXPECT_THAT(WrongWith(OnClusterWith("--manifests=/m")), HasSubstr("--manifests is for one host"));
+  EXPECT_THAT(WrongWith(OnClusterWith("--lease_duration=soon")), HasSubstr("--lease_duration"));
+  EXPECT_THAT(WrongWith(OnClusterWith("--lease_duration=1s")), HasSubstr("lease duration must be above"));
+  EXPECT_THAT(WrongWith({"--color=red"}), HasSubstr("--color"));
+}
+
+}  // namespace
+}  // namespace longshore::app

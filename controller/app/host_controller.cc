@@ -1,0 +1,149 @@
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/metrics/metrics.h"
+#include "common/process/descriptors.h"
+#include "controller/app/admin.h"
+#include "controller/app/controller.h"
+#include "controller/app/epoch_file.h"
+#include "controller/app/looker.h"
+#include "controller/fleet/processes/named_nodes.h"
+#include "controller/fleet/processes/process_fleet.h"
+#include "controller/store/local/local_store.h"
+
+namespace longshore::app {
+namespace {
+
+constexpr std::chrono::seconds kDrainMax{120};
+
+// Held for the life of a controller; the kernel lets go of it however the controller ends.
+Result<process::Descriptor> LockStateDir(const Path& state_dir) {
+  std::error_code error;
+  std::filesystem::create_directories(state_dir, error);
+  if (error) return Unavailable("cannot create {}: {}", state_dir.string(), error.message());
+  chmod(state_dir.c_str(), 0700);  // Whoever may open the sockets in it may be a node.
+  const Path path = state_dir / "controller.lock";
+  process::Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock.valid()) return Unavailable("cannot open {}: {}", path.string(), std::strerror(errno));
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return FailedPrecondition("another longshore-controller uses the state directory {}", state_dir.string());
+  }
+  return lock;
+}
+
+class HostController final : public Controller {
+ public:
+  explicit HostController(const HostOptions& options) : options_(options) {}
+
+  Status Start();
+  Status Run() override;
+  void Stop() override { queue_.Stop(); }
+
+ private:
+  Result<std::unique_ptr<fleet::Fleet>> StartFleet(const std::string& socket);
+  std::optional<reconcile::SourceProblem> ProblemOf(const api::Key& key) const;
+
+  const HostOptions options_;
+  const SystemClock clock_;
+  const SteadyClock timer_;
+  process::Descriptor lock_;
+  std::atomic<bool> working_{false};
+  runtime::WorkQueue queue_;
+  metrics::Registry metrics_;
+  metrics::Family<metrics::Gauge> epochs_ =
+      metrics_.Gauges("longshore_controller_epoch", "The term of this controller.");
+  std::unique_ptr<runtime::Failpoint> failpoint_;
+  std::unique_ptr<store::LocalStore> store_;
+  std::unique_ptr<store::Store> manifests_store_;  // The same with failpoints, for what manifests say.
+  std::unique_ptr<fleet::Fleet> fleet_;
+  std::unique_ptr<nodes::Registry> nodes_;
+  std::unique_ptr<Looker> looker_;
+  std::unique_ptr<store::Watch> watch_;
+  std::unique_ptr<Admin> admin_;
+};
+
+Status HostController::Start() {
+  ASSIGN_OR_RETURN(lock_, LockStateDir(options_.state_dir));
+  ASSIGN_OR_RETURN(failpoint_, runtime::Failpoint::FromEnvironment());
+  ASSIGN_OR_RETURN(store_, store::LocalStore::Open({.dir = options_.manifests, .read_manifests = true}));
+  manifests_store_ = runtime::WithFailpoints(*store_, *failpoint_);
+  store_->ApplyManifestsThrough(*manifests_store_);
+  const std::string socket = "unix:" + (options_.state_dir / "controller.sock").string();
+  ASSIGN_OR_RETURN(fleet_, StartFleet(socket));
+  // A copied or restored directory may hold statuses of a later term than the epoch file.
+  ASSIGN_OR_RETURN(const int64_t epoch_of_statuses, EpochOfStatuses(*store_));
+  const Path epoch_file = options_.state_dir / "epoch";
+  nodes::Options nodes_options;
+  nodes_options.address = socket;
+  nodes_options.raise_epoch = [epoch_file](int64_t above) { return NextEpoch(epoch_file, above); };
+  ASSIGN_OR_RETURN(nodes_options.epoch, NextEpoch(epoch_file, epoch_of_statuses));
+  const auto node_changed = [this](const std::string& fleet, const std::string&) {
+    queue_.Add(FleetKey(fleet), kReportsTogether);
+  };
+  ASSIGN_OR_RETURN(nodes_, nodes::Registry::Start(nodes_options, timer_, node_changed));
+  looker_ = std::make_unique<Looker>(LookerParts{*store_, *nodes_, *fleet_, queue_, *failpoint_, metrics_,
+                                                 [this](const api::Key& key) { return ProblemOf(key); },
+                                                 options_.state_dir / "prometheus/nodes.json"});
+  metrics_.BeforeText([this] { epochs_.With({}).Set(static_cast<double>(nodes_->epoch())); });
+  ASSIGN_OR_RETURN(admin_, Admin::Start(options_.admin, metrics_,
+                                        [this] { return std::string(working_ ? "" : "not looking at objects yet"); }));
+  for (const std::string& fleet : fleet_->Fleets()) queue_.Add(FleetKey(fleet));
+  ASSIGN_OR_RETURN(watch_, store_->WatchAll([this](const api::Key& key) { queue_.Add(key); }));
+  spdlog::info("controller of {} with manifests in {}, epoch {}, administration on port {}",
+               options_.state_dir.string(), options_.manifests.string(), nodes_->epoch(), admin_->port());
+  return {};
+}
+
+Result<std::unique_ptr<fleet::Fleet>> HostController::StartFleet(const std::string& socket) {
+  ASSIGN_OR_RETURN(auto named_nodes,
+                   fleet::StartNamedNodes({.state_dir = options_.state_dir,
+                                           .node_binary = options_.node_binary,
+                                           .controller = socket,
+                                           .host = options_.host,
+                                           .node_log_level = options_.node_log_level,
+                                           .node_environment = options_.node_environment,
+                                           .node_flags = options_.node_flags},
+                                          clock_, [this](const std::string& fleet) { queue_.Add(FleetKey(fleet)); }));
+  return fleet::MakeProcessFleet(std::move(named_nodes));
+}
+
+std::optional<reconcile::SourceProblem> HostController::ProblemOf(const api::Key& key) const {
+  const auto problem = store_->ProblemOf(key);
+  if (!problem) return std::nullopt;
+  return reconcile::SourceProblem{problem->reason, problem->message};
+}
+
+Status HostController::Run() {
+  working_ = true;
+  looker_->Run();
+  working_ = false;
+  watch_.reset();
+  if (!options_.stop_nodes_on_exit) {
+    spdlog::info("the controller leaves; its nodes go on serving (--stop-fleets stops them)");
+    return {};
+  }
+  fleet_.reset();
+  return fleet::StopAllNodes(options_.state_dir, kDrainMax);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Controller>> StartOnHost(const HostOptions& options) {
+  auto controller = std::make_unique<HostController>(options);
+  RETURN_IF_ERROR(controller->Start());
+  return std::unique_ptr<Controller>(std::move(controller));
+}
+
+Status StopFleets(const Path& state_dir) {
+  ASSIGN_OR_RETURN(const process::Descriptor lock, LockStateDir(state_dir));
+  return fleet::StopAllNodes(state_dir, kDrainMax);
+}
+
+}  // namespace longshore::app

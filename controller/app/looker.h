@@ -1,0 +1,61 @@
+// Looks at objects, one after the other, as long as there is something to look at.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/metrics/metrics.h"
+#include "controller/fleet/fleet.h"
+#include "controller/nodes/nodes.h"
+#include "controller/reconcile/reconciler.h"
+#include "controller/runtime/failpoint.h"
+#include "controller/runtime/work_queue.h"
+#include "controller/store/store.h"
+
+namespace longshore::app {
+
+// Reports come several times a second from every node; one look answers those that come together.
+inline constexpr Duration kReportsTogether = std::chrono::milliseconds(20);
+
+// All references outlive the looker.
+struct LookerParts {
+  store::Store& store;
+  nodes::Registry& nodes;
+  fleet::Fleet& fleet;
+  runtime::WorkQueue& queue;
+  runtime::Failpoint& failpoint;
+  metrics::Registry& metrics;
+  std::function<std::optional<reconcile::SourceProblem>(const api::Key&)> problem_of;
+  Path prometheus_targets{};  // As reconcile::Options has it.
+};
+
+// For one term: what it remembers is what it has seen since it was made.
+class Looker {
+ public:
+  explicit Looker(LookerParts parts);
+
+  // Until the queue is stopped.
+  void Run();
+
+ private:
+  void Look(const api::Key& key);
+
+  const LookerParts parts_;
+  const SystemClock clock_;
+  const SteadyClock timer_;
+  metrics::Family<metrics::Counter> looks_;
+  const std::unique_ptr<store::Store> store_;  // With failpoints, as is:
+  const std::unique_ptr<nodes::Registry> nodes_;
+  reconcile::Reconciler reconciler_;
+};
+
+// The fleet named "namespace/name".
+api::Key FleetKey(const std::string& fleet);
+
+// The highest epoch of any status; no term may be below it.
+Result<int64_t> EpochOfStatuses(store::Store& store);
+
+}  // namespace longshore::app

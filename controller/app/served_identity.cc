@@ -1,0 +1,61 @@
+#include "controller/app/served_identity.h"
+
+#include <arpa/inet.h>
+
+#include <utility>
+
+namespace longshore::app {
+namespace {
+
+constexpr size_t kFileMax = 1 << 20;
+constexpr std::chrono::hours kLifetime{24 * 30};
+constexpr std::chrono::hours kRenewAfter{24};
+
+bool IsAddress(const std::string& host) {
+  unsigned char address[sizeof(in6_addr)];
+  return inet_pton(AF_INET, host.c_str(), address) == 1 || inet_pton(AF_INET6, host.c_str(), address) == 1;
+}
+
+}  // namespace
+
+Result<std::string> HostOf(const std::string& target) {
+  const size_t scheme = target.find("///");
+  std::string host = scheme == std::string::npos ? target : target.substr(scheme + 3);
+  const size_t colon = host.rfind(':');
+  const bool has_port = colon != std::string::npos && colon + 1 < host.size() &&
+                        host.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+  if (has_port) host.resize(colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  if (!has_port || host.empty() || host.find('/') != std::string::npos)
+    return InvalidArgument("\"{}\" is no address to dial, such as dns:///longshore-nodes.longshore.svc:8610", target);
+  return host;
+}
+
+Result<tls::KeyPair> ReadAuthority(const Path& cert_file, const Path& key_file, TimePoint now) {
+  tls::KeyPair authority;
+  ASSIGN_OR_RETURN(authority.certificate, ReadFile(cert_file, kFileMax));
+  ASSIGN_OR_RETURN(authority.key, ReadFile(key_file, kFileMax));
+  const auto until = tls::ValidUntil(authority);
+  if (!until) return Prefixed(until.error(), fmt::format("{} and {}", cert_file.string(), key_file.string()));
+  if (*until <= now) return InvalidArgument("{}: the time of this certificate is over", cert_file.string());
+  return authority;
+}
+
+Result<tls::Identity> ServedIdentity::Read() {
+  const TimePoint now = clock_.Now();
+  ASSIGN_OR_RETURN(tls::KeyPair authority, ReadAuthority(cert_file_, key_file_, now));
+  const bool is_another = !authority_ || authority_->certificate != authority.certificate;
+  if (!is_another && now - made_at_ < kRenewAfter) return identity_;
+  tls::Subject subject{.name = "longshore-controller"};
+  (IsAddress(host_) ? subject.addresses : subject.dns_names).push_back(host_);
+  ASSIGN_OR_RETURN(const tls::KeyPair made, tls::Issue(authority, subject, kLifetime));
+  identity_.certificate = made.certificate;
+  identity_.key = made.key;
+  made_at_ = now;
+  const bool is_first = !authority_;
+  authority_ = std::move(authority);
+  if (is_another && !is_first) on_authority_(authority_->certificate);
+  return identity_;
+}
+
+}  // namespace longshore::app

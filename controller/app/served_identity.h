@@ -1,0 +1,50 @@
+// What the controller shows to the nodes that dial it: a certificate made here, by the authority of the installation.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/tls/authority.h"
+#include "common/tls/identity.h"
+
+namespace longshore::app {
+
+// The host of what gRPC dials: "longshore-nodes.ops.svc" of "dns:///longshore-nodes.ops.svc:8610". InvalidArgument when
+// there is no host or no port in it.
+Result<std::string> HostOf(const std::string& target);
+
+// Reads both files. InvalidArgument when they are no authority, or its time is over.
+Result<tls::KeyPair> ReadAuthority(const Path& cert_file, const Path& key_file, TimePoint now);
+
+// Makes a certificate when there is none yet, when the authority has changed, and once a day. One thread at a time.
+class ServedIdentity {
+ public:
+  using OnAuthority = std::function<void(const std::string& certificate)>;
+
+  // `on_authority` is told of every change of it, and not of the first one.
+  ServedIdentity(Path cert_file, Path key_file, std::string host, const Clock& clock, OnAuthority on_authority)
+      : cert_file_(std::move(cert_file)),
+        key_file_(std::move(key_file)),
+        host_(std::move(host)),
+        clock_(clock),
+        on_authority_(std::move(on_authority)) {}
+
+  // For tls::Identities.
+  Result<tls::Identity> Read();
+
+ private:
+  const Path cert_file_;
+  const Path key_file_;
+  const std::string host_;
+  const Clock& clock_;
+  const OnAuthority on_authority_;
+  std::optional<tls::KeyPair> authority_;
+  tls::Identity identity_;
+  TimePoint made_at_;
+};
+
+}  // namespace longshore::app

@@ -1,0 +1,80 @@
+#include "controller/app/served_identity.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace longshore::app {
+namespace {
+
+using std::chrono::hours;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(HostOf, FindsTheHostOfWhatGrpcDials) {
+  EXPECT_EQ(HostOf("dns:///longshore-nodes.ops.svc:8610").value(), "longshore-nodes.ops.svc");
+  EXPECT_EQ(HostOf("10.0.0.1:8610").value(), "10.0.0.1");
+  EXPECT_EQ(HostOf("dns:///[fd00::1]:8610").value(), "fd00::1");
+  for (const char* wrong : {"", ":8610", "dns:///longshore", "longshore:", "longshore:port", "http://host:80"}) {
+    EXPECT_EQ(HostOf(wrong).error().code, Code::kInvalidArgument) << wrong;
+  }
+}
+
+class FakeClock final : public Clock {
+ public:
+  TimePoint Now() const override { return now; }
+  TimePoint now = SystemClock().Now();
+};
+
+class ServedIdentityTest : public ::testing::Test {
+ protected:
+  ServedIdentityTest() {
+    char name[] = "/tmp/longshore_served_XXXXXX";
+    dir_ = mkdtemp(name);
+    WriteAuthority();
+    served_.emplace(dir_ / "tls.crt", dir_ / "tls.key", "localhost", clock_,
+                    [this](const std::string& certificate) { told_.push_back(certificate); });
+  }
+  ~ServedIdentityTest() override { std::filesystem::remove_all(dir_); }
+
+  tls::KeyPair WriteAuthority(hours lifetime = hours(24 * 365)) {
+    const tls::KeyPair pair = tls::MakeAuthority("test", lifetime).value();
+    EXPECT_TRUE(WriteFileAtomically(dir_ / "tls.crt", pair.certificate));
+    EXPECT_TRUE(WriteFileAtomically(dir_ / "tls.key", pair.key));
+    return pair;
+  }
+
+  Path dir_;
+  FakeClock clock_;
+  std::vector<std::string> told_;
+  std::optional<ServedIdentity> served_;
+};
+
+TEST_F(ServedIdentityTest, IsTheSameForADayAndThenAnother) {
+  const tls::Identity first = served_->Read().value();
+  clock_.now += hours(23);
+  EXPECT_EQ(served_->Read().value(), first);
+  clock_.now += hours(2);
+  EXPECT_NE(served_->Read().value().certificate, first.certificate);
+  EXPECT_TRUE(told_.empty()) << "the authority is the same";
+}
+
+TEST_F(ServedIdentityTest, ANewAuthorityIsUsedAndToldOfOnce) {
+  const tls::Identity first = served_->Read().value();
+  const tls::KeyPair second = WriteAuthority();
+  EXPECT_NE(served_->Read().value().certificate, first.certificate);
+  EXPECT_TRUE(served_->Read());
+  EXPECT_THAT(told_, ElementsAre(second.certificate));
+}
+
+TEST_F(ServedIdentityTest, FilesThatAreNoAuthorityAreNamed) {
+  ASSERT_TRUE(WriteFileAtomically(dir_ / "tls.key", tls::MakeAuthority("other", hours(1)).value().key));
+  EXPECT_THAT(served_->Read().error().message, HasSubstr((dir_ / "tls.key").string()));
+  std::filesystem::remove(dir_ / "tls.key");
+  EXPECT_THAT(served_->Read().error().message, HasSubstr((dir_ / "tls.key").string()));
+  WriteAuthority(hours(1));
+  clock_.now += hours(2);
+  EXPECT_THAT(served_->Read().error().message, HasSubstr("is over"));
+}
+
+}  // namespace
+}  // namespace longshore::app
