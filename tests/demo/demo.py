@@ -10,7 +10,6 @@ import json
 import os
 import pathlib
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -18,10 +17,6 @@ import time
 import programs
 import story
 import view
-
-
-class Interrupted(Exception):
-    """Ctrl-C, or somebody told the demo to end."""
 
 
 def read_flags():
@@ -36,25 +31,6 @@ def find_prometheus():
     if path and pathlib.Path(path).exists():
         return pathlib.Path(path).resolve()
     raise programs.DemoError("Prometheus is not there: ./dev setup unpacks it, or set LONGSHORE_PROMETHEUS to the program")
-
-
-def end_on_signals():
-    def interrupt(_number, _frame):
-        raise Interrupted
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
-
-
-def ignore_signals():
-    """While everything is being ended: a second Ctrl-C must not leave half of it behind."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-
-
-def print_table(expectations, out):
-    rows = [("EXPECTED", "MET", "SEEN")]
-    rows += [(entry["what"], "yes" if entry["met"] else "NO", entry["seen"]) for entry in expectations]
-    print("\n" + view.table(rows), file=out)
 
 
 def report(played, seconds):
@@ -92,9 +68,9 @@ def play(played, flags, out):
         played.play()
     finally:
         played.view.close()
-    print_table(played.expectations, out)
+    view.print_expectations(played.expectations, out)
     result = report(played, time.monotonic() - began)
-    met = all(entry["met"] for entry in played.expectations)
+    met = played.all_met()
     print(f"\n{'Everything as expected' if met else 'NOT as expected'}, in {result['seconds']:.0f} seconds.", file=out)
     if flags.json:
         print(json.dumps(result), flush=True)
@@ -106,19 +82,19 @@ def play(played, flags, out):
 def main():
     flags = read_flags()
     out = view.choose_out(flags.json)
-    end_on_signals()
+    programs.end_on_signals()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="longshore-"))
     played, code = None, 1
     try:
         played = story.Story(folder, programs.find_programs(), find_prometheus())
         code = play(played, flags, out)
-    except Interrupted:
+    except programs.Interrupted:
         print("\ninterrupted", file=out)
         code = 130
     except (programs.DemoError, TimeoutError) as error:
         print(f"demo: {error}", file=sys.stderr)
     finally:
-        ignore_signals()
+        programs.ignore_signals()
         if played is not None:
             played.cluster.end()
             played.programs.end_all()

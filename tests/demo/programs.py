@@ -12,8 +12,28 @@ PR_SET_CHILD_SUBREAPER = 36
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 class DemoError(Exception):
     """What stops the demo, in words for the person in front of it."""
+
+
+class Interrupted(Exception):
+    """Ctrl-C, or somebody told us to end."""
+
+
+def end_on_signals():
+    def interrupt(_number, _frame):
+        raise Interrupted
+    for number in SIGNALS:
+        signal.signal(number, interrupt)
+
+
+def ignore_signals():
+    """While everything is being ended: a second Ctrl-C must not leave half of it behind."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def find_programs():

@@ -10,6 +10,7 @@ import checks
 import cluster
 import load
 import programs
+import telling
 
 HOLD_S = 10
 MEASURE_S = 7.5
@@ -23,25 +24,20 @@ NAN_RATE = 200
 IMAGE_BYTES = 8 * 8 * 4
 
 
-class Story:
-    """Owns the programs of one demo. `view` is set before the first act."""
+class Story(telling.Telling):
+    """Owns the programs of one demo."""
 
     def __init__(self, folder, bin_folder, prometheus):
+        super().__init__(programs.Programs(folder / "logs"))
         self.folder = folder
         self.bin = bin_folder
         self.prometheus = prometheus
         for name in ("logs", "state", "manifests", "models", "prometheus"):
             (folder / name).mkdir()
-        self.programs = programs.Programs(folder / "logs")
         self.prometheus_port = programs.free_port()
         self._copy_models()
         self.cluster = cluster.Cluster(folder / "manifests", folder / "models",
                                        f"http://127.0.0.1:{self.prometheus_port}", HOLD_S)
-        self.view = None
-        self.loads = {}
-        self.expectations = []
-        self.allowed = {}       # Segment of the digits load -> versions that may answer in it.
-        self.result = {}
 
     def _copy_models(self):
         source, target = programs.ROOT / "tests/models", self.folder / "models"
@@ -69,39 +65,12 @@ class Story:
                 ("A node is killed", self.kill_node),
                 ("The second fleet is quiet again", self.scale_in),
                 ("The ledger", self.close_ledgers)]
-        for title, act in acts:
-            self.view.act(title)
-            act()
+        self.tell(acts)
 
     # -------------------------------------------------------------------------------------------- small words
 
-    def expect(self, what, met, seen):
-        self.expectations.append({"what": what, "met": bool(met), "seen": str(seen)})
-        self.view.expectation(what, met, seen)
-
-    def wait(self, until, patience_s):
-        """Whether it came true in time. A program that ended by itself stops the demo."""
-        deadline = time.monotonic() + patience_s
-        while not until():
-            if time.monotonic() > deadline:
-                return False
-            self.pause(0.05)
-        return True
-
-    def pause(self, seconds):
-        """Lets time pass, and collects what has ended meanwhile."""
-        deadline = time.monotonic() + seconds
-        while True:
-            self.programs.reap()
-            self.programs.check_alive("controller", "prometheus")
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return
-            time.sleep(min(left, 0.2))
-
-    def mark(self, segment, allowed):
-        self.loads["digits"].mark(segment)
-        self.allowed[segment] = set(allowed)
+    def must_live(self):
+        return "controller", "prometheus"
 
     def start_load(self, name, fleet, *flags):
         command = [self.bin / "longshore-load", f"--grpc={self.cluster.address(fleet, 'grpc')}",

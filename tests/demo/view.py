@@ -46,6 +46,12 @@ def table(rows):
     return "\n".join("   ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
 
 
+def print_expectations(expectations, out):
+    rows = [("EXPECTED", "MET", "SEEN")]
+    rows += [(entry["what"], "yes" if entry["met"] else "NO", entry["seen"]) for entry in expectations]
+    print("\n" + table(rows), file=out)
+
+
 class View:
     """Draws until closed. `state()` gives (models, fleets, loads) as lists of (name, values)."""
 

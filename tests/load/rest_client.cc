@@ -220,9 +220,10 @@ Result<RestOptions> ParseRestTarget(const std::string& target) {
 
 Result<std::unique_ptr<Client>> MakeRestClient(const RestOptions& options, const Samples& samples) {
   boost::system::error_code error;
-  const auto address = asio::ip::make_address(options.host == "localhost" ? "127.0.0.1" : options.host, error);
-  if (error) return InvalidArgument("\"{}\" is not an IP address: {}", options.host, error.message());
-  return std::make_unique<RestClient>(options, tcp::endpoint(address, options.port), samples);
+  asio::io_context resolving;
+  const auto found = tcp::resolver(resolving).resolve(tcp::v4(), options.host, std::to_string(options.port), error);
+  if (error) return InvalidArgument("\"{}\" is no address: {}", options.host, error.message());
+  return std::make_unique<RestClient>(options, found.begin()->endpoint(), samples);
 }
 
 }  // namespace longshore::load

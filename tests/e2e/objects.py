@@ -1,0 +1,121 @@
+"""What the API server says of our objects, as last read by a thread."""
+
+import base64
+import http.client
+import json
+import ssl
+import tempfile
+import threading
+import time
+import urllib.parse
+
+LOOK_INTERVAL_S = 0.1
+TIMEOUT_S = 5
+
+
+def tls_of(cluster, user):
+    context = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
+    with tempfile.NamedTemporaryFile() as pair:
+        pair.write(base64.b64decode(user["client-certificate-data"]) + base64.b64decode(user["client-key-data"]))
+        pair.flush()
+        context.load_cert_chain(pair.name)
+    return context
+
+
+class Objects:
+    """Safe to ask from any thread. `lease`, `pods` and so on are what was there at the last look that succeeded."""
+
+    def __init__(self, place, namespace):
+        self.namespace = namespace
+        cluster, user = place.api_of_kubeconfig()
+        self._host = urllib.parse.urlsplit(cluster["server"])
+        self._tls = tls_of(cluster, user)
+        group = f"/apis/longshore.dev/v1alpha1/namespaces/{namespace}"
+        self._paths = {"Model": f"{group}/models", "ServingFleet": f"{group}/servingfleets",
+                       "Pod": f"/api/v1/namespaces/{namespace}/pods",
+                       "Deployment": f"/apis/apps/v1/namespaces/{namespace}/deployments",
+                       "Lease": f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"}
+        self._objects = {kind: {} for kind in self._paths}
+        self.rollouts = []   # (monotonic, rollout) of digits, one per change.
+        self.leaders = []    # (monotonic, holder), one per change.
+        self.trouble = ""    # Why the newest look failed.
+        self._ending = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._watcher.start()
+
+    def end(self):
+        self._ending.set()
+        self._watcher.join()
+
+    def _watch(self):
+        connection = None
+        while not self._ending.wait(LOOK_INTERVAL_S):
+            try:
+                connection = connection or http.client.HTTPSConnection(self._host.hostname, self._host.port,
+                                                                       context=self._tls, timeout=TIMEOUT_S)
+                for kind, path in self._paths.items():
+                    connection.request("GET", path)
+                    self._objects[kind] = self._named(json.loads(connection.getresponse().read()))
+                self.trouble = ""
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                self.trouble = str(error) or type(error).__name__
+                connection = None
+                continue
+            self._note(self.rollouts, self.rollout("digits"))
+            self._note(self.leaders, self.leader())
+
+    @staticmethod
+    def _named(answer):
+        return {item["metadata"]["name"]: item for item in answer.get("items", [])}
+
+    @staticmethod
+    def _note(timeline, now):
+        if now and (not timeline or timeline[-1][1] != now):
+            timeline.append((time.monotonic(), now))
+
+    def named(self, kind, name):
+        return self._objects[kind].get(name, {})
+
+    def status(self, kind, name):
+        return self.named(kind, name).get("status") or {}
+
+    def rollout(self, model):
+        return self.status("Model", model).get("rollout") or {}
+
+    def serves(self, model):
+        return self.status("Model", model).get("stableVersion", 0)
+
+    def failure(self, model, version):
+        """Why a version failed, the newest entry; None when it did not."""
+        failed = [entry for entry in self.status("Model", model).get("failed", []) if entry["version"] == version]
+        return failed[-1] if failed else None
+
+    def ready_nodes(self, fleet):
+        return sorted(node["name"] for node in self.status("ServingFleet", fleet).get("nodes", []) if node["state"] == "Ready")
+
+    def leader(self):
+        """The pod that holds the Lease; "" when nobody does."""
+        spec = self.named("Lease", "longshore-controller").get("spec") or {}
+        return (spec.get("holderIdentity") or "").rpartition("_")[0]
+
+    def pods(self, **labels):
+        """Those with these labels, by name; what is leaving is none."""
+        def is_one(pod):
+            said = pod["metadata"].get("labels", {})
+            return all(said.get(name) == value for name, value in labels.items()) and "deletionTimestamp" not in pod["metadata"]
+        return {name: pod for name, pod in self._objects["Pod"].items() if is_one(pod)}
+
+    def nodes_of(self, fleet):
+        return self.pods(**{"app.kubernetes.io/name": "longshore-node", "longshore.dev/fleet": fleet})
+
+    def controllers(self):
+        return self.pods(**{"app.kubernetes.io/name": "longshore-controller"})
+
+
+def is_ready(pod):
+    return any(condition["type"] == "Ready" and condition["status"] == "True"
+               for condition in pod.get("status", {}).get("conditions", []))
+
+
+def restarts(pod):
+    return sum(status["restartCount"] for status in pod.get("status", {}).get("containerStatuses", []))

@@ -1,0 +1,173 @@
+"""Where the story plays: a cluster of its own in namespaces of this machine, or one that a kubeconfig names."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+from cluster import Cluster
+from program import Failure, find_binaries, run_kubectl
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+IMAGES = ("node", "controller")
+TAGS = ("dev", "0.1.0")  # The same images: an upgrade from the one to the other restarts what it restarts.
+CLAIM = "models"
+
+# A folder of the machine as a volume that many pods read. A claim that comes first would wait for the next round.
+VOLUME = """apiVersion: v1
+kind: PersistentVolume
+metadata: {{name: longshore-e2e-models}}
+spec:
+  capacity: {{storage: 1Gi}}
+  accessModes: [ReadOnlyMany]
+  storageClassName: ""
+  hostPath: {{path: {folder}}}
+  claimRef: {{namespace: {namespace}, name: {claim}}}
+"""
+VOLUME_CLAIM = """apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {{name: {claim}, namespace: {namespace}}}
+spec: {{accessModes: [ReadOnlyMany], storageClassName: "", volumeName: longshore-e2e-models, resources: {{requests: {{storage: 1Gi}}}}}}
+"""
+
+
+def processes_of(pod_uid):
+    """The ids of the programs of ours in a pod: whatever the tree of control groups, its name has the pod's uid."""
+    names = (pod_uid, pod_uid.replace("-", "_"))
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            in_pod = any(name in (process / "cgroup").read_text() for name in names)
+            if in_pod and (process / "comm").read_text().startswith("longshore"):
+                found.append(int(process.name))
+        except OSError:  # It ended meanwhile.
+            pass
+    return found
+
+
+class Place:
+    """`kubectl` and `helm` with this cluster; programs that reach its Services."""
+
+    def __init__(self, folder, kubeconfig):
+        self.folder, self.kubeconfig = folder, kubeconfig
+
+    def kubectl(self, *words, input=None):
+        return run_kubectl(self.folder, self.kubeconfig, *words, input=input)
+
+    def helm(self, *words):
+        environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig), "HELM_CACHE_HOME": str(self.folder / "helm"),
+                       "HELM_CONFIG_HOME": str(self.folder / "helm"), "HELM_DATA_HOME": str(self.folder / "helm")}
+        done = subprocess.run([find_binaries("helm") / "helm", *map(str, words)], env=environment, capture_output=True,
+                              text=True, check=False, timeout=300)
+        if done.returncode != 0:
+            raise Failure(f"helm {words[0]}: {(done.stderr + done.stdout).strip()}")
+        return done.stdout
+
+    def api_of_kubeconfig(self):
+        """(server, CA, certificate, key) with the last three as PEM; certificates are in the file."""
+        config = json.loads(self.kubectl("config", "view", "--raw", "--minify", "--flatten", "-o", "json"))
+        return config["clusters"][0]["cluster"], config["users"][0]["user"]
+
+
+class OwnCluster(Place):
+    """Made for the story and gone after it."""
+
+    service_type = "ClusterIP"
+    can_stop_the_api = True
+
+    def __init__(self, folder, programs):
+        self.cluster = Cluster(folder / "cluster")
+        super().__init__(folder, self.cluster.kubeconfig)
+        self.programs = programs
+
+    def start(self, namespace, say):
+        self.cluster.__enter__()
+        say("a cluster of one node is up")
+        self.kubectl("create", "namespace", namespace)
+        self._load_images(say)
+        models = self.folder / "models"
+        shutil.copytree(ROOT / "tests/models/digits", models / "digits")
+        shutil.copytree(ROOT / "tests/models/half_plus_two_tf2/1", models / "halves/1")
+        for path in [self.folder, models, *models.rglob("*")]:
+            path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
+        volume = {"folder": models, "namespace": namespace, "claim": CLAIM}
+        self.kubectl("apply", "-f", "-", input=VOLUME.format(**volume))
+        self.kubectl("wait", "--for=jsonpath={.status.phase}=Available", "persistentvolume/longshore-e2e-models", "--timeout=60s")
+        self.kubectl("apply", "-f", "-", input=VOLUME_CLAIM.format(**volume))
+        self.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", f"persistentvolumeclaim/{CLAIM}",
+                     "--namespace", namespace, "--timeout=60s")
+
+    def end(self):
+        self.cluster.__exit__()
+
+    def _load_images(self, say):
+        for name in IMAGES:
+            subprocess.run([sys.executable, "-B", ROOT / "deploy/docker/image.py", name, f"--bin={self.programs}",
+                            f"--output={self.folder / 'images'}", f"--version={TAGS[1]}", "--revision=e2e"], check=True,
+                           stdout=subprocess.DEVNULL, env={**os.environ, "SOURCE_DATE_EPOCH": "0"})
+            self.cluster.load(self.folder / f"images/longshore-{name}.tar")
+        say("the images of controller and node are in it")
+
+    def inside(self, command):
+        return self.cluster.command_inside(command)
+
+    def address(self, said, _protocol):
+        """What the fleet's status says is a name of the cluster, which programs inside know."""
+        return said
+
+    def kill(self, pod):
+        """SIGKILL to our program in the pod, as a crash would; kubelet starts it again in the same pod."""
+        for pid in processes_of(pod["metadata"]["uid"]):
+            os.kill(pid, signal.SIGKILL)
+
+    def stop_api(self):
+        self._signal_api(signal.SIGSTOP)
+
+    def continue_api(self):
+        self._signal_api(signal.SIGCONT)
+
+    def _signal_api(self, number):
+        inside = self.cluster.pid()
+        namespace = os.readlink(f"/proc/{inside}/ns/net")
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                command = (process / "cmdline").read_bytes().split(b"\0")
+                if b"kube-apiserver" in command and os.readlink(process / "ns/net") == namespace:
+                    os.kill(int(process.name), number)
+            except OSError:  # It ended meanwhile.
+                pass
+
+
+class NamedCluster(Place):
+    """One that is there: it can pull the images, and has the claim of the models in the namespace."""
+
+    service_type = "NodePort"
+    can_stop_the_api = False
+
+    def __init__(self, folder, kubeconfig):
+        super().__init__(folder, kubeconfig)
+
+    def start(self, namespace, say):
+        self.namespace = namespace
+        self.kubectl("get", "persistentvolumeclaim", CLAIM, "--namespace", namespace)
+        say(f"the cluster of {self.kubeconfig}")
+
+    def end(self):
+        pass
+
+    def inside(self, command):
+        return list(map(str, command))
+
+    def address(self, said, protocol):
+        service = json.loads(self.kubectl("get", "service", said.split(".")[0], "--namespace", self.namespace, "-o", "json"))
+        port = next(port["nodePort"] for port in service["spec"]["ports"] if port["name"] == protocol)
+        node = json.loads(self.kubectl("get", "nodes", "-o", "json"))["items"][0]
+        host = next(entry["address"] for entry in node["status"]["addresses"] if entry["type"] == "InternalIP")
+        return f"{host}:{port}"
+
+    def kill(self, pod):
+        self.kubectl("delete", "pod", pod["metadata"]["name"], "--namespace", pod["metadata"]["namespace"], "--force",
+                     "--grace-period=0", "--wait=false")
