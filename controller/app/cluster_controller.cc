@@ -18,6 +18,7 @@
 #include "controller/app/served_identity.h"
 #include "controller/fleet/pods/node_tokens.h"
 #include "controller/fleet/pods/pod_fleet.h"
+#include "controller/kube/event_writer.h"
 #include "controller/leader/leadership.h"
 #include "controller/runtime/fence.h"
 #include "controller/store/kube/kube_store.h"
@@ -26,6 +27,7 @@ namespace longshore::app {
 namespace {
 
 constexpr const char* kLeaseName = "longshore-controller";
+constexpr const char* kReporter = "longshore-controller";  // Of Events.
 constexpr std::chrono::seconds kTryAgain{2};
 constexpr std::chrono::seconds kLookForAuthority{10};
 
@@ -69,6 +71,7 @@ class ClusterController final : public Controller {
   void Lead(int64_t epoch);
   Status LeadUntilEnd(int64_t epoch);
   void LookAtEverything(runtime::WorkQueue& queue);
+  void Tell(const reconcile::Event& event);
   void RaiseFloor(int64_t epoch);
   void UseAuthority(const std::string& certificate);
   void Pause();
@@ -105,6 +108,7 @@ class ClusterController final : public Controller {
   std::unique_ptr<store::Watch> watch_;
   std::unique_ptr<fleet::PodFleet> fleet_;
   std::unique_ptr<fleet::NodeTokens> tokens_;
+  std::unique_ptr<kube::EventWriter> events_;
   std::shared_ptr<tls::Identities> identities_;     // Tells the fleet of a new authority.
   std::unique_ptr<leader::Leadership> leadership_;  // Made and stopped under the mutex.
   std::unique_ptr<Admin> admin_;
@@ -237,8 +241,8 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
   const auto leads = [this, epoch] { return leadership_->IsLeading(epoch); };
   const auto store = runtime::WithFence(*store_, leads);
   const auto fleet = runtime::WithFence(*fleet_, leads);
-  Looker looker(
-      {*store, *nodes, *fleet, queue, *failpoint_, metrics_, [](const api::Key&) { return std::nullopt; }, {}});
+  Looker looker({*store, *nodes, *fleet, queue, *failpoint_, metrics_, [](const api::Key&) { return std::nullopt; },
+                 [this](const reconcile::Event& event) { Tell(event); }});
   std::thread end([&] {
     leadership_->AwaitEnd(epoch);
     nodes->Close();  // At once, so that the nodes find the next leader whatever is being looked at here.
@@ -262,6 +266,13 @@ void ClusterController::LookAtEverything(runtime::WorkQueue& queue) {
     }
     for (const store::Unreadable& object : listing->unreadable) queue.Add(object.key);
   }
+}
+
+void ClusterController::Tell(const reconcile::Event& event) {
+  events_->Write({{api::kApiVersion, event.object.kind, event.object.namespace_, event.object.name, event.uid},
+                  event.warning,
+                  event.reason,
+                  event.message});
 }
 
 void ClusterController::RaiseFloor(int64_t epoch) {

@@ -88,8 +88,14 @@ Status HostController::Start() {
     queue_.Add(FleetKey(fleet), kReportsTogether);
   };
   ASSIGN_OR_RETURN(nodes_, nodes::Registry::Start(nodes_options, timer_, node_changed));
-  looker_ = std::make_unique<Looker>(LookerParts{*store_, *nodes_, *fleet_, queue_, *failpoint_, metrics_,
+  looker_ = std::make_unique<Looker>(LookerParts{*store_,
+                                                 *nodes_,
+                                                 *fleet_,
+                                                 queue_,
+                                                 *failpoint_,
+                                                 metrics_,
                                                  [this](const api::Key& key) { return ProblemOf(key); },
+                                                 {},
                                                  options_.state_dir / "prometheus/nodes.json"});
   metrics_.BeforeText([this] { epochs_.With({}).Set(static_cast<double>(nodes_->epoch())); });
   ASSIGN_OR_RETURN(admin_, Admin::Start(options_.admin, metrics_,

@@ -33,7 +33,10 @@ Looker::Looker(LookerParts parts)
       nodes_(runtime::WithFailpoints(parts_.nodes, parts_.failpoint)),
       reconciler_({*store_, *nodes_, parts_.fleet, clock_, timer_, parts_.problem_of,
                    [this](const metrics::Query& query) { return MakeSource(query, clock_, timer_); },
-                   [this](const api::Key& key, Duration after) { parts_.queue.Add(key, after); }},
+                   [this](const api::Key& key, Duration after) { parts_.queue.Add(key, after); },
+                   [this](const reconcile::Event& event) {
+                     if (parts_.tell) parts_.tell(event);
+                   }},
                   {.prometheus_targets = parts_.prometheus_targets}) {}
 
 void Looker::Run() {

@@ -29,7 +29,8 @@ struct LookerParts {
   runtime::Failpoint& failpoint;
   metrics::Registry& metrics;
   std::function<std::optional<reconcile::SourceProblem>(const api::Key&)> problem_of;
-  Path prometheus_targets{};  // As reconcile::Options has it.
+  std::function<void(const reconcile::Event&)> tell{};  // Beside the log; empty: nobody.
+  Path prometheus_targets{};                            // As reconcile::Options has it.
 };
 
 // For one term: what it remembers is what it has seen since it was made.

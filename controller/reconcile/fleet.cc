@@ -43,6 +43,7 @@ Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) 
   if (const Json status = api::ToJson(next.status); status != api::ToJson(wanted.status)) {
     ASSIGN_OR_RETURN(const auto put,
                      deps_.store.PutStatus(key, object->metadata.uid, object->metadata.resource_version, status));
+    Tell(EventsOf(wanted, next.status));
   }
   RETURN_IF_ERROR(scaled);
   // A port that is busy, or sockets that are handed over: that may change at any moment.

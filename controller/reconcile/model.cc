@@ -7,13 +7,6 @@
 namespace longshore::reconcile {
 namespace {
 
-void LogEvents(const api::Key& key, const std::vector<rollout::Event>& events) {
-  for (const rollout::Event& event : events) {
-    spdlog::log(event.warning ? spdlog::level::warn : spdlog::level::info, "{}: {}: {}", ToString(key), event.reason,
-                ForLog(event.message));
-  }
-}
-
 // Of "namespace/name".
 api::Key KeyOfFleet(const std::string& fleet) {
   const size_t slash = fleet.find('/');
@@ -79,7 +72,7 @@ Status Reconciler::Carry(const store::Object& object, const api::Model& model, c
              heard ? decision.placement : rollout::PlacementNow(model, observed, deps_.clock.Now()), nodes);
     return applied;
   }
-  LogEvents(key, decision.events);
+  Tell(EventsOf(key, object.metadata.uid, decision.events));
   TakeEvidence(model, decision, observed);
   Remember(key, WithStatus(model, decision.status), decision.placement, nodes);
   return {};

@@ -50,6 +50,14 @@ std::vector<KnownNode> Reconciler::KnownNodes(const std::string& fleet) {
   return memory_.Update(fleet, views, deps_.fleet.Nodes(fleet), deps_.timer.Now());
 }
 
+void Reconciler::Tell(const std::vector<Event>& events) const {
+  for (const Event& event : events) {
+    spdlog::log(event.warning ? spdlog::level::warn : spdlog::level::info, "{}: {}: {}", ToString(event.object),
+                event.reason, ForLog(event.message));
+    deps_.tell(event);
+  }
+}
+
 // A node that ran before us and has not spoken yet would look empty, and everything would move away from it.
 bool Reconciler::IsWaitingForNodes(const std::string& fleet, const std::vector<KnownNode>& nodes) {
   const auto found = awaited_.find(fleet);

@@ -21,6 +21,7 @@
 #include "controller/nodes/nodes.h"
 #include "controller/plan/plan.h"
 #include "controller/reconcile/admission.h"
+#include "controller/reconcile/event.h"
 #include "controller/reconcile/evidence.h"
 #include "controller/reconcile/fleet_status.h"
 #include "controller/reconcile/news.h"
@@ -40,6 +41,8 @@ struct Deps {
   std::function<std::unique_ptr<metrics::Source>(const metrics::Query&)> make_metrics;
   // Look at this object within this time.
   std::function<void(const api::Key&, Duration)> look_at;
+  // Something that is written down has happened. Must not wait.
+  std::function<void(const Event&)> tell;
 };
 
 struct Options {
@@ -105,6 +108,7 @@ class Reconciler {
   std::vector<KnownNode> KnownNodes(const std::string& fleet);
   bool IsWaitingForNodes(const std::string& fleet, const std::vector<KnownNode>& nodes);
   void LearnModels();
+  void Tell(const std::vector<Event>& events) const;
 
   const Deps deps_;
   const Options options_;

@@ -147,7 +147,8 @@ class ReconcilerTest : public ::testing::Test {
               timer_,
               [](const api::Key&) { return std::nullopt; },
               [](const metrics::Query&) { return nullptr; },
-              [this](const api::Key& key, Duration) { due_.insert(key); }};
+              [this](const api::Key& key, Duration) { due_.insert(key); },
+              [this](const Event& event) { told_.push_back(event); }};
     reconciler_ = std::make_unique<Reconciler>(std::move(deps), Options{.adoption_patience = Duration(0)});
   }
   void Apply(const char* kind, const std::string& name, Json spec, const std::string& namespace_ = "default") {
@@ -210,6 +211,7 @@ class ReconcilerTest : public ::testing::Test {
   FakeRegistry nodes_;
   FakeFleet processes_;
   std::set<api::Key> due_;
+  std::vector<Event> told_;
   std::unique_ptr<Reconciler> reconciler_;
 };
 

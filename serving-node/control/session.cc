@@ -6,6 +6,7 @@ namespace longshore::control {
 namespace {
 
 constexpr size_t kFileBytesMax = size_t{1} << 20;
+constexpr int kConnectMaxMs = 2000;
 
 std::shared_ptr<::grpc::Channel> ChannelTo(const std::string& target,
                                            const std::shared_ptr<::grpc::ChannelCredentials>& credentials) {
@@ -13,6 +14,8 @@ std::shared_ptr<::grpc::Channel> ChannelTo(const std::string& target,
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // A controller that is gone may leave an address behind at which nobody even refuses: the next one is tried soon.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMaxMs);
   return ::grpc::CreateCustomChannel(target, credentials, arguments);
 }
 

@@ -1,7 +1,7 @@
 """The acts of ./dev e2e, in order: what an administrator and accidents do to Longshore on a cluster, under load."""
 
+import collections
 import json
-import pathlib
 import time
 
 import checks
@@ -200,6 +200,15 @@ class Story(telling.Telling):
                     failure.get("message", "it did not fail"))
         self.expect_no_failure("a rollback", "v4")
         self.apply_object(digits(STABLE))
+        told = self.events_of("digits")
+        self.expect("each state of a rollout is told once, as an Event", told and max(told.values()) == 1,
+                    ", ".join(sorted({reason for reason, _ in told})))
+
+    def events_of(self, name):
+        """(reason, message) -> how often it was told."""
+        said = json.loads(self.place.kubectl("get", "events", "--namespace", NAMESPACE, "-o", "json",
+                                             f"--field-selector=involvedObject.kind=Model,involvedObject.name={name}"))
+        return collections.Counter((event["reason"], event["message"]) for event in said["items"])
 
     def send_nans(self):
         self.start_load("nan", "main", *self.images_for("digits", broken=True), "--rate=50")
@@ -301,9 +310,11 @@ class Story(telling.Telling):
         self.mark("upgrade", {STABLE})
         before = self.fingerprints()
         self.deploy("upgrade", TAGS[1])
+        upgraded = time.monotonic()
         met = self.wait(lambda: self.seen.leader() in self.seen.controllers() and self.fleet_is_ready("main", 2), 60)
+        self.expect("upgraded, and the nodes have a controller again", met, f"{time.monotonic() - upgraded:.1f} s later")
         self.pause(3)
-        self.expect("upgraded, and no node was restarted", met and before == self.fingerprints(), f"{len(before)} pods as before")
+        self.expect("no node was restarted", before == self.fingerprints(), f"{len(before)} pods as before")
         self.expect_no_failure("an upgrade", "upgrade")
 
     def roll_image(self):

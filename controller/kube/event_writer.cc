@@ -1,0 +1,67 @@
+#include "controller/kube/event_writer.h"
+
+#include <utility>
+
+#include "common/log.h"
+#include "controller/api/format.h"
+
+namespace longshore::kube {
+namespace {
+
+constexpr size_t kWaitingMax = 1000;
+constexpr size_t kMessageMax = 1024;
+
+// Not within a character of UTF-8.
+std::string Cut(std::string text) {
+  if (text.size() <= kMessageMax) return text;
+  size_t end = kMessageMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  text.resize(end);
+  return text;
+}
+
+}  // namespace
+
+Json ToJson(const EventNote& note, TimePoint at, uint64_t number, const std::string& reporter) {
+  const std::string time = api::FormatTime(at);
+  const Involved& involved = note.involved;
+  return {{"apiVersion", "v1"},
+          {"kind", "Event"},
+          {"metadata",
+           {{"namespace", involved.namespace_},
+            {"name", fmt::format("{}.{:x}{:04x}", involved.name, at.time_since_epoch().count(), number & 0xffff)}}},
+          {"involvedObject",
+           {{"apiVersion", involved.api_version},
+            {"kind", involved.kind},
+            {"namespace", involved.namespace_},
+            {"name", involved.name},
+            {"uid", involved.uid}}},
+          {"type", note.warning ? "Warning" : "Normal"},
+          {"reason", note.reason},
+          {"message", Cut(note.message)},
+          {"source", {{"component", reporter}}},
+          {"reportingComponent", reporter},
+          {"reportingInstance", reporter},
+          {"firstTimestamp", time},
+          {"lastTimestamp", time},
+          {"count", 1}};
+}
+
+EventWriter::EventWriter(std::unique_ptr<Api> api, std::string reporter, const Clock& clock)
+    : api_(std::move(api)), reporter_(std::move(reporter)), clock_(clock), worker_(kWaitingMax) {}
+
+EventWriter::~EventWriter() { api_->Cancel(); }
+
+void EventWriter::Write(const EventNote& note) {
+  const bool waits = worker_.Post([this, note, at = clock_.Now()] {
+    const auto answer = api_->Send(
+        {.method = "POST",
+         .target = fmt::format("/api/v1/namespaces/{}/events", note.involved.namespace_),
+         .body = ToJson(note, at, written_++, reporter_).dump(-1, ' ', false, Json::error_handler_t::replace)});
+    if (!answer && answer.error().code != Code::kCancelled)
+      spdlog::warn("an event of {} {} is lost: {}", note.involved.kind, note.involved.name, answer.error().message);
+  });
+  if (!waits) spdlog::warn("an event of {} {} is lost: too many wait", note.involved.kind, note.involved.name);
+}
+
+}  // namespace longshore::kube
