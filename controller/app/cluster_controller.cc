@@ -169,19 +169,23 @@ Status ClusterController::Connect() {
   tokens_.reset();
   fleet_.reset();
   watch_.reset();
-  ASSIGN_OR_RETURN(store_, store::KubeStore::Open(cluster_, {.namespaces = options_.watch_namespaces}, timer_));
+  ASSIGN_OR_RETURN(
+      store_, store::KubeStore::Open(cluster_, {.namespaces = options_.watch_namespaces, .api = options_.api}, timer_));
   ASSIGN_OR_RETURN(watch_, store_->WatchAll([this](const api::Key& key) { queue_.Add(key); }));
   ASSIGN_OR_RETURN(const tls::KeyPair authority,
                    ReadAuthority(options_.ca_cert_file, options_.ca_key_file, clock_.Now()));
   fleet::PodFleetOptions fleet_options;
   fleet_options.namespaces = options_.watch_namespaces;
+  fleet_options.api = options_.api;
   fleet_options.settings = {options_.node_image, options_.advertised_address, authority.certificate};
   ASSIGN_OR_RETURN(fleet_, fleet::StartPodFleet(cluster_, fleet_options, timer_,
                                                 [this](const std::string& fleet) { queue_.Add(FleetKey(fleet)); }));
-  ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, {}, timer_));
+  ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, options_.api, timer_));
   ASSIGN_OR_RETURN(tokens_, fleet::NodeTokens::Start(std::move(api), clock_, [this](const fleet::PodName& pod) {
                      return fleet_->FleetOf(pod);
                    }));
+  ASSIGN_OR_RETURN(auto events_api, kube::Api::Make(cluster_, options_.api, timer_));
+  events_ = std::make_unique<kube::EventWriter>(std::move(events_api), kReporter, clock_);
   ASSIGN_OR_RETURN(identities_,
                    tls::Identities::Start(
                        "the certificate for nodes", [this] { return served_->Read(); }, kLookForAuthority));

@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "controller/kube/api.h"
 #include "controller/leader/election.h"
 
 namespace longshore::app {
@@ -42,6 +43,7 @@ struct ClusterOptions {
   Path ca_cert_file{};                          // PEM: who signs what nodes trust, and
   Path ca_key_file{};                           // its key.
   leader::Options lease{};                      // The identity is made here.
+  kube::ApiOptions api{};                       // Of each client of the API server.
   AdminOptions admin{};
 };
 

@@ -94,6 +94,10 @@ void AddClusterFlags(CLI::App& app, Typed& typed, ClusterOptions& cluster) {
          "What nodes dial: dns:///longshore-nodes.longshore.svc:8610");
   option("--ca_cert_file", typed.ca_cert_file, "PEM: the authority that signs the certificates nodes trust");
   option("--ca_key_file", typed.ca_key_file, "PEM: its key");
+  option("--api_requests_per_second", cluster.api.requests_per_second,
+         "At most so many requests to the API server, of each kind of client; twice as many in a burst")
+      ->capture_default_str()
+      ->check(CLI::Range(1.0, 1e6));
   option("--lease_duration", typed.lease_duration, "Others take a Lease over that was not renewed for so long")
       ->capture_default_str();
   option("--lease_renew_deadline", typed.lease_renew_deadline,
@@ -157,6 +161,7 @@ Status FinishCluster(const Typed& typed, Flags& flags) {
   RETURN_IF_ERROR(CheckGiven("--ca_cert_file", typed.ca_cert_file, "the authority of what nodes trust"));
   RETURN_IF_ERROR(CheckGiven("--ca_key_file", typed.ca_key_file, "the key of that authority"));
   flags.verb = Flags::Verb::kCluster;
+  cluster.api.burst = 2 * cluster.api.requests_per_second;
   cluster.kubeconfig = typed.kubeconfig;
   cluster.ca_cert_file = typed.ca_cert_file;
   cluster.ca_key_file = typed.ca_key_file;

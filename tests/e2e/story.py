@@ -287,6 +287,8 @@ class Story(telling.Telling):
 
     def without_controller(self):
         self.mark("no controller", {STABLE})
+        ended = sum(map(restarts, self.seen.controllers().values()))
+        self.expect("no controller ended but the one that was killed", ended == 1, f"{ended} restarts")
         self.place.kubectl("scale", "deployment/longshore-controller", "--replicas=0", "--namespace", NAMESPACE)
         self.wait(lambda: not self.seen.controllers(), 60)
         for name, pod in sorted(self.seen.nodes_of("main").items()):

@@ -1,0 +1,95 @@
+// longshore-control-load: what ./dev bench control needs beside the API server and the controller.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <thread>
+
+#include "common/http_client/client.h"
+#include "common/json/json.h"
+#include "common/log.h"
+#include "tests/bench/control/streams.h"
+#include "tests/bench/control/writers.h"
+
+namespace longshore::bench {
+namespace {
+
+double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+// Until its input ends; a line of input is answered by a line of counts.
+Status RunNodes(const std::string& target, const std::string& ca_file, const std::string& logins_file) {
+  ASSIGN_OR_RETURN(const std::string ca, ReadFile(ca_file));
+  ASSIGN_OR_RETURN(std::vector<NodeLogin> logins, ReadLogins(logins_file));
+  const auto streams = StartStreams(target, ca, std::move(logins));
+  for (std::string line; std::getline(std::cin, line);) {
+    const StreamCounts counts = streams->counts();
+    std::cout << Json{{"streams", counts.streams}, {"messages", counts.messages}, {"bytes", counts.bytes}}.dump()
+              << std::endl;
+  }
+  return {};
+}
+
+Status RunFloor(const kube::Cluster& cluster, WriteOptions options) {
+  options.status = true;
+  ASSIGN_OR_RETURN(const Duration took, WriteModels(cluster, options));
+  RETURN_IF_ERROR(DeleteModels(cluster, options.namespace_));
+  std::cout << Json{{"seconds", Seconds(took)}}.dump() << std::endl;
+  return {};
+}
+
+Status RunApply(const kube::Cluster& cluster, const WriteOptions& options, int seconds_max) {
+  const SteadyClock clock;
+  MonotonicPoint began;
+  Result<Duration> written = Duration(0);
+  std::thread writer;
+  const Status ready = AwaitReady(cluster, options, std::chrono::seconds(seconds_max), [&] {
+    began = clock.Now();
+    writer = std::thread([&] { written = WriteModels(cluster, options); });
+  });
+  const Duration took = clock.Now() - began;
+  if (writer.joinable()) writer.join();
+  if (!written) return tl::make_unexpected(written.error());
+  RETURN_IF_ERROR(ready);
+  std::cout << Json{{"seconds", Seconds(took)}, {"applied_seconds", Seconds(*written)}}.dump() << std::endl;
+  return {};
+}
+
+int Main(int argc, char** argv) {
+  http_client::Init();
+  CLI::App app("Load for a controller on an API server that KUBECONFIG names: nodes without models, and Models.");
+  std::string target;
+  std::string ca;
+  std::string logins;
+  std::string kubeconfig;
+  WriteOptions options;
+  int seconds_max = 600;
+  app.require_subcommand(1);
+  CLI::App* nodes = app.add_subcommand("nodes", "streams of nodes, until standard input ends");
+  nodes->add_option("--target", target, "the controller: host:port")->required();
+  nodes->add_option("--ca", ca, "PEM: who signs its certificate")->required();
+  nodes->add_option("--logins", logins, "lines FLEET NODE TOKEN")->required();
+  CLI::App* floor = app.add_subcommand("floor", "make Models and give each a status, then delete them");
+  CLI::App* apply = app.add_subcommand("apply", "make Models, and wait until all are Ready");
+  for (CLI::App* verb : {floor, apply}) {
+    verb->add_option("--kubeconfig", kubeconfig)->envname("KUBECONFIG")->required();
+    verb->add_option("--namespace", options.namespace_)->capture_default_str();
+    verb->add_option("--models", options.models)->capture_default_str();
+    verb->add_option("--fleets", options.fleets)->capture_default_str();
+    verb->add_option("--writers", options.writers)->capture_default_str();
+  }
+  apply->add_option("--seconds_max", seconds_max)->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  Status done;
+  if (nodes->parsed()) {
+    done = RunNodes(target, ca, logins);
+  } else if (const auto cluster = kube::FromKubeconfig(kubeconfig, ""); !cluster) {
+    done = tl::make_unexpected(cluster.error());
+  } else {
+    done = floor->parsed() ? RunFloor(*cluster, options) : RunApply(*cluster, options, seconds_max);
+  }
+  if (!done) std::cerr << "longshore-control-load: " << done.error().message << std::endl;
+  return done ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace longshore::bench
+
+int main(int argc, char** argv) { return longshore::bench::Main(argc, argv); }

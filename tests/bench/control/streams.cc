@@ -1,0 +1,213 @@
+#include "tests/bench/control/streams.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include "common/log.h"
+#include "controller/nodes/state.h"
+#include "longshore/control.grpc.pb.h"
+
+namespace longshore::bench {
+namespace {
+
+struct Shared {
+  std::atomic<int64_t> streams = 0;
+  std::atomic<int64_t> messages = 0;
+  std::atomic<int64_t> bytes = 0;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<size_t> ended;  // To be dialled again. Guarded by the mutex.
+};
+
+// Everything that it should load is there at once.
+control::Report ReportOf(const control::DesiredState& held) {
+  control::Report report;
+  report.set_epoch(held.epoch());
+  report.set_revision(held.revision());
+  for (const control::ModelState& model : held.models()) {
+    for (const control::VersionState& version : model.versions()) {
+      if (!version.load()) continue;
+      control::VersionReport& said = *report.add_versions();
+      said.set_served_name(model.served_name());
+      said.set_version(version.version());
+      said.set_state(control::VersionReport::READY);
+      said.set_digest("0000000000000000000000000000000000000000000000000000000000000000");
+      said.set_weight_bp(version.weight_bp());
+    }
+  }
+  return report;
+}
+
+// One stream. gRPC calls it; it tells `shared` its number when it has ended.
+class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control::FromController> {
+ public:
+  FakeNode(const NodeLogin& login, std::shared_ptr<grpc::Channel> channel, size_t number, Shared& shared)
+      : login_(login),
+        number_(number),
+        shared_(shared),
+        channel_(std::move(channel)),
+        stub_(control::NodeControl::NewStub(channel_)) {}
+
+  void Dial() {
+    context_ = std::make_unique<grpc::ClientContext>();
+    context_->AddMetadata("authorization", "Bearer " + login_.token);
+    queue_.clear();
+    writing_ = report_due_ = false;
+    stub_->async()->Attach(context_.get(), this);
+    StartRead(&incoming_);
+    control::FromNode message;
+    control::Hello& hello = *message.mutable_hello();
+    hello.set_fleet(login_.fleet);
+    hello.set_node(login_.node);
+    hello.set_incarnation(login_.node);
+    hello.set_peer_address("10.0.0.1:8503");
+    hello.set_admin_address("10.0.0.1:8502");
+    hello.set_epoch(held_.epoch());
+    hello.set_revision(held_.revision());
+    if (held_.epoch() != 0) hello.set_state_digest(nodes::Digest(held_));
+    shared_.streams += 1;
+    const std::lock_guard lock(mutex_);
+    Queue(std::move(message));
+    report_due_ = true;
+    WriteNext();
+    StartCall();
+  }
+  void Cancel() { context_->TryCancel(); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    shared_.messages += 1;
+    shared_.bytes += static_cast<int64_t>(incoming_.ByteSizeLong());
+    if (!incoming_.has_heartbeat()) {
+      const std::lock_guard lock(mutex_);
+      nodes::ApplyMessage(incoming_, held_);
+      control::FromNode message;
+      message.mutable_ack()->set_epoch(incoming_.epoch());
+      message.mutable_ack()->set_revision(incoming_.revision());
+      message.mutable_ack()->set_state_digest(nodes::Digest(held_));
+      Queue(std::move(message));
+      report_due_ = true;
+      WriteNext();
+    }
+    StartRead(&incoming_);
+  }
+  void OnWriteDone(bool ok) override {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    if (ok) WriteNext();
+  }
+  void OnDone(const grpc::Status& status) override {
+    spdlog::debug("{}: {}", login_.node, status.error_message());
+    shared_.streams -= 1;
+    const std::lock_guard lock(shared_.mutex);
+    shared_.ended.push_back(number_);
+    shared_.changed.notify_all();
+  }
+
+ private:
+  // With the mutex held, as is:
+  void Queue(control::FromNode message) { queue_.push_back(std::move(message)); }
+  void WriteNext() {
+    if (writing_ || (queue_.empty() && !report_due_)) return;
+    if (!queue_.empty()) {
+      outgoing_ = std::move(queue_.front());
+      queue_.pop_front();
+    } else {
+      outgoing_.Clear();
+      *outgoing_.mutable_report() = ReportOf(held_);
+      report_due_ = false;
+    }
+    writing_ = true;
+    StartWrite(&outgoing_);
+  }
+
+  const NodeLogin login_;
+  const size_t number_;
+  Shared& shared_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<control::NodeControl::Stub> stub_;
+  std::unique_ptr<grpc::ClientContext> context_;
+  control::FromController incoming_;
+  std::mutex mutex_;
+  control::DesiredState held_;  // Guarded by the mutex, as is what follows.
+  control::FromNode outgoing_;
+  std::deque<control::FromNode> queue_;
+  bool writing_ = false;
+  bool report_due_ = false;
+};
+
+class StreamsImpl final : public Streams {
+ public:
+  StreamsImpl(const std::string& target, const std::string& ca, std::vector<NodeLogin> logins) {
+    const auto credentials = grpc::SslCredentials({.pem_root_certs = ca, .pem_private_key = {}, .pem_cert_chain = {}});
+    for (size_t i = 0; i < logins.size(); ++i) {
+      grpc::ChannelArguments arguments;
+      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+      arguments.SetMaxReceiveMessageSize(-1);
+      nodes_.push_back(
+          std::make_unique<FakeNode>(logins[i], grpc::CreateCustomChannel(target, credentials, arguments), i, shared_));
+    }
+    for (const auto& node : nodes_) node->Dial();
+    dialler_ = std::thread([this] { DialAgain(); });
+  }
+  ~StreamsImpl() override {
+    {
+      const std::lock_guard lock(shared_.mutex);
+      stopping_ = true;
+    }
+    shared_.changed.notify_all();
+    dialler_.join();
+    for (const auto& node : nodes_) node->Cancel();
+    std::unique_lock lock(shared_.mutex);
+    shared_.changed.wait(lock, [this] { return shared_.streams == 0; });
+  }
+  StreamCounts counts() const override { return {shared_.streams, shared_.messages, shared_.bytes}; }
+
+ private:
+  void DialAgain() {
+    std::unique_lock lock(shared_.mutex);
+    for (;;) {
+      shared_.changed.wait_for(lock, std::chrono::milliseconds(100), [this] { return stopping_; });
+      if (stopping_) return;
+      const std::deque<size_t> ended = std::exchange(shared_.ended, {});
+      lock.unlock();
+      for (const size_t number : ended) nodes_[number]->Dial();
+      lock.lock();
+    }
+  }
+
+  Shared shared_;
+  bool stopping_ = false;  // Guarded by shared_.mutex.
+  std::vector<std::unique_ptr<FakeNode>> nodes_;
+  std::thread dialler_;
+};
+
+}  // namespace
+
+Result<std::vector<NodeLogin>> ReadLogins(const Path& file) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
+  std::vector<NodeLogin> logins;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    NodeLogin login;
+    if (!(words >> login.fleet >> login.node >> login.token))
+      return InvalidArgument("{}: line {} is not FLEET NODE TOKEN", file.string(), logins.size() + 1);
+    logins.push_back(std::move(login));
+  }
+  return logins;
+}
+
+std::unique_ptr<Streams> StartStreams(const std::string& target, const std::string& ca, std::vector<NodeLogin> logins) {
+  return std::make_unique<StreamsImpl>(target, ca, std::move(logins));
+}
+
+}  // namespace longshore::bench
