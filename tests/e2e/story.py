@@ -131,7 +131,8 @@ class Story(telling.Telling):
     def expect_no_failure(self, what, segment):
         counts = self.quiet(segment)
         self.expect(f"{what}: no request fails", counts["failed"] == 0,
-                    f"{counts['failed']} of {counts['sent']} failed, {counts['retried']} sent again")
+                    f"{counts['failed']} of {counts['sent']} failed, {counts['retried']} sent again"
+                    + "".join(f"; {how_often} {why}" for why, how_often in counts["failures"].items()))
 
     def fingerprints(self):
         """What changes when a node is restarted or replaced."""

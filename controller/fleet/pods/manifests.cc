@@ -1,5 +1,6 @@
 #include "controller/fleet/pods/manifests.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr int kUser = 65532;  // Of the image.
 constexpr int kTokenSeconds = 3600;
+constexpr int64_t kSecondsBeforeDrain = 3;
 constexpr const char* kStateDir = "/var/lib/longshore";
 constexpr const char* kCacheDir = "/var/cache/longshore";
 constexpr const char* kCaDir = "/run/longshore/ca";
@@ -103,6 +105,13 @@ Json FromPod(const char* name, const char* field) {
   return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", field}}}}}};
 }
 
+// A Service sends to a pod for a moment after it was told to go: only then the node is told too. At most half of the
+// time that there is for both.
+int64_t SecondsBeforeDrain(const api::Pods& pods) {
+  const auto grace = std::chrono::ceil<std::chrono::seconds>(pods.termination_grace_period).count();
+  return std::min<int64_t>(kSecondsBeforeDrain, grace / 2);
+}
+
 Json ContainerOf(const api::ServingFleet& fleet, const PodSettings& settings, Json mounts) {
   const api::Pods& pods = fleet.spec.pods;
   Json container = {{"name", "node"},
@@ -122,6 +131,8 @@ Json ContainerOf(const api::ServingFleet& fleet, const PodSettings& settings, Js
                      {{"allowPrivilegeEscalation", false},
                       {"readOnlyRootFilesystem", true},
                       {"capabilities", {{"drop", Json::array({"ALL"})}}}}}};
+  if (const int64_t seconds = SecondsBeforeDrain(pods); seconds > 0)
+    container["lifecycle"]["preStop"]["sleep"]["seconds"] = seconds;
   if (!pods.limits.empty()) container["resources"]["limits"] = pods.limits;
   if (!pods.requests.empty()) container["resources"]["requests"] = pods.requests;
   return container;

@@ -54,6 +54,7 @@ Status RunApply(const kube::Cluster& cluster, const WriteOptions& options, int s
 
 int Main(int argc, char** argv) {
   http_client::Init();
+  CHECK(InitLog("longshore-control-load", "warning"));  // To standard error.
   CLI::App app("Load for a controller on an API server that KUBECONFIG names: nodes without models, and Models.");
   std::string target;
   std::string ca;
