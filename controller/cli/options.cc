@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "controller/api/types.h"
+#include "controller/api/parse.h"
 
 namespace longshore::cli {
 namespace {
@@ -14,7 +14,10 @@ namespace {
 constexpr const char* kAbout = R"(Look at models and fleets, and tell their rollouts what to do.
 
   longshore get models                  what serves, what is wanted, which rollouts are under way
+  longshore status                      which models and fleets are as wanted, under way or failed
   longshore explain digits              why this version serves, why a rollout waits, and the numbers
+  longshore diff -f digits.yaml         what an apply would change
+  longshore apply --dry-run -f FILE     which rollout it would start, step by step, and how long it takes at least
   longshore apply -f digits.yaml        say what should be served; the controller does the rest
   longshore promote digits              go on to the next step of the rollout now
   longshore abort digits                all traffic back to the stable version, now
@@ -24,7 +27,25 @@ is in the PATH), or a controller on one host by its directory of manifests: --ma
 environment.)";
 
 constexpr const char* kFooter =
-    "Exit codes: 0 done, 1 refused or failed, 2 not understood, 3 not found, 4 nobody answered in time.";
+    "Exit codes: 0 done, 1 refused or failed, 2 not understood, 3 not found, 4 not in time. "
+    "Those of status and diff are in their own --help.";
+
+constexpr const char* kStatusFooter =
+    R"(Exit codes: 0 all is as wanted, 1 something failed and needs help, 4 something is under way; with --wait, still when
+the time is up.
+
+  longshore apply -f digits.yaml && longshore status digits --wait --timeout 30m)";
+
+constexpr const char* kDiffFooter =
+    R"(A line for each field: + is new, - goes, ~ changes. On a cluster the API server is asked, so that its defaults and
+refusals are real. Exit codes: 0 nothing differs, 1 something does, 2 and more it cannot be said.)";
+
+constexpr const char* kApplyFooter =
+    R"(A dry run writes nothing. What would be refused is refused, and for each model it prints the rollout that would begin:
+the history that there would be if nothing went wrong, how long it takes at least, what is checked and what is judged.)";
+
+constexpr auto kCommandTimeout = std::chrono::seconds(10);
+constexpr auto kStatusTimeout = std::chrono::minutes(10);
 
 const std::map<std::string, std::string>& Kinds() {
   static const std::map<std::string, std::string> kinds = {{"model", api::kModelKind},
@@ -41,7 +62,7 @@ struct Flags {
   bool says_manifests = false;  // On the command line.
   std::string kind;
   std::string output = "text";
-  int timeout_s = 10;
+  std::string timeout;  // "": the verb's own.
 };
 
 void AddNamespace(CLI::App& verb, Flags& flags) {
@@ -53,8 +74,28 @@ void AddKind(CLI::App& verb, Flags& flags) {
   AddNamespace(verb, flags);
 }
 
+void AddFile(CLI::App& verb, Flags& flags) {
+  verb.add_option("-f,--file", flags.options.file, "YAML file; - reads standard input")->required();
+  AddNamespace(verb, flags);
+}
+
+void AddTimeout(CLI::App& verb, Flags& flags, const std::string& about) {
+  verb.add_option("--timeout", flags.timeout, about);
+}
+
 void AddOutput(CLI::App& verb, Flags& flags) {
   verb.add_option("-o,--output", flags.output, "text, json or yaml")->check(CLI::IsMember({"text", "json", "yaml"}));
+}
+
+void AddStatus(CLI::App& app, Flags& flags) {
+  CLI::App* status = app.add_subcommand("status", "Whether a model, or all, is as wanted, under way or failed");
+  status->callback([&] { flags.options.verb = Verb::kStatus; });
+  status->add_option("name", flags.options.name, "Name of the model; default: all models and fleets");
+  AddNamespace(*status, flags);
+  status->add_flag("-A,--all-namespaces", flags.options.all_namespaces, "Of every namespace");
+  status->add_flag("--wait", flags.options.wait, "Until nothing is under way, or something failed");
+  AddTimeout(*status, flags, "How long --wait waits, as in 90s; default: 10m");
+  status->footer(kStatusFooter);
 }
 
 void AddReading(CLI::App& app, Flags& flags) {
@@ -80,8 +121,13 @@ void AddReading(CLI::App& app, Flags& flags) {
 void AddWriting(CLI::App& app, Flags& flags) {
   CLI::App* apply = app.add_subcommand("apply", "Create or change what a manifest says");
   apply->callback([&] { flags.options.verb = Verb::kApply; });
-  apply->add_option("-f,--file", flags.options.file, "YAML file; - reads standard input")->required();
-  AddNamespace(*apply, flags);
+  AddFile(*apply, flags);
+  apply->add_flag("--dry-run", flags.options.dry_run, "Write nothing; show what would become of it, and its rollouts");
+  apply->footer(kApplyFooter);
+  CLI::App* diff = app.add_subcommand("diff", "What an apply would change");
+  diff->callback([&] { flags.options.verb = Verb::kDiff; });
+  AddFile(*diff, flags);
+  diff->footer(kDiffFooter);
   CLI::App* remove = app.add_subcommand("delete", "Delete a model or a fleet; its manifest file is not touched");
   remove->callback([&] { flags.options.verb = Verb::kDelete; });
   AddKind(*remove, flags);
@@ -104,9 +150,7 @@ void AddCommands(CLI::App& app, Flags& flags) {
     });
     command->add_option("name", flags.options.name, "Name of the model")->required();
     AddNamespace(*command, flags);
-    command->add_option("--timeout_s", flags.timeout_s, "How long to wait for the controller")
-        ->check(CLI::Range(1, 3600))
-        ->capture_default_str();
+    AddTimeout(*command, flags, "How long to wait for the controller, as in 30s; default: 10s");
   }
 }
 
@@ -135,6 +179,17 @@ std::string UnknownCommand(const CLI::App& app, int argc, const char* const* arg
   return "";
 }
 
+Result<std::chrono::milliseconds> TimeoutOf(const Flags& flags) {
+  if (flags.timeout.empty()) {
+    return flags.options.verb == Verb::kStatus ? std::chrono::milliseconds(kStatusTimeout) : kCommandTimeout;
+  }
+  if (flags.options.verb == Verb::kStatus && !flags.options.wait)
+    return InvalidArgument("--timeout has no effect without --wait");
+  auto timeout = api::ParseDuration(flags.timeout);
+  if (!timeout) return Prefixed(timeout.error(), "--timeout");
+  return std::chrono::ceil<std::chrono::milliseconds>(*timeout);
+}
+
 Result<Options> Resolve(Flags flags) {
   Options& options = flags.options;
   options.kind = api::kModelKind;
@@ -154,19 +209,19 @@ Result<Options> Resolve(Flags flags) {
   options.output = flags.output == "json" ? Output::kJson : flags.output == "yaml" ? Output::kYaml : Output::kText;
   if (options.watch && options.output != Output::kText)
     return InvalidArgument("--watch prints text, not {}", flags.output);
-  options.timeout = std::chrono::seconds(flags.timeout_s);
+  ASSIGN_OR_RETURN(options.timeout, TimeoutOf(flags));
   return options;
 }
 
 }  // namespace
 
-int ExitCodeOf(const Error& error) {
+int ExitCodeOf(const Error& error, Verb verb) {
   switch (error.code) {
     case Code::kOk: return kExitOk;
     case Code::kInvalidArgument: return kExitUsage;
     case Code::kNotFound: return kExitNotFound;
     case Code::kDeadlineExceeded: return kExitTimeout;
-    default: return kExitFailed;
+    default: return verb == Verb::kDiff ? kExitNoDiff : kExitFailed;
   }
 }
 
@@ -181,6 +236,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
       ->envname("LONGSHORE_MANIFESTS");
   app.add_option("--kubeconfig", flags.options.kubeconfig, "File that says where a cluster is and who we are");
   app.add_option("--context", flags.options.context, "Context of that file; default: its current one");
+  AddStatus(app, flags);
   AddReading(app, flags);
   AddWriting(app, flags);
   AddCommands(app, flags);

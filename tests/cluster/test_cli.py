@@ -70,7 +70,7 @@ def test_is_a_plugin_of_kubectl(cluster, tmp_path):
 
 def test_a_command_that_nobody_takes_is_withdrawn(cluster):
     longshore(cluster, "apply", "-f", "-", stdin=MODEL)
-    assert "nobody took" in longshore(cluster, "promote", "digits", "--timeout_s=1", code=4)
+    assert "nobody took" in longshore(cluster, "promote", "digits", "--timeout=1s", code=4)
     status = json.loads(longshore(cluster, "get", "models", "digits", "-o", "json"))["status"]
     assert "command" not in status
 
