@@ -1,10 +1,10 @@
 #include "controller/cli/apply.h"
 
 #include <algorithm>
-#include <iostream>
-#include <iterator>
+#include <ostream>
 
 #include "controller/cli/commands.h"
+#include "controller/cli/input.h"
 #include "controller/cli/select.h"
 #include "controller/cli/text/plan.h"
 #include "controller/store/document.h"
@@ -14,11 +14,7 @@ namespace {
 
 Result<Manifest> ReadManifest(const Options& options, const Place& place) {
   Manifest manifest{.file = options.file, .text = {}, .home = place.home, .namespace_ = options.namespace_};
-  if (options.file == "-") {
-    manifest.text = std::string(std::istreambuf_iterator<char>(std::cin), {});
-  } else {
-    ASSIGN_OR_RETURN(manifest.text, ReadFile(options.file));
-  }
+  ASSIGN_OR_RETURN(manifest.text, ReadInput(options.file));
   return manifest;
 }
 

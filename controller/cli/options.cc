@@ -19,6 +19,7 @@ constexpr const char* kAbout = R"(Look at models and fleets, and tell their roll
   longshore diff -f digits.yaml         what an apply would change
   longshore apply --dry-run -f FILE     which rollout it would start, step by step, and how long it takes at least
   longshore apply -f digits.yaml        say what should be served; the controller does the rest
+  longshore import tfserving FILE       manifests from TensorFlow Serving's or KServe's configuration
   longshore promote digits              go on to the next step of the rollout now
   longshore abort digits                all traffic back to the stable version, now
 
@@ -43,6 +44,14 @@ refusals are real. Exit codes: 0 nothing differs, 1 something does, 2 and more i
 constexpr const char* kApplyFooter =
     R"(A dry run writes nothing. What would be refused is refused, and for each model it prints the rollout that would begin:
 the history that there would be if nothing went wrong, how long it takes at least, what is checked and what is judged.)";
+
+constexpr const char* kImportFooter =
+    R"(A setting that has no counterpart is a note on standard error, and a comment in the manifest; nothing is dropped
+silently, and what is unknown is an error that names file and line. Neither a cluster nor a controller is asked.
+
+  longshore import tfserving models.config --batching_parameters_file batching.txt > models.yaml
+  kubectl get inferenceservices -o yaml | longshore import kserve - --fleet main > models.yaml
+  longshore apply --dry-run -f models.yaml)";
 
 constexpr auto kCommandTimeout = std::chrono::seconds(10);
 constexpr auto kStatusTimeout = std::chrono::minutes(10);
@@ -154,6 +163,28 @@ void AddCommands(CLI::App& app, Flags& flags) {
   }
 }
 
+CLI::App* AddImport(CLI::App& imports, const char* name, const char* about, Verb verb, Flags& flags) {
+  CLI::App* import = imports.add_subcommand(name, about)->callback([&flags, verb] { flags.options.verb = verb; });
+  import->add_option("files", flags.options.files, "The files; - reads standard input")->required();
+  import->add_option("-n,--namespace", flags.options.namespace_, "Namespace of what names none; default: left open");
+  return import;
+}
+
+void AddImports(CLI::App& app, Flags& flags) {
+  CLI::App* imports = app.add_subcommand("import", "Configurations of other systems as manifests, to standard output");
+  imports->require_subcommand(1);
+  imports->footer(kImportFooter);
+  CLI::App* tfserving =
+      AddImport(*imports, "tfserving", "TensorFlow Serving's model config files", Verb::kImportTfServing, flags);
+  tfserving->add_option("--fleet", flags.options.fleet, "Name of the fleet; default: main");
+  tfserving->add_option("--batching_parameters_file", flags.options.batching_file, "As tensorflow_model_server has it");
+  tfserving->add_option("--monitoring_config_file", flags.options.monitoring_file, "As tensorflow_model_server has it");
+  CLI::App* kserve =
+      AddImport(*imports, "kserve", "InferenceServices of TensorFlow models, v1beta1", Verb::kImportKserve, flags);
+  kserve->add_option("--fleet", flags.options.fleet,
+                     "One fleet of this name for all of a namespace; default: one for each, of its name");
+}
+
 void AddInstallation(CLI::App& app, Flags& flags) {
   CLI::App* ca = app.add_subcommand("ca", "The certificate authority of an installation in a cluster");
   ca->require_subcommand(1);
@@ -240,6 +271,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   AddReading(app, flags);
   AddWriting(app, flags);
   AddCommands(app, flags);
+  AddImports(app, flags);
   AddInstallation(app, flags);
   try {
     app.parse(argc, argv);

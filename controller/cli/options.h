@@ -4,13 +4,26 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/error.h"
 #include "common/file.h"
 
 namespace longshore::cli {
 
-enum class Verb { kGet, kDescribe, kExplain, kStatus, kApply, kDiff, kDelete, kCommand, kEnsureCa };
+enum class Verb {
+  kGet,
+  kDescribe,
+  kExplain,
+  kStatus,
+  kApply,
+  kDiff,
+  kDelete,
+  kCommand,
+  kImportTfServing,
+  kImportKserve,
+  kEnsureCa
+};
 enum class Output { kText, kJson, kYaml };
 
 struct Options {
@@ -27,6 +40,10 @@ struct Options {
   std::string command;  // Of kCommand: "promote", ...
   std::string file;     // Of kApply and kDiff; "-": standard input.
   bool dry_run = false;
+  std::vector<std::string> files;  // Of an import; "-": standard input.
+  std::string fleet;
+  std::string batching_file;
+  std::string monitoring_file;
   std::string secret;  // Of kEnsureCa.
   Output output = Output::kText;
   bool watch = false;

@@ -6,6 +6,7 @@
 #include "controller/cli/apply.h"
 #include "controller/cli/ca.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/import_files.h"
 #include "controller/cli/show.h"
 #include "controller/cli/status.h"
 
@@ -45,6 +46,8 @@ Result<int> OkAfter(const Status& done) {
 
 Result<int> Do(const Options& options, std::ostream& out) {
   const SteadyClock timer;
+  if (options.verb == Verb::kImportTfServing || options.verb == Verb::kImportKserve)
+    return OkAfter(Import(options, out, std::cerr));
   if (options.verb == Verb::kEnsureCa) return EnsureCaThere(options, timer, out);
   ASSIGN_OR_RETURN(const Place place, OpenPlace(options, timer));
   return Run(options, place, SystemClock(), out);
@@ -64,7 +67,9 @@ Result<int> Run(Options options, const Place& place, const Clock& clock, std::os
     case Verb::kDiff: return Diff(options, place, out);
     case Verb::kDelete: return OkAfter(Delete(options, store, out));
     case Verb::kCommand: return OkAfter(Command(options, store, out));
-    case Verb::kEnsureCa: break;  // Asks no store: see Do.
+    case Verb::kImportTfServing:
+    case Verb::kImportKserve:
+    case Verb::kEnsureCa: break;  // They ask no store: see Do.
   }
   return kExitOk;
 }
