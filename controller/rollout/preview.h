@@ -27,7 +27,7 @@ struct Preview {
   int64_t stable = 0;
   int64_t candidate = 0;
   std::vector<Moment> moments;
-  std::string held;  // paused_reason where it stops for ever: "Spec" or "Command"; "": it is promoted.
+  std::string held;  // paused_reason where it stops for ever: "Spec", "Command"; "": it is promoted.
   Duration soak{0};  // How long the version before stays loaded after that.
 };
 

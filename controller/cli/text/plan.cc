@@ -64,7 +64,8 @@ std::string JudgedText(const api::ModelSpec& spec) {
 
 std::string EndText(const rollout::Preview& preview) {
   if (preview.held == "Spec") return "it stops there: spec.rollout.paused is true";
-  if (!preview.held.empty()) return "it stops there until somebody says resume";
+  if (preview.held == "Command") return "it stops there until somebody says resume";
+  if (!preview.held.empty()) return "it stops there: " + preview.held;
   const Duration least = preview.moments.empty() ? Duration(0) : preview.moments.back().after;
   std::string text = After(least) + ", and as long as loading and the requests take";
   if (preview.soak > Duration(0))
