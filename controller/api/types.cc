@@ -41,6 +41,12 @@ std::string FleetOf(const Metadata& model, const ModelSpec& spec) {
   return spec.fleet.find('/') == std::string::npos ? model.namespace_ + "/" + spec.fleet : spec.fleet;
 }
 
+bool Allows(const ServingFleet& fleet, const std::string& namespace_) {
+  const AllowedNamespaces& allowed = fleet.spec.allowed_namespaces;
+  return allowed.all || namespace_ == fleet.metadata.namespace_ ||
+         std::ranges::find(allowed.names, namespace_) != allowed.names.end();
+}
+
 std::string ToString(const Key& key) { return fmt::format("{} {}/{}", key.kind, key.namespace_, key.name); }
 
 }  // namespace longshore::api

@@ -314,4 +314,7 @@ struct ServingFleet {
   ServingFleetStatus status;
 };
 
+// Whether the fleet serves Models of this namespace.
+bool Allows(const ServingFleet& fleet, const std::string& namespace_);
+
 }  // namespace longshore::api

@@ -1,15 +1,13 @@
 #include "controller/cli/commands.h"
 
-#include <condition_variable>
-#include <mutex>
-
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
+#include "controller/cli/changes.h"
+#include "controller/cli/select.h"
+#include "controller/store/document.h"
 
 namespace longshore::cli {
 namespace {
-
-constexpr size_t kNamesInHintMax = 10;
 
 // Puts the command on top of whatever else the status says by now.
 Result<store::Object> PutCommand(store::Store& store, const api::Key& key, const std::string& verb) {
@@ -41,86 +39,34 @@ Result<std::optional<std::string>> Withdraw(store::Store& store, const api::Key&
   return Aborted("{}: the command could not be withdrawn", api::ToString(key));
 }
 
-// Wakes up when this object may have changed.
-class Changes {
- public:
-  static Result<std::unique_ptr<Changes>> Watch(store::Store& store, const api::Key& key) {
-    auto changes = std::make_unique<Changes>();
-    Changes* const raw = changes.get();
-    ASSIGN_OR_RETURN(changes->watch_, store.WatchAll([raw, key](const api::Key& changed) {
-      if (changed == key) raw->Notice();
-    }));
-    return changes;
-  }
-
-  // False when nothing changed before the deadline.
-  bool WaitUntil(std::chrono::steady_clock::time_point deadline) {
-    std::unique_lock lock(mutex_);
-    const bool noticed = noticed_.wait_until(lock, deadline, [this] { return changed_; });
-    changed_ = false;
-    return noticed;
-  }
-
- private:
-  void Notice() {
-    const std::lock_guard lock(mutex_);
-    changed_ = true;
-    noticed_.notify_all();
-  }
-
-  std::mutex mutex_;
-  std::condition_variable noticed_;
-  bool changed_ = false;
-  std::unique_ptr<store::Watch> watch_;  // Last, so that it ends before what it writes to.
-};
-
 }  // namespace
-
-Result<api::Model> ToModel(const store::Object& object) {
-  api::Model model{.metadata = object.metadata, .spec = {}, .status = {}};
-  ASSIGN_OR_RETURN(model.spec, api::ModelSpecFromJson(object.spec, object.metadata.name));
-  ASSIGN_OR_RETURN(model.status, api::ModelStatusFromJson(object.status));
-  return model;
-}
-
-Result<api::ServingFleet> ToFleet(const store::Object& object) {
-  api::ServingFleet fleet{.metadata = object.metadata, .spec = {}, .status = {}};
-  ASSIGN_OR_RETURN(fleet.spec, api::ServingFleetSpecFromJson(object.spec));
-  ASSIGN_OR_RETURN(fleet.status, api::ServingFleetStatusFromJson(object.status));
-  return fleet;
-}
-
-Result<store::Object> GetOrHint(store::Store& store, const api::Key& key) {
-  auto object = store.Get(key);
-  if (object || object.error().code != Code::kNotFound) return object;
-  ASSIGN_OR_RETURN(const store::Listing listing, store.List(key.kind));
-  const std::vector<store::Object>& all = listing.objects;
-  std::string names;
-  for (size_t i = 0; i < all.size() && i < kNamesInHintMax; ++i) {
-    names += (i == 0 ? "" : ", ") + all[i].metadata.name + " -n " + all[i].metadata.namespace_;
-  }
-  if (all.size() > kNamesInHintMax) names += ", ...";
-  return NotFound("there is no {}; {}", api::ToString(key),
-                  names.empty() ? "there is none of this kind" : "there is: " + names);
-}
 
 bool IsRefusal(const std::string& command_result) { return command_result.find(": refused: ") != std::string::npos; }
 
-Result<std::vector<Applied>> ApplyManifest(store::Store& store, const std::string& file, const std::string& text,
-                                           api::Home home, const std::string& namespace_) {
-  ASSIGN_OR_RETURN(const std::vector<api::ParsedObject> parsed, api::ParseManifests(file, text, home, namespace_));
+Result<std::vector<Applied>> ApplyManifest(store::Store& store, const Manifest& manifest, ApplyMode mode) {
+  ASSIGN_OR_RETURN(const std::vector<api::ParsedObject> parsed,
+                   api::ParseManifests(manifest.file, manifest.text, manifest.home, manifest.namespace_));
   std::vector<Applied> applied;
   for (const api::ParsedObject& object : parsed) {
-    const api::Key key = api::KeyOf(object);
-    const auto before = store.Get(key);
+    const auto before = store.Get(api::KeyOf(object));
     if (!before && before.error().code != Code::kNotFound) return tl::make_unexpected(before.error());
-    store::Object wanted{
+    const store::Object wanted{
         .metadata = object.metadata, .kind = object.kind, .spec = api::SpecToJson(object), .status = {}};
-    ASSIGN_OR_RETURN(const store::Object after, store.Apply(wanted));
-    const bool same = before && before->metadata.resource_version == after.metadata.resource_version;
-    applied.push_back({.key = key, .what = !before ? "created" : same ? "unchanged" : "changed"});
+    Applied one;
+    if (before) one.before = *before;
+    ASSIGN_OR_RETURN(one.after, mode == ApplyMode::kDryRun ? store.DryApply(wanted) : store.Apply(wanted));
+    applied.push_back(std::move(one));
   }
   return applied;
+}
+
+std::vector<Difference> DifferencesOf(const Applied& applied) {
+  return Differences(applied.before ? store::ToDocument(*applied.before) : Json(), store::ToDocument(applied.after));
+}
+
+std::string WhatBecameOf(const Applied& applied) {
+  if (!applied.before) return "created";
+  return DifferencesOf(applied).empty() ? "unchanged" : "changed";
 }
 
 Status DeleteObject(store::Store& store, const api::Key& key) {
@@ -131,7 +77,7 @@ Status DeleteObject(store::Store& store, const api::Key& key) {
 Result<std::string> SendCommand(store::Store& store, const api::Key& key, const std::string& verb,
                                 std::chrono::milliseconds patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
-  ASSIGN_OR_RETURN(const auto changes, Changes::Watch(store, key));
+  ASSIGN_OR_RETURN(const auto changes, Changes::Watch(store, [&](const api::Key& changed) { return changed == key; }));
   ASSIGN_OR_RETURN(const store::Object written, PutCommand(store, key, verb));
   while (true) {
     ASSIGN_OR_RETURN(const store::Object object, store.Get(key));
@@ -142,8 +88,8 @@ Result<std::string> SendCommand(store::Store& store, const api::Key& key, const 
   ASSIGN_OR_RETURN(const std::optional<std::string> late, Withdraw(store, key));
   if (late) return *late;
   return DeadlineExceeded(
-      "nobody took \"{} {}\" within {} ms, so it was withdrawn; is its longshore-controller running?",
-      verb, key.name, patience.count());
+      "nobody took \"{} {}\" within {} ms, so it was withdrawn; is its longshore-controller running?", verb, key.name,
+      patience.count());
 }
 
 }  // namespace longshore::cli

@@ -8,21 +8,33 @@
 
 #include "common/error.h"
 #include "controller/api/parse.h"
+#include "controller/cli/text/diff.h"
 #include "controller/store/store.h"
 
 namespace longshore::cli {
 
-Result<api::Model> ToModel(const store::Object& object);
-Result<api::ServingFleet> ToFleet(const store::Object& object);
-
-// Applies every object of a manifest, in its order, and says what became of each: "created", "changed", "unchanged".
-struct Applied {
-  api::Key key;
-  std::string what;
+// Text that people wrote, and what it is meant for.
+struct Manifest {
+  std::string file;  // Only for messages.
+  std::string text;
+  api::Home home = api::Home::kHost;
+  std::string namespace_ = "default";  // Of objects that name none.
 };
-Result<std::vector<Applied>> ApplyManifest(store::Store& store, const std::string& file, const std::string& text,
-                                           api::Home home = api::Home::kHost,
-                                           const std::string& namespace_ = "default");
+
+enum class ApplyMode { kWrite, kDryRun };
+
+struct Applied {
+  std::optional<store::Object> before;
+  store::Object after;
+};
+
+// Applies every object of a manifest, in its order; a dry run finds out what that would give, refusals too.
+Result<std::vector<Applied>> ApplyManifest(store::Store& store, const Manifest& manifest, ApplyMode mode);
+
+// Of labels, annotations and spec.
+std::vector<Difference> DifferencesOf(const Applied& applied);
+// "created", "changed" or "unchanged".
+std::string WhatBecameOf(const Applied& applied);
 
 // Deletes this very object and no later one of its name. NotFound with the names that there are.
 Status DeleteObject(store::Store& store, const api::Key& key);
@@ -34,9 +46,6 @@ Result<std::string> SendCommand(store::Store& store, const api::Key& model, cons
 
 // Whether the controller's words about a command are a refusal ("promote: refused: ...").
 bool IsRefusal(const std::string& command_result);
-
-// The object, or NotFound naming what there is of its kind.
-Result<store::Object> GetOrHint(store::Store& store, const api::Key& key);
 
 inline constexpr int kConflictRetriesMax = 20;
 

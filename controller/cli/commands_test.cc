@@ -10,6 +10,7 @@
 #include "controller/api/format.h"
 #include "controller/cli/options.h"
 #include "controller/cli/program.h"
+#include "controller/cli/select.h"
 #include "controller/store/local/local_store.h"
 
 namespace longshore::cli {
@@ -36,28 +37,119 @@ class Commands : public testing::Test {
     std::filesystem::remove_all(dir_);
   }
 
+  Result<std::vector<cli::Applied>> Apply(const std::string& text, ApplyMode mode = ApplyMode::kWrite) {
+    return ApplyManifest(*store_, {.file = "m.yaml", .text = text}, mode);
+  }
+  std::string Applied(const std::string& text, ApplyMode mode = ApplyMode::kWrite) {
+    return WhatBecameOf(Apply(text, mode).value().at(0));
+  }
+
   const api::Key key_{api::kModelKind, "default", "digits"};
   Path dir_;
   std::unique_ptr<store::LocalStore> store_;
 };
 
 TEST_F(Commands, ApplySaysWhatBecameOfEachObject) {
-  EXPECT_EQ(ApplyManifest(*store_, "m.yaml", kManifest)->at(0).what, "created");
-  EXPECT_EQ(ApplyManifest(*store_, "m.yaml", kManifest)->at(0).what, "unchanged");
+  EXPECT_EQ(Applied(kManifest), "created");
+  EXPECT_EQ(Applied(kManifest), "unchanged");
   std::string other = kManifest;
   other.replace(other.find("version: 1"), 10, "version: 2");
-  EXPECT_EQ(ApplyManifest(*store_, "m.yaml", other)->at(0).what, "changed");
+  EXPECT_EQ(Applied(other), "changed");
+}
+
+TEST_F(Commands, ADryRunSaysWhatWouldBecomeOfEachObjectAndRefusesWhatApplyRefuses) {
+  EXPECT_EQ(Applied(kManifest, ApplyMode::kDryRun), "created");
+  EXPECT_TRUE(store_->List(api::kModelKind)->objects.empty());
+  ASSERT_TRUE(Apply(kManifest));
+  EXPECT_EQ(Applied(kManifest, ApplyMode::kDryRun), "unchanged");
+  EXPECT_FALSE(Apply(std::string(kManifest) + "  color: red\n", ApplyMode::kDryRun));
+}
+
+TEST_F(Commands, ADiffEndsWithOneForADifferenceAndWithAnotherCodeForATrouble) {
+  const Path file = dir_ / "m.txt";
+  ASSERT_TRUE(WriteFileAtomically(file, kManifest));
+  Options options;
+  options.verb = Verb::kDiff;
+  options.file = file.string();
+  Place place;
+  place.store = std::move(store_);
+  std::ostringstream out;
+  EXPECT_EQ(cli::Run(options, place, SystemClock(), out).value(), kExitDiffers);
+  EXPECT_NE(out.str().find("Model default/digits would be created\n  + spec.fleet: \"cpu\"\n"), std::string::npos)
+      << out.str();
+  options.verb = Verb::kApply;
+  ASSERT_TRUE(cli::Run(options, place, SystemClock(), out));
+  options.verb = Verb::kDiff;
+  EXPECT_EQ(cli::Run(options, place, SystemClock(), out).value(), kExitOk);
+  EXPECT_EQ(ExitCodeOf({Code::kUnavailable, ""}, Verb::kDiff), kExitNoDiff);
+  EXPECT_EQ(ExitCodeOf({Code::kUnavailable, ""}), kExitFailed);
+}
+
+TEST_F(Commands, ADryRunShowsTheRolloutThatWouldBegin) {
+  const Path file = dir_ / "m.txt";
+  const auto write = [&](const std::string& text) { ASSERT_TRUE(WriteFileAtomically(file, text)); };
+  Options options;
+  options.verb = Verb::kApply;
+  options.file = file.string();
+  options.dry_run = true;
+  Place place;
+  place.store = std::move(store_);
+  const auto shown = [&] {
+    std::ostringstream out;
+    EXPECT_EQ(cli::Run(options, place, SystemClock(), out).value(), kExitOk);
+    return out.str();
+  };
+  write(kManifest);
+  EXPECT_NE(shown().find("no rollout: there is no ServingFleet default/cpu"), std::string::npos) << shown();
+  const std::string fleet = "\n---\napiVersion: longshore.dev/v1alpha1\nkind: ServingFleet\nmetadata: {name: cpu";
+  write(kManifest + fleet + "}\nspec: {replicas: {min: 2}}\n");
+  EXPECT_NE(shown().find("no version yet -> version 1, on 2 nodes of fleet cpu"), std::string::npos) << shown();
+  std::string elsewhere = kManifest;
+  elsewhere.replace(elsewhere.find("fleet: cpu"), 10, "fleet: a/cpu");
+  write(elsewhere + fleet + ", namespace: a}\n");
+  EXPECT_NE(shown().find("fleet a/cpu does not serve Models of namespace default"), std::string::npos) << shown();
+}
+
+// A thread stands for the controller, which reports after a while.
+TEST_F(Commands, StatusWaitsUntilAllIsAsWantedOrSomethingFailed) {
+  ASSERT_TRUE(Apply(kManifest));
+  Options options;
+  options.verb = Verb::kStatus;
+  options.wait = true;
+  options.timeout = std::chrono::milliseconds(50);
+  Place place;
+  place.store = std::move(store_);
+  std::ostringstream out;
+  EXPECT_EQ(cli::Run(options, place, SystemClock(), out).value(), kExitTimeout);
+  EXPECT_NE(out.str().find("waiting for model default/digits: no controller has looked"), std::string::npos);
+  const auto report = [&](const char* stalled) {
+    const store::Object object = place.store->Get(key_).value();
+    api::ModelStatus status;
+    status.observed_generation = 1;
+    status.stable_version = 1;
+    status.conditions = {{"Ready", "True", "Serving", "it serves", 1, {}}, {"Stalled", stalled, "Why", "so", 1, {}}};
+    ASSERT_TRUE(
+        place.store->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, api::ToJson(status)));
+  };
+  options.timeout = std::chrono::seconds(60);
+  std::thread controller([&] { report("False"); });
+  EXPECT_EQ(cli::Run(options, place, SystemClock(), out).value(), kExitOk);
+  controller.join();
+  report("True");
+  options.name = "digits";
+  EXPECT_EQ(cli::Run(options, place, SystemClock(), out).value(), kExitFailed);
+  EXPECT_NE(out.str().find("Model default/digits: failed\n  why       Why: so\n"), std::string::npos) << out.str();
 }
 
 TEST_F(Commands, AMalformedManifestNamesFileAndLineAndChangesNothing) {
-  const auto applied = ApplyManifest(*store_, "m.yaml", std::string(kManifest) + "  color: red\n");
+  const auto applied = Apply(std::string(kManifest) + "  color: red\n");
   ASSERT_FALSE(applied);
   EXPECT_NE(applied.error().message.find("m.yaml:8"), std::string::npos) << applied.error().message;
   EXPECT_TRUE(store_->List(api::kModelKind)->objects.empty());
 }
 
 TEST_F(Commands, DeletingWhatIsNotThereNamesWhatThereIs) {
-  ASSERT_TRUE(ApplyManifest(*store_, "m.yaml", kManifest));
+  ASSERT_TRUE(Apply(kManifest));
   const Status deleted = DeleteObject(*store_, {api::kModelKind, "default", "digit"});
   ASSERT_FALSE(deleted);
   EXPECT_EQ(ExitCodeOf(deleted.error()), kExitNotFound);
@@ -67,20 +159,20 @@ TEST_F(Commands, DeletingWhatIsNotThereNamesWhatThereIs) {
 }
 
 TEST_F(Commands, GetShowsWhatCanBeReadAndFailsNamingTheRest) {
-  ASSERT_TRUE(ApplyManifest(*store_, "m.yaml", kManifest));
+  ASSERT_TRUE(Apply(kManifest));
   const Path damaged = dir_ / ".longshore/objects/Model/default/zebra.json";
   ASSERT_TRUE(WriteFileAtomically(damaged, "{"));
   Options options;
   options.kind = api::kModelKind;
   std::ostringstream out;
-  const Status got = cli::Run(options, {.store = std::move(store_)}, SystemClock(), out);
+  const Result<int> got = cli::Run(options, {.store = std::move(store_)}, SystemClock(), out);
   EXPECT_NE(out.str().find("digits"), std::string::npos) << out.str();
   ASSERT_FALSE(got);
   EXPECT_NE(got.error().message.find(damaged.string()), std::string::npos) << got.error().message;
 }
 
 TEST_F(Commands, ACommandCarriesWhatThePersonSawAndReturnsTheControllersWords) {
-  ASSERT_TRUE(ApplyManifest(*store_, "m.yaml", kManifest));
+  ASSERT_TRUE(Apply(kManifest));
   api::Command taken;
   std::thread controller([&] {
     while (true) {
@@ -103,7 +195,7 @@ TEST_F(Commands, ACommandCarriesWhatThePersonSawAndReturnsTheControllersWords) {
 }
 
 TEST_F(Commands, ACommandThatNobodyTakesIsWithdrawn) {
-  ASSERT_TRUE(ApplyManifest(*store_, "m.yaml", kManifest));
+  ASSERT_TRUE(Apply(kManifest));
   const auto result = SendCommand(*store_, key_, "abort", std::chrono::milliseconds(50));
   ASSERT_FALSE(result);
   EXPECT_EQ(ExitCodeOf(result.error()), kExitTimeout);
@@ -127,7 +219,7 @@ TEST(Options, UnderstandsKindsInAnyNumberAndRefusesOthers) {
 TEST(Options, AMisspeltCommandIsNamedWithThoseThatThereAre) {
   const char* misspelt[] = {"longshore", "--manifests", "m", "prommote", "digits"};
   const std::string message = ParseOptions(5, misspelt).error().message;
-  EXPECT_NE(message.find("\"prommote\" is not a command: say get, describe, "), std::string::npos) << message;
+  EXPECT_NE(message.find("\"prommote\" is not a command: say status, get, describe, "), std::string::npos) << message;
   const char* unknown_flag[] = {"longshore", "promote", "digits", "--wat"};
   EXPECT_NE(ParseOptions(4, unknown_flag).error().message.find("--wat"), std::string::npos);
 }
@@ -155,12 +247,21 @@ TEST(Options, ADirectoryAndAClusterCannotBothBeMeantUnlessTheDirectoryIsOnlyTheE
 }
 
 TEST(Options, CommandsCarryTheirVerb) {
-  const char* promote[] = {"longshore", "promote", "digits", "-n", "vision", "--manifests=/m", "--timeout_s=3"};
+  const char* promote[] = {"longshore", "promote", "digits", "-n", "vision", "--manifests=/m", "--timeout=3s"};
   const auto options = ParseOptions(7, promote);
   ASSERT_TRUE(options) << options.error().message;
   EXPECT_EQ((*options)->command, "promote");
   EXPECT_EQ((*options)->namespace_, "vision");
   EXPECT_EQ((*options)->timeout, std::chrono::seconds(3));
+}
+
+TEST(Options, ATimeoutIsADurationThatHasAnEffect) {
+  const char* bare[] = {"longshore", "promote", "digits", "--timeout=3"};
+  EXPECT_NE(ParseOptions(4, bare).error().message.find("--timeout: "), std::string::npos);
+  const char* status[] = {"longshore", "status", "--timeout=3s"};
+  EXPECT_NE(ParseOptions(3, status).error().message.find("--wait"), std::string::npos);
+  const char* waiting[] = {"longshore", "status", "--wait"};
+  EXPECT_EQ((*ParseOptions(3, waiting))->timeout, std::chrono::minutes(10));
 }
 
 }  // namespace

@@ -6,25 +6,14 @@
 #include <algorithm>
 #include <map>
 
-#include "controller/api/types.h"
+#include "controller/api/parse.h"
+#include "controller/cli/help.h"
 
 namespace longshore::cli {
 namespace {
 
-constexpr const char* kAbout = R"(Look at models and fleets, and tell their rollouts what to do.
-
-  longshore get models                  what serves, what is wanted, which rollouts are under way
-  longshore explain digits              why this version serves, why a rollout waits, and the numbers
-  longshore apply -f digits.yaml        say what should be served; the controller does the rest
-  longshore promote digits              go on to the next step of the rollout now
-  longshore abort digits                all traffic back to the stable version, now
-
-It asks the cluster that kubectl would ask (as `kubectl longshore` too, where a link to it of the name kubectl-longshore
-is in the PATH), or a controller on one host by its directory of manifests: --manifests, or LONGSHORE_MANIFESTS in the
-environment.)";
-
-constexpr const char* kFooter =
-    "Exit codes: 0 done, 1 refused or failed, 2 not understood, 3 not found, 4 nobody answered in time.";
+constexpr auto kCommandTimeout = std::chrono::seconds(10);
+constexpr auto kStatusTimeout = std::chrono::minutes(10);
 
 const std::map<std::string, std::string>& Kinds() {
   static const std::map<std::string, std::string> kinds = {{"model", api::kModelKind},
@@ -41,7 +30,7 @@ struct Flags {
   bool says_manifests = false;  // On the command line.
   std::string kind;
   std::string output = "text";
-  int timeout_s = 10;
+  std::string timeout;  // "": the verb's own.
 };
 
 void AddNamespace(CLI::App& verb, Flags& flags) {
@@ -53,8 +42,28 @@ void AddKind(CLI::App& verb, Flags& flags) {
   AddNamespace(verb, flags);
 }
 
+void AddFile(CLI::App& verb, Flags& flags) {
+  verb.add_option("-f,--file", flags.options.file, "YAML file; - reads standard input")->required();
+  AddNamespace(verb, flags);
+}
+
+void AddTimeout(CLI::App& verb, Flags& flags, const std::string& about) {
+  verb.add_option("--timeout", flags.timeout, about);
+}
+
 void AddOutput(CLI::App& verb, Flags& flags) {
   verb.add_option("-o,--output", flags.output, "text, json or yaml")->check(CLI::IsMember({"text", "json", "yaml"}));
+}
+
+void AddStatus(CLI::App& app, Flags& flags) {
+  CLI::App* status = app.add_subcommand("status", "Whether a model, or all, is as wanted, under way or failed");
+  status->callback([&] { flags.options.verb = Verb::kStatus; });
+  status->add_option("name", flags.options.name, "Name of the model; default: all models and fleets");
+  AddNamespace(*status, flags);
+  status->add_flag("-A,--all-namespaces", flags.options.all_namespaces, "Of every namespace");
+  status->add_flag("--wait", flags.options.wait, "Until nothing is under way, or something failed");
+  AddTimeout(*status, flags, "How long --wait waits, as in 90s; default: 10m");
+  status->footer(kStatusFooter);
 }
 
 void AddReading(CLI::App& app, Flags& flags) {
@@ -80,8 +89,13 @@ void AddReading(CLI::App& app, Flags& flags) {
 void AddWriting(CLI::App& app, Flags& flags) {
   CLI::App* apply = app.add_subcommand("apply", "Create or change what a manifest says");
   apply->callback([&] { flags.options.verb = Verb::kApply; });
-  apply->add_option("-f,--file", flags.options.file, "YAML file; - reads standard input")->required();
-  AddNamespace(*apply, flags);
+  AddFile(*apply, flags);
+  apply->add_flag("--dry-run", flags.options.dry_run, "Write nothing; show what would become of it, and its rollouts");
+  apply->footer(kApplyFooter);
+  CLI::App* diff = app.add_subcommand("diff", "What an apply would change");
+  diff->callback([&] { flags.options.verb = Verb::kDiff; });
+  AddFile(*diff, flags);
+  diff->footer(kDiffFooter);
   CLI::App* remove = app.add_subcommand("delete", "Delete a model or a fleet; its manifest file is not touched");
   remove->callback([&] { flags.options.verb = Verb::kDelete; });
   AddKind(*remove, flags);
@@ -104,10 +118,30 @@ void AddCommands(CLI::App& app, Flags& flags) {
     });
     command->add_option("name", flags.options.name, "Name of the model")->required();
     AddNamespace(*command, flags);
-    command->add_option("--timeout_s", flags.timeout_s, "How long to wait for the controller")
-        ->check(CLI::Range(1, 3600))
-        ->capture_default_str();
+    AddTimeout(*command, flags, "How long to wait for the controller, as in 30s; default: 10s");
   }
+}
+
+CLI::App* AddImport(CLI::App& imports, const char* name, const char* about, Verb verb, Flags& flags) {
+  CLI::App* import = imports.add_subcommand(name, about)->callback([&flags, verb] { flags.options.verb = verb; });
+  import->add_option("files", flags.options.files, "The files; - reads standard input")->required();
+  import->add_option("-n,--namespace", flags.options.namespace_, "Namespace of what names none; default: left open");
+  return import;
+}
+
+void AddImports(CLI::App& app, Flags& flags) {
+  CLI::App* imports = app.add_subcommand("import", "Configurations of other systems as manifests, to standard output");
+  imports->require_subcommand(1);
+  imports->footer(kImportFooter);
+  CLI::App* tfserving =
+      AddImport(*imports, "tfserving", "TensorFlow Serving's model config files", Verb::kImportTfServing, flags);
+  tfserving->add_option("--fleet", flags.options.fleet, "Name of the fleet; default: main");
+  tfserving->add_option("--batching_parameters_file", flags.options.batching_file, "As tensorflow_model_server has it");
+  tfserving->add_option("--monitoring_config_file", flags.options.monitoring_file, "As tensorflow_model_server has it");
+  CLI::App* kserve =
+      AddImport(*imports, "kserve", "InferenceServices of TensorFlow models, v1beta1", Verb::kImportKserve, flags);
+  kserve->add_option("--fleet", flags.options.fleet,
+                     "One fleet of this name for all of a namespace; default: one for each, of its name");
 }
 
 void AddInstallation(CLI::App& app, Flags& flags) {
@@ -135,6 +169,17 @@ std::string UnknownCommand(const CLI::App& app, int argc, const char* const* arg
   return "";
 }
 
+Result<std::chrono::milliseconds> TimeoutOf(const Flags& flags) {
+  if (flags.timeout.empty()) {
+    return flags.options.verb == Verb::kStatus ? std::chrono::milliseconds(kStatusTimeout) : kCommandTimeout;
+  }
+  if (flags.options.verb == Verb::kStatus && !flags.options.wait)
+    return InvalidArgument("--timeout has no effect without --wait");
+  auto timeout = api::ParseDuration(flags.timeout);
+  if (!timeout) return Prefixed(timeout.error(), "--timeout");
+  return std::chrono::ceil<std::chrono::milliseconds>(*timeout);
+}
+
 Result<Options> Resolve(Flags flags) {
   Options& options = flags.options;
   options.kind = api::kModelKind;
@@ -154,19 +199,19 @@ Result<Options> Resolve(Flags flags) {
   options.output = flags.output == "json" ? Output::kJson : flags.output == "yaml" ? Output::kYaml : Output::kText;
   if (options.watch && options.output != Output::kText)
     return InvalidArgument("--watch prints text, not {}", flags.output);
-  options.timeout = std::chrono::seconds(flags.timeout_s);
+  ASSIGN_OR_RETURN(options.timeout, TimeoutOf(flags));
   return options;
 }
 
 }  // namespace
 
-int ExitCodeOf(const Error& error) {
+int ExitCodeOf(const Error& error, Verb verb) {
   switch (error.code) {
     case Code::kOk: return kExitOk;
     case Code::kInvalidArgument: return kExitUsage;
     case Code::kNotFound: return kExitNotFound;
     case Code::kDeadlineExceeded: return kExitTimeout;
-    default: return kExitFailed;
+    default: return verb == Verb::kDiff ? kExitNoDiff : kExitFailed;
   }
 }
 
@@ -181,9 +226,11 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
       ->envname("LONGSHORE_MANIFESTS");
   app.add_option("--kubeconfig", flags.options.kubeconfig, "File that says where a cluster is and who we are");
   app.add_option("--context", flags.options.context, "Context of that file; default: its current one");
+  AddStatus(app, flags);
   AddReading(app, flags);
   AddWriting(app, flags);
   AddCommands(app, flags);
+  AddImports(app, flags);
   AddInstallation(app, flags);
   try {
     app.parse(argc, argv);

@@ -4,13 +4,26 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/error.h"
 #include "common/file.h"
 
 namespace longshore::cli {
 
-enum class Verb { kGet, kDescribe, kExplain, kApply, kDelete, kCommand, kEnsureCa };
+enum class Verb {
+  kGet,
+  kDescribe,
+  kExplain,
+  kStatus,
+  kApply,
+  kDiff,
+  kDelete,
+  kCommand,
+  kImportTfServing,
+  kImportKserve,
+  kEnsureCa
+};
 enum class Output { kText, kJson, kYaml };
 
 struct Options {
@@ -25,10 +38,16 @@ struct Options {
   std::string namespace_;  // "": that of the place, see OpenPlace.
   bool all_namespaces = false;
   std::string command;  // Of kCommand: "promote", ...
-  std::string file;     // Of kApply; "-": standard input.
-  std::string secret;   // Of kEnsureCa.
+  std::string file;     // Of kApply and kDiff; "-": standard input.
+  bool dry_run = false;
+  std::vector<std::string> files;  // Of an import; "-": standard input.
+  std::string fleet;
+  std::string batching_file;
+  std::string monitoring_file;
+  std::string secret;  // Of kEnsureCa.
   Output output = Output::kText;
   bool watch = false;
+  bool wait = false;
   std::chrono::milliseconds timeout{10'000};
 };
 
@@ -38,7 +57,11 @@ inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitNotFound = 3;
 inline constexpr int kExitTimeout = 4;
-int ExitCodeOf(const Error& error);
+// Of diff.
+inline constexpr int kExitDiffers = 1;
+inline constexpr int kExitNoDiff = 2;
+// A diff that cannot be made ends with 2 or more, so that 1 is a difference and nothing else.
+int ExitCodeOf(const Error& error, Verb verb = Verb::kGet);
 
 // nullopt: help was asked for and printed. InvalidArgument when it cannot be understood, ready to be shown.
 Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv);

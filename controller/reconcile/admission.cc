@@ -17,12 +17,6 @@ int CountBefore(const Applicant& model, const std::vector<Applicant>& others, bo
 
 }  // namespace
 
-bool Allows(const api::ServingFleet& fleet, const std::string& namespace_) {
-  const api::AllowedNamespaces& allowed = fleet.spec.allowed_namespaces;
-  return allowed.all || namespace_ == fleet.metadata.namespace_ ||
-         std::ranges::find(allowed.names, namespace_) != allowed.names.end();
-}
-
 std::optional<Refusal> RefusalOf(const api::ServingFleet& fleet, const Applicant& model,
                                  const std::vector<Applicant>& others) {
   const std::string name = fleet.metadata.namespace_ + "/" + fleet.metadata.name;

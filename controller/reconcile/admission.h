@@ -20,9 +20,6 @@ struct Refusal {
   std::string message;
 };
 
-// Whether the fleet serves Models of this namespace.
-bool Allows(const api::ServingFleet& fleet, const std::string& namespace_);
-
 // nullopt when it may come or stay. A Model that serves already is above no quota; of those that do not, the first in
 // the order of keys come first. `others`: the fleet's other Models that are not refused.
 std::optional<Refusal> RefusalOf(const api::ServingFleet& fleet, const Applicant& model,

@@ -110,6 +110,7 @@ class FullDisk final : public store::Store {
   Result<store::Object> Get(const api::Key& key) override { return store_.Get(key); }
   Result<store::Listing> List(const std::string& kind) override { return store_.List(kind); }
   Result<store::Object> Apply(const store::Object& object) override { return store_.Apply(object); }
+  Result<store::Object> DryApply(const store::Object& object) override { return store_.DryApply(object); }
   Result<store::Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& version,
                                   const Json& status) override {
     if (full_for.contains(key)) return ResourceExhausted("no space left on device");

@@ -20,6 +20,7 @@ class Draft {
   const std::string& uid() const { return model_.metadata.uid; }
   TimePoint now() const { return now_; }
   api::ModelStatus& status() { return status_; }
+  const api::ModelStatus& status() const { return status_; }
   api::RolloutStatus& rollout() { return status_.rollout; }
   const std::vector<Event>& events() const { return events_; }
 

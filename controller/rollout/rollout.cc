@@ -27,10 +27,20 @@ void Start(Draft& draft, int64_t candidate) {
                               : fmt::format("version {} is to replace {}", candidate, status.stable_version));
 }
 
-void MaybeStart(Draft& draft) {
+// Why no rollout begins; "": one does.
+std::string WhyNone(const Draft& draft) {
   const std::optional<int64_t> target = draft.Target();
-  if (!target || *target == draft.status().stable_version || draft.nodes().empty()) return;
-  if (draft.FailureOf(*target) == nullptr) Start(draft, *target);
+  if (!target) return "no version has been found under " + draft.spec().source_uri;
+  if (*target == draft.status().stable_version) return fmt::format("version {} serves already", *target);
+  if (draft.nodes().empty()) return fmt::format("fleet {} has no nodes", draft.spec().fleet);
+  const api::FailedVersion* failed = draft.FailureOf(*target);
+  if (failed == nullptr) return "";
+  return fmt::format("version {} failed ({}: {}) and waits for other files, another manifest or retry", *target,
+                     failed->reason, failed->message);
+}
+
+void MaybeStart(Draft& draft) {
+  if (WhyNone(draft).empty()) Start(draft, *draft.Target());
 }
 
 // What a node says about the candidate that ends the rollout, whatever the statistics say.
@@ -136,6 +146,11 @@ Decision Decide(const api::Model& model, const Observed& observed, TimePoint now
   decision.evidence_used = evidence_used;
   decision.status = draft.status();
   return decision;
+}
+
+std::string WhyNoRollout(const api::Model& model, const Observed& observed, TimePoint now) {
+  const Draft draft(model, observed, now);
+  return IsUnderWay(model.status.rollout.phase) ? "" : WhyNone(draft);
 }
 
 Placement PlacementNow(const api::Model& model, const Observed& observed, TimePoint now) {

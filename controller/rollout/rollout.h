@@ -105,6 +105,9 @@ struct Decision {
 // `model.metadata` gives uid and generation, `model.status` what was decided before.
 Decision Decide(const api::Model& model, const Observed& observed, TimePoint now);
 
+// Why Decide begins no rollout; "": one begins, or is under way.
+std::string WhyNoRollout(const api::Model& model, const Observed& observed, TimePoint now);
+
 // Where things should be by the status as it is, without any move: while a decision cannot be written down.
 Placement PlacementNow(const api::Model& model, const Observed& observed, TimePoint now);
 

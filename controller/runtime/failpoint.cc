@@ -47,6 +47,7 @@ class CountedStore final : public store::Store {
 
   Result<store::Object> Get(const api::Key& key) override { return store_.Get(key); }
   Result<store::Listing> List(const std::string& kind) override { return store_.List(kind); }
+  Result<store::Object> DryApply(const store::Object& object) override { return store_.DryApply(object); }
   Result<std::unique_ptr<store::Watch>> WatchAll(store::OnChange on_change) override {
     return store_.WatchAll(std::move(on_change));
   }

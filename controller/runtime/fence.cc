@@ -19,6 +19,7 @@ class FencedStore final : public store::Store {
   Result<std::unique_ptr<store::Watch>> WatchAll(store::OnChange on_change) override {
     return store_.WatchAll(std::move(on_change));
   }
+  Result<store::Object> DryApply(const store::Object& object) override { return store_.DryApply(object); }
   Result<store::Object> Apply(const store::Object& object) override {
     RETURN_IF_ERROR(Check(may_write_));
     return store_.Apply(object);

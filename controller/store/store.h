@@ -57,6 +57,10 @@ class Store {
   // A spec equal to the stored one writes nothing. The status is not touched.
   virtual Result<Object> Apply(const Object& object) = 0;
 
+  // What Apply would store now, with every refusal of its; nothing is written. Of what the store gives only the
+  // generation is to be relied on.
+  virtual Result<Object> DryApply(const Object& object) = 0;
+
   // Replaces the status. Aborted when resource_version is not the stored one; NotFound when the object or the uid is
   // gone.
   virtual Result<Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,

@@ -121,6 +121,20 @@ TEST_P(StoreContract, ApplyingTheSameAgainWritesNothing) {
   EXPECT_EQ(again.metadata.resource_version, first.metadata.resource_version);
 }
 
+TEST_P(StoreContract, ADryRunGivesWhatApplyWouldAndWritesNothing) {
+  const api::Key key{api::kModelKind, "default", "digits"};
+  EXPECT_EQ(store_->DryApply(Model("digits", 1))->spec.at("version"), 1);
+  EXPECT_EQ(store_->Get(key).error().code, Code::kNotFound);
+  const Object first = store_->Apply(Model("digits", 1)).value();
+  EXPECT_EQ(store_->DryApply(Model("digits", 1))->metadata.generation, 1);
+  const auto changed = store_->DryApply(Model("digits", 2));
+  ASSERT_TRUE(changed) << changed.error().message;
+  EXPECT_EQ(changed->spec.at("version"), 2);
+  EXPECT_EQ(changed->metadata.generation, 2);
+  EXPECT_EQ(ToDocument(*store_->Get(key)), ToDocument(first));
+  EXPECT_EQ(store_->DryApply(Model("No_name", 1)).error().code, Code::kInvalidArgument);
+}
+
 TEST_P(StoreContract, AStatusIsWrittenOnlyOnTopOfWhatTheWriterSaw) {
   const Object first = store_->Apply(Model("digits", 1)).value();
   const api::Key key = KeyOf(first);

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "common/log.h"
+#include "common/text_proto/text_proto.h"
 #include "serving-node/app/models.h"
 #include "serving-node/config/model_config.h"
-#include "serving-node/config/text_proto.h"
 #include "serving-node/requestlog/policies.h"
 
 namespace longshore::app {
@@ -205,12 +205,12 @@ std::vector<std::string> Alone::WhyUnable() const {
 }
 
 Status Alone::ReadConfigFile(bool first) {
-  auto text = ReadFile(flags_.model_config_file, config::kConfigBytesMax);
+  auto text = ReadFile(flags_.model_config_file, kTextProtoBytesMax);
   if (!text) return Fail(text.error().code, "--model_config_file: {}", text.error().message);
   if (!first && *text == config_text_) return {};
   config_text_ = std::move(*text);
   ModelServerConfig config;
-  RETURN_IF_ERROR(config::ParseTextProto(config_text_, flags_.model_config_file.string(), &config));
+  RETURN_IF_ERROR(ParseTextProto(config_text_, flags_.model_config_file.string(), &config));
   const Status taken = Take(config, first);
   if (taken) return {};
   return Fail(taken.error().code, "{}: {}", flags_.model_config_file.string(), taken.error().message);

@@ -1,6 +1,6 @@
 #include "serving-node/app/config_files.h"
 
-#include "serving-node/config/text_proto.h"
+#include "common/text_proto/text_proto.h"
 #include "tensorflow_serving/config.pb.h"
 
 namespace longshore::app {
@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kMetricsPath = "/monitoring/prometheus/metrics";
 
 Status Read(const char* flag, const Path& file, google::protobuf::Message* message) {
-  const Status read = config::ReadTextProto(file, message);
+  const Status read = ReadTextProto(file, message);
   if (read) return {};
   return Fail(read.error().code, "--{}: {}", flag, read.error().message);
 }

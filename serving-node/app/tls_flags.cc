@@ -4,7 +4,7 @@
 #include <chrono>
 #include <optional>
 
-#include "serving-node/config/text_proto.h"
+#include "common/text_proto/text_proto.h"
 #include "tensorflow_serving/config.pb.h"
 
 namespace longshore::app {
@@ -31,7 +31,7 @@ Result<tls::Identity> ReadFiles(const TlsFlags& flags) {
 
 Result<tls::Identity> ReadConfig(const Path& file) {
   tensorflow::serving::SSLConfig config;
-  if (auto read = config::ReadTextProto(file, &config); !read) return Prefixed(read.error(), "--ssl_config_file");
+  if (auto read = ReadTextProto(file, &config); !read) return Prefixed(read.error(), "--ssl_config_file");
   return tls::Identity{.certificate = config.server_cert(),
                        .key = config.server_key(),
                        .client_ca = config.custom_ca(),

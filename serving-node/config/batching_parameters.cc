@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "serving-node/config/text_proto.h"
+#include "common/text_proto/text_proto.h"
 #include "tensorflow_serving/config.pb.h"
 
 namespace longshore::config {
@@ -122,7 +122,7 @@ Result<Batching> ParseBatching(std::string_view text, const std::string& what) {
 }
 
 Result<Batching> ReadBatching(const Path& file) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kConfigBytesMax));
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kTextProtoBytesMax));
   return ParseBatching(text, file.string());
 }
 

@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/text_proto/text_proto.h"
 #include "serving-node/config/batching_parameters.h"
 #include "serving-node/config/model_config.h"
-#include "serving-node/config/text_proto.h"
 #include "tensorflow_serving/config.pb.h"
 
 namespace longshore::config {
@@ -28,16 +28,6 @@ std::string ErrorOf(const std::string& text) {
 // One model with more of it.
 std::string Model(const std::string& more) {
   return "model_config_list { config { name: 'm' base_path: '/models/m' model_platform: 'tensorflow' " + more + " } }";
-}
-
-TEST(TextProto, NamesFileLineAndColumnOfWhatIsWrong) {
-  tensorflow::serving::BatchingParameters batching;
-  const Status unknown = ParseTextProto("max_batch_size { value: 8 }\n  max_size: 3", "batching.txt", &batching);
-  ASSERT_FALSE(unknown);
-  EXPECT_THAT(ToString(unknown.error()), HasSubstr("batching.txt:2:11: "));
-  EXPECT_THAT(ToString(unknown.error()), HasSubstr("max_size"));
-  EXPECT_THAT(ErrorOf("model_config_list {"), HasSubstr("models.config:1:"));
-  EXPECT_FALSE(ReadTextProto("/nowhere/models.config", &batching));
 }
 
 TEST(BatchingParameters, HaveTensorFlowsDefaults) {

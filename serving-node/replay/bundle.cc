@@ -3,7 +3,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
 
-#include "serving-node/config/text_proto.h"
+#include "common/text_proto/text_proto.h"
 
 namespace longshore::replay {
 namespace {
@@ -38,7 +38,7 @@ Result<std::string> ToText(const capture::Bundle& bundle) {
 
 Result<capture::Bundle> ReadBundle(const Path& file) {
   capture::Bundle bundle;
-  RETURN_IF_ERROR(config::ReadTextProto(file, &bundle, kBundleBytesMax));
+  RETURN_IF_ERROR(ReadTextProto(file, &bundle, kBundleBytesMax));
   if (!bundle.has_request()) return InvalidArgument("{}: it holds no request", file.string());
   return bundle;
 }

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "serving-node/config/text_proto.h"
+#include "common/text_proto/text_proto.h"
 #include "serving-node/engine/reference/reference.h"
 #include "serving-node/replay/bundle.h"
 #include "serving-node/replay/capture.h"
@@ -198,7 +198,7 @@ TEST_F(ReplayTest, ALargeRequestIsReadAgainAndATooLargeOneIsNotWritten) {
   };
   const auto text = ToText(capture_of(1'000'000));
   ASSERT_TRUE(text) << ToString(text.error());
-  EXPECT_GT(text->size(), config::kConfigBytesMax);
+  EXPECT_GT(text->size(), kTextProtoBytesMax);
   ASSERT_TRUE(WriteFileAtomically(dir_ / "large.bundle", *text));
   const auto read = ReadBundle(dir_ / "large.bundle");
   ASSERT_TRUE(read) << ToString(read.error());

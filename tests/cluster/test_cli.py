@@ -22,6 +22,24 @@ spec: {fleet: cpu, source: {uri: "file:///models/digits"}, version: 1}
 """
 
 
+FLEET = """
+apiVersion: longshore.dev/v1alpha1
+kind: ServingFleet
+metadata: {name: cpu}
+spec: {replicas: {min: 3}}
+"""
+IMPORTS = pathlib.Path(__file__).resolve().parents[1] / "golden" / "cli" / "import"
+
+
+def make_namespace(cluster, name):
+    cluster.kubectl("apply", "-f", "-",
+                    input=json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}))
+
+
+def named(name):
+    return MODEL.replace("name: digits}", f"name: {name}}}")
+
+
 @pytest.fixture(scope="module")
 def cluster():
     with ControlPlane() as control_plane:
@@ -50,13 +68,78 @@ def test_applies_shows_and_deletes(cluster):
 
 
 def test_takes_the_namespace_of_the_context_or_the_one_that_is_said(cluster):
-    cluster.kubectl("create", "namespace", "vision")
+    make_namespace(cluster, "vision")
     assert longshore(cluster, "apply", "-n", "vision", "-f", "-", stdin=MODEL) == "Model vision/digits created\n"
     elsewhere = MODEL.replace("name: digits", "name: digits, namespace: vision")
     assert longshore(cluster, "apply", "-f", "-", stdin=elsewhere) == "Model vision/digits unchanged\n"
     assert "digits" not in longshore(cluster, "get", "models")
     assert "digits" in longshore(cluster, "get", "models", "-n", "vision")
     assert "vision" in longshore(cluster, "get", "models", "-A")
+    longshore(cluster, "delete", "model", "digits", "-n", "vision")
+
+
+def test_a_diff_is_what_the_server_would_store_and_a_dry_run_is_refused_by_the_server(cluster):
+    assert "Model default/seven would be created" in longshore(cluster, "diff", "-f", "-", stdin=named("seven"), code=1)
+    dry = longshore(cluster, "apply", "--dry-run", "-f", "-", stdin=named("seven"))
+    assert "Model default/seven created (dry run)" in dry
+    assert "no rollout: there is no ServingFleet default/cpu" in dry
+    assert "seven" not in longshore(cluster, "get", "models")
+    longshore(cluster, "apply", "-f", "-", stdin=named("seven"))
+    assert longshore(cluster, "diff", "-f", "-", stdin=named("seven")) == ""
+    changed = named("seven").replace("version: 1}", "version: 2, batching: {mode: Auto}}")
+    assert longshore(cluster, "diff", "-f", "-", stdin=changed, code=1) == (
+        "Model default/seven would be changed\n  ~ spec.batching.maxBatchSize: 1 -> 16\n  ~ spec.version: 1 -> 2\n")
+    long_name = FLEET.replace("name: cpu", "name: " + "c" * 45)  # Only the server knows this rule.
+    for command in (("diff",), ("apply", "--dry-run")):
+        assert "at most 44" in longshore(cluster, *command, "-f", "-", stdin=long_name, code=2)
+
+
+def test_a_dry_run_foretells_the_rollout(cluster):
+    longshore(cluster, "apply", "-f", "-", stdin=FLEET + "---" + named("told"))
+    cluster.kubectl("patch", "models.longshore.dev", "told", "--subresource=status", "--type=merge",
+                    "-p", json.dumps({"status": {"stableVersion": 1}}))
+    changed = named("told").replace("version: 1}", "version: 2}")
+    dry = longshore(cluster, "apply", "--dry-run", "-f", "-", stdin=changed)
+    assert "Model default/told: version 1 -> version 2, on 3 nodes of fleet cpu" in dry
+    assert "  30s     25 %     1       Step: version 2 gets 25% of the requests" in dry
+    assert "  at least   90s" in dry
+    longshore(cluster, "delete", "fleet", "cpu")
+
+
+def test_status_tells_scripts_how_it_stands(cluster):
+    longshore(cluster, "apply", "-f", "-", stdin=named("state"))
+    assert "no controller has looked" in longshore(cluster, "status", "state", code=4)
+    waited = longshore(cluster, "status", "state", "--wait", "--timeout=200ms", code=4)
+    assert waited.startswith("waiting for model default/state: ")
+
+    def report(stalled):
+        condition = {"reason": "Why", "message": "so it is", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        cluster.kubectl("patch", "models.longshore.dev", "state", "--subresource=status", "--type=merge", "-p", json.dumps(
+            {"status": {"observedGeneration": 1, "stableVersion": 1, "conditions": [
+                {"type": "Ready", "status": "True", **condition}, {"type": "Stalled", "status": stalled, **condition}]}}))
+
+    report("False")
+    assert "as wanted" in longshore(cluster, "status", "state", "--wait")
+    report("True")
+    assert "Why: so it is" in longshore(cluster, "status", "state", code=1)
+    assert "failed" in longshore(cluster, "status", code=1)
+    assert "there is no Model default/other" in longshore(cluster, "status", "other", code=3)
+
+
+@pytest.mark.parametrize("words", [
+    ("tfserving", "models.config", "--batching_parameters_file=batching.config", "--monitoring_config_file=monitoring.config"),
+    ("kserve", "services.yaml"),
+    ("kserve", "services.yaml", "--fleet=main")], ids=["tfserving", "kserve", "kserve into one fleet"])
+def test_what_is_imported_is_taken_by_a_real_server(cluster, words):
+    make_namespace(cluster, "vision")
+    done = subprocess.run([BIN / "longshore", "import", *words], cwd=IMPORTS, text=True, capture_output=True, timeout=60,
+                          env={"PATH": os.environ["PATH"]})
+    assert done.returncode == 0, done.stderr
+    notes = [line[2:] for line in done.stdout.splitlines() if line.startswith("# ")]
+    assert notes == done.stderr.splitlines() and notes
+    applied = longshore(cluster, "apply", "--dry-run", "-f", "-", stdin=done.stdout)
+    assert applied.count(" (dry run)\n") == done.stdout.count("\nkind: ")
+    cluster.kubectl("apply", "--dry-run=server", "-f", "-", input=done.stdout)
 
 
 def test_is_a_plugin_of_kubectl(cluster, tmp_path):
@@ -70,7 +153,7 @@ def test_is_a_plugin_of_kubectl(cluster, tmp_path):
 
 def test_a_command_that_nobody_takes_is_withdrawn(cluster):
     longshore(cluster, "apply", "-f", "-", stdin=MODEL)
-    assert "nobody took" in longshore(cluster, "promote", "digits", "--timeout_s=1", code=4)
+    assert "nobody took" in longshore(cluster, "promote", "digits", "--timeout=1s", code=4)
     status = json.loads(longshore(cluster, "get", "models", "digits", "-o", "json"))["status"]
     assert "command" not in status
 

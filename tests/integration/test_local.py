@@ -1,6 +1,7 @@
 """The main job, and programs that are killed, with the real controller and real nodes. Run: python3 tests/integration/test_local.py"""
 
 import os
+import re
 import shutil
 import signal
 import threading
@@ -74,6 +75,25 @@ class Local(unittest.TestCase):
             wait_for("the new version to answer", lambda: load.answers[-1] == 4.0)
         self.assertEqual(load.errors, [])
         self.assertEqual(set(load.answers), {3.0, 4.0})
+
+    def test_a_rollout_is_as_a_dry_run_foretold_it_and_status_waits_for_its_end(self):
+        self.serve_first(nodes=2)
+        self.assertEqual(self.it.command("status", "half", "--wait").returncode, 0)
+        second = self.it.dir / "second.yaml"
+        second.write_text((self.it.manifests / "half.yaml").read_text().replace("version: 1", "version: 2"))
+        foretold = self.it.command("apply", "--dry-run", "-f", second).stdout
+        self.assertIn("Model default/half: version 1 -> version 2, on 2 nodes of fleet cpu", foretold)
+        self.assertEqual(self.it.command("diff", "-f", second).returncode, 1)
+        self.assertEqual(self.it.status("half")["stableVersion"], 1)
+        seen = len(self.it.status("half")["history"])
+        with Load(self.it, "half") as load:
+            self.assertEqual(self.it.command("apply", "-f", second).returncode, 0)
+            waited = self.it.command("status", "half", "--wait", "--timeout=50s")
+        self.assertEqual((waited.returncode, load.errors), (0, []), waited.stdout + waited.stderr)
+        self.assertIn("Model default/half: as wanted", waited.stdout)
+        self.assertEqual(self.it.command("diff", "-f", second).returncode, 0)
+        happened = [entry["what"] for entry in self.it.status("half")["history"][seen:]]
+        self.assertEqual(re.findall(r"^  \d+m?s +[\d.]+ % +\d +(\w+): ", foretold, re.MULTILINE), happened, foretold)
 
     def test_a_version_with_wrong_labels_or_with_nan_answers_is_rolled_back(self):
         source = self.it.dir / "digits"

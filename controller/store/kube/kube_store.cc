@@ -172,7 +172,7 @@ Result<Object> KubeStore::Written(const std::string& answer) {
   return object;
 }
 
-Result<Object> KubeStore::Apply(const Object& object) {
+Result<std::string> KubeStore::SendApply(const Object& object, Mode mode) {
   const api::Key key = KeyOf(object);
   RETURN_IF_ERROR(CheckKey(key));
   Json metadata = {{"name", key.name}, {"namespace", key.namespace_}};
@@ -180,12 +180,22 @@ Result<Object> KubeStore::Apply(const Object& object) {
   if (!object.metadata.annotations.empty()) metadata["annotations"] = object.metadata.annotations;
   const Json document = {
       {"apiVersion", api::kApiVersion}, {"kind", key.kind}, {"metadata", metadata}, {"spec", object.spec}};
-  const std::string target =
-      fmt::format("{}?fieldManager={}&force=true&fieldValidation=Strict", ObjectPath(key), kFieldManager);
-  const auto answer =
+  const std::string target = fmt::format("{}?fieldManager={}&force=true&fieldValidation=Strict{}", ObjectPath(key),
+                                         kFieldManager, mode == Mode::kDryRun ? "&dryRun=All" : "");
+  auto answer =
       api_->Send({.method = "PATCH", .target = target, .body = document.dump(), .content_type = kube::kApplyPatch});
   if (!answer) return Prefixed(answer.error(), ToString(key));
-  return Written(*answer);
+  return answer;
+}
+
+Result<Object> KubeStore::Apply(const Object& object) {
+  ASSIGN_OR_RETURN(const std::string answer, SendApply(object, Mode::kWrite));
+  return Written(answer);
+}
+
+Result<Object> KubeStore::DryApply(const Object& object) {
+  ASSIGN_OR_RETURN(const std::string answer, SendApply(object, Mode::kDryRun));
+  return FromText(answer);
 }
 
 Result<Object> KubeStore::PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,

@@ -35,6 +35,8 @@ class KubeStore final : public Store {
   Result<Listing> List(const std::string& kind) override;
   // Server-side apply, as the manager "longshore"; what others own of the spec stays theirs.
   Result<Object> Apply(const Object& object) override;
+  // The server's own dry run: its defaults, rules and admission.
+  Result<Object> DryApply(const Object& object) override;
   Result<Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
                            const Json& status) override;
   Status Delete(const api::Key& key, const std::string& uid) override;
@@ -52,6 +54,8 @@ class KubeStore final : public Store {
   KubeStore(const KubeStoreOptions& options, const MonotonicClock& clock) : options_(options), clock_(clock) {}
   std::shared_ptr<Mirrored> MirrorOf(const api::Key& key) const;
   std::vector<std::shared_ptr<Mirrored>> MirrorsOf(const std::string& kind) const;
+  enum class Mode { kWrite, kDryRun };
+  Result<std::string> SendApply(const Object& object, Mode mode);
   Result<Object> Written(const std::string& answer);
   Result<Listing> ListDirectly(const std::string& kind);
 

@@ -54,9 +54,15 @@ class LocalStoreImpl final : public LocalStore {
     const api::Key key = KeyOf(object);
     RETURN_IF_ERROR(CheckKey(key));
     ASSIGN_OR_RETURN(const process::Descriptor lock, Lock());
-    Result<Object> stored = records_.Read(key);
-    if (!stored && stored.error().code != Code::kNotFound) return stored;
-    return stored ? Update(std::move(*stored), object) : Create(object);
+    ASSIGN_OR_RETURN(const Applied applied, ComputeApply(object));
+    if (applied.is_new) RETURN_IF_ERROR(records_.Write(applied.object));
+    return applied.object;
+  }
+
+  Result<Object> DryApply(const Object& object) override {
+    RETURN_IF_ERROR(CheckKey(KeyOf(object)));
+    ASSIGN_OR_RETURN(const Applied applied, ComputeApply(object));
+    return applied.object;
   }
 
   Result<Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
@@ -118,7 +124,18 @@ class LocalStoreImpl final : public LocalStore {
 
   Result<process::Descriptor> Lock() const { return LockFile(home_ / "lock"); }
 
-  Result<Object> Create(Object object) {
+  struct Applied {
+    Object object;
+    bool is_new = false;  // Not what is stored already.
+  };
+
+  Result<Applied> ComputeApply(const Object& object) const {
+    Result<Object> stored = records_.Read(KeyOf(object));
+    if (!stored && stored.error().code != Code::kNotFound) return tl::make_unexpected(stored.error());
+    return stored ? Result<Applied>(Updated(std::move(*stored), object)) : Created(object);
+  }
+
+  Result<Applied> Created(Object object) const {
     if (records_.All().size() >= options_.objects_max) {
       return ResourceExhausted("{} holds {} objects, which is the limit", options_.dir.string(), options_.objects_max);
     }
@@ -127,23 +144,21 @@ class LocalStoreImpl final : public LocalStore {
     object.metadata.resource_version.clear();
     object.status = Json();
     CountWrite(object.metadata);
-    RETURN_IF_ERROR(records_.Write(object));
-    return object;
+    return Applied{std::move(object), true};
   }
 
-  Result<Object> Update(Object stored, const Object& wanted) {
+  static Applied Updated(Object stored, const Object& wanted) {
     const bool new_spec = stored.spec != wanted.spec;
     if (!new_spec && stored.metadata.labels == wanted.metadata.labels &&
         stored.metadata.annotations == wanted.metadata.annotations) {
-      return stored;
+      return {std::move(stored), false};
     }
     stored.spec = wanted.spec;
     stored.metadata.labels = wanted.metadata.labels;
     stored.metadata.annotations = wanted.metadata.annotations;
     if (new_spec) ++stored.metadata.generation;
     CountWrite(stored.metadata);
-    RETURN_IF_ERROR(records_.Write(stored));
-    return stored;
+    return {std::move(stored), true};
   }
 
   const LocalOptions options_;

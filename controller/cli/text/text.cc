@@ -1,9 +1,9 @@
-#include "controller/cli/text.h"
+#include "controller/cli/text/text.h"
 
 #include <algorithm>
 
 #include "controller/api/format.h"
-#include "controller/cli/table.h"
+#include "controller/cli/text/table.h"
 
 namespace longshore::cli {
 namespace {

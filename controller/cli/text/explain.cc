@@ -1,10 +1,10 @@
-#include "controller/cli/explain.h"
+#include "controller/cli/text/explain.h"
 
 #include <algorithm>
 #include <set>
 
-#include "controller/cli/table.h"
-#include "controller/cli/text.h"
+#include "controller/cli/text/table.h"
+#include "controller/cli/text/text.h"
 
 namespace longshore::cli {
 namespace {
@@ -70,19 +70,6 @@ std::string StepReason(const api::Model& model, const api::Step& step, TimePoint
   return fmt::format("The step is held for {}s more.", std::max<int64_t>(1, left / std::chrono::seconds(1)));
 }
 
-std::string WaitReason(const api::Model& model, TimePoint now) {
-  const api::RolloutStatus& rollout = model.status.rollout;
-  const auto index = static_cast<size_t>(std::max(0, rollout.step_index));
-  const auto& steps = model.spec.rollout.steps;
-  if (!rollout.paused_reason.empty()) return PauseSentence(rollout.paused_reason);
-  switch (rollout.phase) {
-    case RolloutPhase::kValidating: return "The version runs in a trial process against its golden set.";
-    case RolloutPhase::kLoading: return "The version is being loaded beside the one that serves.";
-    case RolloutPhase::kPromoting: return "The version is being loaded on all nodes that should hold it.";
-    default: return index < steps.size() ? StepReason(model, steps[index], now) : "";
-  }
-}
-
 // What the nodes say about a candidate that they have not ready; it follows the weight in the condition.
 std::string WordsOfNodes(const api::ModelStatus& status) {
   for (const api::Condition& condition : status.conditions) {
@@ -144,6 +131,19 @@ std::string CommandsText(const api::Model& model) {
 }
 
 }  // namespace
+
+std::string WaitReason(const api::Model& model, TimePoint now) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  const auto index = static_cast<size_t>(std::max(0, rollout.step_index));
+  const auto& steps = model.spec.rollout.steps;
+  if (!rollout.paused_reason.empty()) return PauseSentence(rollout.paused_reason);
+  switch (rollout.phase) {
+    case RolloutPhase::kValidating: return "The version runs in a trial process against its golden set.";
+    case RolloutPhase::kLoading: return "The version is being loaded beside the one that serves.";
+    case RolloutPhase::kPromoting: return "The version is being loaded on all nodes that should hold it.";
+    default: return index < steps.size() ? StepReason(model, steps[index], now) : "";
+  }
+}
 
 std::string ExplainModel(const api::Model& model, TimePoint now) {
   std::string text =

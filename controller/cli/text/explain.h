@@ -10,6 +10,9 @@
 
 namespace longshore::cli {
 
+// What the rollout that is under way waits for, as a sentence.
+std::string WaitReason(const api::Model& model, TimePoint now);
+
 std::string ExplainModel(const api::Model& model, TimePoint now);
 
 }  // namespace longshore::cli

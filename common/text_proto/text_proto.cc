@@ -1,9 +1,9 @@
-#include "serving-node/config/text_proto.h"
+#include "common/text_proto/text_proto.h"
 
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
-namespace longshore::config {
+namespace longshore {
 namespace {
 
 class FirstError final : public google::protobuf::io::ErrorCollector {
@@ -41,4 +41,4 @@ Status ReadTextProto(const Path& file, google::protobuf::Message* message, size_
   return ParseTextProto(text, file.string(), message);
 }
 
-}  // namespace longshore::config
+}  // namespace longshore

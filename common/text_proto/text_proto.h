@@ -1,4 +1,4 @@
-// Text-proto files, the form of TensorFlow Serving's configuration.
+// Messages of Protocol Buffers as people write them: the form of TensorFlow Serving's configuration files.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -9,9 +9,9 @@
 #include "common/error.h"
 #include "common/file.h"
 
-namespace longshore::config {
+namespace longshore {
 
-inline constexpr size_t kConfigBytesMax = size_t{16} << 20;
+inline constexpr size_t kTextProtoBytesMax = size_t{16} << 20;
 
 // Where the fields of a message stand, so that what is wrong with a value can be said with its line.
 using Locations = google::protobuf::TextFormat::ParseInfoTree;
@@ -22,6 +22,6 @@ Status ParseTextProto(std::string_view text, const std::string& what, google::pr
                       Locations* locations = nullptr);
 
 // The same from a file. NotFound when there is none; ResourceExhausted above bytes_max.
-Status ReadTextProto(const Path& file, google::protobuf::Message* message, size_t bytes_max = kConfigBytesMax);
+Status ReadTextProto(const Path& file, google::protobuf::Message* message, size_t bytes_max = kTextProtoBytesMax);
 
-}  // namespace longshore::config
+}  // namespace longshore

@@ -1,13 +1,17 @@
 // Texts are compared with the files of tests/golden/cli. After a wanted change: LONGSHORE_GOLDEN_WRITE=1 writes them.
-#include "controller/cli/text.h"
+#include "controller/cli/text/text.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
 #include "common/file.h"
-#include "controller/cli/explain.h"
-#include "controller/cli/table.h"
+#include "controller/api/parse.h"
+#include "controller/cli/text/diff.h"
+#include "controller/cli/text/explain.h"
+#include "controller/cli/text/plan.h"
+#include "controller/cli/text/standing.h"
+#include "controller/cli/text/table.h"
 
 namespace longshore::cli {
 namespace {
@@ -70,6 +74,20 @@ api::Model Failed() {
   model.status.rollout.verdict = {
       .result = "Fail", .reason = "GoldenSet", .message = "score 0.11 is below 0.95", .numbers = {}};
   model.status.failed = {{3, "abc", 4, "GoldenSet", "score 0.11 is below 0.95", Ago(30)}};
+  return model;
+}
+
+api::Model Stalled() {
+  api::Model model = Failed();
+  model.status.conditions.push_back(
+      {"Stalled", "True", "GoldenSet", "version 3 failed: score 0.11 is below 0.95", 4, Ago(30)});
+  return model;
+}
+
+api::Model MakeAsWanted() {
+  api::Model model = MakeModel();
+  model.status.stable_version = 3;
+  model.status.conditions[0].message = "version 3 is ready on 2 of 2 nodes";
   return model;
 }
 
@@ -142,6 +160,75 @@ TEST(Explain, APausedRolloutSaysWhyAndOffersResume) {
   EXPECT_EQ(text.find("longshore pause"), std::string::npos);
   model.status.rollout.paused_reason = "Manual";
   EXPECT_NE(ExplainModel(model, kNow).find("waits for somebody to say promote"), std::string::npos);
+}
+
+TEST(Standing, IsOneRowPerObjectAndTheWorstDecides) {
+  api::ServingFleet fleet = MakeFleet();
+  fleet.status.observed_generation = 1;
+  ExpectGolden("status", StatusTable({fleet}, {RollingOut(), Stalled(), MakeAsWanted()}));
+  EXPECT_EQ(StandingOf({}, {MakeAsWanted()}), Standing::kAsWanted);
+  EXPECT_EQ(StandingOf({fleet}, {MakeAsWanted()}), Standing::kUnderWay);
+  EXPECT_EQ(StandingOf({fleet}, {Stalled(), MakeAsWanted()}), Standing::kFailed);
+  EXPECT_NE(StatusTable({}, {}).find("longshore apply"), std::string::npos);
+}
+
+TEST(Standing, OfOneModelSaysWhatItWaitsFor) {
+  ExpectGolden("status_model", StatusOfModel(RollingOut(), kNow) + "\n" + StatusOfModel(Stalled(), kNow));
+}
+
+TEST(Standing, IsUnderWayUntilAControllerHasSeenTheManifestAndNothingIsInTrouble) {
+  api::Model model = MakeAsWanted();
+  model.metadata.generation = 5;
+  EXPECT_EQ(ReportOf(model).standing, Standing::kUnderWay);
+  EXPECT_EQ(ReportOf(api::Model{}).standing, Standing::kUnderWay) << "it has no conditions yet";
+  model = MakeAsWanted();
+  model.status.conditions.push_back({"LabelsServed", "False", "NotReady", "label \"old\": ready on no node", 4, kNow});
+  EXPECT_EQ(ReportOf(model).why, "LabelsServed: label \"old\": ready on no node");
+  EXPECT_EQ(ReportOf(model).standing, Standing::kUnderWay);
+  model = MakeAsWanted();
+  model.status.stable_version = 2;
+  EXPECT_EQ(ReportOf(model).standing, Standing::kUnderWay) << "between two rollouts";
+  model.spec.version.reset();
+  EXPECT_EQ(ReportOf(model).standing, Standing::kAsWanted);
+}
+
+std::string Plan(const std::string& spec, int64_t stable) {
+  api::Model model = MakeModel();
+  model.status = {};
+  model.status.stable_version = stable;
+  const auto parsed = ParseJson(spec);
+  model.spec = api::ModelSpecFromJson(parsed.value(), "digits").value();
+  const std::optional<int64_t> newest = model.spec.version ? std::nullopt : std::optional(stable + 1);
+  return PlanText(model, rollout::Foresee(model, {"cpu-0", "cpu-1", "cpu-2", "cpu-3"}, newest, kNow), 4);
+}
+
+TEST(Plan, IsTheHistoryThatThereWouldBeAndWhatItIsJudgedBy) {
+  const std::string source = R"("fleet": "cpu", "source": {"uri": "file:///m"})";
+  ExpectGolden("plan", Plan("{" + source + R"(, "version": 3,
+    "validation": {"goldenSet": {"path": "golden/g.tfrecord", "metric": "tolerance"}, "deterministic": true},
+    "rollout": {"steps": [{"weight": 5}, {"weight": 30, "hold": "5m", "pause": "Manual"}], "onFailure": "Pause",
+                "analysis": {"latency": {"tolerance": 4}, "drift": {"max": 0.1}}}})",
+                            2));
+  ExpectGolden("plan_immediate", Plan("{" + source + R"(, "rollout": {"strategy": "Immediate"}})", 2));
+  EXPECT_EQ(Plan("{" + source + R"(, "version": 2})", 2),
+            "Model vision/digits: no rollout: version 2 serves already\n");
+  EXPECT_NE(
+      Plan("{" + source + R"(, "version": 3, "rollout": {"paused": true}})", 2).find("spec.rollout.paused is true"),
+      std::string::npos);
+}
+
+TEST(Diff, NamesEveryFieldThatIsNewGoesOrChanges) {
+  const auto before = ParseJson(R"({"metadata": {"labels": {"a.b/c": "1"}, "uid": "u"}, "status": {"x": 1},
+    "spec": {"steps": [{"weight": 5.0}, {"weight": 25}], "gone": "x", "same": {"a": 1, "b": []}}})");
+  const auto after = ParseJson(R"({"metadata": {"labels": {"a.b/c": "2"}},
+    "spec": {"steps": [{"weight": 5}, {"weight": 30}], "same": {"b": [], "a": 1}, "new": {}}})");
+  EXPECT_EQ(DiffText(Differences(*before, *after)),
+            "  ~ metadata.labels[\"a.b/c\"]: \"1\" -> \"2\"\n"
+            "  ~ spec.steps[1].weight: 25 -> 30\n"
+            "  + spec.new: {}\n"
+            "  - spec.gone: \"x\"\n");
+  EXPECT_TRUE(Differences(*before, *before).empty());
+  EXPECT_EQ(Differences(Json(), *after).size(), 6u) << "all of a new object";
 }
 
 TEST(Age, IsGivenInTheUnitThatPeopleWouldUse) {

@@ -1,4 +1,4 @@
-#include "controller/cli/table.h"
+#include "controller/cli/text/table.h"
 
 #include <algorithm>
 

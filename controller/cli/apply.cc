@@ -1,0 +1,102 @@
+#include "controller/cli/apply.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include "controller/cli/commands.h"
+#include "controller/cli/input.h"
+#include "controller/cli/select.h"
+#include "controller/cli/text/plan.h"
+#include "controller/store/document.h"
+
+namespace longshore::cli {
+namespace {
+
+Result<Manifest> ReadManifest(const Options& options, const Place& place) {
+  Manifest manifest{.file = options.file, .text = {}, .home = place.home, .namespace_ = options.namespace_};
+  ASSIGN_OR_RETURN(manifest.text, ReadInput(options.file));
+  return manifest;
+}
+
+// As the manifest would have it, or as it is stored; nullopt: there is none.
+Result<std::optional<api::ServingFleet>> FleetOf(const api::Model& model, const std::vector<Applied>& applied,
+                                                 store::Store& store) {
+  const std::string name = api::FleetOf(model.metadata, model.spec);
+  const size_t slash = name.find('/');
+  const api::Key key{api::kServingFleetKind, name.substr(0, slash), name.substr(slash + 1)};
+  const auto written =
+      std::ranges::find_if(applied, [&](const Applied& one) { return store::KeyOf(one.after) == key; });
+  const auto object = written != applied.end() ? Result<store::Object>(written->after) : store.Get(key);
+  if (!object && object.error().code == Code::kNotFound) return std::nullopt;
+  if (!object) return tl::make_unexpected(object.error());
+  ASSIGN_OR_RETURN(api::ServingFleet fleet, ToFleet(*object));
+  return fleet;
+}
+
+// Those that it has, or as many as it would begin with.
+std::vector<std::string> NodesOf(const api::ServingFleet& fleet) {
+  std::vector<std::string> nodes;
+  for (const api::FleetNodeStatus& node : fleet.status.nodes) nodes.push_back(node.name);
+  for (int i = static_cast<int>(nodes.size()); i < fleet.spec.replicas_min; ++i) {
+    nodes.push_back(fmt::format("{}-{}", fleet.metadata.name, i));
+  }
+  return nodes;
+}
+
+// What nodes will find cannot be known here: one more than what serves stands for it.
+std::optional<int64_t> NewestOf(const api::Model& model) {
+  if (model.spec.version) return std::nullopt;
+  const api::RolloutStatus& rollout = model.status.rollout;
+  return IsUnderWay(rollout.phase) ? rollout.candidate : model.status.stable_version + 1;
+}
+
+Result<std::string> PlanOf(const Applied& one, const std::vector<Applied>& applied, store::Store& store,
+                           TimePoint now) {
+  ASSIGN_OR_RETURN(api::Model model, ToModel(one.after));
+  if (one.before) {  // A dry run may answer without it.
+    ASSIGN_OR_RETURN(model.status, api::ModelStatusFromJson(one.before->status));
+  }
+  ASSIGN_OR_RETURN(const std::optional<api::ServingFleet> fleet, FleetOf(model, applied, store));
+  const std::string name = api::FleetOf(model.metadata, model.spec);
+  rollout::Preview none;
+  if (!fleet) none.none = fmt::format("there is no ServingFleet {}", name);
+  if (fleet && !api::Allows(*fleet, model.metadata.namespace_))
+    none.none = fmt::format("fleet {} does not serve Models of namespace {}", name, model.metadata.namespace_);
+  if (!none.none.empty()) return PlanText(model, none, 0);
+  const std::vector<std::string> nodes = NodesOf(*fleet);
+  return PlanText(model, rollout::Foresee(model, nodes, NewestOf(model), now), nodes.size());
+}
+
+}  // namespace
+
+Status Apply(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
+  ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(options, place));
+  const ApplyMode mode = options.dry_run ? ApplyMode::kDryRun : ApplyMode::kWrite;
+  ASSIGN_OR_RETURN(const std::vector<Applied> applied, ApplyManifest(*place.store, manifest, mode));
+  for (const Applied& one : applied) {
+    out << api::ToString(store::KeyOf(one.after)) << " " << WhatBecameOf(one)
+        << (options.dry_run ? " (dry run)\n" : "\n");
+  }
+  if (!options.dry_run) return {};
+  for (const Applied& one : applied) {
+    if (one.after.kind != api::kModelKind) continue;
+    ASSIGN_OR_RETURN(const std::string plan, PlanOf(one, applied, *place.store, clock.Now()));
+    out << "\n" << plan;
+  }
+  return {};
+}
+
+Result<int> Diff(const Options& options, const Place& place, std::ostream& out) {
+  ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(options, place));
+  ASSIGN_OR_RETURN(const std::vector<Applied> applied, ApplyManifest(*place.store, manifest, ApplyMode::kDryRun));
+  bool differs = false;
+  for (const Applied& one : applied) {
+    const std::string what = WhatBecameOf(one);
+    if (what == "unchanged") continue;
+    differs = true;
+    out << api::ToString(store::KeyOf(one.after)) << " would be " << what << "\n" << DiffText(DifferencesOf(one));
+  }
+  return differs ? kExitDiffers : kExitOk;
+}
+
+}  // namespace longshore::cli

@@ -1,0 +1,57 @@
+#include "controller/cli/place.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "controller/store/kube/kube_store.h"
+#include "controller/store/local/local_store.h"
+
+namespace longshore::cli {
+namespace {
+
+// As kubectl finds it: KUBECONFIG, of whose files the first that is there counts, or ~/.kube/config.
+Path DefaultKubeconfig() {
+  std::string files;
+  if (const char* named = std::getenv("KUBECONFIG"); named != nullptr) files = named;
+  const char* home = std::getenv("HOME");
+  if (files.empty() && home != nullptr) files = std::string(home) + "/.kube/config";
+  for (size_t begin = 0; begin < files.size();) {
+    const size_t end = std::min(files.find(':', begin), files.size());
+    const Path file = files.substr(begin, end - begin);
+    if (std::error_code error; std::filesystem::exists(file, error)) return file;
+    begin = end + 1;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<kube::Cluster> ClusterOf(const Options& options) {
+  const Path file = options.kubeconfig.empty() ? DefaultKubeconfig() : options.kubeconfig;
+  if (!file.empty()) return kube::FromKubeconfig(file, options.context);
+  auto pod = kube::FromPod();
+  if (pod) return pod;
+  return FailedPrecondition(
+      "where are the models? Say --manifests=DIR, the directory that a longshore-controller on this host was started "
+      "with, or --kubeconfig=FILE for a cluster");
+}
+
+Result<Place> OpenPlace(const Options& options, const MonotonicClock& clock) {
+  Place place;
+  if (!options.manifests.empty()) {
+    if (!std::filesystem::is_directory(options.manifests))
+      return NotFound("there is no directory {}", options.manifests.string());
+    ASSIGN_OR_RETURN(place.store, store::LocalStore::Open({.dir = options.manifests}));
+    return place;
+  }
+  ASSIGN_OR_RETURN(const kube::Cluster cluster, ClusterOf(options));
+  place.home = api::Home::kCluster;
+  place.namespace_ = cluster.namespace_;
+  store::KubeStoreOptions store_options;
+  if (!options.all_namespaces)
+    store_options.namespaces = {options.namespace_.empty() ? cluster.namespace_ : options.namespace_};
+  ASSIGN_OR_RETURN(place.store, store::KubeStore::Open(cluster, store_options, clock));
+  return place;
+}
+
+}  // namespace longshore::cli

@@ -1,0 +1,96 @@
+#include "controller/cli/show.h"
+
+#include <ostream>
+#include <thread>
+
+#include "controller/api/format.h"
+#include "controller/cli/changes.h"
+#include "controller/cli/select.h"
+#include "controller/cli/text/explain.h"
+#include "controller/cli/text/text.h"
+#include "controller/store/document.h"
+
+namespace longshore::cli {
+namespace {
+
+// So that a busy rollout does not flood the terminal.
+constexpr auto kWatchInterval = std::chrono::milliseconds(200);
+
+Json ListDocument(const std::vector<store::Object>& objects) {
+  Json items = Json::array();
+  for (const store::Object& object : objects) items.push_back(store::ToDocument(object));
+  return {{"kind", "List"}, {"items", items}};
+}
+
+std::string Written(const Json& document, Output output) {
+  return output == Output::kJson ? document.dump(2) + "\n" : api::ToYaml(document);
+}
+
+Result<std::string> TextOf(const std::vector<store::Object>& objects, const std::string& kind, TimePoint now) {
+  std::vector<api::Model> models;
+  std::vector<api::ServingFleet> fleets;
+  for (const store::Object& object : objects) {
+    if (kind == api::kModelKind) {
+      ASSIGN_OR_RETURN(models.emplace_back(), ToModel(object));
+    } else {
+      ASSIGN_OR_RETURN(fleets.emplace_back(), ToFleet(object));
+    }
+  }
+  return kind == api::kModelKind ? ModelsTable(models, now) : FleetsTable(fleets);
+}
+
+Status GetOnce(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
+  ASSIGN_OR_RETURN(const store::Listing listing, Select(options, options.kind, store));
+  const std::vector<store::Object>& objects = listing.objects;
+  if (options.output != Output::kText) {
+    out << Written(options.name.empty() ? ListDocument(objects) : store::ToDocument(objects[0]), options.output);
+  } else {
+    ASSIGN_OR_RETURN(const std::string text, TextOf(objects, options.kind, clock.Now()));
+    out << text;
+  }
+  out << std::flush;
+  return CheckReadable(listing);
+}
+
+// Ends only when the program is interrupted or the output cannot be written.
+Status GetAndWatch(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
+  ASSIGN_OR_RETURN(const auto changes,
+                   Changes::Watch(store, [&](const api::Key& key) { return key.kind == options.kind; }));
+  while (out) {
+    changes->Wait();
+    out << api::FormatTime(clock.Now()) << "\n";
+    RETURN_IF_ERROR(GetOnce(options, store, clock, out));
+    out << std::endl;
+    std::this_thread::sleep_for(kWatchInterval);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Get(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
+  return options.watch ? GetAndWatch(options, store, clock, out) : GetOnce(options, store, clock, out);
+}
+
+Status Describe(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
+  ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store, {options.kind, options.namespace_, options.name}));
+  if (options.output != Output::kText) {
+    out << Written(store::ToDocument(object), options.output);
+  } else if (options.kind == api::kModelKind) {
+    ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
+    out << DescribeModel(model, clock.Now());
+  } else {
+    ASSIGN_OR_RETURN(const api::ServingFleet fleet, ToFleet(object));
+    out << DescribeFleet(fleet, clock.Now());
+  }
+  return {};
+}
+
+Status Explain(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
+  ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store, {api::kModelKind, options.namespace_, options.name}));
+  ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
+  out << ExplainModel(model, clock.Now());
+  return {};
+}
+
+}  // namespace longshore::cli

@@ -1,0 +1,105 @@
+#include "controller/cli/text/plan.h"
+
+#include <cmath>
+
+#include "controller/analysis/analysis.h"
+#include "controller/api/format.h"
+#include "controller/cli/text/table.h"
+#include "controller/cli/text/text.h"
+
+namespace longshore::cli {
+namespace {
+
+std::string Line(const char* name, const std::string& text) { return fmt::format("  {:<10} {}\n", name, text); }
+
+// To the second where there is one: the end of a hold is found to the millisecond.
+std::string After(Duration duration) {
+  const auto whole = std::chrono::round<std::chrono::seconds>(duration);
+  return whole.count() > 0 ? api::FormatDuration(whole) : "0s";
+}
+
+std::string MomentsText(const rollout::Preview& preview) {
+  Table table({"AFTER", "WEIGHT", "NODES", "WHAT"});
+  for (const rollout::Moment& moment : preview.moments) {
+    table.Add({After(moment.after), Percent(moment.weight_percent), std::to_string(moment.nodes),
+               moment.event.reason + ": " + moment.event.message});
+  }
+  return table.Text(2);
+}
+
+std::string RequestsText(const api::Rollout& rollout) {
+  if (rollout.requests_min == 0) return "none: the hold alone ends a step";
+  std::string text = fmt::format("{} of the new version in each step", rollout.requests_min);
+  for (const api::Step& step : rollout.steps) {
+    const auto all =
+        static_cast<int64_t>(std::ceil(static_cast<double>(rollout.requests_min) * 100 / step.weight_percent));
+    text += fmt::format("{} about {} at {}", &step == &rollout.steps.front() ? ": of all" : ",", all,
+                        Percent(step.weight_percent));
+  }
+  return text;
+}
+
+std::string ChecksText(const api::ModelSpec& spec) {
+  const api::Validation& validation = spec.validation;
+  std::string text = "it loads in a trial process";
+  if (spec.warm_up) text += ", warms up";
+  if (!validation.golden_set.empty()) {
+    text += fmt::format(", and of golden set {} at least {} pass ({}", validation.golden_set,
+                        Percent(validation.minimum * 100), validation.metric);
+    text += validation.metric == "tolerance" ? fmt::format(", relative {:g})", validation.relative_tolerance) : ")";
+  }
+  if (validation.deterministic) text += ", the same input twice gives the same bits";
+  return text;
+}
+
+std::string JudgedText(const api::ModelSpec& spec) {
+  const api::Rollout& rollout = spec.rollout;
+  std::string text = spec.validation.non_finite_reject ? "no NaN or Inf where the old version is finite" : "";
+  const auto add = [&](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+  if (rollout.error_rate.enabled) add("error rate, no worse");
+  if (rollout.latency.enabled) add(fmt::format("latency, at most {} slower", Percent(rollout.latency.tolerance * 100)));
+  add(rollout.drift.max ? fmt::format("drift, at most {:g}", *rollout.drift.max) : "drift, reported only");
+  return text + fmt::format("; an equal version fails in at most {} of rollouts", Percent(analysis::kAlphaTotal * 100));
+}
+
+std::string EndText(const rollout::Preview& preview) {
+  if (preview.held == "Spec") return "it stops there: spec.rollout.paused is true";
+  if (preview.held == "Command") return "it stops there until somebody says resume";
+  if (!preview.held.empty()) return "it stops there: " + preview.held;
+  const Duration least = preview.moments.empty() ? Duration(0) : preview.moments.back().after;
+  std::string text = After(least) + ", and as long as loading and the requests take";
+  if (preview.soak > Duration(0))
+    text += fmt::format("; version {} then stays loaded for {}", preview.stable, After(preview.soak));
+  return text;
+}
+
+std::string PolicyText(const api::Model& model, const rollout::Preview& preview) {
+  const api::Rollout& rollout = model.spec.rollout;
+  std::string text = Line("at least", EndText(preview)) + Line("checked", ChecksText(model.spec));
+  const bool steps = rollout.strategy == api::Strategy::kCanary && preview.stable != 0;
+  if (steps) text += Line("requests", RequestsText(rollout)) + Line("judged", JudgedText(model.spec));
+  if (steps) {
+    text += Line("if worse", rollout.on_failure == api::OnFailure::kRollback ? "all traffic back, and not tried again"
+                                                                             : "it pauses, and waits for somebody");
+  }
+  return text + Line("gives up", "after " + api::FormatDuration(rollout.progress_deadline) + " without progress");
+}
+
+std::string WayText(const api::Model& model, const rollout::Preview& preview) {
+  const std::string from = preview.stable == 0 ? "no version yet" : fmt::format("version {}", preview.stable);
+  if (model.spec.version) return fmt::format("{} -> version {}", from, preview.candidate);
+  return fmt::format("{} -> the newest version, once nodes find another; here called {}", from, preview.candidate);
+}
+
+}  // namespace
+
+std::string PlanText(const api::Model& model, const rollout::Preview& preview, size_t nodes) {
+  const std::string name = model.metadata.namespace_ + "/" + model.metadata.name;
+  if (!preview.none.empty()) return fmt::format("Model {}: no rollout: {}\n", name, preview.none);
+  if (preview.moments.empty()) return fmt::format("Model {}: its rollout waits: {}\n", name, RolloutInShort(model));
+  return fmt::format("Model {}: {}, on {} nodes of fleet {}\n", name, WayText(model, preview), nodes,
+                     model.spec.fleet) +
+         MomentsText(preview) + PolicyText(model, preview);
+}
+
+}  // namespace longshore::cli

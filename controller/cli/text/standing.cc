@@ -1,0 +1,112 @@
+#include "controller/cli/text/standing.h"
+
+#include <algorithm>
+#include <set>
+
+#include "controller/cli/text/explain.h"
+#include "controller/cli/text/table.h"
+#include "controller/cli/text/text.h"
+
+namespace longshore::cli {
+namespace {
+
+const char* NameOf(Standing standing) {
+  switch (standing) {
+    case Standing::kAsWanted: return "as wanted";
+    case Standing::kUnderWay: return "under way";
+    case Standing::kFailed: break;
+  }
+  return "failed";
+}
+
+// Conditions that are False while all is well, or that are told otherwise.
+bool IsTrouble(const api::Condition& condition) {
+  static const std::set<std::string> kOthers = {"Ready", "Reconciling", "Stalled", "Progressing"};
+  return condition.status == "False" && !kOthers.contains(condition.type);
+}
+
+// By the conditions that every kind has.
+Report ByConditions(const api::Metadata& metadata, int64_t observed_generation,
+                    const std::vector<api::Condition>& conditions) {
+  const auto find = [&](const char* type) {
+    const auto found = std::ranges::find(conditions, type, &api::Condition::type);
+    return found == conditions.end() ? api::Condition{} : *found;
+  };
+  const api::Condition ready = find("Ready");
+  if (observed_generation < metadata.generation || ready.type.empty())
+    return {Standing::kUnderWay, "no controller has looked at this manifest yet"};
+  const api::Condition stalled = find("Stalled");
+  if (stalled.status == "True") return {Standing::kFailed, stalled.reason + ": " + stalled.message};
+  const auto trouble = std::ranges::find_if(conditions, IsTrouble);
+  if (trouble != conditions.end()) return {Standing::kUnderWay, trouble->type + ": " + trouble->message};
+  const bool done = ready.status == "True" && find("Reconciling").status != "True";
+  return {done ? Standing::kAsWanted : Standing::kUnderWay, ready.message};
+}
+
+std::string Line(const char* name, const std::string& text) {
+  return text.empty() ? "" : fmt::format("  {:<9} {}\n", name, text);
+}
+
+std::string VerdictText(const api::Model& model) {
+  const api::Verdict& verdict = model.status.rollout.verdict;
+  if (!api::IsUnderWay(model.status.rollout.phase) || verdict.result.empty()) return "";
+  return fmt::format("{} ({}): {}", verdict.result, verdict.reason, verdict.message);
+}
+
+}  // namespace
+
+Report ReportOf(const api::Model& model) {
+  Report report = ByConditions(model.metadata, model.status.observed_generation, model.status.conditions);
+  if (report.standing == Standing::kFailed) return report;
+  if (IsUnderWay(model.status.rollout.phase)) return {Standing::kUnderWay, RolloutInShort(model)};
+  const bool served = !model.spec.version || *model.spec.version == model.status.stable_version;
+  if (report.standing == Standing::kAsWanted && !served)
+    return {Standing::kUnderWay, fmt::format("version {} has not begun its rollout", *model.spec.version)};
+  return report;
+}
+
+Report ReportOf(const api::ServingFleet& fleet) {
+  return ByConditions(fleet.metadata, fleet.status.observed_generation, fleet.status.conditions);
+}
+
+Standing StandingOf(const std::vector<api::ServingFleet>& fleets, const std::vector<api::Model>& models) {
+  Standing worst = Standing::kAsWanted;
+  for (const api::ServingFleet& fleet : fleets) worst = std::max(worst, ReportOf(fleet).standing);
+  for (const api::Model& model : models) worst = std::max(worst, ReportOf(model).standing);
+  return worst;
+}
+
+std::string StatusTable(const std::vector<api::ServingFleet>& fleets, const std::vector<api::Model>& models) {
+  Table table({"KIND", "NAME", "IS", "SERVES", "WHY"});
+  for (const api::ServingFleet& fleet : fleets) {
+    const Report report = ReportOf(fleet);
+    table.Add(
+        {"fleet", fleet.metadata.namespace_ + "/" + fleet.metadata.name, NameOf(report.standing), "-", report.why});
+  }
+  for (const api::Model& model : models) {
+    const Report report = ReportOf(model);
+    const int64_t stable = model.status.stable_version;
+    table.Add({"model", model.metadata.namespace_ + "/" + model.metadata.name, NameOf(report.standing),
+               stable == 0 ? "-" : std::to_string(stable), report.why});
+  }
+  return table.empty() ? "No fleets and no models. Apply a manifest: longshore apply -f FILE\n" : table.Text();
+}
+
+std::string StatusOfModel(const api::Model& model, TimePoint now) {
+  const Report report = ReportOf(model);
+  const api::ModelStatus& status = model.status;
+  std::string text =
+      fmt::format("Model {}/{}: {}\n", model.metadata.namespace_, model.metadata.name, NameOf(report.standing));
+  text += Line("why", report.why);
+  text +=
+      Line("serves", status.stable_version == 0 ? "no version yet" : fmt::format("version {}", status.stable_version));
+  text += Line("wanted", model.spec.version ? fmt::format("version {}", *model.spec.version) : "the newest version");
+  if (IsUnderWay(status.rollout.phase)) text += Line("waits", WaitReason(model, now));
+  text += Line("verdict", VerdictText(model));
+  for (const api::Condition& condition : status.conditions) {
+    if (IsTrouble(condition)) text += Line("trouble", condition.type + ": " + condition.message);
+  }
+  return text;
+}
+
+}  // namespace longshore::cli
