@@ -45,8 +45,7 @@ nodes::NodeView Node(const std::string& incarnation, MonotonicPoint at, double b
   view.hello.set_incarnation(incarnation);
   view.report_at = at;
   view.reported = true;
-  view.report.emplace();
-  control::NodeLoad& load = *view.report->mutable_load();
+  control::NodeLoad& load = *nodes::Unshared(view.report).mutable_load();
   load.set_concurrent_runs_max(2);
   load.set_busy_seconds(busy);
   load.set_queue_seconds(queued);

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/clock.h"
@@ -21,10 +21,10 @@
 
 namespace longshore::nodes {
 
-// What is known of one node. Kept after its stream ended, until Forget.
+// What is known of one node. Kept after its stream ended, until Forget. Cheap to copy: what is large is shared.
 struct NodeView {
-  control::Hello hello;                   // Of the newest stream.
-  std::optional<control::Report> report;  // The newest; never of an earlier incarnation.
+  control::Hello hello;                           // Of the newest stream.
+  std::shared_ptr<const control::Report> report;  // The newest; never of an earlier incarnation.
   MonotonicPoint report_at;
   bool connected = false;
   bool reported = false;    // On this stream: `report` is what it has, not what it had.
@@ -35,8 +35,17 @@ struct NodeView {
   MonotonicPoint refused_at;  // When it was; `sent` is empty then, and a snapshot puts things right.
   // What it should hold after all that was sent to it. Empty until a snapshot is sent on this stream, unless its hello
   // showed that it holds exactly what was sent on the last one; empty too after a message was refused.
-  std::optional<control::DesiredState> sent;
+  std::shared_ptr<const control::DesiredState> sent;
 };
+
+// What a view shares, to be changed: a copy of its own, in place of the shared one; empty where there was none.
+template <typename Message>
+Message& Unshared(std::shared_ptr<const Message>& shared) {
+  auto own = shared ? std::make_shared<Message>(*shared) : std::make_shared<Message>();
+  Message& message = *own;
+  shared = std::move(own);
+  return message;
+}
 
 // Who is on a stream.
 struct Identity {
@@ -56,8 +65,8 @@ struct Options {
   // A node holds this epoch, which is not below ours: gives one above it, written down where the next controller finds
   // it. An error refuses the node.
   std::function<Result<int64_t>(int64_t above)> raise_epoch{};
-  size_t queued_max = 1000;                // Messages waiting for a node; beyond, its stream is cut and it dials again.
-  size_t nodes_max = 10'000;               // Views that are kept; beyond, an unknown node is refused.
+  size_t queued_max = 1000;   // Messages waiting for a node; beyond, its stream is cut and it dials again.
+  size_t nodes_max = 10'000;  // Views that are kept; beyond, an unknown node is refused.
   std::chrono::milliseconds heartbeat_interval{2000};
   int message_bytes_max = 64 << 20;
 };

@@ -162,7 +162,7 @@ TEST_F(RegistryTest, SendsInOrderOfEpochAndRevisionAndKeepsACopyOfTheState) {
   EXPECT_EQ(first.epoch(), registry_->epoch());
   EXPECT_LT(first.revision(), second.revision());
   EXPECT_EQ(first.snapshot().state().revision(), first.revision());
-  const control::DesiredState sent = registry_->Nodes(kFleet)[0].sent.value();
+  const control::DesiredState sent = *registry_->Nodes(kFleet)[0].sent;
   EXPECT_EQ(sent.revision(), third.revision());
   ASSERT_EQ(sent.models_size(), 2);
   EXPECT_EQ(sent.models(0).served_name(), "b");
@@ -173,7 +173,7 @@ TEST_F(RegistryTest, ANodeThatDialsAgainNeedsASnapshotUnlessItHoldsExactlyWhatWa
   auto node = std::make_unique<FakeNode>(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
   ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot({"m"})));
-  const control::DesiredState sent = registry_->Nodes(kFleet)[0].sent.value();
+  const control::DesiredState sent = *registry_->Nodes(kFleet)[0].sent;
   node.reset();
   ASSERT_TRUE(WaitUntil([](const NodeView& view) { return !view.connected; }));
   EXPECT_EQ(registry_->Send(kFleet, "a", Snapshot()).error().code, Code::kNotFound);

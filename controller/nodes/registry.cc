@@ -154,9 +154,9 @@ Status RegistryImpl::Send(const std::string& fleet, const std::string& node, con
   if (message.has_snapshot()) {
     message.mutable_snapshot()->mutable_state()->set_epoch(message.epoch());
     message.mutable_snapshot()->mutable_state()->set_revision(message.revision());
-    to.view.sent.emplace();
+    to.view.sent = std::make_shared<const control::DesiredState>();
   }
-  if (to.view.sent) ApplyMessage(message, *to.view.sent);
+  if (to.view.sent) ApplyMessage(message, Unshared(to.view.sent));
   to.stream->Push(std::move(message));
   return {};
 }
@@ -177,7 +177,7 @@ void RegistryImpl::Received(Stream& stream, const control::FromNode& message) {
     if (found->second.stream != &stream) return;  // The node has dialled again meanwhile.
     if (message.has_ack()) TakeAck(found->second.view, message.ack());
     if (message.has_report()) {
-      found->second.view.report = message.report();
+      found->second.view.report = std::make_shared<const control::Report>(message.report());
       found->second.view.report_at = clock_.Now();
       found->second.view.reported = true;
     }

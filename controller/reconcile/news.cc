@@ -17,7 +17,7 @@ bool HasVerdict(const control::VersionReport& version) {
 NewsBook::Heard NewsBook::HeardOf(const KnownNode& node, bool leaving) {
   const nodes::NodeView& view = node.view;
   Heard heard;
-  for (const bool yes : {node.attached, leaving, view.report->draining(), view.sent.has_value()}) {
+  for (const bool yes : {node.attached, leaving, view.report->draining(), view.sent != nullptr}) {
     heard.standing += yes ? '1' : '0';
   }
   const bool fresh = IsFresh(view);

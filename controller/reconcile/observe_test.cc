@@ -10,10 +10,10 @@ KnownNode Node(int64_t epoch, int64_t revision) {
   KnownNode node;
   node.attached = true;
   node.view.hello.set_node("a");
-  node.view.sent.emplace();
-  node.view.sent->set_epoch(2);
-  node.view.sent->set_revision(5);
-  control::Report& report = node.view.report.emplace();
+  control::DesiredState& sent = nodes::Unshared(node.view.sent);
+  sent.set_epoch(2);
+  sent.set_revision(5);
+  control::Report& report = nodes::Unshared(node.view.report);
   report.set_epoch(epoch);
   report.set_revision(revision);
   for (const int64_t number : {1, 2}) {
@@ -59,9 +59,9 @@ TEST(Observe, ThoseLeaveFirstThatHoldNothingAloneAndOfEqualsTheNewest) {
   const auto holds = [](const std::string& name, const std::vector<int64_t>& versions) {
     KnownNode node;
     node.view.hello.set_node(name);
-    node.view.report.emplace();
+    control::Report& report = nodes::Unshared(node.view.report);
     for (const int64_t number : versions) {
-      control::VersionReport& version = *node.view.report->add_versions();
+      control::VersionReport& version = *report.add_versions();
       version.set_served_name("m");
       version.set_version(number);
       version.set_state(control::VersionReport::READY);
@@ -85,7 +85,7 @@ TEST(Observe, ThoseLeaveFirstThatHoldNothingAloneAndOfEqualsTheNewest) {
 TEST(Observe, TheLatestVersionIsTheHighestThatIsThere) {
   KnownNode node = Node(2, 5);
   EXPECT_EQ(LatestVersion({node}, "m"), 2);
-  control::VersionReport& unwanted = *node.view.report->add_versions();
+  control::VersionReport& unwanted = *nodes::Unshared(node.view.report).add_versions();
   unwanted.set_served_name("m");
   unwanted.set_version(7);
   EXPECT_EQ(LatestVersion({node}, "m"), 7) << "found under the source, although not wanted";

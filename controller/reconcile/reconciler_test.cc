@@ -39,8 +39,7 @@ class FakeRegistry final : public nodes::Registry {
     if (!message.has_snapshot() && !view.sent) return FailedPrecondition("node {} has no snapshot yet", node);
     message.set_epoch(1);
     message.set_revision(++revision_);
-    if (!view.sent) view.sent.emplace();
-    nodes::ApplyMessage(message, *view.sent);
+    nodes::ApplyMessage(message, nodes::Unshared(view.sent));
     return {};
   }
   void Forget(const std::string&, const std::string& node) override {
@@ -54,9 +53,10 @@ class FakeRegistry final : public nodes::Registry {
     view.hello.set_node(node);
     view.hello.set_incarnation("i");
     view.connected = view.reported = true;
-    view.report.emplace();
+    view.report.reset();
+    control::Report& report = nodes::Unshared(view.report);
     for (const auto& [name, number] : ready) {
-      control::VersionReport& version = *view.report->add_versions();
+      control::VersionReport& version = *report.add_versions();
       version.set_served_name(name);
       version.set_version(number);
       version.set_state(control::VersionReport::READY);
@@ -418,8 +418,8 @@ TEST_F(ReconcilerTest, AReportLeadsToLooksAtTheModelsThatItHasNewsOf) {
   EXPECT_TRUE(looked_at().empty()) << "it said nothing new";
   nodes_.Attach("default.cpu-0", {{"a", 1}});
   EXPECT_EQ(looked_at(), std::set<api::Key>{ModelKey("a")});
-  nodes_.views.at("default.cpu-0").report->mutable_versions(0)->mutable_evidence()->set_requests(5);
-  nodes_.views.at("default.cpu-0").report->mutable_load()->set_started(5);
+  nodes::Unshared(nodes_.views.at("default.cpu-0").report).mutable_versions(0)->mutable_evidence()->set_requests(5);
+  nodes::Unshared(nodes_.views.at("default.cpu-0").report).mutable_load()->set_started(5);
   EXPECT_TRUE(looked_at().empty());
   nodes_.Attach("default.cpu-0");
   EXPECT_EQ(looked_at(), std::set<api::Key>{ModelKey("a")}) << "it is no longer spoken of";

@@ -99,6 +99,9 @@ class Controller:
         lines = connection.getresponse().read().decode().splitlines()
         return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if line and line[0] != "#"}
 
+    def looks(self):
+        return sum(count for name, count in self.metrics().items() if name.startswith("longshore_controller_looks_total"))
+
     def leads(self):
         with contextlib.suppress(OSError, KeyError, ValueError):
             return self.metrics()["longshore_controller_leading"] == 1
@@ -214,10 +217,12 @@ def measure(models, nodes, fleets, rate, quiet_s):
                 time.sleep(10)  # What is left to do after that: snapshots, statuses.
                 idle = controller.needs.resident()
                 say(f"  controller: {before / MIB:.0f} MiB with the pods, {idle / MIB:.0f} MiB with {nodes} idle streams")
-                cpu, counts = controller.needs.cpu_seconds(), ask()
+                cpu, counts, writes, looks = controller.needs.cpu_seconds(), ask(), api_writes(asker), controller.looks()
                 applied = run(control_plane, "apply", f"--models={models}", f"--fleets={fleets}", f"--writers={writers}",
                               f"--seconds_max={READY_MAX_S}")
                 cpu, after = controller.needs.cpu_seconds() - cpu, ask()
+                writes, looks = api_writes(asker) - writes - models, controller.looks() - looks
+                say(f"  for each Model {writes / models:.2f} writes of its status and {looks / models:.1f} looks")
                 say(f"  applied in {applied['applied_seconds']:.1f} s, Ready after {applied['seconds']:.1f} s; the controller: "
                     f"{cpu:.1f} s of CPU; to nodes: {after['messages'] - counts['messages']:,} messages, "
                     f"{(after['bytes'] - counts['bytes']) / MIB:.1f} MiB")
@@ -237,9 +242,11 @@ def measure(models, nodes, fleets, rate, quiet_s):
 def quiet_rows(name, controller, asker, seconds):
     """When nothing changes."""
     time.sleep(5)
-    cpu, writes = controller.needs.cpu_seconds(), api_writes(asker)
+    cpu, writes, looks = controller.needs.cpu_seconds(), api_writes(asker), controller.looks()
     time.sleep(seconds)
-    cpu, writes = controller.needs.cpu_seconds() - cpu, api_writes(asker) - writes
+    cpu, writes, looks = (now - before for now, before in zip(
+        (controller.needs.cpu_seconds(), api_writes(asker), controller.looks()), (cpu, writes, looks)))
+    say(f"  in {seconds} quiet s: {looks:.0f} looks at objects")
     return [row(f"{name}: writes of our objects in {seconds} quiet s", "", writes, 0, "<= 0"),
             row(f"{name}: share of a core in {seconds} quiet s", "", cpu / seconds, 0, "<= 0.01")]
 
