@@ -28,6 +28,7 @@ namespace {
 
 constexpr const char* kLeaseName = "longshore-controller";
 constexpr const char* kReporter = "longshore-controller";  // Of Events.
+constexpr size_t kWritesMax = 16;                          // More gain nothing: tests/bench/control.py tries how many.
 constexpr std::chrono::seconds kTryAgain{2};
 constexpr std::chrono::seconds kLookForAuthority{10};
 
@@ -245,8 +246,16 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
   const auto leads = [this, epoch] { return leadership_->IsLeading(epoch); };
   const auto store = runtime::WithFence(*store_, leads);
   const auto fleet = runtime::WithFence(*fleet_, leads);
-  Looker looker({*store, *nodes, *fleet, queue, *failpoint_, metrics_, [](const api::Key&) { return std::nullopt; },
-                 [this](const reconcile::Event& event) { Tell(event); }});
+  Looker looker({*store,
+                 *nodes,
+                 *fleet,
+                 queue,
+                 *failpoint_,
+                 metrics_,
+                 [](const api::Key&) { return std::nullopt; },
+                 [this](const reconcile::Event& event) { Tell(event); },
+                 {},
+                 kWritesMax});
   std::thread end([&] {
     leadership_->AwaitEnd(epoch);
     nodes->Close();  // At once, so that the nodes find the next leader whatever is being looked at here.

@@ -37,14 +37,44 @@ Looker::Looker(LookerParts parts)
                    [this](const reconcile::Event& event) {
                      if (parts_.tell) parts_.tell(event);
                    }},
-                  {.prometheus_targets = parts_.prometheus_targets}) {}
-
-void Looker::Run() {
-  while (const auto key = parts_.queue.Take()) Look(*key);
+                  {.prometheus_targets = parts_.prometheus_targets}) {
+  for (size_t i = 1; i < parts_.writes_max; ++i) writers_.push_back(std::make_unique<Worker>());
 }
 
-void Looker::Look(const api::Key& key) {
-  const auto looked = reconciler_.Reconcile(key);
+void Looker::Run() {
+  for (;;) {
+    const std::vector<api::Key> keys = parts_.queue.TakeSome(parts_.writes_max);
+    if (keys.empty()) return;
+    LookAt(keys);
+  }
+}
+
+void Looker::LookAt(const std::vector<api::Key>& keys) {
+  std::vector<Result<reconcile::Look>> looks;
+  for (const api::Key& key : keys) looks.push_back(reconciler_.Begin(key));
+  const std::vector<Status> written = Write(looks);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Finish(keys[i], looks[i] ? looks[i]->finish(written[i]) : tl::make_unexpected(looks[i].error()));
+  }
+}
+
+// What became of each look's write; OK where there is none.
+std::vector<Status> Looker::Write(const std::vector<Result<reconcile::Look>>& looks) {
+  std::vector<Status> written(looks.size());
+  const auto write = [&](size_t i) { written[i] = reconciler_.Write(*looks[i]->write); };
+  std::vector<size_t> writes;
+  for (size_t i = 0; i < looks.size(); ++i) {
+    if (looks[i] && looks[i]->write) writes.push_back(i);
+  }
+  for (size_t w = 1; w < writes.size(); ++w) {
+    CHECK(writers_[w - 1]->Post([&write, i = writes[w]] { write(i); }));  // Each has one at a time.
+  }
+  if (!writes.empty()) write(writes[0]);
+  for (size_t w = 1; w < writes.size(); ++w) writers_[w - 1]->Flush();
+  return written;
+}
+
+void Looker::Finish(const api::Key& key, const reconcile::Looked& looked) {
   parts_.failpoint.Seen();
   looks_.With({{"kind", key.kind}, {"result", looked ? "OK" : std::string(CodeName(looked.error().code))}}).Add();
   if (looked) {

@@ -1,13 +1,18 @@
-// Looks at objects, one after the other, as long as there is something to look at.
+// Looks at objects, a few at a time, as long as there is something to look at.
+//
+// Everything is decided on one thread; only the writes of a few objects' statuses are under way at once, as each waits
+// for an answer.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/metrics/metrics.h"
+#include "common/worker.h"
 #include "controller/fleet/fleet.h"
 #include "controller/nodes/nodes.h"
 #include "controller/reconcile/reconciler.h"
@@ -31,6 +36,7 @@ struct LookerParts {
   std::function<std::optional<reconcile::SourceProblem>(const api::Key&)> problem_of;
   std::function<void(const reconcile::Event&)> tell{};  // Beside the log; empty: nobody.
   Path prometheus_targets{};                            // As reconcile::Options has it.
+  size_t writes_max = 1;                                // Of statuses, under way at once.
 };
 
 // For one term: what it remembers is what it has seen since it was made.
@@ -42,7 +48,9 @@ class Looker {
   void Run();
 
  private:
-  void Look(const api::Key& key);
+  void LookAt(const std::vector<api::Key>& keys);
+  std::vector<Status> Write(const std::vector<Result<reconcile::Look>>& looks);
+  void Finish(const api::Key& key, const reconcile::Looked& looked);
 
   const LookerParts parts_;
   const SystemClock clock_;
@@ -51,6 +59,7 @@ class Looker {
   const std::unique_ptr<store::Store> store_;  // With failpoints, as is:
   const std::unique_ptr<nodes::Registry> nodes_;
   reconcile::Reconciler reconciler_;
+  std::vector<std::unique_ptr<Worker>> writers_;  // Last: they use the rest.
 };
 
 // The fleet named "namespace/name".

@@ -15,12 +15,24 @@ namespace {
 constexpr Duration kMetricsInterval = std::chrono::seconds(1);
 constexpr Duration kListenAgain = std::chrono::milliseconds(500);
 
+Looked LookAgain(const api::ServingFleet& fleet, const Result<fleet::Addresses>& addresses) {
+  // A port that is busy, or sockets that are handed over: that may change at any moment.
+  const bool may_listen_soon = !addresses && (addresses.error().code == Code::kFailedPrecondition ||
+                                              addresses.error().code == Code::kUnavailable);
+  if (may_listen_soon) return kListenAgain;
+  if (!addresses) return tl::make_unexpected(addresses.error());
+  if (fleet.spec.autoscaling) return kMetricsInterval;
+  return std::nullopt;
+}
+
 }  // namespace
 
-Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) {
+Result<Look> Reconciler::BeginFleet(const api::Key& key) {
   const std::string fleet = key.namespace_ + "/" + key.name;
   const auto object = deps_.store.Get(key);
-  if (!object && object.error().code == Code::kNotFound) return RemoveFleet(fleet);
+  if (!object && object.error().code == Code::kNotFound) {
+    return Look{std::nullopt, [removed = RemoveFleet(fleet)](const Status&) { return removed; }};
+  }
   if (!object) return tl::make_unexpected(object.error());
   api::ServingFleet wanted;
   wanted.metadata = object->metadata;
@@ -40,19 +52,16 @@ Result<std::optional<Duration>> Reconciler::ReconcileFleet(const api::Key& key) 
   LookAtModels(wanted, nodes);
   // Whatever cannot be written down holds nothing of the above up.
   next.status = DescribeFleet(next, FleetSeenOf(wanted, nodes, addresses, scaled), deps_.clock.Now());
-  if (const Json status = api::ToJson(next.status); status != api::ToJson(wanted.status)) {
-    ASSIGN_OR_RETURN(const auto put,
-                     deps_.store.PutStatus(key, object->metadata.uid, object->metadata.resource_version, status));
-    Tell(EventsOf(wanted, next.status));
-  }
-  RETURN_IF_ERROR(scaled);
-  // A port that is busy, or sockets that are handed over: that may change at any moment.
-  const bool may_listen_soon = !addresses && (addresses.error().code == Code::kFailedPrecondition ||
-                                              addresses.error().code == Code::kUnavailable);
-  if (may_listen_soon) return kListenAgain;
-  if (!addresses) return tl::make_unexpected(addresses.error());
-  if (wanted.spec.autoscaling) return kMetricsInterval;
-  return std::nullopt;
+  Look look;
+  if (Json status = api::ToJson(next.status); status != api::ToJson(wanted.status))
+    look.write = {key, object->metadata.uid, object->metadata.resource_version, std::move(status)};
+  look.finish = [this, wanted, status = next.status, addresses, scaled](const Status& written) -> Looked {
+    RETURN_IF_ERROR(written);
+    Tell(EventsOf(wanted, status));
+    RETURN_IF_ERROR(scaled);
+    return LookAgain(wanted, addresses);
+  };
+  return look;
 }
 
 FleetSeen Reconciler::FleetSeenOf(const api::ServingFleet& object, const std::vector<KnownNode>& nodes,
@@ -90,7 +99,7 @@ void Reconciler::LookAtModels(const api::ServingFleet& object, const std::vector
 }
 
 // The nodes of a fleet that is no more finish their work first.
-Result<std::optional<Duration>> Reconciler::RemoveFleet(const std::string& fleet) {
+Looked Reconciler::RemoveFleet(const std::string& fleet) {
   sources_.erase(fleet);
   news_.Forget(fleet);
   if (fleets_seen_.erase(fleet) > 0) {

@@ -13,6 +13,13 @@ api::Key KeyOfFleet(const std::string& fleet) {
   return {api::kServingFleetKind, fleet.substr(0, slash), fleet.substr(slash + 1)};
 }
 
+api::Key KeyOf(const api::Model& model) { return {api::kModelKind, model.metadata.namespace_, model.metadata.name}; }
+
+// Nothing is to be written.
+Look Done(std::optional<Duration> look_again_in) {
+  return {std::nullopt, [=](const Status&) { return look_again_in; }};
+}
+
 api::Model WithStatus(api::Model model, const api::ModelStatus& status) {
   model.status = status;
   return model;
@@ -20,12 +27,12 @@ api::Model WithStatus(api::Model model, const api::ModelStatus& status) {
 
 }  // namespace
 
-Result<std::optional<Duration>> Reconciler::ReconcileModel(const api::Key& key) {
+Result<Look> Reconciler::BeginModel(const api::Key& key) {
   const auto object = deps_.store.Get(key);
   if (!object && object.error().code == Code::kNotFound) {
     unreadable_.erase(key);
-    RETURN_IF_ERROR(RemoveModel(key));
-    return std::nullopt;
+    RemoveModel(key);
+    return Done(std::nullopt);
   }
   const Result<api::Model> read = object ? ReadModel(*object) : tl::make_unexpected(object.error());
   NoteReadable(key, read);
@@ -36,7 +43,7 @@ Result<std::optional<Duration>> Reconciler::ReconcileModel(const api::Key& key) 
   if (const auto known = models_.find(key);
       known != models_.end() && (known->second.fleet != fleet || known->second.served_name != model.spec.served_name ||
                                  (refusal && !known->second.refused))) {
-    RETURN_IF_ERROR(RemoveModel(key));  // From where it was.
+    RemoveModel(key);  // From where it was.
   }
   ModelMemory& memory = models_[key];
   memory.fleet = fleet;
@@ -44,7 +51,7 @@ Result<std::optional<Duration>> Reconciler::ReconcileModel(const api::Key& key) 
   const std::string conflict = ConflictOf(key, memory);
   memory.refused = refusal || !conflict.empty();
   const std::vector<KnownNode> nodes = KnownNodes(fleet);
-  if (IsWaitingForNodes(fleet, nodes)) return Duration(std::chrono::milliseconds(100));
+  if (IsWaitingForNodes(fleet, nodes)) return Done(Duration(std::chrono::milliseconds(100)));
 
   const rollout::Observed observed = Observe(model, memory, nodes);
   rollout::Decision decision;
@@ -53,29 +60,51 @@ Result<std::optional<Duration>> Reconciler::ReconcileModel(const api::Key& key) 
   decision.status.epoch = deps_.nodes.epoch();
   ReportProblems(model, conflict, refusal, decision.status);
 
-  RETURN_IF_ERROR(Carry(*object, model, decision, observed, nodes));
-  return decision.check_again_in;
+  return Carry(model, decision, observed, nodes);
 }
 
 // Writes and sends what was decided, and remembers what now holds.
-Status Reconciler::Carry(const store::Object& object, const api::Model& model, const rollout::Decision& decision,
-                         const rollout::Observed& observed, const std::vector<KnownNode>& nodes) {
-  const api::Key key{object.kind, object.metadata.namespace_, object.metadata.name};
+Look Reconciler::Carry(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed,
+                       const std::vector<KnownNode>& nodes) {
+  const api::Key key = KeyOf(model);
   const ModelMemory& memory = models_.at(key);
   std::vector<plan::NodeHolds> holds;
   if (!memory.refused) holds = HoldsOf(memory.fleet, nodes, memory.served_name);
-  const Status applied = ApplyPlan(key, object, plan::MakePlan(model, decision, holds), memory.fleet);
-  if (!applied) {
+  Look look;
+  std::vector<plan::SendModel> after;
+  for (plan::Action& action : plan::MakePlan(model, decision, holds)) {
+    if (auto* write = std::get_if<plan::WriteStatus>(&action)) {
+      look.write = {key, model.metadata.uid, model.metadata.resource_version, api::ToJson(write->status)};
+    } else if (look.write) {
+      after.push_back(std::move(std::get<plan::SendModel>(action)));
+    } else {
+      Send(key, std::get<plan::SendModel>(action), memory.fleet);
+    }
+  }
+  look.finish = [this, model, decision, observed, nodes, after = std::move(after)](const Status& written) {
+    for (size_t i = 0; written && i < after.size(); ++i) {
+      Send(KeyOf(model), after[i], api::FleetOf(model.metadata, model.spec));
+    }
+    return FinishModel(model, decision, observed, nodes, written);
+  };
+  return look;
+}
+
+Looked Reconciler::FinishModel(const api::Model& model, const rollout::Decision& decision,
+                               const rollout::Observed& observed, const std::vector<KnownNode>& nodes,
+                               const Status& written) {
+  const api::Key key = KeyOf(model);
+  if (!written) {
     // New nodes must not wait for a disk that is full: they get what is written down, or what was safer and sent first.
-    const bool heard = decision.safety || memory.refused;
+    const bool heard = decision.safety || models_.at(key).refused;
     Remember(key, heard ? WithStatus(model, decision.status) : model,
              heard ? decision.placement : rollout::PlacementNow(model, observed, deps_.clock.Now()), nodes);
-    return applied;
+    return tl::make_unexpected(written.error());
   }
-  Tell(EventsOf(key, object.metadata.uid, decision.events));
+  Tell(EventsOf(key, model.metadata.uid, decision.events));
   TakeEvidence(model, decision, observed);
   Remember(key, WithStatus(model, decision.status), decision.placement, nodes);
-  return {};
+  return decision.check_again_in;
 }
 
 void Reconciler::TakeEvidence(const api::Model& model, const rollout::Decision& decision,
@@ -130,17 +159,19 @@ Result<api::Model> Reconciler::ReadModel(const store::Object& object) const {
   return model;
 }
 
-Status Reconciler::RemoveModel(const api::Key& key) {
+void Reconciler::RemoveModel(const api::Key& key) {
   const auto known = models_.find(key);
-  if (known == models_.end()) return {};
+  if (known == models_.end()) return;
   const ModelMemory memory = std::move(known->second);
   models_.erase(known);
   for (const auto& [other, its] : models_) {
     if (its.fleet == memory.fleet) deps_.look_at(other, Duration(0));  // Its served name may be free now.
   }
-  if (memory.refused) return {};
+  if (memory.refused) return;
   const std::vector<plan::NodeHolds> holds = HoldsOf(memory.fleet, KnownNodes(memory.fleet), memory.served_name);
-  return ApplyPlan(key, {}, plan::MakeRemoval(memory.served_name, holds), memory.fleet);
+  for (const plan::Action& action : plan::MakeRemoval(memory.served_name, holds)) {
+    Send(key, std::get<plan::SendModel>(action), memory.fleet);
+  }
 }
 
 // A fleet that is not there refuses nobody. One that cannot be read changes nothing: its own namespace's Models go on,
@@ -201,24 +232,13 @@ rollout::Observed Reconciler::Observe(const api::Model& model, const ModelMemory
   return observed;
 }
 
-Status Reconciler::ApplyPlan(const api::Key& key, const store::Object& object, const plan::Plan& plan,
-                             const std::string& fleet) {
-  for (const plan::Action& action : plan) {
-    if (const auto* write = std::get_if<plan::WriteStatus>(&action)) {
-      const auto put =
-          deps_.store.PutStatus(key, object.metadata.uid, object.metadata.resource_version, api::ToJson(write->status));
-      if (!put) return tl::make_unexpected(put.error());
-      continue;
-    }
-    const auto& send = std::get<plan::SendModel>(action);
-    control::FromController message;
-    message.mutable_change()->set_served_name(send.served_name);
-    if (send.state) *message.mutable_change()->mutable_model() = *send.state;
-    const Status sent = deps_.nodes.Send(fleet, send.node, std::move(message));
-    // A node that has just left gets a snapshot when it comes back.
-    if (!sent) spdlog::debug("{}: {}", ToString(key), sent.error().message);
-  }
-  return {};
+void Reconciler::Send(const api::Key& key, const plan::SendModel& send, const std::string& fleet) {
+  control::FromController message;
+  message.mutable_change()->set_served_name(send.served_name);
+  if (send.state) *message.mutable_change()->mutable_model() = *send.state;
+  const Status sent = deps_.nodes.Send(fleet, send.node, std::move(message));
+  // A node that has just left gets a snapshot when it comes back.
+  if (!sent) spdlog::debug("{}: {}", ToString(key), sent.error().message);
 }
 
 // Nodes without a snapshot on this stream get one from the fleet's look instead. Nodes that drain keep what they have

@@ -15,9 +15,19 @@ Reconciler::Reconciler(Deps deps, Options options)
   }
 }
 
-Result<std::optional<Duration>> Reconciler::Reconcile(const api::Key& key) {
+Looked Reconciler::Reconcile(const api::Key& key) {
+  ASSIGN_OR_RETURN(const Look look, Begin(key));
+  return look.finish(look.write ? Write(*look.write) : Status());
+}
+
+Result<Look> Reconciler::Begin(const api::Key& key) {
   LearnModels();
-  return key.kind == api::kServingFleetKind ? ReconcileFleet(key) : ReconcileModel(key);
+  return key.kind == api::kServingFleetKind ? BeginFleet(key) : BeginModel(key);
+}
+
+Status Reconciler::Write(const StatusWrite& write) const {
+  RETURN_IF_ERROR(deps_.store.PutStatus(write.key, write.uid, write.resource_version, write.status));
+  return {};
 }
 
 // All models have to be known before a node gets a snapshot, which would otherwise take them from it.

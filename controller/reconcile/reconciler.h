@@ -52,14 +52,34 @@ struct Options {
   Duration refused_pause = std::chrono::seconds(1);      // Before a node that refused a message gets a snapshot.
 };
 
-// Belongs to one thread.
+// When to look again if nothing changes; an error means that it should be tried again soon.
+using Looked = Result<std::optional<Duration>>;
+
+struct StatusWrite {
+  api::Key key;
+  std::string uid;
+  std::string resource_version;
+  Json status;
+};
+
+// A look that has begun: what is to be written down, and what follows when it is known what became of that.
+struct Look {
+  std::optional<StatusWrite> write;
+  std::function<Looked(const Status& written)> finish;  // To be called once; OK where nothing is to be written.
+};
+
+// Belongs to one thread, except for Write.
 class Reconciler {
  public:
   Reconciler(Deps deps, Options options);
 
-  // Brings the world one step nearer to what the object says. Says when to look again if nothing changes; an error
-  // means that it should be tried again soon.
-  Result<std::optional<Duration>> Reconcile(const api::Key& key);
+  // Brings the world one step nearer to what the object says.
+  Looked Reconcile(const api::Key& key);
+
+  // The same in pieces, so that the writes of several objects can be under way at once: Begin, Write where there is
+  // something to write, finish. Other objects' looks may come in between, none of the same object.
+  Result<Look> Begin(const api::Key& key);
+  Status Write(const StatusWrite& write) const;  // Any thread.
 
  private:
   // What is remembered of a model between two looks.
@@ -74,19 +94,21 @@ class Reconciler {
   };
 
   // model.cc
-  Result<std::optional<Duration>> ReconcileModel(const api::Key& key);
+  Result<Look> BeginModel(const api::Key& key);
   Result<api::Model> ReadModel(const store::Object& object) const;
   void NoteReadable(const api::Key& key, const Result<api::Model>& model);
-  Status Carry(const store::Object& object, const api::Model& model, const rollout::Decision& decision,
-               const rollout::Observed& observed, const std::vector<KnownNode>& nodes);
+  Look Carry(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed,
+             const std::vector<KnownNode>& nodes);
+  Looked FinishModel(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed,
+                     const std::vector<KnownNode>& nodes, const Status& written);
   void TakeEvidence(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed);
   void Remember(const api::Key& key, const api::Model& model, rollout::Placement placement,
                 const std::vector<KnownNode>& nodes);
-  Status RemoveModel(const api::Key& key);
+  void RemoveModel(const api::Key& key);
   std::string ConflictOf(const api::Key& key, const ModelMemory& memory) const;
   Result<std::optional<Refusal>> RefusalByFleet(const api::Model& model, const std::string& fleet) const;
   rollout::Observed Observe(const api::Model& model, const ModelMemory& memory, const std::vector<KnownNode>& nodes);
-  Status ApplyPlan(const api::Key& key, const store::Object& object, const plan::Plan& plan, const std::string& fleet);
+  void Send(const api::Key& key, const plan::SendModel& send, const std::string& fleet);
   std::set<std::string> NodesLeaving(const std::string& fleet) const;
   std::vector<plan::NodeHolds> HoldsOf(const std::string& fleet, const std::vector<KnownNode>& nodes,
                                        const std::string& served_name) const;
@@ -94,8 +116,8 @@ class Reconciler {
                       api::ModelStatus& status) const;
 
   // fleet.cc
-  Result<std::optional<Duration>> ReconcileFleet(const api::Key& key);
-  Result<std::optional<Duration>> RemoveFleet(const std::string& fleet);
+  Result<Look> BeginFleet(const api::Key& key);
+  Looked RemoveFleet(const std::string& fleet);
   api::AutoscaleStatus Autoscale(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
   void TellNodes(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
   std::optional<control::DesiredState> SnapshotFor(const api::ServingFleet& object, const nodes::NodeView& view) const;

@@ -11,7 +11,9 @@ void WorkQueue::Add(const api::Key& key, std::chrono::microseconds after) {
   const Time at = steady_clock::now() + after;
   const auto [waiting, added] = due_.emplace(key, at);
   if (!added && waiting->second <= at) return;
+  if (!added) by_time_.erase({waiting->second, key});
   waiting->second = at;
+  by_time_.emplace(at, key);
   changed_.notify_one();
 }
 
@@ -31,21 +33,28 @@ void WorkQueue::Succeeded(const api::Key& key) {
 }
 
 std::optional<api::Key> WorkQueue::Take() {
+  std::vector<api::Key> keys = TakeSome(1);
+  if (keys.empty()) return std::nullopt;
+  return std::move(keys.front());
+}
+
+std::vector<api::Key> WorkQueue::TakeSome(size_t keys_max) {
   std::unique_lock lock(mutex_);
-  while (!stopped_) {
-    const auto first =
-        std::min_element(due_.begin(), due_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (first == due_.end()) {
+  std::vector<api::Key> keys;
+  while (!stopped_ && keys.empty()) {
+    if (by_time_.empty()) {
       changed_.wait(lock);
-    } else if (const Time at = first->second; at > steady_clock::now()) {
+    } else if (const Time at = by_time_.begin()->first; at > steady_clock::now()) {
       changed_.wait_until(lock, at);
-    } else {
-      const api::Key key = first->first;
-      due_.erase(first);
-      return key;
+    }
+    const Time now = steady_clock::now();
+    while (!stopped_ && keys.size() < keys_max && !by_time_.empty() && by_time_.begin()->first <= now) {
+      keys.push_back(by_time_.begin()->second);
+      due_.erase(keys.back());
+      by_time_.erase(by_time_.begin());
     }
   }
-  return std::nullopt;
+  return keys;
 }
 
 void WorkQueue::Stop() {

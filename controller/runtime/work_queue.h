@@ -6,6 +6,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "controller/api/types.h"
 
@@ -32,6 +35,8 @@ class WorkQueue {
 
   // Waits for the next key and takes it out; nothing once stopped.
   std::optional<api::Key> Take();
+  // The same with more keys, if they are due too: at most so many, none twice. Empty once stopped.
+  std::vector<api::Key> TakeSome(size_t keys_max);
   void Stop();
 
  private:
@@ -40,6 +45,7 @@ class WorkQueue {
   std::condition_variable changed_;
   bool stopped_ = false;
   std::map<api::Key, Time> due_;
+  std::set<std::pair<Time, api::Key>> by_time_;  // The same.
   std::map<api::Key, int> failures_;
 };
 

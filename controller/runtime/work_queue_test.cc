@@ -37,6 +37,17 @@ TEST(WorkQueue, KeysComeInTheOrderOfTheirTimes) {
   EXPECT_EQ(queue.Take(), Model("a"));
 }
 
+TEST(WorkQueue, SomeAreTakenAtOnceThatAreDue) {
+  WorkQueue queue;
+  for (const char* name : {"a", "b", "c"}) queue.Add(Model(name));
+  queue.Add(Model("later"), hours(1));
+  EXPECT_EQ(queue.TakeSome(2), (std::vector<api::Key>{Model("a"), Model("b")}));
+  queue.Add(Model("later"));
+  EXPECT_EQ(queue.TakeSome(10), (std::vector<api::Key>{Model("c"), Model("later")}));
+  queue.Stop();
+  EXPECT_TRUE(queue.TakeSome(10).empty());
+}
+
 TEST(WorkQueue, PausesDoubleWithEachFailureInARow) {
   WorkQueue queue({.backoff_min = milliseconds(4), .backoff_max = milliseconds(1000)});
   const auto wait = [&] {

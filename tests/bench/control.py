@@ -87,8 +87,7 @@ class Controller:
             [BIN / "longshore-controller", "--kubernetes", f"--kubeconfig={control_plane.kubeconfig}", "--namespace=default",
              "--node_image=longshore/node:bench", f"--node_address=127.0.0.1:{self.port}",
              f"--advertised_address=dns:///localhost:{self.port}", f"--ca_cert_file={authority.certificate}",
-             f"--ca_key_file={authority.key}", "--lease_duration=3s", "--lease_renew_deadline=2s",
-             "--lease_retry_period=500ms", f"--api_requests_per_second={rate}", "--admin_port=0",
+             f"--ca_key_file={authority.key}", f"--api_requests_per_second={rate}", "--admin_port=0",
              f"--port_file={folder / 'port'}", "--log_level=warning"], stdout=self.log, stderr=self.log)
         self.needs = Process(self.process.pid)
 
