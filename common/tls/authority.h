@@ -14,6 +14,8 @@ namespace longshore::tls {
 struct KeyPair {
   std::string certificate;
   std::string key;
+
+  friend bool operator==(const KeyPair&, const KeyPair&) = default;
 };
 
 // Whom a certificate names. Clients look at the alternative names only.
