@@ -64,25 +64,23 @@ class PeerDoorTest : public NodeTest {
     const std::string answer = Admin("/debug/state");
     return ParseJson(answer.substr(answer.find("\r\n\r\n") + 4)).value().at("peer_address");
   }
-  // How the node's door for peers answers somebody with this identity; null: in plain text.
-  Error AnswerTo(const std::shared_ptr<const identity::PeerIdentity>& identity) {
-    routing::GrpcForwarderOptions options{.fleet = "ns/f"};
-    if (identity) options.identity = [=] { return identity; };
-    const auto forwarder = routing::MakeGrpcForwarder(options);
+  static Error Ask(const std::string& target, routing::Forwarder& forwarder) {
     peer::LoadRequest request;
     request.set_fleet("ns/f");
     routing::ForwardCall call;
-    call.target = PeerAddress();
+    call.target = target;
     call.method = "/longshore.peer.Peer/GetLoad";
     call.serialized = request.SerializeAsString();
     call.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     std::promise<Result<std::string>> answer;
-    forwarder->Forward(std::move(call), [&](Result<std::string> reply) { answer.set_value(std::move(reply)); });
+    forwarder.Forward(std::move(call), [&](Result<std::string> reply) { answer.set_value(std::move(reply)); });
     const auto reply = answer.get_future().get();
     return reply ? Error{Code::kOk, ""} : reply.error();
   }
+  // How the node's door for peers answers somebody with this identity.
   Error AnswerTo(const identity::PeerIdentity& identity) {
-    return AnswerTo(std::make_shared<const identity::PeerIdentity>(identity));
+    const auto shown = std::make_shared<const identity::PeerIdentity>(identity);
+    return Ask(PeerAddress(), *routing::MakeGrpcForwarder({.fleet = "ns/f", .identity = [=] { return shown; }}));
   }
 
   const tls::KeyPair authority_ = tls::MakeAuthority("test", hours(2)).value();
@@ -129,7 +127,8 @@ TEST_F(PeerDoorTest, RefusesTheHandshakeOfWhoShowsNothingOrNothingGood) {
   EXPECT_EQ(AnswerTo(Certified(authority_, kFleet, hours(-1))).code, Code::kUnavailable) << "its time is over";
   EXPECT_EQ(AnswerTo(forged).code, Code::kUnavailable) << "another authority of the same name signed it";
   EXPECT_EQ(AnswerTo(nobody).code, Code::kUnavailable) << "it shows no certificate";
-  EXPECT_EQ(AnswerTo(nullptr).code, Code::kUnavailable) << "plain text";
+  EXPECT_EQ(Ask(PeerAddress(), *routing::MakeGrpcForwarder({.fleet = "ns/f"})).code, Code::kUnavailable)
+      << "plain text";
   EXPECT_EQ(AnswerTo(Certified(authority_, kFleet)).code, Code::kOk);
 }
 
@@ -138,6 +137,44 @@ TEST_F(PeerDoorTest, AnotherFleetsNodeAtAnAddressThatWasOursIsNotAsked) {
   const Error refused = AnswerTo(Certified(authority_, "uid-2.f.ns.fleet.test"));
   EXPECT_EQ(refused.code, Code::kUnavailable);
   EXPECT_THAT(refused.message, HasSubstr("uid-2.f.ns.fleet.test is not in peer certificate"));
+}
+
+TEST_F(PeerDoorTest, WhoeverGetsACertificateOrAnotherOneDialsWithIt) {
+  StartHolder();
+  std::shared_ptr<const identity::PeerIdentity> shown;
+  const auto forwarder = routing::MakeGrpcForwarder({.fleet = "ns/f", .identity = [&] { return shown; }});
+  EXPECT_THAT(Ask(PeerAddress(), *forwarder).message, HasSubstr("no certificate yet"));
+  shown = std::make_shared<identity::PeerIdentity>(Certified(authority_, kFleet, hours(-1)));
+  EXPECT_EQ(Ask(PeerAddress(), *forwarder).code, Code::kUnavailable) << "its time is over";
+  shown = std::make_shared<identity::PeerIdentity>(Certified(authority_, kFleet));
+  EXPECT_EQ(Ask(PeerAddress(), *forwarder).code, Code::kOk);
+}
+
+TEST_F(PeerDoorTest, AnotherAuthorityIsBelievedWhileTheDoorIsOpen) {
+  BeOfACluster("a");
+  HoldCertificate(Certified(authority_, kFleet));
+  const auto another = tls::MakeAuthority("another", hours(2)).value();
+  ASSERT_TRUE(WriteFileAtomically(flags_.controller_ca_file, another.certificate));
+  const auto parts = BuildParts(flags_, {}, [](const auto&, const auto&) {}).value();
+  PeerDoor door(flags_, *parts, {}, {});
+  ASSERT_TRUE(door.OpenIfPossible().value());
+  auto peer = std::make_shared<identity::PeerIdentity>(Certified(another, kFleet));
+  peer->authorities += authority_.certificate;
+  const auto forwarder = routing::MakeGrpcForwarder({.fleet = "ns/f", .identity = [=] { return peer; }});
+  EXPECT_EQ(Ask(door.address(), *forwarder).code, Code::kUnavailable);
+  control::Certificate renewed;
+  renewed.set_certificate(
+      tls::Sign(another, parts->identity->RequestIfDue().value(), {.name = "a", .dns_names = {kFleet}}, hours(1))
+          .value());
+  renewed.set_authorities(another.certificate);
+  renewed.set_fleet_name(kFleet);
+  ASSERT_TRUE(parts->identity->Take(renewed));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  Code code = Code::kUnavailable;
+  while (code == Code::kUnavailable && std::chrono::steady_clock::now() < deadline) {
+    code = Ask(door.address(), *forwarder).code;
+  }
+  EXPECT_EQ(code, Code::kOk);
 }
 
 TEST_F(PeerDoorTest, ANodeWithoutACertificateServesButHasNoDoorForPeers) {
