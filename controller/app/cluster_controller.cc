@@ -38,6 +38,11 @@ std::string MakeIdentity() {
   return fmt::format("{}_{:08x}{:08x}", host, random(), random());
 }
 
+bool IsThere(const fleet::Fleet& fleet, const nodes::Identity& node) {
+  const auto there = fleet.Nodes(node.fleet);
+  return std::any_of(there.begin(), there.end(), [&](const fleet::NodeInfo& info) { return info.node == node.node; });
+}
+
 // What is to be looked at goes to whoever leads here, or nowhere.
 class CurrentQueue {
  public:
@@ -228,6 +233,8 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
   };
   nodes_options.certify = [this](const nodes::Identity& node,
                                  const std::string& request) -> Result<control::Certificate> {
+    // Its stream may be older than its token, and outlive its pod.
+    if (!IsThere(*fleet_, node)) return FailedPrecondition("there is no pod {} any more", node.node);
     ASSIGN_OR_RETURN(const tls::KeyPair authority,
                      ReadAuthority(options_.ca_cert_file, options_.ca_key_file, clock_.Now()));
     return CertifyNode(authority, node, request);

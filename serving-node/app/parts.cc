@@ -10,6 +10,10 @@
 namespace longshore::app {
 namespace {
 
+constexpr metrics::Name kCertificateEnd{
+    "longshore_peer_certificate_end_time_seconds",
+    "When the newest certificate for peers ends, in seconds since 1970; 0: there is none."};
+
 // What a managed node needs beside: its state on the disk, the gate before every load, and who it is to its peers.
 Status BuildManaged(const Flags& flags, Parts& parts) {
   std::error_code error;
@@ -21,6 +25,10 @@ Status BuildManaged(const Flags& flags, Parts& parts) {
   parts.identity = std::make_unique<identity::NodeIdentity>(
       identity::Options{.file = flags.state_dir / "identity.pb", .ca_file = flags.controller_ca_file}, parts.clock,
       parts.timer);
+  parts.registry.AddSource([identity = parts.identity.get()](metrics::Exposition* out) {
+    const TimePoint until = identity->until().value_or(TimePoint{});
+    out->Set(kCertificateEnd, {}, std::chrono::duration<double>(until.time_since_epoch()).count());
+  });
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <future>
 
 #include "common/json/json.h"
+#include "common/process/descriptors.h"
 #include "common/tls/request.h"
 #include "longshore/peer.pb.h"
 #include "serving-node/app/testing.h"
@@ -184,6 +185,19 @@ TEST_F(PeerDoorTest, ANodeWithoutACertificateServesButHasNoDoorForPeers) {
   ASSERT_TRUE(TickUntil([this] { return IsReady(); })) << Admin("/readyz");
   EXPECT_THAT(Answer(*node_), HasSubstr("3.0"));
   EXPECT_EQ(PeerAddress(), "");
+  EXPECT_THAT(Admin("/metrics"), HasSubstr("longshore_peer_certificate_end_time_seconds 0\n"));
+}
+
+TEST_F(PeerDoorTest, AnAddressOfIpv6IsToldInBrackets) {
+  const auto can = process::ListenTcp("::1", 0);
+  if (!can) GTEST_SKIP() << "this machine has no IPv6: " << can.error().message;
+  const process::Descriptor none(*can);
+  BeOfACluster("holder");
+  HoldCertificate(Certified(authority_, kFleet));
+  flags_.peer_address = "::1:0";  // As a pod's address comes: $(POD_IP):8503.
+  Start();
+  EXPECT_THAT(PeerAddress(), testing::StartsWith("[::1]:"));
+  EXPECT_EQ(AnswerTo(Certified(authority_, kFleet)).code, Code::kOk);
 }
 
 }  // namespace

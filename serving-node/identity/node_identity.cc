@@ -116,4 +116,9 @@ std::shared_ptr<const PeerIdentity> NodeIdentity::current() {
   return shown_;
 }
 
+std::optional<TimePoint> NodeIdentity::until() const {
+  const std::lock_guard lock(mutex_);
+  return shown_ ? std::optional(validity_.until) : std::nullopt;
+}
+
 }  // namespace longshore::identity

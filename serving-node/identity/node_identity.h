@@ -57,6 +57,9 @@ class NodeIdentity {
   // Null until there is one. Another pointer whenever it is another one.
   std::shared_ptr<const PeerIdentity> current();
 
+  // When the newest certificate ends; nullopt when there is none.
+  std::optional<TimePoint> until() const;
+
  private:
   // All with the mutex held.
   bool IsAskingDue();
@@ -67,7 +70,7 @@ class NodeIdentity {
   const Options options_;
   const Clock& clock_;
   const MonotonicClock& timer_;
-  std::mutex mutex_;  // Guards what follows.
+  mutable std::mutex mutex_;  // Guards what follows.
   control::NodeIdentity held_;
   tls::Validity validity_;        // Of the certificate that is held.
   tls::Request asked_;            // Empty: for nothing.

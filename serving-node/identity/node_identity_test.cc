@@ -61,8 +61,10 @@ class NodeIdentityTest : public testing::Test {
 
 TEST_F(NodeIdentityTest, IsNobodyUntilSomebodySigns) {
   EXPECT_EQ(identity_->current(), nullptr);
+  EXPECT_EQ(identity_->until(), std::nullopt);
   Renew(authority_);
   const auto current = identity_->current();
+  EXPECT_EQ(identity_->until(), tls::ValidityOf(current->own)->until);
   EXPECT_EQ(current->fleet_name, "fleet.test");
   EXPECT_TRUE(tls::ValidityOf(current->own));
   EXPECT_FALSE(identity_->RequestIfDue());
