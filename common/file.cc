@@ -42,8 +42,8 @@ Status WriteAll(int fd, std::string_view bytes, const Path& path) {
   return {};
 }
 
-Status WriteAndFlush(const Path& path, std::string_view bytes) {
-  const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+Status WriteAndFlush(const Path& path, std::string_view bytes, mode_t mode) {
+  const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
   if (file.get() < 0) return ErrnoError("create", path, errno);
   RETURN_IF_ERROR(WriteAll(file.get(), bytes, path));
   if (fsync(file.get()) != 0) return ErrnoError("flush", path, errno);
@@ -73,11 +73,11 @@ Result<std::string> ReadFile(const Path& path, size_t bytes_max) {
   return bytes;
 }
 
-Status WriteFileAtomically(const Path& path, std::string_view bytes) {
+Status WriteFileAtomically(const Path& path, std::string_view bytes, mode_t mode) {
   // The process id keeps two writers from sharing a temporary file.
   Path temporary = path;
   temporary += fmt::format(".{}.tmp", getpid());
-  Status written = WriteAndFlush(temporary, bytes);
+  Status written = WriteAndFlush(temporary, bytes, mode);
   if (written && rename(temporary.c_str(), path.c_str()) != 0) written = ErrnoError("rename", path, errno);
   if (!written) {
     unlink(temporary.c_str());

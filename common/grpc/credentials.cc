@@ -59,9 +59,10 @@ class Credentials final : public ::grpc::ServerCredentials {
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
   }
 
-  static void Ask(void* gate, grpc_auth_context*, const grpc_metadata* metadata, size_t count,
+  static void Ask(void* gate, grpc_auth_context* peer, const grpc_metadata* metadata, size_t count,
                   grpc_process_auth_metadata_done_cb done, void* call) {
     CallHead head;
+    head.peer = peer;
     size_t authorizations = 0;
     for (size_t i = 0; i < count; ++i) {
       if (View(metadata[i].key) == ":path") head.path = View(metadata[i].value);
@@ -82,6 +83,20 @@ class Credentials final : public ::grpc::ServerCredentials {
 };
 
 }  // namespace
+
+bool CallHead::ShowsDnsName(std::string_view name) const {
+  if (peer == nullptr) return false;
+  auto names = grpc_auth_context_find_properties_by_name(peer, GRPC_PEER_DNS_PROPERTY_NAME);
+  while (const grpc_auth_property* shown = grpc_auth_property_iterator_next(&names)) {
+    if (std::string_view(shown->value, shown->value_length) == name) return true;
+  }
+  return false;
+}
+
+std::shared_ptr<::grpc::ChannelCredentials> MakeChannelCredentials(const tls::ClientIdentity& identity) {
+  return ::grpc::SslCredentials(
+      {.pem_root_certs = identity.server_ca, .pem_private_key = identity.key, .pem_cert_chain = identity.certificate});
+}
 
 std::shared_ptr<::grpc::ServerCredentials> MakeServerCredentials(CredentialsOptions options) {
   if (!options.tls && !options.gate) return ::grpc::InsecureServerCredentials();

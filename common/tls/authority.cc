@@ -20,19 +20,11 @@ namespace {
 constexpr long kVersion3 = 2;
 constexpr long kSkewSeconds = 300;  // Of clocks that are behind ours.
 
-std::string TextOf(BIO* bio) {
-  char* data = nullptr;
-  const long size = BIO_get_mem_data(bio, &data);
-  return {data, static_cast<size_t>(size)};
-}
-
-Result<KeyPair> ToPem(X509* certificate, EVP_PKEY* key) {
-  const Owned<BIO> certificate_text(BIO_new(BIO_s_mem()));
-  const Owned<BIO> key_text(BIO_new(BIO_s_mem()));
-  if (PEM_write_bio_X509(certificate_text.get(), certificate) != 1 ||
-      PEM_write_bio_PKCS8PrivateKey(key_text.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1)
-    return ResourceExhausted("no memory for a certificate");
-  return KeyPair{TextOf(certificate_text.get()), TextOf(key_text.get())};
+Result<KeyPair> PairOf(X509* certificate, EVP_PKEY* key) {
+  KeyPair pair;
+  ASSIGN_OR_RETURN(pair.certificate, ToPem(certificate));
+  ASSIGN_OR_RETURN(pair.key, ToPem(key));
+  return pair;
 }
 
 Status Extend(X509* certificate, X509* issuer, int what, const std::string& value) {
@@ -81,6 +73,7 @@ Result<std::string> AlternativeNames(const Subject& subject) {
   };
   for (const std::string& name : subject.dns_names) RETURN_IF_ERROR(add("DNS:", name));
   for (const std::string& address : subject.addresses) RETURN_IF_ERROR(add("IP:", address));
+  for (const std::string& uri : subject.uris) RETURN_IF_ERROR(add("URI:", uri));
   return names;
 }
 
@@ -92,53 +85,72 @@ struct Pair {
 Result<Pair> Read(const KeyPair& pair) {
   const auto text = Open(pair.certificate);
   ASSIGN_OR_RETURN(auto certificate, NextCertificate(text.get()));
-  if (!certificate) return InvalidArgument("the authority's certificate is no PEM text");
+  if (!certificate) return InvalidArgument("the certificate is no PEM text");
   ASSIGN_OR_RETURN(auto key, ReadKey(pair.key));
   if (X509_check_private_key(certificate.get(), key.get()) != 1) {
     ERR_clear_error();
-    return InvalidArgument("the authority's key does not belong to its certificate");
+    return InvalidArgument("the key does not belong to the certificate");
   }
   return Pair{std::move(certificate), std::move(key)};
+}
+
+Result<Owned<X509>> Certify(const Pair& authority, EVP_PKEY* key, const Subject& subject, std::chrono::hours lifetime) {
+  X509* issuer = authority.certificate.get();
+  ASSIGN_OR_RETURN(const std::string names, AlternativeNames(subject));
+  ASSIGN_OR_RETURN(auto certificate, Begin(subject.name, key, lifetime));
+  if (ASN1_TIME_compare(X509_get0_notAfter(certificate.get()), X509_get0_notAfter(issuer)) > 0)
+    X509_set1_notAfter(certificate.get(), X509_get0_notAfter(issuer));
+  X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer));
+  RETURN_IF_ERROR(Extend(certificate.get(), issuer, NID_basic_constraints, "critical,CA:FALSE"));
+  RETURN_IF_ERROR(Extend(certificate.get(), issuer, NID_key_usage, "critical,digitalSignature"));
+  RETURN_IF_ERROR(Extend(certificate.get(), issuer, NID_ext_key_usage, "serverAuth,clientAuth"));
+  RETURN_IF_ERROR(Extend(certificate.get(), issuer, NID_authority_key_identifier, "keyid"));
+  if (!names.empty()) RETURN_IF_ERROR(Extend(certificate.get(), issuer, NID_subject_alt_name, names));
+  if (X509_sign(certificate.get(), authority.key.get(), EVP_sha256()) == 0)
+    return Internal("a certificate cannot be signed");
+  return certificate;
+}
+
+Result<TimePoint> ToTime(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return InvalidArgument("the certificate has no beginning or no end");
+  return TimePoint(std::chrono::seconds(timegm(&parts)));
 }
 
 }  // namespace
 
 Result<KeyPair> MakeAuthority(const std::string& name, std::chrono::hours lifetime) {
-  const Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
-  if (!key) return ResourceExhausted("no memory for a key");
+  ASSIGN_OR_RETURN(const auto key, MakeKey());
   ASSIGN_OR_RETURN(const auto certificate, Begin(name, key.get(), lifetime));
   X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get()));
   RETURN_IF_ERROR(Extend(certificate.get(), certificate.get(), NID_basic_constraints, "critical,CA:TRUE,pathlen:0"));
   RETURN_IF_ERROR(Extend(certificate.get(), certificate.get(), NID_key_usage, "critical,keyCertSign,cRLSign"));
   RETURN_IF_ERROR(Extend(certificate.get(), certificate.get(), NID_subject_key_identifier, "hash"));
   if (X509_sign(certificate.get(), key.get(), EVP_sha256()) == 0) return Internal("a certificate cannot be signed");
-  return ToPem(certificate.get(), key.get());
+  return PairOf(certificate.get(), key.get());
 }
 
 Result<KeyPair> Issue(const KeyPair& authority, const Subject& subject, std::chrono::hours lifetime) {
-  ASSIGN_OR_RETURN(const auto pair, Read(authority));
-  const auto& [issuer, issuer_key] = pair;
-  ASSIGN_OR_RETURN(const std::string names, AlternativeNames(subject));
-  const Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
-  if (!key) return ResourceExhausted("no memory for a key");
-  ASSIGN_OR_RETURN(const auto certificate, Begin(subject.name, key.get(), lifetime));
-  X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer.get()));
-  RETURN_IF_ERROR(Extend(certificate.get(), issuer.get(), NID_basic_constraints, "critical,CA:FALSE"));
-  RETURN_IF_ERROR(Extend(certificate.get(), issuer.get(), NID_key_usage, "critical,digitalSignature"));
-  RETURN_IF_ERROR(Extend(certificate.get(), issuer.get(), NID_ext_key_usage, "serverAuth,clientAuth"));
-  RETURN_IF_ERROR(Extend(certificate.get(), issuer.get(), NID_authority_key_identifier, "keyid"));
-  if (!names.empty()) RETURN_IF_ERROR(Extend(certificate.get(), issuer.get(), NID_subject_alt_name, names));
-  if (X509_sign(certificate.get(), issuer_key.get(), EVP_sha256()) == 0)
-    return Internal("a certificate cannot be signed");
-  return ToPem(certificate.get(), key.get());
+  ASSIGN_OR_RETURN(const Pair pair, Read(authority));
+  ASSIGN_OR_RETURN(const auto key, MakeKey());
+  ASSIGN_OR_RETURN(const auto certificate, Certify(pair, key.get(), subject, lifetime));
+  return PairOf(certificate.get(), key.get());
 }
 
-Result<TimePoint> ValidUntil(const KeyPair& pair) {
+Result<std::string> Sign(const KeyPair& authority, const std::string& request, const Subject& subject,
+                         std::chrono::hours lifetime) {
+  ASSIGN_OR_RETURN(const auto key, ReadRequest(request));
+  ASSIGN_OR_RETURN(const Pair pair, Read(authority));
+  ASSIGN_OR_RETURN(const auto certificate, Certify(pair, key.get(), subject, lifetime));
+  return ToPem(certificate.get());
+}
+
+Result<Validity> ValidityOf(const KeyPair& pair) {
   ASSIGN_OR_RETURN(const Pair read, Read(pair));
-  std::tm end{};
-  if (ASN1_TIME_to_tm(X509_get0_notAfter(read.certificate.get()), &end) != 1)
-    return InvalidArgument("the authority's certificate has no end");
-  return TimePoint(std::chrono::seconds(timegm(&end)));
+  Validity validity;
+  ASSIGN_OR_RETURN(validity.from, ToTime(X509_get0_notBefore(read.certificate.get())));
+  ASSIGN_OR_RETURN(validity.until, ToTime(X509_get0_notAfter(read.certificate.get())));
+  return validity;
 }
 
 }  // namespace longshore::tls

@@ -16,10 +16,18 @@ TEST(Authority, IssuesWhatAServerCanShow) {
   EXPECT_NE(pair.key, Issue(authority, {.name = "server"}, hours(1))->key);
   EXPECT_TRUE(MakeServerContext({pair.certificate, pair.key, authority.certificate, true}));
   EXPECT_FALSE(MakeServerContext({pair.certificate, authority.key, authority.certificate, true}));
-  const auto left = ValidUntil(authority).value() - SystemClock().Now();
-  EXPECT_LE(left, hours(1));
-  EXPECT_GT(left, std::chrono::minutes(59));
-  EXPECT_FALSE(ValidUntil({pair.certificate, authority.key}));
+  EXPECT_FALSE(ValidityOf({pair.certificate, authority.key}));
+}
+
+TEST(Authority, SaysHowLongAndNothingOutlivesIt) {
+  const auto authority = MakeAuthority("test", hours(2)).value();
+  const auto left = [now = SystemClock().Now()](const KeyPair& pair) { return ValidityOf(pair)->until - now; };
+  EXPECT_LE(left(authority), hours(2));
+  EXPECT_GT(left(authority), hours(2) - std::chrono::minutes(1));
+  const auto shorter = Issue(authority, {.name = "server"}, hours(1)).value();
+  EXPECT_LE(left(shorter), hours(1));
+  EXPECT_LT(ValidityOf(shorter)->from, SystemClock().Now());
+  EXPECT_EQ(left(Issue(authority, {.name = "server"}, hours(3)).value()), left(authority));
 }
 
 TEST(Authority, RefusesWhatIsNoAuthorityAndNamesThatAreNone) {
@@ -29,9 +37,9 @@ TEST(Authority, RefusesWhatIsNoAuthorityAndNamesThatAreNone) {
                                KeyPair{authority.certificate, other.key}}) {
     EXPECT_EQ(Issue(wrong, {.name = "x"}, hours(1)).error().code, Code::kInvalidArgument);
   }
-  for (const Subject& wrong :
-       {Subject{.name = ""}, Subject{.name = "x", .dns_names = {"a,DNS:b"}},
-        Subject{.name = "x", .addresses = {"nowhere"}}, Subject{.name = "x", .dns_names = {""}}}) {
+  for (const Subject& wrong : {Subject{.name = ""}, Subject{.name = "x", .dns_names = {"a,DNS:b"}},
+                               Subject{.name = "x", .addresses = {"nowhere"}}, Subject{.name = "x", .dns_names = {""}},
+                               Subject{.name = "x", .uris = {"spiffe://a,DNS:b"}}}) {
     EXPECT_EQ(Issue(authority, wrong, hours(1)).error().code, Code::kInvalidArgument);
   }
 }

@@ -15,6 +15,7 @@
 #include "controller/app/admin.h"
 #include "controller/app/controller.h"
 #include "controller/app/looker.h"
+#include "controller/app/node_certificates.h"
 #include "controller/app/served_identity.h"
 #include "controller/fleet/pods/node_tokens.h"
 #include "controller/fleet/pods/pod_fleet.h"
@@ -38,6 +39,11 @@ std::string MakeIdentity() {
   gethostname(host, sizeof host - 1);
   std::random_device random;
   return fmt::format("{}_{:08x}{:08x}", host, random(), random());
+}
+
+bool IsThere(const fleet::Fleet& fleet, const nodes::Identity& node) {
+  const auto there = fleet.Nodes(node.fleet);
+  return std::any_of(there.begin(), there.end(), [&](const fleet::NodeInfo& info) { return info.node == node.node; });
 }
 
 // What is to be looked at goes to whoever leads here, or nowhere.
@@ -183,7 +189,7 @@ Status ClusterController::Connect() {
                                                 [this](const std::string& fleet) { queue_.Add(FleetKey(fleet)); }));
   ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, options_.api, timer_));
   ASSIGN_OR_RETURN(tokens_, fleet::NodeTokens::Start(std::move(api), clock_, [this](const fleet::PodName& pod) {
-                     return fleet_->FleetOf(pod);
+                     return fleet_->NodeOf(pod);
                    }));
   ASSIGN_OR_RETURN(auto events_api, kube::Api::Make(cluster_, options_.api, timer_));
   events_ = std::make_unique<kube::EventWriter>(std::move(events_api), kReporter, clock_);
@@ -232,7 +238,15 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
   nodes_options.tls = identities_;
   nodes_options.identify = [this](std::string_view authorization) -> Result<nodes::Identity> {
     ASSIGN_OR_RETURN(const auto node, tokens_->Identify(authorization));
-    return nodes::Identity{node.fleet, node.node};
+    return nodes::Identity{node.fleet, node.fleet_uid, node.node};
+  };
+  nodes_options.certify = [this](const nodes::Identity& node,
+                                 const std::string& request) -> Result<control::Certificate> {
+    // Its stream may be older than its token, and outlive its pod.
+    if (!IsThere(*fleet_, node)) return FailedPrecondition("there is no pod {} any more", node.node);
+    ASSIGN_OR_RETURN(const tls::KeyPair authority,
+                     ReadAuthority(options_.ca_cert_file, options_.ca_key_file, clock_.Now()));
+    return CertifyNode(authority, node, request);
   };
   nodes_options.epoch = epoch;
   nodes_options.raise_epoch = [this](int64_t above) -> Result<int64_t> {

@@ -35,9 +35,9 @@ Result<tls::KeyPair> ReadAuthority(const Path& cert_file, const Path& key_file, 
   tls::KeyPair authority;
   ASSIGN_OR_RETURN(authority.certificate, ReadFile(cert_file, kFileMax));
   ASSIGN_OR_RETURN(authority.key, ReadFile(key_file, kFileMax));
-  const auto until = tls::ValidUntil(authority);
-  if (!until) return Prefixed(until.error(), fmt::format("{} and {}", cert_file.string(), key_file.string()));
-  if (*until <= now) return InvalidArgument("{}: the time of this certificate is over", cert_file.string());
+  const auto validity = tls::ValidityOf(authority);
+  if (!validity) return Prefixed(validity.error(), fmt::format("{} and {}", cert_file.string(), key_file.string()));
+  if (validity->until <= now) return InvalidArgument("{}: the time of this certificate is over", cert_file.string());
   return authority;
 }
 

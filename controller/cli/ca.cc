@@ -34,9 +34,9 @@ Result<std::string> Ensure(kube::Api& api, const std::string& path) {
   ASSIGN_OR_RETURN(pair.certificate, TextIn(secret, kCertificate));
   ASSIGN_OR_RETURN(pair.key, TextIn(secret, kKey));
   if (!pair.certificate.empty() || !pair.key.empty()) {
-    const auto until = tls::ValidUntil(pair);
-    if (until) return fmt::format("the authority is there, until {}", api::FormatTime(*until));
-    return FailedPrecondition("what is in it is no authority, and is not written over: {}", until.error().message);
+    const auto validity = tls::ValidityOf(pair);
+    if (validity) return fmt::format("the authority is there, until {}", api::FormatTime(validity->until));
+    return FailedPrecondition("what is in it is no authority, and is not written over: {}", validity.error().message);
   }
   ASSIGN_OR_RETURN(pair, tls::MakeAuthority("longshore", kLifetime));
   const Json patch = {{"metadata", {{"resourceVersion", secret.at("metadata").at("resourceVersion")}}},

@@ -50,18 +50,23 @@ Message& Unshared(std::shared_ptr<const Message>& shared) {
 // Who is on a stream.
 struct Identity {
   std::string fleet;
+  std::string fleet_uid;
   std::string node;
 
   friend bool operator==(const Identity&, const Identity&) = default;
 };
 // By the header Authorization of a stream that begins, "" without one. An error refuses it. Any thread; must not block.
 using Identify = std::function<Result<Identity>(std::string_view authorization)>;
+// Makes the certificate of a node, of its request. Any thread; must not block.
+using Certify = std::function<Result<control::Certificate>(const Identity& node, const std::string& request)>;
 
 struct Options {
   std::string address{};                   // Where nodes dial: "unix:/path" or "host:port".
   std::shared_ptr<tls::Identities> tls{};  // Null: plaintext.
   Identify identify{};                     // Empty: whoever can connect is the node that its hello names.
-  int64_t epoch = 1;                       // The term of this controller.
+  Certify certify{};                       // Empty: requests for certificates are refused. Requires identify.
+  std::chrono::milliseconds certify_interval{10'000};  // At least, between two requests on a stream.
+  int64_t epoch = 1;                                   // The term of this controller.
   // A node holds this epoch, which is not below ours: gives one above it, written down where the next controller finds
   // it. An error refuses the node.
   std::function<Result<int64_t>(int64_t above)> raise_epoch{};

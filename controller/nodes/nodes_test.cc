@@ -54,6 +54,11 @@ class FakeNode {
     message.mutable_report()->set_revision(revision);
     stream_->Write(message);
   }
+  void AskForCertificate(const std::string& request) {
+    control::FromNode message;
+    message.mutable_certificate_request()->set_request(request);
+    stream_->Write(message);
+  }
   void Ack(const control::FromController& taken, const std::string& digest, const std::string& error = "") {
     control::FromNode message;
     message.mutable_ack()->set_epoch(taken.epoch());
@@ -311,7 +316,7 @@ TEST_F(RegistryTest, ANodeIsWhoItsTokenSaysAndNobodyElse) {
   Options options;
   options.address = "127.0.0.1:0";
   options.identify = [](std::string_view authorization) -> Result<Identity> {
-    if (authorization == "Bearer a") return Identity{kFleet, "a"};
+    if (authorization == "Bearer a") return Identity{kFleet, "uid", "a"};
     return Fail(Code::kUnauthenticated, "the token is not known");
   };
   registry_.reset();
@@ -331,6 +336,59 @@ TEST_F(RegistryTest, ANodeIsWhoItsTokenSaysAndNobodyElse) {
   elsewhere.set_fleet("default/other");
   EXPECT_EQ(FakeNode(target, elsewhere, {"Bearer a"}).ReadEnd().error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_TRUE(registry_->Nodes(kFleet).at(0).connected) << "the one that is who it says goes on";
+}
+
+class CertifyingRegistryTest : public RegistryTest {
+ protected:
+  void Restart(std::chrono::milliseconds interval) {
+    Options options;
+    options.address = "127.0.0.1:0";
+    options.identify = [](std::string_view) -> Result<Identity> { return Identity{kFleet, "uid", "a"}; };
+    options.certify = [](const Identity& node, const std::string& request) -> Result<control::Certificate> {
+      if (request.empty()) return InvalidArgument("it is empty");
+      control::Certificate certificate;
+      certificate.set_certificate(fmt::format("{} of {} {}: {}", node.node, node.fleet, node.fleet_uid, request));
+      return certificate;
+    };
+    options.certify_interval = interval;
+    registry_.reset();
+    registry_ = StartRegistry(options);
+  }
+  std::string Target() const { return "127.0.0.1:" + std::to_string(registry_->port()); }
+};
+
+TEST_F(CertifyingRegistryTest, ANodeGetsACertificateOfWhoItsTokenSaysItIs) {
+  Restart(std::chrono::milliseconds(0));
+  FakeNode node(Target(), Hello("a"), {});
+  node.AskForCertificate("please");
+  EXPECT_EQ(node.Read().certificate().certificate(), "a of default/cpu uid: please");
+  node.AskForCertificate("");
+  const control::Certificate none = node.Read().certificate();
+  EXPECT_EQ(none.error(), "it is empty");
+  EXPECT_EQ(none.certificate(), "");
+  EXPECT_EQ(registry_->Nodes(kFleet).at(0).acked_revision, 0) << "a certificate is no state";
+}
+
+TEST_F(CertifyingRegistryTest, WhoAsksTooOftenIsCut) {
+  Restart(std::chrono::hours(1));
+  FakeNode node(Target(), Hello("a"), {});
+  node.AskForCertificate("please");
+  EXPECT_TRUE(node.Read().has_certificate());
+  node.AskForCertificate("please");
+  EXPECT_EQ(node.ReadEnd().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(CertifyingRegistryTest, OnlyWhoSaidHelloIsAnswered) {
+  Restart(std::chrono::milliseconds(0));
+  FakeNode node(Target(), control::Hello(), {});
+  node.AskForCertificate("please");
+  EXPECT_EQ(node.ReadEnd().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(RegistryTest, WithoutAnAuthorityThereAreNoCertificates) {
+  FakeNode node(Socket(), Hello("a"));
+  node.AskForCertificate("please");
+  EXPECT_EQ(node.Read().certificate().error(), "this controller makes no certificates");
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
       spdlog::error("a stream was refused: {}", ForLog(identity.error().message));
       stream->End({grpc::StatusCode::UNAUTHENTICATED, identity.error().message});
     } else if (options_.identify) {
-      stream->may_be = {identity->fleet, identity->node};
+      stream->may_be = *identity;
     }
     return stream;
   }
@@ -108,9 +108,12 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   void Received(Stream& stream, const control::FromNode& message) override;
   void Ended(Stream& stream) override;
   void Beat();
+  Status CutIfFull(Stream& stream) const;
 
   Status TakeHello(Stream& stream, const control::Hello& hello);
   void TakeAck(NodeView& view, const control::Ack& ack);
+  Result<control::Certificate> CertificateFor(const Stream& stream, const std::string& request) const;
+  void AnswerRequest(Stream& stream, const std::string& request);
 
   const Options options_;
   const MonotonicClock& clock_;
@@ -137,6 +140,12 @@ void RegistryImpl::Beat() {
   }
 }
 
+Status RegistryImpl::CutIfFull(Stream& stream) const {
+  if (stream.queued() < options_.queued_max) return {};
+  stream.End({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many messages wait for this node"});
+  return ResourceExhausted("{} messages wait for node {}", options_.queued_max, stream.key.second);
+}
+
 Status RegistryImpl::Send(const std::string& fleet, const std::string& node, control::FromController message) {
   const std::scoped_lock lock(mutex_);
   const auto found = nodes_.find({fleet, node});
@@ -145,10 +154,7 @@ Status RegistryImpl::Send(const std::string& fleet, const std::string& node, con
   if (!message.has_snapshot() && !message.has_drain() && !to.view.sent) {
     return FailedPrecondition("node {} has no snapshot yet", node);
   }
-  if (to.stream->queued() >= options_.queued_max) {
-    to.stream->End({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many messages wait for this node"});
-    return ResourceExhausted("{} messages wait for node {}", options_.queued_max, node);
-  }
+  RETURN_IF_ERROR(CutIfFull(*to.stream));
   message.set_epoch(epoch_);
   message.set_revision(++revision_);
   if (message.has_snapshot()) {
@@ -175,15 +181,41 @@ void RegistryImpl::Received(Stream& stream, const control::FromNode& message) {
     const auto found = nodes_.find(stream.key);
     if (found == nodes_.end()) return stream.End({grpc::StatusCode::INVALID_ARGUMENT, "a node says hello first"});
     if (found->second.stream != &stream) return;  // The node has dialled again meanwhile.
+    key = stream.key;
     if (message.has_ack()) TakeAck(found->second.view, message.ack());
     if (message.has_report()) {
       found->second.view.report = std::make_shared<const control::Report>(message.report());
       found->second.view.report_at = clock_.Now();
       found->second.view.reported = true;
     }
-    key = stream.key;
   }
+  if (message.has_certificate_request()) return AnswerRequest(stream, message.certificate_request().request());
   on_change_(key.first, key.second);
+}
+
+Result<control::Certificate> RegistryImpl::CertificateFor(const Stream& stream, const std::string& request) const {
+  if (!options_.certify) return Unimplemented("this controller makes no certificates");
+  return options_.certify(*stream.may_be, request);
+}
+
+// Without the mutex: making one takes a while. By the thread that reads this stream, which waits for it.
+void RegistryImpl::AnswerRequest(Stream& stream, const std::string& request) {
+  const MonotonicPoint now = clock_.Now();
+  if (stream.certified_at && now - *stream.certified_at < options_.certify_interval) {
+    const std::scoped_lock lock(mutex_);
+    return stream.End({grpc::StatusCode::RESOURCE_EXHAUSTED, "a node asks for certificates too often"});
+  }
+  stream.certified_at = now;
+  control::FromController answer;
+  if (auto certificate = CertificateFor(stream, request)) {
+    *answer.mutable_certificate() = std::move(*certificate);
+  } else {
+    spdlog::error("node {} of fleet {} gets no certificate: {}", stream.key.second, stream.key.first,
+                  ForLog(certificate.error().message));
+    answer.mutable_certificate()->set_error(certificate.error().message);
+  }
+  const std::scoped_lock lock(mutex_);
+  if (!stream.finished() && CutIfFull(stream)) stream.Push(std::move(answer));
 }
 
 Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
@@ -191,9 +223,9 @@ Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
   if (hello.fleet().empty() || hello.node().empty() || hello.incarnation().empty()) {
     return InvalidArgument("a hello names no fleet, no node or no incarnation");
   }
-  if (stream.may_be && *stream.may_be != NodeKey(hello.fleet(), hello.node())) {
-    return Fail(Code::kPermissionDenied, "node {} of fleet {} says that it is {} of {}", stream.may_be->second,
-                stream.may_be->first, hello.node(), hello.fleet());
+  if (stream.may_be && NodeKey(stream.may_be->fleet, stream.may_be->node) != NodeKey(hello.fleet(), hello.node())) {
+    return Fail(Code::kPermissionDenied, "node {} of fleet {} says that it is {} of {}", stream.may_be->node,
+                stream.may_be->fleet, hello.node(), hello.fleet());
   }
   if (nodes_.size() >= options_.nodes_max && !nodes_.contains({hello.fleet(), hello.node()})) {
     return ResourceExhausted("there are {} nodes already", nodes_.size());

@@ -38,6 +38,7 @@ void ApplyMessage(const control::FromController& message, control::DesiredState&
     case control::FromController::kFleet: *state.mutable_fleet() = message.fleet(); break;
     case control::FromController::kDrain:
     case control::FromController::kHeartbeat:
+    case control::FromController::kCertificate:
     case control::FromController::MESSAGE_NOT_SET: return;
   }
   state.set_epoch(message.epoch());

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "common/clock.h"
+#include "controller/nodes/nodes.h"
 #include "longshore/control.pb.h"
 
 namespace longshore::nodes {
@@ -43,8 +45,9 @@ class Stream final : public grpc::ServerBidiReactor<control::FromNode, control::
   void Push(control::FromController message);
   void End(grpc::Status status);
 
-  NodeKey key;                      // Set by the hello; empty before.
-  std::optional<NodeKey> may_be{};  // The only one that its token lets it be.
+  NodeKey key;                                   // Set by the hello; empty before.
+  std::optional<Identity> may_be{};              // The only one that its token lets it be. Does not change.
+  std::optional<MonotonicPoint> certified_at{};  // When it was last answered a request for a certificate.
 
  private:
   void WriteNext();

@@ -11,9 +11,9 @@
 #include "serving-node/app/handover.h"
 #include "serving-node/app/models.h"
 #include "serving-node/app/parts.h"
+#include "serving-node/app/peer_door.h"
 #include "serving-node/control/agent.h"
 #include "serving-node/frontend/admin_server.h"
-#include "serving-node/routing/peer_service.h"
 
 namespace longshore::app {
 namespace {
@@ -37,6 +37,7 @@ class ServingNode final : public Node {
           OnChange(model, status);
         }));
     doors_ = std::make_unique<Doors>(flags_, *parts_, security_, std::move(listeners));
+    peer_door_ = std::make_unique<PeerDoor>(flags_, *parts_, security_, [this] { return HeldState(); });
     if (!flags_.managed()) MakeAlone();
     RETURN_IF_ERROR(StartAdmin());
     // The doors open in Tick: what is asked before the models are there waits in the system's backlog, or goes to
@@ -51,6 +52,7 @@ class ServingNode final : public Node {
     connections_ = static_cast<int64_t>(doors_->connections());
     if (leave_asked_) Leave();
     if (leaving_) return {};
+    RETURN_IF_ERROR(OpenToPeers());
     const bool able = WhyUnable().empty();
     const bool opens = alone_ ? alone_->tried() : able;
     if (opens && !doors_->open()) RETURN_IF_ERROR(doors_->Open(connection_age_max_ms_));
@@ -121,12 +123,11 @@ class ServingNode final : public Node {
       ASSIGN_OR_RETURN(
           handover_, Handover::Start(flags_.state_dir / "handover.sock", {listeners.grpc.get(), listeners.rest.get()}));
     }
-    if (!flags_.peer_address.empty()) RETURN_IF_ERROR(StartPeer());
+    RETURN_IF_ERROR(OpenToPeers());
     control::AgentOptions options;
     options.controller = {flags_.controller, flags_.controller_ca_file, flags_.controller_token_file};
     options.fleet = flags_.fleet;
     options.node = flags_.node;
-    options.peer_address = flags_.peer_address;
     options.peers = flags_.peers;
     options.admin_address = fmt::format("{}:{}", flags_.admin_host, admin_->port());
     options.software_version = SoftwareVersion();
@@ -151,39 +152,26 @@ class ServingNode final : public Node {
             .on_fleet =
                 [this](const control::FleetState& fleet) {
                   if (fleet.connection_age_max_ms() > 0) connection_age_max_ms_ = fleet.connection_age_max_ms();
-                }};
+                },
+            .peer_address = [this] { return peer_door_->address(); },
+            .identity = parts_->identity.get()};
   }
 
-  Status StartPeer() {
-    const auto load = [this] {
-      const batching::Load now = parts_->admission->load();
-      return routing::PeerLoad{now.running, now.queued, now.concurrent_runs_max};
-    };
-    const auto state = [this]() -> std::shared_ptr<const control::DesiredState> {
-      const auto agent = GetAgent();
-      return agent ? agent->state() : nullptr;
-    };
-    peer_service_ = std::make_unique<routing::PeerService>(flags_.fleet, load, state);
-    frontend::GrpcOptions options = GrpcOptionsOf(flags_, routing::Protocol::kPeer);
-    options.listen = flags_.peer_address;
-    options.extra_services = {peer_service_.get()};
-    options.credentials.gate = ToCallGate(security_.peer_gate);
-    options.in_flight = parts_->in_flight.get();
-    options.meter = parts_->requests.get();
-    auto peer = frontend::GrpcServer::Start(options, *parts_->router, *parts_->own_catalog);
-    if (!peer) return Fail(peer.error().code, "--peer_address={}: {}", flags_.peer_address, peer.error().message);
-    peer_ = std::move(*peer);
-    peer_->SetServing(true);
+  std::shared_ptr<const control::DesiredState> HeldState() const {
+    const auto agent = GetAgent();
+    return agent ? agent->state() : nullptr;
+  }
+
+  Status OpenToPeers() {
+    ASSIGN_OR_RETURN(const bool opened, peer_door_->OpenIfPossible());
+    if (const auto agent = GetAgent(); opened && agent) agent->SayHelloAgain();
     return {};
   }
 
   // Peers go last: until they know that this node leaves, they hand requests to it.
   void Drain() {
     doors_->Drain();
-    if (peer_) {
-      peer_->SetServing(false);
-      peer_->Drain();
-    }
+    peer_door_->Drain();
     parts_->request_log->Flush();
     if (parts_->capture) parts_->capture->Flush();
   }
@@ -209,6 +197,7 @@ class ServingNode final : public Node {
   Json StateToJson() const {
     return {{"node", flags_.node},
             {"fleet", flags_.fleet},
+            {"peer_address", peer_door_->address()},
             {"software_version", SoftwareVersion()},
             {"leaving", leaving_.load()},
             {"not_ready", WhyNotReady()},
@@ -229,8 +218,7 @@ class ServingNode final : public Node {
   // Torn down from the bottom up: what takes requests before what answers them.
   std::unique_ptr<Parts> parts_;
   std::unique_ptr<Alone> alone_;
-  std::unique_ptr<routing::PeerService> peer_service_;
-  std::unique_ptr<frontend::GrpcServer> peer_;
+  std::unique_ptr<PeerDoor> peer_door_;
   std::unique_ptr<Handover> handover_;
   std::unique_ptr<Doors> doors_;
   std::unique_ptr<frontend::AdminServer> admin_;

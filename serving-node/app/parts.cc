@@ -10,13 +10,25 @@
 namespace longshore::app {
 namespace {
 
-// What a managed node needs beside: its state on the disk, and the gate before every load.
-Status BuildGate(const Flags& flags, Parts& parts) {
+constexpr metrics::Name kCertificateEnd{
+    "longshore_peer_certificate_end_time_seconds",
+    "When the newest certificate for peers ends, in seconds since 1970; 0: there is none."};
+
+// What a managed node needs beside: its state on the disk, the gate before every load, and who it is to its peers.
+Status BuildManaged(const Flags& flags, Parts& parts) {
   std::error_code error;
   std::filesystem::create_directories(flags.state_dir, error);
   if (error) return FailedPrecondition("--state_dir={}: {}", flags.state_dir.string(), error.message());
   ASSIGN_OR_RETURN(parts.journal, trial::Journal::Open(flags.state_dir));
   parts.gate = std::make_unique<trial::Gate>(trial::GateOptions{}, *parts.journal);
+  if (flags.controller_ca_file.empty()) return {};
+  parts.identity = std::make_unique<identity::NodeIdentity>(
+      identity::Options{.file = flags.state_dir / "identity.pb", .ca_file = flags.controller_ca_file}, parts.clock,
+      parts.timer);
+  parts.registry.AddSource([identity = parts.identity.get()](metrics::Exposition* out) {
+    const TimePoint until = identity->until().value_or(TimePoint{});
+    out->Set(kCertificateEnd, {}, std::chrono::duration<double>(until.time_since_epoch()).count());
+  });
   return {};
 }
 
@@ -58,6 +70,11 @@ std::function<std::string()> AuthorizationOf(const Security& security) {
   return [authorization = security.peer_authorization] { return *authorization->current(); };
 }
 
+std::function<std::shared_ptr<const identity::PeerIdentity>()> IdentityOf(const Parts& parts) {
+  if (!parts.identity) return {};
+  return [identity = parts.identity.get()] { return identity->current(); };
+}
+
 // What a bundle says of the node beside the request: enough to run it in the same way.
 void BuildCapture(const Flags& flags, Parts& parts) {
   replay::CaptureOptions options = flags.observe.capture;
@@ -81,7 +98,7 @@ Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, const Security& se
   parts->admission = std::make_unique<batching::Admission>(
       batching::Limits{.concurrent_runs_max = flags.max_concurrent_runs,
                        .simulated_run = std::chrono::milliseconds(flags.simulated_run_ms)});
-  if (flags.managed()) RETURN_IF_ERROR(BuildGate(flags, *parts));
+  if (flags.managed()) RETURN_IF_ERROR(BuildManaged(flags, *parts));
   ASSIGN_OR_RETURN(parts->guards, routing::GuardBook::Open(flags.state_dir));
   parts->loads = std::make_unique<models::LoadMeter>(parts->registry);
   parts->runs = std::make_unique<routing::RunMeter>(parts->registry);
@@ -92,7 +109,8 @@ Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, const Security& se
   parts->own_catalog = std::make_unique<frontend::StoreCatalog>(*parts->store, flags.managed());
   parts->origins = std::make_unique<routing::OriginSearch>(*parts->admission, flags.limits.budget);
   BuildCapture(flags, *parts);
-  parts->forwarder = routing::MakeGrpcForwarder({.fleet = flags.fleet, .authorization = AuthorizationOf(security)});
+  parts->forwarder = routing::MakeGrpcForwarder(
+      {.fleet = flags.fleet, .authorization = AuthorizationOf(security), .identity = IdentityOf(*parts)});
   routing::RouterOptions options;
   options.node = flags.node;
   parts->router = std::make_unique<routing::Router>(

@@ -16,6 +16,7 @@
 #include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/metered.h"
 #include "serving-node/frontend/store_catalog.h"
+#include "serving-node/identity/node_identity.h"
 #include "serving-node/models/model_store.h"
 #include "serving-node/replay/capture.h"
 #include "serving-node/requestlog/request_log.h"
@@ -31,12 +32,14 @@ namespace longshore::app {
 // What is declared first outlives what follows: every callback of what ends finds what it calls.
 struct Parts {
   SystemClock clock;
+  SteadyClock timer;
   metrics::Registry registry;
   std::unique_ptr<engine::Engine> engine;
   std::unique_ptr<batching::Admission> admission;
   evidence::Recorder recorder;
   std::unique_ptr<trial::Journal> journal;  // Journal and gate: of a managed node only.
   std::unique_ptr<trial::Gate> gate;
+  std::unique_ptr<identity::NodeIdentity> identity;  // Of a node of a cluster; null: hops are in plain text.
   std::unique_ptr<routing::GuardBook> guards;
   std::unique_ptr<frontend::RequestMeter> requests;  // Both meters outlive the store, which tells them what has left.
   std::unique_ptr<routing::RunMeter> runs;

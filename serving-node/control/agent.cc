@@ -74,6 +74,12 @@ class AgentThreads final : public Agent {
   }
 
   void Wake() override { outbox_->Wake(); }
+  void SayHelloAgain() override {
+    const std::lock_guard lock(mutex_);
+    if (session_ == nullptr) return;
+    says_hello_again_ = true;
+    session_->Cancel();
+  }
   void SetDraining() override {
     draining_ = true;
     outbox_->Wake();
@@ -181,7 +187,7 @@ class AgentThreads final : public Agent {
     const ::grpc::Status status = session.Finish();
     if (!heard && !stopping()) NoteTrouble(status.error_message());
     if (heard) dial_trouble_.clear();
-    if (heard && !stopping()) {
+    if (!says_hello_again_.exchange(false) && heard && !stopping()) {
       spdlog::warn("the controller {} left: {}", options_.controller.target, ForLog(status.error_message()));
     }
     return heard;
@@ -194,7 +200,7 @@ class AgentThreads final : public Agent {
     hello.set_node(options_.node);
     hello.set_incarnation(incarnation_);
     hello.set_pid(getpid());
-    hello.set_peer_address(options_.peer_address);
+    if (deps_.peer_address) hello.set_peer_address(deps_.peer_address());
     hello.set_admin_address(options_.admin_address);
     hello.set_software_version(options_.software_version);
     if (const auto held = held_.get()) {
@@ -210,10 +216,28 @@ class AgentThreads final : public Agent {
     while (session.Read(&message)) {
       heard();
       if (message.has_heartbeat()) continue;
+      if (message.has_certificate()) {
+        TakeCertificate(message.certificate());
+        continue;
+      }
       FromNode ack;
       *ack.mutable_ack() = Receive(message);
       if (!session.Write(ack)) return;
     }
+  }
+
+  void TakeCertificate(const Certificate& certificate) {
+    const Status taken = deps_.identity == nullptr ? Status() : deps_.identity->Take(certificate);
+    if (!taken) spdlog::error("no certificate for peers, asking again soon: {}", ForLog(taken.error().message));
+  }
+
+  // False once the stream has ended.
+  bool AskForCertificate(Session& session) {
+    const auto request = deps_.identity == nullptr ? std::nullopt : deps_.identity->RequestIfDue();
+    if (!request) return true;
+    FromNode message;
+    message.mutable_certificate_request()->set_request(*request);
+    return session.Write(message);
   }
 
   Ack Receive(const FromController& message) {
@@ -236,7 +260,7 @@ class AgentThreads final : public Agent {
   void ReportUntilEnd(Session& session, const std::atomic<bool>& ended) {
     std::string last;  // What was sent, without events.
     steady_clock::time_point sent_at{};
-    while (true) {
+    while (AskForCertificate(session)) {
       outbox_->Await(options_.report_interval);
       if (ended || stopping()) return;
       const auto held = held_.get();
@@ -261,6 +285,7 @@ class AgentThreads final : public Agent {
   const SteadyClock clock_;
   std::unique_ptr<FolderWatch> folders_;  // Set before the threads, ends after them.
   std::atomic<bool> draining_ = false;
+  std::atomic<bool> says_hello_again_ = false;
   mutable std::mutex mutex_;  // Guards what follows; never held while another part is called.
   std::condition_variable changed_;
   std::string dial_trouble_;  // What was logged last; of the dialling thread.

@@ -18,6 +18,7 @@
 #include "longshore/control.pb.h"
 #include "serving-node/control/session.h"
 #include "serving-node/evidence/recorder.h"
+#include "serving-node/identity/node_identity.h"
 #include "serving-node/routing/forwarder.h"
 #include "serving-node/routing/guard.h"
 #include "serving-node/routing/router.h"
@@ -29,7 +30,6 @@ struct AgentOptions {
   DialOptions controller;
   std::string fleet;  // "namespace/name".
   std::string node;
-  std::string peer_address;  // Where other nodes reach this one.
   std::string admin_address;
   std::string software_version;
   Path state_dir;                    // Exists and is writable.
@@ -55,6 +55,9 @@ struct AgentDeps {
   std::function<void()> drain;                      // DrainNode: begins to leave and returns at once.
   std::function<int64_t()> connections;             // Open client connections, for the load report.
   std::function<void(const FleetState&)> on_fleet;  // Peers or limits are others now (connection age, for instance).
+  std::function<std::string()> peer_address =
+      {};                                      // Where other nodes reach this one now; "": nowhere. Empty: the same.
+  identity::NodeIdentity* identity = nullptr;  // Null: no certificate is asked for.
 };
 
 // Thread-safe. Has a thread of its own for dialling and reporting, one that reads the stream and applies what came,
@@ -72,6 +75,8 @@ class Agent {
 
   // Something changed (models::OnChange): report it now instead of at the next interval.
   virtual void Wake() = 0;
+  // What the hello says has changed: leaves the stream, and says it anew.
+  virtual void SayHelloAgain() = 0;
   // From now on reports say so.
   virtual void SetDraining() = 0;
   // An event for people, with the next report.

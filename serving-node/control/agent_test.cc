@@ -8,6 +8,7 @@
 #include <deque>
 #include <mutex>
 
+#include "common/tls/authority.h"
 #include "longshore/control.grpc.pb.h"
 #include "serving-node/control/apply.h"
 #include "serving-node/control/desired.h"
@@ -124,7 +125,8 @@ class AgentTest : public testing::Test {
     options.backoff_max = std::chrono::milliseconds(20);
     auto agent =
         Agent::Start(options, {node_.store, node_.admission, node_.router, *node_.guards, node_.recorder, *gate_,
-                               *journal_, *node_.forwarder, wall_, [this] { drained_.set_value(); }, nullptr, nullptr});
+                               *journal_, *node_.forwarder, wall_, [this] { drained_.set_value(); }, nullptr, nullptr,
+                               [this] { return peer_address_ ? std::string("10.0.0.1:8503") : ""; }, identity_.get()});
     ASSERT_TRUE(agent) << ToString(agent.error());
     agent_ = std::move(*agent);
   }
@@ -149,6 +151,9 @@ class AgentTest : public testing::Test {
   std::unique_ptr<trial::Journal> journal_;
   std::unique_ptr<trial::Gate> gate_;
   routing::TestNode node_{dir_.path(), "a"};
+  std::atomic<bool> peer_address_ = false;
+  SteadyClock timer_;
+  std::unique_ptr<identity::NodeIdentity> identity_;  // Null: none is wanted.
   std::unique_ptr<Controller> controller_;
   std::unique_ptr<Agent> agent_;
 };
@@ -380,6 +385,30 @@ TEST_F(AgentTest, BeginsToLeaveWhenItIsTold) {
   controller_->Send("epoch: 1 revision: 1 drain {}");
   drained_.get_future().wait();
   EXPECT_TRUE(controller_->AwaitReport([](const Report& r) { return r.draining(); }).draining());
+}
+
+TEST_F(AgentTest, AsksForACertificateAndSaysHelloAgainWhenPeersReachIt) {
+  identity_ =
+      std::make_unique<identity::NodeIdentity>(identity::Options{.file = state_dir_ / "identity.pb"}, wall_, timer_);
+  StartController();
+  StartAgent();
+  EXPECT_EQ(controller_->AwaitHello().peer_address(), "");
+  const FromNode asked = controller_->Await([](const FromNode& message) { return message.has_certificate_request(); });
+  const auto authority = tls::MakeAuthority("test", std::chrono::hours(1)).value();
+  FromController answer;
+  Certificate& certificate = *answer.mutable_certificate();
+  certificate.set_certificate(tls::Sign(authority, asked.certificate_request().request(),
+                                        {.name = "a", .dns_names = {"f.test"}}, std::chrono::hours(1))
+                                  .value());
+  certificate.set_authorities(authority.certificate);
+  certificate.set_fleet_name("f.test");
+  controller_->Write(answer.DebugString());
+  EXPECT_EQ(controller_->Send(Snapshot(1, 1, kStable)).error(), "") << "what came before is taken by then";
+  ASSERT_NE(identity_->current(), nullptr);
+  EXPECT_EQ(identity_->current()->fleet_name, "f.test");
+  peer_address_ = true;
+  agent_->SayHelloAgain();
+  EXPECT_EQ(controller_->AwaitHello().peer_address(), "10.0.0.1:8503");
 }
 
 TEST(WantedOf, HoldsOnlyWhatTheStateLoadsAndCanRead) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/grpc/credentials.h"
+
 namespace longshore::control {
 namespace {
 
@@ -31,8 +33,7 @@ Result<std::unique_ptr<Session>> Session::Dial(const DialOptions& options) {
   auto credentials = ::grpc::InsecureChannelCredentials();
   if (!options.ca_file.empty()) {
     ASSIGN_OR_RETURN(std::string ca, ReadFile(options.ca_file, kFileBytesMax));
-    credentials =
-        ::grpc::SslCredentials({.pem_root_certs = std::move(ca), .pem_private_key = {}, .pem_cert_chain = {}});
+    credentials = rpc::MakeChannelCredentials({.server_ca = std::move(ca), .certificate = {}, .key = {}});
   }
   return std::unique_ptr<Session>(new Session(ChannelTo(options.target, credentials), authorization));
 }

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "common/grpc/bytes.h"
+#include "common/grpc/credentials.h"
 #include "common/grpc/status.h"
 #include "longshore/peer.grpc.pb.h"
 #include "longshore/peer.pb.h"
@@ -19,8 +20,17 @@ namespace {
 
 using std::chrono::steady_clock;
 
-std::shared_ptr<grpc::Channel> Dial(const std::string& target) {
+using IdentityPtr = std::shared_ptr<const identity::PeerIdentity>;
+
+// In plain text without an identity.
+std::shared_ptr<grpc::Channel> Dial(const std::string& target, const IdentityPtr& identity) {
   grpc::ChannelArguments arguments;
+  auto credentials = grpc::InsecureChannelCredentials();
+  if (identity) {
+    credentials = rpc::MakeChannelCredentials(
+        {.server_ca = identity->authorities, .certificate = identity->own.certificate, .key = identity->own.key});
+    arguments.SetSslTargetNameOverride(identity->fleet_name);  // Addresses are used again, by whomever.
+  }
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
   // The least time that gRPC gives an attempt to connect: a busy peer may need more than a moment for its greeting.
@@ -30,14 +40,18 @@ std::shared_ptr<grpc::Channel> Dial(const std::string& target) {
   // Without a retry policy gRPC sends again only what no server has seen, which happens whenever a peer's connection
   // reaches its age. Everything else is for the router to decide.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(target, credentials, arguments);
 }
 
 // Where calls to one target go, and what is known about it. The channel is set once; the rest is guarded by
 // State::mutex.
 struct Peer {
-  explicit Peer(const std::string& target)
-      : channel(Dial(target)), stub(channel), peer_stub(peer::Peer::NewStub(channel)) {}
+  Peer(const std::string& target, IdentityPtr of_ours)
+      : identity(std::move(of_ours)),
+        channel(Dial(target, identity)),
+        stub(channel),
+        peer_stub(peer::Peer::NewStub(channel)) {}
+  const IdentityPtr identity;
   std::shared_ptr<grpc::Channel> channel;
   grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer> stub;
   std::unique_ptr<peer::Peer::Stub> peer_stub;
@@ -75,6 +89,7 @@ class GrpcForwarder final : public Forwarder {
 
   void Forward(ForwardCall call, ForwardDone done) override {
     const auto peer = PeerOf(call.target);
+    if (!peer) return done(Unavailable("peer {}: this node has no certificate yet", call.target));
     auto* running = new Running(peer, std::move(call.target), std::move(done));
     for (const auto& [name, value] : call.metadata) running->context.AddMetadata(name, value);
     if (call.deadline != steady_clock::time_point::max()) running->context.set_deadline(ToSystemTime(call.deadline));
@@ -91,6 +106,7 @@ class GrpcForwarder final : public Forwarder {
     const auto now = steady_clock::now();
     for (const std::string& target : targets) {
       const auto peer = PeerOf(target);
+      if (!peer) return;
       {
         const std::lock_guard lock(mutex_);
         if (peer->asking || now - options_.load_interval < peer->asked_at) continue;
@@ -136,10 +152,14 @@ class GrpcForwarder final : public Forwarder {
     peer::LoadReply reply;
   };
 
+  // Null without a certificate, where one is needed. A channel shows the one that it was made with: another certificate
+  // needs another channel, and calls that are under way end on the old one.
   std::shared_ptr<Peer> PeerOf(const std::string& target) {
+    const IdentityPtr identity = options_.identity ? options_.identity() : nullptr;
+    if (options_.identity && !identity) return nullptr;
     const std::lock_guard lock(mutex_);
     auto& peer = peers_[target];
-    if (!peer) peer = std::make_shared<Peer>(target);
+    if (!peer || peer->identity != identity) peer = std::make_shared<Peer>(target, identity);
     peer->used_at = steady_clock::now();
     const auto found = peer;
     if (peers_.size() > options_.channels_max) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/error.h"
+#include "serving-node/identity/node_identity.h"
 
 namespace longshore::routing {
 
@@ -50,7 +51,10 @@ class Forwarder {
 struct GrpcForwarderOptions {
   std::string fleet;
   std::function<std::string()> authorization = {};  // What every call shows as this header; empty: nothing. Any thread.
-  size_t channels_max = 256;                        // Beyond, the one used least recently is closed, after its calls.
+  // What both ends of a connection show and ask for; null: there is none yet, and calls fail with Unavailable. Any
+  // thread. Empty: hops are in plain text.
+  std::function<std::shared_ptr<const identity::PeerIdentity>()> identity = {};
+  size_t channels_max = 256;  // Beyond, the one used least recently is closed, after its calls.
   std::chrono::milliseconds load_interval{200};
   std::chrono::milliseconds load_age_max{1000};
 };

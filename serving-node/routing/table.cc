@@ -27,7 +27,7 @@ std::vector<std::string> PeersThatHold(const control::FleetState& fleet, const s
                                        const std::string& model, int64_t version) {
   std::vector<std::string> addresses;
   for (const control::Peer& peer : fleet.peers()) {
-    if (peer.node() == node) continue;
+    if (peer.node() == node || peer.address().empty()) continue;
     const bool holds = std::ranges::any_of(peer.ready(), [&](const control::HeldVersion& held) {
       return held.served_name() == model && held.version() == version;
     });

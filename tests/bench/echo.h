@@ -1,6 +1,8 @@
 // The peers of the serving benchmark: servers that do nothing but read a request of the same type and send it back.
 #pragma once
 
+#include <grpcpp/security/server_credentials.h>
+
 #include <memory>
 #include <string>
 
@@ -16,7 +18,8 @@ class Echo {
 };
 
 // PredictionService over gRPC's callback API; each input comes back as an output. Listens on 127.0.0.1.
-std::unique_ptr<Echo> StartCallbackEcho();
+std::unique_ptr<Echo> StartCallbackEcho(
+    std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials());
 
 // The same over one completion queue and one thread.
 std::unique_ptr<Echo> StartQueueEcho();

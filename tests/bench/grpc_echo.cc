@@ -17,8 +17,10 @@ void Answer(const PredictRequest& request, PredictResponse* response) {
   *response->mutable_outputs() = request.inputs();
 }
 
-std::unique_ptr<grpc::Server> Listen(grpc::Service& service, grpc::ServerBuilder& builder, int* port) {
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), port);
+std::unique_ptr<grpc::Server> Listen(grpc::Service& service,
+                                     const std::shared_ptr<grpc::ServerCredentials>& credentials,
+                                     grpc::ServerBuilder& builder, int* port) {
+  builder.AddListeningPort("127.0.0.1:0", credentials, port);
   builder.RegisterService(&service);
   return builder.BuildAndStart();
 }
@@ -35,14 +37,15 @@ class CallbackService final : public PredictionService::CallbackService {
 
 class CallbackEcho final : public Echo {
  public:
-  CallbackEcho() {
+  explicit CallbackEcho(std::shared_ptr<grpc::ServerCredentials> credentials) : credentials_(std::move(credentials)) {
     grpc::ServerBuilder builder;
-    server_ = Listen(service_, builder, &port_);
+    server_ = Listen(service_, credentials_, builder, &port_);
   }
   ~CallbackEcho() override { server_->Shutdown(std::chrono::system_clock::now()); }
   int port() const override { return port_; }
 
  private:
+  const std::shared_ptr<grpc::ServerCredentials> credentials_;
   CallbackService service_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
@@ -53,7 +56,7 @@ class QueueEcho final : public Echo {
   QueueEcho() {
     grpc::ServerBuilder builder;
     queue_ = builder.AddCompletionQueue();
-    server_ = Listen(service_, builder, &port_);
+    server_ = Listen(service_, grpc::InsecureServerCredentials(), builder, &port_);
     for (int i = 0; i < kCallsWaiting; ++i) (new Call(service_, *queue_))->Wait();
     thread_ = std::thread([this] { Serve(); });
   }
@@ -111,7 +114,9 @@ class QueueEcho final : public Echo {
 
 }  // namespace
 
-std::unique_ptr<Echo> StartCallbackEcho() { return std::make_unique<CallbackEcho>(); }
+std::unique_ptr<Echo> StartCallbackEcho(std::shared_ptr<grpc::ServerCredentials> credentials) {
+  return std::make_unique<CallbackEcho>(std::move(credentials));
+}
 std::unique_ptr<Echo> StartQueueEcho() { return std::make_unique<QueueEcho>(); }
 
 }  // namespace longshore::bench

@@ -6,6 +6,7 @@
 #include "common/allocator.h"
 #include "common/json/json.h"
 #include "tests/bench/echo.h"
+#include "tests/bench/hop.h"
 #include "tests/bench/json_speed.h"
 #include "tests/bench/pace.h"
 #include "tests/bench/throughput.h"
@@ -64,6 +65,19 @@ Result<Throughput> RunThroughput(ThroughputFlags flags) {
   return Measure(*client, samples.size(), flags.pressure);
 }
 
+int RunHop(int floats) {
+  const auto cost = MeasureHop(floats);
+  if (!cost) return Fail(cost.error());
+  std::cout << Json{{"plain_us", cost->plain_us},
+                    {"tls_us", cost->tls_us},
+                    {"plain_cpu_us", cost->plain_cpu_us},
+                    {"tls_cpu_us", cost->tls_cpu_us},
+                    {"connect_ms", cost->connect_ms}}
+                   .dump()
+            << std::endl;
+  return 0;
+}
+
 int RunPace(const Pace& pace) {
   const auto samples = load::MakeSamples({});
   if (!samples) return Fail(samples.error());
@@ -103,6 +117,9 @@ int Main(int argc, char** argv) {
   auto* json =
       app.add_subcommand("json", "floats of a JSON body that become a tensor, in millions per second, as JSON");
   auto* memory = app.add_subcommand("json-memory", "the peak of memory meanwhile, over the body's bytes, as JSON");
+  int floats = 1;
+  auto* hop = app.add_subcommand("hop", "what certificates cost a hop between two nodes, as JSON");
+  hop->add_option("--floats", floats, "of a request, and of its answer")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   if (*echo) {
     const auto served = RunEcho(kind);
@@ -116,6 +133,7 @@ int Main(int argc, char** argv) {
     std::cout << Json{{"millions_per_second", speeds}}.dump() << std::endl;
     return 0;
   }
+  if (*hop) return RunHop(floats);
   if (*paced) return RunPace(pace);
   if (*memory) {
     std::cout << Json{{"peak_over_body", MeasureJsonPeak(8)}}.dump() << std::endl;

@@ -7,6 +7,7 @@ messages so that one can read here what they say.
 import gzip
 import pathlib
 import struct
+import subprocess
 import zlib
 
 import numpy as np
@@ -236,6 +237,19 @@ def http() -> None:
           upgrade=b"GET / HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n", empty=b"")
 
 
+def certificate_request() -> None:
+    def request(*key: str, more: tuple[str, ...] = ()) -> bytes:
+        return subprocess.run(["openssl", "req", "-new", "-outform", "DER", "-nodes", "-keyout", "/dev/null", "-subj", "/CN=x",
+                               "-newkey", *key, *more], capture_output=True, check=True).stdout
+
+    p256 = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")
+    good = request(*p256)
+    write("certificate_request",
+          good=good, cut=good[:100], empty=b"", rsa=request("rsa:1024"), p384=request("ec", "-pkeyopt", "ec_paramgen_curve:P-384"),
+          explicit=request(*p256, "-pkeyopt", "ec_param_enc:explicit"), ed25519=request("ed25519"),
+          names=request(*p256, more=("-addext", "subjectAltName=DNS:a,DNS:b", "-addext", "basicConstraints=CA:TRUE")))
+
+
 if __name__ == "__main__":
-    for make in (json_predict, json_examples, predict, examples, tfrecord, bundle, packed, http):
+    for make in (json_predict, json_examples, predict, examples, tfrecord, bundle, packed, http, certificate_request):
         make()

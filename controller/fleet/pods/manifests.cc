@@ -185,6 +185,7 @@ Json PodOf(const api::ServingFleet& fleet, const PodSettings& settings) {
   Place(fleet, pod);
   Json labels = pods.labels;
   labels.update(LabelsOf(fleet));
+  labels[kFleetUidLabel] = fleet.metadata.uid;
   Json metadata = {{"labels", std::move(labels)}};
   if (!pods.annotations.empty()) metadata["annotations"] = pods.annotations;
   return {{"metadata", std::move(metadata)}, {"spec", std::move(pod)}};
@@ -197,7 +198,8 @@ std::string InputsOf(const api::ServingFleet& fleet, const PodSettings& settings
                           "service", "networkPolicy"}) {
     spec.erase(key);
   }
-  const Json inputs = {fleet.metadata.namespace_, fleet.metadata.name, fleet.status.image, settings.controller, spec};
+  const Json inputs = {fleet.metadata.namespace_, fleet.metadata.name, fleet.metadata.uid,
+                       fleet.status.image,        settings.controller, spec};
   return ToHex(Sha256(inputs.dump()));
 }
 

@@ -17,6 +17,8 @@ struct PodSettings {
 };
 
 inline constexpr const char* kFleetLabel = "longshore.dev/fleet";
+// On pods: a fleet that is deleted and made again under its name is another one, whose nodes know no node of the first.
+inline constexpr const char* kFleetUidLabel = "longshore.dev/fleet-uid";
 inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr const char* kManager = "longshore-controller";
 // On a Deployment: the digest of what its pods were made from, and the form that made them.

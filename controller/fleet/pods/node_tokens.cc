@@ -15,8 +15,8 @@ constexpr std::chrono::seconds kReadAtMostEvery{1};  // However many tokens name
 }  // namespace
 
 Result<std::unique_ptr<NodeTokens>> NodeTokens::Start(std::unique_ptr<kube::Api> api, const Clock& clock,
-                                                      FleetOf fleet_of) {
-  std::unique_ptr<NodeTokens> tokens(new NodeTokens(std::move(api), clock, std::move(fleet_of)));
+                                                      NodeOf node_of) {
+  std::unique_ptr<NodeTokens> tokens(new NodeTokens(std::move(api), clock, std::move(node_of)));
   RETURN_IF_ERROR(tokens->ReadKeys());
   tokens->thread_ = std::thread([raw = tokens.get()] { raw->ReadKeysAgainAndAgain(); });
   return tokens;
@@ -72,9 +72,9 @@ Result<NodeTokens::Node> NodeTokens::Identify(std::string_view authorization) {
   const PodName pod{TextAt(claims, {"kubernetes.io", "namespace"}), TextAt(claims, {"kubernetes.io", "pod", "name"}),
                     TextAt(claims, {"kubernetes.io", "pod", "uid"})};
   if (pod.uid.empty()) return Fail(Code::kUnauthenticated, "the token is not a pod's");
-  const auto fleet = fleet_of_(pod);
-  if (!fleet) return Fail(Code::kUnauthenticated, "pod {}/{} is no node of a fleet", pod.namespace_, pod.name);
-  return Node{*fleet, pod.name};
+  auto node = node_of_(pod);
+  if (!node) return Fail(Code::kUnauthenticated, "pod {}/{} is no node of a fleet", pod.namespace_, pod.name);
+  return std::move(*node);
 }
 
 }  // namespace longshore::fleet

@@ -29,32 +29,32 @@ struct PodName {
 // Thread-safe.
 class NodeTokens {
  public:
-  // The fleet of a pod that is there now; nullopt when there is none of this uid.
-  using FleetOf = std::function<std::optional<std::string>(const PodName& pod)>;
+  struct Node {
+    std::string fleet;
+    std::string fleet_uid;  // As in Pod.
+    std::string node;
+  };
+  // The node that a pod is which is there now; nullopt when there is none of this uid.
+  using NodeOf = std::function<std::optional<Node>(const PodName& pod)>;
 
   // Unavailable when the keys cannot be read now. Later they are read again every few minutes, and when a token names
   // one that is not known.
-  static Result<std::unique_ptr<NodeTokens>> Start(std::unique_ptr<kube::Api> api, const Clock& clock,
-                                                   FleetOf fleet_of);
+  static Result<std::unique_ptr<NodeTokens>> Start(std::unique_ptr<kube::Api> api, const Clock& clock, NodeOf node_of);
   ~NodeTokens();
 
-  struct Node {
-    std::string fleet;
-    std::string node;
-  };
   // By the header Authorization: "Bearer TOKEN". Never waits. Unauthenticated with what is wrong.
   Result<Node> Identify(std::string_view authorization);
 
  private:
-  NodeTokens(std::unique_ptr<kube::Api> api, const Clock& clock, FleetOf fleet_of)
-      : api_(std::move(api)), clock_(clock), fleet_of_(std::move(fleet_of)) {}
+  NodeTokens(std::unique_ptr<kube::Api> api, const Clock& clock, NodeOf node_of)
+      : api_(std::move(api)), clock_(clock), node_of_(std::move(node_of)) {}
 
   Status ReadKeys();
   void ReadKeysAgainAndAgain();
 
   const std::unique_ptr<kube::Api> api_;
   const Clock& clock_;
-  const FleetOf fleet_of_;
+  const NodeOf node_of_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::shared_ptr<const auth::IssuerKeys> keys_;  // Guarded by the mutex, as are:

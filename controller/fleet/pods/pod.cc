@@ -58,6 +58,7 @@ Result<Pod> PodFrom(const Json& json) {
   pod.info.node = TextAt(metadata, {"name"});
   if (fleet.empty() || pod.info.node.empty()) return DataLoss("a pod without a name, or without {}", kFleetLabel);
   pod.fleet = TextAt(metadata, {"namespace"}) + "/" + fleet;
+  pod.fleet_uid = TextAt(At(metadata, {"labels"}), {kFleetUidLabel});
   pod.uid = TextAt(metadata, {"uid"});
   pod.deletion_cost = TextAt(At(metadata, {"annotations"}), {kDeletionCostAnnotation});
   pod.info.started_at = api::ParseTime(TextAt(metadata, {"creationTimestamp"})).value_or(TimePoint{});

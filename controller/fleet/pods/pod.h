@@ -10,7 +10,8 @@
 namespace longshore::fleet {
 
 struct Pod {
-  std::string fleet;  // "namespace/name".
+  std::string fleet;      // "namespace/name".
+  std::string fleet_uid;  // Of the ServingFleet that it was made for; "" when an older controller made it.
   NodeInfo info;
   std::string uid;
   bool ended = false;         // It will run no more: evicted, or failed for good. Its Deployment makes another.

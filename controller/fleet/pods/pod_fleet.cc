@@ -101,7 +101,7 @@ class KubePodFleet final : public PodFleet {
   std::vector<std::string> Fleets() const override;
   Status Remove(const std::string& fleet) override;
   void UseAuthority(const std::string& certificate) override;
-  std::optional<std::string> FleetOf(const PodName& pod) const override;
+  std::optional<NodeTokens::Node> NodeOf(const PodName& pod) const override;
 
  private:
   struct Applied {
@@ -310,10 +310,11 @@ std::vector<NodeInfo> KubePodFleet::Nodes(const std::string& fleet) const {
   return nodes;
 }
 
-std::optional<std::string> KubePodFleet::FleetOf(const PodName& name) const {
+std::optional<NodeTokens::Node> KubePodFleet::NodeOf(const PodName& name) const {
   for (const auto& mirrored : pods_) {
     const auto pod = mirrored->cache.Get({name.namespace_, name.name});
-    if (pod && *pod && (*pod)->uid == name.uid && !(*pod)->ended) return (*pod)->fleet;
+    if (pod && *pod && (*pod)->uid == name.uid && !(*pod)->ended)
+      return NodeTokens::Node{(*pod)->fleet, (*pod)->fleet_uid, name.name};
   }
   return std::nullopt;
 }

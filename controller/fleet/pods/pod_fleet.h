@@ -31,7 +31,7 @@ class PodFleet : public Fleet {
   virtual void UseAuthority(const std::string& certificate) = 0;
 
   // As NodeTokens asks it.
-  virtual std::optional<std::string> FleetOf(const PodName& pod) const = 0;
+  virtual std::optional<NodeTokens::Node> NodeOf(const PodName& pod) const = 0;
 };
 
 // Returns when all is listed. Unavailable naming what could not be.

@@ -33,13 +33,17 @@ class PodFleetTest : public ::testing::Test {
     fleet_.spec.pods.limits = {{"cpu", "2"}, {"nvidia.com/gpu", "2"}};
     fleet_.spec.pods.model_volumes = {
         {.name = "models", .mount_path = "/models", .claim_name = "models", .secret_name = {}}};
+    MakeFleet();
+    Start("longshore/node:1");
+  }
+
+  void MakeFleet() {
     const Json object = Send("POST", kGroup + namespace_ + "/servingfleets",
                              {{"apiVersion", "longshore.dev/v1alpha1"},
                               {"kind", "ServingFleet"},
                               {"metadata", {{"name", "cpu"}}},
                               {"spec", Json::object()}});
     fleet_.metadata.uid = object.at("metadata").at("uid");
-    Start("longshore/node:1");
   }
 
   void Start(const std::string& image) {
@@ -170,6 +174,25 @@ TEST_F(PodFleetTest, ANewImageOfTheFleetChangesItsPodsOnly) {
   for (const auto& [what, object] : after) EXPECT_EQ(object, before.at(what)) << what;
 }
 
+TEST_F(PodFleetTest, AFleetThatIsMadeAgainUnderItsNameHasOtherNodes) {
+  Ensure();
+  ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
+  ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 1; }));
+  const std::string of_the_first = Staying()[0];
+  // Its Deployment stays, as it may when a fleet is made again before the garbage collector came.
+  const std::string path = kGroup + namespace_ + "/servingfleets/cpu";
+  Send("DELETE", path + "?propagationPolicy=Orphan");
+  while (api_->Send({.target = path})) {
+  }
+  MakeFleet();
+  Ensure();
+  ASSERT_TRUE(WaitUntil([&] { return Staying().size() == 2; })) << "its pods are not those of the first";
+  for (const std::string& node : Staying()) {
+    const Json labels = Get("pods/" + node).at("metadata").at("labels");
+    EXPECT_EQ(labels.at(kFleetUidLabel) == fleet_.metadata.uid, node != of_the_first) << node;
+  }
+}
+
 TEST_F(PodFleetTest, ADeploymentOfAnotherFormAndTheSameInputsIsLeftAsItIs) {
   Ensure();
   Patch("deployments/longshore-cpu",
@@ -214,7 +237,7 @@ TEST_F(PodFleetTest, ANodeIsWhoTheTokenOfItsPodSays) {
   const std::string node = Staying()[0];
   const std::string uid = Get("pods/" + node).at("metadata").at("uid");
   const auto tokens = NodeTokens::Start(kube::ConnectForTests(kClock), wall_, [&](const PodName& pod) {
-                        return pods_->FleetOf(pod);
+                        return pods_->NodeOf(pod);
                       }).value();
   const auto token = [&](const char* audience, const Json& bound) {
     Json spec = {{"audiences", Json::array({audience})}, {"expirationSeconds", 3600}};
@@ -228,6 +251,7 @@ TEST_F(PodFleetTest, ANodeIsWhoTheTokenOfItsPodSays) {
   const auto identity = tokens->Identify(its_own);
   ASSERT_TRUE(identity) << identity.error().message;
   EXPECT_EQ(identity->fleet, Name());
+  EXPECT_EQ(identity->fleet_uid, fleet_.metadata.uid);
   EXPECT_EQ(identity->node, node);
   const auto why = [&](const std::string& authorization) { return tokens->Identify(authorization).error().message; };
   EXPECT_THAT(why(token("https://kubernetes.default.svc", bound)), HasSubstr("audience"));

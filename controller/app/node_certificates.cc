@@ -1,0 +1,43 @@
+#include "controller/app/node_certificates.h"
+
+#include <utility>
+
+namespace longshore::app {
+namespace {
+
+constexpr std::chrono::hours kLifetime{24 * 365};
+constexpr const char* kDomain = "longshore.internal";
+
+std::pair<std::string, std::string> Split(const std::string& fleet) {
+  const size_t slash = fleet.find('/');
+  return {fleet.substr(0, slash), fleet.substr(slash + 1)};
+}
+
+// For people and for what knows SPIFFE; peers look at the fleet's DNS name.
+std::string UriOf(const nodes::Identity& node) {
+  const auto [namespace_, name] = Split(node.fleet);
+  return fmt::format("spiffe://{}/ns/{}/fleet/{}/uid/{}/node/{}", kDomain, namespace_, name, node.fleet_uid, node.node);
+}
+
+}  // namespace
+
+std::string FleetDnsName(const nodes::Identity& node) {
+  const auto [namespace_, name] = Split(node.fleet);
+  return fmt::format("{}.{}.{}.fleet.{}", node.fleet_uid, name, namespace_, kDomain);
+}
+
+Result<control::Certificate> CertifyNode(const tls::KeyPair& authority, const nodes::Identity& node,
+                                         const std::string& request) {
+  if (node.fleet_uid.empty())
+    return FailedPrecondition("pod {} does not say of which ServingFleet it is: it is of an older controller",
+                              node.node);
+  const tls::Subject subject{
+      .name = "longshore-node", .dns_names = {FleetDnsName(node)}, .addresses = {}, .uris = {UriOf(node)}};
+  control::Certificate certificate;
+  ASSIGN_OR_RETURN(*certificate.mutable_certificate(), tls::Sign(authority, request, subject, kLifetime));
+  certificate.set_authorities(authority.certificate);
+  certificate.set_fleet_name(FleetDnsName(node));
+  return certificate;
+}
+
+}  // namespace longshore::app
