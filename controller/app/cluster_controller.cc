@@ -21,7 +21,6 @@
 #include "controller/fleet/pods/pod_fleet.h"
 #include "controller/kube/event_writer.h"
 #include "controller/leader/leadership.h"
-#include "controller/runtime/fence.h"
 #include "controller/store/kube/kube_store.h"
 
 namespace longshore::app {
@@ -75,7 +74,8 @@ class ClusterController final : public Controller {
   bool ConnectAgainAndAgain();
   Status Connect();
   Status StartLeadership();
-  void Lead(int64_t epoch);
+  Status Lead(int64_t epoch);
+  bool Leads() const;
   Status LeadUntilEnd(int64_t epoch);
   void LookAtEverything(runtime::WorkQueue& queue);
   void Tell(const reconcile::Event& event);
@@ -100,6 +100,7 @@ class ClusterController final : public Controller {
       "longshore_controller_staleness_seconds", "Since when the API server said nothing of some kind of our objects.");
   std::unique_ptr<runtime::Failpoint> failpoint_;
   kube::Cluster cluster_;
+  std::string host_{};  // That nodes dial.
   std::unique_ptr<ServedIdentity> served_;
 
   mutable std::mutex mutex_;
@@ -125,10 +126,8 @@ Status ClusterController::Start() {
   ASSIGN_OR_RETURN(failpoint_, runtime::Failpoint::FromEnvironment());
   ASSIGN_OR_RETURN(cluster_, options_.kubeconfig.empty() ? kube::FromPod()
                                                          : kube::FromKubeconfig(options_.kubeconfig, options_.context));
-  ASSIGN_OR_RETURN(const std::string host, HostOf(options_.advertised_address));
+  ASSIGN_OR_RETURN(host_, HostOf(options_.advertised_address));
   RETURN_IF_ERROR(ReadAuthority(options_.ca_cert_file, options_.ca_key_file, clock_.Now()));
-  served_ = std::make_unique<ServedIdentity>(options_.ca_cert_file, options_.ca_key_file, host, clock_,
-                                             [this](const std::string& certificate) { UseAuthority(certificate); });
   metrics_.BeforeText([this] { RefreshMetrics(); });
   ASSIGN_OR_RETURN(admin_, Admin::Start(options_.admin, metrics_, [this] { return NotReady(); }));
   spdlog::info("controller of {} by {}, administration on port {}",
@@ -140,13 +139,27 @@ Status ClusterController::Start() {
 
 Status ClusterController::Run() {
   if (!ConnectAgainAndAgain()) return {};
-  while (const int64_t epoch = leadership_->AwaitTerm()) Lead(epoch);
-  leadership_.reset();  // Gives the Lease up: nothing is written any more.
+  Status led;
+  while (led) {
+    const int64_t epoch = leadership_->AwaitTerm();
+    if (epoch == 0) break;
+    led = Lead(epoch);
+  }
+  std::unique_ptr<leader::Leadership> leadership;
+  {
+    const std::lock_guard lock(mutex_);
+    leadership = std::move(leadership_);
+  }
+  leadership.reset();  // Gives the Lease up: nothing is written any more, and another controller may do better.
   spdlog::info("the controller leaves; the nodes go on serving");
-  return {};
+  return led;
 }
 
 void ClusterController::Stop() {
+  if (!connected_) {  // Whatever it waits for: nothing is held that would have to be given up.
+    spdlog::info("the controller leaves before it was connected");
+    std::_Exit(0);
+  }
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -176,23 +189,25 @@ Status ClusterController::Connect() {
   tokens_.reset();
   fleet_.reset();
   watch_.reset();
+  kube::ApiOptions api_options = options_.api;
+  api_options.may_write = [this] { return Leads(); };
   ASSIGN_OR_RETURN(
-      store_, store::KubeStore::Open(cluster_, {.namespaces = options_.watch_namespaces, .api = options_.api}, timer_));
+      store_, store::KubeStore::Open(cluster_, {.namespaces = options_.watch_namespaces, .api = api_options}, timer_));
   ASSIGN_OR_RETURN(watch_, store_->WatchAll([this](const api::Key& key) { queue_.Add(key); }));
-  ASSIGN_OR_RETURN(const tls::KeyPair authority,
-                   ReadAuthority(options_.ca_cert_file, options_.ca_key_file, clock_.Now()));
   fleet::PodFleetOptions fleet_options;
   fleet_options.namespaces = options_.watch_namespaces;
-  fleet_options.api = options_.api;
-  fleet_options.settings = {options_.node_image, options_.advertised_address, authority.certificate};
+  fleet_options.api = api_options;
+  fleet_options.settings = {options_.node_image, options_.advertised_address, ""};  // Told by `served_` below.
   ASSIGN_OR_RETURN(fleet_, fleet::StartPodFleet(cluster_, fleet_options, timer_,
                                                 [this](const std::string& fleet) { queue_.Add(FleetKey(fleet)); }));
-  ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, options_.api, timer_));
+  ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, api_options, timer_));
   ASSIGN_OR_RETURN(tokens_, fleet::NodeTokens::Start(std::move(api), clock_, [this](const fleet::PodName& pod) {
                      return fleet_->NodeOf(pod);
                    }));
-  ASSIGN_OR_RETURN(auto events_api, kube::Api::Make(cluster_, options_.api, timer_));
+  ASSIGN_OR_RETURN(auto events_api, kube::Api::Make(cluster_, api_options, timer_));
   events_ = std::make_unique<kube::EventWriter>(std::move(events_api), kReporter, clock_);
+  served_ = std::make_unique<ServedIdentity>(options_.ca_cert_file, options_.ca_key_file, host_, clock_,
+                                             [this](const std::string& certificate) { UseAuthority(certificate); });
   ASSIGN_OR_RETURN(identities_,
                    tls::Identities::Start(
                        "the certificate for nodes", [this] { return served_->Read(); }, kLookForAuthority));
@@ -214,15 +229,21 @@ Status ClusterController::StartLeadership() {
   return {};
 }
 
-void ClusterController::Lead(int64_t epoch) {
+// An error: it cannot do what a leader does, for example listen.
+Status ClusterController::Lead(int64_t epoch) {
   spdlog::info("leads: epoch {}", epoch);
   epoch_ = epoch;
   const Status led = LeadUntilEnd(epoch);
   epoch_ = 0;
   spdlog::info("the term of epoch {} is over", epoch);
-  if (led) return;
-  spdlog::error("epoch {}: {}", epoch, led.error().message);
-  Pause();
+  return led;
+}
+
+// Whether the term goes on, by the clock.
+bool ClusterController::Leads() const {
+  const int64_t epoch = epoch_;
+  const std::lock_guard lock(mutex_);
+  return epoch != 0 && leadership_ && leadership_->IsLeading(epoch);
 }
 
 Status ClusterController::LeadUntilEnd(int64_t epoch) {
@@ -249,6 +270,7 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
     return CertifyNode(authority, node, request);
   };
   nodes_options.epoch = epoch;
+  nodes_options.may_send = [this] { return Leads(); };
   nodes_options.raise_epoch = [this](int64_t above) -> Result<int64_t> {
     RaiseFloor(above);
     return Unavailable("a node holds epoch {}; a term above it begins soon", above);
@@ -257,12 +279,9 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
                                                             [&queue](const std::string& fleet, const std::string&) {
                                                               queue.Add(FleetKey(fleet), kReportsTogether);
                                                             }));
-  const auto leads = [this, epoch] { return leadership_->IsLeading(epoch); };
-  const auto store = runtime::WithFence(*store_, leads);
-  const auto fleet = runtime::WithFence(*fleet_, leads);
-  Looker looker({*store,
+  Looker looker({*store_,
                  *nodes,
-                 *fleet,
+                 *fleet_,
                  queue,
                  *failpoint_,
                  metrics_,

@@ -19,14 +19,19 @@ bool IsAddress(const std::string& host) {
 }  // namespace
 
 Result<std::string> HostOf(const std::string& target) {
-  const size_t scheme = target.find("///");
-  std::string host = scheme == std::string::npos ? target : target.substr(scheme + 3);
+  std::string host = target;
+  for (const std::string_view scheme : {"dns:///", "ipv4:", "ipv6:", "dns:"}) {
+    if (!target.starts_with(scheme)) continue;
+    host = target.substr(scheme.size());
+    break;
+  }
   const size_t colon = host.rfind(':');
   const bool has_port = colon != std::string::npos && colon + 1 < host.size() &&
                         host.find_first_not_of("0123456789", colon + 1) == std::string::npos;
   if (has_port) host.resize(colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  if (!has_port || host.empty() || host.find('/') != std::string::npos)
+  const bool is_name = host.find_first_of("/:,") == std::string::npos;
+  if (!has_port || host.empty() || (!is_name && !IsAddress(host)))
     return InvalidArgument("\"{}\" is no address to dial, such as dns:///longshore-nodes.longshore.svc:8610", target);
   return host;
 }
@@ -52,9 +57,8 @@ Result<tls::Identity> ServedIdentity::Read() {
   identity_.certificate = made.certificate;
   identity_.key = made.key;
   made_at_ = now;
-  const bool is_first = !authority_;
   authority_ = std::move(authority);
-  if (is_another && !is_first) on_authority_(authority_->certificate);
+  if (is_another) on_authority_(authority_->certificate);
   return identity_;
 }
 

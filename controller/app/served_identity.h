@@ -25,7 +25,7 @@ class ServedIdentity {
  public:
   using OnAuthority = std::function<void(const std::string& certificate)>;
 
-  // `on_authority` is told of every change of it, and not of the first one.
+  // `on_authority` is told of the first one, and of every other that takes its place.
   ServedIdentity(Path cert_file, Path key_file, std::string host, const Clock& clock, OnAuthority on_authority)
       : cert_file_(std::move(cert_file)),
         key_file_(std::move(key_file)),

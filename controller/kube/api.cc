@@ -100,6 +100,8 @@ Result<std::string> Api::Send(const Call& call) {
   for (const bool refused : {false, true}) {
     RETURN_IF_ERROR(WaitForTurn());
     ASSIGN_OR_RETURN(const http_client::Request request, RequestOf(call, refused));
+    if (call.method != "GET" && may_write_ && !may_write_())
+      return FailedPrecondition("{}: this controller leads no more", What(call));
     auto response = requests_->Send(request);
     if (!response) return Prefixed(response.error(), What(call));
     if (response->status >= 200 && response->status < 300) return std::move(response->body);

@@ -24,6 +24,9 @@ struct ApiOptions {
   double burst = 400;
   std::chrono::milliseconds request_silence_max{15'000};
   std::chrono::milliseconds watch_silence_max{90'000};  // Bookmarks come about once a minute.
+  // Asked directly before a request that may change something is sent: not when it begins to wait for its turn. Empty:
+  // it may. Thread-safe.
+  std::function<bool()> may_write{};
 };
 
 struct Call {
@@ -52,6 +55,7 @@ class Api {
   //   NotFound 404, AlreadyExists and Aborted 409, OutOfRange 410 (a version is too old), InvalidArgument 400 and 422,
   //   PermissionDenied 403, Unauthenticated 401 also with a token that was read again, ResourceExhausted 429 and 413,
   //   Unavailable 5xx and whatever kept an answer from coming; then the request may have been carried out.
+  // FailedPrecondition, and not sent, when it may not write.
   Result<std::string> Send(const Call& call);
 
   // Reads an answer line by line until it ends or on_line fails. Errors as Send's. `refusal` is told what a refusal
@@ -66,7 +70,10 @@ class Api {
 
  private:
   Api(Cluster cluster, const ApiOptions& options, const MonotonicClock& clock)
-      : cluster_(std::move(cluster)), clock_(clock), limit_(options.requests_per_second, options.burst) {}
+      : cluster_(std::move(cluster)),
+        clock_(clock),
+        may_write_(options.may_write),
+        limit_(options.requests_per_second, options.burst) {}
 
   Status WaitForTurn();
   Result<http_client::Request> RequestOf(const Call& call, bool refused);
@@ -74,6 +81,7 @@ class Api {
 
   const Cluster cluster_;
   const MonotonicClock& clock_;
+  const std::function<bool()> may_write_;
   std::unique_ptr<http_client::Client> requests_;
   std::unique_ptr<http_client::Client> watches_;
   std::mutex mutex_;

@@ -88,6 +88,24 @@ TEST(RateLimit, SendsNothingWhileTheServerSaysSo) {
 
 // ---------------------------------------------------------------------------------------------------- requests
 
+TEST(Api, WritesNothingOnceItMayNot) {
+  std::atomic<int> requests = 0;
+  RawServer server([&](Peer& peer) {
+    peer.ReadRequest();
+    ++requests;
+    peer.Write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}");
+  });
+  std::atomic<bool> may = true;
+  ApiOptions options;
+  options.may_write = [&] { return may.load(); };
+  const auto api = ApiOf(server, options);
+  EXPECT_TRUE(api->Send({.method = "PATCH", .target = "/a", .body = "{}"}));
+  may = false;
+  EXPECT_EQ(api->Send({.method = "PATCH", .target = "/a", .body = "{}"}).error().code, Code::kFailedPrecondition);
+  EXPECT_TRUE(api->Send({.target = "/a"})) << "reading goes on";
+  EXPECT_EQ(requests, 2);
+}
+
 TEST(Api, ARefusalIsAnErrorWithTheServersWords) {
   std::atomic<int> status = 0;
   std::string reason;

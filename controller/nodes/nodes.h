@@ -70,8 +70,9 @@ struct Options {
   // A node holds this epoch, which is not below ours: gives one above it, written down where the next controller finds
   // it. An error refuses the node.
   std::function<Result<int64_t>(int64_t above)> raise_epoch{};
-  size_t queued_max = 1000;   // Messages waiting for a node; beyond, its stream is cut and it dials again.
-  size_t nodes_max = 10'000;  // Views that are kept; beyond, an unknown node is refused.
+  std::function<bool()> may_send{};  // Asked before each message but heartbeats; empty: it may. Thread-safe.
+  size_t queued_max = 1000;          // Messages waiting for a node; beyond, its stream is cut and it dials again.
+  size_t nodes_max = 10'000;         // Views that are kept; beyond, an unknown node is refused.
   std::chrono::milliseconds heartbeat_interval{2000};
   int message_bytes_max = 64 << 20;
 };
@@ -99,7 +100,8 @@ class Registry {
   virtual std::vector<NodeView> Nodes(const std::string& fleet) const = 0;
 
   // Queues a message and does not wait; epoch and revision are filled in. FailedPrecondition for a change when the node
-  // has no snapshot yet; NotFound when it has no stream; ResourceExhausted when its queue is full.
+  // has no snapshot yet; NotFound when it has no stream; ResourceExhausted when its queue is full;
+  // FailedPrecondition when it may not send.
   virtual Status Send(const std::string& fleet, const std::string& node, control::FromController message) = 0;
 
   // Drops what is known of a node without a stream.

@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <limits>
 #include <mutex>
@@ -276,6 +277,20 @@ TEST_F(RegistryTest, ANodeOfALaterTermIsRefusedWhereNoneCanBegin) {
   ahead.set_epoch(4);
   const FakeNode behind(Socket(), ahead);
   EXPECT_TRUE(WaitForConnected());
+}
+
+TEST_F(RegistryTest, SendsNothingOnceItMayNot) {
+  registry_.reset();
+  std::atomic<bool> may = true;
+  Options options;
+  options.may_send = [&] { return may.load(); };
+  registry_ = StartRegistry(options);
+  FakeNode node(Socket(), Hello("a"));
+  ASSERT_TRUE(WaitForConnected());
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot({"m"})));
+  may = false;
+  EXPECT_EQ(registry_->Send(kFleet, "a", Change("m", false)).error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(registry_->Nodes(kFleet)[0].sent->models_size(), 1);
 }
 
 TEST_F(RegistryTest, ClosedItHasNoStreamsAndTakesNone) {

@@ -147,6 +147,7 @@ Status RegistryImpl::CutIfFull(Stream& stream) const {
 }
 
 Status RegistryImpl::Send(const std::string& fleet, const std::string& node, control::FromController message) {
+  if (options_.may_send && !options_.may_send()) return FailedPrecondition("this controller leads no more");
   const std::scoped_lock lock(mutex_);
   const auto found = nodes_.find({fleet, node});
   if (found == nodes_.end() || found->second.stream == nullptr) return NotFound("node {} is not attached", node);

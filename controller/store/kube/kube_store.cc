@@ -216,7 +216,7 @@ Result<Object> KubeStore::PutStatus(const api::Key& key, const std::string& uid,
   if (answer.error().code == Code::kAborted) {
     // A conflict of versions, or of uids: then the object that was meant is gone.
     const auto there = api_->Send({.target = ObjectPath(key)});
-    const auto object = there ? FromText(*there) : tl::make_unexpected(there.error());
+    const auto object = there ? Written(*there) : tl::make_unexpected(there.error());  // So the next look knows it.
     if (object && object->metadata.uid != uid) return NotFound("{} with uid {} is gone", ToString(key), uid);
   }
   return Prefixed(answer.error(), ToString(key));
