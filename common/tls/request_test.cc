@@ -62,8 +62,8 @@ TEST_F(RequestTest, BecomesACertificateOfItsKeyWithTheNamesOfTheSigner) {
 
 TEST_F(RequestTest, NamesNobodyWhateverItAsksFor) {
   const Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
-  EXPECT_THAT(Signed(Ambitious(key.get())),
-              AllOf(HasSubstr("Subject: CN=node\n"), HasSubstr("CA:FALSE"), Not(HasSubstr("somebody")), Not(HasSubstr("TRUE"))));
+  EXPECT_THAT(Signed(Ambitious(key.get())), AllOf(HasSubstr("Subject: CN=node\n"), HasSubstr("CA:FALSE"),
+                                                  Not(HasSubstr("somebody")), Not(HasSubstr("TRUE"))));
 }
 
 TEST_F(RequestTest, WithAKeyThatIsWeakOrCostlyIsRefused) {

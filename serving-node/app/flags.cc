@@ -119,7 +119,8 @@ void AddManagedFlags(CLI::App& app, Flags& flags) {
   app.add_option("--controller", flags.controller, "where to dial: unix:/path, host:port or dns:///host:port")
       ->group(group);
   app.add_option("--controller_ca_file", flags.controller_ca_file,
-                 "PEM: who signs the controller's certificate; without it the controller is dialled in plaintext")
+                 "PEM: who signs the certificates of the controller and of other nodes; without it both are dialled in "
+                 "plaintext")
       ->group(group);
   app.add_option("--controller_token_file", flags.controller_token_file, "what tells the controller who this node is")
       ->group(group);
@@ -129,7 +130,10 @@ void AddManagedFlags(CLI::App& app, Flags& flags) {
       ->group(group);
   app.add_option("--rest_listen_fd", flags.rest_listen_fd, "inherited listening socket, instead of --rest_api_port")
       ->group(group);
-  app.add_option("--peer_address", flags.peer_address, "where other nodes reach this one: unix:/path or host:port")
+  app.add_option(
+         "--peer_address", flags.peer_address,
+         "where other nodes reach this one: unix:/path or host:port; with --controller_ca_file only nodes of the same "
+         "fleet, by certificates")
       ->group(group);
   app.add_option(
          "--peers", flags.peers,

@@ -36,7 +36,7 @@ struct PeerIdentity {
 struct Options {
   Path file{};     // Where it is kept.
   Path ca_file{};  // By which the controller is dialled: where a new authority is seen first.
-  std::chrono::milliseconds ask_again{60'000};       // At least, between two requests.
+  std::chrono::milliseconds ask_again{15'000};       // At least, between two requests.
   std::chrono::milliseconds look_every{5'000};       // Between two looks at what may be due.
   std::chrono::milliseconds show_after{5 * 60'000};  // For so long the certificate of the authority before is shown.
 };

@@ -10,7 +10,8 @@ struct HopCost {
   double tls_us = 0;
   double plain_cpu_us = 0;  // Of both ends together, for each of many calls at once.
   double tls_cpu_us = 0;
-  double connect_ms = 0;  // The first call on a connection, with certificates.
+  double plain_connect_ms = 0;  // The first call on a connection.
+  double tls_connect_ms = 0;
 };
 
 // Of requests, and answers, of so many floats. Plain text and TLS take turns.

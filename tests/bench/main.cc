@@ -72,7 +72,8 @@ int RunHop(int floats) {
                     {"tls_us", cost->tls_us},
                     {"plain_cpu_us", cost->plain_cpu_us},
                     {"tls_cpu_us", cost->tls_cpu_us},
-                    {"connect_ms", cost->connect_ms}}
+                    {"plain_connect_ms", cost->plain_connect_ms},
+                    {"tls_connect_ms", cost->tls_connect_ms}}
                    .dump()
             << std::endl;
   return 0;

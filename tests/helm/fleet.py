@@ -60,7 +60,7 @@ def deployment_of(fleet):
         "volumeMounts": [{"name": name, "mountPath": f"/mnt/{name}"} for name in volumes],
         "securityContext": {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}}
     it["spec"] = {"selector": {"matchLabels": selector(name)}, "template": {
-        "metadata": {"labels": it["metadata"]["labels"]},
+        "metadata": {"labels": {**it["metadata"]["labels"], "longshore.dev/fleet-uid": fleet["metadata"]["uid"]}},
         "spec": {"serviceAccountName": f"longshore-{name}", "automountServiceAccountToken": False, "enableServiceLinks": False,
                  "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "runAsGroup": 65532, "fsGroup": 65532,
                                      "seccompProfile": {"type": "RuntimeDefault"}},
