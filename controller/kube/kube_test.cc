@@ -90,10 +90,10 @@ TEST(RateLimit, SendsNothingWhileTheServerSaysSo) {
 
 TEST(Api, WritesNothingOnceItMayNot) {
   std::atomic<int> requests = 0;
-  RawServer server([&](Peer& peer) {
-    peer.ReadRequest();
+  const RawServer server([&](const std::string&, const Peer& peer) {
     ++requests;
-    peer.Write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}");
+    peer.Answer(200, "{}");
+    return true;
   });
   std::atomic<bool> may = true;
   ApiOptions options;

@@ -11,6 +11,7 @@ import contextlib
 import json
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -60,7 +61,7 @@ def keep_logs(story):
     wanted |= {"events.txt": ("get", "events", "--sort-by=.lastTimestamp"), "pods.txt": ("describe", "pods"),
                "objects.yaml": ("get", "servingfleets,models,deployments,leases", "-o", "yaml")}
     for file, words in wanted.items():
-        with contextlib.suppress(Failure):
+        with contextlib.suppress(Failure, subprocess.TimeoutExpired):
             (story.folder / "logs" / file).write_text(story.place.kubectl(*words, "--namespace", story.seen.namespace))
 
 
@@ -79,7 +80,7 @@ def main():
     except programs.Interrupted:
         print("\ninterrupted", file=out)
         code = 130
-    except (programs.DemoError, Failure, TimeoutError) as error:
+    except (programs.DemoError, Failure, TimeoutError, subprocess.TimeoutExpired) as error:
         print(f"e2e: {error}", file=sys.stderr)
     finally:
         programs.ignore_signals()

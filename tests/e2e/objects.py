@@ -38,7 +38,7 @@ class Objects:
         self._objects = {kind: {} for kind in self._paths}
         self.rollouts = []   # (monotonic, rollout) of digits, one per change.
         self.leaders = []    # (monotonic, holder), one per change.
-        self.trouble = ""    # Why the newest look failed.
+        self.looked_at = time.monotonic()  # The newest look that succeeded.
         self._ending = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
@@ -55,11 +55,15 @@ class Objects:
                                                                        context=self._tls, timeout=TIMEOUT_S)
                 for kind, path in self._paths.items():
                     connection.request("GET", path)
-                    self._objects[kind] = self._named(json.loads(connection.getresponse().read()))
-                self.trouble = ""
-            except (OSError, http.client.HTTPException, ValueError) as error:
-                self.trouble = str(error) or type(error).__name__
-                connection = None
+                    answer = connection.getresponse()
+                    text = answer.read()
+                    if answer.status == 200:
+                        self._objects[kind] = self._named(json.loads(text))
+                    elif answer.status != 404:  # Kinds that are not there have no objects.
+                        raise ValueError(f"{path}: {answer.status} {text[:200]}")
+                self.looked_at = time.monotonic()
+            except (OSError, http.client.HTTPException, ValueError):
+                connection = None  # Whoever asks sees how old the view is.
                 continue
             self._note(self.rollouts, self.rollout("digits"))
             self._note(self.leaders, self.leader())
@@ -98,18 +102,23 @@ class Objects:
         spec = self.named("Lease", "longshore-controller").get("spec") or {}
         return (spec.get("holderIdentity") or "").rpartition("_")[0]
 
-    def pods(self, **labels):
-        """Those with these labels, by name; what is leaving is none."""
+    def pods(self, leaving=False, **labels):
+        """Those with these labels, by name; what is leaving is none, unless it is wanted too."""
         def is_one(pod):
             said = pod["metadata"].get("labels", {})
-            return all(said.get(name) == value for name, value in labels.items()) and "deletionTimestamp" not in pod["metadata"]
+            return (all(said.get(name) == value for name, value in labels.items())
+                    and (leaving or "deletionTimestamp" not in pod["metadata"]))
         return {name: pod for name, pod in self._objects["Pod"].items() if is_one(pod)}
 
     def nodes_of(self, fleet):
         return self.pods(**{"app.kubernetes.io/name": "longshore-node", "longshore.dev/fleet": fleet})
 
-    def controllers(self):
-        return self.pods(**{"app.kubernetes.io/name": "longshore-controller"})
+    def controllers(self, leaving=False):
+        return self.pods(leaving, **{"app.kubernetes.io/name": "longshore-controller"})
+
+    def epoch(self, fleet):
+        """Of the controller that looked at the fleet last."""
+        return self.status("ServingFleet", fleet).get("epoch", 0)
 
 
 def is_ready(pod):

@@ -77,6 +77,7 @@ class OwnCluster(Place):
 
     service_type = "ClusterIP"
     can_stop_the_api = True
+    restarts_in_the_pod = True  # What was killed.
 
     def __init__(self, folder, programs):
         self.cluster = Cluster(folder / "cluster")
@@ -120,7 +121,10 @@ class OwnCluster(Place):
 
     def kill(self, pod):
         """SIGKILL to our program in the pod, as a crash would; kubelet starts it again in the same pod."""
-        for pid in processes_of(pod["metadata"]["uid"]):
+        pids = processes_of(pod["metadata"]["uid"])
+        if not pids:
+            raise Failure(f"no program of ours runs in pod {pod['metadata']['name']}: nothing can be killed")
+        for pid in pids:
             os.kill(pid, signal.SIGKILL)
 
     def stop_api(self):
@@ -146,6 +150,7 @@ class NamedCluster(Place):
 
     service_type = "NodePort"
     can_stop_the_api = False
+    restarts_in_the_pod = False
 
     def __init__(self, folder, kubeconfig):
         super().__init__(folder, kubeconfig)
@@ -156,7 +161,10 @@ class NamedCluster(Place):
         say(f"the cluster of {self.kubeconfig}")
 
     def end(self):
-        pass
+        """Of a story that broke off: what it made."""
+        self.kubectl("delete", "models,servingfleets", "--all", "--namespace", self.namespace, "--ignore-not-found")
+        if "longshore" in self.helm("list", "--namespace", self.namespace, "--short"):
+            self.helm("uninstall", "longshore", "--namespace", self.namespace)
 
     def inside(self, command):
         return list(map(str, command))

@@ -18,13 +18,16 @@
 namespace longshore::bench {
 namespace {
 
+constexpr size_t kRounds = 10;  // Of 100 ms, in which each reports once.
+
 struct Shared {
-  std::atomic<int64_t> streams = 0;
+  std::atomic<int64_t> streams = 0;  // On which something was heard.
   std::atomic<int64_t> messages = 0;
   std::atomic<int64_t> bytes = 0;
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<size_t> ended;  // To be dialled again. Guarded by the mutex.
+  std::deque<size_t> ended;  // To be dialled again. Guarded by the mutex, as is:
+  size_t dialled = 0;
 };
 
 // Everything that it should load is there at once.
@@ -73,8 +76,8 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
     hello.set_epoch(held_.epoch());
     hello.set_revision(held_.revision());
     if (held_.epoch() != 0) hello.set_state_digest(nodes::Digest(held_));
-    shared_.streams += 1;
     const std::lock_guard lock(mutex_);
+    alive_ = true;
     Queue(std::move(message));
     report_due_ = true;
     WriteNext();
@@ -82,8 +85,17 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
   }
   void Cancel() { context_->TryCancel(); }
 
+  // As a node that has nothing new to say.
+  void ReportAgain() {
+    const std::lock_guard lock(mutex_);
+    if (!alive_) return;
+    report_due_ = true;
+    WriteNext();
+  }
+
   void OnReadDone(bool ok) override {
     if (!ok) return;
+    if (!std::exchange(heard_, true)) shared_.streams += 1;
     shared_.messages += 1;
     shared_.bytes += static_cast<int64_t>(incoming_.ByteSizeLong());
     if (!incoming_.has_heartbeat()) {
@@ -106,8 +118,13 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
   }
   void OnDone(const grpc::Status& status) override {
     spdlog::debug("{}: {}", login_.node, status.error_message());
-    shared_.streams -= 1;
+    {
+      const std::lock_guard lock(mutex_);
+      alive_ = false;
+    }
     const std::lock_guard lock(shared_.mutex);
+    if (std::exchange(heard_, false)) shared_.streams -= 1;
+    shared_.dialled -= 1;
     shared_.ended.push_back(number_);
     shared_.changed.notify_all();
   }
@@ -142,6 +159,8 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
   std::deque<control::FromNode> queue_;
   bool writing_ = false;
   bool report_due_ = false;
+  bool alive_ = false;
+  bool heard_ = false;  // Of gRPC's calls, which come one after the other.
 };
 
 class StreamsImpl final : public Streams {
@@ -155,6 +174,7 @@ class StreamsImpl final : public Streams {
       nodes_.push_back(
           std::make_unique<FakeNode>(logins[i], grpc::CreateCustomChannel(target, credentials, arguments), i, shared_));
     }
+    shared_.dialled = nodes_.size();
     for (const auto& node : nodes_) node->Dial();
     dialler_ = std::thread([this] { DialAgain(); });
   }
@@ -167,7 +187,7 @@ class StreamsImpl final : public Streams {
     dialler_.join();
     for (const auto& node : nodes_) node->Cancel();
     std::unique_lock lock(shared_.mutex);
-    shared_.changed.wait(lock, [this] { return shared_.streams == 0; });
+    shared_.changed.wait(lock, [this] { return shared_.dialled == 0; });
   }
   StreamCounts counts() const override { return {shared_.streams, shared_.messages, shared_.bytes}; }
 
@@ -178,14 +198,18 @@ class StreamsImpl final : public Streams {
       shared_.changed.wait_for(lock, std::chrono::milliseconds(100), [this] { return stopping_; });
       if (stopping_) return;
       const std::deque<size_t> ended = std::exchange(shared_.ended, {});
+      shared_.dialled += ended.size();
       lock.unlock();
       for (const size_t number : ended) nodes_[number]->Dial();
+      // A tenth of them each time.
+      for (size_t i = ++round_ % kRounds; i < nodes_.size(); i += kRounds) nodes_[i]->ReportAgain();
       lock.lock();
     }
   }
 
   Shared shared_;
   bool stopping_ = false;  // Guarded by shared_.mutex.
+  size_t round_ = 0;       // Of the dialler's thread.
   std::vector<std::unique_ptr<FakeNode>> nodes_;
   std::thread dialler_;
 };
