@@ -80,6 +80,7 @@ class ClusterController final : public Controller {
   const SystemClock clock_;
   const SteadyClock timer_;
   metrics::Registry metrics_;
+  LookMetrics look_metrics_{metrics_};
   metrics::Family<metrics::Gauge> epochs_ =
       metrics_.Gauges("longshore_controller_epoch", "The term of this controller; 0 while another one leads.");
   metrics::Family<metrics::Gauge> leading_ =
@@ -238,7 +239,7 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
   const auto store = runtime::WithFence(*store_, leads);
   const auto fleet = runtime::WithFence(*fleet_, leads);
   Looker looker(
-      {*store, *nodes, *fleet, queue, *failpoint_, metrics_, [](const api::Key&) { return std::nullopt; }, {}});
+      {*store, *nodes, *fleet, queue, *failpoint_, look_metrics_, [](const api::Key&) { return std::nullopt; }, {}});
   std::thread end([&] {
     leadership_->AwaitEnd(epoch);
     nodes->Close();  // At once, so that the nodes find the next leader whatever is being looked at here.

@@ -28,22 +28,29 @@ int64_t EpochOf(const Json& status) {
 
 Looker::Looker(LookerParts parts)
     : parts_(std::move(parts)),
-      looks_(parts_.metrics.Counters("longshore_controller_looks_total", "Looks at an object, by kind and result.")),
       store_(runtime::WithFailpoints(parts_.store, parts_.failpoint)),
       nodes_(runtime::WithFailpoints(parts_.nodes, parts_.failpoint)),
       reconciler_({*store_, *nodes_, parts_.fleet, clock_, timer_, parts_.problem_of,
                    [this](const metrics::Query& query) { return MakeSource(query, clock_, timer_); },
-                   [this](const api::Key& key, Duration after) { parts_.queue.Add(key, after); }},
-                  {.prometheus_targets = parts_.prometheus_targets}) {}
+                   [this](const api::Key& key, Duration after) { parts_.queue.Add(key, after); },
+                   [this](const api::Key& key, const api::RolloutStatus& rollout) {
+                     parts_.metrics.Ended(key, rollout, clock_.Now());
+                   }},
+                  {.prometheus_targets = parts_.prometheus_targets}) {
+  parts_.metrics.ShowObjectsOf(&parts_.store);
+}
+
+Looker::~Looker() { parts_.metrics.ShowObjectsOf(nullptr); }
 
 void Looker::Run() {
   while (const auto key = parts_.queue.Take()) Look(*key);
 }
 
 void Looker::Look(const api::Key& key) {
+  const MonotonicPoint began = timer_.Now();
   const auto looked = reconciler_.Reconcile(key);
   parts_.failpoint.Seen();
-  looks_.With({{"kind", key.kind}, {"result", looked ? "OK" : std::string(CodeName(looked.error().code))}}).Add();
+  parts_.metrics.Looked(key, looked ? Code::kOk : looked.error().code, timer_.Now() - began);
   if (looked) {
     parts_.queue.Succeeded(key);
     if (*looked) parts_.queue.Add(key, **looked);

@@ -7,7 +7,7 @@
 
 #include "common/clock.h"
 #include "common/file.h"
-#include "common/metrics/metrics.h"
+#include "controller/app/look_metrics.h"
 #include "controller/fleet/fleet.h"
 #include "controller/nodes/nodes.h"
 #include "controller/reconcile/reconciler.h"
@@ -27,7 +27,7 @@ struct LookerParts {
   fleet::Fleet& fleet;
   runtime::WorkQueue& queue;
   runtime::Failpoint& failpoint;
-  metrics::Registry& metrics;
+  LookMetrics& metrics;
   std::function<std::optional<reconcile::SourceProblem>(const api::Key&)> problem_of;
   Path prometheus_targets{};  // As reconcile::Options has it.
 };
@@ -36,6 +36,7 @@ struct LookerParts {
 class Looker {
  public:
   explicit Looker(LookerParts parts);
+  ~Looker();
 
   // Until the queue is stopped.
   void Run();
@@ -46,7 +47,6 @@ class Looker {
   const LookerParts parts_;
   const SystemClock clock_;
   const SteadyClock timer_;
-  metrics::Family<metrics::Counter> looks_;
   const std::unique_ptr<store::Store> store_;  // With failpoints, as is:
   const std::unique_ptr<nodes::Registry> nodes_;
   reconcile::Reconciler reconciler_;

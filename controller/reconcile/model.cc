@@ -14,6 +14,11 @@ void LogEvents(const api::Key& key, const std::vector<rollout::Event>& events) {
   }
 }
 
+bool HasEnded(const api::RolloutStatus& before, const api::RolloutStatus& now) {
+  const bool is_over = now.phase == api::RolloutPhase::kCompleted || now.phase == api::RolloutPhase::kRolledBack;
+  return is_over && (now.phase != before.phase || now.id != before.id);
+}
+
 // Of "namespace/name".
 api::Key KeyOfFleet(const std::string& fleet) {
   const size_t slash = fleet.find('/');
@@ -80,6 +85,7 @@ Status Reconciler::Carry(const store::Object& object, const api::Model& model, c
     return applied;
   }
   LogEvents(key, decision.events);
+  if (HasEnded(model.status.rollout, decision.status.rollout)) deps_.rollout_ended(key, decision.status.rollout);
   TakeEvidence(model, decision, observed);
   Remember(key, WithStatus(model, decision.status), decision.placement, nodes);
   return {};

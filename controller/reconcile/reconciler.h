@@ -40,6 +40,8 @@ struct Deps {
   std::function<std::unique_ptr<metrics::Source>(const metrics::Query&)> make_metrics;
   // Look at this object within this time.
   std::function<void(const api::Key&, Duration)> look_at;
+  // A Model's rollout was promoted or rolled back, and that is written down.
+  std::function<void(const api::Key&, const api::RolloutStatus&)> rollout_ended;
 };
 
 struct Options {
