@@ -2,11 +2,13 @@
 
 #include "common/file.h"
 #include "common/json/json.h"
+#include "common/metrics/process.h"
 
 namespace longshore::app {
 
-Result<std::unique_ptr<Admin>> Admin::Start(const AdminOptions& options, const metrics::Registry& metrics,
+Result<std::unique_ptr<Admin>> Admin::Start(const AdminOptions& options, metrics::Registry& metrics,
                                             std::function<std::string()> not_ready) {
+  metrics::ShowProcess(SystemClock().Now(), LONGSHORE_VERSION, metrics);
   std::unique_ptr<Admin> admin(new Admin(metrics, std::move(not_ready)));
   http::Options http_options;
   http_options.address = options.address;

@@ -14,8 +14,9 @@ namespace longshore::app {
 
 class Admin {
  public:
-  // `not_ready`: why it is not; "" when it is. Called on any thread, as is the registry.
-  static Result<std::unique_ptr<Admin>> Start(const AdminOptions& options, const metrics::Registry& metrics,
+  // The registry shows the process too from now on. `not_ready`: why it is not; "" when it is. Called on any thread, as
+  // is the registry.
+  static Result<std::unique_ptr<Admin>> Start(const AdminOptions& options, metrics::Registry& metrics,
                                               std::function<std::string()> not_ready);
   int port() const { return server_->port(); }
 

@@ -90,6 +90,7 @@ class ClusterController final : public Controller {
   const SystemClock clock_;
   const SteadyClock timer_;
   metrics::Registry metrics_;
+  LookMetrics look_metrics_{metrics_};
   metrics::Family<metrics::Gauge> epochs_ =
       metrics_.Gauges("longshore_controller_epoch", "The term of this controller; 0 while another one leads.");
   metrics::Family<metrics::Gauge> leading_ =
@@ -284,7 +285,7 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
                  *fleet_,
                  queue,
                  *failpoint_,
-                 metrics_,
+                 look_metrics_,
                  [](const api::Key&) { return std::nullopt; },
                  [this](const reconcile::Event& event) { Tell(event); },
                  {},

@@ -57,8 +57,11 @@ class HostController final : public Controller {
   std::atomic<bool> working_{false};
   runtime::WorkQueue queue_;
   metrics::Registry metrics_;
+  LookMetrics look_metrics_{metrics_};
   metrics::Family<metrics::Gauge> epochs_ =
       metrics_.Gauges("longshore_controller_epoch", "The term of this controller.");
+  metrics::Family<metrics::Gauge> leading_ =
+      metrics_.Gauges("longshore_controller_leading", "1: there is no other of this state directory.");
   std::unique_ptr<runtime::Failpoint> failpoint_;
   std::unique_ptr<store::LocalStore> store_;
   std::unique_ptr<store::Store> manifests_store_;  // The same with failpoints, for what manifests say.
@@ -93,11 +96,14 @@ Status HostController::Start() {
                                                  *fleet_,
                                                  queue_,
                                                  *failpoint_,
-                                                 metrics_,
+                                                 look_metrics_,
                                                  [this](const api::Key& key) { return ProblemOf(key); },
                                                  {},
                                                  options_.state_dir / "prometheus/nodes.json"});
-  metrics_.BeforeText([this] { epochs_.With({}).Set(static_cast<double>(nodes_->epoch())); });
+  metrics_.BeforeText([this] {
+    epochs_.With({}).Set(static_cast<double>(nodes_->epoch()));
+    leading_.With({}).Set(1);
+  });
   ASSIGN_OR_RETURN(admin_, Admin::Start(options_.admin, metrics_,
                                         [this] { return std::string(working_ ? "" : "not looking at objects yet"); }));
   for (const std::string& fleet : fleet_->Fleets()) queue_.Add(FleetKey(fleet));

@@ -28,7 +28,6 @@ int64_t EpochOf(const Json& status) {
 
 Looker::Looker(LookerParts parts)
     : parts_(std::move(parts)),
-      looks_(parts_.metrics.Counters("longshore_controller_looks_total", "Looks at an object, by kind and result.")),
       store_(runtime::WithFailpoints(parts_.store, parts_.failpoint)),
       nodes_(runtime::WithFailpoints(parts_.nodes, parts_.failpoint)),
       reconciler_({*store_, *nodes_, parts_.fleet, clock_, timer_, parts_.problem_of,
@@ -36,10 +35,16 @@ Looker::Looker(LookerParts parts)
                    [this](const api::Key& key, Duration after) { parts_.queue.Add(key, after); },
                    [this](const reconcile::Event& event) {
                      if (parts_.tell) parts_.tell(event);
+                   },
+                   [this](const api::Key& key, const api::RolloutStatus& rollout) {
+                     parts_.metrics.Ended(key, rollout, clock_.Now());
                    }},
                   {.prometheus_targets = parts_.prometheus_targets}) {
+  parts_.metrics.ShowObjectsOf(&parts_.store);
   for (size_t i = 1; i < parts_.writes_max; ++i) writers_.push_back(std::make_unique<Worker>());
 }
+
+Looker::~Looker() { parts_.metrics.ShowObjectsOf(nullptr); }
 
 void Looker::Run() {
   for (;;) {
@@ -50,11 +55,14 @@ void Looker::Run() {
 }
 
 void Looker::LookAt(const std::vector<api::Key>& keys) {
+  const MonotonicPoint began = timer_.Now();
   std::vector<Result<reconcile::Look>> looks;
   for (const api::Key& key : keys) looks.push_back(reconciler_.Begin(key));
   const std::vector<Status> written = Write(looks);
   for (size_t i = 0; i < keys.size(); ++i) {
-    Finish(keys[i], looks[i] ? looks[i]->finish(written[i]) : tl::make_unexpected(looks[i].error()));
+    const reconcile::Looked looked = looks[i] ? looks[i]->finish(written[i]) : tl::make_unexpected(looks[i].error());
+    parts_.metrics.Looked(keys[i], looked ? Code::kOk : looked.error().code, timer_.Now() - began);
+    Finish(keys[i], looked);
   }
 }
 
@@ -76,7 +84,6 @@ std::vector<Status> Looker::Write(const std::vector<Result<reconcile::Look>>& lo
 
 void Looker::Finish(const api::Key& key, const reconcile::Looked& looked) {
   parts_.failpoint.Seen();
-  looks_.With({{"kind", key.kind}, {"result", looked ? "OK" : std::string(CodeName(looked.error().code))}}).Add();
   if (looked) {
     parts_.queue.Succeeded(key);
     if (*looked) parts_.queue.Add(key, **looked);

@@ -11,8 +11,8 @@
 
 #include "common/clock.h"
 #include "common/file.h"
-#include "common/metrics/metrics.h"
 #include "common/worker.h"
+#include "controller/app/look_metrics.h"
 #include "controller/fleet/fleet.h"
 #include "controller/nodes/nodes.h"
 #include "controller/reconcile/reconciler.h"
@@ -32,7 +32,7 @@ struct LookerParts {
   fleet::Fleet& fleet;
   runtime::WorkQueue& queue;
   runtime::Failpoint& failpoint;
-  metrics::Registry& metrics;
+  LookMetrics& metrics;
   std::function<std::optional<reconcile::SourceProblem>(const api::Key&)> problem_of;
   std::function<void(const reconcile::Event&)> tell{};  // Beside the log; empty: nobody.
   Path prometheus_targets{};                            // As reconcile::Options has it.
@@ -43,6 +43,7 @@ struct LookerParts {
 class Looker {
  public:
   explicit Looker(LookerParts parts);
+  ~Looker();
 
   // Until the queue is stopped.
   void Run();
@@ -55,7 +56,6 @@ class Looker {
   const LookerParts parts_;
   const SystemClock clock_;
   const SteadyClock timer_;
-  metrics::Family<metrics::Counter> looks_;
   const std::unique_ptr<store::Store> store_;  // With failpoints, as is:
   const std::unique_ptr<nodes::Registry> nodes_;
   reconcile::Reconciler reconciler_;

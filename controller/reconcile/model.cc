@@ -7,6 +7,11 @@
 namespace longshore::reconcile {
 namespace {
 
+bool HasEnded(const api::RolloutStatus& before, const api::RolloutStatus& now) {
+  const bool is_over = now.phase == api::RolloutPhase::kCompleted || now.phase == api::RolloutPhase::kRolledBack;
+  return is_over && (now.phase != before.phase || now.id != before.id);
+}
+
 // Of "namespace/name".
 api::Key KeyOfFleet(const std::string& fleet) {
   const size_t slash = fleet.find('/');
@@ -102,6 +107,7 @@ Looked Reconciler::FinishModel(const api::Model& model, const rollout::Decision&
     return tl::make_unexpected(written.error());
   }
   Tell(EventsOf(key, model.metadata.uid, decision.events));
+  if (HasEnded(model.status.rollout, decision.status.rollout)) deps_.rollout_ended(key, decision.status.rollout);
   TakeEvidence(model, decision, observed);
   Remember(key, WithStatus(model, decision.status), decision.placement, nodes);
   return decision.check_again_in;

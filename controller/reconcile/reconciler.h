@@ -43,6 +43,8 @@ struct Deps {
   std::function<void(const api::Key&, Duration)> look_at;
   // Something that is written down has happened. Must not wait.
   std::function<void(const Event&)> tell;
+  // A Model's rollout was promoted or rolled back, and that is written down.
+  std::function<void(const api::Key&, const api::RolloutStatus&)> rollout_ended;
 };
 
 struct Options {

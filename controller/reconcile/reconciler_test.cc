@@ -149,7 +149,10 @@ class ReconcilerTest : public ::testing::Test {
               [](const api::Key&) { return std::nullopt; },
               [](const metrics::Query&) { return nullptr; },
               [this](const api::Key& key, Duration) { due_.insert(key); },
-              [this](const Event& event) { told_.push_back(event); }};
+              [this](const Event& event) { told_.push_back(event); },
+              [this](const api::Key& key, const api::RolloutStatus& rollout) {
+                ended_.push_back(ToString(key) + ": " + std::string(api::RolloutPhaseName(rollout.phase)));
+              }};
     reconciler_ = std::make_unique<Reconciler>(std::move(deps), Options{.adoption_patience = Duration(0)});
   }
   void Apply(const char* kind, const std::string& name, Json spec, const std::string& namespace_ = "default") {
@@ -213,6 +216,7 @@ class ReconcilerTest : public ::testing::Test {
   FakeFleet processes_;
   std::set<api::Key> due_;
   std::vector<Event> told_;
+  std::vector<std::string> ended_;  // Rollouts.
   std::unique_ptr<Reconciler> reconciler_;
 };
 
@@ -271,6 +275,23 @@ TEST_F(ReconcilerTest, AFleetThatCannotBeReadTakesNothingFromItsNodes) {
   std::ofstream(dir_ / ".longshore/objects/ServingFleet/default/cpu.json") << "{";
   Settle({ModelKey("a"), {api::kModelKind, "team", "g"}});
   EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "g"}));
+}
+
+TEST_F(ReconcilerTest, ARolloutThatEndsIsToldOnceAndOnlyWhenItIsWrittenDown) {
+  ApplyModel("m");
+  Settle();
+  nodes_.Attach("default.cpu-0");
+  Settle();
+  nodes_.Attach("default.cpu-0", {{"m", 1}});
+  disk_->full_for = {ModelKey("m")};
+  Settle();
+  EXPECT_TRUE(ended_.empty());
+  disk_->full_for.clear();
+  due_.insert(ModelKey("m"));
+  Settle();
+  due_.insert(ModelKey("m"));
+  Settle();
+  EXPECT_EQ(ended_, std::vector<std::string>{"Model default/m: Completed"});
 }
 
 TEST_F(ReconcilerTest, AStatusThatCannotBeWrittenWithholdsNoSnapshot) {

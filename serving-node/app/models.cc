@@ -5,8 +5,6 @@
 #include <memory>
 #include <mutex>
 
-#include "serving-node/app/flags.h"
-
 namespace longshore::app {
 namespace {
 
@@ -21,8 +19,7 @@ std::string Describe(const models::VersionStatus& status) {
 }
 
 constexpr metrics::Name kVersionState{"longshore_version_state", "1 for the state that the version is in."};
-constexpr metrics::Name kStartTime{"process_start_time_seconds", "When the process started, in seconds since 1970."};
-constexpr metrics::Name kBuildInfo{"longshore_build_info", "1, with what this program is."};
+constexpr metrics::Name kVersionMemory{"longshore_version_memory_bytes", "Memory that a version holds."};
 
 void ShowStates(const models::ModelStore& store, metrics::Exposition* out) {
   for (const std::string& model : store.Names()) {
@@ -31,6 +28,8 @@ void ShowStates(const models::ModelStore& store, metrics::Exposition* out) {
         out->Set(kVersionState, {{"model", model}, {"version", std::to_string(status.version)}, {"state", state}},
                  std::string_view(state) == NameOf(status.state) ? 1 : 0);
       }
+      out->Set(kVersionMemory, {{"model", model}, {"version", std::to_string(status.version)}},
+               static_cast<double>(status.memory_bytes));
     }
   }
 }
@@ -94,14 +93,6 @@ void ExportModelGauges(const models::ModelStore& store, const batching::Admissio
     queued.Set(static_cast<double>(load.queued));
     slots.Set(static_cast<double>(load.concurrent_runs_max));
     busy.Add(std::max(0.0, load.busy_seconds - busy.value()));
-  });
-}
-
-void ExportProgram(TimePoint started, metrics::Registry& registry) {
-  const double seconds = std::chrono::duration<double>(started.time_since_epoch()).count();
-  registry.AddSource([seconds](metrics::Exposition* out) {
-    out->Set(kStartTime, {}, seconds);
-    out->Set(kBuildInfo, {{"version", SoftwareVersion()}, {"compiler", __VERSION__}}, 1);
   });
 }
 

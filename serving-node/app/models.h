@@ -18,12 +18,9 @@ std::vector<std::string> Unavailable(const models::ModelStore& store);
 Json ModelsToJson(const models::ModelStore& store);
 Json LoadToJson(const batching::Load& load);
 
-// longshore_version_state, _running, _queued, _run_slots, _run_busy_seconds_total, set before each scrape. The
-// registry must not be read after store and admission are gone.
+// longshore_version_state, _version_memory_bytes, _running, _queued, _run_slots, _run_busy_seconds_total, set before
+// each scrape. The registry must not be read after store and admission are gone.
 void ExportModelGauges(const models::ModelStore& store, const batching::Admission& admission,
                        metrics::Registry& registry);
-
-// process_start_time_seconds and longshore_build_info.
-void ExportProgram(TimePoint started, metrics::Registry& registry);
 
 }  // namespace longshore::app

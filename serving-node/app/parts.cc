@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "common/metrics/process.h"
+#include "serving-node/app/flags.h"
 #include "serving-node/app/models.h"
 #include "serving-node/engine/reference/reference.h"
 #include "serving-node/requestlog/logging_predictor.h"
@@ -124,7 +126,7 @@ Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, const Security& se
       requestlog::Options{.node = flags.node, .files = flags.observe.request_log_files}, parts->registry);
   parts->predictor = std::make_unique<requestlog::LoggingPredictor>(*parts->router, *parts->request_log);
   ExportModelGauges(*parts->store, *parts->admission, parts->registry);
-  ExportProgram(parts->clock.Now(), parts->registry);
+  metrics::ShowProcess(parts->clock.Now(), SoftwareVersion(), parts->registry);
   return parts;
 }
 

@@ -26,9 +26,10 @@ MODES = {
         "certificates": {"source": "Generated", "keep": True},
         "admissionPolicy": {"images": ["mirror/longshore/", "other/node"], "secretPrefixes": ["models-"]},
         "networkPolicy": {"metricsFrom": [{"podSelector": {"matchLabels": {"app": "prometheus"}}}], "egressPorts": [6443]},
-        "metrics": {"discovery": "Annotations"}},
+        "metrics": {"discovery": "Annotations"}, "dashboards": {"enabled": True, "annotations": {"grafana_folder": "Longshore"}}},
     "cert-manager, PodMonitor": {"certificates": {"source": "CertManager"},
-                                 "metrics": {"discovery": "PodMonitor", "labels": {"release": "prometheus"}}},
+                                 "metrics": {"discovery": "PodMonitor", "labels": {"release": "prometheus"}},
+                                 "prometheusRule": {"enabled": True, "labels": {"release": "prometheus"}}},
     "cert-manager's other issuer, ServiceMonitor": {
         "certificates": {"source": "CertManager", "issuer": {"name": "company", "kind": "ClusterIssuer"}},
         "metrics": {"discovery": "ServiceMonitor", "interval": "1m", "labels": {"release": "prometheus"}}},

@@ -7,7 +7,7 @@ import json
 import pytest
 from program import Failure
 
-from chart import MODES
+from chart import MODES, ROOT
 
 pytestmark = pytest.mark.usefixtures("namespaces")
 
@@ -63,6 +63,37 @@ def test_in_cluster_mode_it_watches_everything(rendered):
     objects = rendered("cluster")
     [container] = objects["Deployment", "longshore-controller"]["spec"]["template"]["spec"]["containers"]
     assert not [flag for flag in container["args"] if flag.startswith("--watch_namespaces")]
+
+
+def test_dashboards_come_as_grafanas_sidecar_takes_them(rendered):
+    objects = rendered("cluster, everything else")
+    dashboards = {name: it for (kind, name), it in objects.items() if kind == "ConfigMap"}
+    files = {path.stem: json.loads(path.read_text()) for path in (ROOT / "deploy/grafana").glob("*.json")}
+    assert {name: json.loads(it["data"][f"{name}.json"]) for name, it in dashboards.items()} == files
+    for it in dashboards.values():
+        assert it["metadata"]["labels"]["grafana_dashboard"] == "1"
+        assert it["metadata"]["annotations"]["grafana_folder"] == "Longshore"
+    assert not [name for kind, name in rendered("roles") if kind == "ConfigMap"]
+
+
+def test_alerts_come_as_the_prometheus_operator_takes_them(rendered, helm):
+    rule = rendered("cert-manager, PodMonitor")["PrometheusRule", "longshore-controller"]
+    assert rule["metadata"]["labels"]["release"] == "prometheus"
+    alerts = [it for group in rule["spec"]["groups"] for it in group["rules"] if "alert" in it]
+    assert len(alerts) == (ROOT / "deploy/prometheus/rules.yaml").read_text().count("- alert: ")
+    values = {"prometheusRule": {"enabled": True, "runbooks": "https://git.example.com/longshore/"}}
+    text = helm.template(values, "--show-only=templates/prometheusrule.yaml")
+    assert text.count("runbook_url: https://git.example.com/longshore/docs/monitoring.md#longshore") == len(alerts)
+
+
+def test_nodes_are_scraped_with_the_labels_that_dashboards_and_autoscaling_ask_for(rendered):
+    monitor = rendered("cert-manager, PodMonitor")["PodMonitor", "longshore-nodes"]
+    [endpoint] = monitor["spec"]["podMetricsEndpoints"]
+    assert [it["targetLabel"] for it in endpoint["relabelings"]] == ["fleet", "node"]
+    for mode, kind, field in (("cert-manager, PodMonitor", "PodMonitor", "podMetricsEndpoints"),
+                              ("cert-manager's other issuer, ServiceMonitor", "ServiceMonitor", "endpoints")):
+        [endpoint] = rendered(mode)[kind, "longshore-controller"]["spec"][field]
+        assert endpoint["honorLabels"]
 
 
 @pytest.mark.parametrize("mode", ["roles", "cluster, everything else"])

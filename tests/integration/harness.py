@@ -69,6 +69,7 @@ class Installation:
         self.state = self.dir / "state"
         self.manifests = self.dir / "manifests"
         self.manifests.mkdir()
+        self.node_binary = BIN / "longshore-node"
         self.controller = None
         self.started = 0
 
@@ -93,7 +94,7 @@ class Installation:
         with open(self.dir / "controller.log", "ab") as log:
             self.controller = subprocess.Popen(
                 [BIN / "longshore-controller", f"--state_dir={self.state}", f"--manifests={self.manifests}",
-                 f"--node_binary={BIN / 'longshore-node'}", "--admin_port=0", f"--port_file={self.dir / 'admin.json'}",
+                 f"--node_binary={self.node_binary}", "--admin_port=0", f"--port_file={self.dir / 'admin.json'}",
                  *flags],
                 stdout=log, stderr=log, env={**os.environ, MARK: str(self.dir), **(env or {})})
         return self.controller

@@ -3,64 +3,17 @@
 LONGSHORE_PROMETHEUS names the program.
 """
 
-import os
 import shutil
-import signal
-import socket
-import subprocess
 import threading
 import time
 import unittest
 import urllib.error
-import urllib.request
 
 from harness import MODELS, Installation, wait_for
+from prometheus import Prometheus, find_prometheus
 
 CLIENTS = 8
 STABILIZATION_S = 2
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-class Prometheus:
-    """Scrapes the nodes that the controller lists. Can be stopped and started again."""
-
-    def __init__(self, program, directory, targets):
-        self.directory = directory / "prometheus"
-        self.directory.mkdir()
-        self.program = program
-        self.port = free_port()
-        self.process = None
-        (self.directory / "prometheus.yml").write_text(f"""global: {{scrape_interval: 1s, scrape_timeout: 1s}}
-scrape_configs:
-- job_name: longshore
-  file_sd_configs: [{{files: ["{targets}"], refresh_interval: 1s}}]
-""")
-
-    def url(self):
-        return f"http://127.0.0.1:{self.port}"
-
-    def start(self):
-        with open(self.directory / "log", "ab") as log:
-            self.process = subprocess.Popen(
-                [self.program, f"--config.file={self.directory}/prometheus.yml", f"--storage.tsdb.path={self.directory}/data",
-                 f"--web.listen-address=127.0.0.1:{self.port}"], stdout=log, stderr=log)
-        wait_for("Prometheus to answer", self.is_ready)
-
-    def is_ready(self):
-        try:
-            return urllib.request.urlopen(f"{self.url()}/-/ready", timeout=5).status == 200
-        except OSError:
-            return False
-
-    def stop(self):
-        if self.process is not None:
-            self.process.send_signal(signal.SIGKILL)
-            self.process.wait()
-        self.process = None
 
 
 class Clients:
@@ -94,12 +47,12 @@ class Clients:
 
 class Autoscaling(unittest.TestCase):
     def setUp(self):
-        program = os.environ.get("LONGSHORE_PROMETHEUS") or shutil.which("prometheus")
+        program = find_prometheus()
         if not program:
             self.skipTest("LONGSHORE_PROMETHEUS names no Prometheus")
         self.it = Installation()
         self.addCleanup(self.it.__exit__, None, None, None)
-        self.prometheus = Prometheus(program, self.it.dir, self.it.state / "prometheus/nodes.json")
+        self.prometheus = Prometheus(program, self.it.dir, {"longshore": self.it.state / "prometheus/nodes.json"})
         self.addCleanup(self.prometheus.stop)
         self.clients = Clients(self.it)
         self.addCleanup(self.clients.stop)

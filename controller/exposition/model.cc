@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+
+#include "controller/exposition/conditions.h"
+#include "controller/exposition/exposition.h"
+
+namespace longshore::exposition {
+namespace {
+
+using api::RolloutPhase;
+using metrics::Exposition;
+using metrics::Labels;
+using metrics::Name;
+
+constexpr Name kCondition{"longshore_model_condition", "1 while the Model's condition is True."};
+constexpr Name kStable{"longshore_model_stable_version", "The version that serves; 0 before the first."};
+constexpr Name kCandidate{"longshore_model_candidate_version", "The version that the last rollout is about."};
+constexpr Name kWeight{"longshore_model_weight_ratio", "The share of the requests that a version should get."};
+constexpr Name kFailed{"longshore_model_failed_versions", "Versions that are remembered as failed."};
+constexpr Name kSloLatency{"longshore_model_slo_latency_seconds",
+                           "The latency that the spec's slo wants, by quantile."};
+constexpr Name kSloErrors{"longshore_model_slo_error_ratio",
+                          "The share of failed requests that the spec's slo allows."};
+
+constexpr Name kPhase{"longshore_model_rollout_phase", "1 for the phase that the last rollout is in."};
+constexpr Name kVerdict{"longshore_model_rollout_verdict", "1, with what analysis concluded last and why."};
+constexpr Name kAttempts{"longshore_model_rollout_attempts_total", "Rollouts that began since the Model was made."};
+constexpr Name kEnded{"longshore_model_rollouts_total", "Rollouts that ended since the controller started, by result."};
+constexpr Name kStep{"longshore_model_rollout_step", "The step that the last rollout is at or was at last, from 1."};
+constexpr Name kSteps{"longshore_model_rollout_steps", "The steps of the spec."};
+constexpr Name kSince{"longshore_model_rollout_step_start_time_seconds",
+                      "When the last rollout came to its phase and weight, in seconds since 1970."};
+constexpr Name kRequests{"longshore_model_rollout_requests", "Requests of the last rollout that analysis has seen."};
+constexpr Name kErrors{"longshore_model_rollout_errors", "Those of them that failed."};
+constexpr Name kNonFinite{"longshore_model_rollout_nonfinite",
+                          "Answers of the candidate with NaN or Inf where stable's were finite."};
+constexpr Name kRunSeconds{"longshore_model_rollout_run_seconds", "How long runs took, as analysis has seen it."};
+constexpr Name kEvidence{"longshore_model_rollout_evidence_ratio",
+                         "Evidence against the candidate, of what it takes to act on it: at 1 the test says so."};
+
+// Which number of a verdict is shown how. A number that is missing is not shown.
+struct Shown {
+  const char* number;
+  Name name;
+  Labels labels;
+  double unit = 1;
+  const char* limit = nullptr;  // The number that it is divided by.
+};
+
+const std::vector<Shown>& ShownNumbers() {
+  static const auto run = [](const char* number, const char* arm, const char* quantile) {
+    return Shown{number, kRunSeconds, {{"arm", arm}, {"quantile", quantile}}, 1e-3};
+  };
+  static const auto evidence = [](const char* number, const char* limit, const char* test) {
+    return Shown{number, kEvidence, {{"test", test}}, 1, limit};
+  };
+  static const std::vector<Shown> shown = {
+      {"candidateRequests", kRequests, {{"arm", "candidate"}}},
+      {"stableRequests", kRequests, {{"arm", "stable"}}},
+      {"candidateErrors", kErrors, {{"arm", "candidate"}}},
+      {"stableErrors", kErrors, {{"arm", "stable"}}},
+      {"candidateNonFinite", kNonFinite, {}},
+      run("candidateP50Ms", "candidate", "0.5"),
+      run("candidateP99Ms", "candidate", "0.99"),
+      run("stableP50Ms", "stable", "0.5"),
+      run("stableP99Ms", "stable", "0.99"),
+      run("baselineP50Ms", "baseline", "0.5"),
+      run("baselineP99Ms", "baseline", "0.99"),
+      evidence("eErrors", "eErrorsLimit", "ErrorRate"),
+      evidence("eLatency", "eLatencyLimit", "Latency"),
+      evidence("eLatencyBaseline", "eLatencyBaselineLimit", "LatencyBaseline"),
+  };
+  return shown;
+}
+
+Labels With(Labels labels, const Labels& more) {
+  labels.insert(more.begin(), more.end());
+  return labels;
+}
+
+double Seconds(TimePoint at) { return std::chrono::duration<double>(at.time_since_epoch()).count(); }
+
+void ShowNumbers(const std::map<std::string, double>& numbers, const Labels& labels, Exposition* out) {
+  for (const Shown& shown : ShownNumbers()) {
+    const auto found = numbers.find(shown.number);
+    const auto limit = shown.limit == nullptr ? numbers.end() : numbers.find(shown.limit);
+    if (found == numbers.end() || (shown.limit != nullptr && limit == numbers.end())) continue;
+    const double of = limit == numbers.end() ? 1 : limit->second;
+    out->Set(shown.name, With(labels, shown.labels), found->second * shown.unit / of);
+  }
+}
+
+void ShowWeights(const api::ModelStatus& status, const Labels& labels, Exposition* out) {
+  const bool under_way = api::IsUnderWay(status.rollout.phase);
+  const double candidate = under_way ? status.rollout.weight_percent / 100 : 0;
+  const auto show = [&](int64_t version, double share) {
+    out->Set(kWeight, With(labels, {{"version", std::to_string(version)}}), share);
+  };
+  if (status.stable_version != 0) show(status.stable_version, 1 - candidate);
+  if (under_way) show(status.rollout.candidate, candidate);
+}
+
+void ShowRollout(const api::Model& model, const Labels& labels, Exposition* out) {
+  const api::RolloutStatus& rollout = model.status.rollout;
+  for (const RolloutPhase phase :
+       {RolloutPhase::kValidating, RolloutPhase::kLoading, RolloutPhase::kStep, RolloutPhase::kPaused,
+        RolloutPhase::kPromoting, RolloutPhase::kCompleted, RolloutPhase::kRolledBack}) {
+    out->Set(kPhase, With(labels, {{"phase", std::string(api::RolloutPhaseName(phase))}}), rollout.phase == phase);
+  }
+  out->Set(kSteps, labels, static_cast<double>(model.spec.rollout.steps.size()));
+  out->Count(kAttempts, labels, rollout.attempt);
+  if (rollout.phase == RolloutPhase::kNone) return;
+  out->Set(kCandidate, labels, static_cast<double>(rollout.candidate));
+  out->Set(kStep, labels, rollout.step_index + 1);
+  out->Set(kSince, labels, Seconds(rollout.step_started_at));
+  out->Set(kVerdict, With(labels, {{"result", rollout.verdict.result}, {"reason", rollout.verdict.reason}}), 1);
+  ShowNumbers(rollout.verdict.numbers, labels, out);
+}
+
+void ShowSlo(const api::Slo& slo, const Labels& labels, Exposition* out) {
+  if (slo.latency_target) {
+    out->Set(kSloLatency, With(labels, {{"quantile", fmt::format("{:g}", slo.latency_quantile)}}),
+             std::chrono::duration<double>(*slo.latency_target).count());
+  }
+  if (slo.error_rate) out->Set(kSloErrors, labels, *slo.error_rate);
+}
+
+}  // namespace
+
+void Show(const api::Model& model, const Outcomes& outcomes, Exposition* out) {
+  const Labels labels{{"namespace", model.metadata.namespace_},
+                      {"name", model.metadata.name},
+                      {"fleet", api::FleetOf(model.metadata, model.spec)},
+                      {"model", model.spec.served_name}};
+  ShowConditions(kCondition, labels, model.status.conditions, out);
+  out->Set(kStable, labels, static_cast<double>(model.status.stable_version));
+  out->Set(kFailed, labels, static_cast<double>(model.status.failed.size()));
+  out->Count(kEnded, With(labels, {{"result", "Completed"}}), static_cast<double>(outcomes.completed));
+  out->Count(kEnded, With(labels, {{"result", "RolledBack"}}), static_cast<double>(outcomes.rolled_back));
+  ShowWeights(model.status, labels, out);
+  ShowRollout(model, labels, out);
+  ShowSlo(model.spec.slo, labels, out);
+}
+
+}  // namespace longshore::exposition

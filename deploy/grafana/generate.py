@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Writes the dashboards as Grafana reads them, here and into the chart, with the rules that go with them.
+
+    python3 deploy/grafana/generate.py
+"""
+
+import json
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import controller
+import fleet
+import latency
+import rollouts
+import traffic
+
+CHART = HERE.parents[1] / "helm/longshore"
+RULES = HERE.parent / "prometheus/rules.yaml"
+
+
+def files():
+    """Path -> text of everything that is made here."""
+    made = {}
+    for module in (latency, traffic, rollouts, fleet, controller):
+        text = json.dumps(module.DASHBOARD, indent=1) + "\n"
+        name = f"{module.DASHBOARD['uid']}.json"
+        made |= {HERE / name: text, CHART / "dashboards" / name: text}
+    return made | {CHART / "rules.yaml": RULES.read_text()}
+
+
+if __name__ == "__main__":
+    for path, text in files().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)

@@ -1,0 +1,138 @@
+"""Grafana's dashboard JSON from few words: what every panel of ours has is said here, once."""
+
+SCHEMA_VERSION = 41
+COLUMNS = 24
+SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+GREEN, YELLOW, ORANGE, RED, BLUE, GRAY = "green", "yellow", "orange", "red", "blue", "text"
+
+
+def query(expr, legend="", table=False):
+    """`table`: only the newest values, one row each."""
+    return {"expr": expr, "legend": legend, "table": table}
+
+
+def panel(kind, title, description, queries, unit="short", size=(12, 8), thresholds=(), minimum=None, maximum=None,
+          decimals=None, mappings=None, custom=None, options=None, overrides=(), transformations=()):
+    """`thresholds`: (from, color) in rising order; below the first it is green. `mappings`: value -> (text, color)."""
+    steps = [{"color": GREEN, "value": None}] + [{"color": color, "value": value} for value, color in thresholds]
+    defaults = {"unit": unit, "custom": custom or {}, "thresholds": {"mode": "absolute", "steps": steps},
+                "color": {"mode": "thresholds" if kind in ("stat", "bargauge") else "palette-classic"}}
+    if decimals is not None:
+        defaults["decimals"] = decimals
+    if minimum is not None:
+        defaults["min"] = minimum
+    if maximum is not None:
+        defaults["max"] = maximum
+    if mappings:
+        defaults["mappings"] = [{"type": "value", "options": {
+            str(value): {"text": text, "color": color, "index": index}
+            for index, (value, (text, color)) in enumerate(mappings.items())}}]
+    return {"type": kind, "title": title, "description": description, "size": size, "queries": queries,
+            "fieldConfig": {"defaults": defaults, "overrides": list(overrides)}, "options": options or {},
+            "transformations": list(transformations)}
+
+
+def lines(title, description, queries, unit="short", minimum=0, stack=False, dashed=(), up_to=None, **more):
+    """Over time. `dashed`: regular expressions of the legends that are limits or wishes, not what is. `up_to`: what the axis
+    shows at least."""
+    custom = {"lineWidth": 1, "fillOpacity": 30 if stack else 5, "showPoints": "never", "spanNulls": False,
+              "stacking": {"mode": "normal" if stack else "none", "group": "A"}}
+    if up_to is not None:
+        custom["axisSoftMax"] = up_to
+    if more.get("thresholds"):
+        custom["thresholdsStyle"] = {"mode": "line"}
+    overrides = [{"matcher": {"id": "byRegexp", "options": pattern},
+                  "properties": [{"id": "custom.lineStyle", "value": {"fill": "dash", "dash": [8, 8]}},
+                                 {"id": "custom.fillOpacity", "value": 0},
+                                 {"id": "custom.stacking", "value": {"mode": "none", "group": "A"}}]}
+                 for pattern in dashed]
+    options = {"legend": {"displayMode": "table", "placement": "bottom", "calcs": ["lastNotNull", "max"]},
+               "tooltip": {"mode": "multi", "sort": "desc"}}
+    return panel("timeseries", title, description, queries, unit, minimum=minimum, custom=custom, options=options,
+                 overrides=overrides, **more)
+
+
+def number(title, description, expr, unit="short", **more):
+    options = {"reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False}, "colorMode": "value",
+               "graphMode": "area", "textMode": "auto"}
+    return panel("stat", title, description, [query(expr)], unit, size=(4, 4), options=options, **more)
+
+
+def bars(title, description, expr, legend, unit="short", **more):
+    options = {"reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
+               "orientation": "horizontal", "displayMode": "basic"}
+    return panel("bargauge", title, description, [query(expr, legend)], unit, options=options, **more)
+
+
+def states(title, description, queries, mappings, **more):
+    """What each row was, over time."""
+    options = {"showValue": "auto", "mergeValues": True, "alignValue": "left",
+               "legend": {"displayMode": "list", "placement": "bottom"}}
+    return panel("state-timeline", title, description, queries, mappings=mappings, options=options,
+                 custom={"fillOpacity": 70, "lineWidth": 0}, **more)
+
+
+def heat(title, description, expr, unit="s", **more):
+    """Of a histogram's buckets."""
+    made = panel("heatmap", title, description, [query(expr, "{{le}}")], unit,
+                 options={"calculate": False, "yAxis": {"unit": unit}, "cellGap": 0,
+                          "color": {"mode": "scheme", "scheme": "Blues", "steps": 64}, "tooltip": {"mode": "single"}}, **more)
+    made["heatmap"] = True
+    return made
+
+
+def rows(title, description, queries, columns, units=None, **more):
+    """A table, one row for each set of labels. `columns`: field -> its head; others are hidden, but for the order."""
+    order = {field: index for index, field in enumerate(columns)}
+    overrides = [{"matcher": {"id": "byName", "options": columns[field]}, "properties": [{"id": "unit", "value": unit}]}
+                 for field, unit in (units or {}).items()]
+    return panel("table", title, description, queries, overrides=overrides, options={"showHeader": True},
+                 transformations=[
+                     {"id": "merge", "options": {}},
+                     {"id": "filterFieldsByName", "options": {"include": {"names": list(columns)}}},
+                     {"id": "organize", "options": {"indexByName": order, "renameByName": columns}}], **more)
+
+
+def target(of, index, heatmap):
+    return {"refId": chr(ord("A") + index), "datasource": SOURCE, "expr": of["expr"], "legendFormat": of["legend"] or "__auto",
+            "range": not of["table"], "instant": of["table"], "editorMode": "code",
+            "format": "table" if of["table"] else "heatmap" if heatmap else "time_series"}
+
+
+def placed(sections):
+    """Panels with their places: a row's title, then its panels from left to right."""
+    made, x, y, height = [], 0, 0, 0
+    for title, panels in sections:
+        y, x, height = y + height, 0, 0
+        made.append({"type": "row", "title": title, "collapsed": False, "panels": [], "id": len(made) + 1,
+                     "gridPos": {"x": 0, "y": y, "w": COLUMNS, "h": 1}})
+        y += 1
+        for of in panels:
+            width, its_height = of["size"]
+            if x + width > COLUMNS:
+                x, y, height = 0, y + height, 0
+            queries = [target(each, index, of.get("heatmap")) for index, each in enumerate(of["queries"])]
+            made.append({"id": len(made) + 1, "gridPos": {"x": x, "y": y, "w": width, "h": its_height}, "datasource": SOURCE,
+                         "targets": queries, **{name: of[name] for name in (
+                             "type", "title", "description", "fieldConfig", "options", "transformations")}})
+            x, height = x + width, max(height, its_height)
+    return made
+
+
+def variable(name, label, series, of):
+    """A choice of the values that the label `of` has."""
+    return {"name": name, "label": label, "type": "query", "datasource": SOURCE, "multi": True, "includeAll": True,
+            "allValue": ".*", "current": {"text": ["All"], "value": ["$__all"]}, "refresh": 2, "sort": 1,
+            "definition": f"label_values({series}, {of})",
+            "query": {"query": f"label_values({series}, {of})", "refId": "Prometheus"}}
+
+
+def dashboard(uid, title, description, sections, variables=()):
+    source = {"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus", "hide": 0,
+              "current": {}, "refresh": 1, "regex": ""}
+    link = {"type": "dashboards", "title": "Longshore", "tags": ["longshore"], "asDropdown": False, "includeVars": True,
+            "keepTime": True, "targetBlank": False, "icon": "external link"}
+    return {"uid": uid, "title": f"Longshore / {title}", "description": description, "tags": ["longshore"],
+            "schemaVersion": SCHEMA_VERSION, "version": 1, "editable": True, "graphTooltip": 1, "timezone": "browser",
+            "time": {"from": "now-1h", "to": "now"}, "refresh": "30s", "links": [link],
+            "annotations": {"list": []}, "templating": {"list": [source, *variables]}, "panels": placed(sections)}

@@ -1,0 +1,64 @@
+"""What the dashboards and rules ask, ready for a Prometheus: panels by their names, Grafana's variables replaced."""
+
+import json
+import math
+import pathlib
+import re
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+DASHBOARDS = {json.loads(path.read_text())["title"].partition(" / ")[2]: json.loads(path.read_text())
+              for path in sorted((ROOT / "deploy/grafana").glob("*.json"))}
+MOVES_MIN = 1.5  # By this factor a value must rise or fall to have moved.
+
+
+def panels(dashboard):
+    return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+
+
+# "Latency / p50" -> the panel.
+PANELS = {f"{name} / {panel['title']}": panel for name, dashboard in DASHBOARDS.items() for panel in panels(dashboard)}
+
+
+def read_moves():
+    """moves.yaml has one case per line, written as JSON."""
+    lines = (HERE / "moves.yaml").read_text().splitlines()
+    return [json.loads(line[2:]) for line in lines if line.startswith("- ")]
+
+
+def filled_in(expr, rate_interval_s, range_s):
+    """The query as Grafana sends it when everything is chosen."""
+    for name, value in (("$__rate_interval", f"{rate_interval_s}s"), ("$__range", f"{range_s}s"), ("$fleet", ".*"), ("$model", ".*")):
+        expr = expr.replace(name, value)
+    assert "$" not in expr, f"an unknown variable in {expr}"
+    return expr
+
+
+def filled_in_queries(panel, rate_interval_s, range_s):
+    return [filled_in(target["expr"], rate_interval_s, range_s) for target in panel["targets"]]
+
+
+def number(value):
+    """None for NaN too: there is nothing to see."""
+    return None if value is None or math.isnan(value) else value
+
+
+def has_moved(move, before, after):
+    """Whether some series that the case means did what it says. `before`, `after`: (query, labels) -> value."""
+    by = move.get("by", MOVES_MIN)
+    did = {"appears": lambda old, new: old is None and new is not None,
+           "fires": lambda old, new: old is None and new is not None,
+           "rises": lambda old, new: new is not None and new > max(by * (old or 0), move.get("above", 0)) + 1e-9,
+           "falls": lambda old, new: None not in (old, new) and new < old / by - 1e-9,
+           "changes": lambda old, new: None not in (old, new) and abs(new - old) > 1e-9,
+           "goes": lambda old, new: old is not None and new is None}[move["moves"]]
+    where = set(move.get("where", {}).items())
+    keys = [key for key in before.keys() | after.keys() if where <= set(key[1])]
+    return any(did(number(before.get(key)), number(after.get(key))) for key in keys)
+
+
+def variables(dashboard):
+    """Series and label of each variable that lists values."""
+    for of in dashboard["templating"]["list"]:
+        if of["type"] == "query":
+            yield re.fullmatch(r"label_values\((.+), (\w+)\)", of["definition"]).groups()

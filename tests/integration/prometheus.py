@@ -1,0 +1,76 @@
+"""A real Prometheus beside an installation."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from harness import wait_for
+
+
+def find_prometheus():
+    """The program that LONGSHORE_PROMETHEUS names, or that of PATH; None without one."""
+    return os.environ.get("LONGSHORE_PROMETHEUS") or shutil.which("prometheus")
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+class Prometheus:
+    """Scrapes each second what files list. Can be stopped and started again.
+
+    `jobs`: name -> file of targets (file_sd); `rules`: files of rules."""
+
+    def __init__(self, program, directory, jobs, rules=()):
+        self.directory = directory / "prometheus"
+        self.directory.mkdir()
+        self.program = program
+        self.port = free_port()
+        self.process = None
+        scraped = "".join(f'- job_name: {name}\n  file_sd_configs: [{{files: ["{targets}"], refresh_interval: 1s}}]\n'
+                          for name, targets in jobs.items())
+        (self.directory / "prometheus.yml").write_text(
+            "global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n"
+            f"rule_files: {json.dumps([str(path) for path in rules])}\nscrape_configs:\n{scraped}")
+
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self):
+        with open(self.directory / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                [self.program, f"--config.file={self.directory}/prometheus.yml", f"--storage.tsdb.path={self.directory}/data",
+                 f"--web.listen-address=127.0.0.1:{self.port}"], stdout=log, stderr=log)
+        wait_for("Prometheus to answer", self.is_ready)
+
+    def is_ready(self):
+        try:
+            return urllib.request.urlopen(f"{self.url()}/-/ready", timeout=5).status == 200
+        except OSError:
+            return False
+
+    def stop(self):
+        if self.process is not None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+        self.process = None
+
+    def ask(self, path, **words):
+        """The data of an answer; what Prometheus refuses is an error with its words."""
+        body = urllib.parse.urlencode(words).encode() or None
+        try:
+            with urllib.request.urlopen(f"{self.url()}/api/v1/{path}", data=body, timeout=20) as answer:
+                return json.loads(answer.read())["data"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"Prometheus refuses {words}: {json.loads(error.read())['error']}") from None
+
+    def now(self, expr):
+        """Labels (as sorted pairs) -> value, of an instant query."""
+        return {tuple(sorted(each["metric"].items())): float(each["value"][1]) for each in self.ask("query", query=expr)["result"]}
