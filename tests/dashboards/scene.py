@@ -203,6 +203,10 @@ class Scene:
     def apply_half(self, version, extra=HALF):
         self.it.apply_model("half", self.it.dir / "half", version, BY_HAND, extra)
 
+    def running_nodes(self):
+        """A node that is about to be started again has the process id 0, and nobody may signal that."""
+        return sorted(pid for pid in self.it.node_pids().values() if pid > 0)
+
     # Faults, in the order in which they are done.
 
     @contextlib.contextmanager
@@ -297,7 +301,7 @@ class Scene:
     @contextlib.contextmanager
     def stopped_node(self):
         """A node is there, and does nothing."""
-        pid = sorted(self.it.node_pids().values())[0]
+        pid = self.running_nodes()[0]
         os.kill(pid, signal.SIGSTOP)
         try:
             yield
@@ -309,15 +313,17 @@ class Scene:
     def missing_node(self):
         """A node ends and cannot be started again."""
         self.it.node_binary.rename(self.it.dir / "away")
-        os.kill(sorted(self.it.node_pids().values())[0], signal.SIGKILL)
-        yield
-        (self.it.dir / "away").rename(self.it.node_binary)
+        os.kill(self.running_nodes()[0], signal.SIGKILL)
+        try:
+            yield
+        finally:
+            (self.it.dir / "away").rename(self.it.node_binary)
         self.it.wait_for_ready_nodes(2)
 
     @contextlib.contextmanager
     def killed_nodes(self):
         """All nodes end, and are started again."""
-        for pid in self.it.node_pids().values():
+        for pid in self.running_nodes():
             os.kill(pid, signal.SIGKILL)
         yield
         self.it.wait_for_ready_nodes(2)
