@@ -1,5 +1,5 @@
-// JSON Web Tokens that an issuer signed, such as the projected tokens of pods: RFC 7519 (claims), 7515 (signatures), 7517
-// (keys), 7518 (RS256 and ES256; no other algorithm is accepted, "none" least of all).
+// JSON Web Tokens that an issuer signed, such as the projected tokens of pods: RFC 7519 (claims), 7515 (signatures),
+// 7517 (keys), 7518 (RS256 and ES256; no other algorithm is accepted, "none" least of all).
 #pragma once
 
 #include <map>
