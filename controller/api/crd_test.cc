@@ -140,9 +140,9 @@ TEST(Crd, BoundsThatAreNotWholeAreRules) {
 
 // CEL grows with Kubernetes; what is used here is in 1.30.
 TEST(Crd, TheRulesUseOnlyWhatTheOldestSupportedKubernetesHas) {
-  const std::set<std::string> known = {"has",      "all",        "exists_one", "map",     "isSorted",
-                                       "size",     "startsWith", "contains",   "matches", "duration",
-                                       "quantity", "compareTo",  "string"};
+  const std::set<std::string> known = {"has",      "all",      "exists_one", "map",      "isSorted",
+                                       "endsWith", "size",     "startsWith", "contains", "matches",
+                                       "duration", "quantity", "compareTo",  "string"};
   const std::regex call("([A-Za-z_]+)\\(");
   const std::regex quoted("'[^']*'");
   for (const std::string& kind : kKinds) {

@@ -41,6 +41,11 @@ std::string FleetOf(const Metadata& model, const ModelSpec& spec) {
   return spec.fleet.find('/') == std::string::npos ? model.namespace_ + "/" + spec.fleet : spec.fleet;
 }
 
+Key FleetKey(const std::string& fleet) {
+  const size_t slash = fleet.find('/');
+  return {kServingFleetKind, fleet.substr(0, slash), slash == std::string::npos ? "" : fleet.substr(slash + 1)};
+}
+
 bool Allows(const ServingFleet& fleet, const std::string& namespace_) {
   const AllowedNamespaces& allowed = fleet.spec.allowed_namespaces;
   return allowed.all || namespace_ == fleet.metadata.namespace_ ||

@@ -238,6 +238,9 @@ struct Model {
 // "namespace/name" of the fleet that serves the model.
 std::string FleetOf(const Metadata& model, const ModelSpec& spec);
 
+// Of the fleet "namespace/name".
+Key FleetKey(const std::string& fleet);
+
 // ---------------------------------------------------------------------------------------------------- ServingFleet
 
 struct Autoscaling {

@@ -199,8 +199,9 @@ Status ClusterController::Connect() {
   fleet_options.namespaces = options_.watch_namespaces;
   fleet_options.api = api_options;
   fleet_options.settings = {options_.node_image, options_.advertised_address, ""};  // Told by `served_` below.
-  ASSIGN_OR_RETURN(fleet_, fleet::StartPodFleet(cluster_, fleet_options, timer_,
-                                                [this](const std::string& fleet) { queue_.Add(FleetKey(fleet)); }));
+  ASSIGN_OR_RETURN(fleet_, fleet::StartPodFleet(cluster_, fleet_options, timer_, [this](const std::string& fleet) {
+                     queue_.Add(api::FleetKey(fleet));
+                   }));
   ASSIGN_OR_RETURN(auto api, kube::Api::Make(cluster_, api_options, timer_));
   ASSIGN_OR_RETURN(tokens_, fleet::NodeTokens::Start(std::move(api), clock_, [this](const fleet::PodName& pod) {
                      return fleet_->NodeOf(pod);
@@ -278,7 +279,7 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
   };
   ASSIGN_OR_RETURN(const auto nodes, nodes::Registry::Start(nodes_options, timer_,
                                                             [&queue](const std::string& fleet, const std::string&) {
-                                                              queue.Add(FleetKey(fleet), kReportsTogether);
+                                                              queue.Add(api::FleetKey(fleet), kReportsTogether);
                                                             }));
   Looker looker({*store_,
                  *nodes,
@@ -304,7 +305,7 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
 }
 
 void ClusterController::LookAtEverything(runtime::WorkQueue& queue) {
-  for (const std::string& fleet : fleet_->Fleets()) queue.Add(FleetKey(fleet));
+  for (const std::string& fleet : fleet_->Fleets()) queue.Add(api::FleetKey(fleet));
   for (const char* kind : {api::kServingFleetKind, api::kModelKind}) {
     const auto listing = store_->List(kind);  // Of the cache: it does not fail.
     if (!listing) continue;
@@ -331,7 +332,7 @@ void ClusterController::RaiseFloor(int64_t epoch) {
 // Nodes read it from their fleet's ConfigMap.
 void ClusterController::UseAuthority(const std::string& certificate) {
   fleet_->UseAuthority(certificate);
-  for (const std::string& fleet : fleet_->Fleets()) queue_.Add(FleetKey(fleet));
+  for (const std::string& fleet : fleet_->Fleets()) queue_.Add(api::FleetKey(fleet));
 }
 
 void ClusterController::Pause() {

@@ -88,7 +88,7 @@ Status HostController::Start() {
   nodes_options.raise_epoch = [epoch_file](int64_t above) { return NextEpoch(epoch_file, above); };
   ASSIGN_OR_RETURN(nodes_options.epoch, NextEpoch(epoch_file, epoch_of_statuses));
   const auto node_changed = [this](const std::string& fleet, const std::string&) {
-    queue_.Add(FleetKey(fleet), kReportsTogether);
+    queue_.Add(api::FleetKey(fleet), kReportsTogether);
   };
   ASSIGN_OR_RETURN(nodes_, nodes::Registry::Start(nodes_options, timer_, node_changed));
   looker_ = std::make_unique<Looker>(LookerParts{*store_,
@@ -106,7 +106,7 @@ Status HostController::Start() {
   });
   ASSIGN_OR_RETURN(admin_, Admin::Start(options_.admin, metrics_,
                                         [this] { return std::string(working_ ? "" : "not looking at objects yet"); }));
-  for (const std::string& fleet : fleet_->Fleets()) queue_.Add(FleetKey(fleet));
+  for (const std::string& fleet : fleet_->Fleets()) queue_.Add(api::FleetKey(fleet));
   ASSIGN_OR_RETURN(watch_, store_->WatchAll([this](const api::Key& key) { queue_.Add(key); }));
   spdlog::info("controller of {} with manifests in {}, epoch {}, administration on port {}",
                options_.state_dir.string(), options_.manifests.string(), nodes_->epoch(), admin_->port());
@@ -114,15 +114,16 @@ Status HostController::Start() {
 }
 
 Result<std::unique_ptr<fleet::Fleet>> HostController::StartFleet(const std::string& socket) {
-  ASSIGN_OR_RETURN(auto named_nodes,
-                   fleet::StartNamedNodes({.state_dir = options_.state_dir,
-                                           .node_binary = options_.node_binary,
-                                           .controller = socket,
-                                           .host = options_.host,
-                                           .node_log_level = options_.node_log_level,
-                                           .node_environment = options_.node_environment,
-                                           .node_flags = options_.node_flags},
-                                          clock_, [this](const std::string& fleet) { queue_.Add(FleetKey(fleet)); }));
+  ASSIGN_OR_RETURN(auto named_nodes, fleet::StartNamedNodes({.state_dir = options_.state_dir,
+                                                             .node_binary = options_.node_binary,
+                                                             .controller = socket,
+                                                             .host = options_.host,
+                                                             .node_log_level = options_.node_log_level,
+                                                             .node_environment = options_.node_environment,
+                                                             .node_flags = options_.node_flags},
+                                                            clock_, [this](const std::string& fleet) {
+                                                              queue_.Add(api::FleetKey(fleet));
+                                                            }));
   return fleet::MakeProcessFleet(std::move(named_nodes));
 }
 

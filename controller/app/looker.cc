@@ -95,11 +95,6 @@ void Looker::Finish(const api::Key& key, const reconcile::Looked& looked) {
   parts_.queue.AddAfterFailure(key);
 }
 
-api::Key FleetKey(const std::string& fleet) {
-  const size_t slash = fleet.find('/');
-  return {api::kServingFleetKind, fleet.substr(0, slash), slash == std::string::npos ? "" : fleet.substr(slash + 1)};
-}
-
 Result<int64_t> EpochOfStatuses(store::Store& store) {
   int64_t highest = 0;
   for (const char* kind : {api::kModelKind, api::kServingFleetKind}) {

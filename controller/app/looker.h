@@ -62,9 +62,6 @@ class Looker {
   std::vector<std::unique_ptr<Worker>> writers_;  // Last: they use the rest.
 };
 
-// The fleet named "namespace/name".
-api::Key FleetKey(const std::string& fleet);
-
 // The highest epoch of any status; no term may be below it.
 Result<int64_t> EpochOfStatuses(store::Store& store);
 

@@ -12,12 +12,6 @@ bool HasEnded(const api::RolloutStatus& before, const api::RolloutStatus& now) {
   return is_over && (now.phase != before.phase || now.id != before.id);
 }
 
-// Of "namespace/name".
-api::Key KeyOfFleet(const std::string& fleet) {
-  const size_t slash = fleet.find('/');
-  return {api::kServingFleetKind, fleet.substr(0, slash), fleet.substr(slash + 1)};
-}
-
 api::Key KeyOf(const api::Model& model) { return {api::kModelKind, model.metadata.namespace_, model.metadata.name}; }
 
 // Nothing is to be written.
@@ -139,7 +133,7 @@ void Reconciler::Remember(const api::Key& key, const api::Model& model, rollout:
     snapshot_due = snapshot_due || (!node.view.sent && !memory.seen_nodes.contains(node.view.hello.node()));
   }
   memory.seen_nodes = std::move(seen);
-  if (snapshot_due) deps_.look_at(KeyOfFleet(memory.fleet), Duration(0));
+  if (snapshot_due) deps_.look_at(api::FleetKey(memory.fleet), Duration(0));
 }
 
 // Whether it can be read changes what snapshots may be sent and what the fleets' statuses say.
@@ -149,7 +143,7 @@ void Reconciler::NoteReadable(const api::Key& key, const Result<api::Model>& mod
   const bool changed =
       model ? unreadable_.erase(key) > 0 : unreadable_.insert_or_assign(key, model.error().message).second;
   if (!changed) return;
-  for (const std::string& fleet : deps_.fleet.Fleets()) deps_.look_at(KeyOfFleet(fleet), Duration(0));
+  for (const std::string& fleet : deps_.fleet.Fleets()) deps_.look_at(api::FleetKey(fleet), Duration(0));
 }
 
 Result<api::Model> Reconciler::ReadModel(const store::Object& object) const {
@@ -183,7 +177,7 @@ void Reconciler::RemoveModel(const api::Key& key) {
 // A fleet that is not there refuses nobody. One that cannot be read changes nothing: its own namespace's Models go on,
 // and for others it is an error.
 Result<std::optional<Refusal>> Reconciler::RefusalByFleet(const api::Model& model, const std::string& fleet) const {
-  const api::Key fleet_key = KeyOfFleet(fleet);
+  const api::Key fleet_key = api::FleetKey(fleet);
   const auto found = deps_.store.Get(fleet_key);
   if (!found && found.error().code == Code::kNotFound) return std::nullopt;
   api::ServingFleet object;
@@ -284,7 +278,7 @@ void Reconciler::ReportProblems(const api::Model& model, const std::string& conf
   set("ManifestAccepted", !problem, problem ? problem->reason : "Applied", problem ? problem->message : "");
   set("NameAccepted", conflict.empty(), conflict.empty() ? "Unique" : "Conflict", conflict);
   const std::string fleet = api::FleetOf(model.metadata, model.spec);
-  const bool has_fleet = deps_.store.Get(KeyOfFleet(fleet)).has_value();
+  const bool has_fleet = deps_.store.Get(api::FleetKey(fleet)).has_value();
   set("FleetFound", has_fleet, has_fleet ? "Found" : "NotFound",
       has_fleet ? "" : fmt::format("there is no ServingFleet {}", fleet));
 }
