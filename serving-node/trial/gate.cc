@@ -35,8 +35,10 @@ void Gate::Stop() {
   eventfd_write(stop_.get(), 1);
   std::map<std::pair<std::string, int64_t>, Try> loading;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     stopping_ = true;
+    // The process may end after this: nobody may still be about to write that it begins.
+    begun_.wait(lock, [this] { return beginning_ == 0; });
     loading.swap(loading_);
   }
   for (const auto& [version, what] : loading) journal_.End(what);
@@ -84,16 +86,19 @@ Status Gate::Admit(const std::string& model, int64_t version, const Path& versio
 }
 
 Status Gate::BeginLoading(const Try& what) {
-  RETURN_IF_ERROR(journal_.Begin(what, Deed::kLoading));
   {
     const std::lock_guard lock(mutex_);
-    if (!stopping_) {
-      loading_.insert_or_assign({what.model, what.version}, what);
-      return {};
-    }
+    if (stopping_) return Cancelled("\"{}\" version {} is not loaded: the node leaves", what.model, what.version);
+    ++beginning_;
   }
-  journal_.End(what);
-  return Cancelled("\"{}\" version {} is not loaded: the node leaves", what.model, what.version);
+  const Status begun = journal_.Begin(what, Deed::kLoading);
+  {
+    const std::lock_guard lock(mutex_);
+    --beginning_;
+    if (begun) loading_.insert_or_assign({what.model, what.version}, what);
+  }
+  begun_.notify_all();
+  return begun;
 }
 
 void Gate::Loaded(const std::string& model, int64_t version) {

@@ -1,6 +1,7 @@
 // What stands before the load of a version on a managed node: the quarantine, the pinned digest and the trial.
 #pragma once
 
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -62,6 +63,8 @@ class Gate {
   mutable std::mutex mutex_;
   std::shared_ptr<const control::DesiredState> state_;
   bool stopping_ = false;
+  int beginning_ = 0;  // Loads that are being written into the journal.
+  std::condition_variable begun_;
   std::optional<Try> in_trial_;
   std::map<std::pair<std::string, int64_t>, Try> loading_;
   std::map<Try, control::GoldenResult> results_;  // At most kResultsMax, the first in their order go.
