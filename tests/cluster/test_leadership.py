@@ -19,7 +19,7 @@ from control_plane import ControlPlane, Port
 from program import Program, wait_for
 
 BIN = pathlib.Path(os.environ.get("LONGSHORE_BIN", "build/dev/bin")).resolve()
-LEASE = ("--lease_duration=2s", "--lease_renew_deadline=1500ms", "--lease_retry_period=300ms")
+LEASE = {"lease_duration": "2s", "lease_renew_deadline": "1500ms", "lease_retry_period": "300ms"}
 TAKEN_OVER_MAX_S = 20  # Of what is waited for, not of what is promised: the machine may be busy.
 FLEET = """
 apiVersion: longshore.dev/v1alpha1
@@ -37,16 +37,19 @@ def cluster():
 
 
 class Controller:
-    def __init__(self, cluster, folder, *flags):
+    """`flags`: in place of those that it would have."""
+
+    def __init__(self, cluster, folder, **flags):
         folder.mkdir()
         self.folder = folder
         authority = Authority(folder / "ca")
         nodes = Port("127.0.0.1")
+        flags = {"kubeconfig": cluster.kubeconfig, "namespace": "default", "node_image": "longshore/node:test",
+                 "node_address": f"127.0.0.1:{nodes.number}", "advertised_address": f"dns:///localhost:{nodes.number}",
+                 "ca_cert_file": authority.certificate, "ca_key_file": authority.key, "admin_port": 0,
+                 "port_file": folder / "port", **LEASE, **flags}
         self.program = Program(folder, "controller", [
-            BIN / "longshore-controller", "--kubernetes", f"--kubeconfig={cluster.kubeconfig}", "--namespace=default",
-            "--node_image=longshore/node:test", f"--node_address=127.0.0.1:{nodes.number}",
-            f"--advertised_address=dns:///localhost:{nodes.number}", f"--ca_cert_file={authority.certificate}",
-            f"--ca_key_file={authority.key}", "--admin_port=0", f"--port_file={folder}/port", *LEASE, *flags])
+            BIN / "longshore-controller", "--kubernetes", *(f"--{name}={value}" for name, value in flags.items())])
         nodes.close()
         wait_for("the controller's port", (folder / "port").exists, TAKEN_OVER_MAX_S, [self.program])
         self.admin = json.loads((folder / "port").read_text())["admin"]
@@ -82,8 +85,8 @@ def controllers(cluster, tmp_path):
     """To be started by number; all end with the test."""
     started = []
 
-    def start(*flags):
-        started.append(Controller(cluster, tmp_path / str(len(started)), *flags))
+    def start(**flags):
+        started.append(Controller(cluster, tmp_path / str(len(started)), **flags))
         return started[-1]
 
     yield start
@@ -161,7 +164,7 @@ def test_without_the_api_server_it_lives_is_not_ready_and_ends_when_it_is_told(c
 
 
 def test_one_that_cannot_listen_gives_the_lease_up_and_says_why(cluster, controllers):
-    it = controllers("--node_address=192.0.2.1:8610")
+    it = controllers(node_address="192.0.2.1:8610")
     assert it.program.process.wait(TAKEN_OVER_MAX_S) == 1
     assert "cannot listen for nodes on 192.0.2.1:8610" in it.program.log.read_text()
     assert json.loads(cluster.kubectl("get", "lease", "longshore-controller", "-o", "json"))["spec"].get("holderIdentity", "") == ""
@@ -171,4 +174,4 @@ def test_files_that_are_no_authority_are_refused_by_name(cluster, controllers, t
     wrong = tmp_path / "wrong.pem"
     wrong.write_text("no certificate")
     with pytest.raises(Exception, match="wrong.pem"):
-        controllers(f"--ca_cert_file={wrong}")
+        controllers(ca_cert_file=wrong)
