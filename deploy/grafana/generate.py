@@ -12,7 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import controller
-import fleet
+import fleet_engine
 import latency
 import rollouts
 import traffic
@@ -24,7 +24,7 @@ RULES = HERE.parent / "prometheus/rules.yaml"
 def files():
     """Path -> text of everything that is made here."""
     made = {}
-    for module in (latency, traffic, rollouts, fleet, controller):
+    for module in (latency, traffic, rollouts, fleet_engine, controller):
         text = json.dumps(module.DASHBOARD, indent=1) + "\n"
         name = f"{module.DASHBOARD['uid']}.json"
         made |= {HERE / name: text, CHART / "dashboards" / name: text}
