@@ -16,6 +16,14 @@ class Refused(Exception):
         self.status = status
 
 
+def words_of(text):
+    """Where a kind has just gone, the API server answers in plain text."""
+    try:
+        return json.loads(text)["message"]
+    except ValueError:
+        return text.decode()
+
+
 class Api:
     """As whom `tls` has a certificate for, or, without one, as the holder of the token."""
 
@@ -34,7 +42,7 @@ class Api:
         answer = self.connection.getresponse()
         text = answer.read()
         if answer.status >= 300:
-            raise Refused(json.loads(text)["message"], answer.status)
+            raise Refused(words_of(text), answer.status)
         return json.loads(text)
 
     def try_to_create(self, manifest):

@@ -18,7 +18,7 @@ MODES = {
     "roles of several namespaces": {"watchNamespaces": ["vision"], "replicas": 2},
     "cluster": {"clusterWide": True},
     "cluster, everything else": {
-        "clusterWide": True, "replicas": 2, "logLevel": "debug", "imagePullSecrets": [{"name": "pull"}],
+        "clusterWide": True, "replicas": 2, "logLevel": "debug", "apiRequestsPerSecond": 50, "imagePullSecrets": [{"name": "pull"}],
         "image": {"digest": "sha256:" + "0" * 64}, "nodeSelector": {"kubernetes.io/arch": "amd64"},
         "tolerations": [{"key": "a", "operator": "Exists"}], "priorityClassName": "system-cluster-critical",
         "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}},

@@ -83,6 +83,7 @@ EFFECTS = {
     "node.image.tag": {"node": {"image": {"tag": "a"}}},
     "node.image.digest": {"node": {"image": {"digest": "sha256:" + "a" * 64}}},
     "logLevel": {"logLevel": "debug"},
+    "apiRequestsPerSecond": {"apiRequestsPerSecond": 50},
     "lease.duration": {"lease": {"duration": "1m"}},
     "lease.renewDeadline": {"lease": {"renewDeadline": "9s"}},
     "lease.retryPeriod": {"lease": {"retryPeriod": "1s"}},

@@ -54,7 +54,8 @@ def test_the_controller_gets_the_flags_that_the_documentation_lists(rendered):
         "--kubernetes", "--namespace=ops", "--watch_namespaces=ops,vision", "--node_image=longshore/node:0.1.0",
         "--node_address=0.0.0.0:8610", "--advertised_address=dns:///longshore-nodes.ops.svc:8610",
         "--ca_cert_file=/run/longshore/ca/tls.crt", "--ca_key_file=/run/longshore/ca/tls.key", "--lease_duration=15s",
-        "--lease_renew_deadline=10s", "--lease_retry_period=2s", "--admin_host=0.0.0.0", "--admin_port=8600", "--log_level=info"]
+        "--lease_renew_deadline=10s", "--lease_retry_period=2s", "--api_requests_per_second=200", "--admin_host=0.0.0.0",
+        "--admin_port=8600", "--log_level=info"]
     assert ("Service", "longshore-nodes") in objects
     assert ("PodDisruptionBudget", "longshore-controller") in objects
 

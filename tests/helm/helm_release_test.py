@@ -54,19 +54,21 @@ def everything(api):
     """All objects of the cluster that somebody made: "Kind namespace/name"."""
     found = set()
     for path in ["/api/v1"] + [f"/apis/{group['preferredVersion']['groupVersion']}" for group in api.request("GET", "/apis")["groups"]]:
-        for resource in api.request("GET", path)["resources"]:
+        for resource in listed(api, path, "resources"):
             if "/" in resource["name"] or "list" not in resource["verbs"] or resource["kind"] in OTHERS:
                 continue
-            for it in items(api, f"{path}/{resource['name']}"):
+            for it in listed(api, f"{path}/{resource['name']}", "items"):
                 found.add(f"{resource['kind']} {it['metadata'].get('namespace', '')}/{it['metadata']['name']}")
     return found
 
 
-def items(api, path):
+def listed(api, path, what):
     while True:
         try:
-            return api.request("GET", path)["items"]
-        except Refused as refusal:  # Of a kind that came a moment ago.
+            return api.request("GET", path)[what]
+        except Refused as refusal:  # Of a kind that came a moment ago, or went.
+            if refusal.status == 404:
+                return []
             assert refusal.status == 429, refusal
             time.sleep(0.05)
 
