@@ -21,6 +21,7 @@
 #include "controller/fleet/pods/pod_fleet.h"
 #include "controller/kube/event_writer.h"
 #include "controller/leader/leadership.h"
+#include "controller/store/document.h"
 #include "controller/store/kube/kube_store.h"
 
 namespace longshore::app {
@@ -309,9 +310,7 @@ void ClusterController::LookAtEverything(runtime::WorkQueue& queue) {
   for (const char* kind : {api::kServingFleetKind, api::kModelKind}) {
     const auto listing = store_->List(kind);  // Of the cache: it does not fail.
     if (!listing) continue;
-    for (const store::Object& object : listing->objects) {
-      queue.Add({kind, object.metadata.namespace_, object.metadata.name});
-    }
+    for (const store::Object& object : listing->objects) queue.Add(store::KeyOf(object));
     for (const store::Unreadable& object : listing->unreadable) queue.Add(object.key);
   }
 }

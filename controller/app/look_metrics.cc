@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/log.h"
-#include "controller/api/parse.h"
+#include "controller/store/document.h"
 
 namespace longshore::app {
 namespace {
@@ -17,20 +17,6 @@ constexpr metrics::Name kUnreadable{"longshore_controller_unreadable_objects",
 // From a second to a week.
 std::vector<double> RolloutBuckets() {
   return {1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 43200, 86400, 604800};
-}
-
-Result<api::Model> ReadModel(const store::Object& object) {
-  api::Model model{object.metadata, {}, {}};
-  ASSIGN_OR_RETURN(model.spec, api::ModelSpecFromJson(object.spec, object.metadata.name));
-  ASSIGN_OR_RETURN(model.status, api::ModelStatusFromJson(object.status));
-  return model;
-}
-
-Result<api::ServingFleet> ReadFleet(const store::Object& object) {
-  api::ServingFleet fleet{object.metadata, {}, {}};
-  ASSIGN_OR_RETURN(fleet.spec, api::ServingFleetSpecFromJson(object.spec));
-  ASSIGN_OR_RETURN(fleet.status, api::ServingFleetStatusFromJson(object.status));
-  return fleet;
 }
 
 // Calls `show` with what can be read of each, and counts them all.
@@ -86,7 +72,7 @@ void LookMetrics::ShowObjects(metrics::Exposition* out) {
   if (!models || !fleets) return;
   std::set<api::Key> there;
   ShowKind(
-      api::kModelKind, *models, ReadModel,
+      api::kModelKind, *models, store::ToModel,
       [&](const api::Model& model) {
         const api::Key key{api::kModelKind, model.metadata.namespace_, model.metadata.name};
         there.insert(key);
@@ -94,8 +80,8 @@ void LookMetrics::ShowObjects(metrics::Exposition* out) {
       },
       out);
   ShowKind(
-      api::kServingFleetKind, *fleets, ReadFleet, [&](const api::ServingFleet& fleet) { exposition::Show(fleet, out); },
-      out);
+      api::kServingFleetKind, *fleets, store::ToFleet,
+      [&](const api::ServingFleet& fleet) { exposition::Show(fleet, out); }, out);
   std::erase_if(outcomes_, [&](const auto& entry) { return !there.contains(entry.first); });
 }
 

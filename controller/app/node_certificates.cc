@@ -1,6 +1,6 @@
 #include "controller/app/node_certificates.h"
 
-#include <utility>
+#include "controller/api/types.h"
 
 namespace longshore::app {
 namespace {
@@ -8,22 +8,18 @@ namespace {
 constexpr std::chrono::hours kLifetime{24 * 365};
 constexpr const char* kDomain = "longshore.internal";
 
-std::pair<std::string, std::string> Split(const std::string& fleet) {
-  const size_t slash = fleet.find('/');
-  return {fleet.substr(0, slash), fleet.substr(slash + 1)};
-}
-
 // For people and for what knows SPIFFE; peers look at the fleet's DNS name.
 std::string UriOf(const nodes::Identity& node) {
-  const auto [namespace_, name] = Split(node.fleet);
-  return fmt::format("spiffe://{}/ns/{}/fleet/{}/uid/{}/node/{}", kDomain, namespace_, name, node.fleet_uid, node.node);
+  const api::Key fleet = api::FleetKey(node.fleet);
+  return fmt::format("spiffe://{}/ns/{}/fleet/{}/uid/{}/node/{}", kDomain, fleet.namespace_, fleet.name, node.fleet_uid,
+                     node.node);
 }
 
 }  // namespace
 
 std::string FleetDnsName(const nodes::Identity& node) {
-  const auto [namespace_, name] = Split(node.fleet);
-  return fmt::format("{}.{}.{}.fleet.{}", node.fleet_uid, name, namespace_, kDomain);
+  const api::Key fleet = api::FleetKey(node.fleet);
+  return fmt::format("{}.{}.{}.fleet.{}", node.fleet_uid, fleet.name, fleet.namespace_, kDomain);
 }
 
 Result<control::Certificate> CertifyNode(const tls::KeyPair& authority, const nodes::Identity& node,

@@ -2,28 +2,12 @@
 
 #include <algorithm>
 
-#include "controller/api/parse.h"
-
 namespace longshore::cli {
 namespace {
 
 constexpr size_t kNamesInHintMax = 10;
 
 }  // namespace
-
-Result<api::Model> ToModel(const store::Object& object) {
-  api::Model model{.metadata = object.metadata, .spec = {}, .status = {}};
-  ASSIGN_OR_RETURN(model.spec, api::ModelSpecFromJson(object.spec, object.metadata.name));
-  ASSIGN_OR_RETURN(model.status, api::ModelStatusFromJson(object.status));
-  return model;
-}
-
-Result<api::ServingFleet> ToFleet(const store::Object& object) {
-  api::ServingFleet fleet{.metadata = object.metadata, .spec = {}, .status = {}};
-  ASSIGN_OR_RETURN(fleet.spec, api::ServingFleetSpecFromJson(object.spec));
-  ASSIGN_OR_RETURN(fleet.status, api::ServingFleetStatusFromJson(object.status));
-  return fleet;
-}
 
 Result<store::Object> GetOrHint(store::Store& store, const api::Key& key) {
   auto object = store.Get(key);

@@ -4,12 +4,10 @@
 #include "common/error.h"
 #include "controller/api/types.h"
 #include "controller/cli/options.h"
+#include "controller/store/document.h"
 #include "controller/store/store.h"
 
 namespace longshore::cli {
-
-Result<api::Model> ToModel(const store::Object& object);
-Result<api::ServingFleet> ToFleet(const store::Object& object);
 
 // The object, or NotFound naming what there is of its kind.
 Result<store::Object> GetOrHint(store::Store& store, const api::Key& key);

@@ -5,9 +5,9 @@
 
 #include "common/log.h"
 #include "controller/api/format.h"
-#include "controller/api/parse.h"
 #include "controller/autoscale/autoscale.h"
 #include "controller/reconcile/reconciler.h"
+#include "controller/store/document.h"
 
 namespace longshore::reconcile {
 namespace {
@@ -34,10 +34,7 @@ Result<Look> Reconciler::BeginFleet(const api::Key& key) {
     return Look{std::nullopt, [removed = RemoveFleet(fleet)](const Status&) { return removed; }};
   }
   if (!object) return tl::make_unexpected(object.error());
-  api::ServingFleet wanted;
-  wanted.metadata = object->metadata;
-  ASSIGN_OR_RETURN(wanted.spec, api::ServingFleetSpecFromJson(object->spec));
-  ASSIGN_OR_RETURN(wanted.status, api::ServingFleetStatusFromJson(object->status));
+  ASSIGN_OR_RETURN(const api::ServingFleet wanted, store::ToFleet(*object));
 
   const Result<fleet::Addresses> addresses = deps_.fleet.Ensure(wanted);
   const std::vector<KnownNode> nodes = KnownNodes(fleet);

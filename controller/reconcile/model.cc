@@ -3,6 +3,7 @@
 #include "controller/api/parse.h"
 #include "controller/nodes/state.h"
 #include "controller/reconcile/reconciler.h"
+#include "controller/store/document.h"
 
 namespace longshore::reconcile {
 namespace {
@@ -147,15 +148,8 @@ void Reconciler::NoteReadable(const api::Key& key, const Result<api::Model>& mod
 }
 
 Result<api::Model> Reconciler::ReadModel(const store::Object& object) const {
-  api::Model model;
-  model.metadata = object.metadata;
-  const std::string where = ToString(api::Key{object.kind, object.metadata.namespace_, object.metadata.name});
-  auto spec = api::ModelSpecFromJson(object.spec, object.metadata.name);
-  if (!spec) return Prefixed(spec.error(), where);
-  auto status = api::ModelStatusFromJson(object.status);
-  if (!status) return Prefixed(status.error(), where);
-  model.spec = std::move(*spec);
-  model.status = std::move(*status);
+  auto model = store::ToModel(object);
+  if (!model) return Prefixed(model.error(), ToString(store::KeyOf(object)));
   return model;
 }
 

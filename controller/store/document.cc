@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "controller/api/parse.h"
+
 namespace longshore::store {
 namespace {
 
@@ -73,6 +75,20 @@ Status CheckKey(const api::Key& key) {
     return InvalidArgument("\"{}\" is no valid name: use at most {} of a-z, 0-9, \"-\" and \".\"", name, kNameMax);
   }
   return {};
+}
+
+Result<api::Model> ToModel(const Object& object) {
+  api::Model model{.metadata = object.metadata, .spec = {}, .status = {}};
+  ASSIGN_OR_RETURN(model.spec, api::ModelSpecFromJson(object.spec, object.metadata.name));
+  ASSIGN_OR_RETURN(model.status, api::ModelStatusFromJson(object.status));
+  return model;
+}
+
+Result<api::ServingFleet> ToFleet(const Object& object) {
+  api::ServingFleet fleet{.metadata = object.metadata, .spec = {}, .status = {}};
+  ASSIGN_OR_RETURN(fleet.spec, api::ServingFleetSpecFromJson(object.spec));
+  ASSIGN_OR_RETURN(fleet.status, api::ServingFleetStatusFromJson(object.status));
+  return fleet;
 }
 
 }  // namespace longshore::store

@@ -15,6 +15,10 @@ Json ToDocument(const Object& object);
 // InvalidArgument naming the field that is missing or of another type.
 Result<Object> FromDocument(const Json& document);
 
+// As values. Errors as api/parse's, naming the field.
+Result<api::Model> ToModel(const Object& object);
+Result<api::ServingFleet> ToFleet(const Object& object);
+
 // InvalidArgument unless the namespace and the name are DNS names (RFC 1123, at most 253 characters, lower case), which
 // makes them safe as names of files too.
 Status CheckKey(const api::Key& key);
