@@ -103,6 +103,13 @@ Status Gate::Admit(std::string_view authorization) const {
   return Fail(Code::kUnauthenticated, "a bearer token is needed here");
 }
 
+Result<std::string> ReadToken(const Path& file) {
+  ASSIGN_OR_RETURN(std::string token, ReadFile(file, kFileBytesMax));
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+  if (token.empty()) return InvalidArgument("{} is empty", file.string());
+  return token;
+}
+
 Result<std::shared_ptr<Authorization>> OpenAuthorization(const std::string& flag, const Path& file) {
   const auto read = [flag, file]() -> Result<std::string> {
     const auto text = ReadFile(file, kFileBytesMax);

@@ -55,6 +55,10 @@ class Gate {
   const std::shared_ptr<const Reloaded<Tokens>> tokens_;
 };
 
+// The one token that a file holds, as Kubernetes mounts it: all but the end of its line. InvalidArgument when it is
+// empty.
+Result<std::string> ReadToken(const Path& file);
+
 // What a client of such a gate sends: "Bearer " and the file's first token, read again when it changes.
 using Authorization = Reloaded<std::string>;
 Result<std::shared_ptr<Authorization>> OpenAuthorization(const std::string& flag, const Path& file);

@@ -56,10 +56,20 @@ std::string NextPiece(concurrency::streams::streambuf<uint8_t> body) {
   return piece;
 }
 
+bool IsSecure(const web::uri& uri) { return uri.scheme() == "https"; }
+
+Status CheckUrl(const web::uri& uri, const std::string& url) {
+  if ((uri.scheme() == "http" || IsSecure(uri)) && !uri.host().empty()) return {};
+  return InvalidArgument("\"{}\" is not http://host:port or https://host:port", url);
+}
+
 class LibraryClient final : public Client {
  public:
   LibraryClient(const Options& options, const client::http_client_config& config)
       : options_(options), client_(options.base_url, config) {}
+
+  // For the contexts of its connections.
+  const tls::OnDistrust* on_distrust() const { return &on_distrust_; }
 
   Result<Response> Send(const Request& request) override {
     return Guarded([&] { return SendOrThrow(request); });
@@ -179,7 +189,8 @@ class LibraryClient final : public Client {
   const Options options_;
   const CancelSource cancel_;
   std::mutex mutex_;
-  std::string tls_trouble_;            // Guarded by the mutex.
+  std::string tls_trouble_;  // Guarded by the mutex.
+  const tls::OnDistrust on_distrust_ = [this](const std::string& why) { NoteTlsTrouble(why); };
   std::list<CancelSource> streams_{};  // Guarded by the mutex.
   client::http_client client_;         // Last: its connections use the rest.
 };
@@ -198,11 +209,8 @@ void Init() {
 Result<std::unique_ptr<Client>> Client::Make(const Options& options) try {
   tls::Init();  // Before the library's threads, where nobody called our Init.
   const web::uri uri(options.base_url);
-  const bool secure = uri.scheme() == "https";
-  if ((uri.scheme() != "http" && !secure) || uri.host().empty()) {
-    return InvalidArgument("\"{}\" is not http://host:port or https://host:port", options.base_url);
-  }
-  if (secure && !options.tls) return InvalidArgument("\"{}\" needs to know whom to trust", options.base_url);
+  RETURN_IF_ERROR(CheckUrl(uri, options.base_url));
+  if (IsSecure(uri) && !options.tls) return InvalidArgument("\"{}\" needs to know whom to trust", options.base_url);
   client::http_client_config config;
   config.set_timeout(options.silence_max);
   config.set_max_redirects(0);
@@ -210,9 +218,9 @@ Result<std::unique_ptr<Client>> Client::Make(const Options& options) try {
   auto made = std::make_shared<LibraryClient*>(nullptr);
   config.set_ssl_context_callback([read = options.tls, made](boost::asio::ssl::context& context) {
     const auto identity = read();
-    const Status used =
-        identity ? tls::UseAsClient(*identity, context.native_handle()) : Status(tl::make_unexpected(identity.error()));
-    if (*made != nullptr) (*made)->NoteTlsTrouble(used ? "" : used.error().message);
+    const Status used = identity ? tls::UseAsClient(*identity, context.native_handle(), (*made)->on_distrust())
+                                 : Status(tl::make_unexpected(identity.error()));
+    (*made)->NoteTlsTrouble(used ? "" : used.error().message);
     if (!used) throw std::runtime_error(used.error().message);
   });
   auto client = std::make_unique<LibraryClient>(options, config);
@@ -220,6 +228,15 @@ Result<std::unique_ptr<Client>> Client::Make(const Options& options) try {
   return std::unique_ptr<Client>(std::move(client));
 } catch (const std::exception& error) {
   return InvalidArgument("\"{}\" is no URL: {}", options.base_url, error.what());
+}
+
+Result<std::string> OriginOf(const std::string& url) try {
+  const web::uri uri(url);
+  RETURN_IF_ERROR(CheckUrl(uri, url));
+  const int port = uri.port() > 0 ? uri.port() : IsSecure(uri) ? 443 : 80;
+  return fmt::format("{}://{}:{}", uri.scheme(), LowerCase(uri.host()), port);
+} catch (const std::exception& error) {
+  return InvalidArgument("\"{}\" is no URL: {}", url, error.what());
 }
 
 std::string Encode(std::string_view text) { return web::uri::encode_data_string(std::string(text)); }

@@ -71,6 +71,10 @@ class Client {
   virtual void Cancel() = 0;
 };
 
+// "https://host:port" of a URL, with the port that its scheme has where it names none: whom a request goes to.
+// InvalidArgument as Make.
+Result<std::string> OriginOf(const std::string& url);
+
 // For a query string: all but letters, digits and -._~ as %XX.
 std::string Encode(std::string_view text);
 

@@ -205,9 +205,10 @@ TEST(HttpClient, SpeaksTlsWithThoseWhomItsAuthorityNamesOnly) {
   EXPECT_EQ(answer->body, "hello");
   EXPECT_FALSE(ask(*server, {authority.certificate, "", ""})) << "a client without a certificate";
   EXPECT_FALSE(ask(*server, {stranger.certificate, ours.certificate, ours.key})) << "another authority";
-  EXPECT_FALSE(ask(*serve(stranger, here), identity)) << "a server of another authority";
-  EXPECT_FALSE(ask(*serve(authority, {.name = "server", .addresses = {"127.0.0.2"}}), identity))
-      << "for another address";
+  EXPECT_THAT(ask(*serve(stranger, here), identity).error().message,
+              AllOf(HasSubstr("the certificate \"CN=server\" is not trusted"), HasSubstr("issuer certificate")));
+  EXPECT_THAT(ask(*serve(authority, {.name = "server", .addresses = {"127.0.0.2"}}), identity).error().message,
+              AllOf(HasSubstr("\"CN=server\""), HasSubstr("another name than the one dialled")));
   EXPECT_THAT(ask(*server, {"no CA", "", ""}).error().message, HasSubstr("CA is no PEM text"));
 }
 
@@ -215,6 +216,13 @@ TEST(HttpClient, RefusesWhatIsNoUrlAndTlsWithoutTrust) {
   for (const char* url : {"", "127.0.0.1:80", "ftp://x", "http://", "https://x"}) {
     EXPECT_EQ(Client::Make({.base_url = url}).error().code, Code::kInvalidArgument) << url;
   }
+}
+
+TEST(HttpClient, TellsWhomAUrlIsOf) {
+  EXPECT_EQ(OriginOf("https://Prometheus.test/base/path").value(), "https://prometheus.test:443");
+  EXPECT_EQ(OriginOf("http://10.0.0.1:9090").value(), "http://10.0.0.1:9090");
+  EXPECT_EQ(OriginOf("https://user@a.test:9091").value(), "https://a.test:9091");
+  for (const char* url : {"", "a.test", "ftp://a.test", "https://"}) EXPECT_FALSE(OriginOf(url)) << url;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
 
 #include <string_view>
 
@@ -9,6 +10,12 @@
 
 namespace longshore::tls {
 namespace {
+
+// Of Debian and Alpine, of Fedora, of openSUSE.
+constexpr const char* kSystemAuthorities[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+                                              "/etc/ssl/ca-bundle.pem"};
+constexpr size_t kAuthoritiesBytesMax = size_t{16} << 20;
+constexpr size_t kNameBytesMax = 200;
 
 Status UseCertificates(const std::string& pem, SSL_CTX* context) {
   const auto bio = Open(pem);
@@ -63,6 +70,28 @@ Status TrustServersOf(const std::string& pem, SSL_CTX* context) {
   return {};
 }
 
+// "CN=prometheus", as far as it is shown; whoever made the certificate chose it.
+std::string NameOf(X509* certificate) {
+  const Owned<BIO> out(BIO_new(BIO_s_mem()));
+  if (certificate == nullptr || !out) return "without a name";
+  X509_NAME_print_ex(out.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
+  const std::string name = TextOf(out.get()).substr(0, kNameBytesMax);
+  return name.empty() ? "without a name" : "\"" + name + "\"";
+}
+
+// As OpenSSL verifies by itself.
+int Verify(X509_STORE_CTX* chain, void* on_distrust) {
+  if (X509_verify_cert(chain) == 1) return 1;
+  const int error = X509_STORE_CTX_get_error(chain);
+  // The caller's library, which looks at the name of the first certificate only, says no and not why.
+  const bool is_of_another = error == X509_V_OK || error == X509_V_ERR_UNSPECIFIED;
+  const char* why =
+      is_of_another ? "it is for another name than the one dialled" : X509_verify_cert_error_string(error);
+  (*static_cast<const OnDistrust*>(on_distrust))(
+      fmt::format("the certificate {} is not trusted: {}", NameOf(X509_STORE_CTX_get_current_cert(chain)), why));
+  return 0;
+}
+
 int ChooseProtocol(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
                    unsigned int in_size, void*) {
   static constexpr unsigned char kHttp[] = "\x08http/1.1";
@@ -92,13 +121,22 @@ Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity) {
   return context;
 }
 
-Status UseAsClient(const ClientIdentity& identity, SSL_CTX* context) {
+Status UseAsClient(const ClientIdentity& identity, SSL_CTX* context, const OnDistrust* on_distrust) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  if (on_distrust != nullptr) SSL_CTX_set_cert_verify_callback(context, Verify, const_cast<OnDistrust*>(on_distrust));
   Status used = TrustServersOf(identity.server_ca, context);
   if (used && !identity.certificate.empty()) used = UseCertificates(identity.certificate, context);
   if (used && !identity.certificate.empty()) used = UseKey(identity.key, context);
   ERR_clear_error();
   return used;
+}
+
+Result<std::string> ReadSystemAuthorities() {
+  for (const char* file : kSystemAuthorities) {
+    auto text = ReadFile(file, kAuthoritiesBytesMax);
+    if (text || text.error().code != Code::kNotFound) return text;
+  }
+  return NotFound("this system has no list of authorities: {}", fmt::join(kSystemAuthorities, ", "));
 }
 
 }  // namespace longshore::tls

@@ -4,10 +4,12 @@
 
 #include <openssl/types.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "common/error.h"
+#include "common/file.h"
 #include "common/reloaded.h"
 
 namespace longshore::tls {
@@ -43,8 +45,16 @@ void Init();
 // missing. Nothing of the key is in the text.
 Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity);
 
+// Told which certificate of a server is not believed, and why. On the thread of the handshake.
+using OnDistrust = std::function<void(const std::string& why)>;
+
 // Makes a context of OpenSSL trust nobody but this CA, speak TLS 1.2 or newer, and show the certificate when there is
-// one. The caller's library checks the server's name. Errors as above.
-Status UseAsClient(const ClientIdentity& identity, SSL_CTX* context);
+// one. The caller's library checks the server's name. `on_distrust` outlives the context; null: nobody is told. Errors
+// as above.
+Status UseAsClient(const ClientIdentity& identity, SSL_CTX* context, const OnDistrust* on_distrust = nullptr);
+
+// The authorities that this system trusts, as PEM text: of the first of these files that is there. NotFound naming
+// them all.
+Result<std::string> ReadSystemAuthorities();
 
 }  // namespace longshore::tls

@@ -17,6 +17,7 @@ ModelStatus FullModelStatus() {
   status.failed.push_back({3, "d", 7, "GoldenSet", "m", kThen});
   status.history.push_back({kThen, 3, "Started", "m"});
   status.digests[3] = "abc";
+  status.sources[3] = {"https://h/m.tar", "0123"};
   status.command = Command{"promote", 7, 1};
   status.nodes.push_back({"n", "1:Ready"});
   return status;

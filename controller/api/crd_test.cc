@@ -160,13 +160,13 @@ TEST(Crd, TheRulesUseOnlyWhatTheOldestSupportedKubernetesHas) {
 }
 
 TEST(Crd, AllAreSmallerThan100KilobytesTogether) {
-  EXPECT_LT(ReadFile(Source("crds/models.yaml"))->size() + ReadFile(Source("crds/servingfleets.yaml"))->size(),
+  EXPECT_LT(ReadFile(InSources("crds/models.yaml"))->size() + ReadFile(InSources("crds/servingfleets.yaml"))->size(),
             100'000u);
 }
 
 int CountGood(const std::string& folder, Home home) {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(Source(folder))) {
+  for (const auto& entry : std::filesystem::directory_iterator(InSources(folder))) {
     if (entry.is_directory()) continue;
     const auto objects = ParseManifests(entry.path().string(), *ReadFile(entry.path()), home);
     EXPECT_TRUE(objects) << objects.error().message;

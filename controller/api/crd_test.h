@@ -16,10 +16,10 @@ namespace longshore::api {
 
 inline const std::string kKinds[] = {kModelKind, kServingFleetKind};
 
-inline Path Source(const std::string& relative) { return Path(LONGSHORE_SOURCE_DIR) / relative; }
+inline Path InSources(const std::string& relative) { return Path(LONGSHORE_SOURCE_DIR) / relative; }
 
 inline Json LoadOne(const std::string& file) {
-  const auto text = ReadFile(Source(file));
+  const auto text = ReadFile(InSources(file));
   EXPECT_TRUE(text) << text.error().message;
   const auto documents = LoadYaml(file, *text, 1);
   EXPECT_TRUE(documents) << documents.error().message;

@@ -22,10 +22,6 @@ void ReadSource(Fields& source, ModelSpec& out) {
   source.Text("uri", out.source_uri, kSourceUri, Need::kRequired);
   source.Text("sha256", out.source_sha256, kSha256);
   const bool archive = out.source_uri.starts_with("https://");
-  if (archive && source.reader().home() == Home::kHost) {
-    source.Refuse("uri", fmt::format("{} is for fleets in a cluster only; here say file:/// and an absolute path",
-                                     Shown(out.source_uri)));
-  }
   if (archive != source.Has("sha256")) source.Refuse("sha256", "an https:// source needs it, and only that");
 }
 

@@ -111,6 +111,24 @@ std::map<int64_t, std::string> DigestsFrom(const Json& json) {
   return out;
 }
 
+Json ToJson(const std::map<int64_t, Source>& sources) {
+  Json json = Json::object();
+  for (const auto& [version, source] : sources) {
+    json[std::to_string(version)] = {{"uri", source.uri}, {"sha256", source.sha256}};
+  }
+  return json;
+}
+std::map<int64_t, Source> SourcesFrom(const Json& json) {
+  std::map<int64_t, Source> out;
+  if (!json.is_object()) return out;
+  for (const auto& [version, source] : json.items()) {
+    Source& read = out[std::strtoll(version.c_str(), nullptr, 10)];
+    Get(source, "uri", read.uri);
+    Get(source, "sha256", read.sha256);
+  }
+  return out;
+}
+
 constexpr auto kItemToJson = [](const auto& item) { return ToJson(item); };
 
 }  // namespace
@@ -126,6 +144,7 @@ Json ToJson(const ModelStatus& status) {
             {"failed", ListToJson(status.failed, kItemToJson)},
             {"history", ListToJson(status.history, kItemToJson)},
             {"digests", std::move(digests)},
+            {"sources", ToJson(status.sources)},
             {"commandResult", status.command_result},
             {"nodes", ListToJson(status.nodes, kItemToJson)}};
   if (status.command) {
@@ -146,6 +165,7 @@ Result<ModelStatus> ModelStatusFromJson(const Json& json) {
   out.failed = GetList<FailedVersion>(json, "failed", FailedFrom);
   out.history = GetList<HistoryEntry>(json, "history", HistoryFrom);
   out.digests = DigestsFrom(Child(json, "digests"));
+  out.sources = SourcesFrom(Child(json, "sources"));
   Get(json, "commandResult", out.command_result);
   out.nodes = GetList<NodeStatus>(json, "nodes", NodeFrom);
   if (const Json& command = Child(json, "command"); command.is_object()) {

@@ -96,6 +96,14 @@ TEST(Parse, ReadsEveryFieldOfAModel) {
   EXPECT_EQ(spec.replicas, 2);
 }
 
+TEST(Parse, AnArchiveIsForAHostToo) {
+  const std::string sha256(64, 'a');
+  const ModelSpec spec =
+      ParseModel(Replaced(WithSpec(""), "uri: \"file:///m\"", "uri: \"https://h/m.tar\", sha256: " + sha256));
+  EXPECT_EQ(spec.source_uri, "https://h/m.tar");
+  EXPECT_EQ(spec.source_sha256, sha256);
+}
+
 TEST(Parse, GivesDefaultsToWhatIsNotWritten) {
   const ModelSpec spec = ParseModel(WithSpec(""));
   EXPECT_EQ(spec.served_name, "digits");
@@ -169,7 +177,7 @@ TEST(Parse, RefusesEachMistakeWithItsReason) {
       {WithFleetSpec("  replicas: 2"), "spec.replicas: 2 is not a mapping of fields"},
       {WithFleetSpec("  replicas: {min: 1, max: 2}"), "2 has no effect without autoscaling"},
       {WithFleetSpec("  image: x"), "spec.image: is for fleets in a cluster only; here nodes are processes"},
-      {Replaced(kFull, "file:///models/digits", "https://h/digits.tar"), "is for fleets in a cluster only"},
+      {Replaced(kFull, "file:///models/digits", "https://h/digits.tar"), "an https:// source needs it, and only that"},
       {WithFleetSpec("  ports: {grpc: 80000}"), "spec.ports.grpc: 80000 is not between 0 and 65535"},
       {WithFleetSpec("  autoscaling: {prometheus: {}}"), "spec.autoscaling.prometheus.url: is required"},
   };
@@ -246,6 +254,7 @@ TEST(Status, ReadsBackAsItWasWritten) {
   status.failed.push_back({3, "d", 7, "GoldenSet", "m", FromUnixMillis(6)});
   status.history.push_back({FromUnixMillis(8), 3, "Started", "m"});
   status.digests[3] = "abc";
+  status.sources[3] = {"https://h/m.tar", "0123"};
   status.command = Command{"promote", 7, 1};
   status.nodes.push_back({"n", "1:Ready"});
   const Json written = ToJson(status);

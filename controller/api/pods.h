@@ -64,6 +64,7 @@ struct Pods {
   std::string service_account;
   std::vector<ModelVolume> model_volumes;
   std::string cache_size_limit;
+  std::string source_ca_file;  // PEM, of the hosts of archives; "": the image's authorities.
   int surge = 1;
   ServiceType service_type = ServiceType::kClusterIp;
   std::map<std::string, std::string> service_annotations;

@@ -82,6 +82,7 @@ void PutPods(const Pods& pods, Json& spec) {
   PutUnlessEmpty(spec, "serviceAccountName", pods.service_account);
   PutList(spec, "modelVolumes", pods.model_volumes);
   if (!pods.cache_size_limit.empty()) spec["cache"] = {{"sizeLimit", pods.cache_size_limit}};
+  if (!pods.source_ca_file.empty()) spec["sources"] = {{"caFile", pods.source_ca_file}};
   if (pods.surge != kDefault.surge) spec["rollout"] = {{"surge", pods.surge}};
   PutNetwork(pods, spec);
   PutUnlessEmpty(spec, "podLabels", pods.labels);

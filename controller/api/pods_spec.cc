@@ -17,23 +17,12 @@ constexpr size_t kClientsMax = 16;
 constexpr size_t kMoreLabelsMax = 32;
 constexpr int64_t kYearSeconds = 31536000;
 
-constexpr std::array<const char*, 17> kFields = {"image",
-                                                 "imagePullSecrets",
-                                                 "resources",
-                                                 "nodeSelector",
-                                                 "tolerations",
-                                                 "modelVolumes",
-                                                 "topologySpread",
-                                                 "priorityClassName",
-                                                 "cache",
-                                                 "serviceAccountName",
-                                                 "rollout",
-                                                 "service",
-                                                 "networkPolicy",
-                                                 "podLabels",
-                                                 "podAnnotations",
-                                                 "logLevel",
-                                                 "terminationGracePeriod"};
+constexpr std::array<const char*, 18> kFields = {"image",          "imagePullSecrets",   "resources",
+                                                 "nodeSelector",   "tolerations",        "modelVolumes",
+                                                 "topologySpread", "priorityClassName",  "cache",
+                                                 "sources",        "serviceAccountName", "rollout",
+                                                 "service",        "networkPolicy",      "podLabels",
+                                                 "podAnnotations", "logLevel",           "terminationGracePeriod"};
 
 void RefuseOwn(Fields& fields, const char* key, const std::map<std::string, std::string>& map,
                std::initializer_list<std::string_view> prefixes) {
@@ -180,6 +169,8 @@ void ReadVolumes(Fields& spec, Pods& out) {
   RefuseTwins(spec, "modelVolumes", out.model_volumes, [](const auto& volume) { return volume.name; });
   RefuseTwins(spec, "modelVolumes", out.model_volumes, [](const auto& volume) { return volume.mount_path; });
   spec.Object("cache", [&](Fields& cache) { cache.Amount("sizeLimit", out.cache_size_limit, Need::kRequired); });
+  spec.Object("sources",
+              [&](Fields& sources) { sources.Text("caFile", out.source_ca_file, kMountPath, Need::kRequired); });
 }
 
 void ReadNetwork(Fields& spec, Pods& out) {

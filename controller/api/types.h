@@ -49,6 +49,8 @@ struct Condition {
   std::string message;
   int64_t observed_generation = 0;
   TimePoint last_transition;
+
+  friend bool operator==(const Condition&, const Condition&) = default;
 };
 
 // Adds the condition or replaces the one of its type. While the status stays the same, so does the time of its
@@ -115,6 +117,14 @@ struct Slo {
   std::optional<double> error_rate;  // Share, 0..1.
 };
 
+// Where versions come from, as ModelSpec has it.
+struct Source {
+  std::string uri;
+  std::string sha256;
+
+  friend bool operator==(const Source&, const Source&) = default;
+};
+
 struct ModelSpec {
   std::string fleet;               // "name" or "namespace/name".
   std::string served_name;         // Default: metadata.name.
@@ -135,6 +145,8 @@ struct Command {
   std::string verb;        // "promote", "abort", "pause", "resume", "retry".
   int64_t generation = 0;  // What the person saw; a command for something older is refused.
   int step = 0;
+
+  friend bool operator==(const Command&, const Command&) = default;
 };
 
 // Paired replays of sampled inputs on candidate and stable; only the candidate's side counts them.
@@ -143,6 +155,8 @@ struct DriftEvidence {
   double difference_sum = 0;  // Of max|a-b| / max(1, max|b|) per pair.
   double difference_max = 0;
   int64_t top1_changed = 0;
+
+  friend bool operator==(const DriftEvidence&, const DriftEvidence&) = default;
 };
 
 // Cumulative counts that survive node restarts: sums over incarnations, as the controller saw them.
@@ -152,6 +166,8 @@ struct ArmEvidence {
   int64_t non_finite = 0;
   std::vector<int64_t> run_time_buckets;  // As control.proto's Evidence.
   DriftEvidence drift;
+
+  friend bool operator==(const ArmEvidence&, const ArmEvidence&) = default;
 };
 
 struct Verdict {
@@ -159,6 +175,8 @@ struct Verdict {
   std::string reason;   // "ErrorRate", "Latency", "NonFinite", "GoldenSet", "TooFewRequests", ...
   std::string message;  // With the numbers, for people.
   std::map<std::string, double> numbers;
+
+  friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
 enum class RolloutPhase { kNone, kValidating, kLoading, kStep, kPaused, kPromoting, kCompleted, kRolledBack };
@@ -189,6 +207,8 @@ struct RolloutStatus {
   // analysis/.
   Json analysis;
   Verdict verdict;
+
+  friend bool operator==(const RolloutStatus&, const RolloutStatus&) = default;
 };
 
 // A version that failed is not tried again until its digest or the generation changes, or a person says retry.
@@ -199,6 +219,8 @@ struct FailedVersion {
   std::string reason;
   std::string message;
   TimePoint at;
+
+  friend bool operator==(const FailedVersion&, const FailedVersion&) = default;
 };
 
 struct HistoryEntry {
@@ -206,11 +228,15 @@ struct HistoryEntry {
   int64_t version = 0;
   std::string what;  // "Promoted", "RolledBack", "Started", "Step", ...
   std::string message;
+
+  friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
 };
 
 struct NodeStatus {
   std::string node;
   std::string state;  // Per version, for people: "1:Ready 2:Loading".
+
+  friend bool operator==(const NodeStatus&, const NodeStatus&) = default;
 };
 
 struct ModelStatus {
@@ -222,10 +248,14 @@ struct ModelStatus {
   std::vector<FailedVersion> failed;       // At most kFailedMax, the newest last.
   std::vector<HistoryEntry> history;       // At most kHistoryMax, the newest last.
   std::map<int64_t, std::string> digests;  // Pinned per version.
+  std::map<int64_t, Source> sources;       // What the spec said when the version's rollout began.
   std::optional<Command> command;          // Waiting to be taken.
   std::string command_result;              // What became of the last one.
   std::vector<NodeStatus> nodes;
+
+  friend bool operator==(const ModelStatus&, const ModelStatus&) = default;
 };
+inline constexpr size_t kNodesMax = 100;  // Told of one by one in a status.
 inline constexpr size_t kFailedMax = 20;
 inline constexpr size_t kHistoryMax = 50;
 
@@ -288,6 +318,8 @@ struct AutoscaleStatus {
   TimePoint last_scale_up;
   // The highest desired count per recent moment, for the stabilisation window.
   std::vector<std::pair<TimePoint, int>> recommendations;
+
+  friend bool operator==(const AutoscaleStatus&, const AutoscaleStatus&) = default;
 };
 
 struct FleetNodeStatus {
@@ -295,6 +327,8 @@ struct FleetNodeStatus {
   int64_t pid = 0;
   std::string state;  // "Starting", "Ready", "Draining".
   std::string admin_address;
+
+  friend bool operator==(const FleetNodeStatus&, const FleetNodeStatus&) = default;
 };
 
 struct ServingFleetStatus {
@@ -309,6 +343,8 @@ struct ServingFleetStatus {
   std::string rest_address;
   AutoscaleStatus autoscale;
   std::vector<FleetNodeStatus> nodes;
+
+  friend bool operator==(const ServingFleetStatus&, const ServingFleetStatus&) = default;
 };
 
 struct ServingFleet {

@@ -1,5 +1,6 @@
 #include "controller/api/units.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -18,6 +19,25 @@ struct Unit {
   int64_t microseconds;
 };
 constexpr std::array<Unit, 5> kUnits = {{{"h", 3600000000}, {"m", 60000000}, {"s", 1000000}, {"ms", 1000}, {"us", 1}}};
+// Behind an amount; "m" is a thousandth.
+struct Scale {
+  std::string_view name;
+  double factor;
+};
+constexpr std::array<Scale, 14> kScales = {{{"", 1},
+                                            {"m", 1e-3},
+                                            {"k", 1e3},
+                                            {"M", 1e6},
+                                            {"G", 1e9},
+                                            {"T", 1e12},
+                                            {"P", 1e15},
+                                            {"E", 1e18},
+                                            {"Ki", 0x1p10},
+                                            {"Mi", 0x1p20},
+                                            {"Gi", 0x1p30},
+                                            {"Ti", 0x1p40},
+                                            {"Pi", 0x1p50},
+                                            {"Ei", 0x1p60}}};
 constexpr double kDurationMicrosecondsMax = 1e15;  // 31 years: sums of a few stay far from overflow.
 
 }  // namespace
@@ -43,6 +63,17 @@ std::string FormatDuration(Duration duration) {
     if (count % unit.microseconds == 0) return fmt::format("{}{}", count / unit.microseconds, unit.name);
   }
   return fmt::format("{}us", count);
+}
+
+int64_t BytesOf(std::string_view quantity) {
+  double number = 0;
+  const auto [rest, error] = std::from_chars(quantity.data(), quantity.data() + quantity.size(), number);
+  CHECK(error == std::errc());
+  const std::string_view unit(rest, static_cast<size_t>(quantity.data() + quantity.size() - rest));
+  const auto scale = std::ranges::find(kScales, unit, &Scale::name);
+  CHECK(scale != kScales.end());
+  const double bytes = number * scale->factor;
+  return bytes >= 0x1p62 ? int64_t{1} << 62 : static_cast<int64_t>(bytes);
 }
 
 Result<double> ParseShare(std::string_view text) {

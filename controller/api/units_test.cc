@@ -24,5 +24,14 @@ TEST(ParseTime, RefusesWhatIsNone) {
   }
 }
 
+TEST(BytesOf, ReadsWhatKubernetesWrites) {
+  EXPECT_EQ(BytesOf("1000"), 1000);
+  EXPECT_EQ(BytesOf("20Gi"), int64_t{20} << 30);
+  EXPECT_EQ(BytesOf("1.5Ki"), 1536);
+  EXPECT_EQ(BytesOf("2k"), 2000);
+  EXPECT_EQ(BytesOf("1500m"), 1);
+  EXPECT_EQ(BytesOf("999999Ei"), int64_t{1} << 62);
+}
+
 }  // namespace
 }  // namespace longshore::api

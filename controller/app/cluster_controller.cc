@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <stop_token>
 #include <thread>
 
 #include "common/clock.h"
@@ -109,6 +110,7 @@ class ClusterController final : public Controller {
   std::condition_variable stopped_;
   std::string not_ready_ = "not connected yet";  // Guarded by the mutex, as is:
   bool stopping_ = false;
+  std::stop_source stop_;                // Of the requests of looks.
   std::atomic<bool> connected_ = false;  // What Connect makes is there, and stays.
   std::atomic<int64_t> floor_ = 0;       // The highest epoch that is known.
   std::atomic<int64_t> epoch_ = 0;       // Of the term; 0 while another one leads.
@@ -168,6 +170,7 @@ void ClusterController::Stop() {
     if (leadership_) leadership_->Stop();
   }
   stopped_.notify_all();
+  stop_.request_stop();  // A look may wait as long as the API server asked it to.
 }
 
 bool ClusterController::ConnectAgainAndAgain() {
@@ -193,6 +196,7 @@ Status ClusterController::Connect() {
   watch_.reset();
   kube::ApiOptions api_options = options_.api;
   api_options.may_write = [this] { return Leads(); };
+  api_options.stopped = stop_.get_token();
   ASSIGN_OR_RETURN(
       store_, store::KubeStore::Open(cluster_, {.namespaces = options_.watch_namespaces, .api = api_options}, timer_));
   ASSIGN_OR_RETURN(watch_, store_->WatchAll([this](const api::Key& key) { queue_.Add(key); }));
@@ -208,7 +212,7 @@ Status ClusterController::Connect() {
                      return fleet_->NodeOf(pod);
                    }));
   ASSIGN_OR_RETURN(auto events_api, kube::Api::Make(cluster_, api_options, timer_));
-  events_ = std::make_unique<kube::EventWriter>(std::move(events_api), kReporter, clock_);
+  events_ = std::make_unique<kube::EventWriter>(std::move(events_api), kReporter, clock_, timer_);
   served_ = std::make_unique<ServedIdentity>(options_.ca_cert_file, options_.ca_key_file, host_, clock_,
                                              [this](const std::string& certificate) { UseAuthority(certificate); });
   ASSIGN_OR_RETURN(identities_,
@@ -291,6 +295,7 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
                  [](const api::Key&) { return std::nullopt; },
                  [this](const reconcile::Event& event) { Tell(event); },
                  {},
+                 options_.prometheus,
                  kWritesMax});
   std::thread end([&] {
     leadership_->AwaitEnd(epoch);

@@ -11,6 +11,7 @@
 #include "common/file.h"
 #include "controller/kube/api.h"
 #include "controller/leader/election.h"
+#include "controller/metrics/metrics.h"
 
 namespace longshore::app {
 
@@ -29,6 +30,7 @@ struct HostOptions {
   std::vector<std::string> node_environment{};  // "NAME=value", all that nodes get.
   std::vector<std::string> node_flags{};        // "NAME=value" or "NAME"; "{node}" in it is the node's name.
   AdminOptions admin{};
+  metrics::PrometheusTrust prometheus{};
   bool stop_nodes_on_exit = false;
 };
 
@@ -45,6 +47,7 @@ struct ClusterOptions {
   leader::Options lease{};                      // The identity is made here.
   kube::ApiOptions api{};                       // Of each client of the API server.
   AdminOptions admin{};
+  metrics::PrometheusTrust prometheus{};
 };
 
 class Controller {

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <utility>
 
+#include "common/http_client/client.h"
 #include "controller/api/parse.h"
 
 namespace longshore::app {
@@ -33,6 +34,7 @@ On Kubernetes fleets are Deployments and manifests are objects of the cluster. T
 constexpr const char* kOnHost = "On one host";
 constexpr const char* kOnCluster = "On Kubernetes";
 constexpr const char* kBoth = "Administration";
+constexpr const char* kPrometheus = "Fleets that scale by Prometheus";
 
 Path BesideOurselves(const char* program) {
   std::error_code error;
@@ -55,6 +57,9 @@ struct Typed {
   std::string lease_duration = "15s";
   std::string lease_renew_deadline = "10s";
   std::string lease_retry_period = "2s";
+  std::string prometheus_ca_file;
+  std::string prometheus_token_file;
+  std::string prometheus_token_for;
 };
 
 void AddHostFlags(CLI::App& app, Typed& typed, HostOptions& host) {
@@ -119,6 +124,18 @@ void AddCommonFlags(CLI::App& app, Typed& typed, Flags& flags) {
   app.add_option("--log_level", flags.log_level, "debug, info, warning or error")->group(kBoth)->capture_default_str();
 }
 
+void AddPrometheusFlags(CLI::App& app, Typed& typed) {
+  const auto option = [&](const char* name, std::string& value, const char* what) {
+    app.add_option(name, value, what)->group(kPrometheus);
+  };
+  option("--prometheus_ca_file", typed.prometheus_ca_file,
+         "PEM: who signs the certificate of a Prometheus by https; default: the system's authorities");
+  option("--prometheus_token_file", typed.prometheus_token_file,
+         "What is shown to --prometheus_token_for, as a bearer");
+  option("--prometheus_token_for", typed.prometheus_token_for,
+         "https://host:port: the only one that is shown the token, whatever URL a fleet names");
+}
+
 // The first one that was said and is of the other home.
 Status CheckHome(const CLI::App& app, bool kubernetes) {
   const char* foreign = kubernetes ? kOnHost : kOnCluster;
@@ -173,6 +190,19 @@ Status FinishCluster(const Typed& typed, Flags& flags) {
   return {};
 }
 
+Result<metrics::PrometheusTrust> FinishPrometheus(const Typed& typed) {
+  const std::string& for_ = typed.prometheus_token_for;
+  if (typed.prometheus_token_file.empty() != for_.empty())
+    return InvalidArgument("--prometheus_token_file and --prometheus_token_for go together");
+  if (!for_.empty()) {
+    const auto origin = http_client::OriginOf(for_);
+    if (!origin) return Prefixed(origin.error(), "--prometheus_token_for");
+    if (!origin->starts_with("https://"))
+      return InvalidArgument("--prometheus_token_for={}: a token is shown by https only", for_);
+  }
+  return metrics::PrometheusTrust{typed.prometheus_ca_file, typed.prometheus_token_file, for_};
+}
+
 }  // namespace
 
 Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv) {
@@ -182,6 +212,7 @@ Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv) {
   app.set_version_flag("--version", "longshore-controller 0.1.0");
   AddHostFlags(app, typed, flags.host);
   AddClusterFlags(app, typed, flags.cluster);
+  AddPrometheusFlags(app, typed);
   AddCommonFlags(app, typed, flags);
   try {
     app.parse(argc, argv);
@@ -196,6 +227,8 @@ Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv) {
       typed.admin_host.find(':') == std::string::npos ? typed.admin_host : fmt::format("[{}]", typed.admin_host);
   flags.host.admin = {fmt::format("{}:{}", host, typed.admin_port), typed.port_file};
   flags.cluster.admin = flags.host.admin;
+  ASSIGN_OR_RETURN(flags.host.prometheus, FinishPrometheus(typed));
+  flags.cluster.prometheus = flags.host.prometheus;
   return flags;
 }
 

@@ -58,5 +58,23 @@ TEST(Flags, WhatIsWrongIsNamed) {
   EXPECT_THAT(WrongWith({"--color=red"}), HasSubstr("--color"));
 }
 
+TEST(Flags, ATokenForPrometheusGoesToOneServerAndByHttps) {
+  const std::vector<const char*> on_host = {"--state_dir=/s", "--manifests=/m", "--prometheus_ca_file=/ca.crt"};
+  EXPECT_EQ(Parse(on_host).value()->host.prometheus.ca_file, "/ca.crt");
+  const auto with = [](std::vector<const char*> words) {
+    words.insert(words.end(), kOnCluster.begin(), kOnCluster.end());
+    return words;
+  };
+  const auto both = with({"--prometheus_token_file=/token", "--prometheus_token_for=https://prometheus.test"});
+  EXPECT_EQ(Parse(both).value()->cluster.prometheus,
+            (metrics::PrometheusTrust{"", "/token", "https://prometheus.test"}));
+  EXPECT_THAT(WrongWith(with({"--prometheus_token_file=/token"})), HasSubstr("go together"));
+  EXPECT_THAT(WrongWith(with({"--prometheus_token_for=https://prometheus.test"})), HasSubstr("go together"));
+  EXPECT_THAT(WrongWith(with({"--prometheus_token_file=/token", "--prometheus_token_for=http://prometheus.test"})),
+              HasSubstr("https only"));
+  EXPECT_THAT(WrongWith(with({"--prometheus_token_file=/token", "--prometheus_token_for=prometheus.test"})),
+              HasSubstr("--prometheus_token_for"));
+}
+
 }  // namespace
 }  // namespace longshore::app

@@ -99,7 +99,8 @@ Status HostController::Start() {
                                                  look_metrics_,
                                                  [this](const api::Key& key) { return ProblemOf(key); },
                                                  {},
-                                                 options_.state_dir / "prometheus/nodes.json"});
+                                                 options_.state_dir / "prometheus/nodes.json",
+                                                 options_.prometheus});
   metrics_.BeforeText([this] {
     epochs_.With({}).Set(static_cast<double>(nodes_->epoch()));
     leading_.With({}).Set(1);

@@ -1,11 +1,14 @@
-// Looks at objects, a few at a time, as long as there is something to look at.
+// Looks at objects as long as there is something to look at.
 //
-// Everything is decided on one thread; only the writes of a few objects' statuses are under way at once, as each waits
-// for an answer.
+// Everything is decided on one thread. The writes of statuses wait for answers: a few are under way at once, on threads
+// of their own, while other objects are looked at; none of an object that is being written.
 #pragma once
 
+#include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -14,6 +17,7 @@
 #include "common/worker.h"
 #include "controller/app/look_metrics.h"
 #include "controller/fleet/fleet.h"
+#include "controller/metrics/metrics.h"
 #include "controller/nodes/nodes.h"
 #include "controller/reconcile/reconciler.h"
 #include "controller/runtime/failpoint.h"
@@ -36,7 +40,8 @@ struct LookerParts {
   std::function<std::optional<reconcile::SourceProblem>(const api::Key&)> problem_of;
   std::function<void(const reconcile::Event&)> tell{};  // Beside the log; empty: nobody.
   Path prometheus_targets{};                            // As reconcile::Options has it.
-  size_t writes_max = 1;                                // Of statuses, under way at once.
+  metrics::PrometheusTrust prometheus{};                // For fleets that scale by it.
+  size_t writes_max = 1;  // Of statuses, under way at once; 1: nothing else happens meanwhile.
 };
 
 // For one term: what it remembers is what it has seen since it was made.
@@ -49,9 +54,21 @@ class Looker {
   void Run();
 
  private:
-  void LookAt(const std::vector<api::Key>& keys);
-  std::vector<Status> Write(const std::vector<Result<reconcile::Look>>& looks);
-  void Finish(const api::Key& key, const reconcile::Looked& looked);
+  // A look whose write is under way.
+  struct Writing {
+    reconcile::Look look;
+    MonotonicPoint began;
+    bool again = false;  // Something came meanwhile: it is to be looked at when this is over.
+  };
+  struct Written {
+    api::Key key;
+    Status status;
+  };
+
+  void LookAt(const api::Key& key);
+  void Write(const api::Key& key, reconcile::Look look, MonotonicPoint began);
+  bool FinishWritten();
+  void Finish(const api::Key& key, const reconcile::Looked& looked, MonotonicPoint began);
 
   const LookerParts parts_;
   const SystemClock clock_;
@@ -59,6 +76,11 @@ class Looker {
   const std::unique_ptr<store::Store> store_;  // With failpoints, as is:
   const std::unique_ptr<nodes::Registry> nodes_;
   reconcile::Reconciler reconciler_;
+  std::map<api::Key, Writing> writing_;
+  size_t next_writer_ = 0;
+  std::mutex mutex_;
+  std::condition_variable has_written_;
+  std::vector<Written> written_;                  // Guarded by the mutex.
   std::vector<std::unique_ptr<Worker>> writers_;  // Last: they use the rest.
 };
 

@@ -49,14 +49,41 @@ Result<tls::KeyPair> ReadAuthority(const Path& cert_file, const Path& key_file, 
 Result<tls::Identity> ServedIdentity::Read() {
   const TimePoint now = clock_.Now();
   ASSIGN_OR_RETURN(tls::KeyPair authority, ReadAuthority(cert_file_, key_file_, now));
-  const bool is_another = !authority_ || authority_->certificate != authority.certificate;
-  if (!is_another && now - made_at_ < kRenewAfter) return identity_;
+  if (!authority_) return Make(std::move(authority), now);
+  if (authority_->certificate != authority.certificate) {
+    if (IsTooEarlyFor(authority, now)) return identity_;
+    return Make(std::move(authority), now);
+  }
+  if (!next_.empty()) StayWithTheOld();
+  if (now - made_at_ < kRenewAfter) return identity_;
+  return Make(std::move(authority), now);
+}
+
+bool ServedIdentity::IsTooEarlyFor(const tls::KeyPair& authority, TimePoint now) {
+  if (next_ != authority.certificate) {
+    next_ = authority.certificate;
+    next_seen_at_ = now;
+    on_authority_(next_ + "\n" + authority_->certificate);
+  }
+  const auto shown = tls::ValidityOf(*authority_);
+  const bool is_over = !shown || shown->until <= now;
+  return !is_over && now - next_seen_at_ < kShowAfter;
+}
+
+void ServedIdentity::StayWithTheOld() {
+  next_.clear();
+  on_authority_(authority_->certificate);
+}
+
+Result<tls::Identity> ServedIdentity::Make(tls::KeyPair authority, TimePoint now) {
   tls::Subject subject{.name = "longshore-controller"};
   (IsAddress(host_) ? subject.addresses : subject.dns_names).push_back(host_);
   ASSIGN_OR_RETURN(const tls::KeyPair made, tls::Issue(authority, subject, kLifetime));
   identity_.certificate = made.certificate;
   identity_.key = made.key;
   made_at_ = now;
+  next_.clear();
+  const bool is_another = !authority_ || authority_->certificate != authority.certificate;
   authority_ = std::move(authority);
   if (is_another) on_authority_(authority_->certificate);
   return identity_;

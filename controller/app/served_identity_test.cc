@@ -7,6 +7,7 @@ namespace longshore::app {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -41,9 +42,12 @@ class ServedIdentityTest : public ::testing::Test {
 
   tls::KeyPair WriteAuthority(hours lifetime = hours(24 * 365)) {
     const tls::KeyPair pair = tls::MakeAuthority("test", lifetime).value();
+    Write(pair);
+    return pair;
+  }
+  void Write(const tls::KeyPair& pair) const {
     EXPECT_TRUE(WriteFileAtomically(dir_ / "tls.crt", pair.certificate));
     EXPECT_TRUE(WriteFileAtomically(dir_ / "tls.key", pair.key));
-    return pair;
   }
 
   Path dir_;
@@ -61,12 +65,49 @@ TEST_F(ServedIdentityTest, IsTheSameForADayAndThenAnother) {
   EXPECT_EQ(told_.size(), 1) << "the authority is the same";
 }
 
-TEST_F(ServedIdentityTest, ANewAuthorityIsUsedAndToldOfOnce) {
-  const tls::Identity first = served_->Read().value();
-  const tls::KeyPair second = WriteAuthority();
-  EXPECT_NE(served_->Read().value().certificate, first.certificate);
+TEST_F(ServedIdentityTest, ANewAuthorityIsToldOfBesideTheOldOneBeforeItIsUsed) {
+  const tls::Identity shown = served_->Read().value();
+  const std::string first = told_.at(0);
+  const std::string second = WriteAuthority().certificate;
+  EXPECT_EQ(served_->Read().value(), shown);
+  clock_.now += ServedIdentity::kShowAfter - seconds(1);
+  EXPECT_EQ(served_->Read().value(), shown);
+  EXPECT_THAT(told_, ElementsAre(first, second + "\n" + first));
+  clock_.now += seconds(1);
+  EXPECT_NE(served_->Read().value().certificate, shown.certificate);
   EXPECT_TRUE(served_->Read());
-  EXPECT_THAT(told_, ElementsAre(HasSubstr("BEGIN CERTIFICATE"), second.certificate));
+  EXPECT_THAT(told_, ElementsAre(first, second + "\n" + first, second));
+}
+
+TEST_F(ServedIdentityTest, OfSeveralNewAuthoritiesTheNewestHasTheWholeTime) {
+  const tls::Identity shown = served_->Read().value();
+  WriteAuthority();
+  ASSERT_TRUE(served_->Read());
+  clock_.now += ServedIdentity::kShowAfter - seconds(1);
+  const std::string third = WriteAuthority().certificate;
+  EXPECT_EQ(served_->Read().value(), shown);
+  clock_.now += seconds(2);
+  EXPECT_EQ(served_->Read().value(), shown);
+  EXPECT_EQ(told_.back(), third + "\n" + told_.front());
+}
+
+TEST_F(ServedIdentityTest, AnAuthorityThatComesBackIsTheOnlyOneAgain) {
+  const tls::KeyPair first = WriteAuthority();
+  const tls::Identity shown = served_->Read().value();
+  WriteAuthority();
+  ASSERT_TRUE(served_->Read());
+  Write(first);
+  EXPECT_EQ(served_->Read().value(), shown);
+  EXPECT_EQ(told_.back(), first.certificate);
+}
+
+TEST_F(ServedIdentityTest, AnAuthorityWhoseTimeIsOverIsReplacedAtOnce) {
+  WriteAuthority(hours(1));
+  const tls::Identity shown = served_->Read().value();
+  clock_.now += hours(2);
+  const std::string second = WriteAuthority(hours(24)).certificate;
+  EXPECT_NE(served_->Read().value().certificate, shown.certificate);
+  EXPECT_EQ(told_.back(), second);
 }
 
 TEST_F(ServedIdentityTest, FilesThatAreNoAuthorityAreNamed) {

@@ -134,12 +134,16 @@ Status Api::Watch(const std::string& target, const std::function<Status(std::str
   return Unknown("unreachable");
 }
 
-void Api::Cancel() {
+void Api::EndWaiting() {
   {
     const std::lock_guard lock(mutex_);
     is_cancelled_ = true;
   }
   cancelled_.notify_all();
+}
+
+void Api::Cancel() {
+  EndWaiting();
   requests_->Cancel();
   watches_->Cancel();
 }

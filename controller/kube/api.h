@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,8 @@ struct ApiOptions {
   // Asked directly before a request that may change something is sent: not when it begins to wait for its turn. Empty:
   // it may. Thread-safe.
   std::function<bool()> may_write{};
+  // Requested: nobody waits for a turn any more, and nothing is sent: Cancelled. What is under way gets its answer.
+  std::stop_token stopped{};
 };
 
 struct Call {
@@ -73,8 +76,10 @@ class Api {
       : cluster_(std::move(cluster)),
         clock_(clock),
         may_write_(options.may_write),
-        limit_(options.requests_per_second, options.burst) {}
+        limit_(options.requests_per_second, options.burst),
+        on_stop_(options.stopped, [this] { EndWaiting(); }) {}
 
+  void EndWaiting();
   Status WaitForTurn();
   Result<http_client::Request> RequestOf(const Call& call, bool refused);
   void NoteRefusal(const Refusal& refusal);
@@ -88,6 +93,7 @@ class Api {
   std::condition_variable cancelled_;
   bool is_cancelled_ = false;  // Guarded by the mutex, as is:
   RateLimit limit_;
+  const std::stop_callback<std::function<void()>> on_stop_;  // Last: it uses the rest.
 };
 
 Refusal RefusalOf(const http_client::Response& response);

@@ -129,28 +129,36 @@ class Cache final : public Mirror {
     return {TextAt(object, {"metadata", "namespace"}), TextAt(object, {"metadata", "name"})};
   }
 
+  // Of our own writes the watch tells what is known: that is not decoded again.
   void Take(const Json& object, bool is_heard) {
     const Name name = NameOf(object);
     const uint64_t version = VersionOf(object);
+    {
+      const std::lock_guard lock(mutex_);
+      if (!IsNews(name, version, is_heard)) return;
+    }
     const Result<Value> value = decode_(object);
-    if (IsNews(name, {version, value}, is_heard)) on_change_(name, value);
+    {
+      const std::lock_guard lock(mutex_);
+      if (!IsNews(name, version, is_heard)) return;  // It came or went meanwhile.
+      entries_.insert_or_assign(name, Entry{version, value});
+    }
+    on_change_(name, value);
   }
 
-  bool IsNews(const Name& name, const Entry& entry, bool is_heard) {
-    const std::lock_guard lock(mutex_);
-    const bool is_known = entries_.contains(name);
+  // With the mutex held.
+  bool IsNews(const Name& name, uint64_t version, bool is_heard) {
+    const auto known = entries_.find(name);
     if (is_heard) {
       // A list's objects are older than the list is, and of it nothing has been deleted.
       if (listed_)
         listed_->insert(name);
       else
-        heard_ = std::max(heard_, entry.version);
-    } else if (!is_known && entry.version != 0 && entry.version <= heard_) {
+        heard_ = std::max(heard_, version);
+    } else if (known == entries_.end() && version != 0 && version <= heard_) {
       return false;
     }
-    if (is_known && entry.version != 0 && entry.version <= entries_.at(name).version) return false;
-    entries_.insert_or_assign(name, entry);
-    return true;
+    return known == entries_.end() || version == 0 || version > known->second.version;
   }
 
   const Decode decode_;

@@ -9,6 +9,8 @@ namespace longshore::kube {
 namespace {
 
 constexpr size_t kWaitingMax = 1000;
+constexpr double kRoutinePerSecond = 10;
+constexpr double kRoutineBurst = 200;
 constexpr size_t kMessageMax = 1024;
 
 // Not within a character of UTF-8.
@@ -47,12 +49,30 @@ Json ToJson(const EventNote& note, TimePoint at, uint64_t number, const std::str
           {"count", 1}};
 }
 
-EventWriter::EventWriter(std::unique_ptr<Api> api, std::string reporter, const Clock& clock)
-    : api_(std::move(api)), reporter_(std::move(reporter)), clock_(clock), worker_(kWaitingMax) {}
+EventWriter::EventWriter(std::unique_ptr<Api> api, std::string reporter, const Clock& clock,
+                         const MonotonicClock& timer)
+    : api_(std::move(api)),
+      reporter_(std::move(reporter)),
+      clock_(clock),
+      timer_(timer),
+      routine_(kRoutinePerSecond, kRoutineBurst),
+      worker_(kWaitingMax) {}
 
 EventWriter::~EventWriter() { api_->Cancel(); }
 
+bool EventWriter::IsLeftOut(const EventNote& note) {
+  if (note.warning) return false;
+  const std::lock_guard lock(mutex_);
+  if (!routine_.TryTake(timer_.Now())) {
+    ++left_out_;
+    return true;
+  }
+  if (left_out_ > 0) spdlog::info("{} events were left out while very many came", std::exchange(left_out_, 0));
+  return false;
+}
+
 void EventWriter::Write(const EventNote& note) {
+  if (IsLeftOut(note)) return;
   const bool waits = worker_.Post([this, note, at = clock_.Now()] {
     const auto answer = api_->Send(
         {.method = "POST",

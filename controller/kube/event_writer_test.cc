@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "controller/kube/testing.h"
+#include <future>
+
+#include "common/http_client/testing.h"
 
 namespace longshore::kube {
 namespace {
@@ -18,6 +20,33 @@ TEST(EventToJson, NamesWhomItIsAboutAndCutsWhatIsTooLong) {
   EXPECT_EQ(event.at("type"), "Warning");
   EXPECT_EQ(event.at("firstTimestamp"), "1970-01-01T00:00:01.000Z");
   EXPECT_EQ(event.at("message").get<std::string>(), std::string(1023, 'a')) << "not within a character";
+}
+
+class NoCredentials final : public Credentials {
+ public:
+  Result<std::string> Token(bool) override { return std::string(); }
+  Result<tls::ClientIdentity> Identity() override { return tls::ClientIdentity{}; }
+};
+
+TEST(EventWriter, LeavesWhatWaitsUntoldWhenItGoes) {
+  std::promise<void> asked;
+  std::atomic<int> requests = 0;
+  const http_client::RawServer server([&](const std::string&, const http_client::RawServer::Peer& peer) {
+    if (++requests == 1) asked.set_value();
+    peer.WaitForEnd();  // Never answers.
+    return false;
+  });
+  const SteadyClock timer;
+  const SystemClock clock;
+  auto api =
+      Api::Make({.server = server.url(), .namespace_ = "default", .credentials = std::make_shared<NoCredentials>()},
+                {.request_silence_max = std::chrono::hours(1)}, timer);
+  {
+    EventWriter writer(std::move(*api), "tester", clock, timer);
+    for (const char* message : {"one", "two", "three"}) writer.Write(Note(message));
+    asked.get_future().wait();
+  }
+  EXPECT_EQ(requests, 1);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <future>
 
 #include "common/base64.h"
 #include "common/http_client/testing.h"
@@ -174,6 +175,35 @@ TEST(Api, WaitsAsLongAsTheServerAsksAndACancelEndsTheWait) {
   std::thread waiting([&] { EXPECT_EQ(api->Send({.target = "/"}).error().code, Code::kCancelled); });
   api->Cancel();
   waiting.join();
+  EXPECT_EQ(requests, 1);
+}
+
+TEST(Api, AStopEndsTheWaitForATurnAndLetsWhatIsUnderWayHaveItsAnswer) {
+  std::promise<void> asked;
+  std::promise<void> stopped;
+  std::atomic<int> requests = 0;
+  const RawServer server([&](const std::string& request, const Peer& peer) {
+    if (request.starts_with("GET /busy"))
+      return peer.Answer(429, StatusText(429, "TooManyRequests", "later"), "Retry-After: 30\r\n"), true;
+    ++requests;
+    asked.set_value();
+    stopped.get_future().wait();
+    peer.Answer(200, "{}");
+    return true;
+  });
+  std::stop_source stop;
+  ApiOptions options;
+  options.stopped = stop.get_token();
+  const auto api = ApiOf(server, options);
+  std::thread under_way([&] { EXPECT_TRUE(api->Send({.target = "/slow"})); });
+  asked.get_future().wait();
+  EXPECT_EQ(api->Send({.target = "/busy"}).error().code, Code::kResourceExhausted);
+  std::thread waiting([&] { EXPECT_EQ(api->Send({.target = "/slow"}).error().code, Code::kCancelled); });
+  stop.request_stop();
+  waiting.join();
+  stopped.set_value();
+  under_way.join();
+  EXPECT_EQ(api->Send({.target = "/slow"}).error().code, Code::kCancelled);
   EXPECT_EQ(requests, 1);
 }
 

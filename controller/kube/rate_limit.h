@@ -24,6 +24,13 @@ class RateLimit {
     return std::max(in_turn, blocked_until_ - now);
   }
 
+  // Takes a turn only where it need not wait for it.
+  bool TryTake(MonotonicPoint now) {
+    if (Take(now) <= Duration(0)) return true;
+    ++tokens_;
+    return false;
+  }
+
   // Nothing is sent before then: the server said so.
   void BlockUntil(MonotonicPoint then) { blocked_until_ = std::max(blocked_until_, then); }
 

@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/file.h"
 #include "controller/autoscale/autoscale.h"
 #include "controller/nodes/nodes.h"
 
@@ -21,7 +22,7 @@ class Source {
 
   // What is known now. Never waits: a source that asks others does so on a thread of its own. `ready` are the views of
   // the fleet's ready nodes now: those of which the metrics should tell.
-  virtual autoscale::FleetMetrics Latest(const std::vector<nodes::NodeView>& ready, TimePoint now) = 0;
+  virtual autoscale::FleetMetrics Latest(const std::vector<nodes::ViewPtr>& ready, TimePoint now) = 0;
 };
 
 // What to measure.
@@ -42,13 +43,24 @@ inline constexpr Duration kSilentAfter = std::chrono::seconds(3);
 // The clock is the one that tells NodeView::report_at; what it measures has wall time all the same.
 std::unique_ptr<Source> MakeReportSource(const Query& query, const MonotonicClock& clock);
 
+// Of all fleets: what a manifest says nothing of.
+struct PrometheusTrust {
+  Path ca_file{};     // PEM: who signs the certificates of servers by https; empty: the system's authorities.
+  Path token_file{};  // What is shown to `token_for`, read again for each round of questions; empty: nothing.
+  std::string
+      token_for{};  // An https URL. Whoever writes a manifest names any server; the token goes to this one only.
+
+  friend bool operator==(const PrometheusTrust&, const PrometheusTrust&) = default;
+};
+
 struct PrometheusOptions {
+  PrometheusTrust trust{};
   std::chrono::milliseconds interval{1000};
   std::chrono::milliseconds timeout{5000};
   size_t answer_bytes_max = 1 << 20;
 };
 
-// Asks a Prometheus server (its HTTP API, /api/v1/query) once per interval. InvalidArgument when the URL is none.
+// Asks a Prometheus server (its HTTP API, /api/v1/query) once per interval. InvalidArgument when a URL is none.
 Result<std::unique_ptr<Source>> MakePrometheusSource(const Query& query, const Clock& clock,
                                                      PrometheusOptions options = {});
 

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <set>
 
 #include "common/http/server.h"
+#include "common/tls/authority.h"
 #include "controller/metrics/prometheus_answer.h"
 
 namespace longshore::metrics {
@@ -38,8 +40,8 @@ TEST(PrometheusAnswer, WhateverIsNoNumberIsUnknown) {
   }
 }
 
-nodes::NodeView Node(const std::string& incarnation, MonotonicPoint at, double busy, double queued, int64_t started,
-                     const std::string& name = "a") {
+nodes::ViewPtr Node(const std::string& incarnation, MonotonicPoint at, double busy, double queued, int64_t started,
+                    const std::string& name = "a") {
   nodes::NodeView view;
   view.hello.set_node(name);
   view.hello.set_incarnation(incarnation);
@@ -50,12 +52,12 @@ nodes::NodeView Node(const std::string& incarnation, MonotonicPoint at, double b
   load.set_busy_seconds(busy);
   load.set_queue_seconds(queued);
   load.set_started(started);
-  return view;
+  return std::make_shared<const nodes::NodeView>(std::move(view));
 }
 
 class ReportSource : public ::testing::Test {
  protected:
-  autoscale::FleetMetrics Latest(const std::vector<nodes::NodeView>& ready) {
+  autoscale::FleetMetrics Latest(const std::vector<nodes::ViewPtr>& ready) {
     return source_->Latest(ready, WallOf(timer_.Now()));
   }
   TimePoint WallOf(MonotonicPoint at) const { return wall_ + at.time_since_epoch(); }
@@ -132,13 +134,20 @@ TEST(PrometheusSource, AServerThatIsNotThereIsUnknown) {
 // Answers every question as a Prometheus does that was taken two nodes' samples from, the older at 1000 s.
 class FakePrometheus {
  public:
-  FakePrometheus()
-      : server_(
-            http::Server::Start({.address = "127.0.0.1:0"}, [this](const http::Request& request, const auto& respond) {
-              respond({.body = Answer(request.target)});
-            }).value()) {}
+  // By https where there is an identity.
+  explicit FakePrometheus(std::shared_ptr<tls::Identities> identities = nullptr)
+      : scheme_(identities ? "https" : "http"),
+        server_(http::Server::Start(
+                    {.address = "127.0.0.1:0", .tls = std::move(identities)},
+                    [this](const http::Request& request, const auto& respond) { respond({.body = Answer(request)}); })
+                    .value()) {}
 
-  std::string url() const { return fmt::format("http://127.0.0.1:{}", server_->port()); }
+  std::string url() const { return fmt::format("{}://127.0.0.1:{}", scheme_, server_->port()); }
+  // Of the newest question, after WaitForQuestions.
+  std::string authorization() const {
+    const std::scoped_lock lock(mutex_);
+    return authorization_;
+  }
   // Until everything was asked for a second time, so that the answers of the first time are known.
   std::set<std::string> WaitForQuestions() {
     std::unique_lock lock(mutex_);
@@ -147,11 +156,13 @@ class FakePrometheus {
   }
 
  private:
-  std::string Answer(const std::string& question) {
+  std::string Answer(const http::Request& request) {
+    const std::string& question = request.target;
     const bool oldest = question.find("min%28timestamp%28") != std::string::npos;
     const bool nodes = question.find("count%28") != std::string::npos;
     const std::scoped_lock lock(mutex_);
     questions_.insert(question);
+    authorization_ = request.Header("authorization");
     if (oldest) ++rounds_;
     asked_.notify_all();
     const char* value = oldest ? "1000" : nodes ? "2" : "0.5";
@@ -160,9 +171,11 @@ class FakePrometheus {
         value);
   }
 
-  std::mutex mutex_;
+  const std::string scheme_;
+  mutable std::mutex mutex_;
   std::condition_variable asked_;
   std::set<std::string> questions_;
+  std::string authorization_;
   int rounds_ = 0;
   std::unique_ptr<http::Server> server_;
 };
@@ -174,8 +187,8 @@ TEST(PrometheusSource, TellsTheOldestSampleAndHowManyReadyNodesAreMissing) {
   query.age_max = seconds(30);
   const auto source = MakePrometheusSource(query, clock, {.interval = std::chrono::milliseconds(1)}).value();
   const std::set<std::string> questions = prometheus.WaitForQuestions();
-  const std::vector<nodes::NodeView> ready = {Node("i", {}, 0, 0, 0), Node("j", {}, 0, 0, 0, "b"),
-                                              Node("k", {}, 0, 0, 0, "c")};
+  const std::vector<nodes::ViewPtr> ready = {Node("i", {}, 0, 0, 0), Node("j", {}, 0, 0, 0, "b"),
+                                             Node("k", {}, 0, 0, 0, "c")};
   const auto metrics = source->Latest(ready, clock.Now());
   EXPECT_EQ(metrics.utilization.at, TimePoint(seconds(1000)));
   EXPECT_EQ(metrics.nodes_missing, 1);
@@ -184,6 +197,50 @@ TEST(PrometheusSource, TellsTheOldestSampleAndHowManyReadyNodesAreMissing) {
     const bool rate = question.find("rate%28") != std::string::npos;
     EXPECT_EQ(question.find("%5B60000ms%5D") != std::string::npos, rate) << "two scrapes of 30 s: " << question;
   }
+}
+
+class PrometheusByHttps : public ::testing::Test {
+ protected:
+  PrometheusByHttps() {
+    std::string pattern = testing::TempDir() + "prometheusXXXXXX";
+    dir_ = mkdtemp(pattern.data());
+    EXPECT_TRUE(WriteFileAtomically(dir_ / "ca.crt", authority_.certificate));
+    EXPECT_TRUE(WriteFileAtomically(dir_ / "token", "secret\n"));
+  }
+  ~PrometheusByHttps() override { std::filesystem::remove_all(dir_); }
+
+  std::shared_ptr<tls::Identities> Identity() const {
+    const auto pair = tls::Issue(authority_, {.name = "prometheus", .addresses = {"127.0.0.1"}}, std::chrono::hours(1));
+    tls::Identity identity;
+    identity.certificate = pair->certificate;
+    identity.key = pair->key;
+    return tls::Identities::Start(
+               "the test's", [=] { return Result<tls::Identity>(identity); }, std::chrono::milliseconds(0))
+        .value();
+  }
+  // What the server is shown by a source that may show its token to `token_for`.
+  std::string Shown(const std::string& token_for) {
+    const Query query{.fleet = "f", .latency_quantile = 0.99, .prometheus_url = prometheus_.url()};
+    const auto source = MakePrometheusSource(
+        query, clock_,
+        {.trust = {dir_ / "ca.crt", dir_ / "token", token_for}, .interval = std::chrono::milliseconds(1)});
+    prometheus_.WaitForQuestions();
+    EXPECT_EQ((*source)->Latest({}, clock_.Now()).utilization.presence, Presence::kValue);
+    return prometheus_.authorization();
+  }
+
+  Path dir_;
+  const SystemClock clock_;
+  const tls::KeyPair authority_ = tls::MakeAuthority("test", std::chrono::hours(1)).value();
+  FakePrometheus prometheus_{Identity()};
+};
+
+TEST_F(PrometheusByHttps, IsBelievedByItsAuthorityAndShownItsToken) {
+  EXPECT_EQ(Shown(prometheus_.url() + "/any/path"), "Bearer secret");
+}
+
+TEST_F(PrometheusByHttps, ThatAManifestNamesIsNotShownTheTokenOfAnother) {
+  EXPECT_EQ(Shown("https://127.0.0.1:1"), "");
 }
 
 }  // namespace

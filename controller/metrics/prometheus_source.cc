@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <optional>
 
+#include "common/auth/tokens.h"
 #include "common/http_client/client.h"
 #include "common/log.h"
 #include "common/ticker.h"
@@ -14,6 +16,8 @@ namespace {
 using autoscale::FleetMetrics;
 using autoscale::Presence;
 using autoscale::Signal;
+
+constexpr size_t kAuthoritiesBytesMax = size_t{16} << 20;
 
 struct Expressions {
   std::string queue_delay;
@@ -43,17 +47,35 @@ Expressions ExpressionsFor(const Query& query) {
   };
 }
 
+Result<tls::ClientIdentity> TrustedBy(const Path& ca_file) {
+  auto authorities = ca_file.empty() ? tls::ReadSystemAuthorities() : ReadFile(ca_file, kAuthoritiesBytesMax);
+  if (!authorities) return tl::make_unexpected(authorities.error());
+  return tls::ClientIdentity{.server_ca = std::move(*authorities), .certificate = {}, .key = {}};
+}
+
+// Of which file what this server is shown; empty: it is shown nothing.
+Result<Path> TokenFileFor(const std::string& url, const PrometheusTrust& trust) {
+  if (trust.token_file.empty()) return Path();
+  ASSIGN_OR_RETURN(const std::string asked, http_client::OriginOf(url));
+  ASSIGN_OR_RETURN(const std::string trusted, http_client::OriginOf(trust.token_for));
+  return asked == trusted ? trust.token_file : Path();
+}
+
 class PrometheusSource final : public Source {
  public:
   PrometheusSource(const Query& query, const Clock& clock, std::chrono::milliseconds interval,
-                   std::unique_ptr<http_client::Client> client)
-      : expressions_(ExpressionsFor(query)), url_(query.prometheus_url), clock_(clock), client_(std::move(client)) {
+                   std::unique_ptr<http_client::Client> client, Path token_file)
+      : expressions_(ExpressionsFor(query)),
+        url_(query.prometheus_url),
+        token_file_(std::move(token_file)),
+        clock_(clock),
+        client_(std::move(client)) {
     asking_.emplace(
         interval, [this] { AskAll(); }, Ticker::First::kNow);
   }
   ~PrometheusSource() override { client_->Cancel(); }
 
-  FleetMetrics Latest(const std::vector<nodes::NodeView>& ready, TimePoint) override {
+  FleetMetrics Latest(const std::vector<nodes::ViewPtr>& ready, TimePoint) override {
     const std::scoped_lock lock(mutex_);
     FleetMetrics metrics = latest_.metrics;
     metrics.nodes_missing = std::max(static_cast<int>(ready.size()) - latest_.nodes, 0);
@@ -67,9 +89,18 @@ class PrometheusSource final : public Source {
   };
 
   void AskAll() {
-    const Measured measured = Measure();
+    const Status has_token = ReadToken();
+    if (!has_token) Unknown(has_token.error().message);
+    const Measured measured = has_token ? Measure() : Measured();
     const std::scoped_lock lock(mutex_);
     latest_ = measured;
+  }
+
+  Status ReadToken() {
+    if (token_file_.empty()) return {};
+    ASSIGN_OR_RETURN(const std::string token, auth::ReadToken(token_file_));
+    headers_["Authorization"] = "Bearer " + token;
+    return {};
   }
 
   Measured Measure() {
@@ -99,7 +130,8 @@ class PrometheusSource final : public Source {
 
   // Blocks this thread only; unknown whatever goes wrong.
   Signal Ask(const std::string& expression) {
-    const auto response = client_->Send({.target = "/api/v1/query?query=" + http_client::Encode(expression)});
+    const auto response =
+        client_->Send({.target = "/api/v1/query?query=" + http_client::Encode(expression), .headers = headers_});
     if (!response) return Unknown(response.error().message);
     if (response->status != 200) return Unknown(fmt::format("status {}", response->status));
     return SignalFromAnswer(response->body);
@@ -113,9 +145,11 @@ class PrometheusSource final : public Source {
 
   const Expressions expressions_;
   const std::string url_;
+  const Path token_file_;
   const Clock& clock_;
   const std::unique_ptr<http_client::Client> client_;
-  std::string last_trouble_;  // Of the asking thread.
+  std::map<std::string, std::string> headers_;  // Of the asking thread, as is:
+  std::string last_trouble_;
   std::mutex mutex_;
   Measured latest_;
   std::optional<Ticker> asking_;  // Last: it uses the rest.
@@ -125,12 +159,15 @@ class PrometheusSource final : public Source {
 
 Result<std::unique_ptr<Source>> MakePrometheusSource(const Query& query, const Clock& clock,
                                                      PrometheusOptions options) {
+  auto token_file = TokenFileFor(query.prometheus_url, options.trust);
+  if (!token_file) return Prefixed(token_file.error(), "the Prometheus URL");
   auto client = http_client::Client::Make({.base_url = query.prometheus_url,
+                                           .tls = [ca = options.trust.ca_file] { return TrustedBy(ca); },
                                            .silence_max = options.timeout,
                                            // Prometheus says everything in one answer, so a longer one is none of its.
                                            .body_bytes_max = options.answer_bytes_max});
   if (!client) return Prefixed(client.error(), "the Prometheus URL");
-  return std::make_unique<PrometheusSource>(query, clock, options.interval, std::move(*client));
+  return std::make_unique<PrometheusSource>(query, clock, options.interval, std::move(*client), std::move(*token_file));
 }
 
 }  // namespace longshore::metrics

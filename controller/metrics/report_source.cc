@@ -94,19 +94,19 @@ class ReportSource final : public Source {
  public:
   ReportSource(double quantile, const MonotonicClock& clock) : quantile_(quantile), clock_(clock) {}
 
-  FleetMetrics Latest(const std::vector<nodes::NodeView>& ready, TimePoint wall_now) override {
+  FleetMetrics Latest(const std::vector<nodes::ViewPtr>& ready, TimePoint wall_now) override {
     const MonotonicPoint now = clock_.Now();
     if (measured_at_ && now - *measured_at_ < kIntervalMin) return latest_;
     measured_at_ = now;
     Window sum;
     int missing = 0;
     std::map<std::string, Sample> next;
-    for (const nodes::NodeView& node : ready) {
-      std::optional<Sample> sample = SampleOf(node);
+    for (const nodes::ViewPtr& node : ready) {
+      std::optional<Sample> sample = SampleOf(*node);
       const bool tells = sample && sample->window && now - sample->at <= kSilentAfter;
       if (tells) Add(*sample->window, sum);
       if (!tells) ++missing;
-      if (sample) next.emplace(node.hello.node(), std::move(*sample));
+      if (sample) next.emplace(node->hello.node(), std::move(*sample));
     }
     samples_ = std::move(next);
     const bool any = missing < static_cast<int>(ready.size());

@@ -17,11 +17,12 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/tls/identity.h"
+#include "controller/nodes/sent.h"
 #include "longshore/control.pb.h"
 
 namespace longshore::nodes {
 
-// What is known of one node. Kept after its stream ended, until Forget. Cheap to copy: what is large is shared.
+// What is known of one node. Kept after its stream ended, until Forget.
 struct NodeView {
   control::Hello hello;                           // Of the newest stream.
   std::shared_ptr<const control::Report> report;  // The newest; never of an earlier incarnation.
@@ -33,18 +34,20 @@ struct NodeView {
   // Why the newest message was refused, or that the node then held something else than it should; "" when it was taken.
   std::string ack_error;
   MonotonicPoint refused_at;  // When it was; `sent` is empty then, and a snapshot puts things right.
-  // What it should hold after all that was sent to it. Empty until a snapshot is sent on this stream, unless its hello
-  // showed that it holds exactly what was sent on the last one; empty too after a message was refused.
-  std::shared_ptr<const control::DesiredState> sent;
+  // What it should hold after all that was sent to it. Null until a snapshot is sent on this stream, unless its hello
+  // showed that it holds exactly what was sent on the last one; null too after a message was refused.
+  std::shared_ptr<const Sent> sent;
 };
+// A view never changes: what changes is another one. So whoever kept the pointer sees whether there is news.
+using ViewPtr = std::shared_ptr<const NodeView>;
 
-// What a view shares, to be changed: a copy of its own, in place of the shared one; empty where there was none.
-template <typename Message>
-Message& Unshared(std::shared_ptr<const Message>& shared) {
-  auto own = shared ? std::make_shared<Message>(*shared) : std::make_shared<Message>();
-  Message& message = *own;
+// What is shared, to be changed: a copy of its own, in place of the shared one; empty where there was none.
+template <typename Value>
+Value& Unshared(std::shared_ptr<const Value>& shared) {
+  auto own = shared ? std::make_shared<Value>(*shared) : std::make_shared<Value>();
+  Value& value = *own;
   shared = std::move(own);
-  return message;
+  return value;
 }
 
 // Who is on a stream.
@@ -73,11 +76,12 @@ struct Options {
   std::function<bool()> may_send{};  // Asked before each message but heartbeats; empty: it may. Thread-safe.
   size_t queued_max = 1000;          // Messages waiting for a node; beyond, its stream is cut and it dials again.
   size_t nodes_max = 10'000;         // Views that are kept; beyond, an unknown node is refused.
-  std::chrono::milliseconds heartbeat_interval{2000};
+  std::chrono::milliseconds heartbeat_interval{5000};
   int message_bytes_max = 64 << 20;
 };
 
-// A node said hello, reported, acknowledged or left. Called on a thread of the streams: must not block.
+// A node said hello, reported something else than before, acknowledged or left. Called on a thread of the streams: must
+// not block.
 using OnChange = std::function<void(const std::string& fleet, const std::string& node)>;
 
 // Thread-safe.
@@ -97,12 +101,16 @@ class Registry {
   virtual void Close() = 0;
 
   // Nodes of one fleet, ordered by name.
-  virtual std::vector<NodeView> Nodes(const std::string& fleet) const = 0;
+  virtual std::vector<ViewPtr> Nodes(const std::string& fleet) const = 0;
+  // Null when it is not known.
+  virtual ViewPtr Node(const std::string& fleet, const std::string& node) const = 0;
 
-  // Queues a message and does not wait; epoch and revision are filled in. FailedPrecondition for a change when the node
-  // has no snapshot yet; NotFound when it has no stream; ResourceExhausted when its queue is full;
-  // FailedPrecondition when it may not send.
-  virtual Status Send(const std::string& fleet, const std::string& node, control::FromController message) = 0;
+  // Queues a message and does not wait; epoch and revision are filled in. `part`: what the node holds of its fleet
+  // after a snapshot or a change of the fleet or its peers. FailedPrecondition for a change when the node has no
+  // snapshot yet; NotFound when it has no stream; ResourceExhausted when its queue is full; FailedPrecondition when it
+  // may not send.
+  virtual Status Send(const std::string& fleet, const std::string& node, control::FromController message,
+                      std::shared_ptr<const FleetPart> part = nullptr) = 0;
 
   // Drops what is known of a node without a stream.
   virtual void Forget(const std::string& fleet, const std::string& node) = 0;

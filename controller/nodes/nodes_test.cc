@@ -10,7 +10,7 @@
 #include <mutex>
 
 #include "common/file.h"
-#include "controller/nodes/state.h"
+#include "common/fleet/state_digest.h"
 #include "longshore/control.grpc.pb.h"
 
 namespace longshore::nodes {
@@ -115,8 +115,8 @@ class RegistryTest : public ::testing::Test {
   bool WaitUntil(const std::function<bool(const NodeView&)>& wanted) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(20), [&] {
-      const std::vector<NodeView> views = registry_->Nodes(kFleet);
-      return views.size() == 1 && wanted(views[0]);
+      const std::vector<ViewPtr> views = registry_->Nodes(kFleet);
+      return views.size() == 1 && wanted(*views[0]);
     });
   }
   bool WaitForConnected() {
@@ -129,6 +129,11 @@ class RegistryTest : public ::testing::Test {
     state.mutable_fleet()->set_fleet(kFleet);
     for (const std::string& name : models) state.add_models()->set_served_name(name);
     return message;
+  }
+  static std::shared_ptr<const FleetPart> Part() {
+    control::FleetState state;
+    state.set_fleet(kFleet);
+    return MakeFleetPart(std::move(state));
   }
   static control::FromController Change(const std::string& name, bool present) {
     control::FromController message;
@@ -148,10 +153,10 @@ class RegistryTest : public ::testing::Test {
 TEST_F(RegistryTest, KnowsANodeByItsHelloAndReport) {
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
-  EXPECT_FALSE(registry_->Nodes(kFleet)[0].reported);
+  EXPECT_FALSE(registry_->Nodes(kFleet)[0]->reported);
   node.Report(7);
   ASSERT_TRUE(WaitUntil([](const NodeView& view) { return view.reported; }));
-  EXPECT_EQ(registry_->Nodes(kFleet)[0].report->revision(), 7);
+  EXPECT_EQ(registry_->Nodes(kFleet)[0]->report->revision(), 7);
   EXPECT_TRUE(registry_->Nodes("default/other").empty());
 }
 
@@ -159,7 +164,7 @@ TEST_F(RegistryTest, SendsInOrderOfEpochAndRevisionAndKeepsACopyOfTheState) {
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
   EXPECT_EQ(registry_->Send(kFleet, "a", Change("m", true)).error().code, Code::kFailedPrecondition);
-  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot({"b", "d"})));
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot({"b", "d"}), Part()));
   ASSERT_TRUE(registry_->Send(kFleet, "a", Change("c", true)));
   ASSERT_TRUE(registry_->Send(kFleet, "a", Change("d", false)));
   const control::FromController first = node.Read();
@@ -168,35 +173,35 @@ TEST_F(RegistryTest, SendsInOrderOfEpochAndRevisionAndKeepsACopyOfTheState) {
   EXPECT_EQ(first.epoch(), registry_->epoch());
   EXPECT_LT(first.revision(), second.revision());
   EXPECT_EQ(first.snapshot().state().revision(), first.revision());
-  const control::DesiredState sent = *registry_->Nodes(kFleet)[0].sent;
-  EXPECT_EQ(sent.revision(), third.revision());
-  ASSERT_EQ(sent.models_size(), 2);
-  EXPECT_EQ(sent.models(0).served_name(), "b");
-  EXPECT_EQ(sent.models(1).served_name(), "c");
+  const Sent sent = *registry_->Nodes(kFleet)[0]->sent;
+  EXPECT_EQ(sent.revision, third.revision());
+  ASSERT_EQ(sent.models.size(), 2U);
+  EXPECT_TRUE(sent.models.contains("b"));
+  EXPECT_TRUE(sent.models.contains("c"));
 }
 
 TEST_F(RegistryTest, ANodeThatDialsAgainNeedsASnapshotUnlessItHoldsExactlyWhatWasSent) {
   auto node = std::make_unique<FakeNode>(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
-  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot({"m"})));
-  const control::DesiredState sent = *registry_->Nodes(kFleet)[0].sent;
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot({"m"}), Part()));
+  const Sent sent = *registry_->Nodes(kFleet)[0]->sent;
   node.reset();
   ASSERT_TRUE(WaitUntil([](const NodeView& view) { return !view.connected; }));
-  EXPECT_EQ(registry_->Send(kFleet, "a", Snapshot()).error().code, Code::kNotFound);
+  EXPECT_EQ(registry_->Send(kFleet, "a", Snapshot(), Part()).error().code, Code::kNotFound);
 
   control::Hello same = Hello("a");
-  same.set_epoch(sent.epoch());
-  same.set_revision(sent.revision());
-  same.set_state_digest(Digest(sent));
+  same.set_epoch(sent.epoch);
+  same.set_revision(sent.revision);
+  same.set_state_digest(DigestOf(sent));
   node = std::make_unique<FakeNode>(Socket(), same);
   ASSERT_TRUE(WaitForConnected());
-  EXPECT_TRUE(registry_->Nodes(kFleet)[0].sent);
+  EXPECT_TRUE(registry_->Nodes(kFleet)[0]->sent);
 
   control::Hello other = same;
   other.set_state_digest("something else");
   const FakeNode again(Socket(), other);
   ASSERT_TRUE(WaitUntil([](const NodeView& view) { return view.hello.state_digest() == "something else"; }));
-  EXPECT_FALSE(registry_->Nodes(kFleet)[0].sent);
+  EXPECT_FALSE(registry_->Nodes(kFleet)[0]->sent);
 }
 
 TEST_F(RegistryTest, ANewIncarnationHasNoReportAndTheNewestStreamCounts) {
@@ -205,32 +210,32 @@ TEST_F(RegistryTest, ANewIncarnationHasNoReportAndTheNewestStreamCounts) {
   ASSERT_TRUE(WaitUntil([](const NodeView& view) { return view.reported; }));
   const FakeNode second(Socket(), Hello("a", "i2"));
   ASSERT_TRUE(WaitUntil([](const NodeView& view) { return view.hello.incarnation() == "i2"; }));
-  EXPECT_FALSE(registry_->Nodes(kFleet)[0].report);
+  EXPECT_FALSE(registry_->Nodes(kFleet)[0]->report);
   EXPECT_EQ(first.ReadEnd().error_code(), grpc::StatusCode::ABORTED);
-  EXPECT_TRUE(registry_->Nodes(kFleet)[0].connected);
+  EXPECT_TRUE(registry_->Nodes(kFleet)[0]->connected);
 }
 
 TEST_F(RegistryTest, ARefusedMessageIsKeptAsAnErrorAndASnapshotIsNeeded) {
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
-  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot()));
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot(), Part()));
   node.Ack(node.Read(), "", "cannot write desired.pb: No space left on device");
   ASSERT_TRUE(WaitUntil([](const NodeView& view) { return !view.ack_error.empty(); }));
-  EXPECT_FALSE(registry_->Nodes(kFleet)[0].sent);
-  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot()));
+  EXPECT_FALSE(registry_->Nodes(kFleet)[0]->sent);
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot(), Part()));
   const control::FromController snapshot = node.Read();
-  node.Ack(snapshot, Digest(snapshot.snapshot().state()));
+  node.Ack(snapshot, longshore::DigestOf(snapshot.snapshot().state()));
   EXPECT_TRUE(WaitUntil([](const NodeView& view) { return view.ack_error.empty() && view.acked_revision > 0; }));
 }
 
 TEST_F(RegistryTest, ANodeThatHoldsAnotherStateThanItWasSentNeedsASnapshot) {
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
-  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot()));
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot(), Part()));
   node.Ack(node.Read(), "something else");
   ASSERT_TRUE(WaitUntil([](const NodeView& view) { return !view.ack_error.empty(); }));
-  EXPECT_EQ(registry_->Nodes(kFleet)[0].ack_error, "it holds another state than it was sent: digest something else");
-  EXPECT_FALSE(registry_->Nodes(kFleet)[0].sent);
+  EXPECT_EQ(registry_->Nodes(kFleet)[0]->ack_error, "it holds another state than it was sent: digest something else");
+  EXPECT_FALSE(registry_->Nodes(kFleet)[0]->sent);
 }
 
 TEST_F(RegistryTest, ANodeHearsTheControllerThoughThereIsNothingToSay) {
@@ -240,10 +245,10 @@ TEST_F(RegistryTest, ANodeHearsTheControllerThoughThereIsNothingToSay) {
   ASSERT_TRUE(WaitForConnected());
   EXPECT_TRUE(node.ReadAny().has_heartbeat());
   EXPECT_TRUE(node.ReadAny().has_heartbeat());
-  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot()));
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot(), Part()));
   const int64_t revision = node.Read().revision();
   EXPECT_TRUE(node.ReadAny().has_heartbeat());
-  EXPECT_EQ(registry_->Nodes(kFleet)[0].sent->revision(), revision);
+  EXPECT_EQ(registry_->Nodes(kFleet)[0]->sent->revision, revision);
 }
 
 TEST_F(RegistryTest, AKnownNodeIsTakenThoughThereAreAsManyAsThereMayBe) {
@@ -287,10 +292,10 @@ TEST_F(RegistryTest, SendsNothingOnceItMayNot) {
   registry_ = StartRegistry(options);
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
-  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot({"m"})));
+  ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot({"m"}), Part()));
   may = false;
   EXPECT_EQ(registry_->Send(kFleet, "a", Change("m", false)).error().code, Code::kFailedPrecondition);
-  EXPECT_EQ(registry_->Nodes(kFleet)[0].sent->models_size(), 1);
+  EXPECT_EQ(registry_->Nodes(kFleet)[0]->sent->models.size(), 1U);
 }
 
 TEST_F(RegistryTest, ClosedItHasNoStreamsAndTakesNone) {
@@ -299,7 +304,7 @@ TEST_F(RegistryTest, ClosedItHasNoStreamsAndTakesNone) {
   registry_->Close();
   EXPECT_FALSE(node.ReadEnd().ok());
   ASSERT_TRUE(WaitUntil([](const NodeView& view) { return !view.connected; }));
-  EXPECT_EQ(registry_->Send(kFleet, "a", Snapshot()).error().code, Code::kNotFound);
+  EXPECT_EQ(registry_->Send(kFleet, "a", Snapshot(), Part()).error().code, Code::kNotFound);
   EXPECT_FALSE(FakeNode(Socket(), Hello("b")).ReadEnd().ok());
 }
 
@@ -313,7 +318,7 @@ TEST_F(RegistryTest, AFullQueueCutsTheStream) {
   registry_ = StartRegistry({.queued_max = 0});
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
-  EXPECT_EQ(registry_->Send(kFleet, "a", Snapshot()).error().code, Code::kResourceExhausted);
+  EXPECT_EQ(registry_->Send(kFleet, "a", Snapshot(), Part()).error().code, Code::kResourceExhausted);
   EXPECT_EQ(node.ReadEnd().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
@@ -350,7 +355,7 @@ TEST_F(RegistryTest, ANodeIsWhoItsTokenSaysAndNobodyElse) {
   control::Hello elsewhere = Hello("a");
   elsewhere.set_fleet("default/other");
   EXPECT_EQ(FakeNode(target, elsewhere, {"Bearer a"}).ReadEnd().error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_TRUE(registry_->Nodes(kFleet).at(0).connected) << "the one that is who it says goes on";
+  EXPECT_TRUE(registry_->Nodes(kFleet).at(0)->connected) << "the one that is who it says goes on";
 }
 
 class CertifyingRegistryTest : public RegistryTest {
@@ -381,7 +386,7 @@ TEST_F(CertifyingRegistryTest, ANodeGetsACertificateOfWhoItsTokenSaysItIs) {
   const control::Certificate none = node.Read().certificate();
   EXPECT_EQ(none.error(), "it is empty");
   EXPECT_EQ(none.certificate(), "");
-  EXPECT_EQ(registry_->Nodes(kFleet).at(0).acked_revision, 0) << "a certificate is no state";
+  EXPECT_EQ(registry_->Nodes(kFleet).at(0)->acked_revision, 0) << "a certificate is no state";
 }
 
 TEST_F(CertifyingRegistryTest, WhoAsksTooOftenIsCut) {

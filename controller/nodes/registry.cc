@@ -11,7 +11,6 @@
 #include "common/log.h"
 #include "common/ticker.h"
 #include "controller/nodes/nodes.h"
-#include "controller/nodes/state.h"
 #include "controller/nodes/stream.h"
 #include "longshore/control.grpc.pb.h"
 
@@ -66,16 +65,23 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   // The nodes' streams never end by themselves.
   void Close() override { server_->Shutdown(std::chrono::system_clock::now()); }
 
-  std::vector<NodeView> Nodes(const std::string& fleet) const override {
+  std::vector<ViewPtr> Nodes(const std::string& fleet) const override {
     const std::scoped_lock lock(mutex_);
-    std::vector<NodeView> views;
+    std::vector<ViewPtr> views;
     for (auto at = nodes_.lower_bound({fleet, ""}); at != nodes_.end() && at->first.first == fleet; ++at) {
       views.push_back(at->second.view);
     }
     return views;
   }
 
-  Status Send(const std::string& fleet, const std::string& node, control::FromController message) override;
+  ViewPtr Node(const std::string& fleet, const std::string& node) const override {
+    const std::scoped_lock lock(mutex_);
+    const auto found = nodes_.find({fleet, node});
+    return found == nodes_.end() ? nullptr : found->second.view;
+  }
+
+  Status Send(const std::string& fleet, const std::string& node, control::FromController message,
+              std::shared_ptr<const FleetPart> part) override;
 
   void Forget(const std::string& fleet, const std::string& node) override {
     const std::scoped_lock lock(mutex_);
@@ -84,8 +90,8 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   }
 
  private:
-  struct Node {
-    NodeView view;
+  struct Known {
+    ViewPtr view = std::make_shared<const NodeView>();
     Stream* stream = nullptr;
   };
 
@@ -111,7 +117,8 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   Status CutIfFull(Stream& stream) const;
 
   Status TakeHello(Stream& stream, const control::Hello& hello);
-  void TakeAck(NodeView& view, const control::Ack& ack);
+  static bool TakeAck(Known& node, const control::Ack& ack, MonotonicPoint now);
+  bool TakeReport(Known& node, const control::Report& report) const;
   Result<control::Certificate> CertificateFor(const Stream& stream, const std::string& request) const;
   void AnswerRequest(Stream& stream, const std::string& request);
 
@@ -123,7 +130,7 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   int64_t epoch_;
   int64_t revision_ = 0;
   int streams_ = 0;
-  std::map<NodeKey, Node> nodes_;
+  std::map<NodeKey, Known> nodes_;
   int port_ = 0;
   std::shared_ptr<grpc::ServerCredentials> credentials_;  // As long as the server: handshakes call back into them.
   std::unique_ptr<grpc::Server> server_;
@@ -146,13 +153,14 @@ Status RegistryImpl::CutIfFull(Stream& stream) const {
   return ResourceExhausted("{} messages wait for node {}", options_.queued_max, stream.key.second);
 }
 
-Status RegistryImpl::Send(const std::string& fleet, const std::string& node, control::FromController message) {
+Status RegistryImpl::Send(const std::string& fleet, const std::string& node, control::FromController message,
+                          std::shared_ptr<const FleetPart> part) {
   if (options_.may_send && !options_.may_send()) return FailedPrecondition("this controller leads no more");
   const std::scoped_lock lock(mutex_);
   const auto found = nodes_.find({fleet, node});
   if (found == nodes_.end() || found->second.stream == nullptr) return NotFound("node {} is not attached", node);
-  Node& to = found->second;
-  if (!message.has_snapshot() && !message.has_drain() && !to.view.sent) {
+  Known& to = found->second;
+  if (!message.has_snapshot() && !message.has_drain() && !to.view->sent) {
     return FailedPrecondition("node {} has no snapshot yet", node);
   }
   RETURN_IF_ERROR(CutIfFull(*to.stream));
@@ -161,15 +169,25 @@ Status RegistryImpl::Send(const std::string& fleet, const std::string& node, con
   if (message.has_snapshot()) {
     message.mutable_snapshot()->mutable_state()->set_epoch(message.epoch());
     message.mutable_snapshot()->mutable_state()->set_revision(message.revision());
-    to.view.sent = std::make_shared<const control::DesiredState>();
   }
-  if (to.view.sent) ApplyMessage(message, Unshared(to.view.sent));
+  if (message.has_snapshot() || to.view->sent) ApplyMessage(message, part, Unshared(Unshared(to.view).sent));
   to.stream->Push(std::move(message));
   return {};
 }
 
+// False when it says what is known already.
+bool RegistryImpl::TakeReport(Known& node, const control::Report& report) const {
+  NodeView& view = Unshared(node.view);
+  const bool is_news = !view.reported || !view.report || view.report->SerializeAsString() != report.SerializeAsString();
+  if (is_news) view.report = std::make_shared<const control::Report>(report);
+  view.report_at = clock_.Now();
+  view.reported = true;
+  return is_news;
+}
+
 void RegistryImpl::Received(Stream& stream, const control::FromNode& message) {
   NodeKey key;
+  bool is_news = false;
   {
     const std::scoped_lock lock(mutex_);
     if (stream.finished()) return;
@@ -183,15 +201,11 @@ void RegistryImpl::Received(Stream& stream, const control::FromNode& message) {
     if (found == nodes_.end()) return stream.End({grpc::StatusCode::INVALID_ARGUMENT, "a node says hello first"});
     if (found->second.stream != &stream) return;  // The node has dialled again meanwhile.
     key = stream.key;
-    if (message.has_ack()) TakeAck(found->second.view, message.ack());
-    if (message.has_report()) {
-      found->second.view.report = std::make_shared<const control::Report>(message.report());
-      found->second.view.report_at = clock_.Now();
-      found->second.view.reported = true;
-    }
+    is_news = message.has_hello() || (message.has_ack() && TakeAck(found->second, message.ack(), clock_.Now())) ||
+              (message.has_report() && TakeReport(found->second, message.report()));
   }
   if (message.has_certificate_request()) return AnswerRequest(stream, message.certificate_request().request());
-  on_change_(key.first, key.second);
+  if (is_news) on_change_(key.first, key.second);
 }
 
 Result<control::Certificate> RegistryImpl::CertificateFor(const Stream& stream, const std::string& request) const {
@@ -243,12 +257,12 @@ Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
     }
   }
   stream.key = {hello.fleet(), hello.node()};
-  Node& node = nodes_[stream.key];
+  Known& node = nodes_[stream.key];
   if (node.stream != nullptr) node.stream->End({grpc::StatusCode::ABORTED, "the node has dialled again"});
-  NodeView& view = node.view;
+  NodeView& view = Unshared(node.view);
   if (view.hello.incarnation() != hello.incarnation()) view.report.reset();
-  if (!view.sent || view.sent->epoch() != hello.epoch() || view.sent->revision() != hello.revision() ||
-      Digest(*view.sent) != hello.state_digest()) {
+  if (!view.sent || view.sent->epoch != hello.epoch() || view.sent->revision != hello.revision() ||
+      DigestOf(*view.sent) != hello.state_digest()) {
     view.sent.reset();
   }
   view.hello = hello;
@@ -261,21 +275,24 @@ Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
   return {};
 }
 
-void RegistryImpl::TakeAck(NodeView& view, const control::Ack& ack) {
+// True when it is about what is to be done next: a message that was refused.
+bool RegistryImpl::TakeAck(Known& node, const control::Ack& ack, MonotonicPoint now) {
+  NodeView& view = Unshared(node.view);
   view.ack_error = ack.error();
-  const bool newest = view.sent && view.sent->epoch() == ack.epoch() && view.sent->revision() == ack.revision();
-  if (newest && ack.error().empty() && ack.state_digest() != Digest(*view.sent)) {
+  const bool newest = view.sent && view.sent->epoch == ack.epoch() && view.sent->revision == ack.revision();
+  if (newest && ack.error().empty() && ack.state_digest() != DigestOf(*view.sent)) {
     view.ack_error = fmt::format("it holds another state than it was sent: digest {}", ForLog(ack.state_digest()));
   }
-  if (!view.ack_error.empty()) {
-    spdlog::error("node {} did not take epoch {} revision {}: {}", view.hello.node(), ack.epoch(), ack.revision(),
-                  ForLog(view.ack_error));
-    view.refused_at = clock_.Now();
-    view.sent.reset();
-    return;
+  if (view.ack_error.empty()) {
+    view.acked_epoch = ack.epoch();
+    view.acked_revision = ack.revision();
+    return false;
   }
-  view.acked_epoch = ack.epoch();
-  view.acked_revision = ack.revision();
+  spdlog::error("node {} did not take epoch {} revision {}: {}", view.hello.node(), ack.epoch(), ack.revision(),
+                ForLog(view.ack_error));
+  view.refused_at = now;
+  view.sent.reset();
+  return true;
 }
 
 void RegistryImpl::Ended(Stream& stream) {
@@ -286,8 +303,9 @@ void RegistryImpl::Ended(Stream& stream) {
     current = found != nodes_.end() && found->second.stream == &stream;
     if (current) {
       found->second.stream = nullptr;
-      found->second.view.connected = false;
-      found->second.view.reported = false;
+      NodeView& view = Unshared(found->second.view);
+      view.connected = false;
+      view.reported = false;
     }
   }
   if (current) on_change_(stream.key.first, stream.key.second);

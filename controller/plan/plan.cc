@@ -3,7 +3,14 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <utility>
 
+#include "common/error.h"
+#include "common/fleet/homes.h"
+#include "common/fleet/state_digest.h"
 #include "controller/api/format.h"
 
 namespace longshore::plan {
@@ -15,6 +22,8 @@ constexpr double kGuardErrorRateLeast = 0.05;
 constexpr int64_t kGuardRequestsMin = 50;
 constexpr int64_t kControllerSilenceMaxMs = 10 * 60 * 1000;
 constexpr double kDriftSample = 0.05;
+constexpr int64_t kReportAgainSoonMs = 1000;
+constexpr int64_t kReportAgainMs = 10'000;
 
 // With an objective, ten times the budget is enough for the guard.
 double GuardErrorRate(const api::Slo& slo) {
@@ -31,19 +40,34 @@ control::Guard BuildGuard(const api::ModelSpec& spec) {
   return guard;
 }
 
-control::VersionState BuildVersion(const api::Model& model, const rollout::VersionPlacement& placed,
-                                   const std::string& node) {
+control::VersionState BuildVersion(const api::Model& model, const rollout::VersionPlacement& placed) {
   control::VersionState version;
   version.set_version(placed.version);
   version.set_weight_bp(placed.weight_bp);
-  version.set_load(std::find(placed.nodes.begin(), placed.nodes.end(), node) != placed.nodes.end());
-  version.set_trial(placed.trial && version.load());
+  for (const std::string& node : placed.ready) version.add_ready(node);
   const bool stable = placed.version == model.status.stable_version;
   version.set_role(placed.candidate ? control::CANDIDATE : stable ? control::STABLE : control::EXTRA);
   if (placed.candidate) *version.mutable_guard() = BuildGuard(model.spec);
   const auto digest = model.status.digests.find(placed.version);
   if (digest != model.status.digests.end()) version.set_digest(digest->second);
   return version;
+}
+
+// One folder in place of another is the same source elsewhere. An archive never is: what came from it stays with it.
+bool IsElsewhere(const api::Source& source, const api::ModelSpec& spec) {
+  const bool folders = source.sha256.empty() && spec.source_sha256.empty();
+  return !folders && source.sha256 != spec.source_sha256;
+}
+
+void AddOtherSources(const api::Model& model, control::ModelState& state) {
+  for (const control::VersionState& version : state.versions()) {
+    const auto source = model.status.sources.find(version.version());
+    if (source == model.status.sources.end() || !IsElsewhere(source->second, model.spec)) continue;
+    control::OtherSource& other = *state.add_other_sources();
+    other.set_version(version.version());
+    other.set_uri(source->second.uri);
+    other.set_sha256(source->second.sha256);
+  }
 }
 
 control::Assignment BuildAssignment(const api::Rollout& rollout, const std::string& salt) {
@@ -86,14 +110,15 @@ int64_t Milliseconds(Duration duration) {
 
 }  // namespace
 
-control::ModelState BuildModelState(const api::Model& model, const rollout::Placement& placement,
-                                    const std::string& node) {
+Blueprint MakeBlueprint(const api::Model& model, rollout::Placement placement) {
   control::ModelState state;
   state.set_served_name(model.spec.served_name);
   state.set_object(model.metadata.namespace_ + "/" + model.metadata.name);
   state.set_source_uri(model.spec.source_uri);
+  state.set_source_sha256(model.spec.source_sha256);
   for (const rollout::VersionPlacement& placed : placement.versions)
-    *state.add_versions() = BuildVersion(model, placed, node);
+    *state.add_versions() = BuildVersion(model, placed);
+  AddOtherSources(model, state);
   for (const auto& [label, version] : model.spec.version_labels) (*state.mutable_labels())[label] = version;
   *state.mutable_assignment() = BuildAssignment(model.spec.rollout, placement.salt);
   *state.mutable_batching() = BuildBatching(model.spec.batching);
@@ -101,7 +126,29 @@ control::ModelState BuildModelState(const api::Model& model, const rollout::Plac
   state.set_skip_warm_up(!model.spec.warm_up);
   if (model.spec.slo.latency_target)
     state.set_slo_latency_ms(std::max<int64_t>(1, Milliseconds(*model.spec.slo.latency_target)));
+  return {state.SerializeAsString(), std::move(placement)};
+}
+
+control::ModelState StateFor(const Blueprint& blueprint, const std::string& node) {
+  control::ModelState state;
+  CHECK(state.ParseFromString(blueprint.state));
+  for (int i = 0; i < state.versions_size(); ++i) {
+    const rollout::VersionPlacement& placed = blueprint.placement.versions[static_cast<size_t>(i)];
+    const bool load = std::ranges::binary_search(placed.nodes, node);
+    state.mutable_versions(i)->set_load(load);
+    state.mutable_versions(i)->set_trial(load && placed.trial);
+  }
   return state;
+}
+
+std::set<std::string> ConcernedNodes(const std::string& served_name, const rollout::Placement& placement,
+                                     const rollout::NodeNames& peers) {
+  std::set<std::string> nodes;
+  for (const rollout::VersionPlacement& placed : placement.versions) {
+    nodes.insert(placed.nodes.begin(), placed.nodes.end());
+  }
+  for (const size_t home : Nearest(peers.hashes, HashOfName(served_name), kHomesMax)) nodes.insert(peers.names[home]);
+  return nodes;
 }
 
 control::FleetState BuildFleetState(const api::ServingFleet& fleet, std::vector<control::Peer> peers) {
@@ -112,26 +159,50 @@ control::FleetState BuildFleetState(const api::ServingFleet& fleet, std::vector<
   state.set_concurrent_runs_max(fleet.spec.concurrent_runs_max);
   state.set_connection_age_max_ms(Milliseconds(fleet.spec.connection_age_max));
   state.set_simulated_run_ms(Milliseconds(fleet.spec.simulated_run));
+  // Where reports decide how many nodes there are, silence must not look like idleness.
+  const bool scales_by_reports = fleet.spec.autoscaling && fleet.spec.autoscaling->prometheus_url.empty();
+  state.set_report_again_ms(scales_by_reports ? kReportAgainSoonMs : kReportAgainMs);
   return state;
 }
 
-bool Same(const control::ModelState& a, const control::ModelState& b) {
-  return google::protobuf::util::MessageDifferencer::Equals(a, b);
+control::FromController ChangeOf(const control::FleetState& before, const control::FleetState& now) {
+  control::FromController message;
+  control::FleetState rest = before;
+  *rest.mutable_peers() = now.peers();
+  if (!google::protobuf::util::MessageDifferencer::Equals(rest, now)) {
+    *message.mutable_fleet() = now;
+    return message;
+  }
+  std::map<std::string_view, std::string_view> left;
+  for (const control::Peer& peer : before.peers()) left.emplace(peer.node(), peer.address());
+  control::PeersChange& change = *message.mutable_peers();
+  for (const control::Peer& peer : now.peers()) {
+    const auto known = left.extract(peer.node());
+    if (known.empty() || known.mapped() != peer.address()) *change.add_set() = peer;
+  }
+  for (const auto& [node, _] : left) change.add_left(std::string(node));
+  if (change.ByteSizeLong() >= now.ByteSizeLong()) *message.mutable_fleet() = now;
+  return message;
 }
 
 Plan MakePlan(const api::Model& model, const rollout::Decision& decision, const std::vector<NodeHolds>& holds) {
   api::Model next = model;
   next.status = decision.status;
+  const Blueprint blueprint = MakeBlueprint(next, decision.placement);
   Plan sends;
   for (const NodeHolds& held : holds) {
-    control::ModelState wanted = BuildModelState(next, decision.placement, held.node);
-    if (held.state && Same(*held.state, wanted)) continue;
+    if (!held.concerned) {
+      if (!held.digest.empty()) sends.push_back(SendModel{held.node, model.spec.served_name, std::nullopt});
+      continue;
+    }
+    control::ModelState wanted = StateFor(blueprint, held.node);
+    if (DigestOfPart(SerializePart(wanted)) == held.digest) continue;
     sends.push_back(SendModel{held.node, model.spec.served_name, std::move(wanted)});
   }
   Plan plan;
-  const bool write = api::ToJson(decision.status) != api::ToJson(model.status);
+  const bool write = decision.status != model.status && api::ToJson(decision.status) != api::ToJson(model.status);
   if (write && !decision.safety) plan.push_back(WriteStatus{decision.status});
-  plan.insert(plan.end(), sends.begin(), sends.end());
+  plan.insert(plan.end(), std::make_move_iterator(sends.begin()), std::make_move_iterator(sends.end()));
   if (write && decision.safety) plan.push_back(WriteStatus{decision.status});
   return plan;
 }
@@ -139,7 +210,7 @@ Plan MakePlan(const api::Model& model, const rollout::Decision& decision, const 
 Plan MakeRemoval(const std::string& served_name, const std::vector<NodeHolds>& holds) {
   Plan plan;
   for (const NodeHolds& held : holds) {
-    if (held.state) plan.push_back(SendModel{held.node, served_name, std::nullopt});
+    if (!held.digest.empty()) plan.push_back(SendModel{held.node, served_name, std::nullopt});
   }
   return plan;
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -28,10 +29,12 @@ struct WriteStatus {
 using Action = std::variant<SendModel, WriteStatus>;
 using Plan = std::vector<Action>;
 
-// What was last put on the way to a node for this model (queued, sent or acknowledged); nullopt: nothing.
 struct NodeHolds {
   std::string node;
-  std::optional<control::ModelState> state;
+  // Of what was last put on the way to it for this model (queued, sent or acknowledged), as nodes::SentModel has it;
+  // "": nothing.
+  std::string digest;
+  bool concerned = true;  // Should hear of the model: it holds a version, or is a home of the model.
 };
 
 // `model.status` is what is stored now. Every node of `holds` is brought to what the decision says; leave out nodes
@@ -41,14 +44,22 @@ Plan MakePlan(const api::Model& model, const rollout::Decision& decision, const 
 // The same for a model that is deleted or has left the fleet: removed from every node that holds it.
 Plan MakeRemoval(const std::string& served_name, const std::vector<NodeHolds>& holds);
 
-// What one node should hold of a model.
-control::ModelState BuildModelState(const api::Model& model, const rollout::Placement& placement,
-                                    const std::string& node);
+// What the nodes should hold of a model.
+struct Blueprint {
+  std::string state;  // Serialized: a ModelState as of a node that loads none of its versions.
+  rollout::Placement placement;
+};
+Blueprint MakeBlueprint(const api::Model& model, rollout::Placement placement);
+control::ModelState StateFor(const Blueprint& blueprint, const std::string& node);
+
+// The nodes that should hear of a model: where it is placed, and its homes among the peers (common/fleet/homes.h).
+std::set<std::string> ConcernedNodes(const std::string& served_name, const rollout::Placement& placement,
+                                     const rollout::NodeNames& peers);
 
 // The fleet's part of a node's desired state. Peers are ordered by name.
 control::FleetState BuildFleetState(const api::ServingFleet& fleet, std::vector<control::Peer> peers);
 
-// Whether two states would make a node do the same. (Maps have no order on the wire.)
-bool Same(const control::ModelState& a, const control::ModelState& b);
+// The least message from one to the other: a PeersChange, or the whole where that is not all that differs.
+control::FromController ChangeOf(const control::FleetState& before, const control::FleetState& now);
 
 }  // namespace longshore::plan

@@ -1,6 +1,8 @@
 #include "controller/plan/plan.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+
+#include "common/fleet/state_digest.h"
 
 namespace longshore::plan {
 namespace {
@@ -27,11 +29,19 @@ rollout::Decision Split(const api::Model& model, int candidate_bp) {
   return decision;
 }
 
+control::ModelState StateOn(const api::Model& model, const rollout::Placement& placement, const std::string& node) {
+  return StateFor(MakeBlueprint(model, placement), node);
+}
+
+NodeHolds Holds(const std::string& node, const control::ModelState& state) {
+  return {node, DigestOfPart(SerializePart(state))};
+}
+
 TEST(Plan, SaysWhatANodeShouldHoldAndWhatItShouldOnlyKnow) {
   const api::Model model = Digits();
   const rollout::Decision decision = Split(model, 500);
-  const control::ModelState a = BuildModelState(model, decision.placement, "a");
-  const control::ModelState b = BuildModelState(model, decision.placement, "b");
+  const control::ModelState a = StateOn(model, decision.placement, "a");
+  const control::ModelState b = StateOn(model, decision.placement, "b");
   EXPECT_EQ(a.object(), "default/digits");
   EXPECT_EQ(a.slo_latency_ms(), 50);
   EXPECT_EQ(a.assignment().salt(), "u/2/1");
@@ -45,6 +55,35 @@ TEST(Plan, SaysWhatANodeShouldHoldAndWhatItShouldOnlyKnow) {
   EXPECT_TRUE(a.versions(1).load());
   EXPECT_FALSE(b.versions(1).load());
   EXPECT_EQ(b.versions(1).weight_bp(), 500);
+}
+
+TEST(Plan, TellsNodesWhatAnArchiveMustHashTo) {
+  api::Model model = Digits();
+  model.spec.source_uri = "https://h/digits.tar";
+  model.spec.source_sha256 = "0123";
+  const control::ModelState state = StateOn(model, Split(model, 0).placement, "a");
+  EXPECT_EQ(state.source_uri(), "https://h/digits.tar");
+  EXPECT_EQ(state.source_sha256(), "0123");
+}
+
+TEST(Plan, AVersionKeepsTheArchiveThatItCameFrom) {
+  api::Model model = Digits();
+  model.status.sources = {{1, {"https://h/1.tar", "01"}}, {2, {"https://h/2.tar", "02"}}};
+  model.spec.source_uri = "https://mirror/2.tar";
+  model.spec.source_sha256 = "02";
+  const control::ModelState state = StateOn(model, Split(model, 0).placement, "a");
+  ASSERT_EQ(state.other_sources_size(), 1);
+  EXPECT_EQ(state.other_sources(0).uri(), "https://h/1.tar");
+  EXPECT_EQ(state.other_sources(0).sha256(), "01");
+}
+
+TEST(Plan, VersionsMoveWithTheirFolderAndStayWhenAnArchiveTakesItsPlace) {
+  api::Model model = Digits();
+  model.status.sources = {{1, {"file:///old", ""}}};
+  EXPECT_EQ(StateOn(model, Split(model, 0).placement, "a").other_sources_size(), 0);
+  model.spec.source_uri = "https://h/2.tar";
+  model.spec.source_sha256 = "02";
+  EXPECT_EQ(StateOn(model, Split(model, 0).placement, "a").other_sources(0).uri(), "file:///old");
 }
 
 TEST(Plan, WritesTheStatusFirstUnlessItIsAboutSafety) {
@@ -64,15 +103,62 @@ TEST(Plan, IsEmptyWhenEverythingIsAsItShouldBe) {
   const api::Model model = Digits();
   const rollout::Decision decision = Split(model, 500);
   std::vector<NodeHolds> holds;
-  for (const char* node : {"a", "b"}) holds.push_back({node, BuildModelState(model, decision.placement, node)});
+  for (const char* node : {"a", "b"}) holds.push_back(Holds(node, StateOn(model, decision.placement, node)));
   EXPECT_TRUE(MakePlan(model, decision, holds).empty());
   const Plan plan = MakePlan(model, Split(model, 0), holds);
   EXPECT_EQ(plan.size(), 2u);
 }
 
+TEST(Plan, TakesAModelFromANodeThatHasNothingToDoWithItAnyMore) {
+  const api::Model model = Digits();
+  const rollout::Decision decision = Split(model, 500);
+  NodeHolds held = Holds("c", StateOn(model, decision.placement, "c"));
+  held.concerned = false;
+  const Plan plan = MakePlan(model, decision, {held, {"d", "", false}});
+  ASSERT_EQ(plan.size(), 1u);
+  EXPECT_EQ(std::get<SendModel>(plan[0]).node, "c");
+  EXPECT_FALSE(std::get<SendModel>(plan[0]).state.has_value());
+}
+
+TEST(Plan, ConcernsTheNodesOfAModelAndItsHomesHoweverLargeTheFleet) {
+  std::vector<std::string> names = {"a", "b"};
+  for (int i = 0; i < 1000; ++i) names.push_back(fmt::format("node-{}", i));
+  const auto peers = rollout::MakeNodeNames(names);
+  const std::set<std::string> nodes = ConcernedNodes("digits", Split(Digits(), 500).placement, *peers);
+  EXPECT_EQ(nodes.size(), 5u);
+  EXPECT_TRUE(nodes.contains("a") && nodes.contains("b"));
+  EXPECT_EQ(ConcernedNodes("digits", {}, *rollout::MakeNodeNames({"x", "y"})), (std::set<std::string>{"x", "y"}));
+}
+
+TEST(Plan, TellsOfPeersByWhatChanged) {
+  const auto state = [](const std::vector<std::pair<std::string, std::string>>& peers) {
+    control::FleetState fleet;
+    fleet.set_fleet("default/cpu");
+    for (const auto& [node, address] : peers) {
+      control::Peer& peer = *fleet.add_peers();
+      peer.set_node(node);
+      peer.set_address(address);
+    }
+    return fleet;
+  };
+  const auto before = state({{"a", "1:1"}, {"b", "1:2"}, {"c", "1:3"}, {"d", "1:4"}});
+  const control::FromController message =
+      ChangeOf(before, state({{"a", "1:1"}, {"b", "2:2"}, {"d", "1:4"}, {"e", "1:5"}}));
+  ASSERT_TRUE(message.has_peers());
+  ASSERT_EQ(message.peers().set_size(), 2);
+  EXPECT_EQ(message.peers().set(0).node(), "b");
+  EXPECT_EQ(message.peers().set(1).node(), "e");
+  EXPECT_THAT(message.peers().left(), testing::ElementsAre("c"));
+  const auto strangers = state({{"one-of-another-name", "1:1"}, {"another-of-another-name", "1:1"}});
+  EXPECT_TRUE(ChangeOf(strangers, state({})).has_fleet()) << "the whole is shorter";
+  auto limited = before;
+  limited.set_concurrent_runs_max(3);
+  EXPECT_EQ(ChangeOf(before, limited).fleet().concurrent_runs_max(), 3);
+}
+
 TEST(Plan, RemovesAModelOnlyWhereItIs) {
   const api::Model model = Digits();
-  const Plan plan = MakeRemoval("my_digits", {{"a", BuildModelState(model, {}, "a")}, {"b", {}}});
+  const Plan plan = MakeRemoval("my_digits", {Holds("a", StateOn(model, {}, "a")), {"b", {}}});
   ASSERT_EQ(plan.size(), 1u);
   EXPECT_EQ(std::get<SendModel>(plan[0]).node, "a");
   EXPECT_FALSE(std::get<SendModel>(plan[0]).state.has_value());
@@ -81,7 +167,7 @@ TEST(Plan, RemovesAModelOnlyWhereItIs) {
 TEST(Plan, TheGuardFollowsTheErrorObjectiveWithinBounds) {
   api::Model model = Digits();
   const auto limit = [&] {
-    return BuildModelState(model, Split(model, 500).placement, "a").versions(1).guard().error_rate_max();
+    return StateOn(model, Split(model, 500).placement, "a").versions(1).guard().error_rate_max();
   };
   EXPECT_DOUBLE_EQ(limit(), 0.5);
   model.spec.slo.error_rate = 0.02;

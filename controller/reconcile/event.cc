@@ -10,12 +10,27 @@ const api::Condition* FindStalled(const std::vector<api::Condition>& conditions)
   return found == conditions.end() || found->status != "True" ? nullptr : &*found;
 }
 
+// Null when it does not begin.
+const api::Condition* StallThatBegins(const std::vector<api::Condition>& before,
+                                      const std::vector<api::Condition>& now) {
+  return FindStalled(before) == nullptr ? FindStalled(now) : nullptr;
+}
+
 }  // namespace
 
-std::vector<Event> EventsOf(const api::Key& key, const std::string& uid, const std::vector<rollout::Event>& events) {
-  std::vector<Event> all;
-  for (const rollout::Event& event : events) all.push_back({key, uid, event.warning, event.reason, event.message});
-  return all;
+std::vector<Event> EventsOf(const api::Model& before, const api::ModelStatus& now,
+                            const std::vector<rollout::Event>& decided) {
+  const api::Key key{api::kModelKind, before.metadata.namespace_, before.metadata.name};
+  std::vector<Event> events;
+  const bool is_first = now.rollout.stable == 0;
+  for (const rollout::Event& event : decided) {
+    if (is_first && !event.warning && &event != &decided.back()) continue;
+    events.push_back({key, before.metadata.uid, event.warning, event.reason, event.message});
+  }
+  const api::Condition* stalled = StallThatBegins(before.status.conditions, now.conditions);
+  if (stalled != nullptr && std::ranges::none_of(decided, &rollout::Event::warning))
+    events.push_back({key, before.metadata.uid, true, stalled->reason, stalled->message});
+  return events;
 }
 
 std::vector<Event> EventsOf(const api::ServingFleet& before, const api::ServingFleetStatus& now) {
@@ -25,8 +40,7 @@ std::vector<Event> EventsOf(const api::ServingFleet& before, const api::ServingF
   const int wants = now.autoscale.desired;
   if (had != wants && had != 0 && wants != 0)
     events.push_back({key, before.metadata.uid, false, wants > had ? "ScaledOut" : "ScaledIn", now.autoscale.message});
-  const api::Condition* stalled = FindStalled(now.conditions);
-  if (stalled != nullptr && FindStalled(before.status.conditions) == nullptr)
+  if (const api::Condition* stalled = StallThatBegins(before.status.conditions, now.conditions))
     events.push_back({key, before.metadata.uid, true, stalled->reason, stalled->message});
   return events;
 }

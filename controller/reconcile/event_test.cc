@@ -36,5 +36,38 @@ TEST(EventsOfAFleet, TellOnceThatItIsStalled) {
   EXPECT_TRUE(EventsOf(Fleet(2, "True"), Fleet(2, "False").status).empty());
 }
 
+api::Model Model(const std::string& stalled) {
+  api::Model model;
+  model.metadata.namespace_ = "vision";
+  model.metadata.name = "digits";
+  model.metadata.uid = "u";
+  model.status.conditions = {{"Stalled", stalled, "NameTaken", "Model vision/other has this name", 1, {}}};
+  return model;
+}
+
+TEST(EventsOfAModel, TellOnceThatItIsStalledWhereNothingElseDoes) {
+  const auto begins = EventsOf(Model("False"), Model("True").status, {});
+  ASSERT_EQ(begins.size(), 1);
+  EXPECT_TRUE(begins[0].warning);
+  EXPECT_EQ(begins[0].reason, "NameTaken");
+  EXPECT_EQ(ToString(begins[0].object), "Model vision/digits");
+  EXPECT_TRUE(EventsOf(Model("True"), Model("True").status, {}).empty());
+  EXPECT_TRUE(EventsOf(Model("True"), Model("False").status, {}).empty());
+  const rollout::Event rolled_back{.warning = true, .reason = "RolledBack", .message = "why"};
+  const auto told = EventsOf(Model("False"), Model("True").status, {rolled_back});
+  ASSERT_EQ(told.size(), 1);
+  EXPECT_EQ(told[0].reason, "RolledBack");
+}
+
+TEST(EventsOfAModel, TellOfItsFirstVersionOnceAndOfLaterOnesAll) {
+  const std::vector<rollout::Event> decided = {{false, "Validated", "", 0}, {false, "Promoted", "", 100}};
+  api::ModelStatus now;
+  const auto first = EventsOf({}, now, decided);
+  ASSERT_EQ(first.size(), 1);
+  EXPECT_EQ(first[0].reason, "Promoted");
+  now.rollout.stable = 1;
+  EXPECT_EQ(EventsOf({}, now, decided).size(), 2);
+}
+
 }  // namespace
 }  // namespace longshore::reconcile

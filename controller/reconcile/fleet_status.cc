@@ -5,16 +5,10 @@
 namespace longshore::reconcile {
 namespace {
 
-const KnownNode* Find(const std::vector<KnownNode>& nodes, const std::string& name) {
-  const auto found =
-      std::find_if(nodes.begin(), nodes.end(), [&](const KnownNode& node) { return node.view.hello.node() == name; });
-  return found == nodes.end() ? nullptr : &*found;
-}
-
 std::string StateOf(const fleet::NodeInfo& process, const KnownNode* node) {
   if (process.state == fleet::NodeState::kBackingOff) return "Restarting";
-  if (IsLeaving(process) || (node != nullptr && node->view.report->draining())) return "Draining";
-  return node != nullptr && IsReady(*node) ? "Ready" : "Starting";
+  if (IsLeaving(process) || (node != nullptr && IsDraining(*node))) return "Draining";
+  return node != nullptr && node->attached && node->ready ? "Ready" : "Starting";
 }
 
 // The nodes' own troubles, each with its node's name.
@@ -23,8 +17,8 @@ std::string TroublesOf(const fleet::NodeInfo& process, const KnownNode* node, co
   if (!process.last_exit.empty() && state != "Ready") {
     troubles += fmt::format("; {} {}", process.node, process.last_exit);
   }
-  if (node != nullptr && !node->view.ack_error.empty()) {
-    troubles += fmt::format("; {} refused its state: {}", process.node, node->view.ack_error);
+  if (node != nullptr && !node->view->ack_error.empty()) {
+    troubles += fmt::format("; {} refused its state: {}", process.node, node->view->ack_error);
   }
   return troubles;
 }
@@ -39,6 +33,14 @@ std::string ScalingTrouble(const FleetSeen& seen) {
   return trouble;
 }
 
+// Of very many those that are not ready are told of first.
+void KeepTelling(std::vector<api::FleetNodeStatus>& nodes) {
+  if (nodes.size() <= api::kNodesMax) return;
+  std::ranges::stable_partition(nodes, [](const api::FleetNodeStatus& node) { return node.state != "Ready"; });
+  nodes.resize(api::kNodesMax);
+  std::ranges::sort(nodes, {}, &api::FleetNodeStatus::name);
+}
+
 }  // namespace
 
 api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const FleetSeen& seen, TimePoint now) {
@@ -49,12 +51,15 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
   status.ready_replicas = 0;
   std::string troubles;
   for (const fleet::NodeInfo& process : seen.processes) {
-    const KnownNode* node = Find(seen.nodes, process.node);
+    const auto known = seen.nodes->find(process.node);
+    const KnownNode* node = known == seen.nodes->end() ? nullptr : &known->second;
     const std::string state = StateOf(process, node);
-    if (state == "Ready") ++status.ready_replicas;
     troubles += TroublesOf(process, node, state);
-    status.nodes.push_back({process.node, process.pid, state, node == nullptr ? "" : node->view.hello.admin_address()});
+    status.nodes.push_back(
+        {process.node, process.pid, state, node == nullptr ? "" : node->view->hello.admin_address()});
   }
+  status.ready_replicas = static_cast<int>(std::ranges::count(status.nodes, "Ready", &api::FleetNodeStatus::state));
+  KeepTelling(status.nodes);
   status.replicas = CountStaying(seen.processes);
   if (seen.addresses) {
     status.grpc_address = seen.addresses->grpc;

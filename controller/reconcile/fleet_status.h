@@ -1,6 +1,7 @@
 // What is said of a fleet in its status. Pure.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,9 +22,9 @@ struct SourceProblem {
 struct FleetSeen {
   int64_t epoch = 0;
   std::vector<fleet::NodeInfo> processes{};
-  std::vector<KnownNode> nodes{};
-  Result<fleet::Addresses> addresses{};  // Where it listens, or why it does not.
-  Status scaled{};                       // Why nodes could not be started or told to leave.
+  const std::map<std::string, KnownNode>* nodes = nullptr;  // By name.
+  Result<fleet::Addresses> addresses{};                     // Where it listens, or why it does not.
+  Status scaled{};                                          // Why nodes could not be started or told to leave.
   std::optional<SourceProblem> manifest{};
   std::vector<std::string> unreadable{};  // Models of namespaces it serves that cannot be read, and why.
 };

@@ -1,7 +1,9 @@
+#include <algorithm>
+#include <utility>
+
 #include "common/log.h"
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
-#include "controller/nodes/state.h"
 #include "controller/reconcile/reconciler.h"
 #include "controller/store/document.h"
 
@@ -18,6 +20,11 @@ api::Key KeyOf(const api::Model& model) { return {api::kModelKind, model.metadat
 // Nothing is to be written.
 Look Done(std::optional<Duration> look_again_in) {
   return {std::nullopt, [=](const Status&) { return look_again_in; }};
+}
+
+// Has a version in its fleet, or is on its way to one.
+bool Serves(const api::ModelStatus& status) {
+  return status.stable_version != 0 || api::IsUnderWay(status.rollout.phase);
 }
 
 api::Model WithStatus(api::Model model, const api::ModelStatus& status) {
@@ -40,40 +47,86 @@ Result<Look> Reconciler::BeginModel(const api::Key& key) {
   const api::Model& model = *read;
   const std::string fleet = api::FleetOf(model.metadata, model.spec);
   ASSIGN_OR_RETURN(const std::optional<Refusal> refusal, RefusalByFleet(model, fleet));
-  if (const auto known = models_.find(key);
-      known != models_.end() && (known->second.fleet != fleet || known->second.served_name != model.spec.served_name ||
-                                 (refusal && !known->second.refused))) {
-    RemoveModel(key);  // From where it was.
-  }
-  ModelMemory& memory = models_[key];
-  memory.fleet = fleet;
-  memory.served_name = model.spec.served_name;
+  ModelMemory& memory = MemoryOf(model, refusal.has_value());
   const std::string conflict = ConflictOf(key, memory);
   memory.refused = refusal || !conflict.empty();
-  const std::vector<KnownNode> nodes = KnownNodes(fleet);
-  if (IsWaitingForNodes(fleet, nodes)) return Done(Duration(std::chrono::milliseconds(100)));
+  FleetMemory& of_fleet = FleetOf(fleet);
+  if (!of_fleet.has_looked) LookAtNodes(fleet, of_fleet, deps_.fleet.Nodes(fleet));
+  // The fleet's look tells when they have come; where it cannot, all are looked at when patience is over.
+  const Duration patience = began_ + options_.adoption_patience - deps_.timer.Now();
+  if (!of_fleet.awaited.empty() && patience > Duration(0)) return Done(patience);
 
-  const rollout::Observed observed = Observe(model, memory, nodes);
+  const bool goes_on = memory.unwritten && memory.unwritten->resource_version == model.metadata.resource_version;
+  if (!goes_on) memory.unwritten.reset();
+  const api::Model from = goes_on ? WithStatus(model, memory.unwritten->status) : model;
+  const rollout::Observed observed = Observe(from, memory);
   rollout::Decision decision;
-  decision.status = model.status;
-  if (!memory.refused) decision = rollout::Decide(model, observed, deps_.clock.Now());
+  decision.status = from.status;
+  if (!memory.refused) decision = rollout::Decide(from, observed, deps_.clock.Now());
   decision.status.epoch = deps_.nodes.epoch();
   ReportProblems(model, conflict, refusal, decision.status);
+  if (goes_on) {
+    decision.events.insert(decision.events.begin(), memory.unwritten->events.begin(), memory.unwritten->events.end());
+  }
+  return Carry(model, decision, observed);
+}
 
-  return Carry(model, decision, observed, nodes);
+// Where it is now another model than before, it is taken from where it was.
+Reconciler::ModelMemory& Reconciler::MemoryOf(const api::Model& model, bool refused) {
+  const api::Key key = KeyOf(model);
+  const std::string fleet = api::FleetOf(model.metadata, model.spec);
+  if (const auto known = models_.find(key);
+      known != models_.end() && (known->second.fleet != fleet || known->second.served_name != model.spec.served_name ||
+                                 (refused && !known->second.refused))) {
+    RemoveModel(key);
+  }
+  const auto [at, is_new] = models_.try_emplace(key);
+  ModelMemory& memory = at->second;
+  if (!is_new) return memory;
+  memory.fleet = fleet;
+  memory.served_name = model.spec.served_name;
+  NoteModel(model, memory);
+  FleetMemory& of_fleet = FleetOf(fleet);
+  of_fleet.models[memory.served_name].insert(key);
+  of_fleet.elastic.insert(key);
+  return memory;
+}
+
+void Reconciler::NoteModel(const api::Model& model, ModelMemory& memory) {
+  memory.has_stable = model.status.stable_version != 0;
+  memory.serves = Serves(model.status);
+  memory.latency_target = model.spec.slo.latency_target;
+  memory.latency_quantile = model.spec.slo.latency_quantile;
+}
+
+// Whether it is only progress of a Model that serves nothing yet, which may be over in a moment.
+bool Reconciler::MayWait(const api::Model& model, const rollout::Decision& decision) const {
+  const api::ModelStatus& status = decision.status;
+  const api::RolloutPhase phase = status.rollout.phase;
+  const bool is_first = model.status.stable_version == 0 && status.stable_version == 0 &&
+                        (phase == api::RolloutPhase::kNone || phase == api::RolloutPhase::kValidating ||
+                         phase == api::RolloutPhase::kLoading);
+  const ModelMemory& memory = models_.at(KeyOf(model));
+  if (!is_first || memory.refused || !status.failed.empty() || model.status.command) return false;
+  return !memory.unwritten || deps_.timer.Now() - memory.unwritten->since < options_.unwritten_max;
 }
 
 // Writes and sends what was decided, and remembers what now holds.
-Look Reconciler::Carry(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed,
-                       const std::vector<KnownNode>& nodes) {
+Look Reconciler::Carry(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed) {
   const api::Key key = KeyOf(model);
   const ModelMemory& memory = models_.at(key);
   std::vector<plan::NodeHolds> holds;
-  if (!memory.refused) holds = HoldsOf(memory.fleet, nodes, memory.served_name);
+  if (!memory.refused) {
+    holds = HoldsOf(memory, plan::ConcernedNodes(memory.served_name, decision.placement, *FleetOf(memory.fleet).peers));
+  }
+  const bool may_wait = MayWait(model, decision);
   Look look;
   std::vector<plan::SendModel> after;
+  bool is_unwritten = false;
   for (plan::Action& action : plan::MakePlan(model, decision, holds)) {
     if (auto* write = std::get_if<plan::WriteStatus>(&action)) {
+      is_unwritten = may_wait;
+      if (may_wait) continue;
       look.write = {key, model.metadata.uid, model.metadata.resource_version, api::ToJson(write->status)};
     } else if (look.write) {
       after.push_back(std::move(std::get<plan::SendModel>(action)));
@@ -81,30 +134,43 @@ Look Reconciler::Carry(const api::Model& model, const rollout::Decision& decisio
       Send(key, std::get<plan::SendModel>(action), memory.fleet);
     }
   }
-  look.finish = [this, model, decision, observed, nodes, after = std::move(after)](const Status& written) {
+  if (is_unwritten) return Postpone(model, decision, observed);
+  look.finish = [this, model, decision, observed, after = std::move(after)](const Status& written) {
     for (size_t i = 0; written && i < after.size(); ++i) {
       Send(KeyOf(model), after[i], api::FleetOf(model.metadata, model.spec));
     }
-    return FinishModel(model, decision, observed, nodes, written);
+    return FinishModel(model, decision, observed, written);
   };
   return look;
 }
 
+// Nodes have heard it; the status follows when it is over, or has lasted a moment.
+Look Reconciler::Postpone(const api::Model& model, const rollout::Decision& decision,
+                          const rollout::Observed& observed) {
+  const api::Key key = KeyOf(model);
+  ModelMemory& memory = models_.at(key);
+  const MonotonicPoint since = memory.unwritten ? memory.unwritten->since : deps_.timer.Now();
+  memory.unwritten = {model.metadata.resource_version, decision.status, decision.events, since};
+  TakeEvidence(model, decision, observed);
+  Remember(key, WithStatus(model, decision.status), decision.placement);
+  return Done(since + options_.unwritten_max - deps_.timer.Now());
+}
+
 Looked Reconciler::FinishModel(const api::Model& model, const rollout::Decision& decision,
-                               const rollout::Observed& observed, const std::vector<KnownNode>& nodes,
-                               const Status& written) {
+                               const rollout::Observed& observed, const Status& written) {
   const api::Key key = KeyOf(model);
   if (!written) {
     // New nodes must not wait for a disk that is full: they get what is written down, or what was safer and sent first.
     const bool heard = decision.safety || models_.at(key).refused;
     Remember(key, heard ? WithStatus(model, decision.status) : model,
-             heard ? decision.placement : rollout::PlacementNow(model, observed, deps_.clock.Now()), nodes);
+             heard ? decision.placement : rollout::PlacementNow(model, observed, deps_.clock.Now()));
     return tl::make_unexpected(written.error());
   }
-  Tell(EventsOf(key, model.metadata.uid, decision.events));
+  models_.at(key).unwritten.reset();
+  Tell(EventsOf(model, decision.status, decision.events));
   if (HasEnded(model.status.rollout, decision.status.rollout)) deps_.rollout_ended(key, decision.status.rollout);
   TakeEvidence(model, decision, observed);
-  Remember(key, WithStatus(model, decision.status), decision.placement, nodes);
+  Remember(key, WithStatus(model, decision.status), decision.placement);
   return decision.check_again_in;
 }
 
@@ -122,19 +188,34 @@ void Reconciler::TakeEvidence(const api::Model& model, const rollout::Decision& 
   }
 }
 
-void Reconciler::Remember(const api::Key& key, const api::Model& model, rollout::Placement placement,
-                          const std::vector<KnownNode>& nodes) {
-  ModelMemory& memory = models_[key];
-  memory.model = model;
-  memory.placement = std::move(placement);
-  bool snapshot_due = false;
-  std::set<std::string> seen;
-  for (const KnownNode& node : nodes) {
-    seen.insert(node.view.hello.node());
-    snapshot_due = snapshot_due || (!node.view.sent && !memory.seen_nodes.contains(node.view.hello.node()));
+void Reconciler::Remember(const api::Key& key, const api::Model& model, const rollout::Placement& placement) {
+  ModelMemory& memory = models_.at(key);
+  FleetMemory& fleet = FleetOf(memory.fleet);
+  NoteModel(model, memory);
+  memory.blueprint = plan::MakeBlueprint(model, placement);
+  std::set<std::string> concerned;
+  if (!memory.refused) concerned = plan::ConcernedNodes(memory.served_name, placement, *fleet.peers);
+  SetConcerned(key, memory, std::move(concerned));
+  const bool counts_nodes = IsUnderWay(model.status.rollout.phase) || model.status.stable_version == 0 ||
+                            !model.spec.replicas ||
+                            *model.spec.replicas > static_cast<int>(fleet.book.staying()->names.size());
+  if (counts_nodes && !memory.refused) fleet.elastic.insert(key);
+  if (!counts_nodes || memory.refused) fleet.elastic.erase(key);
+  for (auto& [_, models] : fleet.undecided) {
+    if (models.erase(key) > 0 && models.empty()) deps_.look_at(api::FleetKey(memory.fleet), Duration(0));
   }
-  memory.seen_nodes = std::move(seen);
-  if (snapshot_due) deps_.look_at(api::FleetKey(memory.fleet), Duration(0));
+}
+
+void Reconciler::SetConcerned(const api::Key& key, ModelMemory& memory, std::set<std::string> nodes) {
+  FleetMemory& fleet = FleetOf(memory.fleet);
+  for (const std::string& node : memory.concerned) {
+    if (nodes.contains(node)) continue;
+    const auto models = fleet.of_node.find(node);
+    models->second.erase(key);
+    if (models->second.empty()) fleet.of_node.erase(models);
+  }
+  for (const std::string& node : nodes) fleet.of_node[node].insert(key);
+  memory.concerned = std::move(nodes);
 }
 
 // Whether it can be read changes what snapshots may be sent and what the fleets' statuses say.
@@ -156,70 +237,78 @@ Result<api::Model> Reconciler::ReadModel(const store::Object& object) const {
 void Reconciler::RemoveModel(const api::Key& key) {
   const auto known = models_.find(key);
   if (known == models_.end()) return;
-  const ModelMemory memory = std::move(known->second);
-  models_.erase(known);
-  for (const auto& [other, its] : models_) {
-    if (its.fleet == memory.fleet) deps_.look_at(other, Duration(0));  // Its served name may be free now.
+  ModelMemory& memory = known->second;
+  FleetMemory& fleet = FleetOf(memory.fleet);
+  if (!memory.refused) {
+    for (const plan::Action& action : plan::MakeRemoval(memory.served_name, HoldsOf(memory, {}))) {
+      Send(key, std::get<plan::SendModel>(action), memory.fleet);
+    }
   }
-  if (memory.refused) return;
-  const std::vector<plan::NodeHolds> holds = HoldsOf(memory.fleet, KnownNodes(memory.fleet), memory.served_name);
-  for (const plan::Action& action : plan::MakeRemoval(memory.served_name, holds)) {
-    Send(key, std::get<plan::SendModel>(action), memory.fleet);
+  SetConcerned(key, memory, {});
+  fleet.elastic.erase(key);
+  for (auto& [_, models] : fleet.undecided) {
+    if (models.erase(key) > 0 && models.empty()) deps_.look_at(api::FleetKey(memory.fleet), Duration(0));
+  }
+  const auto same_name = fleet.models.find(memory.served_name);
+  same_name->second.erase(key);
+  if (same_name->second.empty()) fleet.models.erase(same_name);
+  models_.erase(known);
+  // Its served name, or its place in a quota, may be free now.
+  for (const auto& [_, models] : fleet.models) {
+    for (const api::Key& other : models) {
+      if (models_.at(other).refused) deps_.look_at(other, Duration(0));
+    }
   }
 }
 
 // A fleet that is not there refuses nobody. One that cannot be read changes nothing: its own namespace's Models go on,
 // and for others it is an error.
-Result<std::optional<Refusal>> Reconciler::RefusalByFleet(const api::Model& model, const std::string& fleet) const {
-  const api::Key fleet_key = api::FleetKey(fleet);
-  const auto found = deps_.store.Get(fleet_key);
-  if (!found && found.error().code == Code::kNotFound) return std::nullopt;
-  api::ServingFleet object;
-  const auto spec = found ? api::ServingFleetSpecFromJson(found->spec) : tl::make_unexpected(found.error());
-  if (!spec && model.metadata.namespace_ == fleet_key.namespace_) return std::nullopt;
-  if (!spec) return Prefixed(spec.error(), ToString(fleet_key));
-  object.metadata = found->metadata;
-  object.spec = *spec;
-  const auto serves = [](const api::ModelStatus& status) {
-    return status.stable_version != 0 || api::IsUnderWay(status.rollout.phase);
-  };
-  const Applicant applicant{{api::kModelKind, model.metadata.namespace_, model.metadata.name}, serves(model.status)};
-  const bool counts = spec->quotas.models_max || spec->quotas.models_per_namespace_max;
+Result<std::optional<Refusal>> Reconciler::RefusalByFleet(const api::Model& model, const std::string& fleet) {
+  const Result<api::ServingFleet>& object = ObjectOf(fleet);
+  if (!object && object.error().code == Code::kNotFound) return std::nullopt;
+  if (!object && model.metadata.namespace_ == api::FleetKey(fleet).namespace_) return std::nullopt;
+  if (!object) return tl::make_unexpected(object.error());
+  const api::Quotas& quotas = object->spec.quotas;
+  const Applicant applicant{KeyOf(model), Serves(model.status)};
   std::vector<Applicant> others;
-  for (const auto& [key, its] : models_) {
-    if (!counts || key == applicant.key || its.fleet != fleet || its.refused) continue;
-    others.push_back({key, its.model && serves(its.model->status)});
+  if (quotas.models_max || quotas.models_per_namespace_max) {
+    for (const auto& [_, models] : FleetOf(fleet).models) {
+      for (const api::Key& key : models) {
+        const ModelMemory& its = models_.at(key);
+        if (key != applicant.key && !its.refused) others.push_back({key, its.serves});
+      }
+    }
+    std::ranges::sort(others, {}, &Applicant::key);
   }
-  return RefusalOf(object, applicant, others);
+  return RefusalOf(*object, applicant, others);
 }
 
 // Who serves already keeps the name; otherwise the first in the order of keys gets it.
 std::string Reconciler::ConflictOf(const api::Key& key, const ModelMemory& memory) const {
-  const auto serves = [](const ModelMemory& its) { return its.model && its.model->status.stable_version != 0; };
-  for (const auto& [other, its] : models_) {
-    if (other == key || its.fleet != memory.fleet || its.served_name != memory.served_name) continue;
-    const bool other_wins = serves(its) != serves(memory) ? serves(its) : other < key;
+  for (const api::Key& other : fleets_.at(memory.fleet).models.at(memory.served_name)) {
+    if (other == key) continue;
+    const ModelMemory& its = models_.at(other);
+    const bool other_wins = its.has_stable != memory.has_stable ? its.has_stable : other < key;
     if (other_wins) return fmt::format("{} has the served name \"{}\" already", ToString(other), its.served_name);
   }
   return "";
 }
 
-std::set<std::string> Reconciler::NodesLeaving(const std::string& fleet) const {
-  std::set<std::string> leaving;
-  for (const fleet::NodeInfo& node : deps_.fleet.Nodes(fleet)) {
-    if (node.state == fleet::NodeState::kStopping) leaving.insert(node.node);
-  }
-  return leaving;
-}
-
-rollout::Observed Reconciler::Observe(const api::Model& model, const ModelMemory& memory,
-                                      const std::vector<KnownNode>& nodes) {
-  const std::set<std::string> leaving = NodesLeaving(memory.fleet);
+// A node may have been sent something since it was looked at: whether a report is about that is asked of its stream.
+rollout::Observed Reconciler::Observe(const api::Model& model, const ModelMemory& memory) const {
+  const FleetMemory& fleet = fleets_.at(memory.fleet);
   rollout::Observed observed;
-  for (const KnownNode& node : nodes) {
-    observed.nodes.push_back(SeenOf(node, memory.served_name, leaving.contains(node.view.hello.node())));
+  observed.fleet = fleet.book.staying();
+  if (const FleetBook::Words* words = fleet.book.WordsOf(memory.served_name); words != nullptr) {
+    for (const auto& [name, said] : *words) {
+      const KnownNode& node = *fleet.book.Find(name);
+      nodes::NodeView view = *node.view;
+      if (const nodes::ViewPtr live = deps_.nodes.Node(memory.fleet, name)) view.sent = live->sent;
+      observed.nodes.push_back({name, IsDraining(node), SeenOf(said.versions, IsFresh(view))});
+      if (said.source != nullptr) observed.nodes.back().source = SeenOf(*said.source);
+      observed.latest_version = std::max(observed.latest_version, LatestVersion(said.versions));
+    }
   }
-  observed.latest_version = LatestVersion(nodes, memory.served_name);
   const api::RolloutStatus& rollout = model.status.rollout;
   observed.windows = evidence_.Windows(memory.fleet, memory.served_name, rollout.candidate, rollout.stable);
   observed.stable_past = evidence_.Past(memory.fleet, memory.served_name, model.status.stable_version);
@@ -235,27 +324,24 @@ void Reconciler::Send(const api::Key& key, const plan::SendModel& send, const st
   if (!sent) spdlog::debug("{}: {}", ToString(key), sent.error().message);
 }
 
-// Nodes without a snapshot on this stream get one from the fleet's look instead. Nodes that drain keep what they have
-// for the requests that are left.
-std::vector<plan::NodeHolds> Reconciler::HoldsOf(const std::string& fleet, const std::vector<KnownNode>& nodes,
-                                                 const std::string& served_name) const {
-  const std::set<std::string> leaving = NodesLeaving(fleet);
+// Of the nodes that hear of the model now, or should. Nodes without a snapshot on this stream get one from the fleet's
+// look instead. Nodes that drain keep what they have for the requests that are left.
+std::vector<plan::NodeHolds> Reconciler::HoldsOf(const ModelMemory& memory,
+                                                 const std::set<std::string>& concerned) const {
+  std::set<std::string> all = concerned;
+  all.insert(memory.concerned.begin(), memory.concerned.end());
   std::vector<plan::NodeHolds> holds;
-  for (const KnownNode& node : nodes) {
-    if (!node.attached || !node.view.sent || node.view.report->draining() || leaving.contains(node.view.hello.node())) {
-      continue;
-    }
-    plan::NodeHolds held{node.view.hello.node(), {}};
-    if (const control::ModelState* state = nodes::FindModel(*node.view.sent, served_name); state != nullptr) {
-      held.state = *state;
-    }
-    holds.push_back(std::move(held));
+  for (const std::string& name : all) {
+    const KnownNode* known = fleets_.at(memory.fleet).book.Find(name);
+    const nodes::ViewPtr view = deps_.nodes.Node(memory.fleet, name);
+    if (known == nullptr || IsDraining(*known) || !view || !view->connected || !view->sent) continue;
+    holds.push_back({name, view->sent->DigestOfModel(memory.served_name), concerned.contains(name)});
   }
   return holds;
 }
 
 void Reconciler::ReportProblems(const api::Model& model, const std::string& conflict,
-                                const std::optional<Refusal>& refusal, api::ModelStatus& status) const {
+                                const std::optional<Refusal>& refusal, api::ModelStatus& status) {
   const auto set = [&](const std::string& type, bool good, const std::string& reason, const std::string& message) {
     SetCondition(status.conditions,
                  {type, good ? "True" : "False", reason, message, status.observed_generation, deps_.clock.Now()});
@@ -272,7 +358,8 @@ void Reconciler::ReportProblems(const api::Model& model, const std::string& conf
   set("ManifestAccepted", !problem, problem ? problem->reason : "Applied", problem ? problem->message : "");
   set("NameAccepted", conflict.empty(), conflict.empty() ? "Unique" : "Conflict", conflict);
   const std::string fleet = api::FleetOf(model.metadata, model.spec);
-  const bool has_fleet = deps_.store.Get(api::FleetKey(fleet)).has_value();
+  const Result<api::ServingFleet>& object = ObjectOf(fleet);
+  const bool has_fleet = object || object.error().code != Code::kNotFound;
   set("FleetFound", has_fleet, has_fleet ? "Found" : "NotFound",
       has_fleet ? "" : fmt::format("there is no ServingFleet {}", fleet));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -52,81 +53,63 @@ rollout::VersionSeen SeenOf(const control::VersionReport& report) {
 
 }  // namespace
 
+bool IsDraining(const KnownNode& node) { return node.leaving || node.view->report->draining(); }
+
 bool IsFresh(const nodes::NodeView& view) {
   if (!view.sent) return false;
   const auto reported = std::pair(view.report->epoch(), view.report->revision());
-  return reported >= std::pair(view.sent->epoch(), view.sent->revision());
+  return reported >= std::pair(view.sent->epoch, view.sent->revision);
 }
 
-std::vector<KnownNode> NodeMemory::Update(const std::string& fleet, const std::vector<nodes::NodeView>& views,
-                                          const std::vector<fleet::NodeInfo>& processes, MonotonicPoint now) {
-  auto& remembered = fleets_[fleet];
-  std::set<std::string> there;
-  for (const fleet::NodeInfo& process : processes) there.insert(process.node);
-  std::erase_if(remembered,
-                [&](const auto& entry) { return !there.contains(entry.first) || now - entry.second.at > patience_; });
-  std::set<std::string> attached;
-  for (const nodes::NodeView& view : views) {
-    const std::string& name = view.hello.node();
-    if (!there.contains(name)) continue;
-    if (view.connected && view.reported) {
-      remembered[name] = {view, now};
-      attached.insert(name);
-    }
-  }
-  std::vector<KnownNode> known;
-  for (const auto& [name, entry] : remembered) known.push_back({entry.view, attached.contains(name)});
-  return known;
-}
-
-rollout::NodeSeen SeenOf(const KnownNode& node, const std::string& served_name, bool leaving) {
-  rollout::NodeSeen seen;
-  seen.name = node.view.hello.node();
-  seen.draining = leaving || node.view.report->draining();
-  const bool fresh = IsFresh(node.view);
-  for (const control::VersionReport& version : node.view.report->versions()) {
-    if (version.served_name() != served_name) continue;
-    seen.versions[version.version()] = fresh ? SeenOf(version) : WithoutVerdicts(SeenOf(version));
+std::map<int64_t, rollout::VersionSeen> SeenOf(const std::vector<const control::VersionReport*>& versions, bool fresh) {
+  std::map<int64_t, rollout::VersionSeen> seen;
+  for (const control::VersionReport* version : versions) {
+    seen[version->version()] = fresh ? SeenOf(*version) : WithoutVerdicts(SeenOf(*version));
   }
   return seen;
 }
 
-std::optional<int64_t> LatestVersion(const std::vector<KnownNode>& nodes, const std::string& served_name) {
+rollout::SourceSeen SeenOf(const control::SourceReport& source) {
+  const auto state = source.state() == control::SourceReport::READY    ? rollout::SourceState::kReady
+                     : source.state() == control::SourceReport::FAILED ? rollout::SourceState::kFailed
+                                                                       : rollout::SourceState::kFetching;
+  return {source.sha256(), state, source.message()};
+}
+
+std::optional<int64_t> LatestVersion(const std::vector<const control::VersionReport*>& versions) {
   std::optional<int64_t> latest;
-  for (const KnownNode& node : nodes) {
-    for (const control::VersionReport& version : node.view.report->versions()) {
-      if (version.served_name() != served_name || version.state() == control::VersionReport::NOT_FOUND) continue;
-      latest = std::max(latest.value_or(0), version.version());
+  for (const control::VersionReport* version : versions) {
+    if (version->state() != control::VersionReport::NOT_FOUND) {
+      latest = std::max(latest.value_or(0), version->version());
     }
   }
   return latest;
 }
 
-bool IsReady(const KnownNode& node) {
-  if (!node.attached || !node.view.sent || node.view.report->draining()) return false;
-  for (const control::ModelState& model : node.view.sent->models()) {
-    for (const control::VersionState& version : model.versions()) {
-      if (!version.load() || version.weight_bp() == 0) continue;
-      const auto& reports = node.view.report->versions();
-      const bool ready = std::any_of(reports.begin(), reports.end(), [&](const auto& report) {
-        return report.served_name() == model.served_name() && report.version() == version.version() &&
-               report.state() == control::VersionReport::READY;
-      });
-      if (!ready) return false;
+bool IsReady(const nodes::NodeView& view) {
+  if (!view.connected || !view.sent || view.report->draining()) return false;
+  std::set<std::pair<std::string_view, int64_t>> ready;
+  for (const control::VersionReport& report : view.report->versions()) {
+    if (report.state() == control::VersionReport::READY) ready.emplace(report.served_name(), report.version());
+  }
+  for (const auto& [name, model] : view.sent->models) {
+    for (const int64_t version : model->answering) {
+      if (!ready.contains({name, version})) return false;
     }
   }
   return true;
 }
 
-std::vector<std::string> LeaveFirst(const std::vector<KnownNode>& nodes, std::vector<fleet::NodeInfo> machines) {
+std::vector<std::string> LeaveFirst(const std::map<std::string, KnownNode>& nodes,
+                                    std::vector<fleet::NodeInfo> machines) {
   using Version = std::pair<std::string, int64_t>;
   std::map<Version, int> holders;
   std::map<std::string, std::vector<Version>> held;  // By node.
-  for (const KnownNode& node : nodes) {
-    for (const control::VersionReport& version : node.view.report->versions()) {
+  for (const auto& [name, node] : nodes) {
+    for (const control::VersionReport& version : node.view->report->versions()) {
       if (version.state() != control::VersionReport::READY) continue;
       ++holders[{version.served_name(), version.version()}];
-      held[node.view.hello.node()].emplace_back(version.served_name(), version.version());
+      held[name].emplace_back(version.served_name(), version.version());
     }
   }
   const auto alone = [&](const fleet::NodeInfo& machine) {
@@ -147,12 +130,6 @@ control::Peer PeerOf(const nodes::NodeView& view) {
   control::Peer peer;
   peer.set_node(view.hello.node());
   peer.set_address(view.hello.peer_address());
-  for (const control::VersionReport& version : view.report->versions()) {
-    if (version.state() != control::VersionReport::READY) continue;
-    control::HeldVersion& held = *peer.add_ready();
-    held.set_served_name(version.served_name());
-    held.set_version(version.version());
-  }
   return peer;
 }
 

@@ -6,14 +6,13 @@ namespace longshore::reconcile {
 namespace {
 
 // A node that was sent (epoch 2, revision 5) and reports version 1 as ready and version 2 as failed in every way.
-KnownNode Node(int64_t epoch, int64_t revision) {
-  KnownNode node;
-  node.attached = true;
-  node.view.hello.set_node("a");
-  control::DesiredState& sent = nodes::Unshared(node.view.sent);
-  sent.set_epoch(2);
-  sent.set_revision(5);
-  control::Report& report = nodes::Unshared(node.view.report);
+nodes::NodeView Node(int64_t epoch, int64_t revision) {
+  nodes::NodeView view;
+  view.hello.set_node("a");
+  nodes::Sent& sent = nodes::Unshared(view.sent);
+  sent.epoch = 2;
+  sent.revision = 5;
+  control::Report& report = nodes::Unshared(view.report);
   report.set_epoch(epoch);
   report.set_revision(revision);
   for (const int64_t number : {1, 2}) {
@@ -25,17 +24,23 @@ KnownNode Node(int64_t epoch, int64_t revision) {
     version.mutable_golden()->set_message("wrong");
     version.mutable_guard()->set_tripped(true);
   }
-  return node;
+  return view;
 }
 
-bool HasVerdicts(const KnownNode& node) {
-  const rollout::NodeSeen seen = SeenOf(node, "m", false);
-  const bool failed = seen.versions.at(2).state == rollout::NodeState::kFailed;
-  for (const auto& [_, version] : seen.versions) {
+std::vector<const control::VersionReport*> VersionsOf(const nodes::NodeView& view) {
+  std::vector<const control::VersionReport*> versions;
+  for (const control::VersionReport& version : view.report->versions()) versions.push_back(&version);
+  return versions;
+}
+
+bool HasVerdicts(const nodes::NodeView& view) {
+  const auto seen = SeenOf(VersionsOf(view), IsFresh(view));
+  const bool failed = seen.at(2).state == rollout::NodeState::kFailed;
+  for (const auto& [_, version] : seen) {
     EXPECT_EQ(version.golden.has_value(), failed);
     EXPECT_EQ(version.guard.has_value(), failed);
   }
-  EXPECT_EQ(seen.versions.at(1).state, rollout::NodeState::kReady);
+  EXPECT_EQ(seen.at(1).state, rollout::NodeState::kReady);
   return failed;
 }
 
@@ -50,23 +55,33 @@ TEST(Observe, AReportAboutAnOlderStateBringsNoVerdicts) {
 }
 
 TEST(Observe, ANodeThatWasSentNothingYetBringsNoVerdicts) {
-  KnownNode node = Node(2, 5);
-  node.view.sent.reset();
-  EXPECT_FALSE(HasVerdicts(node));
+  nodes::NodeView view = Node(2, 5);
+  view.sent.reset();
+  EXPECT_FALSE(HasVerdicts(view));
+}
+
+TEST(Observe, ANodeTellsOfTheArchiveOfAModel) {
+  control::SourceReport source;
+  source.set_sha256("0123");
+  source.set_state(control::SourceReport::FAILED);
+  source.set_message("404");
+  const rollout::SourceSeen seen = SeenOf(source);
+  EXPECT_EQ(seen.sha256, "0123");
+  EXPECT_EQ(seen.state, rollout::SourceState::kFailed);
+  EXPECT_EQ(seen.message, "404");
 }
 
 TEST(Observe, ThoseLeaveFirstThatHoldNothingAloneAndOfEqualsTheNewest) {
   const auto holds = [](const std::string& name, const std::vector<int64_t>& versions) {
-    KnownNode node;
-    node.view.hello.set_node(name);
-    control::Report& report = nodes::Unshared(node.view.report);
+    nodes::NodeView view;
+    control::Report& report = nodes::Unshared(view.report);
     for (const int64_t number : versions) {
       control::VersionReport& version = *report.add_versions();
       version.set_served_name("m");
       version.set_version(number);
       version.set_state(control::VersionReport::READY);
     }
-    return node;
+    return std::pair(name, KnownNode{.view = std::make_shared<const nodes::NodeView>(std::move(view))});
   };
   const auto machine = [](const std::string& name, int started_s) {
     fleet::NodeInfo info;
@@ -83,15 +98,14 @@ TEST(Observe, ThoseLeaveFirstThatHoldNothingAloneAndOfEqualsTheNewest) {
 }
 
 TEST(Observe, TheLatestVersionIsTheHighestThatIsThere) {
-  KnownNode node = Node(2, 5);
-  EXPECT_EQ(LatestVersion({node}, "m"), 2);
-  control::VersionReport& unwanted = *nodes::Unshared(node.view.report).add_versions();
-  unwanted.set_served_name("m");
+  nodes::NodeView view = Node(2, 5);
+  EXPECT_EQ(LatestVersion(VersionsOf(view)), 2);
+  control::VersionReport& unwanted = *nodes::Unshared(view.report).add_versions();
   unwanted.set_version(7);
-  EXPECT_EQ(LatestVersion({node}, "m"), 7) << "found under the source, although not wanted";
+  EXPECT_EQ(LatestVersion(VersionsOf(view)), 7) << "found under the source, although not wanted";
   unwanted.set_state(control::VersionReport::NOT_FOUND);
-  EXPECT_EQ(LatestVersion({node}, "m"), 2);
-  EXPECT_EQ(LatestVersion({node}, "other"), std::nullopt);
+  EXPECT_EQ(LatestVersion(VersionsOf(view)), 2);
+  EXPECT_EQ(LatestVersion({}), std::nullopt);
 }
 
 }  // namespace

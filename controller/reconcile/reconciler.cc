@@ -3,14 +3,15 @@
 #include <algorithm>
 
 #include "common/log.h"
+#include "controller/store/document.h"
 
 namespace longshore::reconcile {
 
 Reconciler::Reconciler(Deps deps, Options options)
-    : deps_(std::move(deps)), options_(std::move(options)), began_(deps_.timer.Now()), memory_(options_.patience) {
+    : deps_(std::move(deps)), options_(std::move(options)), began_(deps_.timer.Now()) {
   for (const std::string& fleet : deps_.fleet.Fleets()) {
     for (const fleet::NodeInfo& node : deps_.fleet.Nodes(fleet)) {
-      if (node.state == fleet::NodeState::kRunning) awaited_[fleet].insert(node.node);
+      if (node.state == fleet::NodeState::kRunning) FleetOf(fleet).awaited.insert(node.node);
     }
   }
 }
@@ -40,24 +41,35 @@ void Reconciler::LearnModels() {
   }
   for (const store::Unreadable& object : listing->unreadable) unreadable_[object.key] = object.why;
   for (const store::Object& object : listing->objects) {
-    const api::Key key{object.kind, object.metadata.namespace_, object.metadata.name};
     const auto model = ReadModel(object);
-    if (!model) unreadable_[key] = model.error().message;
-    if (!model) continue;
-    ModelMemory& memory = models_[key];
-    memory.fleet = api::FleetOf(object.metadata, model->spec);
-    memory.served_name = model->spec.served_name;
-    memory.model = *model;
+    if (!model) unreadable_[store::KeyOf(object)] = model.error().message;
+    if (model) MemoryOf(*model, false);
   }
   learned_ = true;
 }
 
-std::vector<KnownNode> Reconciler::KnownNodes(const std::string& fleet) {
-  const std::vector<nodes::NodeView> views = deps_.nodes.Nodes(fleet);
-  for (const nodes::NodeView& view : views) {
-    if (view.reported) evidence_.Take(fleet, view.hello.node(), view.hello.incarnation(), *view.report);
-  }
-  return memory_.Update(fleet, views, deps_.fleet.Nodes(fleet), deps_.timer.Now());
+Reconciler::FleetMemory& Reconciler::FleetOf(const std::string& fleet) {
+  return fleets_.try_emplace(fleet, options_.patience).first->second;
+}
+
+Result<api::ServingFleet> Reconciler::ReadFleet(const std::string& fleet) const {
+  const api::Key key = api::FleetKey(fleet);
+  ASSIGN_OR_RETURN(const store::Object object, deps_.store.Get(key));
+  auto read = store::ToFleet(object);
+  if (!read) return Prefixed(read.error(), ToString(key));
+  return read;
+}
+
+// As of the fleet's last look: when the object changes, there is one.
+const Result<api::ServingFleet>& Reconciler::ObjectOf(const std::string& fleet) {
+  FleetMemory& memory = FleetOf(fleet);
+  const bool is_known = memory.object && (*memory.object || memory.object->error().code == Code::kNotFound);
+  if (!is_known) memory.object = ReadFleet(fleet);
+  return *memory.object;
+}
+
+void Reconciler::LookAtAll(const std::set<api::Key>& models) const {
+  for (const api::Key& model : models) deps_.look_at(model, Duration(0));
 }
 
 void Reconciler::Tell(const std::vector<Event>& events) const {
@@ -69,21 +81,16 @@ void Reconciler::Tell(const std::vector<Event>& events) const {
 }
 
 // A node that ran before us and has not spoken yet would look empty, and everything would move away from it.
-bool Reconciler::IsWaitingForNodes(const std::string& fleet, const std::vector<KnownNode>& nodes) {
-  const auto found = awaited_.find(fleet);
-  if (found == awaited_.end()) return false;
+bool Reconciler::IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& machines) const {
+  if (memory.awaited.empty()) return false;
   std::set<std::string> running;
-  for (const fleet::NodeInfo& node : deps_.fleet.Nodes(fleet)) {
-    if (node.state == fleet::NodeState::kRunning) running.insert(node.node);
+  for (const fleet::NodeInfo& machine : machines) {
+    if (machine.state == fleet::NodeState::kRunning) running.insert(machine.node);
   }
-  std::erase_if(found->second, [&](const std::string& name) {
-    const bool spoke =
-        std::any_of(nodes.begin(), nodes.end(), [&](const KnownNode& node) { return node.view.hello.node() == name; });
-    return spoke || !running.contains(name);
-  });
-  if (!found->second.empty() && deps_.timer.Now() - began_ < options_.adoption_patience) return true;
-  awaited_.erase(found);
-  return false;
+  std::erase_if(memory.awaited,
+                [&](const std::string& node) { return memory.book.Find(node) != nullptr || !running.contains(node); });
+  if (deps_.timer.Now() - began_ >= options_.adoption_patience) memory.awaited.clear();
+  return !memory.awaited.empty();
 }
 
 }  // namespace longshore::reconcile

@@ -23,8 +23,8 @@
 #include "controller/reconcile/admission.h"
 #include "controller/reconcile/event.h"
 #include "controller/reconcile/evidence.h"
+#include "controller/reconcile/fleet_book.h"
 #include "controller/reconcile/fleet_status.h"
-#include "controller/reconcile/news.h"
 #include "controller/reconcile/observe.h"
 #include "controller/rollout/rollout.h"
 #include "controller/store/store.h"
@@ -52,6 +52,7 @@ struct Options {
   Duration patience = std::chrono::seconds(3);           // With a node whose stream ended.
   Duration adoption_patience = std::chrono::seconds(5);  // For nodes that ran before this controller to say hello.
   Duration refused_pause = std::chrono::seconds(1);      // Before a node that refused a message gets a snapshot.
+  Duration unwritten_max = std::chrono::seconds(1);      // Before what a Model's first rollout does is written down.
 };
 
 // When to look again if nothing changes; an error means that it should be tried again soon.
@@ -71,6 +72,9 @@ struct Look {
 };
 
 // Belongs to one thread, except for Write.
+//
+// A look costs what has changed, not what there is: a Model's look goes to the nodes that speak of it or should hear of
+// it, a fleet's look to the nodes that said something new, and to the Models that these concern.
 class Reconciler {
  public:
   Reconciler(Deps deps, Options options);
@@ -84,67 +88,110 @@ class Reconciler {
   Status Write(const StatusWrite& write) const;  // Any thread.
 
  private:
-  // What is remembered of a model between two looks.
+  // What was decided of a Model's first rollout and is not written down yet: what is over in a moment is written once.
+  // It begins at the stored status of this version; whoever decides from there comes to the same.
+  struct Unwritten {
+    std::string resource_version;
+    api::ModelStatus status;
+    std::vector<rollout::Event> events;
+    MonotonicPoint since;
+  };
+
+  // What is remembered of a model between two looks. There are many.
   struct ModelMemory {
-    std::string fleet;  // "namespace/name".
-    std::string served_name;
-    bool refused = false;  // Its fleet does not take it, or another model of the fleet has its served name.
-    std::string rollout_id;
-    std::optional<api::Model> model;              // As decided last, with
-    std::optional<rollout::Placement> placement;  // what nodes should hold of it, and
-    std::set<std::string> seen_nodes;             // the nodes that were known then.
+    std::string fleet{};  // "namespace/name".
+    std::string served_name{};
+    bool refused = false;     // Its fleet does not take it, or another model of the fleet has its served name.
+    bool has_stable = false;  // As decided last, as is:
+    bool serves = false;      // Has a stable version, or is on its way to one.
+    std::optional<Duration> latency_target{};
+    double latency_quantile = 0;
+    std::optional<plan::Blueprint> blueprint{};  // What nodes should hold of it.
+    std::set<std::string> concerned{};           // Those that should hear of it.
+    std::optional<Unwritten> unwritten{};
+  };
+
+  // What is remembered of a fleet, be its object there or not.
+  struct FleetMemory {
+    explicit FleetMemory(Duration patience) : book(patience) {}
+
+    std::optional<Result<api::ServingFleet>> object{};  // As read last; NotFound where it is not there.
+    std::string object_seen{};                          // Its uid and generation when its Models were told of it.
+    std::set<std::string> awaited{};                    // Nodes that ran before us and said nothing yet.
+    FleetBook book;
+    bool has_looked = false;                              // At its nodes.
+    News news{};                                          // That its Models were not told of.
+    std::map<std::string, std::set<api::Key>> models{};   // By served name, refused ones too.
+    std::set<api::Key> elastic{};                         // Those of them for which every node counts.
+    std::map<std::string, std::set<api::Key>> of_node{};  // That each node should hear of.
+    // That have to be decided with this node in sight before it gets its snapshot, which would take them from it.
+    std::map<std::string, std::set<api::Key>> undecided{};
+    std::shared_ptr<const nodes::FleetPart> part{};  // What its nodes should hold of it, with:
+    std::shared_ptr<const rollout::NodeNames> peers = rollout::MakeNodeNames({});
+    MonotonicPoint part_at{};
+    MonotonicPoint status_at{};  // When its status was last written.
+    MonotonicPoint looked_at{};
+    Duration look_took{0};
   };
 
   // model.cc
   Result<Look> BeginModel(const api::Key& key);
   Result<api::Model> ReadModel(const store::Object& object) const;
   void NoteReadable(const api::Key& key, const Result<api::Model>& model);
-  Look Carry(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed,
-             const std::vector<KnownNode>& nodes);
+  ModelMemory& MemoryOf(const api::Model& model, bool refused);
+  static void NoteModel(const api::Model& model, ModelMemory& memory);
+  Look Carry(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed);
+  bool MayWait(const api::Model& model, const rollout::Decision& decision) const;
+  Look Postpone(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed);
   Looked FinishModel(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed,
-                     const std::vector<KnownNode>& nodes, const Status& written);
+                     const Status& written);
   void TakeEvidence(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed);
-  void Remember(const api::Key& key, const api::Model& model, rollout::Placement placement,
-                const std::vector<KnownNode>& nodes);
+  void Remember(const api::Key& key, const api::Model& model, const rollout::Placement& placement);
+  void SetConcerned(const api::Key& key, ModelMemory& memory, std::set<std::string> nodes);
   void RemoveModel(const api::Key& key);
   std::string ConflictOf(const api::Key& key, const ModelMemory& memory) const;
-  Result<std::optional<Refusal>> RefusalByFleet(const api::Model& model, const std::string& fleet) const;
-  rollout::Observed Observe(const api::Model& model, const ModelMemory& memory, const std::vector<KnownNode>& nodes);
+  Result<std::optional<Refusal>> RefusalByFleet(const api::Model& model, const std::string& fleet);
+  rollout::Observed Observe(const api::Model& model, const ModelMemory& memory) const;
   void Send(const api::Key& key, const plan::SendModel& send, const std::string& fleet);
-  std::set<std::string> NodesLeaving(const std::string& fleet) const;
-  std::vector<plan::NodeHolds> HoldsOf(const std::string& fleet, const std::vector<KnownNode>& nodes,
-                                       const std::string& served_name) const;
+  std::vector<plan::NodeHolds> HoldsOf(const ModelMemory& memory, const std::set<std::string>& concerned) const;
   void ReportProblems(const api::Model& model, const std::string& conflict, const std::optional<Refusal>& refusal,
-                      api::ModelStatus& status) const;
+                      api::ModelStatus& status);
 
   // fleet.cc
   Result<Look> BeginFleet(const api::Key& key);
+  Result<Look> LookAtFleet(const api::Key& key, FleetMemory& memory);
   Looked RemoveFleet(const std::string& fleet);
-  api::AutoscaleStatus Autoscale(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
-  void TellNodes(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
-  std::optional<control::DesiredState> SnapshotFor(const api::ServingFleet& object, const nodes::NodeView& view) const;
-  FleetSeen FleetSeenOf(const api::ServingFleet& object, const std::vector<KnownNode>& nodes,
+  void LookAtNodes(const std::string& fleet, FleetMemory& memory, const std::vector<fleet::NodeInfo>& machines);
+  void AwaitDecisions(FleetMemory& memory, const std::string& node);
+  api::AutoscaleStatus Autoscale(const api::ServingFleet& object, const FleetMemory& memory);
+  void MakePart(const api::ServingFleet& object, FleetMemory& memory);
+  void MoveHomes(const api::Key& key, ModelMemory& model, const rollout::NodeNames& peers);
+  void TellNodes(const api::ServingFleet& object, FleetMemory& memory);
+  std::optional<control::DesiredState> SnapshotFor(const api::ServingFleet& object, const FleetMemory& memory,
+                                                   const nodes::NodeView& view) const;
+  FleetSeen FleetSeenOf(const api::ServingFleet& object, const std::vector<fleet::NodeInfo>& machines,
                         const Result<fleet::Addresses>& addresses, const Status& scaled) const;
-  void ForgetGoneNodes(const std::string& fleet);
-  void LookAtModels(const api::ServingFleet& object, const std::vector<KnownNode>& nodes);
+  void ForgetGoneNodes(const std::string& fleet, const std::vector<nodes::ViewPtr>& views,
+                       const std::vector<fleet::NodeInfo>& machines);
+  void LookAtModels(FleetMemory& memory, const std::string& object_seen);
+  void LookAtAll(const std::set<api::Key>& models) const;
   void WriteTargets();
 
-  std::vector<KnownNode> KnownNodes(const std::string& fleet);
-  bool IsWaitingForNodes(const std::string& fleet, const std::vector<KnownNode>& nodes);
+  FleetMemory& FleetOf(const std::string& fleet);
+  const Result<api::ServingFleet>& ObjectOf(const std::string& fleet);
+  Result<api::ServingFleet> ReadFleet(const std::string& fleet) const;
+  bool IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& machines) const;
   void LearnModels();
   void Tell(const std::vector<Event>& events) const;
 
   const Deps deps_;
   const Options options_;
   const MonotonicPoint began_;
-  NodeMemory memory_;
   EvidenceBook evidence_;
-  NewsBook news_;
-  std::map<std::string, std::string> fleets_seen_;  // Uid and generation of the object, by fleet.
   bool learned_ = false;
+  std::map<std::string, FleetMemory> fleets_;
   std::map<api::Key, ModelMemory> models_;
-  std::map<api::Key, std::string> unreadable_;            // Models that are there and cannot be read, and why.
-  std::map<std::string, std::set<std::string>> awaited_;  // Nodes that ran before us and said nothing yet, by fleet.
+  std::map<api::Key, std::string> unreadable_;  // Models that are there and cannot be read, and why.
   std::map<std::string, std::pair<metrics::Query, std::unique_ptr<metrics::Source>>> sources_;
   std::string targets_written_;
 };

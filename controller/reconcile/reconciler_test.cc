@@ -6,8 +6,8 @@
 
 #include <fstream>
 
+#include "common/fleet/homes.h"
 #include "controller/api/parse.h"
-#include "controller/nodes/state.h"
 #include "controller/store/local/local_store.h"
 
 namespace longshore::reconcile {
@@ -28,18 +28,24 @@ class FakeRegistry final : public nodes::Registry {
   int port() const override { return 0; }
   int64_t epoch() const override { return 1; }
   void Close() override {}
-  std::vector<nodes::NodeView> Nodes(const std::string&) const override {
-    std::vector<nodes::NodeView> all;
-    for (const auto& [_, view] : views) all.push_back(view);
+  std::vector<nodes::ViewPtr> Nodes(const std::string&) const override {
+    std::vector<nodes::ViewPtr> all;
+    for (const auto& [_, view] : views) all.push_back(std::make_shared<const nodes::NodeView>(view));
     return all;
   }
-  Status Send(const std::string&, const std::string& node, control::FromController message) override {
+  nodes::ViewPtr Node(const std::string&, const std::string& node) const override {
+    const auto found = views.find(node);
+    return found == views.end() ? nullptr : std::make_shared<const nodes::NodeView>(found->second);
+  }
+  Status Send(const std::string&, const std::string& node, control::FromController message,
+              std::shared_ptr<const nodes::FleetPart> part) override {
     nodes::NodeView& view = views.at(node);
     if (!view.connected) return NotFound("node {} is not attached", node);
     if (!message.has_snapshot() && !view.sent) return FailedPrecondition("node {} has no snapshot yet", node);
     message.set_epoch(1);
     message.set_revision(++revision_);
-    nodes::ApplyMessage(message, nodes::Unshared(view.sent));
+    nodes::ApplyMessage(message, part, nodes::Unshared(view.sent));
+    messages[node].push_back(message);
     return {};
   }
   void Forget(const std::string&, const std::string& node) override {
@@ -65,6 +71,7 @@ class FakeRegistry final : public nodes::Registry {
   void Leave(const std::string& node) { views.at(node).connected = views.at(node).reported = false; }
 
   std::map<std::string, nodes::NodeView> views;
+  std::map<std::string, std::vector<control::FromController>> messages;  // By node.
 
  private:
   int64_t revision_ = 0;
@@ -74,6 +81,7 @@ class FakeFleet final : public fleet::Fleet {
  public:
   Result<fleet::Addresses> Ensure(const api::ServingFleet&) override { return fleet::Addresses{"grpc", "rest"}; }
   Status Scale(const std::string&, int wanted, const std::vector<std::string>&) override {
+    if (wanted != static_cast<int>(nodes.size())) on_change();
     for (int i = 0; static_cast<int>(nodes.size()) < wanted; ++i) {
       RETURN_IF_ERROR(starting);
       const std::string node = "default.cpu-" + std::to_string(i);
@@ -98,6 +106,7 @@ class FakeFleet final : public fleet::Fleet {
   std::vector<std::string> Fleets() const override { return {kFleet}; }
   Status Remove(const std::string& fleet) override { return Scale(fleet, 0, {}); }
 
+  std::function<void()> on_change;
   Status starting;
   std::set<std::string> staying;
   std::map<std::string, fleet::NodeInfo> nodes;
@@ -114,6 +123,7 @@ class FullDisk final : public store::Store {
   Result<store::Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& version,
                                   const Json& status) override {
     if (full_for.contains(key)) return ResourceExhausted("no space left on device");
+    ++writes[key];
     return store_.PutStatus(key, uid, version, status);
   }
   Status Delete(const api::Key& key, const std::string& uid) override { return store_.Delete(key, uid); }
@@ -122,6 +132,7 @@ class FullDisk final : public store::Store {
   }
 
   std::set<api::Key> full_for;
+  std::map<api::Key, int> writes;  // Of statuses.
 
  private:
   store::Store& store_;
@@ -134,13 +145,14 @@ class ReconcilerTest : public ::testing::Test {
     dir_ = mkdtemp(name);
     local_ = store::LocalStore::Open({.dir = dir_}).value();
     disk_ = std::make_unique<FullDisk>(*local_);
+    processes_.on_change = [this] { due_.insert(kFleetKey); };
     Apply(api::kServingFleetKind, "cpu", {{"replicas", {{"min", 1}, {"max", 1}}}});
     Restart();
   }
   ~ReconcilerTest() override { std::filesystem::remove_all(dir_); }
 
   // A new controller in the same place.
-  void Restart() {
+  void Restart(Duration unwritten_max = Duration(0)) {
     Deps deps{*disk_,
               nodes_,
               processes_,
@@ -153,7 +165,8 @@ class ReconcilerTest : public ::testing::Test {
               [this](const api::Key& key, const api::RolloutStatus& rollout) {
                 ended_.push_back(ToString(key) + ": " + std::string(api::RolloutPhaseName(rollout.phase)));
               }};
-    reconciler_ = std::make_unique<Reconciler>(std::move(deps), Options{.adoption_patience = Duration(0)});
+    reconciler_ = std::make_unique<Reconciler>(
+        std::move(deps), Options{.adoption_patience = Duration(0), .unwritten_max = unwritten_max});
   }
   void Apply(const char* kind, const std::string& name, Json spec, const std::string& namespace_ = "default") {
     store::Object object;
@@ -189,13 +202,16 @@ class ReconcilerTest : public ::testing::Test {
     }
     due_.clear();
   }
+  api::ModelStatus StatusOf(const std::string& model) {
+    return api::ModelStatusFromJson(disk_->Get(ModelKey(model))->status).value();
+  }
   void Damage(const std::string& model) {
     std::ofstream(dir_ / ".longshore/objects/Model/default" / (model + ".json")) << "{";
   }
   std::vector<std::string> Holds(const std::string& node) {
     std::vector<std::string> names;
     if (!nodes_.views.at(node).sent) return {"no snapshot"};
-    for (const auto& model : nodes_.views.at(node).sent->models()) names.push_back(model.served_name());
+    for (const auto& [name, _] : nodes_.views.at(node).sent->models) names.push_back(name);
     return names;
   }
   // "False: Reason: message".
@@ -302,8 +318,9 @@ TEST_F(ReconcilerTest, AStatusThatCannotBeWrittenWithholdsNoSnapshot) {
   nodes_.Attach("default.cpu-0");
   Settle();
   EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(nodes_.views.at("default.cpu-0").sent->models(0).versions_size(), 0) << "a's rollout was not written down";
-  EXPECT_EQ(nodes_.views.at("default.cpu-0").sent->models(1).versions_size(), 1);
+  const control::DesiredState& snapshot = nodes_.messages.at("default.cpu-0").front().snapshot().state();
+  EXPECT_EQ(snapshot.models(0).versions_size(), 0) << "a's rollout was not written down";
+  EXPECT_EQ(snapshot.models(1).versions_size(), 1);
 }
 
 TEST_F(ReconcilerTest, AModelThatCannotBeReadWithholdsNoSnapshotFromNewNodes) {
@@ -437,6 +454,10 @@ TEST_F(ReconcilerTest, AReportLeadsToLooksAtTheModelsThatItHasNewsOf) {
     return std::exchange(due_, {});
   };
   EXPECT_TRUE(looked_at().empty()) << "it said nothing new";
+  nodes::Unshared(nodes_.views.at("default.cpu-0").report).add_sources()->set_served_name("b");
+  EXPECT_EQ(looked_at(), std::set<api::Key>{ModelKey("b")}) << "of its archive";
+  nodes::Unshared(nodes_.views.at("default.cpu-0").report).clear_sources();
+  EXPECT_EQ(looked_at(), std::set<api::Key>{ModelKey("b")});
   nodes_.Attach("default.cpu-0", {{"a", 1}});
   EXPECT_EQ(looked_at(), std::set<api::Key>{ModelKey("a")});
   nodes::Unshared(nodes_.views.at("default.cpu-0").report).mutable_versions(0)->mutable_evidence()->set_requests(5);
@@ -445,7 +466,89 @@ TEST_F(ReconcilerTest, AReportLeadsToLooksAtTheModelsThatItHasNewsOf) {
   nodes_.Attach("default.cpu-0");
   EXPECT_EQ(looked_at(), std::set<api::Key>{ModelKey("a")}) << "it is no longer spoken of";
   nodes_.Leave("default.cpu-0");
-  EXPECT_EQ(looked_at(), (std::set<api::Key>{ModelKey("a"), ModelKey("b")}));
+  EXPECT_EQ(looked_at(), (std::set<api::Key>{ModelKey("a"), ModelKey("b"), kFleetKey}))
+      << "the fleet when patience is over";
+}
+
+TEST_F(ReconcilerTest, AFirstRolloutThatIsOverInAMomentIsWrittenOnce) {
+  Restart(std::chrono::seconds(1));
+  Settle();
+  nodes_.Attach("default.cpu-0");
+  ApplyModel("a");
+  Settle();
+  EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"a"});
+  EXPECT_EQ(disk_->writes[ModelKey("a")], 0) << "the node has heard it already";
+  EXPECT_TRUE(told_.empty());
+  nodes_.Attach("default.cpu-0", {{"a", 1}});
+  Settle();
+  EXPECT_EQ(disk_->writes[ModelKey("a")], 1);
+  EXPECT_EQ(StatusOf("a").stable_version, 1);
+  EXPECT_EQ(StatusOf("a").history.size(), 3U) << "begun, tried, promoted";
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_EQ(told_[0].reason, "Promoted");
+}
+
+TEST_F(ReconcilerTest, AFirstRolloutThatLastsIsWrittenAfterAMomentAndGoesOnFromThere) {
+  Restart(std::chrono::seconds(1));
+  Settle();
+  nodes_.Attach("default.cpu-0");
+  ApplyModel("a");
+  Settle();
+  timer_.Advance(std::chrono::seconds(1));
+  Settle({ModelKey("a")});
+  EXPECT_EQ(disk_->writes[ModelKey("a")], 1);
+  EXPECT_EQ(StatusOf("a").rollout.phase, api::RolloutPhase::kValidating);
+  const size_t messages = nodes_.messages.at("default.cpu-0").size();
+  Restart(std::chrono::seconds(1));
+  nodes_.Attach("default.cpu-0", {{"a", 1}});
+  Settle({kFleetKey, ModelKey("a")});
+  EXPECT_EQ(StatusOf("a").stable_version, 1);
+  EXPECT_EQ(StatusOf("a").rollout.attempt, 1) << "another controller goes on with the same rollout";
+  EXPECT_GT(nodes_.messages.at("default.cpu-0").size(), messages);
+}
+
+TEST_F(ReconcilerTest, WhatIsNotWrittenYetGivesWayToANewManifest) {
+  Restart(std::chrono::seconds(1));
+  Settle();
+  nodes_.Attach("default.cpu-0");
+  ApplyModel("a");
+  Settle();
+  Apply(api::kModelKind, "a", {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/a"}}}, {"version", 2}});
+  Settle({ModelKey("a")});
+  nodes_.Attach("default.cpu-0", {{"a", 2}});
+  Settle();
+  EXPECT_EQ(StatusOf("a").stable_version, 2);
+  EXPECT_EQ(disk_->writes[ModelKey("a")], 1);
+}
+
+TEST_F(ReconcilerTest, OnlyTheNodesOfAModelAndItsHomesHearOfIt) {
+  constexpr int kNodes = 40;
+  Apply(api::kServingFleetKind, "cpu", {{"replicas", {{"min", kNodes}, {"max", kNodes}}}});
+  Settle();
+  for (const auto& [node, _] : processes_.nodes) nodes_.Attach(node);
+  timer_.Advance(std::chrono::seconds(1));  // Messages to all nodes of a large fleet keep their distance.
+  Apply(api::kModelKind, "a",
+        {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/a"}}}, {"version", 1}, {"replicas", 1}});
+  Settle({kFleetKey, ModelKey("a")});
+  const auto told = [&] {
+    std::set<std::string> nodes;
+    for (const auto& [node, view] : nodes_.views) {
+      if (view.sent && view.sent->models.contains("a")) nodes.insert(node);
+    }
+    return nodes;
+  };
+  const std::set<std::string> first = told();
+  EXPECT_EQ(first.size(), kHomesMax) << "the one that loads it is the nearest, and so a home";
+
+  const std::string gone = *first.begin();
+  nodes_.Leave(gone);
+  processes_.nodes.erase(gone);
+  Settle();
+  timer_.Advance(std::chrono::seconds(1));
+  Settle();
+  Settle();
+  EXPECT_EQ(told().size(), kHomesMax) << "another node became a home";
+  EXPECT_FALSE(told().contains(gone));
 }
 
 TEST_F(ReconcilerTest, TenThousandNodesComeAndGoAndNoneIsKept) {

@@ -31,17 +31,19 @@ void DescribeNodes(Draft& draft) {
       if (seen.state == NodeState::kAbsent) continue;
       states += fmt::format("{}{}:{}", states.empty() ? "" : " ", version, StateName(seen.state));
     }
+    if (states.empty() || draft.status().nodes.size() >= api::kNodesMax) continue;
     draft.status().nodes.push_back({node.name, node.draining ? "Draining " + states : states});
   }
 }
 
-// The first digest that is heard of a version is the one all nodes must see.
+// The first digest that is heard of a version is the one all nodes must see; it keeps the source that it came from.
 void PinDigests(Draft& draft) {
   api::ModelStatus& status = draft.status();
   const auto is_current = [&](int64_t version) {
     return version == status.stable_version || version == status.rollout.candidate || version == status.rollout.stable;
   };
   std::erase_if(status.digests, [&](const auto& entry) { return !is_current(entry.first); });
+  std::erase_if(status.sources, [&](const auto& entry) { return !is_current(entry.first); });
   for (const NodeSeen& node : draft.observed().nodes) {
     for (const auto& [version, seen] : node.versions) {
       const bool failed = status.rollout.phase == RolloutPhase::kRolledBack && version != status.stable_version;
@@ -76,14 +78,29 @@ void DescribeReady(Draft& draft) {
     return SetCondition(draft, "Ready", "True", "Serving",
                         fmt::format("version {} is ready on {} of {} nodes", stable, ready, draft.StableNodes()));
   }
-  if (draft.nodes().empty())
+  if (draft.NodesCount() == 0)
     return SetCondition(draft, "Ready", "False", "NoNodes", fmt::format("fleet {} has no nodes", draft.spec().fleet));
   if (!draft.Target()) {
+    const auto source = draft.TroubleOfSource();
     return SetCondition(draft, "Ready", "False", "NoVersion",
-                        fmt::format("no node has found a version below {}", draft.spec().source_uri));
+                        fmt::format("no node has found a version below {}{}", draft.spec().source_uri,
+                                    source ? "; " + source->message : ""));
   }
   SetCondition(draft, "Ready", "False", "NotLoaded",
                stable == 0 ? "no version has been loaded yet" : fmt::format("version {} is ready on no node", stable));
+}
+
+// Nothing can begin: the archive is on no node.
+void DescribeBlocked(Draft& draft, const Draft::SourceTrouble& source) {
+  const bool on_its_way = source.reason == "Fetching";
+  SetCondition(draft, "Reconciling", on_its_way ? "True" : "False", source.reason, source.message);
+  SetCondition(draft, "Stalled", on_its_way ? "False" : "True", on_its_way ? "None" : source.reason,
+               on_its_way ? "" : source.message);
+}
+
+void DescribeSource(Draft& draft) {
+  const auto source = draft.TroubleOfSource();
+  draft.Trouble("SourceReady", source ? source->reason : "", source ? source->message : "");
 }
 
 void DescribeProgress(Draft& draft) {
@@ -99,6 +116,8 @@ void DescribeProgress(Draft& draft) {
   SetCondition(draft, "Progressing", resting ? "False" : "True", phase, message);
   // The same for tools that know kstatus: until it is over, the object is not what its spec says.
   SetCondition(draft, "Reconciling", resting ? "False" : "True", phase, "");
+  const auto source = draft.TroubleOfSource();
+  if (resting && source && (source->nowhere || source->reason == "OtherSource")) return DescribeBlocked(draft, *source);
   if (resting && failed != nullptr && *target != draft.status().stable_version) {
     return SetCondition(draft, "Stalled", "True", failed->reason,
                         fmt::format("version {} failed: {}", failed->version, failed->message));
@@ -115,6 +134,7 @@ void Describe(Draft& draft) {
   DescribeReady(draft);
   DescribeProgress(draft);
   DescribeFiles(draft);
+  DescribeSource(draft);
   DescribeLabels(draft);
 }
 

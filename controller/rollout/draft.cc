@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
+
+#include "common/fleet/homes.h"
 
 namespace longshore::rollout {
 namespace {
@@ -32,6 +35,11 @@ Draft::Draft(const api::Model& model, const Observed& observed, TimePoint now)
     if (!node.draining) nodes_.push_back(&node);
   }
   std::sort(nodes_.begin(), nodes_.end(), [](const NodeSeen* a, const NodeSeen* b) { return a->name < b->name; });
+  fleet_ = observed.fleet;
+  if (fleet_) return;
+  std::vector<std::string> names;
+  for (const NodeSeen* node : nodes_) names.push_back(node->name);
+  fleet_ = MakeNodeNames(std::move(names));
 }
 
 std::optional<int64_t> Draft::Target() const { return spec().version ? spec().version : observed_.latest_version; }
@@ -46,19 +54,54 @@ std::vector<std::string> Draft::NodesIn(int64_t version, NodeState state) const 
 }
 
 std::vector<std::string> Draft::Choose(int64_t version, int count) const {
-  std::vector<const NodeSeen*> order = nodes_;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](const NodeSeen* a, const NodeSeen* b) { return Progress(*a, version) > Progress(*b, version); });
-  order.resize(std::min(order.size(), static_cast<size_t>(std::max(count, 0))));
+  if (count >= NodesCount()) return fleet_->names;
+  const uint64_t model = HashOfName(spec().served_name);
+  std::vector<std::tuple<int, uint64_t, std::string_view>> order;  // The best last.
+  for (const NodeSeen* node : nodes_) {
+    const int progress = Progress(*node, version);
+    if (progress > 0) order.emplace_back(progress, Nearness(HashOfName(node->name), model), node->name);
+  }
+  std::ranges::sort(order, std::greater<>());
   std::vector<std::string> names;
-  for (const NodeSeen* node : order) names.push_back(node->name);
+  for (const auto& [_, nearness, name] : order) {
+    if (static_cast<int>(names.size()) < count) names.emplace_back(name);
+  }
+  // Beyond them as many of the nearest as may be among them already.
+  for (const size_t i : Nearest(fleet_->hashes, model, static_cast<size_t>(std::max(count, 0)) + order.size())) {
+    if (static_cast<int>(names.size()) >= count) break;
+    if (std::ranges::count(names, fleet_->names[i]) == 0) names.push_back(fleet_->names[i]);
+  }
   std::sort(names.begin(), names.end());
   return names;
 }
 
-int Draft::StableNodes() const {
-  const int all = static_cast<int>(nodes_.size());
-  return std::min(spec().replicas.value_or(all), all);
+int Draft::StableNodes() const { return std::min(spec().replicas.value_or(NodesCount()), NodesCount()); }
+
+std::optional<Draft::SourceTrouble> Draft::TroubleOfSource() const {
+  const std::string& sha256 = spec().source_sha256;
+  const auto serves = status_.sources.find(status_.stable_version);
+  if (serves != status_.sources.end() && Target() == status_.stable_version && serves->second.sha256 != sha256 &&
+      serves->second.sha256 + sha256 != "") {
+    return SourceTrouble{"OtherSource",
+                         fmt::format("version {} serves already, of {}; a version never changes: give the one of {} "
+                                     "another number",
+                                     status_.stable_version, serves->second.uri, spec().source_uri)};
+  }
+  if (sha256.empty()) return std::nullopt;
+  SourceTrouble trouble{.reason = "Fetching", .message = "", .nowhere = true};
+  int without = 0;
+  for (const NodeSeen* node : nodes_) {
+    if (!node->source || node->source->sha256 != sha256) continue;  // It has not heard of it yet, or need not.
+    if (node->source->state == SourceState::kReady) trouble.nowhere = false;
+    if (node->source->state == SourceState::kReady) continue;
+    if (node->source->state == SourceState::kFailed) trouble.reason = "FetchFailed";
+    if (++without > kNodesNamedMax) continue;
+    trouble.message += fmt::format("{}node {}: {}", without == 1 ? "" : "; ", node->name, node->source->message);
+  }
+  if (without > kNodesNamedMax) trouble.message += fmt::format("; and {} more nodes", without - kNodesNamedMax);
+  if (without == 0 && !trouble.nowhere) return std::nullopt;
+  if (without == 0) trouble.message = fmt::format("no node has heard of {} yet", spec().source_uri);
+  return trouble;
 }
 
 const api::FailedVersion* Draft::FailureOf(int64_t version) const {
@@ -99,7 +142,7 @@ void Draft::Record(const std::string& what, const std::string& message, bool war
 void Draft::RecordOf(int64_t version, const std::string& what, const std::string& message, bool warning) {
   status_.history.push_back({now_, version, what, message});
   Keep(status_.history, api::kHistoryMax);
-  events_.push_back({warning, what, message});
+  events_.push_back({warning, what, message, status_.rollout.weight_percent});
 }
 
 std::string Draft::WordsOfNodes() const {
@@ -128,6 +171,13 @@ void Draft::RollBack(const std::string& reason, const std::string& message, bool
   current.verdict.message = message;
   SetPhase(api::RolloutPhase::kRolledBack);
   Record("RolledBack", fmt::format("version {}: {}: {}", current.candidate, reason, message), remember);
+}
+
+std::shared_ptr<const NodeNames> MakeNodeNames(std::vector<std::string> names) {
+  auto made = std::make_shared<NodeNames>();
+  for (const std::string& name : names) made->hashes.push_back(HashOfName(name));
+  made->names = std::move(names);
+  return made;
 }
 
 int NodesNeeded(double weight_percent, int nodes) {

@@ -26,16 +26,28 @@ class Draft {
 
   // What the spec asks for; nullopt while "latest" is not known.
   std::optional<int64_t> Target() const;
-  // Nodes that count: those not draining, ordered by name.
+  // Nodes that count and say something of the model: those not draining, ordered by name.
   const std::vector<const NodeSeen*>& nodes() const { return nodes_; }
+  // Nodes that count.
+  int NodesCount() const { return static_cast<int>(fleet_->names.size()); }
   std::vector<std::string> NodesIn(int64_t version, NodeState state) const;
   int ReadyNodes(int64_t version) const { return static_cast<int>(NodesIn(version, NodeState::kReady).size()); }
   // What the nodes say about the candidate while they have it not ready: "; node a: no directory of version 2 in /m".
   std::string WordsOfNodes() const;
-  // Where a version should be on `count` nodes: those that have it already first, so that nothing moves without need.
+  // Where a version should be on `count` nodes: those that have it already first, so that nothing moves without need;
+  // then those that are nearest to the model, so that models spread over the nodes.
   std::vector<std::string> Choose(int64_t version, int count) const;
   // Nodes for the stable version: all, or spec.replicas.
   int StableNodes() const;
+
+  // What keeps the spec's archive from being on all nodes that should have it; nullopt: nothing, or it is a folder.
+  struct SourceTrouble {
+    std::string reason;    // "Fetching", "FetchFailed", "OtherSource".
+    std::string message;   // Names up to kNodesNamedMax nodes.
+    bool nowhere = false;  // No node has it.
+  };
+  static constexpr int kNodesNamedMax = 3;
+  std::optional<SourceTrouble> TroubleOfSource() const;
 
   const api::FailedVersion* FailureOf(int64_t version) const;
   // Keeps the version from being tried again in this generation.
@@ -57,6 +69,7 @@ class Draft {
   const TimePoint now_;
   api::ModelStatus status_;
   std::vector<const NodeSeen*> nodes_;
+  std::shared_ptr<const NodeNames> fleet_;
   std::vector<Event> events_;
 };
 

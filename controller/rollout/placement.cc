@@ -26,7 +26,7 @@ int CandidateNodes(Draft& draft) {
       if (steps.empty()) return draft.StableNodes();
       const size_t step = std::min(static_cast<size_t>(rollout.step_index), steps.size() - 1);
       const double weight = std::max(steps[step].weight_percent, rollout.weight_percent);
-      return NodesNeeded(weight, static_cast<int>(draft.nodes().size()));
+      return NodesNeeded(weight, draft.NodesCount());
     }
     default: return 0;
   }
@@ -84,6 +84,7 @@ Placement PlacementOf(Draft& draft) {
   AddLabelled(draft, placement);
   std::sort(placement.versions.begin(), placement.versions.end(),
             [](const auto& a, const auto& b) { return a.version < b.version; });
+  for (VersionPlacement& placed : placement.versions) placed.ready = draft.NodesIn(placed.version, NodeState::kReady);
   return placement;
 }
 

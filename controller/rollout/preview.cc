@@ -31,7 +31,10 @@ class World {
   World(api::Model model, const std::vector<std::string>& nodes, std::optional<int64_t> latest_version, TimePoint now)
       : model_(std::move(model)), now_(now) {
     seen_.latest_version = latest_version;
-    for (const std::string& name : nodes) seen_.nodes.push_back({name, false, {}});
+    for (const std::string& name : nodes) {
+      seen_.nodes.push_back({name, false, {}});
+      seen_.nodes.back().source = SourceSeen{model_.spec.source_sha256, SourceState::kReady, ""};
+    }
     if (!nodes.empty()) seen_.windows[nodes.front()] = GoodWindow(model_.spec.rollout.requests_min);
     Obey(PlacementNow(model_, seen_, now_));
   }
@@ -103,7 +106,7 @@ Preview Foresee(api::Model model, const std::vector<std::string>& nodes, std::op
     if (!decision) break;
     const api::RolloutStatus& rollout = decision->status.rollout;
     for (const Event& event : decision->events) {
-      preview.moments.push_back({world.now() - now, event, rollout.weight_percent, NodesOfCandidate(*decision)});
+      preview.moments.push_back({world.now() - now, event, NodesOfCandidate(*decision)});
     }
     preview.stable = rollout.stable;
     preview.candidate = rollout.candidate;

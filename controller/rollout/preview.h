@@ -17,9 +17,8 @@ namespace longshore::rollout {
 // One line of the history that there would be.
 struct Moment {
   Duration after{0};  // Since now.
-  Event event;
-  double weight_percent = 0;  // The candidate's, from then on; 100 once it is promoted.
-  int nodes = 0;              // That hold the candidate, or soon will.
+  Event event;        // With the candidate's weight then; 100 once it is promoted.
+  int nodes = 0;      // That hold the candidate, or soon will.
 };
 
 struct Preview {

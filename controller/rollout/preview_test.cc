@@ -36,7 +36,7 @@ std::vector<std::string> Lines(const Preview& preview) {
   std::vector<std::string> lines;
   for (const Moment& moment : preview.moments) {
     lines.push_back(fmt::format("{}s {} {:g}% on {}", moment.after / seconds(1), moment.event.reason,
-                                moment.weight_percent, moment.nodes));
+                                moment.event.weight_percent, moment.nodes));
   }
   return lines;
 }
@@ -53,6 +53,13 @@ TEST(Preview, IsTheHistoryOfARolloutInWhichNothingGoesWrong) {
                           "60s Step 50% on 2", "90s Promoting 50% on 4", "90s Promoted 100% on 4"));
 }
 
+TEST(Preview, TakesAnArchiveForFetched) {
+  const std::string sha256(64, 'a');
+  const Preview preview = Of(MakeModel(1, {{"source", {{"uri", "https://h/m.tar"}, {"sha256", sha256}}}}));
+  EXPECT_EQ(preview.none, "");
+  EXPECT_EQ(preview.moments.back().event.reason, "Promoted");
+}
+
 TEST(Preview, FindsTheEndOfAHoldToTheMillisecond) {
   const Json rollout = {
       {"rollout", {{"hold", "70ms"}, {"steps", {{{"weight", 10}, {"hold", "720h"}}, {{"weight", 20}}}}}}};
@@ -67,7 +74,7 @@ TEST(Preview, SaysPromoteWhereAStepWaitsForIt) {
   const Json rollout = {{"rollout", {{"steps", {{{"weight", 10}, {"pause", "Manual"}}, {{"weight", 20}}}}}}};
   EXPECT_THAT(Lines(Of(MakeModel(1, rollout))),
               ElementsAre("0s Started 0% on 1", "0s Validated 0% on 1", "0s Step 10% on 1", "0s Paused 10% on 1",
-                          "0s PromotedByCommand 20% on 1", "0s Step 20% on 1", "30s Promoting 20% on 4",
+                          "0s PromotedByCommand 10% on 1", "0s Step 20% on 1", "30s Promoting 20% on 4",
                           "30s Promoted 100% on 4"));
 }
 
@@ -79,7 +86,7 @@ TEST(Preview, StopsWhereTheManifestPauses) {
 
 TEST(Preview, TheFirstVersionServesAsSoonAsANodeHasIt) {
   EXPECT_THAT(Lines(Of(MakeModel(0))),
-              ElementsAre("0s Started 0% on 1", "0s Validated 0% on 1", "0s Promoted 100% on 4"));
+              ElementsAre("0s Started 0% on 1", "0s Validated 0% on 4", "0s Promoted 100% on 4"));
 }
 
 TEST(Preview, GoesOnFromARolloutThatIsUnderWayAndBeginsAnewWhereTheSpecAsksForAnother) {

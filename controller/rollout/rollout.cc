@@ -1,5 +1,7 @@
 #include "controller/rollout/rollout.h"
 
+#include <algorithm>
+
 #include "controller/rollout/draft.h"
 #include "controller/rollout/phases.h"
 
@@ -8,6 +10,7 @@ namespace {
 
 using api::RolloutPhase;
 
+// While users' requests tell of the candidate.
 constexpr Duration kLookAgain = std::chrono::milliseconds(200);
 
 void Start(Draft& draft, int64_t candidate) {
@@ -21,6 +24,7 @@ void Start(Draft& draft, int64_t candidate) {
   status.rollout.started_at = draft.now();
   status.rollout.verdict = {"Undecided", "NotStarted", "the candidate has had no traffic yet", {}};
   status.digests.erase(candidate);
+  status.sources[candidate] = {draft.spec().source_uri, draft.spec().source_sha256};
   draft.SetPhase(RolloutPhase::kValidating);
   draft.Record("Started", status.stable_version == 0
                               ? fmt::format("version {} is the first", candidate)
@@ -30,17 +34,16 @@ void Start(Draft& draft, int64_t candidate) {
 // Why no rollout begins; "": one does.
 std::string WhyNone(const Draft& draft) {
   const std::optional<int64_t> target = draft.Target();
-  if (!target) return "no version has been found under " + draft.spec().source_uri;
+  const auto source = draft.TroubleOfSource();
+  if (!target)
+    return "no version has been found under " + draft.spec().source_uri + (source ? "; " + source->message : "");
   if (*target == draft.status().stable_version) return fmt::format("version {} serves already", *target);
-  if (draft.nodes().empty()) return fmt::format("fleet {} has no nodes", draft.spec().fleet);
+  if (draft.NodesCount() == 0) return fmt::format("fleet {} has no nodes", draft.spec().fleet);
+  if (source && source->nowhere) return source->message;
   const api::FailedVersion* failed = draft.FailureOf(*target);
   if (failed == nullptr) return "";
   return fmt::format("version {} failed ({}: {}) and waits for other files, another manifest or retry", *target,
                      failed->reason, failed->message);
-}
-
-void MaybeStart(Draft& draft) {
-  if (WhyNone(draft).empty()) Start(draft, *draft.Target());
 }
 
 // What a node says about the candidate that ends the rollout, whatever the statistics say.
@@ -48,6 +51,21 @@ bool FailedOnANode(Draft& draft) {
   const std::optional<Failure> failure = FailureOnANode(draft, draft.rollout().candidate);
   if (failure) draft.RollBack(failure->reason, failure->message, true);
   return failure.has_value();
+}
+
+void Load(Draft& draft) {
+  api::RolloutStatus& rollout = draft.rollout();
+  const int ready = draft.ReadyNodes(rollout.candidate);
+  if (SkipsSteps(draft, rollout)) {
+    // The first version serves as soon as anybody holds it: there is nothing it could make worse.
+    if (IsHeld(draft)) return;
+    const int needed = rollout.stable == 0 ? 1 : draft.StableNodes();
+    if (ready >= needed && ready > 0) return Promote(draft);
+  } else if (ready >= NodesNeeded(StepWeight(draft), draft.NodesCount())) {
+    draft.SetPhase(RolloutPhase::kStep);
+    return RunStep(draft);
+  }
+  CheckDeadline(draft, "the candidate to be ready");
 }
 
 void Validate(Draft& draft) {
@@ -59,23 +77,17 @@ void Validate(Draft& draft) {
     const NodeState state = seen->second.state;
     if (state != NodeState::kWarming && state != NodeState::kReady) continue;
     draft.SetPhase(RolloutPhase::kLoading);
-    return draft.Record("Validated", fmt::format("version {} passed its trial on node {}", candidate, node->name));
+    draft.Record("Validated", fmt::format("version {} passed its trial on node {}", candidate, node->name));
+    return Load(draft);
   }
   CheckDeadline(draft, "the trial");
 }
 
-void Load(Draft& draft) {
-  api::RolloutStatus& rollout = draft.rollout();
-  const int ready = draft.ReadyNodes(rollout.candidate);
-  if (SkipsSteps(draft, rollout)) {
-    // The first version serves as soon as anybody holds it: there is nothing it could make worse.
-    if (IsHeld(draft)) return;
-    const int needed = rollout.stable == 0 ? 1 : draft.StableNodes();
-    if (ready >= needed && ready > 0) return Promote(draft);
-  } else if (ready >= NodesNeeded(StepWeight(draft), static_cast<int>(draft.nodes().size()))) {
-    return draft.SetPhase(RolloutPhase::kStep);
-  }
-  CheckDeadline(draft, "the candidate to be ready");
+// What is there already need not be waited for; what was said of an earlier attempt does not count.
+void MaybeStart(Draft& draft) {
+  if (!WhyNone(draft).empty()) return;
+  Start(draft, *draft.Target());
+  Validate(draft);
 }
 
 void Advance(Draft& draft) {
@@ -99,11 +111,17 @@ void Advance(Draft& draft) {
   }
 }
 
-std::optional<Duration> LookAgain(Draft& draft, bool changed) {
+// Nodes tell by themselves what they do; what users' requests tell, and time, has to be looked at.
+std::optional<Duration> LookAgain(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
-  if (changed) return Duration(0);
-  if (IsUnderWay(rollout.phase)) return kLookAgain;
-  if (rollout.phase != RolloutPhase::kCompleted) return std::nullopt;
+  if (CarriesWeight(rollout)) return kLookAgain;
+  if (IsUnderWay(rollout.phase)) {
+    if (draft.NodesCount() == 0) return std::nullopt;
+    const Duration left = rollout.step_started_at + draft.policy().progress_deadline - draft.now();
+    return std::max(kLookAgain, left + Duration(1));
+  }
+  if (WhyNone(draft).empty()) return Duration(0);
+  if (rollout.phase != RolloutPhase::kCompleted || rollout.stable == 0) return std::nullopt;
   const Duration left = rollout.step_started_at + draft.policy().hold - draft.now();
   return left > Duration(0) ? std::optional(left) : std::nullopt;
 }
@@ -113,7 +131,7 @@ std::optional<Duration> LookAgain(Draft& draft, bool changed) {
 // While the rollout waits for nodes: gives up after the progress deadline, saying what they said last.
 void CheckDeadline(Draft& draft, const std::string& waiting_for) {
   const Duration waited = draft.now() - draft.rollout().step_started_at;
-  if (draft.nodes().empty() || waited <= draft.policy().progress_deadline) return;
+  if (draft.NodesCount() == 0 || waited <= draft.policy().progress_deadline) return;
   draft.RollBack("ProgressDeadline",
                  fmt::format("waited {} s for {}{}", waited.count() / 1000000, waiting_for, draft.WordsOfNodes()),
                  true);
@@ -142,7 +160,7 @@ Decision Decide(const api::Model& model, const Observed& observed, TimePoint now
                     draft.rollout().weight_percent < before.weight_percent;
   decision.placement = PlacementOf(draft);
   decision.events = draft.events();
-  decision.check_again_in = LookAgain(draft, !draft.events().empty());
+  decision.check_again_in = LookAgain(draft);
   decision.evidence_used = evidence_used;
   decision.status = draft.status();
   return decision;

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,15 +46,35 @@ struct VersionSeen {
   std::optional<GuardSeen> guard;  // Present when it tripped in this rollout.
 };
 
+// What one node says of the archive that it was told of last.
+enum class SourceState { kFetching, kReady, kFailed };
+struct SourceSeen {
+  std::string sha256;
+  SourceState state = SourceState::kFetching;
+  std::string message;  // How far it is, or why it failed.
+};
+
 // A node that can be given work: attached, or lost for less time than the shell's patience.
 struct NodeSeen {
   std::string name;       // Unique in the fleet.
   bool draining = false;  // Gets no new work and does not count.
   std::map<int64_t, VersionSeen> versions;
+  std::optional<SourceSeen> source{};  // Of a model that comes from an archive.
 };
 
+// Names of nodes, ordered, with their hashes (common/fleet/homes.h).
+struct NodeNames {
+  std::vector<std::string> names;
+  std::vector<uint64_t> hashes;
+};
+std::shared_ptr<const NodeNames> MakeNodeNames(std::vector<std::string> names);
+
 struct Observed {
+  // Those that say something of the model, and any others.
   std::vector<NodeSeen> nodes;
+  // All nodes of the fleet that do not drain, whether they say anything or not: in a large fleet most do not, and all
+  // models share this. Null: those of `nodes`.
+  std::shared_ptr<const NodeNames> fleet;
   // The highest version a node finds under the source. Only used when the spec names no version.
   std::optional<int64_t> latest_version;
   // What status.rollout's candidate and stable did on each node since the evidence was last used (see
@@ -67,6 +88,7 @@ struct Event {
   bool warning = false;
   std::string reason;  // One CamelCase word: "RolloutStarted", "RolledBack", ...
   std::string message;
+  double weight_percent = 0;  // Of the candidate then.
 };
 
 // Where one version should be, and its share of the requests that name no version.
@@ -75,7 +97,8 @@ struct VersionPlacement {
   int weight_bp = 0;       // Of 10000.
   bool candidate = false;  // Otherwise stable when weight_bp > 0 or it is status.stable_version, else extra.
   bool trial = false;
-  std::vector<std::string> nodes;  // That hold it, ordered by name.
+  std::vector<std::string> nodes{};  // That should hold it, ordered by name.
+  std::vector<std::string> ready{};  // That have it ready now, ordered by name.
 
   friend bool operator==(const VersionPlacement&, const VersionPlacement&) = default;
 };
@@ -101,7 +124,8 @@ struct Decision {
   std::optional<Duration> check_again_in;
 };
 
-// Decides the next move. Never takes more than one step of the drawing at a time: call it again after applying.
+// Decides the next move: as far as what was observed allows, but never past a change of weight; what comes after it
+// depends on how nodes and users take it. Call it again after applying.
 // `model.metadata` gives uid and generation, `model.status` what was decided before.
 Decision Decide(const api::Model& model, const Observed& observed, TimePoint now);
 

@@ -2,9 +2,9 @@
 //   spec:     what differs from a model that wants version 2 with the default canary
 //   status:   as stored; evidence: {candidate: {...}, stable: {...}, times: 20} becomes the rollout's analysis, begun
 //             with baseline: {requests: 1000, errors: 10}, stable's past
-//   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}}}; draining: [b]; latest: 3
-//   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50}, stable: {...}}
-//   now:      "90s" after the start of time
+//   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}, source: {sha256: s, state: Failed, message: why}}};
+//   draining: [b]; latest: 3 window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50}, stable: {...}} now:
+//   "90s" after the start of time
 #include <gtest/gtest.h>
 
 #include "controller/analysis/histogram.h"
@@ -64,13 +64,24 @@ analysis::WindowEvidence WindowFrom(const Json& json) {
   return {ArmFrom(Child(json, "candidate")), ArmFrom(Child(json, "stable"))};
 }
 
+std::optional<SourceSeen> SourceFrom(const Json& json) {
+  static const std::map<std::string, SourceState> kStates = {
+      {"Fetching", SourceState::kFetching}, {"Ready", SourceState::kReady}, {"Failed", SourceState::kFailed}};
+  if (json.is_null()) return std::nullopt;
+  return SourceSeen{Get<std::string>(json, "sha256", ""), kStates.at(Get<std::string>(json, "state", "")),
+                    Get<std::string>(json, "message", "")};
+}
+
 Observed ObservedFrom(const Json& json) {
   Observed observed;
   for (const auto& [name, versions] : Child(json, "nodes").items()) {
     NodeSeen node{name, false, {}};
     const Json& draining = Child(json, "draining");
     node.draining = std::find(draining.begin(), draining.end(), Json(name)) != draining.end();
-    for (const auto& [version, seen] : versions.items()) node.versions[std::stoll(version)] = VersionFrom(seen);
+    for (const auto& [version, seen] : versions.items()) {
+      if (version != "source") node.versions[std::stoll(version)] = VersionFrom(seen);
+    }
+    node.source = SourceFrom(Child(versions, "source"));
     observed.nodes.push_back(node);
   }
   if (const Json& latest = Child(json, "latest"); !latest.is_null()) observed.latest_version = latest.get<int64_t>();
@@ -116,6 +127,7 @@ Json Outcome(const Decision& decision) {
   out["stableVersion"] = status["stableVersion"];
   out["commandResult"] = status["commandResult"];
   out["digests"] = status["digests"];
+  out["sources"] = status["sources"];
   out["verdict"] = decision.status.rollout.verdict.result;
   out["reason"] = decision.status.rollout.verdict.reason;
   out["safety"] = decision.safety;

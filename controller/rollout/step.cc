@@ -113,7 +113,7 @@ bool FailedByEvidence(Draft& draft) {
 // so that one restarting node does not move users back and forth.
 bool LostItsNodes(Draft& draft) {
   const int ready = draft.ReadyNodes(draft.rollout().candidate);
-  const int needed = NodesNeeded(draft.rollout().weight_percent, static_cast<int>(draft.nodes().size()));
+  const int needed = NodesNeeded(draft.rollout().weight_percent, draft.NodesCount());
   if (draft.rollout().weight_percent == 0 || (ready > 0 && ready * 2 >= needed)) return false;
   draft.rollout().weight_percent = 0;
   draft.SetPhase(RolloutPhase::kLoading);
@@ -121,6 +121,21 @@ bool LostItsNodes(Draft& draft) {
                fmt::format("version {} is ready on {} of {} nodes it needs", draft.rollout().candidate, ready, needed),
                true);
   return true;
+}
+
+// Gives the candidate the weight of its step, once enough nodes can bear it.
+void TakeWeight(Draft& draft) {
+  const api::RolloutStatus& rollout = draft.rollout();
+  const double weight = StepWeight(draft);
+  // A pause freezes what is; it never keeps weight on a candidate that the spec has taken it from.
+  if (const std::string wanted = PauseWanted(draft); weight > rollout.weight_percent && !wanted.empty()) {
+    return SetPause(draft, wanted);
+  }
+  if (draft.ReadyNodes(rollout.candidate) >= NodesNeeded(weight, draft.NodesCount())) {
+    SetPause(draft, "");
+    return ApplyWeight(draft, weight);
+  }
+  CheckDeadline(draft, "nodes to take more weight");
 }
 
 // Evidence of the promotion's own time that would have kept the last step from ending, unless a person ended it.
@@ -168,21 +183,12 @@ bool UseEvidence(Draft& draft) {
 void RunStep(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   if (SkipsSteps(draft, rollout)) return draft.SetPhase(RolloutPhase::kLoading);
-  const double weight = StepWeight(draft);
   if (FailedByEvidence(draft) || LostItsNodes(draft)) return;
-  if (rollout.weight_percent != weight) {
-    // A pause freezes what is; it never keeps weight on a candidate that the spec has taken it from.
-    if (const std::string wanted = PauseWanted(draft); weight > rollout.weight_percent && !wanted.empty()) {
-      return SetPause(draft, wanted);
-    }
-    if (draft.ReadyNodes(rollout.candidate) >= NodesNeeded(weight, static_cast<int>(draft.nodes().size()))) {
-      SetPause(draft, "");
-      return ApplyWeight(draft, weight);
-    }
-    return CheckDeadline(draft, "nodes to take more weight");
-  }
+  if (rollout.weight_percent != StepWeight(draft)) return TakeWeight(draft);
   SetPause(draft, PauseReason(draft));
   if (rollout.phase == RolloutPhase::kStep && rollout.verdict.result == "Pass" && HoldIsOver(draft)) NextStep(draft);
+  if (rollout.phase == RolloutPhase::kPromoting) return FinishPromotion(draft);
+  if (rollout.weight_percent != StepWeight(draft)) TakeWeight(draft);
 }
 
 bool IsHeld(Draft& draft) {

@@ -76,23 +76,24 @@ class CountedRegistry final : public nodes::Registry {
 
   int64_t epoch() const override { return registry_.epoch(); }
   void Close() override { registry_.Close(); }
-  std::vector<nodes::NodeView> Nodes(const std::string& fleet) const override { return registry_.Nodes(fleet); }
+  std::vector<nodes::ViewPtr> Nodes(const std::string& fleet) const override { return registry_.Nodes(fleet); }
+  nodes::ViewPtr Node(const std::string& fleet, const std::string& node) const override {
+    return registry_.Node(fleet, node);
+  }
   void Forget(const std::string& fleet, const std::string& node) override { registry_.Forget(fleet, node); }
 
-  Status Send(const std::string& fleet, const std::string& node, control::FromController message) override {
+  Status Send(const std::string& fleet, const std::string& node, control::FromController message,
+              std::shared_ptr<const nodes::FleetPart> part) override {
     failpoint_.Begin(NameOf(message, node));
-    const Status sent = registry_.Send(fleet, node, std::move(message));
+    const Status sent = registry_.Send(fleet, node, std::move(message), std::move(part));
     failpoint_.Done([&] { return !sent || HasTaken(fleet, node); });
     return sent;
   }
 
  private:
   bool HasTaken(const std::string& fleet, const std::string& node) const {
-    for (const nodes::NodeView& view : registry_.Nodes(fleet)) {
-      if (view.hello.node() != node) continue;
-      return !view.connected || !view.sent || view.acked_revision >= view.sent->revision();
-    }
-    return true;
+    const nodes::ViewPtr view = registry_.Node(fleet, node);
+    return !view || !view->connected || !view->sent || view->acked_revision >= view->sent->revision;
   }
 
   nodes::Registry& registry_;

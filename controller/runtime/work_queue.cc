@@ -33,28 +33,34 @@ void WorkQueue::Succeeded(const api::Key& key) {
 }
 
 std::optional<api::Key> WorkQueue::Take() {
-  std::vector<api::Key> keys = TakeSome(1);
-  if (keys.empty()) return std::nullopt;
-  return std::move(keys.front());
-}
-
-std::vector<api::Key> WorkQueue::TakeSome(size_t keys_max) {
   std::unique_lock lock(mutex_);
-  std::vector<api::Key> keys;
-  while (!stopped_ && keys.empty()) {
+  while (!stopped_ && !nudged_) {
+    const Time now = steady_clock::now();
+    if (!by_time_.empty() && by_time_.begin()->first <= now) {
+      api::Key key = by_time_.begin()->second;
+      due_.erase(key);
+      by_time_.erase(by_time_.begin());
+      return key;
+    }
     if (by_time_.empty()) {
       changed_.wait(lock);
-    } else if (const Time at = by_time_.begin()->first; at > steady_clock::now()) {
-      changed_.wait_until(lock, at);
-    }
-    const Time now = steady_clock::now();
-    while (!stopped_ && keys.size() < keys_max && !by_time_.empty() && by_time_.begin()->first <= now) {
-      keys.push_back(by_time_.begin()->second);
-      due_.erase(keys.back());
-      by_time_.erase(by_time_.begin());
+    } else {
+      changed_.wait_until(lock, Time(by_time_.begin()->first));
     }
   }
-  return keys;
+  nudged_ = false;
+  return std::nullopt;
+}
+
+void WorkQueue::Nudge() {
+  const std::scoped_lock lock(mutex_);
+  nudged_ = true;
+  changed_.notify_all();
+}
+
+bool WorkQueue::is_stopped() const {
+  const std::scoped_lock lock(mutex_);
+  return stopped_;
 }
 
 void WorkQueue::Stop() {

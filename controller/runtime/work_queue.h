@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "controller/api/types.h"
 
@@ -33,17 +32,19 @@ class WorkQueue {
   // Looking worked: the next failure begins with the shortest pause again.
   void Succeeded(const api::Key& key);
 
-  // Waits for the next key and takes it out; nothing once stopped.
+  // Waits for the next key and takes it out; nothing once stopped, or once after a nudge.
   std::optional<api::Key> Take();
-  // The same with more keys, if they are due too: at most so many, none twice. Empty once stopped.
-  std::vector<api::Key> TakeSome(size_t keys_max);
+  // Ends a Take that waits, or else the next one: there is something else to do.
+  void Nudge();
   void Stop();
+  bool is_stopped() const;
 
  private:
   const QueueOptions options_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
+  bool nudged_ = false;
   std::map<api::Key, Time> due_;
   std::set<std::pair<Time, api::Key>> by_time_;  // The same.
   std::map<api::Key, int> failures_;

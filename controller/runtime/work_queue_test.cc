@@ -37,15 +37,19 @@ TEST(WorkQueue, KeysComeInTheOrderOfTheirTimes) {
   EXPECT_EQ(queue.Take(), Model("a"));
 }
 
-TEST(WorkQueue, SomeAreTakenAtOnceThatAreDue) {
+TEST(WorkQueue, ANudgeEndsOneTakeAndLosesNothing) {
   WorkQueue queue;
-  for (const char* name : {"a", "b", "c"}) queue.Add(Model(name));
-  queue.Add(Model("later"), hours(1));
-  EXPECT_EQ(queue.TakeSome(2), (std::vector<api::Key>{Model("a"), Model("b")}));
-  queue.Add(Model("later"));
-  EXPECT_EQ(queue.TakeSome(10), (std::vector<api::Key>{Model("c"), Model("later")}));
+  queue.Add(Model("a"));
+  queue.Nudge();
+  queue.Nudge();
+  EXPECT_FALSE(queue.Take());
+  EXPECT_FALSE(queue.is_stopped());
+  EXPECT_EQ(queue.Take(), Model("a"));
+  std::thread waiting([&] { EXPECT_FALSE(queue.Take()); });
+  queue.Nudge();
+  waiting.join();
   queue.Stop();
-  EXPECT_TRUE(queue.TakeSome(10).empty());
+  EXPECT_TRUE(queue.is_stopped());
 }
 
 TEST(WorkQueue, PausesDoubleWithEachFailureInARow) {

@@ -187,7 +187,7 @@ Status CheckManaged(const CLI::App& app, const Flags& flags) {
   return {};
 }
 
-Status CheckAlone(const Flags& flags) {
+Status CheckAlone(const CLI::App& app, const Flags& flags) {
   if (flags.model_base_path.empty() && flags.model_config_file.empty()) {
     return InvalidArgument(
         "--model_base_path is missing: the directory that holds 1/saved_model.pb; or --model_config_file. See --help");
@@ -200,6 +200,7 @@ Status CheckAlone(const Flags& flags) {
                                     {"--peers", !flags.peers.empty()}}) {
     if (given) return InvalidArgument("{} needs --controller", name);
   }
+  for (const char* name : SourceFlags::Given(app)) return InvalidArgument("{} needs --controller", name);
   if (flags.port == kPortOff && flags.rest_api_port == kPortOff && flags.doors.grpc_socket_path.empty()) {
     return InvalidArgument("--port=0 and --rest_api_port=0 leave nothing to serve on");
   }
@@ -254,6 +255,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   flags.observe.AddTo(app);
   flags.limits.AddTo(app);
   flags.warm_up.AddTo(app);
+  flags.sources.AddTo(app);
   RefusedFlags refused;
   refused.AddTo(app);
   try {
@@ -282,7 +284,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   RETURN_IF_ERROR(flags.auth.Check(!flags.peer_address.empty()));
   RETURN_IF_ERROR(flags.observe.Check(!flags.managed() && flags.model_config_file.empty()));
   RETURN_IF_ERROR(CheckChannelArguments(flags));
-  if (!flags.managed()) RETURN_IF_ERROR(CheckAlone(flags));
+  if (!flags.managed()) RETURN_IF_ERROR(CheckAlone(app, flags));
   return parsed;
 }
 

@@ -13,6 +13,7 @@
 #include "serving-node/app/limit_flags.h"
 #include "serving-node/app/loading_flags.h"
 #include "serving-node/app/observe_flags.h"
+#include "serving-node/app/source_flags.h"
 #include "serving-node/app/tls_flags.h"
 #include "serving-node/app/warm_up_flags.h"
 
@@ -65,6 +66,7 @@ struct Flags {
   Path controller_token_file;
   std::string fleet;
   Path state_dir;
+  SourceFlags sources;
   int grpc_listen_fd = -1;
   int rest_listen_fd = -1;
   std::string peer_address;

@@ -48,6 +48,21 @@ TEST(Flags, AManagedNodeHasItsOwn) {
   EXPECT_EQ(flags.connection_age_max_ms, 500);
 }
 
+TEST(Flags, TheCacheOfArchivesLiesInTheStateDirectoryUnlessItIsSaidWhere) {
+  const std::vector<std::string> managed = {"--controller=unix:/c", "--fleet=ns/f", "--state_dir=/s"};
+  const Flags plain = Parse(managed);
+  const auto options = plain.sources.Options(plain.state_dir);
+  EXPECT_EQ(options.cache_dir, "/s/cache");
+  EXPECT_EQ(options.cache_bytes_max, int64_t{16} << 30);
+  EXPECT_EQ(options.request.ca_file, "");
+  std::vector<std::string> all = managed;
+  for (const char* flag : {"--cache_dir=/c", "--cache_bytes_max=5", "--source_ca_file=/ca"}) all.emplace_back(flag);
+  const Flags said = Parse(all);
+  EXPECT_EQ(said.sources.Options(said.state_dir).cache_dir, "/c");
+  EXPECT_EQ(said.sources.Options(said.state_dir).cache_bytes_max, 5);
+  EXPECT_EQ(said.sources.Options(said.state_dir).request.ca_file, "/ca");
+}
+
 TEST(Flags, OfTensorFlowServingThatAskForNothingAreAccepted) {
   EXPECT_EQ(Parse({"--model_base_path=/m", "--use_alts_credentials=false", "--per_process_gpu_memory_fraction=0",
                    "--skip_initialize_tpu", "--remove_unused_fields_from_bundle_metagraph=true"})
@@ -106,6 +121,8 @@ INSTANTIATE_TEST_SUITE_P(
               "each Model says how it batches"},
         Wrong{{"--model_base_path=/m", "--port=0"}, "leave nothing to serve on"},
         Wrong{{"--model_base_path=/m", "--fleet=a/b"}, "--fleet needs --controller"},
+        Wrong{{"--model_base_path=/m", "--cache_dir=/c"}, "--cache_dir needs --controller"},
+        Wrong{{"--controller=unix:/c", "--fleet=a/b", "--state_dir=/s", "--cache_bytes_max=0"}, "--cache_bytes_max"},
         Wrong{{"--controller=unix:/c"}, "--controller needs --fleet"},
         Wrong{{"--controller=h:1", "--fleet=a/b", "--state_dir=/s", "--controller_token_file=/t"},
               "--controller_token_file needs --controller_ca_file"},

@@ -139,6 +139,7 @@ class ServingNode final : public Node {
 
   control::AgentDeps AgentDeps() {
     return {.store = *parts_->store,
+            .sources = *parts_->sources,
             .admission = *parts_->admission,
             .router = *parts_->router,
             .guards = *parts_->guards,

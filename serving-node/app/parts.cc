@@ -22,7 +22,12 @@ Status BuildManaged(const Flags& flags, Parts& parts) {
   std::filesystem::create_directories(flags.state_dir, error);
   if (error) return FailedPrecondition("--state_dir={}: {}", flags.state_dir.string(), error.message());
   ASSIGN_OR_RETURN(parts.journal, trial::Journal::Open(flags.state_dir));
-  parts.gate = std::make_unique<trial::Gate>(trial::GateOptions{}, *parts.journal);
+  ASSIGN_OR_RETURN(parts.sources, sources::Sources::Start(flags.sources.Options(flags.state_dir)));
+  trial::GateOptions gate;
+  gate.folder_of = [sources = parts.sources.get()](const control::ModelState& model, int64_t version) {
+    return sources->FolderOf(sources::SourceOf(model, version));
+  };
+  parts.gate = std::make_unique<trial::Gate>(std::move(gate), *parts.journal);
   if (flags.controller_ca_file.empty()) return {};
   parts.identity = std::make_unique<identity::NodeIdentity>(
       identity::Options{.file = flags.state_dir / "identity.pb", .ca_file = flags.controller_ca_file}, parts.clock,
@@ -104,9 +109,10 @@ Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, const Security& se
   ASSIGN_OR_RETURN(parts->guards, routing::GuardBook::Open(flags.state_dir));
   parts->loads = std::make_unique<models::LoadMeter>(parts->registry);
   parts->runs = std::make_unique<routing::RunMeter>(parts->registry);
-  parts->requests = std::make_unique<frontend::RequestMeter>(
-      parts->registry,
-      [&parts = *parts](const std::string& model) { return parts.catalog->Versions(model).has_value(); });
+  parts->requests =
+      std::make_unique<frontend::RequestMeter>(parts->registry, [&parts = *parts](const std::string& model) {
+        return parts.catalog->Versions(model).has_value() || parts.router->KnownElsewhere(model);
+      });
   BuildStore(flags, std::move(on_change), *parts);
   parts->own_catalog = std::make_unique<frontend::StoreCatalog>(*parts->store, flags.managed());
   parts->origins = std::make_unique<routing::OriginSearch>(*parts->admission, flags.limits.budget);
@@ -121,6 +127,7 @@ Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, const Security& se
                           parts->journal.get(), parts->capture.get(), flags.limits.budget},
       options);
   parts->catalog = std::make_unique<frontend::FleetCatalog>(*parts->own_catalog, *parts->router, *parts->forwarder);
+  parts->home_catalog = std::make_unique<frontend::HomeCatalog>(*parts->catalog, *parts->router);
   parts->in_flight = std::make_unique<frontend::InFlight>(flags.doors.requests_in_flight_max);
   parts->request_log = std::make_unique<requestlog::RequestLog>(
       requestlog::Options{.node = flags.node, .files = flags.observe.request_log_files}, parts->registry);

@@ -25,6 +25,7 @@
 #include "serving-node/routing/origin_search.h"
 #include "serving-node/routing/router.h"
 #include "serving-node/routing/run_meter.h"
+#include "serving-node/sources/sources.h"
 #include "serving-node/trial/gate.h"
 
 namespace longshore::app {
@@ -39,6 +40,7 @@ struct Parts {
   evidence::Recorder recorder;
   std::unique_ptr<trial::Journal> journal;  // Journal and gate: of a managed node only.
   std::unique_ptr<trial::Gate> gate;
+  std::unique_ptr<sources::Sources> sources;         // As these two.
   std::unique_ptr<identity::NodeIdentity> identity;  // Of a node of a cluster; null: hops are in plain text.
   std::unique_ptr<routing::GuardBook> guards;
   std::unique_ptr<frontend::RequestMeter> requests;  // Both meters outlive the store, which tells them what has left.
@@ -51,11 +53,12 @@ struct Parts {
   evidence::DriftSampler drift;
   std::unique_ptr<frontend::InFlight> in_flight;  // Of all doors together.
   std::unique_ptr<requestlog::RequestLog> request_log;
-  std::unique_ptr<routing::Predictor> predictor;    // The same, with the log: what clients see.
-  std::unique_ptr<frontend::FleetCatalog> catalog;  // What clients are told.
-  std::unique_ptr<routing::Router> router;          // Waits for its requests, with all that they use still there.
-  std::unique_ptr<routing::Forwarder> forwarder;    // Ends first: it cuts what is at peers.
-  frontend::ReloadFunction reload;                  // Of a node that is alone; set before the doors open.
+  std::unique_ptr<routing::Predictor> predictor;        // The same, with the log: what clients see.
+  std::unique_ptr<frontend::FleetCatalog> catalog;      // What clients are told.
+  std::unique_ptr<frontend::HomeCatalog> home_catalog;  // What nodes are told that ask this one as a home.
+  std::unique_ptr<routing::Router> router;              // Waits for its requests, with all that they use still there.
+  std::unique_ptr<routing::Forwarder> forwarder;        // Ends first: it cuts what is at peers.
+  frontend::ReloadFunction reload;                      // Of a node that is alone; set before the doors open.
 };
 
 // on_change is called on other threads from now on, until the parts are gone.

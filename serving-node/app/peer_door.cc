@@ -69,6 +69,7 @@ Result<bool> PeerDoor::OpenIfPossible() {
   options.extra_services = {&service_};
   options.in_flight = parts_.in_flight.get();
   options.meter = parts_.requests.get();
+  options.home = {parts_.home_catalog.get(), flags_.fleet};
   ASSIGN_OR_RETURN(options.credentials, Credentials());
   auto server = frontend::GrpcServer::Start(options, *parts_.router, *parts_.own_catalog);
   if (!server) return Fail(server.error().code, "--peer_address={}: {}", flags_.peer_address, server.error().message);

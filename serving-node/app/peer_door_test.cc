@@ -91,11 +91,10 @@ TEST_F(PeerDoorTest, ARequestHopsToANodeOfTheSameFleet) {
   StartHolder();
   control::DesiredState state = Half();
   state.mutable_models(0)->mutable_versions(0)->set_load(false);
+  state.mutable_models(0)->mutable_versions(0)->add_ready("holder");
   control::Peer& peer = *state.mutable_fleet()->add_peers();
   peer.set_node("holder");
   peer.set_address(PeerAddress());
-  peer.add_ready()->set_served_name("half");
-  peer.mutable_ready(0)->set_version(state.models(0).versions(0).version());
   const auto holder = std::move(node_);
   BeOfACluster("other");
   HoldCertificate(Certified(authority_, kFleet));

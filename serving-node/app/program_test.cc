@@ -12,7 +12,7 @@
 
 #include "common/json/json.h"
 #include "common/process/process.h"
-#include "serving-node/control/desired.h"
+#include "longshore/control.pb.h"
 #include "serving-node/frontend/testing.h"
 #include "tensorflow_serving/services.grpc.pb.h"
 
@@ -55,7 +55,7 @@ class ProgramTest : public testing::Test {
   // A node of a fleet without a controller, that holds this state.
   process::Process SpawnManaged(const control::DesiredState& state) {
     std::filesystem::create_directories(dir_ / "state");
-    EXPECT_TRUE(WriteFileAtomically(dir_ / "state" / "desired.pb", control::SerializeState(state)));
+    EXPECT_TRUE(WriteFileAtomically(dir_ / "state" / "desired.pb", state.SerializeAsString()));
     return Spawn({"--controller=unix:" + (dir_ / "nobody.sock").string(), "--fleet=ns/f",
                   "--state_dir=" + (dir_ / "state").string(), "--peer_address=unix:" + (dir_ / "peer.sock").string()});
   }

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "common/file.h"
+#include "longshore/control.pb.h"
 #include "serving-node/app/node.h"
-#include "serving-node/control/desired.h"
 #include "serving-node/frontend/testing.h"
 
 namespace longshore::app {
@@ -59,7 +59,7 @@ class NodeTest : public testing::Test {
     return state;
   }
   void Hold(const control::DesiredState& state) {
-    ASSERT_TRUE(WriteFileAtomically(flags_.state_dir / "desired.pb", control::SerializeState(state)));
+    ASSERT_TRUE(WriteFileAtomically(flags_.state_dir / "desired.pb", state.SerializeAsString()));
   }
   void Start() {
     auto started = Node::Start(flags_);

@@ -9,8 +9,8 @@
 #include <random>
 #include <thread>
 
+#include "common/fleet/state_digest.h"
 #include "common/log.h"
-#include "serving-node/control/desired.h"
 #include "serving-node/control/folders.h"
 #include "serving-node/control/held_state.h"
 #include "serving-node/control/outbox.h"
@@ -49,6 +49,7 @@ class AgentThreads final : public Agent {
 
   void Stop() override {
     deps_.guards.SetOnTrip(nullptr);
+    deps_.sources.SetOnReady(nullptr);
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
@@ -66,9 +67,13 @@ class AgentThreads final : public Agent {
       outbox->AddEvent(fmt::format("model \"{}\" version {}: weight 0 by the guard {}: {}", trip.key.model,
                                    trip.key.version, trip.reason, trip.message));
     });
+    deps_.sources.SetOnReady([this] {
+      held_.ApplyAgain();
+      outbox_->Wake();
+    });
     RETURN_IF_ERROR(held_.ReadDisk());
-    folders_ = std::make_unique<FolderWatch>([this] { return held_.get(); }, deps_.store, options_.folder_interval,
-                                             [outbox = outbox_] { outbox->Wake(); });
+    folders_ = std::make_unique<FolderWatch>([this] { return held_.get(); }, deps_.sources, deps_.store,
+                                             options_.folder_interval, [outbox = outbox_] { outbox->Wake(); });
     thread_ = std::thread([this] { DialForever(); });
     return {};
   }
@@ -257,6 +262,11 @@ class AgentThreads final : public Agent {
     return ack;
   }
 
+  milliseconds ReportAgainAfter(const DesiredState* held) const {
+    const int64_t wanted_ms = held == nullptr ? 0 : held->fleet().report_again_ms();
+    return wanted_ms > 0 ? milliseconds(wanted_ms) : options_.report_again;
+  }
+
   void ReportUntilEnd(Session& session, const std::atomic<bool>& ended) {
     std::string last;  // What was sent, without events.
     steady_clock::time_point sent_at{};
@@ -268,7 +278,7 @@ class AgentThreads final : public Agent {
       *message.mutable_report() = BuildReport(held ? *held : DesiredState(), folders_->found(), draining_, deps_);
       std::string now = message.SerializeAsString();
       auto events = outbox_->TakeEvents();
-      const bool due = steady_clock::now() - sent_at >= options_.report_again;
+      const bool due = steady_clock::now() - sent_at >= ReportAgainAfter(held.get());
       if (now == last && events.empty() && !due) continue;
       for (const std::string& event : events) message.mutable_report()->add_events(event);
       if (!session.Write(message)) return outbox_->PutBack(std::move(events));

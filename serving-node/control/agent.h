@@ -22,6 +22,7 @@
 #include "serving-node/routing/forwarder.h"
 #include "serving-node/routing/guard.h"
 #include "serving-node/routing/router.h"
+#include "serving-node/sources/sources.h"
 #include "serving-node/trial/gate.h"
 
 namespace longshore::control {
@@ -34,9 +35,10 @@ struct AgentOptions {
   std::string software_version;
   Path state_dir;                    // Exists and is writable.
   std::vector<std::string> peers{};  // gRPC targets, asked for their state as long as there is none and no controller.
-  std::chrono::milliseconds report_interval{200};   // Between two looks at what changed, and at the silence.
-  std::chrono::milliseconds report_again{1000};     // The same report is sent again after so long: a load is news too.
-  std::chrono::milliseconds folder_interval{1000};  // Between two looks into the models' folders.
+  std::chrono::milliseconds report_interval{200};  // Between two looks at what changed, and at the silence.
+  // The same report is sent again after so long, unless the state says otherwise: a load is news too.
+  std::chrono::milliseconds report_again{1000};
+  std::chrono::milliseconds folder_interval{1000};      // Between two looks into the models' folders.
   std::chrono::milliseconds stream_silence_max{20000};  // A stream on which nothing came for so long is dialled anew.
   std::chrono::milliseconds backoff_min{50};
   std::chrono::milliseconds backoff_max{2000};
@@ -44,6 +46,7 @@ struct AgentOptions {
 
 struct AgentDeps {
   models::ModelStore& store;
+  sources::Sources& sources;
   batching::Admission& admission;
   routing::Router& router;
   routing::GuardBook& guards;
@@ -61,8 +64,8 @@ struct AgentDeps {
 };
 
 // Thread-safe. Has a thread of its own for dialling and reporting, one that reads the stream and applies what came,
-// one that measures the silence, and one that looks into folders. Told of trips as long as it lives; a GuardBook may
-// outlive it.
+// one that measures the silence, and one that looks into folders. Told of trips, and of sources that are
+// ready, as long as it lives; GuardBook and Sources may outlive it.
 class Agent {
  public:
   // Applies the state on disk, if there is one, before it returns; then dials. DataLoss when that state is damaged.

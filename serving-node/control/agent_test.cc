@@ -8,12 +8,13 @@
 #include <deque>
 #include <mutex>
 
+#include "common/fleet/state_digest.h"
 #include "common/tls/authority.h"
 #include "longshore/control.grpc.pb.h"
 #include "serving-node/control/apply.h"
-#include "serving-node/control/desired.h"
 #include "serving-node/control/report.h"
 #include "serving-node/routing/testing.h"
+#include "serving-node/sources/testing.h"
 
 namespace longshore::control {
 namespace {
@@ -108,6 +109,11 @@ class AgentTest : public testing::Test {
     std::filesystem::create_directories(state_dir_);
     journal_ = std::move(*trial::Journal::Open(state_dir_));
     gate_ = std::make_unique<trial::Gate>(trial::GateOptions{}, *journal_);
+    UseArchives();
+  }
+  void UseArchives() {
+    sources_.reset();
+    sources_ = std::move(*sources::Sources::Start({.cache_dir = dir_.path() / "cache"}, archives_));
   }
   void StartController() { controller_ = std::make_unique<Controller>(address_); }
   void StartAgent() {
@@ -118,15 +124,15 @@ class AgentTest : public testing::Test {
     options.state_dir = state_dir_;
     options.peers = peers_;
     options.report_interval = std::chrono::milliseconds(20);
-    options.report_again = std::chrono::milliseconds(100);
+    options.report_again = report_again_;
     options.folder_interval = std::chrono::milliseconds(20);
     options.stream_silence_max = stream_silence_max_;
     options.backoff_min = std::chrono::milliseconds(5);
     options.backoff_max = std::chrono::milliseconds(20);
-    auto agent =
-        Agent::Start(options, {node_.store, node_.admission, node_.router, *node_.guards, node_.recorder, *gate_,
-                               *journal_, *node_.forwarder, wall_, [this] { drained_.set_value(); }, nullptr, nullptr,
-                               [this] { return peer_address_ ? std::string("10.0.0.1:8503") : ""; }, identity_.get()});
+    auto agent = Agent::Start(
+        options, {node_.store, *sources_, node_.admission, node_.router, *node_.guards, node_.recorder, *gate_,
+                  *journal_, *node_.forwarder, wall_, [this] { drained_.set_value(); }, nullptr, nullptr,
+                  [this] { return peer_address_ ? std::string("10.0.0.1:8503") : ""; }, identity_.get()});
     ASSERT_TRUE(agent) << ToString(agent.error());
     agent_ = std::move(*agent);
   }
@@ -145,11 +151,14 @@ class AgentTest : public testing::Test {
   const Path state_dir_ = dir_.path() / "state";
   const std::string address_ = "unix:" + (dir_.path() / "c.sock").string();
   std::vector<std::string> peers_;
+  std::chrono::milliseconds report_again_{100};
   std::chrono::milliseconds stream_silence_max_{20000};
   std::promise<void> drained_;
   FakeClock wall_{SystemClock().Now()};
   std::unique_ptr<trial::Journal> journal_;
   std::unique_ptr<trial::Gate> gate_;
+  sources::Getter archives_ = download::Get;
+  std::unique_ptr<sources::Sources> sources_;
   routing::TestNode node_{dir_.path(), "a"};
   std::atomic<bool> peer_address_ = false;
   SteadyClock timer_;
@@ -188,6 +197,40 @@ TEST_F(AgentTest, TellsOfVersionsThatNobodyAskedForOnceTheyAreComplete) {
   EXPECT_FALSE(Has(report, 6, VersionReport::UNKNOWN)) << "nothing lies in it yet";
   ASSERT_TRUE(WriteFileAtomically(dir_.path() / "digits" / "6" / "saved_model.pb", "good"));
   controller_->AwaitReport([](const Report& r) { return Has(r, 6, VersionReport::UNKNOWN); });
+}
+
+TEST_F(AgentTest, ServesAnArchiveOnceItIsThereAndSaysHowFarItIsUntilThen) {
+  const std::string archive = sources::TarEntryOf("m/1/saved_model.pb", "good") + sources::TarEnd();
+  std::atomic<bool> go_on = false;
+  archives_ = [&](const download::Request&, const download::Receiver& receiver) -> Status {
+    const std::string_view bytes = archive;
+    RETURN_IF_ERROR(receiver.on_begin(0, static_cast<int64_t>(bytes.size())));
+    RETURN_IF_ERROR(receiver.on_piece(bytes.substr(0, bytes.size() / 2)));
+    go_on.wait(false);
+    return receiver.on_piece(bytes.substr(bytes.size() / 2));
+  };
+  UseArchives();
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  const std::string sha256 = sources::ShaOf(archive);
+  controller_->Send(fmt::format(
+      R"(epoch: 1 revision: 1 snapshot {{ state {{ fleet {{ fleet: "ns/f" }} models {{ served_name: "digits"
+         source_uri: "https://h/m.tar" source_sha256: "{}" {} versions {{ version: 2 load: true role: EXTRA }}
+         other_sources {{ version: 2 uri: "file://{}" }} }} }} }})",
+      sha256, kStable, (dir_.path() / "digits").string()));
+  const Report report = controller_->AwaitReport(
+      [](const Report& r) { return Has(r, 2, VersionReport::READY) && r.versions(0).message().ends_with("MB"); });
+  EXPECT_EQ(report.versions(0).state(), VersionReport::LOADING);
+  EXPECT_EQ(report.versions(0).message(), "fetching https://h/m.tar: 50 % of 0.0 MB");
+  ASSERT_EQ(report.sources_size(), 1);
+  EXPECT_EQ(report.sources(0).sha256(), sha256);
+  EXPECT_EQ(report.sources(0).state(), SourceReport::FETCHING);
+  EXPECT_FALSE(agent_->ready());
+  go_on = true;
+  go_on.notify_all();
+  controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::READY); });
+  EXPECT_TRUE(agent_->ready());
 }
 
 TEST_F(AgentTest, ServesFromDiskBeforeAnyControllerAnswers) {
@@ -333,6 +376,34 @@ TEST_F(AgentTest, ReportsAgainWhileItIsIdle) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(controller_->AwaitReport(ready).load().started(), report.load().started());
 }
 
+TEST_F(AgentTest, ReportsAgainAsOftenAsTheStateSays) {
+  report_again_ = std::chrono::hours(1);
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  controller_->Send(R"(epoch: 1 revision: 1 snapshot { state { fleet { fleet: "ns/f" report_again_ms: 30 } } })");
+  const auto of_state = [](const Report& r) { return r.revision() == 1; };
+  for (int i = 0; i < 3; ++i) controller_->AwaitReport(of_state);
+}
+
+TEST_F(AgentTest, TakesPeersThatCameAndLeftAndKeepsThem) {
+  StartController();
+  StartAgent();
+  controller_->AwaitHello();
+  controller_->Send(Snapshot(1, 1, kStable));
+  const Ack ack = controller_->Send(R"(epoch: 1 revision: 2 peers { set { node: "b" address: "b:1" } })");
+  EXPECT_EQ(ack.error(), "");
+  EXPECT_EQ(ack.state_digest(), DigestOf(*agent_->state()));
+  const Ack refused = controller_->Send(R"(epoch: 1 revision: 2 peers { left: "b" })");
+  EXPECT_THAT(refused.error(), HasSubstr("not newer"));
+  EXPECT_EQ(refused.state_digest(), ack.state_digest());
+  agent_.reset();
+  StartAgent();
+  ASSERT_EQ(agent_->state()->fleet().peers_size(), 1);
+  EXPECT_EQ(agent_->state()->fleet().peers(0).address(), "b:1");
+  EXPECT_EQ(controller_->AwaitHello().state_digest(), ack.state_digest());
+}
+
 TEST_F(AgentTest, DialsAnewWhenAStreamStaysSilent) {
   stream_silence_max_ = std::chrono::milliseconds(50);
   StartController();
@@ -419,7 +490,8 @@ TEST(WantedOf, HoldsOnlyWhatTheStateLoadsAndCanRead) {
       models { served_name: "b" source_uri: "s3://m/b" versions { version: 1 load: true } }
       models { served_name: "c" source_uri: "file:///m/c" versions { version: 1 } })",
                                                             &state));
-  const auto wanted = WantedOf(state);
+  const auto sources = sources::Sources::Start({.cache_dir = testing::TempDir() + "wanted"});
+  const auto wanted = WantedOf(state, **sources);
   ASSERT_EQ(wanted.size(), 1u);
   EXPECT_EQ(wanted[0].base_path, "/m/a");
   EXPECT_EQ(wanted[0].versions, std::vector<int64_t>{1});

@@ -8,7 +8,6 @@
 namespace longshore::control {
 namespace {
 
-constexpr std::string_view kFileScheme = "file://";
 constexpr int kQueueMaxDefault = 1000;
 
 batching::Options OptionsOf(const Batching& batching) {
@@ -66,25 +65,28 @@ void TripCrashed(const DesiredState& state, const AgentDeps& deps) {
 
 }  // namespace
 
-Result<Path> SourceDir(const ModelState& model) {
-  const std::string& uri = model.source_uri();
-  if (!uri.starts_with(kFileScheme) || uri.size() <= kFileScheme.size() || uri[kFileScheme.size()] != '/') {
-    return Unimplemented("model \"{}\": the source \"{}\" is not of the form file:///directory", model.served_name(),
-                         uri);
+std::vector<sources::Source> SourcesOf(const DesiredState& state) {
+  std::vector<sources::Source> all;
+  for (const ModelState& model : state.models()) {
+    all.push_back(sources::SourceOf(model));
+    for (const VersionState& version : model.versions()) {
+      if (version.load()) all.push_back(sources::SourceOf(model, version.version()));
+    }
   }
-  return Path(uri.substr(kFileScheme.size()));
+  return all;
 }
 
-std::vector<models::Wanted> WantedOf(const DesiredState& state) {
+std::vector<models::Wanted> WantedOf(const DesiredState& state, const sources::Sources& sources) {
   std::vector<models::Wanted> all;
   for (const ModelState& model : state.models()) {
-    const auto dir = SourceDir(model);
-    if (!dir) continue;
     models::Wanted wanted;
     wanted.name = model.served_name();
-    wanted.base_path = *dir;
+    wanted.base_path = sources.FolderOf(sources::SourceOf(model)).value_or(Path());
     for (const VersionState& version : model.versions()) {
-      if (version.load()) wanted.versions.push_back(version.version());
+      const auto folder = sources.FolderOf(sources::SourceOf(model, version.version()));
+      if (!version.load() || !folder) continue;
+      wanted.versions.push_back(version.version());
+      if (*folder != wanted.base_path) wanted.other_base_paths[version.version()] = *folder;
     }
     if (wanted.versions.empty()) continue;
     wanted.labels.insert(model.labels().begin(), model.labels().end());
@@ -101,11 +103,12 @@ batching::Limits LimitsOf(const FleetState& fleet) {
 }
 
 void Apply(const std::shared_ptr<const DesiredState>& state, const DesiredState* before, const AgentDeps& deps) {
+  deps.sources.Want(SourcesOf(*state));
   deps.gate.SetState(state);
   deps.router.SetState(state);
   TripCrashed(*state, deps);
   deps.admission.SetLimits(LimitsOf(state->fleet()));
-  deps.store.Apply(WantedOf(*state));
+  deps.store.Apply(WantedOf(*state, deps.sources));
   RetryFailed(*state, before, deps.store);
   if (deps.on_fleet) deps.on_fleet(state->fleet());
 }

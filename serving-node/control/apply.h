@@ -10,16 +10,17 @@
 
 namespace longshore::control {
 
-// The directory that holds a model's versions. Unimplemented for anything but file:///absolute/path.
-Result<Path> SourceDir(const ModelState& model);
+// Where the state's models come from, those of all their versions included.
+std::vector<sources::Source> SourcesOf(const DesiredState& state);
 
-// The models of which this node holds versions; those whose source it cannot read are left out.
-std::vector<models::Wanted> WantedOf(const DesiredState& state);
+// The models of which this node holds versions; versions whose source is not there yet, or no source of ours, are left
+// out.
+std::vector<models::Wanted> WantedOf(const DesiredState& state, const sources::Sources& sources);
 
 batching::Limits LimitsOf(const FleetState& fleet);
 
-// Hands the state to gate, router, admission and store, in this order: a version is judged by the new state before it
-// loads, and gets no more requests before it unloads. `before` is what was applied last; null at first.
+// Hands the state to sources, gate, router, admission and store, in this order: a version is judged by the new state
+// before it loads, and gets no more requests before it unloads. `before` is what was applied last; null at first.
 void Apply(const std::shared_ptr<const DesiredState>& state, const DesiredState* before, const AgentDeps& deps);
 
 }  // namespace longshore::control

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "serving-node/control/apply.h"
 #include "serving-node/models/discovery.h"
 
 namespace longshore::control {
@@ -19,8 +18,8 @@ Code FailureOf(const std::vector<models::VersionStatus>& statuses, int64_t versi
 }
 
 // The names, sizes and times of the files; "" when there is no folder.
-std::string Shape(const ModelState& model, int64_t version) {
-  const auto source = SourceDir(model);
+std::string Shape(const ModelState& model, int64_t version, const sources::Sources& sources) {
+  const auto source = sources.FolderOf(sources::SourceOf(model, version));
   const auto dir = source ? models::FindVersionDir(*source, version) : tl::make_unexpected(source.error());
   if (!dir) return "";
   std::set<std::string> files;
@@ -38,7 +37,7 @@ std::string Shape(const ModelState& model, int64_t version) {
 
 }  // namespace
 
-void Arrivals::Look(const DesiredState& state, models::ModelStore& store) {
+void Arrivals::Look(const DesiredState& state, const sources::Sources& sources, models::ModelStore& store) {
   std::map<std::pair<std::string, int64_t>, std::string> now;
   for (const ModelState& model : state.models()) {
     const auto statuses = store.Statuses(model.served_name());
@@ -50,7 +49,7 @@ void Arrivals::Look(const DesiredState& state, models::ModelStore& store) {
         if (version.load() && before != seen_.end()) now.insert(*before);  // It is being tried.
         continue;
       }
-      const std::string shape = Shape(model, version.version());
+      const std::string shape = Shape(model, version.version(), sources);
       now.emplace(key, shape);
       // What was missing when it was tried, and is seen for the first time, came in between.
       const bool came = failure == Code::kNotFound && !shape.empty();

@@ -8,6 +8,7 @@
 
 #include "longshore/control.pb.h"
 #include "serving-node/models/model_store.h"
+#include "serving-node/sources/sources.h"
 
 namespace longshore::control {
 
@@ -15,7 +16,7 @@ namespace longshore::control {
 class Arrivals {
  public:
   // Looks at the folders of the versions that the node should hold and that failed. Cheap: reads no file.
-  void Look(const DesiredState& state, models::ModelStore& store);
+  void Look(const DesiredState& state, const sources::Sources& sources, models::ModelStore& store);
 
  private:
   // How the folder looked when it was tried the last time.

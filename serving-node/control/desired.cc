@@ -1,13 +1,10 @@
 #include "serving-node/control/desired.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "common/sha256.h"
+#include "common/fleet/peers_change.h"
 
 namespace longshore::control {
 namespace {
@@ -53,12 +50,17 @@ Status CheckOrder(const std::optional<DesiredState>& held, const FromController&
                  message.revision(), held->epoch(), held->revision());
 }
 
-void Replace(DesiredState* state, const ModelChange& change) {
+Status Replace(DesiredState* state, const ModelChange& change) {
+  if (change.has_model() && change.model().served_name() != change.served_name()) {
+    return InvalidArgument("a change of model \"{}\" holds model \"{}\"", change.served_name(),
+                           change.model().served_name());
+  }
   auto* models = state->mutable_models();
   const auto same = [&change](const ModelState& model) { return model.served_name() == change.served_name(); };
   models->erase(std::remove_if(models->begin(), models->end(), same), models->end());
   if (change.has_model()) *models->Add() = change.model();
   std::ranges::sort(*models, {}, &ModelState::served_name);
+  return {};
 }
 
 Result<DesiredState> Changed(const std::optional<DesiredState>& held, const FromController& message) {
@@ -67,31 +69,17 @@ Result<DesiredState> Changed(const std::optional<DesiredState>& held, const From
   DesiredState state = *held;
   if (message.has_fleet()) {
     *state.mutable_fleet() = message.fleet();
-  } else if (!message.has_change()) {
-    return InvalidArgument("a message without content came from the controller");
-  } else if (message.change().has_model() && message.change().model().served_name() != message.change().served_name()) {
-    return InvalidArgument("a change of model \"{}\" holds model \"{}\"", message.change().served_name(),
-                           message.change().model().served_name());
+  } else if (message.has_peers()) {
+    RETURN_IF_ERROR(ApplyPeers(message.peers(), state.mutable_fleet()));
+  } else if (message.has_change()) {
+    RETURN_IF_ERROR(Replace(&state, message.change()));
   } else {
-    Replace(&state, message.change());
+    return InvalidArgument("a message without content came from the controller");
   }
   return state;
 }
 
 }  // namespace
-
-std::string SerializeState(const DesiredState& state) {
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    state.SerializeToCodedStream(&coded);
-  }
-  return bytes;
-}
-
-std::string DigestOf(const DesiredState& state) { return ToHex(Sha256(SerializeState(state))); }
 
 Result<DesiredState> ApplyMessage(const std::optional<DesiredState>& held, const FromController& message,
                                   const std::string& fleet) {

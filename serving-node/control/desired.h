@@ -9,15 +9,10 @@
 
 namespace longshore::control {
 
-// Deterministic: what lies on the disk, and what the digest is of.
-std::string SerializeState(const DesiredState& state);
-// SHA-256 in hex of the above.
-std::string DigestOf(const DesiredState& state);
-
 // Aborted when (epoch, revision) is not above what is held: the sender is an old leader or repeats itself. (A snapshot
 // may repeat the held number, because it replaces everything.) FailedPrecondition for a change before any snapshot, or
 // for another fleet; InvalidArgument when the message contradicts itself: weights that add up to neither 0 nor 10000,
-// versions twice. `fleet` is the node's own. A refused message changes nothing.
+// versions twice, a peer that both came and left. `fleet` is the node's own. A refused message changes nothing.
 Result<DesiredState> ApplyMessage(const std::optional<DesiredState>& held, const FromController& message,
                                   const std::string& fleet);
 

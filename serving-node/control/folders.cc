@@ -2,16 +2,15 @@
 
 #include <algorithm>
 
-#include "serving-node/control/apply.h"
 #include "serving-node/models/discovery.h"
 
 namespace longshore::control {
 namespace {
 
 // One that is still being copied is not told of.
-std::vector<int64_t> FindIn(const ModelState& model) {
+std::vector<int64_t> FindIn(const ModelState& model, const sources::Sources& sources) {
   std::vector<int64_t> found;
-  const auto source = SourceDir(model);
+  const auto source = sources.FolderOf(sources::SourceOf(model));
   if (!source) return found;
   const auto versions = models::ListVersions(*source);
   if (!versions) return found;
@@ -26,9 +25,10 @@ std::vector<int64_t> FindIn(const ModelState& model) {
 
 }  // namespace
 
-FolderWatch::FolderWatch(StateFunction state, models::ModelStore& store, std::chrono::milliseconds interval,
-                         std::function<void()> on_change)
+FolderWatch::FolderWatch(StateFunction state, const sources::Sources& sources, models::ModelStore& store,
+                         std::chrono::milliseconds interval, std::function<void()> on_change)
     : state_(std::move(state)),
+      sources_(sources),
       store_(store),
       on_change_(std::move(on_change)),
       ticker_(
@@ -42,9 +42,9 @@ FoundVersions FolderWatch::found() const {
 void FolderWatch::Look() {
   const auto state = state_();
   if (!state) return;
-  arrivals_.Look(*state, store_);
+  arrivals_.Look(*state, sources_, store_);
   FoundVersions now;
-  for (const ModelState& model : state->models()) now[model.served_name()] = FindIn(model);
+  for (const ModelState& model : state->models()) now[model.served_name()] = FindIn(model, sources_);
   {
     const std::lock_guard lock(mutex_);
     if (now == found_) return;

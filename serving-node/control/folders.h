@@ -14,6 +14,7 @@
 #include "longshore/control.pb.h"
 #include "serving-node/control/arrivals.h"
 #include "serving-node/models/model_store.h"
+#include "serving-node/sources/sources.h"
 
 namespace longshore::control {
 
@@ -29,8 +30,8 @@ class FolderWatch {
 
   // Looks now and then once per interval, until it is destroyed; has the store try again what arrived (arrivals.h), and
   // calls on_change, on its thread, when other versions are found.
-  FolderWatch(StateFunction state, models::ModelStore& store, std::chrono::milliseconds interval,
-              std::function<void()> on_change);
+  FolderWatch(StateFunction state, const sources::Sources& sources, models::ModelStore& store,
+              std::chrono::milliseconds interval, std::function<void()> on_change);
 
   FoundVersions found() const;
 
@@ -38,6 +39,7 @@ class FolderWatch {
   void Look();
 
   const StateFunction state_;
+  const sources::Sources& sources_;
   models::ModelStore& store_;
   const std::function<void()> on_change_;
   Arrivals arrivals_;         // Of the ticker's thread.

@@ -31,7 +31,7 @@ class Folders : public testing::Test {
           looks_.notify_all();
           return state_;
         },
-        node_.store, interval,
+        *sources_, node_.store, interval,
         [this] {
           changes_ += 1;
           changes_.notify_all();
@@ -40,6 +40,8 @@ class Folders : public testing::Test {
 
   routing::TestDir dir_;
   routing::TestNode node_{dir_.path(), "a"};
+  std::unique_ptr<sources::Sources> sources_ =
+      std::move(*sources::Sources::Start({.cache_dir = dir_.path() / "cache"}));
   std::shared_ptr<const DesiredState> state_;
   std::atomic<int> looks_ = 0;
   std::atomic<int> changes_ = 0;

@@ -33,13 +33,18 @@ Status HeldState::Adopt(const DesiredState& of_peer) {
   return WriteAndTake(std::move(next));
 }
 
+void HeldState::ApplyAgain() {
+  const std::lock_guard one(change_mutex_);
+  if (const auto held = get()) Apply(held, held.get(), deps_);
+}
+
 std::shared_ptr<const DesiredState> HeldState::get() const {
   const std::lock_guard lock(mutex_);
   return state_;
 }
 
 Status HeldState::WriteAndTake(DesiredState next) {
-  if (auto written = WriteFileAtomically(file_, SerializeState(next)); !written) {
+  if (auto written = WriteFileAtomically(file_, next.SerializeAsString()); !written) {
     return Prefixed(written.error(), "cannot write the desired state");
   }
   Take(std::make_shared<const DesiredState>(std::move(next)));

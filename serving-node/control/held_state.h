@@ -28,6 +28,9 @@ class HeldState {
   // Takes what a peer holds (desired.h: FromPeer), unless there is a state already.
   Status Adopt(const DesiredState& of_peer);
 
+  // More of what the state wants can be had now than when it was applied: a source is ready.
+  void ApplyAgain();
+
   // Null when there is none.
   std::shared_ptr<const DesiredState> get() const;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "serving-node/control/apply.h"
 #include "serving-node/models/model_store.h"
 
 namespace longshore::control {
@@ -28,9 +27,30 @@ void AddTrip(const std::vector<routing::Trip>& trips, const routing::GuardKey& k
   report->mutable_guard()->set_tripped_at_unix_ms(ToUnixMillis(trip->at));
 }
 
+// An archive that is not there yet, or could not be fetched and will be tried again, is on its way.
+void AddSource(const sources::Source& source, const sources::Sources& sources, VersionReport* report) {
+  const sources::SourceLook look = sources.Look(source);
+  if (look.state == sources::SourceState::kReady) return;
+  report->set_state(sources::IsArchive(source) ? VersionReport::LOADING : VersionReport::FAILED);
+  report->set_message(look.message);
+}
+
+SourceReport ReportOf(const ModelState& model, const sources::Sources& sources) {
+  const sources::SourceLook look = sources.Look(sources::SourceOf(model));
+  SourceReport report;
+  report.set_served_name(model.served_name());
+  report.set_sha256(model.source_sha256());
+  report.set_message(look.message);
+  switch (look.state) {
+    case sources::SourceState::kReady: report.set_state(SourceReport::READY); break;
+    case sources::SourceState::kFetching: report.set_state(SourceReport::FETCHING); break;
+    case sources::SourceState::kFailed: report.set_state(SourceReport::FAILED); break;
+  }
+  return report;
+}
+
 void AddModel(const ModelState& model, const std::vector<routing::Trip>& trips, const AgentDeps& deps, Report* report) {
   const auto statuses = deps.store.Statuses(model.served_name());
-  const auto source = SourceDir(model);
   for (const VersionState& version : model.versions()) {
     VersionReport& entry = *report->add_versions();
     entry.set_served_name(model.served_name());
@@ -38,10 +58,7 @@ void AddModel(const ModelState& model, const std::vector<routing::Trip>& trips, 
     entry.set_weight_bp(deps.router.AppliedWeight(model.served_name(), version.version()));
     const auto status = std::ranges::find(statuses, version.version(), &models::VersionStatus::version);
     if (status != statuses.end()) AddStatus(*status, deps, &entry);
-    if (version.load() && !source) {
-      entry.set_state(VersionReport::FAILED);
-      entry.set_message(source.error().message);
-    }
+    if (version.load()) AddSource(sources::SourceOf(model, version.version()), deps.sources, &entry);
     if (const auto golden = deps.gate.Golden(model.served_name(), version.version())) *entry.mutable_golden() = *golden;
     AddTrip(trips, {model.served_name(), version.version(), model.assignment().salt()}, &entry);
     *entry.mutable_evidence() = deps.recorder.Snapshot(model.served_name(), version.version());
@@ -116,7 +133,10 @@ Report BuildReport(const DesiredState& state, const FoundVersions& found, bool d
   report.set_revision(state.revision());
   report.set_draining(draining);
   const auto trips = deps.guards.Trips();
-  for (const ModelState& model : state.models()) AddModel(model, trips, deps, &report);
+  for (const ModelState& model : state.models()) {
+    AddModel(model, trips, deps, &report);
+    if (sources::IsArchive(sources::SourceOf(model))) *report.add_sources() = ReportOf(model, deps.sources);
+  }
   AddLeaving(state, deps, &report);
   AddFound(found, &report);
   AddLoad(deps, report.mutable_load());

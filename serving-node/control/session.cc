@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/auth/tokens.h"
 #include "common/grpc/credentials.h"
 
 namespace longshore::control {
@@ -26,8 +27,7 @@ std::shared_ptr<::grpc::Channel> ChannelTo(const std::string& target,
 Result<std::unique_ptr<Session>> Session::Dial(const DialOptions& options) {
   std::string authorization;
   if (!options.token_file.empty()) {
-    ASSIGN_OR_RETURN(std::string token, ReadFile(options.token_file, kFileBytesMax));
-    while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+    ASSIGN_OR_RETURN(const std::string token, auth::ReadToken(options.token_file));
     authorization = "Bearer " + token;
   }
   auto credentials = ::grpc::InsecureChannelCredentials();

@@ -11,7 +11,7 @@
 #include "common/error.h"
 #include "serving-node/models/models.h"
 #include "tensorflow/saved_model.pb.h"
-#include "tensorflow_serving/apis.pb.h"
+#include "tensorflow_serving/services.pb.h"
 
 namespace longshore::frontend {
 
@@ -23,6 +23,7 @@ struct Described {
   std::shared_ptr<const Signatures> signatures;
 };
 using DescribeDone = std::function<void(Result<Described>)>;
+using StatusDone = std::function<void(Result<tensorflow::serving::GetModelStatusResponse>)>;
 
 // Thread-safe; must not block.
 class Catalog {
@@ -44,6 +45,14 @@ class Catalog {
 
   // Every version of the model that this node knows, the newest first. NotFound for an unknown model.
   virtual Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const = 0;
+
+  // The status of what the spec names, of a model for which Versions finds nothing: another node that may know it is
+  // asked, where there is one. Calls back as DescribeElsewhere. NotFound when nobody knows it, or no such version.
+  virtual void StatusElsewhere(const tensorflow::serving::ModelSpec& spec,
+                               [[maybe_unused]] std::chrono::steady_clock::time_point deadline,
+                               const StatusDone& done) const {
+    done(NotFound("Could not find any versions of model {}", spec.name()));
+  }
 };
 
 }  // namespace longshore::frontend

@@ -4,12 +4,13 @@
 #include <string>
 #include <utility>
 
-#include "tensorflow_serving/services.pb.h"
+#include "serving-node/routing/hop.h"
 
 namespace longshore::frontend {
 namespace {
 
 constexpr const char* kMetadataMethod = "/tensorflow.serving.PredictionService/GetModelMetadata";
+constexpr const char* kStatusMethod = "/tensorflow.serving.ModelService/GetModelStatus";
 constexpr const char* kField = "signature_def";
 
 // A question to one peer after the other.
@@ -30,6 +31,18 @@ Result<Described> Read(const std::string& bytes) {
   }
   return Described{.version = response.model_spec().version().value(),
                    .signatures = std::make_shared<const Signatures>(std::move(*map.mutable_signature_def()))};
+}
+
+routing::ForwardCall MetadataCall(const tensorflow::serving::ModelSpec& spec,
+                                  std::chrono::steady_clock::time_point deadline) {
+  tensorflow::serving::GetModelMetadataRequest request;
+  *request.mutable_model_spec() = spec;
+  request.add_metadata_field(kField);
+  routing::ForwardCall call;
+  call.method = kMetadataMethod;
+  call.serialized = request.SerializeAsString();
+  call.deadline = deadline;
+  return call;
 }
 
 void AskNext(const std::shared_ptr<Question>& question) {
@@ -81,17 +94,66 @@ Result<std::vector<models::VersionStatus>> FleetCatalog::Versions(const std::str
 void FleetCatalog::DescribeElsewhere(const tensorflow::serving::ModelSpec& spec,
                                      std::chrono::steady_clock::time_point deadline, const DescribeDone& done) const {
   auto holders = router_.HoldersOf(spec);
-  if (!holders) return done(here_.Describe(spec));
-  holders->peers.resize(std::min(holders->peers.size(), kPeersAskedMax));
-  tensorflow::serving::GetModelMetadataRequest request;
-  request.mutable_model_spec()->set_name(spec.name());
-  request.mutable_model_spec()->mutable_version()->set_value(holders->version);
-  request.add_metadata_field(kField);
+  if (holders) return AskHolders(spec, std::move(*holders), deadline, done);
+  router_.Knows(spec.name()) ? done(here_.Describe(spec)) : AskHomes(spec, deadline, done);
+}
+
+void FleetCatalog::AskHolders(const tensorflow::serving::ModelSpec& spec, routing::Holders holders,
+                              std::chrono::steady_clock::time_point deadline, const DescribeDone& done) const {
+  holders.peers.resize(std::min(holders.peers.size(), kPeersAskedMax));
+  tensorflow::serving::ModelSpec exact;
+  exact.set_name(spec.name());
+  exact.mutable_version()->set_value(holders.version);
+  AskNext(std::make_shared<Question>(
+      Question{forwarder_, MetadataCall(exact, deadline), spec.name(), std::move(holders), done}));
+}
+
+void FleetCatalog::AskHomes(const tensorflow::serving::ModelSpec& spec, std::chrono::steady_clock::time_point deadline,
+                            const DescribeDone& done) const {
+  router_.AskHomes(spec.name(), MetadataCall(spec, deadline), [this, spec, done](const Result<std::string>& reply) {
+    if (reply) return done(Read(*reply));
+    const bool unknown = reply.error().code == routing::kHopUnknown;
+    done(unknown ? here_.Describe(spec) : tl::make_unexpected(reply.error()));
+  });
+}
+
+void FleetCatalog::StatusElsewhere(const tensorflow::serving::ModelSpec& spec,
+                                   std::chrono::steady_clock::time_point deadline, const StatusDone& done) const {
+  if (router_.Knows(spec.name())) return Catalog::StatusElsewhere(spec, deadline, done);
+  tensorflow::serving::GetModelStatusRequest request;
+  *request.mutable_model_spec() = spec;
   routing::ForwardCall call;
-  call.method = kMetadataMethod;
+  call.method = kStatusMethod;
   call.serialized = request.SerializeAsString();
   call.deadline = deadline;
-  AskNext(std::make_shared<Question>(Question{forwarder_, std::move(call), spec.name(), std::move(*holders), done}));
+  router_.AskHomes(spec.name(), std::move(call), [this, spec, deadline, done](const Result<std::string>& reply) {
+    tensorflow::serving::GetModelStatusResponse response;
+    if (reply && !response.ParseFromString(*reply)) return done(Internal("the answer of a peer is no status"));
+    if (reply) return done(std::move(response));
+    if (reply.error().code == routing::kHopUnknown) return Catalog::StatusElsewhere(spec, deadline, done);
+    done(tl::make_unexpected(reply.error()));
+  });
+}
+
+Result<Described> HomeCatalog::Describe(const tensorflow::serving::ModelSpec& spec) const {
+  return fleet_.Describe(spec);
+}
+
+Result<std::vector<models::VersionStatus>> HomeCatalog::Versions(const std::string& model) const {
+  return fleet_.Versions(model);
+}
+
+void HomeCatalog::DescribeElsewhere(const tensorflow::serving::ModelSpec& spec,
+                                    std::chrono::steady_clock::time_point deadline, const DescribeDone& done) const {
+  if (!router_.Knows(spec.name())) return done(tl::make_unexpected(routing::UnknownModel(spec.name())));
+  fleet_.DescribeElsewhere(spec, deadline,
+                           [done](Result<Described> found) { done(routing::ToPeer(std::move(found))); });
+}
+
+void HomeCatalog::StatusElsewhere(const tensorflow::serving::ModelSpec& spec,
+                                  std::chrono::steady_clock::time_point deadline, const StatusDone& done) const {
+  if (!router_.Knows(spec.name())) return done(tl::make_unexpected(routing::UnknownModel(spec.name())));
+  fleet_.StatusElsewhere(spec, deadline, done);
 }
 
 }  // namespace longshore::frontend

@@ -1,4 +1,4 @@
-// The catalog of a node in a fleet: what it holds itself, and versions and signatures of what only other nodes hold.
+// The catalogs of a node in a fleet: what it holds itself, and versions and signatures of what only other nodes hold.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@
 
 namespace longshore::frontend {
 
-// For the doors of clients; peers are answered by what a node holds itself, so that a question makes one hop.
-// What it is built with outlives it and its questions.
+// For the doors of clients. A holder answers by what it holds itself, a home as HomeCatalog: a question makes one hop,
+// or two by way of a home. What it is built with outlives it and its questions.
 class FleetCatalog final : public Catalog {
  public:
   static constexpr size_t kPeersAskedMax = 3;  // For one question, while they turn out not to answer.
@@ -25,11 +25,36 @@ class FleetCatalog final : public Catalog {
   Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const override;
   void DescribeElsewhere(const tensorflow::serving::ModelSpec& spec, std::chrono::steady_clock::time_point deadline,
                          const DescribeDone& done) const override;
+  void StatusElsewhere(const tensorflow::serving::ModelSpec& spec, std::chrono::steady_clock::time_point deadline,
+                       const StatusDone& done) const override;
 
  private:
+  void AskHolders(const tensorflow::serving::ModelSpec& spec, routing::Holders holders,
+                  std::chrono::steady_clock::time_point deadline, const DescribeDone& done) const;
+  void AskHomes(const tensorflow::serving::ModelSpec& spec, std::chrono::steady_clock::time_point deadline,
+                const DescribeDone& done) const;
+
   const Catalog& here_;
   const routing::Router& router_;
   routing::Forwarder& forwarder_;
+};
+
+// For nodes that ask this one as a home: as FleetCatalog, but no other home is asked, and errors are those of
+// routing/hop.h. What it is built with outlives it and its questions.
+class HomeCatalog final : public Catalog {
+ public:
+  HomeCatalog(const FleetCatalog& fleet, const routing::Router& router) : fleet_(fleet), router_(router) {}
+
+  Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const override;
+  Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const override;
+  void DescribeElsewhere(const tensorflow::serving::ModelSpec& spec, std::chrono::steady_clock::time_point deadline,
+                         const DescribeDone& done) const override;
+  void StatusElsewhere(const tensorflow::serving::ModelSpec& spec, std::chrono::steady_clock::time_point deadline,
+                       const StatusDone& done) const override;
+
+ private:
+  const FleetCatalog& fleet_;
+  const routing::Router& router_;
 };
 
 }  // namespace longshore::frontend

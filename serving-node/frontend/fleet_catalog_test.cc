@@ -7,6 +7,7 @@
 #include "serving-node/frontend/rest_server.h"
 #include "serving-node/frontend/store_catalog.h"
 #include "serving-node/frontend/testing.h"
+#include "serving-node/routing/hop.h"
 #include "serving-node/routing/testing.h"
 #include "tensorflow_serving/services.grpc.pb.h"
 
@@ -39,14 +40,13 @@ class FleetCatalogTest : public testing::Test {
   }
 
   static std::string Holder(const std::string& node, int port) {
-    return fmt::format(
-        R"(fleet {{ peers {{ node: "{}" address: "127.0.0.1:{}" ready {{ served_name: "digits" version: 3 }} }} }} )",
-        node, port);
+    return fmt::format(R"(fleet {{ peers {{ node: "{}" address: "127.0.0.1:{}" }} }} )", node, port);
   }
   void SetState(const std::string& peers) {
-    a_.SetState(
-        peers +
-        R"(models { served_name: "digits" assignment { salt: "s" } versions { version: 3 weight_bp: 10000 role: STABLE } })");
+    a_.SetState(peers +
+                    R"(models { served_name: "digits" assignment { salt: "s" }
+                        versions { version: 3 weight_bp: 10000 role: STABLE } })",
+                {}, {{"b", "3"}, {"dead", "3"}});
   }
   std::string Predict(const std::string& model) {
     return Fetch(rest_->port(), "POST", "/v1/models/" + model + ":predict", R"({"instances": [1, 2.5]})");
@@ -97,6 +97,78 @@ TEST_F(FleetCatalogTest, AModelThatTheFleetDoesNotKnowIsNotFound) {
   SetState(Holder("b", peer_->port()));
   EXPECT_THAT(Predict("other"),
               AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("Servable not found for request: Latest(other)")));
+}
+
+// Node a, asked by another node, as a home and as a holder.
+class HomeCatalogTest : public FleetCatalogTest {
+ protected:
+  void SetUp() override {
+    FleetCatalogTest::SetUp();
+    auto door =
+        GrpcServer::Start({.listen = "127.0.0.1:0", .protocol = routing::Protocol::kPeer, .home = {&home_, "ns/f"}},
+                          a_.router, held_by_a_);
+    ASSERT_TRUE(door) << door.error().message;
+    door_ = std::move(*door);
+    channel_ =
+        ::grpc::CreateChannel("127.0.0.1:" + std::to_string(door_->port()), ::grpc::InsecureChannelCredentials());
+  }
+  void TearDown() override {
+    door_.reset();
+    FleetCatalogTest::TearDown();
+  }
+  ::grpc::StatusCode AskForSignatures(const std::string& model, const std::string& fleet, const char* hop) {
+    ::grpc::ClientContext context;
+    context.AddMetadata(routing::kHopHeader, hop);
+    context.AddMetadata(routing::kHopFleetHeader, fleet);
+    tensorflow::serving::GetModelMetadataRequest request;
+    request.mutable_model_spec()->set_name(model);
+    request.add_metadata_field("signature_def");
+    tensorflow::serving::GetModelMetadataResponse response;
+    const auto predictions = tensorflow::serving::PredictionService::NewStub(channel_);
+    return predictions->GetModelMetadata(&context, request, &response).error_code();
+  }
+  ::grpc::StatusCode AskForStatus(const std::string& model, const std::string& fleet, const char* hop) {
+    ::grpc::ClientContext context;
+    context.AddMetadata(routing::kHopHeader, hop);
+    context.AddMetadata(routing::kHopFleetHeader, fleet);
+    tensorflow::serving::GetModelStatusRequest request;
+    request.mutable_model_spec()->set_name(model);
+    tensorflow::serving::GetModelStatusResponse response;
+    return tensorflow::serving::ModelService::NewStub(channel_)
+        ->GetModelStatus(&context, request, &response)
+        .error_code();
+  }
+
+  HomeCatalog home_{catalog_, a_.router};
+  std::unique_ptr<GrpcServer> door_;
+  std::shared_ptr<::grpc::Channel> channel_;
+};
+
+TEST_F(HomeCatalogTest, AsksAHolderForWhatItKnowsAndNobodyForWhatItDoesNot) {
+  SetState(Holder("b", peer_->port()));
+  EXPECT_EQ(AskForSignatures("digits", "ns/f", routing::kHopToHome), ::grpc::StatusCode::OK);
+  EXPECT_EQ(AskForStatus("digits", "ns/f", routing::kHopToHome), ::grpc::StatusCode::OK);
+  const auto unknown = static_cast<::grpc::StatusCode>(routing::kHopUnknown);
+  EXPECT_EQ(AskForSignatures("other", "ns/f", routing::kHopToHome), unknown);
+  EXPECT_EQ(AskForStatus("other", "ns/f", routing::kHopToHome), unknown);
+}
+
+TEST_F(HomeCatalogTest, AHolderAnswersByWhatItHoldsItself) {
+  SetState(Holder("b", peer_->port()));
+  EXPECT_EQ(AskForSignatures("digits", "ns/f", routing::kHopToHolder), ::grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(AskForStatus("digits", "ns/f", routing::kHopToHolder), ::grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(HomeCatalogTest, RefusesNodesOfAnotherFleet) {
+  SetState(Holder("b", peer_->port()));
+  EXPECT_EQ(AskForSignatures("digits", "ns/g", routing::kHopToHome), ::grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(AskForStatus("digits", "ns/g", routing::kHopToHome), ::grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(HomeCatalogTest, AModelThatNobodyHasReadyIsNoDeadConnection) {
+  SetState(Holder("dead", 1));
+  EXPECT_EQ(AskForSignatures("digits", "ns/f", routing::kHopToHome),
+            static_cast<::grpc::StatusCode>(routing::kHopFull));
 }
 
 // As a client of node a would by gRPC.

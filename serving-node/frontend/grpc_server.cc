@@ -19,6 +19,7 @@ namespace longshore::frontend {
 namespace {
 
 constexpr int kMetadataBytesMax = 64 << 10;
+constexpr int kHopMetadataBytesMax = 2 * kMetadataBytesMax;  // A hop to a home brings all that its client sent.
 constexpr int kPingIntervalMinMs = 10000;
 constexpr int kHandshakeMsMax = 10000;
 
@@ -42,7 +43,8 @@ void Configure(const GrpcOptions& options, ::grpc::ServerBuilder& builder) {
   if (options.memory_bytes_max > 0) {
     builder.SetResourceQuota(::grpc::ResourceQuota("longshore").Resize(options.memory_bytes_max));
   }
-  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
+  const bool from_peers = options.protocol == routing::Protocol::kPeer;
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, from_peers ? kHopMetadataBytesMax : kMetadataBytesMax);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kPingIntervalMinMs);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMsMax);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -69,8 +71,8 @@ class Server final : public GrpcServer {
       : port_(process::LocalPort(sockets.front()).value_or(0)),
         prediction_(predictor, catalog,
                     {options.protocol, options.node, options.check_method_names, options.encoding, options.meter,
-                     options.in_flight}),
-        model_(catalog, options.reload) {
+                     options.in_flight, options.home}),
+        model_(catalog, options.reload, options.home) {
     ::grpc::ServerBuilder builder;
     Configure(options, builder);
     builder.RegisterService(&prediction_);

@@ -28,6 +28,7 @@ struct GrpcOptions {
   const RequestMeter* meter = nullptr;                         // Counts what comes in; null: nothing does.
   InFlight* in_flight = nullptr;                               // Where predictions need a place; null: nowhere.
   ReloadFunction reload = {};                                  // Empty: reload requests are refused.
+  HomeDoor home = {};                                          // Of the listener of other nodes.
   int64_t connection_age_max_ms = 0;  // Older connections are asked to reconnect (GOAWAY, jittered); 0: never.
   int receive_bytes_max = 256 << 20;  // Of one request; a larger one is refused with RESOURCE_EXHAUSTED.
   int streams_max = 1000;             // Requests at once on one connection; more wait at the client.

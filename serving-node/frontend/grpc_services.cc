@@ -12,6 +12,7 @@
 #include "common/retry.h"
 #include "serving-node/frontend/headers.h"
 #include "serving-node/frontend/queries.h"
+#include "serving-node/routing/hop.h"
 #include "serving-node/tensor/proto.h"
 
 namespace longshore::frontend {
@@ -35,8 +36,8 @@ std::chrono::steady_clock::time_point SteadyDeadline(const CallbackServerContext
   return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(left);
 }
 
-std::vector<std::pair<std::string, std::string>> HeadersOf(const CallbackServerContext& context) {
-  std::vector<std::pair<std::string, std::string>> headers;
+routing::Headers HeadersOf(const CallbackServerContext& context) {
+  routing::Headers headers;
   for (const auto& [name, value] : context.client_metadata()) {
     headers.emplace_back(std::string(name.data(), name.size()), std::string(value.data(), value.size()));
   }
@@ -66,6 +67,9 @@ void Write(Message answer, Message* response) {
 
 const tensorflow::serving::ModelSpec& SpecOf(const Encoded& answer) { return answer.model_spec; }
 const tensorflow::serving::ModelSpec& SpecOf(const tensorflow::serving::ReloadConfigResponse&) {
+  return tensorflow::serving::ModelSpec::default_instance();
+}
+const tensorflow::serving::ModelSpec& SpecOf(const tensorflow::serving::GetModelStatusResponse&) {
   return tensorflow::serving::ModelSpec::default_instance();
 }
 const tensorflow::serving::ModelSpec& SpecOf(const tensorflow::serving::MultiInferenceResponse& answer) {
@@ -159,6 +163,13 @@ ServerUnaryReactor* Refuse(CallbackServerContext* context, const MeteredRequest&
   return Refuse(context, tl::make_unexpected(error));
 }
 
+// Who answers the question. Unavailable to a node of another fleet.
+Result<const Catalog*> CatalogFor(const CallbackServerContext& context, const Catalog& catalog, const HomeDoor& home) {
+  if (home.catalog == nullptr) return &catalog;
+  ASSIGN_OR_RETURN(const bool to_home, routing::IsToHome(HeadersOf(context), home.fleet));
+  return to_home ? home.catalog : &catalog;
+}
+
 }  // namespace
 
 bool PredictionService::Enter(InFlight::Place* place) const {
@@ -215,8 +226,10 @@ ServerUnaryReactor* PredictionService::GetModelMetadata(CallbackServerContext* c
                                                         const tensorflow::serving::GetModelMetadataRequest* request,
                                                         tensorflow::serving::GetModelMetadataResponse* response) {
   Begin(context);
+  const auto catalog = CatalogFor(*context, catalog_, options_.home);
+  if (!catalog) return Refuse(context, tl::make_unexpected(catalog.error()));
   auto* reactor = new Reactor<tensorflow::serving::GetModelMetadataResponse>(context, response, tells_version());
-  GetMetadata(catalog_, *request, SteadyDeadline(*context),
+  GetMetadata(**catalog, *request, SteadyDeadline(*context),
               reactor->Done<tensorflow::serving::GetModelMetadataResponse>());
   return reactor;
 }
@@ -260,11 +273,11 @@ ServerUnaryReactor* ModelService::GetModelStatus(CallbackServerContext* context,
                                                  const tensorflow::serving::GetModelStatusRequest* request,
                                                  tensorflow::serving::GetModelStatusResponse* response) {
   if (auto spec = routing::CheckModelSpec(*request); !spec) return Refuse(context, tl::make_unexpected(spec.error()));
-  auto status = GetStatus(catalog_, request->model_spec());
-  if (!status) return Refuse(context, tl::make_unexpected(status.error()));
-  *response = std::move(*status);
-  ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(::grpc::Status::OK);
+  const auto catalog = CatalogFor(*context, catalog_, home_);
+  if (!catalog) return Refuse(context, tl::make_unexpected(catalog.error()));
+  auto* reactor = new Reactor<tensorflow::serving::GetModelStatusResponse>(context, response, false);
+  GetStatus(**catalog, request->model_spec(), SteadyDeadline(*context),
+            reactor->Done<tensorflow::serving::GetModelStatusResponse>());
   return reactor;
 }
 

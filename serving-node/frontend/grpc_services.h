@@ -28,6 +28,12 @@ using ReloadFunction =
     std::function<void(tensorflow::serving::ModelServerConfig config, std::chrono::steady_clock::time_point deadline,
                        std::function<void(Status)> done)>;
 
+// By whom nodes are answered that ask this one as a home of a model (routing/hop.h).
+struct HomeDoor {
+  const Catalog* catalog = nullptr;  // Null: no node asks.
+  std::string fleet{};               // Those of another one are refused.
+};
+
 class PredictionService final : public PredictionServiceBase {
  public:
   struct Options {
@@ -37,6 +43,7 @@ class PredictionService final : public PredictionServiceBase {
     tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // Of the outputs of Predict.
     const RequestMeter* meter = nullptr;                         // Counts what comes in; null: nothing does.
     InFlight* in_flight = nullptr;                               // Where predictions need a place; null: nowhere.
+    HomeDoor home{};
   };
   PredictionService(routing::Predictor& predictor, const Catalog& catalog, Options options)
       : predictor_(predictor),
@@ -79,7 +86,8 @@ class PredictionService final : public PredictionServiceBase {
 
 class ModelService final : public tensorflow::serving::ModelService::CallbackService {
  public:
-  ModelService(const Catalog& catalog, ReloadFunction reload) : catalog_(catalog), reload_(std::move(reload)) {}
+  ModelService(const Catalog& catalog, ReloadFunction reload, HomeDoor home)
+      : catalog_(catalog), reload_(std::move(reload)), home_(std::move(home)) {}
 
   ::grpc::ServerUnaryReactor* GetModelStatus(::grpc::CallbackServerContext* context,
                                              const tensorflow::serving::GetModelStatusRequest* request,
@@ -91,6 +99,7 @@ class ModelService final : public tensorflow::serving::ModelService::CallbackSer
  private:
   const Catalog& catalog_;
   const ReloadFunction reload_;
+  const HomeDoor home_;
 };
 
 }  // namespace longshore::frontend

@@ -19,7 +19,7 @@ namespace longshore::frontend {
 
 // What a frontend knows of a call beside its message.
 struct CallInfo {
-  std::vector<std::pair<std::string, std::string>> headers;  // Names in lower case.
+  routing::Headers headers;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   routing::Protocol protocol = routing::Protocol::kGrpc;
   routing::Api api = routing::Api::kPredict;

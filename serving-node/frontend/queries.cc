@@ -34,6 +34,17 @@ void Fill(const models::VersionStatus& from, ModelVersionStatus* to) {
   if (from.error.code != Code::kOk) to->mutable_status()->set_error_message(from.error.message);
 }
 
+Result<GetModelStatusResponse> ToStatus(const ModelSpec& spec, const std::vector<models::VersionStatus>& versions) {
+  GetModelStatusResponse response;
+  const bool all = !spec.has_version();
+  for (const auto& each : versions) {
+    if (all || each.version == spec.version().value()) Fill(each, response.add_model_version_status());
+  }
+  if (response.model_version_status_size() > 0) return response;
+  if (all) return NotFound("Could not find any versions of model {}", spec.name());
+  return NotFound("Could not find version {} of model {}", spec.version().value(), spec.name());
+}
+
 Status CheckFields(const GetModelMetadataRequest& request) {
   if (!request.has_model_spec()) return InvalidArgument("Missing ModelSpec");
   if (request.metadata_field_size() == 0) {
@@ -74,17 +85,15 @@ void DescribeAnywhere(const Catalog& catalog, const ModelSpec& spec, std::chrono
   catalog.DescribeElsewhere(spec, deadline, done);
 }
 
-Result<GetModelStatusResponse> GetStatus(const Catalog& catalog, const ModelSpec& spec) {
-  if (spec.name().empty()) return InvalidArgument("ModelSpec has no name specified.");
-  GetModelStatusResponse response;
+void GetStatus(const Catalog& catalog, const ModelSpec& spec, std::chrono::steady_clock::time_point deadline,
+               const StatusDone& done) {
+  if (spec.name().empty()) return done(InvalidArgument("ModelSpec has no name specified."));
   const auto versions = catalog.Versions(spec.name());
-  const bool all = !spec.has_version();
-  for (const auto& each : versions ? *versions : std::vector<models::VersionStatus>{}) {
-    if (all || each.version == spec.version().value()) Fill(each, response.add_model_version_status());
-  }
-  if (response.model_version_status_size() > 0) return response;
-  if (all) return NotFound("Could not find any versions of model {}", spec.name());
-  return NotFound("Could not find version {} of model {}", spec.version().value(), spec.name());
+  if (versions) return done(ToStatus(spec, *versions));
+  catalog.StatusElsewhere(spec, deadline, [spec, done](Result<GetModelStatusResponse> elsewhere) {
+    const bool found = elsewhere || elsewhere.error().code != Code::kNotFound;
+    done(found ? std::move(elsewhere) : ToStatus(spec, {}));
+  });
 }
 
 void GetMetadata(const Catalog& catalog, const GetModelMetadataRequest& request,

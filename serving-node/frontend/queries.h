@@ -19,9 +19,10 @@ Result<engine::TensorMap> OutputsOf(routing::PredictAnswer answer);
 void DescribeAnywhere(const Catalog& catalog, const tensorflow::serving::ModelSpec& spec,
                       std::chrono::steady_clock::time_point deadline, const DescribeDone& done);
 
-// One version when the spec names one, all of them otherwise, also for a label.
-Result<tensorflow::serving::GetModelStatusResponse> GetStatus(const Catalog& catalog,
-                                                              const tensorflow::serving::ModelSpec& spec);
+// One version when the spec names one, all of them otherwise, also for a label. Of a model that this node knows nothing
+// of, as Catalog::StatusElsewhere.
+void GetStatus(const Catalog& catalog, const tensorflow::serving::ModelSpec& spec,
+               std::chrono::steady_clock::time_point deadline, const StatusDone& done);
 
 // The signatures under the key "signature_def", the only field that can be asked for. Calls back as DescribeAnywhere.
 using MetadataDone = std::function<void(Result<tensorflow::serving::GetModelMetadataResponse>)>;

@@ -200,7 +200,7 @@ class Rest final : public RestServer {
     auto route = ParseRoute(request.method, request.target);
     if (!route) return respond(ErrorResponse(route.error()));
     switch (route->kind) {
-      case RestRoute::Kind::kStatus: return respond(JsonResponse(StatusText(route->spec)));
+      case RestRoute::Kind::kStatus: return ModelStatus(route->spec, respond);
       case RestRoute::Kind::kMetadata: return Metadata(route->spec, respond);
       case RestRoute::Kind::kPredict: return Run(routing::Api::kPredict, std::move(request), route->spec, respond);
       case RestRoute::Kind::kClassify: return Run(routing::Api::kClassify, std::move(request), route->spec, respond);
@@ -304,9 +304,9 @@ class Rest final : public RestServer {
     return other ? other : exact;
   }
 
-  Result<std::string> StatusText(const ModelSpec& spec) const {
-    ASSIGN_OR_RETURN(const auto status, GetStatus(catalog_, spec));
-    return StatusToJson(status);
+  void ModelStatus(const ModelSpec& spec, const Responder& respond) const {
+    const auto answer = [respond](const auto& status) { respond(JsonResponse(status.map(StatusToJson))); };
+    GetStatus(catalog_, spec, std::chrono::steady_clock::now() + options_.timeout, answer);
   }
 
   void Metadata(const ModelSpec& spec, const Responder& respond) const {

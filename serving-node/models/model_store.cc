@@ -113,7 +113,7 @@ class ModelStore::Impl {
       if (next.wanted != nullptr) {
         const LoadWork work{.model = next.model,
                             .version = next.version,
-                            .base_path = next.wanted->base_path,
+                            .base_path = next.wanted->BasePathOf(next.version),
                             .tags = options_.tags,
                             .warm_up = next.wanted->warm_up,
                             .warm_up_iterations = options_.warm_up_iterations,

@@ -35,7 +35,13 @@ struct Wanted {
   std::vector<int64_t> versions{};  // Which to hold.
   std::map<std::string, int64_t> labels{};
   batching::Options batching{};
-  bool warm_up = true;  // Run it before it is available (warm_up.h).
+  bool warm_up = true;                         // Run it before it is available (warm_up.h).
+  std::map<int64_t, Path> other_base_paths{};  // Of versions that lie elsewhere.
+
+  const Path& BasePathOf(int64_t version) const {
+    const auto other = other_base_paths.find(version);
+    return other == other_base_paths.end() ? base_path : other->second;
+  }
 };
 
 struct VersionStatus {
@@ -44,7 +50,7 @@ struct VersionStatus {
   Error error;  // kOk unless the version failed.
   int64_t memory_bytes = 0;
   std::string digest;  // SHA-256 in hex over the version's files; "" until computed.
-  Path base_path;      // Of the model when its load began.
+  Path base_path;      // Where it lay when its load began.
 };
 
 // Before a version is loaded in this process; runs on a loading thread. An error fails the load with it.

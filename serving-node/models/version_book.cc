@@ -78,7 +78,7 @@ VersionBook::Next VersionBook::FindNext(SteadyTime now) const {
 
 void VersionBook::Begin(const std::string& name, int64_t number) {
   Version& version = At(name, number);
-  version.from = models_.at(name).wanted.base_path;
+  version.from = models_.at(name).wanted.BasePathOf(number);
   version.status.base_path = version.from;
   version.lacked_bytes = 0;  // Until this load is refused memory too.
   SetState(name, &version, State::kLoading);
@@ -251,7 +251,7 @@ void VersionBook::Tidy(const std::string& name, Model* model) {
   const bool may_let_go = MayLetGo(*model);
   for (auto& [number, version] : model->versions) {
     const State state = version.status.state;
-    const bool moved = version.from != model->wanted.base_path;
+    const bool moved = version.from != model->wanted.BasePathOf(number);
     if (version.wanted) {
       if (state == State::kEnd || (state == State::kFailed && moved)) Restart(name, &version);
       if (state == State::kAvailable && moved) Unload(name, &version);

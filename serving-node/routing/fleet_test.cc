@@ -25,15 +25,10 @@ class FleetTest : public testing::Test {
   }
   // Node a and b, each with the versions that it holds.
   void SetStates(const std::string& held_by_a, const std::string& held_by_b, const std::string& models) {
-    const auto peer = [](const TestNode& node, const std::string& name, const std::string& versions) {
-      std::string text = fmt::format("peers {{ node: \"{}\" address: \"{}\" ", name, node.address);
-      for (const char version : versions)
-        text += fmt::format("ready {{ served_name: \"digits\" version: {} }} ", version);
-      return text + "} ";
-    };
-    const std::string fleet = "fleet { " + peer(a_, "a", held_by_a) + peer(b_, "b", held_by_b) + "} ";
-    a_.SetState(fleet + models);
-    b_.SetState(fleet + models);
+    const std::string peers =
+        fmt::format(R"(fleet {{ peers {{ node: "a" address: "{}" }} peers {{ node: "b" address: "{}" }} }} )",
+                    a_.address, b_.address);
+    for (TestNode* node : {&a_, &b_}) node->SetState(peers + models, {}, {{"a", held_by_a}, {"b", held_by_b}});
   }
   static std::string Models(int candidate, int candidate_bp, const std::string& guard = "") {
     return fmt::format(R"(models {{ served_name: "digits" assignment {{ salt: "s" }}
@@ -127,9 +122,8 @@ TEST_F(FleetTest, GivesStableWhenThePeerDied) {
 TEST_F(FleetTest, GivesStableWhileThePeerHasNoStateYet) {
   a_.Hold({1});
   b_.Hold({2});
-  const std::string peer = fmt::format(
-      R"(fleet {{ peers {{ node: "b" address: "{}" ready {{ served_name: "digits" version: 2 }} }} }} )", b_.address);
-  a_.SetState(peer + Models(2, 10000));
+  const std::string peer = fmt::format(R"(fleet {{ peers {{ node: "b" address: "{}" }} }} )", b_.address);
+  a_.SetState(peer + Models(2, 10000), {}, {{"b", "2"}});
   const auto answer = Ask(a_.router, DigitsCall(0));
   ASSERT_TRUE(answer) << ToString(answer.error());
   EXPECT_EQ(RanBy(*answer), 1);
@@ -151,15 +145,10 @@ TEST_F(FleetTest, SendsARequestWhoseConnectionDiedToOneOtherNodeAtMost) {
   // Neither node has a listener: each try dies. Stable is held here, yet a request that may have killed two nodes stays
   // away.
   a_.Hold({1});
-  SetStates("", "12", Models(2, 10000));
-  b_.listener.reset();
-  auto state = std::make_shared<control::DesiredState>();
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      R"(fleet { fleet: "ns/f" peers { node: "b" address: "unix:/nowhere/b" ready { served_name: "digits" version: 2 } }
-                               peers { node: "c" address: "unix:/nowhere/c" ready { served_name: "digits" version: 2 } } })" +
+  a_.SetState(
+      R"(fleet { peers { node: "b" address: "unix:/nowhere/b" } peers { node: "c" address: "unix:/nowhere/c" } })" +
           Models(2, 10000),
-      state.get()));
-  a_.router.SetState(state);
+      {}, {{"b", "2"}, {"c", "2"}});
   const auto answer = Ask(a_.router, DigitsCall(0));
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Code::kUnavailable);

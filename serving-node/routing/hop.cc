@@ -1,41 +1,98 @@
 #include "serving-node/routing/hop.h"
 
 #include <charconv>
+#include <utility>
 
+#include "longshore/peer.pb.h"
 #include "serving-node/routing/priority.h"
 
 namespace longshore::routing {
 namespace {
 
+constexpr std::string_view kAuthorization = "authorization";
+
 std::string_view Header(const PredictCall& call, std::string_view name) {
-  return HeaderValue(call, name).value_or(std::string_view());
+  return HeaderValue(call.headers, name).value_or(std::string_view());
 }
 
-}  // namespace
-
-ForwardCall HopCall(const Request& request, const Choice& choice, const std::string& target) {
+// Of either hop. `bytes`: of the request, or "".
+ForwardCall CallOf(const Request& request, std::string bytes) {
   ForwardCall call;
-  call.target = target;
-  call.serialized =
-      request.call.serialized.empty() ? request.call.request.SerializeAsString() : request.call.serialized;
+  call.serialized = bytes.empty() ? request.call.request.SerializeAsString() : std::move(bytes);
   call.deadline = request.call.deadline;
-  call.metadata = {{kHopHeader, "1"},
-                   {kHopVersionHeader, std::to_string(choice.version)},
-                   {kHopFleetHeader, request.table->fleet()}};
-  if (choice.pinned) call.metadata.emplace_back(kHopPinnedHeader, "1");
   if (request.priority != 0) call.metadata.emplace_back(kPriorityHeader, std::to_string(request.priority));
   call.cancelled = request.call.cancelled;
   return call;
 }
 
+}  // namespace
+
+Error UnknownModel(std::string_view model) {
+  return {kHopUnknown, fmt::format("no model \"{}\" is known here", model)};
+}
+
+Result<std::string> OfPeer(Result<std::string> reply) {
+  if (!reply && reply.error().code == kHopFull) reply.error().code = Code::kUnavailable;
+  return reply;
+}
+
+ForwardCall HopCall(const Request& request, const Choice& choice, const std::string& target) {
+  ForwardCall call = CallOf(request, request.call.serialized);
+  call.target = target;
+  call.metadata.emplace_back(kHopHeader, kHopToHolder);
+  call.metadata.emplace_back(kHopVersionHeader, std::to_string(choice.version));
+  call.metadata.emplace_back(kHopFleetHeader, request.table->fleet());
+  if (choice.pinned) call.metadata.emplace_back(kHopPinnedHeader, "1");
+  return call;
+}
+
+ForwardCall HomeCall(Request& request) {
+  ForwardCall call = CallOf(request, std::move(request.call.serialized));
+  peer::ClientHeaders client;
+  for (const auto& [name, value] : request.call.headers) {
+    if (name == kAuthorization) continue;
+    auto& header = *client.add_headers();
+    header.set_name(name);
+    header.set_value(value);
+  }
+  call.metadata.emplace_back(kHopClientHeader, client.SerializeAsString());
+  return call;
+}
+
 Result<Hop> ParseHop(const PredictCall& call) {
-  Hop hop{Header(call, kHopFleetHeader), 0, Header(call, kHopPinnedHeader) == "1"};
+  Hop hop{.fleet = Header(call, kHopFleetHeader)};
+  const std::string_view which = Header(call, kHopHeader);
+  hop.to_home = which == kHopToHome;
+  if (hop.to_home) {
+    hop.died_once = Header(call, kHopDiedHeader) == "1";
+    return hop;
+  }
+  hop.pinned = Header(call, kHopPinnedHeader) == "1";
   const std::string_view text = Header(call, kHopVersionHeader);
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), hop.version);
-  if (Header(call, kHopHeader) != "1" || parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
+  if (which != kHopToHolder || parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
     return InvalidArgument("a request of a peer needs {} and a number as {}", kHopHeader, kHopVersionHeader);
   }
   return hop;
+}
+
+Result<Headers> ClientHeadersOf(const PredictCall& call) {
+  const std::string_view bytes = Header(call, kHopClientHeader);
+  peer::ClientHeaders client;
+  if (!client.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return InvalidArgument("the {} of a peer cannot be read", kHopClientHeader);
+  }
+  Headers headers;
+  for (auto& header : *client.mutable_headers()) {
+    headers.emplace_back(std::move(*header.mutable_name()), std::move(*header.mutable_value()));
+  }
+  return headers;
+}
+
+Result<bool> IsToHome(const Headers& metadata, std::string_view fleet) {
+  if (HeaderValue(metadata, kHopHeader) != kHopToHome) return false;
+  if (HeaderValue(metadata, kHopFleetHeader) == fleet) return true;
+  return Unavailable("this node is of the fleet {}", fleet);
 }
 
 }  // namespace longshore::routing

@@ -24,26 +24,28 @@ enum class Protocol { kGrpc, kRest, kPeer };
 enum class Api { kPredict, kClassify, kRegress, kMultiInference };
 const char* NameOf(Api api);  // "Predict" and so on.
 
+// Header or metadata names in lower case, with their values.
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+// The first value of the header; name in lower case.
+inline std::optional<std::string_view> HeaderValue(const Headers& headers, std::string_view name) {
+  const auto found = std::ranges::find(headers, name, &Headers::value_type::first);
+  if (found == headers.end()) return std::nullopt;
+  return found->second;
+}
+
 struct PredictCall {
   tensorflow::serving::PredictRequest request;
   // The request's bytes as they came, so that forwarding does not serialize again; "" when they did not come as
   // protobuf.
   std::string serialized;
-  // Header or metadata names in lower case, with their values.
-  std::vector<std::pair<std::string, std::string>> headers;
+  Headers headers;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   Protocol protocol = Protocol::kGrpc;
   Api api = Api::kPredict;
   // Requested to stop once nobody waits for the answer any more.
   std::stop_token cancelled{};
 };
-
-// The first value of the header; name in lower case.
-inline std::optional<std::string_view> HeaderValue(const PredictCall& call, std::string_view name) {
-  const auto found = std::ranges::find(call.headers, name, &std::pair<std::string, std::string>::first);
-  if (found == call.headers.end()) return std::nullopt;
-  return found->second;
-}
 
 struct PredictAnswer {
   tensorflow::serving::ModelSpec model_spec;  // Name, resolved version, signature.

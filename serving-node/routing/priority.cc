@@ -5,7 +5,7 @@
 namespace longshore::routing {
 
 Result<int> PriorityOf(const PredictCall& call) {
-  const auto value = HeaderValue(call, kPriorityHeader);
+  const auto value = HeaderValue(call.headers, kPriorityHeader);
   if (!value) return 0;
   static_assert(batching::kPriorityMax == 9, "one digit");
   if (value->size() == 1 && value->front() >= '0' && value->front() <= '9') return value->front() - '0';

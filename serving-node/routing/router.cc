@@ -9,6 +9,7 @@
 #include "serving-node/routing/answer.h"
 #include "serving-node/routing/balance.h"
 #include "serving-node/routing/execution.h"
+#include "serving-node/routing/home_search.h"
 #include "serving-node/routing/hop.h"
 #include "serving-node/routing/priority.h"
 
@@ -19,6 +20,10 @@ using std::chrono::steady_clock;
 
 // Peers asked for a version that turned out not to hold it any more.
 constexpr size_t kPeersTriedMax = 3;
+
+void AnswerPeer(const RequestPtr& request) {
+  request->done = [done = std::move(request->done)](Result<PredictAnswer> answer) { done(ToPeer(std::move(answer))); };
+}
 
 }  // namespace
 
@@ -31,7 +36,8 @@ struct Router::Shared {
                                         "Requests handed to a peer: because it holds the version, or to share load.")),
         spilled(
             deps.metrics.Counters("longshore_spilled_total", "Requests handed to a peer only to share load.").With({})),
-        balance(deps.admission, deps.forwarder) {}
+        balance(deps.admission, deps.forwarder),
+        home_search(deps.forwarder, deps.metrics) {}
 
   // Until every request is gone, with all that is learned from it.
   ~Shared() {
@@ -52,6 +58,10 @@ struct Router::Shared {
 
   void Start(const RequestPtr& request);
   void StartHop(const RequestPtr& request);
+  void StartAsHome(const RequestPtr& request, bool died_once);
+  void StartAsHolder(const RequestPtr& request, int64_t version, bool pinned);
+  void AskHomes(const RequestPtr& request);
+  void Route(const RequestPtr& request);
   void StartAlone(const RequestPtr& request);
   void Dispatch(const RequestPtr& request);
   void WaitForNoNote(const RequestPtr& request) const;
@@ -69,6 +79,7 @@ struct Router::Shared {
   metrics::Family<metrics::Counter> forwarded;
   metrics::Counter spilled;
   Balance balance;
+  HomeSearch home_search;
   std::mutex build_mutex;  // One table is built at a time.
   Table::Carried carried;
   mutable std::mutex mutex;  // Guards `current`, for as long as copying the pointer takes.
@@ -121,34 +132,62 @@ void Router::Shared::StartAlone(const RequestPtr& request) {
 
 void Router::Shared::Start(const RequestPtr& request) {
   request->model = request->table->Find(request->model_name());
-  if (request->model == nullptr) {
-    return request->done(NotFound("Servable not found for request: Latest({})", request->model_name()));
-  }
+  request->model == nullptr ? AskHomes(request) : Route(request);
+}
+
+void Router::Shared::Route(const RequestPtr& request) {
   auto choice = Choose(*request->model, request->call);
   if (!choice) return request->done(tl::make_unexpected(std::move(choice.error())));
   request->choice = *choice;
   Dispatch(request);
 }
 
-// A peer decided already; this node runs exactly that, or says that it cannot.
+// What nobody knows is what the client made up.
+void Router::Shared::AskHomes(const RequestPtr& request) {
+  const std::string& model = request->model_name();
+  HomeQuestion question{model, request->table->fleet(), request->table->peers().HomesOf(model)};
+  if (!question.homes.empty()) deps.recorder.CountForwarded();
+  home_search.Ask(std::move(question), HomeCall(*request), [request](Result<std::string> reply) {
+    const auto& spec = request->call.request.model_spec();
+    if (reply) return request->done(AnswerOf(spec, std::move(*reply)));
+    const bool unknown = reply.error().code == kHopUnknown;
+    request->done(unknown ? NotFound("Servable not found for request: Latest({})", spec.name())
+                          : tl::make_unexpected(std::move(reply.error())));
+  });
+}
+
 void Router::Shared::StartHop(const RequestPtr& request) {
   const auto hop = ParseHop(request->call);
   if (!hop) return request->done(tl::make_unexpected(hop.error()));
-  if (!request->table) return request->done(NotFound("this node has no state yet"));
+  // A holder that is none has nothing to say; a home that is none leaves open whether the model exists.
+  const Code no_peer = hop->to_home ? Code::kUnavailable : Code::kNotFound;
+  if (!request->table) return request->done(Fail(no_peer, "this node has no state yet"));
   if (request->table->fleet() != hop->fleet)
-    return request->done(NotFound("this node is not of the fleet {}", hop->fleet));
+    return request->done(Fail(no_peer, "this node is not of the fleet {}", hop->fleet));
   request->model = request->table->Find(request->model_name());
-  request->choice = {hop->version, request->model == nullptr ? nullptr : request->model->Find(hop->version),
-                     hop->pinned};
-  auto ready = deps.store.Find(request->model_name(), hop->version);
+  hop->to_home ? StartAsHome(request, hop->died_once) : StartAsHolder(request, hop->version, hop->pinned);
+}
+
+// As if the client had come here.
+void Router::Shared::StartAsHome(const RequestPtr& request, bool died_once) {
+  if (request->model == nullptr) return request->done(tl::make_unexpected(UnknownModel(request->model_name())));
+  auto headers = ClientHeadersOf(request->call);
+  if (!headers) return request->done(tl::make_unexpected(std::move(headers.error())));
+  request->call.headers = std::move(*headers);
+  request->died_once = died_once;
+  AnswerPeer(request);
+  Route(request);
+}
+
+// A peer decided already; this node runs exactly that, or says that it cannot.
+void Router::Shared::StartAsHolder(const RequestPtr& request, int64_t version, bool pinned) {
+  request->choice = {version, request->model == nullptr ? nullptr : request->model->Find(version), pinned};
+  auto ready = deps.store.Find(request->model_name(), version);
   if (!ready) return request->done(tl::make_unexpected(std::move(ready.error())));
-  if (!hop->pinned && request->choice.entry != nullptr && request->choice.entry->tripped()) {
-    return request->done(NotFound("the guard of \"{}\" version {} tripped", request->model_name(), hop->version));
+  if (!pinned && request->choice.entry != nullptr && request->choice.entry->tripped()) {
+    return request->done(NotFound("the guard of \"{}\" version {} tripped", request->model_name(), version));
   }
-  request->done = [done = std::move(request->done)](Result<PredictAnswer> answer) {
-    if (!answer && answer.error().code == Code::kUnavailable) answer.error().code = kHopFull;
-    done(std::move(answer));
-  };
+  AnswerPeer(request);
   execution.Run(request, *ready);
 }
 
@@ -200,7 +239,7 @@ void Router::Shared::Forwarded(const RequestPtr& request, Result<std::string> re
   if (reply) return request->done(AnswerOf(request->call.request.model_spec(), std::move(*reply)));
   const bool died = reply.error().code == Code::kUnavailable;
   const bool full = reply.error().code == kHopFull;
-  if (full) reply.error().code = Code::kUnavailable;
+  reply = OfPeer(std::move(reply));
   const bool elsewhere = full || reply.error().code == Code::kNotFound || (died && !request->died_once);
   if (!elsewhere) return request->done(tl::make_unexpected(std::move(reply.error())));
   request->died_once |= died;
@@ -256,6 +295,20 @@ std::vector<int64_t> Router::VersionsAtPeers(const std::string& name) const {
     if (!entry.peers.empty()) versions.push_back(entry.version);
   }
   return versions;
+}
+
+bool Router::Knows(const std::string& model) const {
+  const auto table = shared_->table();
+  return table && table->Find(model) != nullptr;
+}
+
+bool Router::KnownElsewhere(const std::string& model) const { return shared_->home_search.KnownElsewhere(model); }
+
+void Router::AskHomes(const std::string& model, ForwardCall call, ForwardDone done) const {
+  const auto table = shared_->table();
+  HomeQuestion question{model, "", {}};
+  if (table) question = {model, table->fleet(), table->peers().HomesOf(model)};
+  shared_->home_search.Ask(std::move(question), std::move(call), std::move(done));
 }
 
 void Router::CheckSilence(Duration since_heard) {

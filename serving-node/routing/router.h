@@ -1,4 +1,5 @@
 // Takes every request of a node: picks the version, then runs it here, or hands the bytes to a peer, one hop at most.
+// What is for a model that this node knows nothing of goes to a home of it first, which does the same.
 //
 // The order of a request:  Predict -> table (a snapshot) -> version -> here / peer -> guard -> evidence -> answer.
 // Managed, the table comes from the controller's state (SetState). Alone, it is what the ModelStore holds.
@@ -85,6 +86,14 @@ class Router final : public Predictor {
 
   // The versions of the model that other nodes hold ready.
   std::vector<int64_t> VersionsAtPeers(const std::string& model) const;
+
+  // Whether the state is about the model. False for a node that is alone.
+  bool Knows(const std::string& model) const;
+  // Whether another node is known to know it, though this one does not: no name that a client made up.
+  bool KnownElsewhere(const std::string& model) const;
+
+  // Hands a question about a model that this node does not know to its homes: HomeSearch::Ask.
+  void AskHomes(const std::string& model, ForwardCall call, ForwardDone done) const;
 
   // Trips what the state allows to trip without a request: candidates that had weight for so long without a controller.
   void CheckSilence(Duration since_heard);

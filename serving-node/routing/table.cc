@@ -14,26 +14,13 @@ std::string LowerCase(std::string text) {
 // What keeps a client on its side; nullopt when the request does not carry it.
 std::optional<std::string_view> KeyOf(const control::Assignment& assignment, const PredictCall& call) {
   switch (assignment.by()) {
-    case control::Assignment::HEADER: return HeaderValue(call, assignment.key());
+    case control::Assignment::HEADER: return HeaderValue(call.headers, assignment.key());
     case control::Assignment::COOKIE: {
-      const auto header = HeaderValue(call, "cookie");
+      const auto header = HeaderValue(call.headers, "cookie");
       return header ? CookieValue(*header, assignment.key()) : std::nullopt;
     }
     default: return std::nullopt;
   }
-}
-
-std::vector<std::string> PeersThatHold(const control::FleetState& fleet, const std::string& node,
-                                       const std::string& model, int64_t version) {
-  std::vector<std::string> addresses;
-  for (const control::Peer& peer : fleet.peers()) {
-    if (peer.node() == node || peer.address().empty()) continue;
-    const bool holds = std::ranges::any_of(peer.ready(), [&](const control::HeldVersion& held) {
-      return held.served_name() == model && held.version() == version;
-    });
-    if (holds) addresses.push_back(peer.address());
-  }
-  return addresses;
 }
 
 std::shared_ptr<Arm> NewArm(const GuardKey& key, GuardBook& guards, evidence::Recorder& recorder) {
@@ -86,6 +73,7 @@ std::shared_ptr<const Table> Table::Build(const control::DesiredState& state, co
   Carried next;
   std::vector<GuardKey> keys;
   table->fleet_ = state.fleet().fleet();
+  table->peers_ = Peers(state.fleet(), node);
   for (const control::ModelState& from : state.models()) {
     ModelRoutes& model = table->models_[from.served_name()];
     model.name = from.served_name();
@@ -104,7 +92,7 @@ std::shared_ptr<const Table> Table::Build(const control::DesiredState& state, co
       auto& arm = next.arms[key] = carried->arms[key];
       if (!arm) arm = NewArm(key, guards, recorder);
       model.entries.push_back({version.version(), version.weight_bp(), version.role(), version.guard(), arm,
-                               PeersThatHold(state.fleet(), node, model.name, version.version())});
+                               table->peers_.AddressesOf(version.ready())});
     }
     std::ranges::stable_sort(model.entries, {}, [](const Entry& entry) { return entry.role == control::STABLE; });
   }

@@ -14,6 +14,7 @@
 #include "serving-node/evidence/recorder.h"
 #include "serving-node/routing/assignment.h"
 #include "serving-node/routing/guard.h"
+#include "serving-node/routing/peers.h"
 #include "serving-node/routing/predict.h"
 
 namespace longshore::routing {
@@ -78,11 +79,13 @@ class Table {
                                             GuardBook& guards, evidence::Recorder& recorder, Carried* carried);
 
   const std::string& fleet() const { return fleet_; }
+  const Peers& peers() const { return peers_; }
   const std::map<std::string, ModelRoutes>& models() const { return models_; }
   const ModelRoutes* Find(const std::string& model) const;
 
  private:
   std::string fleet_;
+  Peers peers_;
   std::map<std::string, ModelRoutes> models_;
 };
 

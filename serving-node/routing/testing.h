@@ -152,6 +152,10 @@ class PeerListener final : public tensorflow::serving::PredictionService::Servic
                        [&promise](Result<PredictAnswer> answer) { promise.set_value(std::move(answer)); });
     const auto answer = promise.get_future().get();
     if (!answer) return rpc::ToGrpc(answer.error());
+    if (!answer->serialized.empty()) {
+      EXPECT_TRUE(response->ParseFromString(answer->serialized));
+      return ::grpc::Status::OK;
+    }
     *response->mutable_model_spec() = answer->model_spec;
     for (const auto& [name, values] : answer->outputs) tensor::ToProto(values, &(*response->mutable_outputs())[name]);
     return ::grpc::Status::OK;
@@ -196,10 +200,17 @@ class TestNode {
 
   // Text of a DesiredState; what it says twice is merged. The labels are the first model's: protobuf's text parser
   // cannot read maps where the thread sanitizer built the messages and not the library.
-  void SetState(const std::string& text, const std::map<std::string, int64_t>& labels = {}) {
+  // `ready`: by node, the versions of the first model that it holds, a digit each.
+  void SetState(const std::string& text, const std::map<std::string, int64_t>& labels = {},
+                const std::map<std::string, std::string>& ready = {}) {
     auto state = std::make_shared<control::DesiredState>();
     EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString("fleet {fleet: \"ns/f\"} " + text, state.get())) << text;
     for (const auto& [label, version] : labels) (*state->mutable_models(0)->mutable_labels())[label] = version;
+    for (const auto& [node, versions] : ready) {
+      for (control::VersionState& version : *state->mutable_models(0)->mutable_versions()) {
+        if (versions.find(std::to_string(version.version())) != versions.npos) version.add_ready(node);
+      }
+    }
     router.SetState(std::move(state));
   }
 

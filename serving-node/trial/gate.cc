@@ -16,6 +16,7 @@ struct Gate::Asked {
   bool stable = false;  // What serves is never quarantined: a power cut while it loads is not its fault.
   bool trial = false;
   std::optional<int64_t> stable_version;  // Where it is another one.
+  std::optional<Path> stable_folder;      // What holds that, where it is known.
   std::string digest;
   control::Validation validation;
   bool warm_up = true;
@@ -55,7 +56,7 @@ Gate::Asked Gate::Ask(const std::string& model, int64_t version) const {
     const std::lock_guard lock(mutex_);
     state = state_;
   }
-  Asked asked{{model, version, ""}, false, false, std::nullopt, "", {}, true};
+  Asked asked{{model, version, ""}, false, false, std::nullopt, std::nullopt, "", {}, true};
   if (!state) return asked;
   const auto found = std::ranges::find(state->models(), model, &control::ModelState::served_name);
   if (found == state->models().end()) return asked;
@@ -68,7 +69,10 @@ Gate::Asked Gate::Ask(const std::string& model, int64_t version) const {
   asked.trial = entry->trial();
   asked.digest = entry->digest();
   const auto stable = std::ranges::find(found->versions(), control::STABLE, &control::VersionState::role);
-  if (stable != found->versions().end() && stable != entry) asked.stable_version = stable->version();
+  if (stable == found->versions().end() || stable == entry) return asked;
+  asked.stable_version = stable->version();
+  if (!options_.folder_of) return asked;
+  if (auto folder = options_.folder_of(*found, stable->version())) asked.stable_folder = std::move(*folder);
   return asked;
 }
 
@@ -141,7 +145,8 @@ Result<control::GoldenResult> Gate::Run(const Asked& asked, const Path& version_
   options.validation = asked.validation;
   options.warm_up = asked.warm_up;
   if (asked.stable_version) {
-    options.stable_dir = models::FindVersionDir(version_dir.parent_path(), *asked.stable_version).value_or(Path());
+    const Path beside = asked.stable_folder.value_or(version_dir.parent_path());
+    options.stable_dir = models::FindVersionDir(beside, *asked.stable_version).value_or(Path());
   }
   options.stop_fd = stop_.get();
   auto result = RunTrial(options);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,8 @@ namespace longshore::trial {
 
 struct GateOptions {
   TrialOptions trial;  // Limits and program; the rest is filled in per version.
+  // What holds a version of the model; empty: all lie beside each other.
+  std::function<Result<Path>(const control::ModelState& model, int64_t version)> folder_of{};
 };
 
 // A models::LoadGate: `[&gate](auto& model, auto version, auto& dir) { return gate.Admit(model, version, dir); }`.

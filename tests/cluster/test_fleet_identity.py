@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import ssl
 import subprocess
 import sys
 import urllib.error
@@ -100,12 +101,26 @@ class Fleet:
         self.authority = Authority(self.folder / "pki")
         self.port = Port("127.0.0.1")
         self.dialled = f"localhost:{self.port.number}"
+        self.mounted = {suffix: self.folder / f"tls.{suffix}" for suffix in ("crt", "key")}  # Of the controller.
+        self.mount(self.authority)
+        self.start_controller()
+        self.nodes = []
+
+    def mount(self, authority):
+        for suffix, file in (("crt", authority.certificate), ("key", authority.key)):
+            self.mounted[suffix].with_suffix(".new").write_bytes(file.read_bytes())
+            self.mounted[suffix].with_suffix(".new").rename(self.mounted[suffix])
+
+    def start_controller(self):
         self.controller = Program(self.folder, "controller", [
-            BIN / "longshore-controller", "--kubernetes", f"--kubeconfig={cluster.kubeconfig}", "--namespace=default",
+            BIN / "longshore-controller", "--kubernetes", f"--kubeconfig={self.cluster.kubeconfig}", "--namespace=default",
             f"--node_address=127.0.0.1:{self.port.number}", f"--advertised_address={self.dialled}", "--admin_port=0", "--node_image=longshore/node:1",
             "--lease_duration=3s", "--lease_renew_deadline=2s", "--lease_retry_period=200ms",
-            f"--ca_cert_file={self.authority.certificate}", f"--ca_key_file={self.authority.key}"])
-        self.nodes = []
+            f"--ca_cert_file={self.mounted['crt']}", f"--ca_key_file={self.mounted['key']}"])
+
+    def trusted(self):
+        """By the pods, as their ConfigMap says."""
+        return json.loads(self.cluster.kubectl("get", "configmap", "longshore-cpu-ca", "--namespace=vision", "-o", "json"))["data"]["ca.crt"]
 
     def apply(self, text):
         self.cluster.kubectl("apply", "-f", "-", input=text)
@@ -174,3 +189,12 @@ def test_a_fleet_that_is_made_again_is_another_one(fleet):
     new = fleet.start_nodes()[0].certificate()
     assert before in old and before not in new
     assert fleet.uid() in new
+
+
+def test_a_new_authority_comes_to_the_pods_beside_the_old_one_first(fleet):
+    old, new = fleet.authority.certificate.read_text(), Authority(fleet.folder / "pki-new")
+    assert fleet.trusted() == old
+    fleet.mount(new)
+    fleet.wait("both authorities in the ConfigMap", lambda: fleet.trusted() == new.certificate.read_text() + "\n" + old)
+    shown = ssl.get_server_certificate(("localhost", fleet.port.number), ca_certs=fleet.authority.certificate)
+    assert shown, "for a while the controller shows what the old one signed"

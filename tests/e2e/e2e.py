@@ -3,7 +3,7 @@
 Without --kubeconfig it makes a cluster of one node in namespaces of its own (root is needed) and removes it. With it, that
 cluster is used: it must be able to pull longshore/controller and longshore/node with the tags dev and 0.1.0, and have a
 namespace longshore-e2e with a claim "models" that holds tests/models/digits and half_plus_two_tf2 (as halves); its nodes'
-ports are called from here.
+ports are called from here. The kubeconfig's user has a client certificate or a token.
 """
 
 import argparse
@@ -24,15 +24,29 @@ import view
 from objects import Objects, restarts
 from place import NamedCluster, OwnCluster
 from program import Failure
-from story import Story
+from story import OUTAGE_S, Story
+
+OUTAGE_MAX_S = 3600
+
+
+def outage(text):
+    seconds = int(text)
+    if not OUTAGE_S <= seconds <= OUTAGE_MAX_S:
+        raise argparse.ArgumentTypeError(f"from {OUTAGE_S} to {OUTAGE_MAX_S} seconds")
+    return seconds
 
 
 def read_flags():
     parser = argparse.ArgumentParser(prog="./dev e2e", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--json", action="store_true", help="end with one JSON object on standard output")
     parser.add_argument("--kubeconfig", type=pathlib.Path, help="a cluster that is there, instead of one of its own")
+    parser.add_argument("--outage", type=outage, metavar="SECONDS", default=OUTAGE_S,
+                        help=f"how long the API server of its own cluster is away [{OUTAGE_S}]")
     parser.add_argument("--keep", action="store_true", help="keep logs and images also when all was as expected")
-    return parser.parse_args()
+    flags = parser.parse_args()
+    if flags.kubeconfig and flags.outage != OUTAGE_S:
+        parser.error("--outage: the API server of a cluster that is there is not stopped")
+    return flags
 
 
 def play(story, flags, out):
@@ -75,7 +89,7 @@ def main():
     try:
         bin_folder = programs.find_programs()
         place = NamedCluster(folder, flags.kubeconfig) if flags.kubeconfig else OwnCluster(folder, bin_folder)
-        story = Story(folder, place, Objects, bin_folder)
+        story = Story(folder, place, Objects, bin_folder, flags.outage)
         code = play(story, flags, out)
     except programs.Interrupted:
         print("\ninterrupted", file=out)

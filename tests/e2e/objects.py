@@ -3,6 +3,7 @@
 import base64
 import http.client
 import json
+import pathlib
 import ssl
 import tempfile
 import threading
@@ -14,12 +15,21 @@ TIMEOUT_S = 5
 
 
 def tls_of(cluster, user):
-    context = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
+    authority = base64.b64decode(cluster.get("certificate-authority-data", "")).decode()
+    context = ssl.create_default_context(cadata=authority or None)  # None: those of the system.
+    if "client-certificate-data" not in user:
+        return context
     with tempfile.NamedTemporaryFile() as pair:
         pair.write(base64.b64decode(user["client-certificate-data"]) + base64.b64decode(user["client-key-data"]))
         pair.flush()
         context.load_cert_chain(pair.name)
     return context
+
+
+def headers_of(user):
+    """A token that is in a file is read again each time."""
+    token = pathlib.Path(user["tokenFile"]).read_text().strip() if "tokenFile" in user else user.get("token")
+    return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 class Objects:
@@ -29,7 +39,7 @@ class Objects:
         self.namespace = namespace
         cluster, user = place.api_of_kubeconfig()
         self._host = urllib.parse.urlsplit(cluster["server"])
-        self._tls = tls_of(cluster, user)
+        self._tls, self._user = tls_of(cluster, user), user
         group = f"/apis/longshore.dev/v1alpha1/namespaces/{namespace}"
         self._paths = {"Model": f"{group}/models", "ServingFleet": f"{group}/servingfleets",
                        "Pod": f"/api/v1/namespaces/{namespace}/pods",
@@ -54,7 +64,7 @@ class Objects:
                 connection = connection or http.client.HTTPSConnection(self._host.hostname, self._host.port,
                                                                        context=self._tls, timeout=TIMEOUT_S)
                 for kind, path in self._paths.items():
-                    connection.request("GET", path)
+                    connection.request("GET", path, headers=headers_of(self._user))
                     answer = connection.getresponse()
                     text = answer.read()
                     if answer.status == 200:

@@ -67,9 +67,12 @@ class Place:
         return done.stdout
 
     def api_of_kubeconfig(self):
-        """(server, CA, certificate, key) with the last three as PEM; certificates are in the file."""
+        """Cluster and user, as kubectl has them; certificates are in them and not beside them."""
         config = json.loads(self.kubectl("config", "view", "--raw", "--minify", "--flatten", "-o", "json"))
-        return config["clusters"][0]["cluster"], config["users"][0]["user"]
+        user = config["users"][0]["user"]
+        if not {"client-certificate-data", "token", "tokenFile"} & set(user):
+            raise Failure(f"{self.kubeconfig}: the user has neither a client certificate nor a token; found {', '.join(user) or 'nothing'}")
+        return config["clusters"][0]["cluster"], user
 
 
 class OwnCluster(Place):

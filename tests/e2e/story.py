@@ -20,7 +20,8 @@ QUIET_RATE, BUSY_RATE, CALM_RATE = 40, 150, 15
 RETRIES = 6               # A Service of Kubernetes sends to a dead pod until it is told; clients try again.
 FAILOVER_MAX_S = 3
 UNINSTALL_MAX_S = 30
-API_AWAY_S = 20
+OUTAGE_S = 20             # How long the API server is away, where nobody says otherwise.
+GUARD_MAX_S = 5           # From then on no node gives a bad version weight.
 READY_MAX_S = 120
 VIEW_AGE_MAX_S = 10       # What was seen of the cluster is not older, while there is an API server.
 LEASE = {"duration": "2s", "renewDeadline": "1500ms", "retryPeriod": "300ms"}
@@ -56,11 +57,12 @@ WAITING = {"replicas": {"min": 1, "max": 3},
 
 
 class Story(telling.Telling):
-    """`place`: where it plays. `see`: gives what looks at the objects, once there is a cluster."""
+    """`place`: where it plays. `see`: gives what looks at the objects, once there is a cluster. `outage_s`: how long the
+    API server is away."""
 
-    def __init__(self, folder, place, see, bin_folder):
+    def __init__(self, folder, place, see, bin_folder, outage_s=OUTAGE_S):
         super().__init__(programs.Programs(folder / "logs"))
-        self.folder, self.place, self.bin = folder, place, bin_folder
+        self.folder, self.place, self.bin, self.outage_s = folder, place, bin_folder, outage_s
         self._see = see
         self.seen = None
 
@@ -372,29 +374,46 @@ class Story(telling.Telling):
         self.pause(1)
         self.start_load("guarded", "main", *self.images_for("guarded", broken=False), "--rate=40")
         self.pause(3)
-        self.place.stop_api()
-        try:
-            self.start_load("broken", "main", *self.images_for("guarded", broken=True), "--rate=40")
-            self.pause(5)
-            for name in ("guarded", "broken"):
-                self.loads[name].mark("guarded")
-            self.pause(API_AWAY_S)
-            for name in ("guarded", "broken"):
-                self.loads[name].mark("back")
-            late = [self.loads[name].segment("guarded") for name in ("guarded", "broken")]
-        finally:
-            self.place.continue_api()
-        self.pause(3)  # Until the view is new again.
+        before, epoch = self.fingerprints(), self.seen.epoch("main")
+        late = self.stop_api_for_the_outage()
         users = sum(checks.answers(segment, 4) for segment in late)
         self.expect("its nodes take it to 0 by themselves", users == 0,
-                    f"{users} of {sum(checks.all_answers(segment) for segment in late)} answers")
+                    f"{users} of {sum(checks.all_answers(segment) for segment in late)} answers in {self.outage_s} s")
+        self.expect_leader_since(epoch)
         met = self.wait(lambda: self.seen.failure("guarded", 4), READY_MAX_S)
         failure = self.seen.failure("guarded", 4) or {}
         self.expect("and the controller writes down why, when it can", met, failure.get("message"))
         failed = sum(checks.not_answered_well(self.loads.pop(name).stop()) for name in ("guarded", "broken"))
         self.expect("without the API server: no request of that model fails", failed == 0, f"{failed} failed")
         self.expect_no_failure("without the API server", "no API server")
+        self.expect("the outage restarts no node", before == self.fingerprints(), f"{len(before)} pods as before")
         self.place.kubectl("delete", "models/guarded", "--namespace", NAMESPACE)
+
+    def stop_api_for_the_outage(self):
+        """What the loads of `guarded` were answered while the API server was away, once its nodes had their time."""
+        names = ("guarded", "broken")
+        stopped = time.monotonic()
+        self.place.stop_api()
+        try:
+            self.start_load("broken", "main", *self.images_for("guarded", broken=True), "--rate=40")
+            self.pause(GUARD_MAX_S)
+            for name in names:
+                self.loads[name].mark("guarded")
+            self.pause(max(self.outage_s - (time.monotonic() - stopped), 1))
+            for name in names:
+                self.loads[name].mark("back")
+            return [self.loads[name].segment("guarded") for name in names]
+        finally:
+            self.place.continue_api()
+
+    def expect_leader_since(self, epoch):
+        """The API server first has to serve those who waited for it; until then the view is old."""
+        back = time.monotonic()
+        answers = super().wait(lambda: self.seen.looked_at > back, READY_MAX_S)
+        self.expect("the API server answers again", answers, f"{time.monotonic() - back:.1f} s after it went on")
+        met = self.wait(lambda: self.has_nodes_since(epoch), READY_MAX_S)
+        self.expect("a controller leads and has the nodes", met,
+                    f"epoch {self.seen.epoch('main')}, {time.monotonic() - back:.1f} s after it went on")
 
     def uninstall(self):
         self.mark("uninstall", {STABLE})

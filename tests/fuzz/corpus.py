@@ -5,9 +5,11 @@ messages so that one can read here what they say.
 """
 
 import gzip
+import io
 import pathlib
 import struct
 import subprocess
+import tarfile
 import zlib
 
 import numpy as np
@@ -250,6 +252,33 @@ def certificate_request() -> None:
           names=request(*p256, more=("-addext", "subjectAltName=DNS:a,DNS:b", "-addext", "basicConstraints=CA:TRUE")))
 
 
+def archive() -> None:
+    def tar(*entries: tuple[str, bytes, bytes], form: int = tarfile.USTAR_FORMAT, linkname: str = "") -> bytes:
+        """With one block of the end mark: every byte of the corpus is damaged in turn, so there should be few."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w", format=form) as out:
+            for name, kind, content in entries:
+                entry = tarfile.TarInfo(name)
+                entry.type, entry.size, entry.linkname = kind, len(content), linkname
+                out.addfile(entry, io.BytesIO(content))
+            end = out.offset
+        return buffer.getvalue()[:end + 512]
+
+    file, folder = tarfile.REGTYPE, tarfile.DIRTYPE
+    plain = tar(("d/", folder, b""), ("d/1/a", file, b"x"))
+    long = "d/" + "n" * 60 + "/" + "m" * 60
+    exact, repaired = b"\1", b"\0"
+    write("archive",
+          plain=repaired + plain, gzipped=exact + gzip.compress(plain, mtime=0),
+          bomb=exact + gzip.compress(tar(("a", file, b"\0" * 900)) + b"\0" * 100_000, mtime=0),
+          up=repaired + tar(("../a", file, b""))[:512], absolute=repaired + tar(("/a", file, b""))[:512],
+          link=repaired + tar(("a", tarfile.SYMTYPE, b""), ("a/b", file, b""), linkname="/tmp"),
+          hard=repaired + tar(("a", tarfile.LNKTYPE, b""), linkname="/etc/passwd")[:512],
+          device=repaired + tar(("a", tarfile.CHRTYPE, b""))[:512], twice=repaired + tar(("a", file, b""), ("a", file, b"")),
+          pax=repaired + tar((long, file, b"x"), form=tarfile.PAX_FORMAT),
+          gnu=repaired + tar((long, file, b"x"), form=tarfile.GNU_FORMAT), cut=exact + plain[:700], empty=b"")
+
+
 if __name__ == "__main__":
-    for make in (json_predict, json_examples, predict, examples, tfrecord, bundle, packed, http, certificate_request):
+    for make in (archive, json_predict, json_examples, predict, examples, tfrecord, bundle, packed, http, certificate_request):
         make()

@@ -26,8 +26,10 @@ MODES = {
         "certificates": {"source": "Generated", "keep": True},
         "admissionPolicy": {"images": ["mirror/longshore/", "other/node"], "secretPrefixes": ["models-"]},
         "networkPolicy": {"metricsFrom": [{"podSelector": {"matchLabels": {"app": "prometheus"}}}], "egressPorts": [6443]},
-        "metrics": {"discovery": "Annotations"}, "dashboards": {"enabled": True, "annotations": {"grafana_folder": "Longshore"}}},
+        "metrics": {"discovery": "Annotations"},
+        "prometheus": {"caConfigMap": "prometheus-ca", "tokenFor": "https://prometheus.monitoring.svc:9091"}, "dashboards": {"enabled": True, "annotations": {"grafana_folder": "Longshore"}}},
     "cert-manager, PodMonitor": {"certificates": {"source": "CertManager"},
+                                 "prometheus": {"tokenFor": "https://prometheus.monitoring.svc:9091", "tokenSecret": "prometheus"},
                                  "metrics": {"discovery": "PodMonitor", "labels": {"release": "prometheus"}},
                                  "prometheusRule": {"enabled": True, "labels": {"release": "prometheus"}}},
     "cert-manager's other issuer, ServiceMonitor": {

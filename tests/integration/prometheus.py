@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import urllib.error
 import urllib.parse
@@ -26,14 +27,18 @@ def free_port():
 class Prometheus:
     """Scrapes each second what files list. Can be stopped and started again.
 
-    `jobs`: name -> file of targets (file_sd); `rules`: files of rules."""
+    `jobs`: name -> file of targets (file_sd); `rules`: files of rules; `tls`: files of certificate and key, and of who signed it."""
 
-    def __init__(self, program, directory, jobs, rules=()):
+    def __init__(self, program, directory, jobs, rules=(), tls=None):
         self.directory = directory / "prometheus"
         self.directory.mkdir()
         self.program = program
         self.port = free_port()
         self.process = None
+        self.scheme = "https" if tls else "http"
+        self.context = ssl.create_default_context(cafile=tls[2]) if tls else None
+        server = {"tls_server_config": {"cert_file": str(tls[0]), "key_file": str(tls[1])}} if tls else {}
+        (self.directory / "web.yml").write_text(json.dumps(server))
         scraped = "".join(f'- job_name: {name}\n  file_sd_configs: [{{files: ["{targets}"], refresh_interval: 1s}}]\n'
                           for name, targets in jobs.items())
         (self.directory / "prometheus.yml").write_text(
@@ -41,18 +46,18 @@ class Prometheus:
             f"rule_files: {json.dumps([str(path) for path in rules])}\nscrape_configs:\n{scraped}")
 
     def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
     def start(self):
         with open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen(
                 [self.program, f"--config.file={self.directory}/prometheus.yml", f"--storage.tsdb.path={self.directory}/data",
-                 f"--web.listen-address=127.0.0.1:{self.port}"], stdout=log, stderr=log)
+                 f"--web.config.file={self.directory}/web.yml", f"--web.listen-address=127.0.0.1:{self.port}"], stdout=log, stderr=log)
         wait_for("Prometheus to answer", self.is_ready)
 
     def is_ready(self):
         try:
-            return urllib.request.urlopen(f"{self.url()}/-/ready", timeout=5).status == 200
+            return urllib.request.urlopen(f"{self.url()}/-/ready", timeout=5, context=self.context).status == 200
         except OSError:
             return False
 
@@ -66,7 +71,7 @@ class Prometheus:
         """The data of an answer; what Prometheus refuses is an error with its words."""
         body = urllib.parse.urlencode(words).encode() or None
         try:
-            with urllib.request.urlopen(f"{self.url()}/api/v1/{path}", data=body, timeout=20) as answer:
+            with urllib.request.urlopen(f"{self.url()}/api/v1/{path}", data=body, timeout=20, context=self.context) as answer:
                 return json.loads(answer.read())["data"]
         except urllib.error.HTTPError as error:
             raise AssertionError(f"Prometheus refuses {words}: {json.loads(error.read())['error']}") from None

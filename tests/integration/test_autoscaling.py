@@ -3,12 +3,17 @@
 LONGSHORE_PROMETHEUS names the program.
 """
 
+import pathlib
 import shutil
+import sys
 import threading
 import time
 import unittest
 import urllib.error
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cluster"))
+
+from authority import Authority
 from harness import MODELS, Installation, wait_for
 from prometheus import Prometheus, find_prometheus
 
@@ -45,14 +50,19 @@ class Clients:
                 thread.join()
 
 
-class Autoscaling(unittest.TestCase):
+class ScalingFleet(unittest.TestCase):
+    """To inherit: a fleet that scales by `self.prometheus`, and clients that are more than one node can serve."""
+
+    def tls(self):
+        """As Prometheus wants it; None: plain http."""
+
     def setUp(self):
         program = find_prometheus()
         if not program:
             self.skipTest("LONGSHORE_PROMETHEUS names no Prometheus")
         self.it = Installation()
         self.addCleanup(self.it.__exit__, None, None, None)
-        self.prometheus = Prometheus(program, self.it.dir, {"longshore": self.it.state / "prometheus/nodes.json"})
+        self.prometheus = Prometheus(program, self.it.dir, {"longshore": self.it.state / "prometheus/nodes.json"}, tls=self.tls())
         self.addCleanup(self.prometheus.stop)
         self.clients = Clients(self.it)
         self.addCleanup(self.clients.stop)
@@ -82,6 +92,8 @@ spec:
     def replicas(self):
         return self.it.fleet_status().get("replicas")
 
+
+class Autoscaling(ScalingFleet):
     def test_nodes_are_added_on_measured_queue_delay_and_never_taken_away_without_a_measurement(self):
         self.prometheus.start()
         self.it.start_controller()
@@ -107,6 +119,33 @@ spec:
         self.prometheus.start()
         wait_for("the idle node to leave", lambda: self.replicas() == 1, timeout_s=60)
         self.assertEqual(self.it.predict("half", {"instances": [2.0]}), {"predictions": [3.0]})
+
+
+class AutoscalingByHttps(ScalingFleet):
+    def tls(self):
+        self.authority = Authority(self.it.dir / "pki")
+        return *self.authority.certify("prometheus", addresses=["IP:127.0.0.1"]), self.authority.certificate
+
+    def trouble(self):
+        lines = (self.it.dir / "controller.log").read_text().splitlines()
+        return next((line for line in lines if "Prometheus at" in line), "")
+
+    def test_it_is_believed_by_the_authority_that_the_flag_names_only(self):
+        self.prometheus.start()
+        self.it.start_controller()
+        wait_for("the controller to say why it asks in vain", self.trouble)
+        self.assertIn(self.prometheus.url(), self.trouble())
+        self.assertIn('the certificate "CN=prometheus" is not trusted: unable to get local issuer certificate', self.trouble())
+
+        self.it.kill_controller()
+        self.it.start_controller(flags=[f"--prometheus_ca_file={self.authority.certificate}"])
+        self.it.wait_for_stable("half", 1)
+        self.it.wait_for_answers("half", {"instances": [2.0]})
+        self.clients.start()
+        wait_for("the autoscaler to add a node", lambda: self.replicas() == 2)
+        self.assertIn("QueueDelay", self.autoscale()["message"])
+        self.clients.stop()
+        self.assertEqual(self.clients.errors, [])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "common/fleet/state_digest.h"
 #include "controller/api/format.h"
 #include "controller/plan/plan.h"
 #include "controller/rollout/rollout.h"
@@ -101,6 +102,7 @@ class History {
     } else if (!nodes.empty()) {
       const auto gone = nodes.begin() + Draw(static_cast<int>(nodes.size()));
       std::erase_if(holds_, [&](const auto& held) { return held.node == gone->name; });
+      states_.erase(gone->name);
       nodes.erase(gone);
     }
     for (auto& node : nodes) node.draining = Draw(10) == 0;
@@ -119,10 +121,8 @@ class History {
   }
 
   const control::ModelState* HeldBy(const std::string& node) const {
-    for (const auto& held : holds_) {
-      if (held.node == node && held.state) return &*held.state;
-    }
-    return nullptr;
+    const auto held = states_.find(node);
+    return held == states_.end() ? nullptr : &held->second;
   }
 
   // Nodes do what they were told, a state at a time.
@@ -166,7 +166,9 @@ class History {
   }
   void Hold(const plan::SendModel& send) {
     std::erase_if(holds_, [&](const auto& held) { return held.node == send.node; });
-    holds_.push_back({send.node, send.state});
+    states_.erase(send.node);
+    if (send.state) states_[send.node] = *send.state;
+    holds_.push_back({send.node, send.state ? DigestOfPart(SerializePart(*send.state)) : ""});
   }
 
   void Check() {
@@ -236,6 +238,7 @@ class History {
   api::Model model_;
   rollout::Observed observed_;
   std::vector<plan::NodeHolds> holds_;
+  std::map<std::string, control::ModelState> states_;  // The same, by node.
   api::ModelStatus before_;
   rollout::Decision decision_;
   plan::Plan plan_;

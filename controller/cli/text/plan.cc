@@ -21,7 +21,7 @@ std::string After(Duration duration) {
 std::string MomentsText(const rollout::Preview& preview) {
   Table table({"AFTER", "WEIGHT", "NODES", "WHAT"});
   for (const rollout::Moment& moment : preview.moments) {
-    table.Add({After(moment.after), Percent(moment.weight_percent), std::to_string(moment.nodes),
+    table.Add({After(moment.after), Percent(moment.event.weight_percent), std::to_string(moment.nodes),
                moment.event.reason + ": " + moment.event.message});
   }
   return table.Text(2);

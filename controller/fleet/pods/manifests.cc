@@ -6,6 +6,7 @@
 
 #include "common/sha256.h"
 #include "controller/api/format.h"
+#include "controller/api/units.h"
 
 namespace longshore::fleet {
 namespace {
@@ -82,18 +83,24 @@ Storage StorageOf(const api::ServingFleet& fleet) {
 }
 
 Json ArgumentsOf(const api::ServingFleet& fleet, const PodSettings& settings) {
-  return {fmt::format("--controller={}", settings.controller),
-          fmt::format("--controller_ca_file={}/ca.crt", kCaDir),
-          fmt::format("--controller_token_file={}/token", kTokenDir),
-          fmt::format("--fleet={}/{}", fleet.metadata.namespace_, fleet.metadata.name),
-          "--node=$(POD_NAME)",
-          fmt::format("--state_dir={}", kStateDir),
-          fmt::format("--port={}", kGrpcPort),
-          fmt::format("--rest_api_port={}", kRestPort),
-          "--admin_host=0.0.0.0",
-          fmt::format("--admin_port={}", kAdminPort),
-          fmt::format("--peer_address=$(POD_IP):{}", kPeerPort),
-          fmt::format("--log_level={}", fleet.spec.pods.log_level)};
+  const api::Pods& pods = fleet.spec.pods;
+  Json arguments = {fmt::format("--controller={}", settings.controller),
+                    fmt::format("--controller_ca_file={}/ca.crt", kCaDir),
+                    fmt::format("--controller_token_file={}/token", kTokenDir),
+                    fmt::format("--fleet={}/{}", fleet.metadata.namespace_, fleet.metadata.name),
+                    "--node=$(POD_NAME)",
+                    fmt::format("--state_dir={}", kStateDir),
+                    fmt::format("--port={}", kGrpcPort),
+                    fmt::format("--rest_api_port={}", kRestPort),
+                    "--admin_host=0.0.0.0",
+                    fmt::format("--admin_port={}", kAdminPort),
+                    fmt::format("--peer_address=$(POD_IP):{}", kPeerPort),
+                    fmt::format("--log_level={}", pods.log_level),
+                    fmt::format("--cache_dir={}", kCacheDir)};
+  if (!pods.cache_size_limit.empty())
+    arguments.push_back(fmt::format("--cache_bytes_max={}", api::BytesOf(pods.cache_size_limit)));
+  if (!pods.source_ca_file.empty()) arguments.push_back("--source_ca_file=" + pods.source_ca_file);
+  return arguments;
 }
 
 Json Probe(const char* path, int period_s, int failures) {

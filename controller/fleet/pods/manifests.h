@@ -26,7 +26,7 @@ inline constexpr const char* kInputsAnnotation = "longshore.dev/inputs";
 inline constexpr const char* kFormAnnotation = "longshore.dev/form";
 // To be counted up when the same inputs make another pod. A Deployment of another form is left as it is, so that a new
 // controller restarts no node.
-inline constexpr const char* kForm = "1";
+inline constexpr const char* kForm = "2";
 
 inline constexpr int kGrpcPort = 8500;
 inline constexpr int kRestPort = 8501;

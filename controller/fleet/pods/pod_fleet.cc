@@ -17,10 +17,13 @@
 namespace longshore::fleet {
 namespace {
 
+constexpr int kConflictsMax = 3;  // Of one scaling.
+
 // An object that goes with a fleet, as much as is needed to see that it is as it should be.
 struct Child {
   std::string fleet{};
   std::string uid{};
+  std::string version{};  // Its resourceVersion.
   std::string content{};  // Digest of what is ours to decide.
   std::string inputs{};   // Of a Deployment, as is:
   std::string form{};
@@ -49,6 +52,7 @@ std::string FleetNamedIn(const Json& json) {
 
 Result<Child> ChildFrom(const Json& json) {
   Child child{.fleet = FleetNamedIn(json), .uid = TextAt(json, {"metadata", "uid"})};
+  child.version = TextAt(json, {"metadata", "resourceVersion"});
   child.inputs = TextAt(json, {"metadata", "annotations", kInputsAnnotation});
   child.form = TextAt(json, {"metadata", "annotations", kFormAnnotation});
   Json spec = At(json, {"spec"});
@@ -64,6 +68,12 @@ Result<Child> ChildFrom(const Json& json) {
                         At(json, {"data"})};
   child.content = ToHex(Sha256(content.dump()));
   return child;
+}
+
+std::string DeploymentPath(const std::string& fleet) {
+  const size_t slash = fleet.find('/');
+  return fmt::format("/apis/apps/v1/namespaces/{}/deployments/{}", fleet.substr(0, slash),
+                     ChildName(fleet.substr(slash + 1)));
 }
 
 std::string CollectionPath(const ChildKind& kind, const std::string& namespace_) {
@@ -114,18 +124,35 @@ class KubePodFleet final : public PodFleet {
   std::optional<Child> ChildAt(const std::string& kind, const std::string& fleet, const std::string& name) const;
   std::optional<Child> DeploymentOfFleet(const std::string& fleet) const;
   Status ApplyWhereNeeded(const Json& object);
+  Status ScaleFrom(const Child& deployment, const std::string& fleet, int nodes,
+                   const std::vector<std::string>& leave_first);
+  Status ReadDeployment(const std::string& fleet);
   void Learn(const std::string& kind, const Json& object);
   PodSettings Settings();
   std::vector<Pod> PodsOf(const std::string& fleet) const;
+  std::optional<Pod> PodAt(const kube::Name& name) const;
   Status RankPods(const std::string& fleet, int too_many, const std::vector<std::string>& leave_first);
+  Result<Addresses> EnsureNow(const api::ServingFleet& fleet, const PodSettings& settings);
+  void NoteChild(const std::string& fleet);
+  void NotePod(const std::string& fleet, const kube::Name& name);
 
   const kube::Cluster cluster_;
   const PodFleetOptions options_;
   const MonotonicClock& clock_;
   const OnChange on_change_;
+  // What Ensure found as it should be; nothing is compared again until one of the fleet's children changes.
+  struct Ensured {
+    uint64_t changes = 0;
+    std::string of;  // What was ensured.
+    Addresses addresses;
+  };
+
   std::unique_ptr<kube::Api> api_;
-  std::mutex mutex_;
-  std::map<std::string, Applied> applied_;  // By path. Guarded by the mutex, as is:
+  mutable std::mutex mutex_;
+  std::map<std::string, uint64_t> changes_;  // Of children, by fleet. Guarded by the mutex, as is:
+  std::map<std::string, Ensured> ensured_;
+  std::map<std::string, std::set<kube::Name>> pod_names_;  // By fleet.
+  std::map<std::string, Applied> applied_;                 // By path. Guarded by the mutex, as is:
   PodSettings settings_;
   // By kind; for each namespace one. Constant after Start.
   std::map<std::string, std::vector<std::unique_ptr<Mirrored<Child>>>> children_;
@@ -148,13 +175,13 @@ Status KubePodFleet::Start() {
     for (const ChildKind& kind : kChildKinds) {
       auto& mirrored = children_[kind.kind].emplace_back(
           std::make_unique<Mirrored<Child>>(ChildFrom, [this](const kube::Name&, const Result<Child>& child) {
-            if (child) on_change_(child->fleet);
+            if (child) NoteChild(child->fleet);
           }));
       RETURN_IF_ERROR(Mirror(CollectionPath(kind, namespace_), mirrored.get()));
     }
-    auto& pods =
-        pods_.emplace_back(std::make_unique<Mirrored<Pod>>(PodFrom, [this](const kube::Name&, const Result<Pod>& pod) {
-          if (pod) on_change_(pod->fleet);
+    auto& pods = pods_.emplace_back(
+        std::make_unique<Mirrored<Pod>>(PodFrom, [this](const kube::Name& name, const Result<Pod>& pod) {
+          if (pod) NotePod(pod->fleet, name);
         }));
     const std::string path =
         namespace_.empty() ? "/api/v1/pods" : fmt::format("/api/v1/namespaces/{}/pods", namespace_);
@@ -168,6 +195,26 @@ Status KubePodFleet::Start() {
   }
   for (const auto& mirrored : pods_) RETURN_IF_ERROR(mirrored->cache.WaitUntilComplete(options_.first_list_max));
   return {};
+}
+
+void KubePodFleet::NoteChild(const std::string& fleet) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++changes_[fleet];
+  }
+  on_change_(fleet);
+}
+
+void KubePodFleet::NotePod(const std::string& fleet, const kube::Name& name) {
+  const bool is_there = PodAt(name).has_value();
+  {
+    const std::lock_guard lock(mutex_);
+    std::set<kube::Name>& names = pod_names_[fleet];
+    if (is_there) names.insert(name);
+    if (!is_there) names.erase(name);
+    if (names.empty()) pod_names_.erase(fleet);
+  }
+  on_change_(fleet);
 }
 
 std::optional<Child> KubePodFleet::ChildAt(const std::string& kind, const std::string& fleet,
@@ -231,10 +278,26 @@ PodSettings KubePodFleet::Settings() {
 
 Result<Addresses> KubePodFleet::Ensure(const api::ServingFleet& fleet) {
   const std::string name = fleet.metadata.namespace_ + "/" + fleet.metadata.name;
+  const PodSettings settings = Settings();
+  Ensured now;
+  now.of = fmt::format("{} {} {} {} {} {}", fleet.metadata.uid, fleet.metadata.generation, fleet.status.image,
+                       settings.image, settings.controller, settings.ca);
+  {
+    const std::lock_guard lock(mutex_);
+    now.changes = changes_[name];
+    const Ensured& before = ensured_[name];
+    if (before.changes == now.changes && before.of == now.of) return before.addresses;
+  }
+  ASSIGN_OR_RETURN(now.addresses, EnsureNow(fleet, settings));
+  const std::lock_guard lock(mutex_);
+  return (ensured_[name] = std::move(now)).addresses;
+}
+
+Result<Addresses> KubePodFleet::EnsureNow(const api::ServingFleet& fleet, const PodSettings& settings) {
+  const std::string name = fleet.metadata.namespace_ + "/" + fleet.metadata.name;
   api::ServingFleet with_image = fleet;
   std::string& image = with_image.status.image;
   if (!fleet.spec.pods.image.empty()) image = fleet.spec.pods.image;
-  const PodSettings settings = Settings();
   if (image.empty()) image = settings.image;
   for (const Json& companion : CompanionsOf(with_image, settings)) RETURN_IF_ERROR(ApplyWhereNeeded(companion));
   const Json deployment = DeploymentOf(with_image, settings);
@@ -268,38 +331,62 @@ Status KubePodFleet::RankPods(const std::string& fleet, int too_many, const std:
   return {};
 }
 
+// The Deployment that is scaled is the one that the number of its pods was seen of: what changed in between, as its
+// status often does, is read and looked at again.
 Status KubePodFleet::Scale(const std::string& fleet, int nodes, const std::vector<std::string>& leave_first) {
-  const auto deployment = DeploymentOfFleet(fleet);
-  if (!deployment) return FailedPrecondition("fleet {} has no Deployment yet", fleet);
-  if (deployment->replicas == nodes) {
-    if (deployment->trouble.empty()) return {};
-    return FailedPrecondition("fleet {}: {}", fleet, deployment->trouble);
+  for (int conflicts = 0;; ++conflicts) {
+    const auto deployment = DeploymentOfFleet(fleet);
+    if (!deployment) return FailedPrecondition("fleet {} has no Deployment yet", fleet);
+    const Status scaled = ScaleFrom(*deployment, fleet, nodes, leave_first);
+    if (scaled || scaled.error().code != Code::kAborted || conflicts == kConflictsMax) return scaled;
+    RETURN_IF_ERROR(ReadDeployment(fleet));
   }
-  if (nodes < deployment->replicas) RETURN_IF_ERROR(RankPods(fleet, deployment->replicas - nodes, leave_first));
-  const std::string name = ChildName(fleet.substr(fleet.find('/') + 1));
-  const std::string path =
-      fmt::format("/apis/apps/v1/namespaces/{}/deployments/{}", fleet.substr(0, fleet.find('/')), name);
-  const Json patch = {{"metadata", {{"uid", deployment->uid}}}, {"spec", {{"replicas", nodes}}}};
-  const auto answer = api_->Send({.method = "PATCH",
-                                  .target = fmt::format("{}/scale?fieldManager={}-scale", path, kManager),
-                                  .body = patch.dump(),
-                                  .content_type = kube::kMergePatch});
+}
+
+Status KubePodFleet::ScaleFrom(const Child& deployment, const std::string& fleet, int nodes,
+                               const std::vector<std::string>& leave_first) {
+  if (deployment.replicas == nodes) {
+    if (deployment.trouble.empty()) return {};
+    return FailedPrecondition("fleet {}: {}", fleet, deployment.trouble);
+  }
+  if (nodes < deployment.replicas) RETURN_IF_ERROR(RankPods(fleet, deployment.replicas - nodes, leave_first));
+  const Json patch = {{"metadata", {{"uid", deployment.uid}, {"resourceVersion", deployment.version}}},
+                      {"spec", {{"replicas", nodes}}}};
+  const auto answer =
+      api_->Send({.method = "PATCH",
+                  .target = fmt::format("{}/scale?fieldManager={}-scale", DeploymentPath(fleet), kManager),
+                  .body = patch.dump(),
+                  .content_type = kube::kMergePatch});
   if (!answer) return Prefixed(answer.error(), fmt::format("scaling fleet {} to {} nodes", fleet, nodes));
   // The scale that comes back is no Deployment: what there is now is asked for, so that the next look sees it.
-  ASSIGN_OR_RETURN(const std::string now, api_->Send({.target = path}));
+  return ReadDeployment(fleet);
+}
+
+Status KubePodFleet::ReadDeployment(const std::string& fleet) {
+  ASSIGN_OR_RETURN(const std::string now, api_->Send({.target = DeploymentPath(fleet)}));
   ASSIGN_OR_RETURN(const Json made, ParseJson(now));
   Learn("Deployment", made);
   return {};
 }
 
 std::vector<Pod> KubePodFleet::PodsOf(const std::string& fleet) const {
+  std::set<kube::Name> names;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = pod_names_.find(fleet); found != pod_names_.end()) names = found->second;
+  }
   std::vector<Pod> pods;
-  for (const auto& mirrored : pods_) {
-    mirrored->cache.ForEach([&](const kube::Name&, const Result<Pod>& pod) {
-      if (pod && pod->fleet == fleet) pods.push_back(*pod);
-    });
+  for (const kube::Name& name : names) {
+    if (auto pod = PodAt(name); pod && pod->fleet == fleet) pods.push_back(std::move(*pod));
   }
   return pods;
+}
+
+std::optional<Pod> KubePodFleet::PodAt(const kube::Name& name) const {
+  for (const auto& mirrored : pods_) {
+    if (auto pod = mirrored->cache.Get(name); pod && *pod) return std::move(**pod);
+  }
+  return std::nullopt;
 }
 
 std::vector<NodeInfo> KubePodFleet::Nodes(const std::string& fleet) const {
@@ -311,12 +398,9 @@ std::vector<NodeInfo> KubePodFleet::Nodes(const std::string& fleet) const {
 }
 
 std::optional<NodeTokens::Node> KubePodFleet::NodeOf(const PodName& name) const {
-  for (const auto& mirrored : pods_) {
-    const auto pod = mirrored->cache.Get({name.namespace_, name.name});
-    if (pod && *pod && (*pod)->uid == name.uid && !(*pod)->ended)
-      return NodeTokens::Node{(*pod)->fleet, (*pod)->fleet_uid, name.name};
-  }
-  return std::nullopt;
+  const auto pod = PodAt({name.namespace_, name.name});
+  if (!pod || pod->uid != name.uid || pod->ended) return std::nullopt;
+  return NodeTokens::Node{pod->fleet, pod->fleet_uid, name.name};
 }
 
 std::vector<std::string> KubePodFleet::Fleets() const {
@@ -335,11 +419,7 @@ Status KubePodFleet::Remove(const std::string& fleet) {
   const auto deployment = DeploymentOfFleet(fleet);
   if (!deployment) return {};
   const Json options = {{"propagationPolicy", "Background"}, {"preconditions", {{"uid", deployment->uid}}}};
-  const auto answer =
-      api_->Send({.method = "DELETE",
-                  .target = fmt::format("/apis/apps/v1/namespaces/{}/deployments/{}", fleet.substr(0, fleet.find('/')),
-                                        ChildName(fleet.substr(fleet.find('/') + 1))),
-                  .body = options.dump()});
+  const auto answer = api_->Send({.method = "DELETE", .target = DeploymentPath(fleet), .body = options.dump()});
   if (!answer && answer.error().code != Code::kNotFound) return Prefixed(answer.error(), fleet);
   return {};
 }

@@ -203,8 +203,24 @@ TEST_F(PodFleetTest, ADeploymentOfAnotherFormAndTheSameInputsIsLeftAsItIs) {
   Ensure();
   EXPECT_EQ(Contents(), before);
   fleet_.spec.pods.log_level = "debug";
+  ++fleet_.metadata.generation;
   Ensure();
   EXPECT_EQ(Get("deployments/longshore-cpu").at("metadata").at("annotations").at(kFormAnnotation), kForm);
+}
+
+TEST_F(PodFleetTest, NodesAreToldTheirCacheItsLimitAndTheAuthorityOfArchives) {
+  const auto arguments = [&] {
+    Ensure();
+    return Get("deployments/longshore-cpu")["spec"]["template"]["spec"]["containers"][0]["args"];
+  };
+  EXPECT_THAT(arguments(), testing::Contains(Json("--cache_dir=/var/cache/longshore")));
+  EXPECT_THAT(arguments(), testing::Not(testing::Contains(
+                               testing::Property(&Json::get<std::string>, testing::HasSubstr("--cache_bytes_max")))));
+  fleet_.spec.pods.cache_size_limit = "1.5Gi";
+  fleet_.spec.pods.source_ca_file = "/models/ca/ca.crt";
+  ++fleet_.metadata.generation;
+  EXPECT_THAT(arguments(), testing::IsSupersetOf(
+                               {Json("--cache_bytes_max=1610612736"), Json("--source_ca_file=/models/ca/ca.crt")}));
 }
 
 TEST_F(PodFleetTest, PutsRightWhatSomebodyChangedAndLeavesTheRest) {
@@ -261,6 +277,18 @@ TEST_F(PodFleetTest, ANodeIsWhoTheTokenOfItsPodSays) {
   ASSERT_TRUE(pods_->Scale(Name(), 0, {}));
   ASSERT_TRUE(WaitUntil([&] { return Staying().empty() && pods_->Nodes(Name()).empty(); }));
   EXPECT_THAT(why(its_own), HasSubstr("no node of a fleet")) << "the pod of this token is gone";
+}
+
+// The API server sees the first number when a Deployment is scaled that somebody changes at the same time.
+TEST_F(PodFleetTest, ScalesADeploymentThatChangesAllTheTime) {
+  Ensure();
+  for (int i = 0; i < 20; ++i) {
+    Patch("deployments/longshore-cpu", {{"metadata", {{"annotations", {{"mine", std::to_string(i)}}}}}});
+    const int nodes = 1 + i % 2;
+    const Status scaled = pods_->Scale(Name(), nodes, {});
+    ASSERT_TRUE(scaled) << scaled.error().message;
+    EXPECT_EQ(Get("deployments/longshore-cpu").at("spec").at("replicas"), nodes);
+  }
 }
 
 TEST_F(PodFleetTest, ScalesInByThoseThatAreSaidToLeave) {

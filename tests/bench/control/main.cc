@@ -40,9 +40,13 @@ Status RunApply(const kube::Cluster& cluster, const WriteOptions& options, int s
   MonotonicPoint began;
   Result<Duration> written = Duration(0);
   std::thread writer;
-  const Status ready = AwaitReady(cluster, options, std::chrono::seconds(seconds_max), [&] {
+  std::stop_source given_up;
+  const Status ready = AwaitReady(cluster, options, std::chrono::seconds(seconds_max), given_up.get_token(), [&] {
     began = clock.Now();
-    writer = std::thread([&] { written = WriteModels(cluster, options); });
+    writer = std::thread([&] {
+      written = WriteModels(cluster, options);
+      if (!written) given_up.request_stop();
+    });
   });
   const Duration took = clock.Now() - began;
   if (writer.joinable()) writer.join();

@@ -12,42 +12,26 @@
 #include <utility>
 
 #include "common/log.h"
-#include "controller/nodes/state.h"
 #include "longshore/control.grpc.pb.h"
+#include "tests/bench/control/fake_state.h"
 
 namespace longshore::bench {
 namespace {
 
-constexpr size_t kRounds = 10;  // Of 100 ms, in which each reports once.
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLook{100};  // For streams that ended, and reports that are due.
 
 struct Shared {
   std::atomic<int64_t> streams = 0;  // On which something was heard.
   std::atomic<int64_t> messages = 0;
   std::atomic<int64_t> bytes = 0;
+  FleetParts fleet_parts;
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<size_t> ended;  // To be dialled again. Guarded by the mutex, as is:
   size_t dialled = 0;
 };
-
-// Everything that it should load is there at once.
-control::Report ReportOf(const control::DesiredState& held) {
-  control::Report report;
-  report.set_epoch(held.epoch());
-  report.set_revision(held.revision());
-  for (const control::ModelState& model : held.models()) {
-    for (const control::VersionState& version : model.versions()) {
-      if (!version.load()) continue;
-      control::VersionReport& said = *report.add_versions();
-      said.set_served_name(model.served_name());
-      said.set_version(version.version());
-      said.set_state(control::VersionReport::READY);
-      said.set_digest("0000000000000000000000000000000000000000000000000000000000000000");
-      said.set_weight_bp(version.weight_bp());
-    }
-  }
-  return report;
-}
 
 // One stream. gRPC calls it; it tells `shared` its number when it has ended.
 class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control::FromController> {
@@ -57,7 +41,8 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
         number_(number),
         shared_(shared),
         channel_(std::move(channel)),
-        stub_(control::NodeControl::NewStub(channel_)) {}
+        stub_(control::NodeControl::NewStub(channel_)),
+        held_(shared.fleet_parts) {}
 
   void Dial() {
     context_ = std::make_unique<grpc::ClientContext>();
@@ -75,20 +60,21 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
     hello.set_admin_address("10.0.0.1:8502");
     hello.set_epoch(held_.epoch());
     hello.set_revision(held_.revision());
-    if (held_.epoch() != 0) hello.set_state_digest(nodes::Digest(held_));
+    hello.set_state_digest(held_.Digest());
     const std::lock_guard lock(mutex_);
     alive_ = true;
-    Queue(std::move(message));
+    last_report_.clear();
+    queue_.push_back(std::move(message));
     report_due_ = true;
     WriteNext();
     StartCall();
   }
   void Cancel() { context_->TryCancel(); }
 
-  // As a node that has nothing new to say.
-  void ReportAgain() {
+  // Where the last report is so long ago that it is said again.
+  void ReportAgainIfDue(steady_clock::time_point now) {
     const std::lock_guard lock(mutex_);
-    if (!alive_) return;
+    if (!alive_ || now - reported_at_ < held_.report_again()) return;
     report_due_ = true;
     WriteNext();
   }
@@ -98,17 +84,8 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
     if (!std::exchange(heard_, true)) shared_.streams += 1;
     shared_.messages += 1;
     shared_.bytes += static_cast<int64_t>(incoming_.ByteSizeLong());
-    if (!incoming_.has_heartbeat()) {
-      const std::lock_guard lock(mutex_);
-      nodes::ApplyMessage(incoming_, held_);
-      control::FromNode message;
-      message.mutable_ack()->set_epoch(incoming_.epoch());
-      message.mutable_ack()->set_revision(incoming_.revision());
-      message.mutable_ack()->set_state_digest(nodes::Digest(held_));
-      Queue(std::move(message));
-      report_due_ = true;
-      WriteNext();
-    }
+    Take();
+    incoming_ = {};  // With its memory: a snapshot is large.
     StartRead(&incoming_);
   }
   void OnWriteDone(bool ok) override {
@@ -130,20 +107,40 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
   }
 
  private:
+  void Take() {
+    const std::lock_guard lock(mutex_);
+    if (!held_.Apply(incoming_)) return;
+    control::Ack& ack = *queue_.emplace_back().mutable_ack();
+    ack.set_epoch(incoming_.epoch());
+    ack.set_revision(incoming_.revision());
+    ack.set_state_digest(held_.Digest());
+    report_due_ = true;
+    WriteNext();
+  }
+
   // With the mutex held, as is:
-  void Queue(control::FromNode message) { queue_.push_back(std::move(message)); }
   void WriteNext() {
-    if (writing_ || (queue_.empty() && !report_due_)) return;
+    if (writing_) return;
     if (!queue_.empty()) {
       outgoing_ = std::move(queue_.front());
       queue_.pop_front();
-    } else {
-      outgoing_.Clear();
-      *outgoing_.mutable_report() = ReportOf(held_);
-      report_due_ = false;
+    } else if (!NextReport()) {
+      return;
     }
     writing_ = true;
     StartWrite(&outgoing_);
+  }
+  // As a real node: what is new at once, and the same again after a while. False when there is nothing to say.
+  bool NextReport() {
+    if (!std::exchange(report_due_, false)) return false;
+    outgoing_.Clear();
+    *outgoing_.mutable_report() = held_.Report();
+    std::string report = outgoing_.SerializeAsString();
+    const auto now = steady_clock::now();
+    if (report == last_report_ && now - reported_at_ < held_.report_again()) return false;
+    last_report_ = std::move(report);
+    reported_at_ = now;
+    return true;
   }
 
   const NodeLogin login_;
@@ -154,11 +151,13 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
   std::unique_ptr<grpc::ClientContext> context_;
   control::FromController incoming_;
   std::mutex mutex_;
-  control::DesiredState held_;  // Guarded by the mutex, as is what follows.
+  FakeState held_;  // Guarded by the mutex, as is what follows.
   control::FromNode outgoing_;
   std::deque<control::FromNode> queue_;
   bool writing_ = false;
   bool report_due_ = false;
+  std::string last_report_;
+  steady_clock::time_point reported_at_;
   bool alive_ = false;
   bool heard_ = false;  // Of gRPC's calls, which come one after the other.
 };
@@ -195,21 +194,20 @@ class StreamsImpl final : public Streams {
   void DialAgain() {
     std::unique_lock lock(shared_.mutex);
     for (;;) {
-      shared_.changed.wait_for(lock, std::chrono::milliseconds(100), [this] { return stopping_; });
+      shared_.changed.wait_for(lock, kLook, [this] { return stopping_; });
       if (stopping_) return;
       const std::deque<size_t> ended = std::exchange(shared_.ended, {});
       shared_.dialled += ended.size();
       lock.unlock();
       for (const size_t number : ended) nodes_[number]->Dial();
-      // A tenth of them each time.
-      for (size_t i = ++round_ % kRounds; i < nodes_.size(); i += kRounds) nodes_[i]->ReportAgain();
+      const auto now = steady_clock::now();
+      for (const auto& node : nodes_) node->ReportAgainIfDue(now);
       lock.lock();
     }
   }
 
   Shared shared_;
   bool stopping_ = false;  // Guarded by shared_.mutex.
-  size_t round_ = 0;       // Of the dialler's thread.
   std::vector<std::unique_ptr<FakeNode>> nodes_;
   std::thread dialler_;
 };

@@ -68,6 +68,7 @@ Status WriteOne(kube::Api& api, int i, const WriteOptions& options) {
 }
 
 bool IsReady(const store::Object& object) {
+  if (!object.status.is_object()) return false;
   for (const Json& condition : object.status.value("conditions", Json::array())) {
     if (condition.at("type") == "Ready") return condition.at("status") == "True";
   }
@@ -111,12 +112,12 @@ Status DeleteModels(const kube::Cluster& cluster, const std::string& namespace_)
 }
 
 Status AwaitReady(const kube::Cluster& cluster, const WriteOptions& options, Duration time_max,
-                  const std::function<void()>& begun) {
+                  const std::stop_token& given_up, const std::function<void()>& begun) {
   store::KubeStoreOptions store_options;
   store_options.namespaces = {options.namespace_};
   ASSIGN_OR_RETURN(const auto store, store::KubeStore::Open(cluster, store_options, kClock));
   std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable_any changed;
   std::set<api::Key> ready;
   const auto look = [&](const api::Key& key) {
     if (key.kind != api::kModelKind) return;
@@ -130,7 +131,8 @@ Status AwaitReady(const kube::Cluster& cluster, const WriteOptions& options, Dur
   begun();
   std::unique_lock lock(mutex);
   const auto all = [&] { return ready.size() == static_cast<size_t>(options.models); };
-  if (changed.wait_for(lock, time_max, all)) return {};
+  if (changed.wait_for(lock, given_up, time_max, all)) return {};
+  if (given_up.stop_requested()) return Cancelled("not all Models were made");
   return Unavailable("after {} s {} of {} Models are Ready", time_max / std::chrono::seconds(1), ready.size(),
                      options.models);
 }

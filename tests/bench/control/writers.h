@@ -1,8 +1,9 @@
 // The bare loop beside which the controller is measured: it writes the same objects, and decides nothing.
 #pragma once
 
+#include <functional>
+#include <stop_token>
 #include <string>
-#include <vector>
 
 #include "common/clock.h"
 #include "common/error.h"
@@ -24,8 +25,8 @@ Result<Duration> WriteModels(const kube::Cluster& cluster, const WriteOptions& o
 Status DeleteModels(const kube::Cluster& cluster, const std::string& namespace_);
 
 // Watches until so many Models are Ready, and calls `begun` when the watch is there. Unavailable after the time, saying
-// how many there were.
+// how many there were; Cancelled at once when `given_up` is requested.
 Status AwaitReady(const kube::Cluster& cluster, const WriteOptions& options, Duration time_max,
-                  const std::function<void()>& begun);
+                  const std::stop_token& given_up, const std::function<void()>& begun);
 
 }  // namespace longshore::bench

@@ -1,0 +1,33 @@
+#include "common/fleet/homes.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace longshore {
+
+uint64_t HashOfName(std::string_view name) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+// The finalizer of splitmix64 (Steele, Lea and Flood, 2014), so that every bit of both counts.
+uint64_t Nearness(uint64_t node, uint64_t model) {
+  uint64_t mixed = node ^ (model * 0x9e3779b97f4a7c15);
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+  return mixed ^ (mixed >> 31);
+}
+
+std::vector<size_t> Nearest(const std::vector<uint64_t>& nodes, uint64_t model, size_t nodes_max) {
+  std::vector<std::pair<uint64_t, size_t>> order;
+  order.reserve(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) order.emplace_back(~Nearness(nodes[i], model), i);
+  const size_t count = std::min(nodes_max, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end());
+  std::vector<size_t> nearest;
+  for (size_t i = 0; i < count; ++i) nearest.push_back(order[i].second);
+  return nearest;
+}
+
+}  // namespace longshore

@@ -1,0 +1,232 @@
+// The looker by itself: a store that answers as a test wants, and fleets without nodes.
+#include "controller/app/looker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "controller/store/local/local_store.h"
+
+namespace longshore::app {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+api::Key KeyOfModel(const std::string& name) { return {api::kModelKind, "default", name}; }
+
+class NoNodes final : public nodes::Registry {
+ public:
+  int port() const override { return 0; }
+  int64_t epoch() const override { return 7; }
+  void Close() override {}
+  std::vector<nodes::ViewPtr> Nodes(const std::string&) const override { return {}; }
+  nodes::ViewPtr Node(const std::string&, const std::string&) const override { return nullptr; }
+  Status Send(const std::string&, const std::string&, control::FromController,
+              std::shared_ptr<const nodes::FleetPart>) override {
+    return NotFound("no node");
+  }
+  void Forget(const std::string&, const std::string&) override {}
+};
+
+class NoFleets final : public fleet::Fleet {
+ public:
+  Result<fleet::Addresses> Ensure(const api::ServingFleet&) override { return fleet::Addresses{}; }
+  Status Scale(const std::string&, int, const std::vector<std::string>&) override { return {}; }
+  std::vector<fleet::NodeInfo> Nodes(const std::string&) const override { return {}; }
+  std::vector<std::string> Fleets() const override { return {}; }
+  Status Remove(const std::string&) override { return {}; }
+};
+
+// Before a status is written `answer` is asked; its error is the answer.
+class AskedStore final : public store::Store {
+ public:
+  explicit AskedStore(store::Store& store) : store_(store) {}
+  Result<store::Object> Get(const api::Key& key) override { return store_.Get(key); }
+  Result<store::Listing> List(const std::string& kind) override { return store_.List(kind); }
+  Result<store::Object> Apply(const store::Object& object) override { return store_.Apply(object); }
+  Result<store::Object> DryApply(const store::Object& object) override { return store_.DryApply(object); }
+  Result<store::Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& version,
+                                  const Json& status) override {
+    RETURN_IF_ERROR(answer(key));
+    return store_.PutStatus(key, uid, version, status);
+  }
+  Status Delete(const api::Key& key, const std::string& uid) override { return store_.Delete(key, uid); }
+  Result<std::unique_ptr<store::Watch>> WatchAll(store::OnChange on_change) override {
+    return store_.WatchAll(std::move(on_change));
+  }
+
+  std::function<Status(const api::Key&)> answer = [](const api::Key&) { return Status(); };
+
+ private:
+  store::Store& store_;
+};
+
+class LookerTest : public ::testing::Test {
+ protected:
+  LookerTest() {
+    char name[] = "/tmp/longshore_looker_XXXXXX";
+    dir_ = mkdtemp(name);
+    local_ = store::LocalStore::Open({.dir = dir_}).value();
+    store_.emplace(*local_);
+  }
+  ~LookerTest() override {
+    if (running_.joinable()) {
+      queue_->Stop();
+      running_.join();
+    }
+    std::filesystem::remove_all(dir_);
+  }
+
+  // With the pause after a failure.
+  void Start(milliseconds backoff, size_t writes_max = 1) {
+    queue_.emplace(runtime::QueueOptions{backoff, backoff});
+    looker_.emplace(LookerParts{.store = *store_,
+                                .nodes = nodes_,
+                                .fleet = fleet_,
+                                .queue = *queue_,
+                                .failpoint = failpoint_,
+                                .metrics = metrics_,
+                                .problem_of = [](const api::Key&) { return std::nullopt; },
+                                .writes_max = writes_max});
+  }
+  void Run() {
+    running_ = std::thread([this] { looker_->Run(); });
+  }
+  // Models of a fleet that is not there: their statuses say so.
+  void Apply(const std::string& name) {
+    store::Object object;
+    object.kind = api::kModelKind;
+    object.metadata.name = name;
+    object.spec = {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/m"}}}};
+    ASSERT_TRUE(store_->Apply(object));
+    queue_->Add(KeyOfModel(name));
+  }
+  int64_t EpochOf(const std::string& name) const {
+    const auto object = local_->Get(KeyOfModel(name));
+    return object->status.is_object() ? object->status.value("epoch", int64_t{0}) : 0;
+  }
+  // Each attempt to write a status of it.
+  void Count(const api::Key& key) {
+    const std::lock_guard lock(mutex_);
+    ++attempts_[key.name];
+    changed_.notify_all();
+  }
+  bool WaitForAttempts(const std::string& name, int attempts) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, seconds(20), [&] { return attempts_[name] >= attempts; });
+  }
+  int attempts(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    return attempts_[name];
+  }
+  void Stop() {
+    queue_->Stop();
+    running_.join();
+  }
+
+  Path dir_;
+  std::unique_ptr<store::LocalStore> local_;
+  std::optional<AskedStore> store_;
+  NoNodes nodes_;
+  NoFleets fleet_;
+  runtime::Failpoint failpoint_{std::nullopt, {}};
+  metrics::Registry registry_;
+  LookMetrics metrics_{registry_};
+  std::optional<runtime::WorkQueue> queue_;
+  std::optional<Looker> looker_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, int> attempts_;
+  std::thread running_;
+};
+
+TEST_F(LookerTest, WritesTheStatusesOfSeveralObjectsAtOnce) {
+  std::set<std::string> inside;
+  store_->answer = [&](const api::Key& key) -> Status {
+    std::unique_lock lock(mutex_);
+    inside.insert(key.name);
+    changed_.notify_all();
+    if (changed_.wait_for(lock, seconds(20), [&] { return inside.size() == 3; })) return {};
+    return Internal("{} is written alone", key.name);
+  };
+  Start(seconds(3600), 3);
+  for (const char* name : {"a", "b", "c"}) Apply(name);
+  Run();
+  {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, seconds(20), [&] { return inside.size() == 3; }));
+  }
+  Stop();
+  for (const char* name : {"a", "b", "c"}) EXPECT_EQ(EpochOf(name), 7) << name;
+}
+
+TEST_F(LookerTest, LooksAgainAtOnceWhereSomebodyElseWroteInBetween) {
+  store_->answer = [&](const api::Key& key) -> Status {
+    Count(key);
+    if (attempts(key.name) == 1) return Aborted("somebody else wrote");
+    return {};
+  };
+  Start(seconds(3600));
+  Apply("a");
+  Run();
+  EXPECT_TRUE(WaitForAttempts("a", 2));
+  Stop();
+  EXPECT_EQ(EpochOf("a"), 7);
+}
+
+TEST_F(LookerTest, AFailureIsTriedAgainAndHoldsNoOtherUp) {
+  store_->answer = [&](const api::Key& key) -> Status {
+    Count(key);
+    if (key.name == "a" && attempts("a") < 3) return Unavailable("the disk is away");
+    return {};
+  };
+  Start(milliseconds(1));
+  Apply("a");
+  Apply("b");
+  Run();
+  EXPECT_TRUE(WaitForAttempts("a", 3));
+  EXPECT_TRUE(WaitForAttempts("b", 1));
+  Stop();
+  EXPECT_EQ(EpochOf("a"), 7);
+  EXPECT_EQ(EpochOf("b"), 7);
+  EXPECT_THAT(registry_.Text(), AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("OK")));
+}
+
+TEST_F(LookerTest, WhatAStopCancelledIsLeftToTheNextController) {
+  store_->answer = [&](const api::Key& key) -> Status {
+    Count(key);
+    if (key.name == "a") return Cancelled("the controller stops");
+    return {};
+  };
+  Start(milliseconds(0));
+  Apply("a");
+  Run();
+  EXPECT_TRUE(WaitForAttempts("a", 1));
+  Apply("b");
+  EXPECT_TRUE(WaitForAttempts("b", 1)) << "what is due is looked at in order";
+  Stop();
+  EXPECT_EQ(attempts("a"), 1);
+}
+
+TEST_F(LookerTest, TheHighestEpochOfAnyStatusIsFound) {
+  EXPECT_EQ(EpochOfStatuses(*store_).value(), 0);
+  Start(milliseconds(1));
+  for (const auto& [name, status] : std::map<std::string, Json>{
+           {"a", {{"epoch", 3}}}, {"b", {{"epoch", 12}}}, {"c", {{"epoch", "99"}}}, {"d", Json::object()}}) {
+    Apply(name);
+    const auto object = store_->Get(KeyOfModel(name)).value();
+    ASSERT_TRUE(store_->PutStatus(KeyOfModel(name), object.metadata.uid, object.metadata.resource_version, status));
+  }
+  EXPECT_EQ(EpochOfStatuses(*store_).value(), 12);
+}
+
+}  // namespace
+}  // namespace longshore::app

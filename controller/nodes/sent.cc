@@ -1,0 +1,62 @@
+#include "controller/nodes/sent.h"
+
+#include <utility>
+
+#include "common/error.h"
+#include "common/fleet/state_digest.h"
+
+namespace longshore::nodes {
+
+std::shared_ptr<const FleetPart> MakeFleetPart(control::FleetState state) {
+  std::string digest = DigestOfPart(SerializePart(state));
+  return std::make_shared<const FleetPart>(FleetPart{std::move(state), std::move(digest)});
+}
+
+std::shared_ptr<const SentModel> MakeSentModel(const control::ModelState& model) {
+  SentModel sent{DigestOfPart(SerializePart(model)), {}};
+  for (const control::VersionState& version : model.versions()) {
+    if (version.load() && version.weight_bp() > 0) sent.answering.push_back(version.version());
+  }
+  return std::make_shared<const SentModel>(std::move(sent));
+}
+
+std::string Sent::DigestOfModel(const std::string& served_name) const {
+  const auto found = models.find(served_name);
+  return found == models.end() ? "" : found->second->digest;
+}
+
+void ApplyMessage(const control::FromController& message, const std::shared_ptr<const FleetPart>& fleet, Sent& sent) {
+  switch (message.message_case()) {
+    case control::FromController::kSnapshot:
+      sent.models.clear();
+      for (const control::ModelState& model : message.snapshot().state().models()) {
+        sent.models[model.served_name()] = MakeSentModel(model);
+      }
+      sent.fleet = fleet;
+      break;
+    case control::FromController::kChange:
+      if (message.change().has_model()) {
+        sent.models[message.change().served_name()] = MakeSentModel(message.change().model());
+      } else {
+        sent.models.erase(message.change().served_name());
+      }
+      break;
+    case control::FromController::kFleet:
+    case control::FromController::kPeers: sent.fleet = fleet; break;
+    case control::FromController::kDrain:
+    case control::FromController::kHeartbeat:
+    case control::FromController::kCertificate:
+    case control::FromController::MESSAGE_NOT_SET: return;
+  }
+  CHECK(sent.fleet != nullptr);
+  sent.epoch = message.epoch();
+  sent.revision = message.revision();
+}
+
+std::string DigestOf(const Sent& sent) {
+  StateDigest digest(sent.epoch, sent.revision, sent.fleet->digest);
+  for (const auto& [_, model] : sent.models) digest.Add(model->digest);
+  return digest.Hex();
+}
+
+}  // namespace longshore::nodes

@@ -1,0 +1,29 @@
+// The flags of models that come from archives by https.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "serving-node/sources/sources.h"
+
+namespace CLI {
+class App;
+}
+
+namespace longshore::app {
+
+struct SourceFlags {
+  Path cache_dir;  // Default: `cache` below the state directory.
+  int64_t cache_bytes_max = int64_t{16} << 30;
+  Path source_ca_file;
+
+  void AddTo(CLI::App& app);
+  // The flags that were given, which only a node of a fleet knows what to do with.
+  static std::vector<const char*> Given(const CLI::App& app);
+  sources::SourcesOptions Options(const Path& state_dir) const;
+};
+
+}  // namespace longshore::app

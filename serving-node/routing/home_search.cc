@@ -1,0 +1,95 @@
+#include "serving-node/routing/home_search.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "serving-node/routing/hop.h"
+
+namespace longshore::routing {
+namespace {
+
+// Errors by which a home, or what lies before it, says nothing about the model.
+bool SaysNothing(Code code) {
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kCancelled ||
+         code == Code::kResourceExhausted || code == Code::kUnauthenticated || code == Code::kPermissionDenied;
+}
+
+}  // namespace
+
+// Belongs to whichever thread works on it at the moment.
+struct HomeSearch::Search {
+  HomeQuestion question;
+  ForwardCall call;
+  ForwardDone done;
+  size_t next = 0;
+  bool died_once = false;
+};
+
+HomeSearch::HomeSearch(Forwarder& forwarder, metrics::Registry& metrics)
+    : forwarder_(forwarder),
+      known_(Counter(metrics, "known")),
+      unknown_(Counter(metrics, "unknown")),
+      unanswered_(Counter(metrics, "unanswered")) {}
+
+metrics::Counter HomeSearch::Counter(metrics::Registry& metrics, const std::string& outcome) {
+  return metrics
+      .Counters("longshore_home_hops_total",
+                "Questions to a home about a model that this node knows nothing of, by whether the home knew it.")
+      .With({{"outcome", outcome}});
+}
+
+// The first of the homes is another one each time, so that they share what is asked.
+void HomeSearch::Ask(HomeQuestion question, ForwardCall call, ForwardDone done) {
+  auto& homes = question.homes;
+  if (!homes.empty()) {
+    const size_t first = asked_.fetch_add(1, std::memory_order_relaxed) % homes.size();
+    std::ranges::rotate(homes, homes.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+  call.metadata.emplace_back(kHopHeader, kHopToHome);
+  call.metadata.emplace_back(kHopFleetHeader, question.fleet);
+  AskNext(std::make_shared<Search>(Search{std::move(question), std::move(call), std::move(done)}));
+}
+
+void HomeSearch::AskNext(const std::shared_ptr<Search>& search) {
+  const HomeQuestion& question = search->question;
+  if (search->next == question.homes.size()) {
+    Remember(question.model, false);
+    if (!search->died_once) return search->done(tl::make_unexpected(UnknownModel(question.model)));
+    return search->done(
+        Unavailable("no node of the fleet {} that could be asked knows \"{}\"", question.fleet, question.model));
+  }
+  search->call.target = question.homes[search->next++];
+  forwarder_.Forward(search->call, [this, search](Result<std::string> reply) { Answered(search, std::move(reply)); });
+}
+
+void HomeSearch::Answered(const std::shared_ptr<Search>& search, Result<std::string> reply) {
+  const Code code = reply ? Code::kOk : reply.error().code;
+  const bool died = code == Code::kUnavailable;
+  const bool unknown = code == kHopUnknown;
+  (SaysNothing(code) ? unanswered_ : unknown ? unknown_ : known_).Add();
+  if (!SaysNothing(code) && !unknown) Remember(search->question.model, true);
+  const bool ask_next = unknown || (died && !search->died_once && !search->call.cancelled.stop_requested());
+  if (!ask_next) return search->done(OfPeer(std::move(reply)));
+  if (died) {
+    search->died_once = true;
+    search->call.metadata.emplace_back(kHopDiedHeader, "1");
+  }
+  AskNext(search);
+}
+
+bool HomeSearch::KnownElsewhere(const std::string& model) const {
+  const std::lock_guard lock(mutex_);
+  return names_.contains(model);
+}
+
+void HomeSearch::Remember(const std::string& model, bool known) {
+  const std::lock_guard lock(mutex_);
+  if (!known) {
+    names_.erase(model);
+    return;
+  }
+  if (names_.size() >= kNamesMax && !names_.contains(model)) names_.clear();
+  names_.insert(model);
+}
+
+}  // namespace longshore::routing

@@ -1,0 +1,115 @@
+#include "tests/bench/control/fake_state.h"
+
+#include <utility>
+
+#include "common/error.h"
+#include "common/fleet/peers_change.h"
+#include "common/fleet/state_digest.h"
+
+namespace longshore::bench {
+namespace {
+
+constexpr size_t kKnownMax = 1000;  // Then those that nobody has any more are forgotten.
+constexpr std::chrono::milliseconds kReportAgain{1000};
+
+FleetPartPtr PartOf(control::FleetState fleet) {
+  auto part = std::make_shared<FleetPart>();
+  part->fleet = std::move(fleet);
+  part->digest = DigestOfPart(SerializePart(part->fleet));
+  return part;
+}
+
+}  // namespace
+
+FleetPartPtr FleetParts::Find(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(key);
+  return found == known_.end() ? nullptr : found->second.lock();
+}
+
+// What is known by the key, where another was quicker.
+FleetPartPtr FleetParts::Keep(const std::string& key, FleetPartPtr part) {
+  const std::lock_guard lock(mutex_);
+  if (known_.size() >= kKnownMax) std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+  auto& known = known_[key];
+  if (auto there = known.lock()) return there;
+  known = part;
+  return part;
+}
+
+FleetPartPtr FleetParts::Of(const control::FleetState& fleet) {
+  const std::string digest = DigestOfPart(SerializePart(fleet));
+  const auto known = Find(digest);
+  return known ? known : Keep(digest, PartOf(fleet));
+}
+
+FleetPartPtr FleetParts::After(const FleetPart& before, const control::PeersChange& change) {
+  const std::string key = before.digest + DigestOfPart(change.SerializeAsString());
+  if (auto known = Find(key)) return known;
+  control::FleetState fleet = before.fleet;
+  CHECK(ApplyPeers(change, &fleet));
+  FleetPartPtr part = PartOf(std::move(fleet));
+  return Keep(key, Keep(part->digest, part));
+}
+
+FakeState::Model FakeState::ModelOf(const control::ModelState& state) {
+  Model model{.digest = DigestOfPart(SerializePart(state)), .loaded = {}};
+  for (const control::VersionState& version : state.versions()) {
+    if (!version.load()) continue;
+    control::VersionReport& said = model.loaded.emplace_back();
+    said.set_served_name(state.served_name());
+    said.set_version(version.version());
+    said.set_state(control::VersionReport::READY);
+    said.set_digest("0000000000000000000000000000000000000000000000000000000000000000");
+    said.set_weight_bp(version.weight_bp());
+  }
+  return model;
+}
+
+bool FakeState::Apply(const control::FromController& message) {
+  switch (message.message_case()) {
+    case control::FromController::kSnapshot:
+      fleet_ = parts_.Of(message.snapshot().state().fleet());
+      models_.clear();
+      for (const auto& model : message.snapshot().state().models()) models_[model.served_name()] = ModelOf(model);
+      break;
+    case control::FromController::kChange:
+      if (message.change().has_model()) {
+        models_[message.change().served_name()] = ModelOf(message.change().model());
+      } else {
+        models_.erase(message.change().served_name());
+      }
+      break;
+    case control::FromController::kFleet: fleet_ = parts_.Of(message.fleet()); break;
+    case control::FromController::kPeers: fleet_ = parts_.After(*fleet_, message.peers()); break;
+    case control::FromController::kDrain: return true;
+    case control::FromController::kHeartbeat:
+    case control::FromController::kCertificate:
+    case control::FromController::MESSAGE_NOT_SET: return false;
+  }
+  epoch_ = message.epoch();
+  revision_ = message.revision();
+  return true;
+}
+
+std::string FakeState::Digest() const {
+  if (epoch_ == 0) return "";
+  StateDigest digest(epoch_, revision_, fleet_->digest);
+  for (const auto& [name, model] : models_) digest.Add(model.digest);
+  return digest.Hex();
+}
+
+control::Report FakeState::Report() const {
+  control::Report report;
+  report.set_epoch(epoch_);
+  report.set_revision(revision_);
+  for (const auto& [name, model] : models_) report.mutable_versions()->Add(model.loaded.begin(), model.loaded.end());
+  return report;
+}
+
+std::chrono::milliseconds FakeState::report_again() const {
+  const int64_t wanted_ms = fleet_->fleet.report_again_ms();
+  return wanted_ms > 0 ? std::chrono::milliseconds(wanted_ms) : kReportAgain;
+}
+
+}  // namespace longshore::bench

@@ -1,0 +1,76 @@
+#include "tests/bench/control/fake_state.h"
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "common/fleet/state_digest.h"
+
+namespace longshore::bench {
+namespace {
+
+template <typename Message>
+Message Parse(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
+  return message;
+}
+
+std::string DigestOfText(const std::string& state) { return DigestOf(Parse<control::DesiredState>(state)); }
+
+TEST(FakeState, HasTheDigestOfTheStateThatANodeHolds) {
+  FleetParts parts;
+  FakeState state(parts);
+  EXPECT_EQ(state.Digest(), "");
+  const auto apply = [&](const std::string& text) { return state.Apply(Parse<control::FromController>(text)); };
+  EXPECT_TRUE(apply(R"(epoch: 2 revision: 1 snapshot { state { fleet { fleet: "ns/f" peers { node: "b" } }
+                       models { served_name: "m" versions { version: 1 load: true } } models { served_name: "n" } } })"));
+  EXPECT_TRUE(apply(R"(epoch: 2 revision: 2 peers { set { node: "a" address: "x:1" } set { node: "c" } left: "b" })"));
+  EXPECT_TRUE(apply(R"(epoch: 2 revision: 3 change { served_name: "n" })"));
+  EXPECT_TRUE(
+      apply(R"(epoch: 2 revision: 4 change { served_name: "l" model { served_name: "l" slo_latency_ms: 5 } })"));
+  const std::string fleet = R"(fleet { fleet: "ns/f" peers { node: "a" address: "x:1" } peers { node: "c" } } )";
+  const std::string models = R"(models { served_name: "l" slo_latency_ms: 5 }
+                                models { served_name: "m" versions { version: 1 load: true } })";
+  EXPECT_EQ(state.Digest(), DigestOfText("epoch: 2 revision: 4 " + fleet + models));
+  EXPECT_TRUE(apply(R"(epoch: 2 revision: 5 fleet { fleet: "ns/f" report_again_ms: 7000 })"));
+  EXPECT_EQ(state.Digest(),
+            DigestOfText(R"(epoch: 2 revision: 5 fleet { fleet: "ns/f" report_again_ms: 7000 })" + models));
+  EXPECT_EQ(state.report_again(), std::chrono::seconds(7));
+}
+
+TEST(FakeState, ReportsWhatItShouldLoad) {
+  FleetParts parts;
+  FakeState state(parts);
+  state.Apply(Parse<control::FromController>(R"(epoch: 2 revision: 1 snapshot { state {
+      models { served_name: "m" versions { version: 1 load: true weight_bp: 10000 } versions { version: 2 } } } })"));
+  const control::Report report = state.Report();
+  ASSERT_EQ(report.versions_size(), 1);
+  EXPECT_EQ(report.versions(0).version(), 1);
+  EXPECT_EQ(report.versions(0).weight_bp(), 10000);
+  EXPECT_EQ(report.epoch(), 2);
+  EXPECT_EQ(state.report_again(), std::chrono::seconds(1));
+}
+
+TEST(FakeState, AHeartbeatIsNotAcknowledgedAndADrainIs) {
+  FleetParts parts;
+  FakeState state(parts);
+  EXPECT_FALSE(state.Apply(Parse<control::FromController>("heartbeat {}")));
+  EXPECT_FALSE(state.Apply(Parse<control::FromController>("certificate {}")));
+  EXPECT_TRUE(state.Apply(Parse<control::FromController>("epoch: 1 revision: 1 drain {}")));
+  EXPECT_EQ(state.epoch(), 0);
+}
+
+TEST(FleetParts, AreSharedByWhoCameToTheSameByWhateverWay) {
+  FleetParts parts;
+  const auto fleet = Parse<control::FleetState>(R"(peers { node: "a" })");
+  const auto change = Parse<control::PeersChange>(R"(set { node: "b" })");
+  const FleetPartPtr before = parts.Of(fleet);
+  EXPECT_EQ(before, parts.Of(fleet));
+  const FleetPartPtr after = parts.After(*before, change);
+  EXPECT_EQ(after, parts.After(*before, change));
+  EXPECT_EQ(after, parts.Of(Parse<control::FleetState>(R"(peers { node: "a" } peers { node: "b" })")));
+  EXPECT_EQ(before->fleet.peers_size(), 1);
+}
+
+}  // namespace
+}  // namespace longshore::bench
