@@ -237,10 +237,10 @@ def run_beside(control_plane, command):
     """The exit status of the command, as a shell would tell it."""
     # Ctrl-C reaches the command too; it decides what that means, and we end after it.
     signal.signal(signal.SIGINT, lambda *_: None)
-    try:
-        status = subprocess.Popen(command, env=control_plane.environment(), preexec_fn=ends_with_its_starter()).wait()
-    except OSError as error:
-        raise Failure(f"{command[0]}: {error.strerror}") from None
+    environment = control_plane.environment()
+    if shutil.which(command[0], path=environment["PATH"]) is None:
+        raise Failure(f"{command[0]}: No such file, or it is no program")
+    status = subprocess.Popen(ends_with_its_starter(command), env=environment).wait()
     return status if status >= 0 else 128 - status
 
 

@@ -1,14 +1,11 @@
 """Programs that a test starts: they end with it, whatever ends it, and their logs explain what went wrong."""
 
-import ctypes
 import os
 import pathlib
 import signal
 import subprocess
 import time
 
-PR_SET_PDEATHSIG = 1
-LIBC = ctypes.CDLL(None, use_errno=True)
 TAIL_LINES = 15
 KUBECTL_MAX_S = 180
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "longshore"
@@ -18,16 +15,13 @@ class Failure(Exception):
     """What went wrong, in words for the person who started it."""
 
 
-def ends_with_its_starter():
-    """For `preexec_fn`: the kernel kills the new process when the thread that started it ends, also by SIGKILL."""
-    starter = os.getpid()
+def ends_with_its_starter(command):
+    """The command as one that the kernel kills when the thread that started it ends, also by SIGKILL.
 
-    def in_the_new_process():
-        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != starter:  # It ended before the line above.
-            os._exit(1)
-
-    return in_the_new_process
+    By a program and not by `preexec_fn`: that makes Python fork, and libraries that have threads, gRPC's among them, may then
+    end the new process before it begins.
+    """
+    return ["setpriv", "--pdeathsig", "KILL", "--", *map(str, command)]
 
 
 class Program:
@@ -36,9 +30,8 @@ class Program:
     def __init__(self, folder, name, command, pass_fds=()):
         self.name, self.log = name, folder / f"{name}.log"
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log,
-                                            stdin=subprocess.DEVNULL, pass_fds=pass_fds,
-                                            preexec_fn=ends_with_its_starter())
+            self.process = subprocess.Popen(ends_with_its_starter(command), stdout=log, stderr=log,
+                                            stdin=subprocess.DEVNULL, pass_fds=pass_fds)
         (folder / f"{name}.pid").write_text(f"{self.process.pid}\n")
 
     def tail(self):

@@ -3,7 +3,7 @@
 Without --kubeconfig it makes a cluster of one node in namespaces of its own (root is needed) and removes it. With it, that
 cluster is used: it must be able to pull longshore/controller and longshore/node with the tags dev and 0.1.0, and have a
 namespace longshore-e2e with a claim "models" that holds tests/models/digits and half_plus_two_tf2 (as halves); its nodes'
-ports are called from here. The kubeconfig's user has a client certificate or a token.
+ports are called from here. The kubeconfig's user has a client certificate or a token. tests/e2e/named_cluster.py tries that.
 """
 
 import argparse

@@ -75,6 +75,28 @@ class Place:
         return config["clusters"][0]["cluster"], user
 
 
+def furnish(cluster, folder, programs, namespace, say):
+    """Gives a cluster of ours what the story needs of any: the images, and the namespace with the claim of the models."""
+    cluster.kubectl("create", "namespace", namespace)
+    for name in IMAGES:
+        subprocess.run([sys.executable, "-B", ROOT / "deploy/docker/image.py", name, f"--bin={programs}",
+                        f"--output={folder / 'images'}", f"--version={TAGS[1]}", "--revision=e2e"], check=True,
+                       stdout=subprocess.DEVNULL, env={**os.environ, "SOURCE_DATE_EPOCH": "0"})
+        cluster.load(folder / f"images/longshore-{name}.tar")
+    say("the images of controller and node are in it")
+    models = folder / "models"
+    shutil.copytree(ROOT / "tests/models/digits", models / "digits")
+    shutil.copytree(ROOT / "tests/models/half_plus_two_tf2/1", models / "halves/1")
+    for path in [folder, models, *models.rglob("*")]:
+        path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
+    volume = {"folder": models, "namespace": namespace, "claim": CLAIM}
+    cluster.kubectl("apply", "-f", "-", input=VOLUME.format(**volume))
+    cluster.kubectl("wait", "--for=jsonpath={.status.phase}=Available", "persistentvolume/longshore-e2e-models", "--timeout=60s")
+    cluster.kubectl("apply", "-f", "-", input=VOLUME_CLAIM.format(**volume))
+    cluster.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", f"persistentvolumeclaim/{CLAIM}",
+                    "--namespace", namespace, "--timeout=60s")
+
+
 class OwnCluster(Place):
     """Made for the story and gone after it."""
 
@@ -90,30 +112,10 @@ class OwnCluster(Place):
     def start(self, namespace, say):
         self.cluster.__enter__()
         say("a cluster of one node is up")
-        self.kubectl("create", "namespace", namespace)
-        self._load_images(say)
-        models = self.folder / "models"
-        shutil.copytree(ROOT / "tests/models/digits", models / "digits")
-        shutil.copytree(ROOT / "tests/models/half_plus_two_tf2/1", models / "halves/1")
-        for path in [self.folder, models, *models.rglob("*")]:
-            path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
-        volume = {"folder": models, "namespace": namespace, "claim": CLAIM}
-        self.kubectl("apply", "-f", "-", input=VOLUME.format(**volume))
-        self.kubectl("wait", "--for=jsonpath={.status.phase}=Available", "persistentvolume/longshore-e2e-models", "--timeout=60s")
-        self.kubectl("apply", "-f", "-", input=VOLUME_CLAIM.format(**volume))
-        self.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", f"persistentvolumeclaim/{CLAIM}",
-                     "--namespace", namespace, "--timeout=60s")
+        furnish(self.cluster, self.folder, self.programs, namespace, say)
 
     def end(self):
         self.cluster.__exit__()
-
-    def _load_images(self, say):
-        for name in IMAGES:
-            subprocess.run([sys.executable, "-B", ROOT / "deploy/docker/image.py", name, f"--bin={self.programs}",
-                            f"--output={self.folder / 'images'}", f"--version={TAGS[1]}", "--revision=e2e"], check=True,
-                           stdout=subprocess.DEVNULL, env={**os.environ, "SOURCE_DATE_EPOCH": "0"})
-            self.cluster.load(self.folder / f"images/longshore-{name}.tar")
-        say("the images of controller and node are in it")
 
     def inside(self, command):
         return self.cluster.command_inside(command)
