@@ -107,6 +107,7 @@ struct Registry::State {
   std::map<std::string, std::unique_ptr<FamilyState<Histogram>>> histograms;
   std::vector<std::function<void()>> refreshes;
   std::vector<Registry::Source> sources;
+  std::vector<Registry::Pages> pages;
 
   bool Taken(const std::string& name) const {
     return counters.contains(name) || gauges.contains(name) || histograms.contains(name);
@@ -175,20 +176,31 @@ void Registry::AddSource(Source source) {
   state_->sources.push_back(std::move(source));
 }
 
+void Registry::AddPages(Pages pages) {
+  std::lock_guard lock(state_->mutex);
+  state_->pages.push_back(std::move(pages));
+}
+
 std::string Registry::Text() const {
   std::vector<std::function<void()>> refreshes;
   std::vector<Source> sources;
+  std::vector<Pages> pages;
   {
     std::lock_guard lock(state_->mutex);
     refreshes = state_->refreshes;
     sources = state_->sources;
+    pages = state_->pages;
   }
   for (const auto& refresh : refreshes) refresh();
   Exposition exposition;
   for (const auto& source : sources) source(&exposition);
   auto families = state_->registry.Collect();
   Append(exposition, &families);
-  return prometheus::TextSerializer().Serialize(families);
+  std::string text = prometheus::TextSerializer().Serialize(families);
+  Page page;
+  for (const auto& show : pages) show(&page);
+  page.MoveTo(&text);
+  return text;
 }
 
 }  // namespace longshore::metrics

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/metrics/exposition.h"
+#include "common/metrics/page.h"
 
 namespace prometheus {
 class Counter;
@@ -101,6 +102,10 @@ class Registry {
   // Text.
   using Source = std::function<void(Exposition* exposition)>;
   void AddSource(Source source);
+
+  // The same, for a source with so many series that they had better not be there at once. Names are no other source's.
+  using Pages = std::function<void(Page* page)>;
+  void AddPages(Pages pages);
 
   // Everything, in the text exposition format 0.0.4.
   std::string Text() const;

@@ -22,11 +22,11 @@ Result<std::unique_ptr<Admin>> Admin::Start(const AdminOptions& options, metrics
 }
 
 void Admin::Answer(const http::Request& request, const http::Responder& respond) const {
-  const auto text = [&](int status, const std::string& body) {
+  const auto text = [&](int status, std::string body) {
     http::Response response;
     response.status = status;
     response.content_type = "text/plain";
-    response.body = body;
+    response.body = std::move(body);
     respond(std::move(response));
   };
   if (request.target == "/livez") return text(200, "ok\n");

@@ -30,7 +30,8 @@ namespace {
 
 constexpr const char* kLeaseName = "longshore-controller";
 constexpr const char* kReporter = "longshore-controller";  // Of Events.
-constexpr size_t kWritesMax = 16;                          // More gain nothing: tests/bench/control.py tries how many.
+constexpr Duration kEvidenceUnwrittenMin = std::chrono::seconds(15);
+constexpr size_t kWritesMax = 16;  // More gain nothing: tests/bench/control.py tries how many.
 constexpr std::chrono::seconds kTryAgain{2};
 constexpr std::chrono::seconds kLookForAuthority{10};
 
@@ -296,7 +297,8 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
                  [this](const reconcile::Event& event) { Tell(event); },
                  {},
                  options_.prometheus,
-                 kWritesMax});
+                 kWritesMax,
+                 kEvidenceUnwrittenMin});
   std::thread end([&] {
     leadership_->AwaitEnd(epoch);
     nodes->Close();  // At once, so that the nodes find the next leader whatever is being looked at here.
@@ -313,10 +315,9 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
 void ClusterController::LookAtEverything(runtime::WorkQueue& queue) {
   for (const std::string& fleet : fleet_->Fleets()) queue.Add(api::FleetKey(fleet));
   for (const char* kind : {api::kServingFleetKind, api::kModelKind}) {
-    const auto listing = store_->List(kind);  // Of the cache: it does not fail.
-    if (!listing) continue;
-    for (const store::Object& object : listing->objects) queue.Add(store::KeyOf(object));
-    for (const store::Unreadable& object : listing->unreadable) queue.Add(object.key);
+    const auto keys = store_->Keys(kind);  // Of the cache: it does not fail.
+    if (!keys) continue;
+    for (const api::Key& key : *keys) queue.Add(key);
   }
 }
 

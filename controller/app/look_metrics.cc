@@ -19,20 +19,26 @@ std::vector<double> RolloutBuckets() {
   return {1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 43200, 86400, 604800};
 }
 
-// Calls `show` with what can be read of each, and counts them all.
+// Calls `show` with what can be read of each, one at a time, and counts them all.
 template <typename Read, typename Show>
-void ShowKind(const char* kind, const store::Listing& listing, Read read, Show show, metrics::Exposition* out) {
-  size_t unreadable = listing.unreadable.size();
-  for (const store::Object& object : listing.objects) {
-    if (const auto value = read(object)) {
-      show(*value);
-    } else {
-      ++unreadable;
-    }
+void ShowKind(const char* kind, store::Store& store, Read read, Show show, metrics::Page* out) {
+  const auto keys = store.Keys(kind);
+  if (!keys) return;
+  double all = 0, unreadable = 0;
+  for (const api::Key& key : *keys) {
+    const auto object = store.Get(key);
+    if (!object && object.error().code == Code::kNotFound) continue;  // It went meanwhile.
+    const auto value = object ? read(*object) : tl::make_unexpected(object.error());
+    metrics::Exposition shown;
+    if (value) show(key, *value, &shown);
+    out->Append(shown);
+    ++all;
+    if (!value) ++unreadable;
   }
-  const size_t all = listing.objects.size() + listing.unreadable.size();
-  out->Set(kObjects, {{"kind", kind}}, static_cast<double>(all));
-  out->Set(kUnreadable, {{"kind", kind}}, static_cast<double>(unreadable));
+  metrics::Exposition counts;
+  counts.Set(kObjects, {{"kind", kind}}, all);
+  counts.Set(kUnreadable, {{"kind", kind}}, unreadable);
+  out->Append(counts);
 }
 
 }  // namespace
@@ -43,7 +49,7 @@ LookMetrics::LookMetrics(metrics::Registry& registry)
           registry.Histograms("longshore_controller_look_seconds", "How long looks took; there is one at a time.")),
       rollout_seconds_(registry.Histograms("longshore_rollout_seconds", "From a rollout's begin to its end, by result.",
                                            RolloutBuckets())) {
-  registry.AddSource([this](metrics::Exposition* out) { ShowObjects(out); });
+  registry.AddPages([this](metrics::Page* out) { ShowObjects(out); });
 }
 
 void LookMetrics::Looked(const api::Key& key, Code result, Duration took) {
@@ -64,25 +70,26 @@ void LookMetrics::ShowObjectsOf(store::Store* store) {
   store_ = store;
 }
 
-void LookMetrics::ShowObjects(metrics::Exposition* out) {
+void LookMetrics::ShowObjects(metrics::Page* out) {
   const std::lock_guard lock(mutex_);
   if (store_ == nullptr) return;
-  const auto models = store_->List(api::kModelKind);
-  const auto fleets = store_->List(api::kServingFleetKind);
-  if (!models || !fleets) return;
-  std::set<api::Key> there;
+  std::set<api::Key> gone;
+  for (const auto& [key, _] : outcomes_) gone.insert(key);
   ShowKind(
-      api::kModelKind, *models, store::ToModel,
-      [&](const api::Model& model) {
-        const api::Key key{api::kModelKind, model.metadata.namespace_, model.metadata.name};
-        there.insert(key);
-        exposition::Show(model, outcomes_[key], out);
+      api::kModelKind, *store_, store::ToModel,
+      [&](const api::Key& key, const api::Model& model, metrics::Exposition* shown) {
+        const auto outcomes = outcomes_.find(key);
+        exposition::Show(model, outcomes == outcomes_.end() ? exposition::Outcomes() : outcomes->second, shown);
+        gone.erase(key);
       },
       out);
   ShowKind(
-      api::kServingFleetKind, *fleets, store::ToFleet,
-      [&](const api::ServingFleet& fleet) { exposition::Show(fleet, out); }, out);
-  std::erase_if(outcomes_, [&](const auto& entry) { return !there.contains(entry.first); });
+      api::kServingFleetKind, *store_, store::ToFleet,
+      [](const api::Key&, const api::ServingFleet& fleet, metrics::Exposition* shown) {
+        exposition::Show(fleet, shown);
+      },
+      out);
+  for (const api::Key& key : gone) outcomes_.erase(key);
 }
 
 }  // namespace longshore::app

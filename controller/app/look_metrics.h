@@ -26,7 +26,7 @@ class LookMetrics {
   void ShowObjectsOf(store::Store* store);
 
  private:
-  void ShowObjects(metrics::Exposition* out);
+  void ShowObjects(metrics::Page* out);
 
   metrics::Family<metrics::Counter> looks_;
   metrics::Family<metrics::Histogram> look_seconds_;

@@ -29,16 +29,17 @@ Looker::Looker(LookerParts parts)
     : parts_(std::move(parts)),
       store_(runtime::WithFailpoints(parts_.store, parts_.failpoint)),
       nodes_(runtime::WithFailpoints(parts_.nodes, parts_.failpoint)),
-      reconciler_({*store_, *nodes_, parts_.fleet, clock_, timer_, parts_.problem_of,
-                   [this](const metrics::Query& query) { return MakeSource(query, parts_.prometheus, clock_, timer_); },
-                   [this](const api::Key& key, Duration after) { parts_.queue.Add(key, after); },
-                   [this](const reconcile::Event& event) {
-                     if (parts_.tell) parts_.tell(event);
-                   },
-                   [this](const api::Key& key, const api::RolloutStatus& rollout) {
-                     parts_.metrics.Ended(key, rollout, clock_.Now());
-                   }},
-                  {.prometheus_targets = parts_.prometheus_targets}) {
+      reconciler_(
+          {*store_, *nodes_, parts_.fleet, clock_, timer_, parts_.problem_of,
+           [this](const metrics::Query& query) { return MakeSource(query, parts_.prometheus, clock_, timer_); },
+           [this](const api::Key& key, Duration after) { parts_.queue.Add(key, after); },
+           [this](const reconcile::Event& event) {
+             if (parts_.tell) parts_.tell(event);
+           },
+           [this](const api::Key& key, const api::RolloutStatus& rollout) {
+             parts_.metrics.Ended(key, rollout, clock_.Now());
+           }},
+          {.prometheus_targets = parts_.prometheus_targets, .evidence_unwritten_min = parts_.evidence_unwritten_min}) {
   parts_.metrics.ShowObjectsOf(&parts_.store);
   for (size_t i = 0; parts_.writes_max > 1 && i < parts_.writes_max; ++i)
     writers_.push_back(std::make_unique<Worker>());
@@ -120,8 +121,10 @@ void Looker::Finish(const api::Key& key, const reconcile::Looked& looked, Monoto
 Result<int64_t> EpochOfStatuses(store::Store& store) {
   int64_t highest = 0;
   for (const char* kind : {api::kModelKind, api::kServingFleetKind}) {
-    ASSIGN_OR_RETURN(const store::Listing listing, store.List(kind));
-    for (const store::Object& object : listing.objects) highest = std::max(highest, EpochOf(object.status));
+    ASSIGN_OR_RETURN(const std::vector<api::Key> keys, store.Keys(kind));
+    for (const api::Key& key : keys) {
+      if (const auto object = store.Get(key)) highest = std::max(highest, EpochOf(object->status));
+    }
   }
   return highest;
 }

@@ -41,7 +41,8 @@ struct LookerParts {
   std::function<void(const reconcile::Event&)> tell{};  // Beside the log; empty: nobody.
   Path prometheus_targets{};                            // As reconcile::Options has it.
   metrics::PrometheusTrust prometheus{};                // For fleets that scale by it.
-  size_t writes_max = 1;  // Of statuses, under way at once; 1: nothing else happens meanwhile.
+  size_t writes_max = 1;               // Of statuses, under way at once; 1: nothing else happens meanwhile.
+  Duration evidence_unwritten_min{0};  // As reconcile::Options has it.
 };
 
 // For one term: what it remembers is what it has seen since it was made.

@@ -50,6 +50,7 @@ class AskedStore final : public store::Store {
  public:
   explicit AskedStore(store::Store& store) : store_(store) {}
   Result<store::Object> Get(const api::Key& key) override { return store_.Get(key); }
+  Result<std::vector<api::Key>> Keys(const std::string& kind) override { return store_.Keys(kind); }
   Result<store::Listing> List(const std::string& kind) override { return store_.List(kind); }
   Result<store::Object> Apply(const store::Object& object) override { return store_.Apply(object); }
   Result<store::Object> DryApply(const store::Object& object) override { return store_.DryApply(object); }

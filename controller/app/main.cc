@@ -1,4 +1,5 @@
 // longshore-controller: brings fleets of serving nodes to what the manifests say.
+#include <absl/synchronization/mutex.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/allocator.h"
 #include "common/http_client/client.h"
 #include "common/log.h"
 #include "controller/app/controller.h"
@@ -56,6 +58,8 @@ Status Run(const Flags& flags) {
 }
 
 int Main(int argc, char** argv) {
+  // Debian's Abseil searches for deadlocks at every lock that gRPC takes.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
   http_client::Init();  // Changes our environment, which the nodes must not inherit.

@@ -76,7 +76,7 @@ struct Options {
   std::function<bool()> may_send{};  // Asked before each message but heartbeats; empty: it may. Thread-safe.
   size_t queued_max = 1000;          // Messages waiting for a node; beyond, its stream is cut and it dials again.
   size_t nodes_max = 10'000;         // Views that are kept; beyond, an unknown node is refused.
-  std::chrono::milliseconds heartbeat_interval{5000};
+  std::chrono::milliseconds heartbeat_interval{15'000};
   int message_bytes_max = 64 << 20;
 };
 

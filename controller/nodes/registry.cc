@@ -46,6 +46,7 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
     credentials_ = rpc::MakeServerCredentials({.tls = options_.tls});
     builder.AddListeningPort(options_.address, credentials_, &port_);
     builder.SetMaxReceiveMessageSize(options_.message_bytes_max);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // A ping for most reports, which need no wide window.
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
     if (!server_) return FailedPrecondition("cannot listen for nodes on {}", options_.address);

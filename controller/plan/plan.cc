@@ -23,7 +23,7 @@ constexpr int64_t kGuardRequestsMin = 50;
 constexpr int64_t kControllerSilenceMaxMs = 10 * 60 * 1000;
 constexpr double kDriftSample = 0.05;
 constexpr int64_t kReportAgainSoonMs = 1000;
-constexpr int64_t kReportAgainMs = 10'000;
+constexpr int64_t kReportAgainMs = 30'000;
 
 // With an objective, ten times the budget is enough for the guard.
 double GuardErrorRate(const api::Slo& slo) {

@@ -32,6 +32,11 @@ api::Model WithStatus(api::Model model, const api::ModelStatus& status) {
   return model;
 }
 
+api::ModelStatus WithoutCommand(api::ModelStatus status) {
+  status.command.reset();
+  return status;
+}
+
 }  // namespace
 
 Result<Look> Reconciler::BeginModel(const api::Key& key) {
@@ -56,9 +61,10 @@ Result<Look> Reconciler::BeginModel(const api::Key& key) {
   const Duration patience = began_ + options_.adoption_patience - deps_.timer.Now();
   if (!of_fleet.awaited.empty() && patience > Duration(0)) return Done(patience);
 
-  const bool goes_on = memory.unwritten && memory.unwritten->resource_version == model.metadata.resource_version;
+  const bool goes_on = memory.unwritten && memory.unwritten->GoesOn(model);
   if (!goes_on) memory.unwritten.reset();
-  const api::Model from = goes_on ? WithStatus(model, memory.unwritten->status) : model;
+  api::Model from = goes_on ? WithStatus(model, memory.unwritten->status) : model;
+  from.status.command = model.status.command;
   const rollout::Observed observed = Observe(from, memory);
   rollout::Decision decision;
   decision.status = from.status;
@@ -69,6 +75,12 @@ Result<Look> Reconciler::BeginModel(const api::Key& key) {
     decision.events.insert(decision.events.begin(), memory.unwritten->events.begin(), memory.unwritten->events.end());
   }
   return Carry(model, decision, observed);
+}
+
+// Evidence outlives a new manifest, a first rollout begins anew with it.
+bool Reconciler::Unwritten::GoesOn(const api::Model& model) const {
+  const bool same_status = uid == model.metadata.uid && from == WithoutCommand(model.status);
+  return same_status && (generation == model.metadata.generation || !status.rollout.analysis.is_null());
 }
 
 // Where it is now another model than before, it is taken from where it was.
@@ -99,16 +111,21 @@ void Reconciler::NoteModel(const api::Model& model, ModelMemory& memory) {
   memory.latency_quantile = model.spec.slo.latency_quantile;
 }
 
-// Whether it is only progress of a Model that serves nothing yet, which may be over in a moment.
-bool Reconciler::MayWait(const api::Model& model, const rollout::Decision& decision) const {
+// How long what was decided need not be written down, since when it was not.
+Duration Reconciler::MayWaitFor(const api::Model& model, const rollout::Decision& decision) const {
   const api::ModelStatus& status = decision.status;
+  const ModelMemory& memory = models_.at(KeyOf(model));
+  if (memory.refused || model.status.command) return Duration(0);
+  if (rollout::OnlyEvidenceIsNew(model.status, status) && options_.evidence_unwritten_min > Duration(0)) {
+    const Duration lasted = model.status.rollout.evidence_used_at - model.status.rollout.step_started_at;
+    return std::clamp(lasted, options_.evidence_unwritten_min, options_.evidence_unwritten_max);
+  }
+  // Progress of a Model that serves nothing yet may be over in a moment.
   const api::RolloutPhase phase = status.rollout.phase;
   const bool is_first = model.status.stable_version == 0 && status.stable_version == 0 &&
                         (phase == api::RolloutPhase::kNone || phase == api::RolloutPhase::kValidating ||
                          phase == api::RolloutPhase::kLoading);
-  const ModelMemory& memory = models_.at(KeyOf(model));
-  if (!is_first || memory.refused || !status.failed.empty() || model.status.command) return false;
-  return !memory.unwritten || deps_.timer.Now() - memory.unwritten->since < options_.unwritten_max;
+  return is_first && status.failed.empty() ? options_.unwritten_max : Duration(0);
 }
 
 // Writes and sends what was decided, and remembers what now holds.
@@ -119,7 +136,9 @@ Look Reconciler::Carry(const api::Model& model, const rollout::Decision& decisio
   if (!memory.refused) {
     holds = HoldsOf(memory, plan::ConcernedNodes(memory.served_name, decision.placement, *FleetOf(memory.fleet).peers));
   }
-  const bool may_wait = MayWait(model, decision);
+  const Duration at_most = MayWaitFor(model, decision);
+  const bool may_wait =
+      at_most > Duration(0) && (!memory.unwritten || deps_.timer.Now() - memory.unwritten->since < at_most);
   Look look;
   std::vector<plan::SendModel> after;
   bool is_unwritten = false;
@@ -134,7 +153,7 @@ Look Reconciler::Carry(const api::Model& model, const rollout::Decision& decisio
       Send(key, std::get<plan::SendModel>(action), memory.fleet);
     }
   }
-  if (is_unwritten) return Postpone(model, decision, observed);
+  if (is_unwritten) return Postpone(model, decision, observed, at_most);
   look.finish = [this, model, decision, observed, after = std::move(after)](const Status& written) {
     for (size_t i = 0; written && i < after.size(); ++i) {
       Send(KeyOf(model), after[i], api::FleetOf(model.metadata, model.spec));
@@ -144,16 +163,18 @@ Look Reconciler::Carry(const api::Model& model, const rollout::Decision& decisio
   return look;
 }
 
-// Nodes have heard it; the status follows when it is over, or has lasted a moment.
-Look Reconciler::Postpone(const api::Model& model, const rollout::Decision& decision,
-                          const rollout::Observed& observed) {
+// Nodes have heard it; the status follows when something comes of it, or it has lasted.
+Look Reconciler::Postpone(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed,
+                          Duration at_most) {
   const api::Key key = KeyOf(model);
   ModelMemory& memory = models_.at(key);
   const MonotonicPoint since = memory.unwritten ? memory.unwritten->since : deps_.timer.Now();
-  memory.unwritten = {model.metadata.resource_version, decision.status, decision.events, since};
+  memory.unwritten = {model.metadata.uid, model.metadata.generation, WithoutCommand(model.status),
+                      decision.status,    decision.events,           since};
   TakeEvidence(model, decision, observed);
   Remember(key, WithStatus(model, decision.status), decision.placement);
-  return Done(since + options_.unwritten_max - deps_.timer.Now());
+  const Duration left = since + at_most - deps_.timer.Now();
+  return Done(decision.check_again_in ? std::min(*decision.check_again_in, left) : left);
 }
 
 Looked Reconciler::FinishModel(const api::Model& model, const rollout::Decision& decision,

@@ -34,15 +34,16 @@ Status Reconciler::Write(const StatusWrite& write) const {
 // All models have to be known before a node gets a snapshot, which would otherwise take them from it.
 void Reconciler::LearnModels() {
   if (learned_) return;
-  const auto listing = deps_.store.List(api::kModelKind);
-  if (!listing) {
-    spdlog::error("cannot list the models: {}", listing.error().message);
+  const auto keys = deps_.store.Keys(api::kModelKind);
+  if (!keys) {
+    spdlog::error("cannot list the models: {}", keys.error().message);
     return;
   }
-  for (const store::Unreadable& object : listing->unreadable) unreadable_[object.key] = object.why;
-  for (const store::Object& object : listing->objects) {
-    const auto model = ReadModel(object);
-    if (!model) unreadable_[store::KeyOf(object)] = model.error().message;
+  for (const api::Key& key : *keys) {
+    const auto object = deps_.store.Get(key);
+    if (!object && object.error().code == Code::kNotFound) continue;
+    const auto model = object ? ReadModel(*object) : tl::make_unexpected(object.error());
+    if (!model) unreadable_[key] = model.error().message;
     if (model) MemoryOf(*model, false);
   }
   learned_ = true;

@@ -53,6 +53,10 @@ struct Options {
   Duration adoption_patience = std::chrono::seconds(5);  // For nodes that ran before this controller to say hello.
   Duration refused_pause = std::chrono::seconds(1);      // Before a node that refused a message gets a snapshot.
   Duration unwritten_max = std::chrono::seconds(1);      // Before what a Model's first rollout does is written down.
+  // Before more evidence of a step is written down where nothing follows from it; as long as what was written has
+  // lasted, between these two. 0: always at once.
+  Duration evidence_unwritten_min{0};
+  Duration evidence_unwritten_max = std::chrono::seconds(60);
 };
 
 // When to look again if nothing changes; an error means that it should be tried again soon.
@@ -88,10 +92,15 @@ class Reconciler {
   Status Write(const StatusWrite& write) const;  // Any thread.
 
  private:
-  // What was decided of a Model's first rollout and is not written down yet: what is over in a moment is written once.
-  // It begins at the stored status of this version; whoever decides from there comes to the same.
+  // What was decided and is not written down yet: of a Model's first rollout, where what is over in a moment is written
+  // once; of a step, where more evidence is news for nobody. It goes on from the stored status `from`: whoever decides
+  // from there has waited in vain, or has less evidence, and comes to the same.
   struct Unwritten {
-    std::string resource_version;
+    bool GoesOn(const api::Model& model) const;
+
+    std::string uid;
+    int64_t generation = 0;
+    api::ModelStatus from;  // Without a command.
     api::ModelStatus status;
     std::vector<rollout::Event> events;
     MonotonicPoint since;
@@ -141,8 +150,9 @@ class Reconciler {
   ModelMemory& MemoryOf(const api::Model& model, bool refused);
   static void NoteModel(const api::Model& model, ModelMemory& memory);
   Look Carry(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed);
-  bool MayWait(const api::Model& model, const rollout::Decision& decision) const;
-  Look Postpone(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed);
+  Duration MayWaitFor(const api::Model& model, const rollout::Decision& decision) const;
+  Look Postpone(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed,
+                Duration at_most);
   Looked FinishModel(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed,
                      const Status& written);
   void TakeEvidence(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed);

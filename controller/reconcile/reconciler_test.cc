@@ -68,6 +68,14 @@ class FakeRegistry final : public nodes::Registry {
       version.set_state(control::VersionReport::READY);
     }
   }
+  // Since the node began, each of its versions.
+  void Answered(const std::string& node, int64_t requests) {
+    for (control::VersionReport& version : *nodes::Unshared(views.at(node).report).mutable_versions()) {
+      version.mutable_evidence()->set_requests(requests);
+      version.mutable_evidence()->mutable_run_time_buckets()->Resize(81, 0);
+      version.mutable_evidence()->set_run_time_buckets(80, requests);
+    }
+  }
   void Leave(const std::string& node) { views.at(node).connected = views.at(node).reported = false; }
 
   std::map<std::string, nodes::NodeView> views;
@@ -117,6 +125,7 @@ class FullDisk final : public store::Store {
  public:
   explicit FullDisk(store::Store& store) : store_(store) {}
   Result<store::Object> Get(const api::Key& key) override { return store_.Get(key); }
+  Result<std::vector<api::Key>> Keys(const std::string& kind) override { return store_.Keys(kind); }
   Result<store::Listing> List(const std::string& kind) override { return store_.List(kind); }
   Result<store::Object> Apply(const store::Object& object) override { return store_.Apply(object); }
   Result<store::Object> DryApply(const store::Object& object) override { return store_.DryApply(object); }
@@ -152,7 +161,7 @@ class ReconcilerTest : public ::testing::Test {
   ~ReconcilerTest() override { std::filesystem::remove_all(dir_); }
 
   // A new controller in the same place.
-  void Restart(Duration unwritten_max = Duration(0)) {
+  void Restart(Duration unwritten_max = Duration(0), Duration evidence_unwritten_min = Duration(0)) {
     Deps deps{*disk_,
               nodes_,
               processes_,
@@ -165,8 +174,10 @@ class ReconcilerTest : public ::testing::Test {
               [this](const api::Key& key, const api::RolloutStatus& rollout) {
                 ended_.push_back(ToString(key) + ": " + std::string(api::RolloutPhaseName(rollout.phase)));
               }};
-    reconciler_ = std::make_unique<Reconciler>(
-        std::move(deps), Options{.adoption_patience = Duration(0), .unwritten_max = unwritten_max});
+    reconciler_ =
+        std::make_unique<Reconciler>(std::move(deps), Options{.adoption_patience = Duration(0),
+                                                              .unwritten_max = unwritten_max,
+                                                              .evidence_unwritten_min = evidence_unwritten_min});
   }
   void Apply(const char* kind, const std::string& name, Json spec, const std::string& namespace_ = "default") {
     store::Object object;
@@ -519,6 +530,88 @@ TEST_F(ReconcilerTest, WhatIsNotWrittenYetGivesWayToANewManifest) {
   Settle();
   EXPECT_EQ(StatusOf("a").stable_version, 2);
   EXPECT_EQ(disk_->writes[ModelKey("a")], 1);
+}
+
+class EvidenceOfAStep : public ReconcilerTest {
+ protected:
+  static constexpr const char* kNode = "default.cpu-0";
+
+  EvidenceOfAStep() {
+    Restart(Duration(0), std::chrono::seconds(15));
+    Settle();
+    nodes_.Attach(kNode, {{"a", 1}});
+    ApplyModel("a");
+    Settle();
+    ApplyVersion2("1h");
+    nodes_.Attach(kNode, {{"a", 1}, {"a", 2}});
+    Settle();
+    EXPECT_EQ(StatusOf("a").rollout.phase, api::RolloutPhase::kStep);
+    written_ = disk_->writes[ModelKey("a")];
+  }
+  void ApplyVersion2(const std::string& hold) {
+    Apply(api::kModelKind, "a",
+          {{"fleet", "cpu"},
+           {"source", {{"uri", "file:///models/a"}}},
+           {"version", 2},
+           {"rollout", {{"steps", {{{"weight", 50}}}}, {"hold", hold}}}});
+    due_.insert(ModelKey("a"));
+  }
+  // A hundred requests each second.
+  void AnswerFor(int seconds) {
+    for (int i = 0; i < seconds; ++i) {
+      clock_.Advance(std::chrono::seconds(1));
+      timer_.Advance(std::chrono::seconds(1));
+      nodes_.Answered(kNode, answered_ += 100);
+      Settle({kFleetKey, ModelKey("a")});
+    }
+  }
+  int Writes() { return disk_->writes[ModelKey("a")] - written_; }
+  double Requests() { return StatusOf("a").rollout.verdict.numbers["candidateRequests"]; }
+
+  int written_ = 0;
+  int64_t answered_ = 0;
+};
+
+TEST_F(EvidenceOfAStep, IsWrittenWhenItHasLasted) {
+  AnswerFor(15);
+  EXPECT_EQ(Writes(), 0);
+  AnswerFor(2);
+  EXPECT_EQ(Writes(), 1);
+  EXPECT_GE(Requests(), 1500);
+  AnswerFor(14);
+  EXPECT_EQ(Writes(), 1);
+  AnswerFor(300);
+  EXPECT_EQ(Writes(), 1 + 6) << "30, 60 and then every 60 s";
+  EXPECT_GE(Requests(), answered_ - 6200);
+}
+
+TEST_F(EvidenceOfAStep, IsWrittenWithWhatFollowsFromIt) {
+  AnswerFor(5);
+  ApplyVersion2("3s");
+  AnswerFor(2);
+  EXPECT_EQ(StatusOf("a").stable_version, 2);
+  EXPECT_GE(Requests(), 500) << "what came before the new manifest counts";
+}
+
+TEST_F(EvidenceOfAStep, IsLessForAControllerThatCameLater) {
+  AnswerFor(5);
+  Restart(Duration(0), std::chrono::seconds(15));
+  AnswerFor(20);
+  EXPECT_EQ(StatusOf("a").rollout.phase, api::RolloutPhase::kStep);
+  EXPECT_EQ(StatusOf("a").rollout.attempt, 2);
+  EXPECT_GE(Requests(), 1000);
+  EXPECT_LT(Requests(), 2100);
+}
+
+TEST_F(EvidenceOfAStep, ACommandActsOnAllOfIt) {
+  AnswerFor(5);
+  const store::Object object = disk_->Get(ModelKey("a")).value();
+  Json status = object.status;
+  status["command"] = {{"verb", "promote"}, {"generation", object.metadata.generation}, {"step", 0}};
+  ASSERT_TRUE(disk_->PutStatus(ModelKey("a"), object.metadata.uid, object.metadata.resource_version, status));
+  Settle({ModelKey("a")});
+  EXPECT_EQ(StatusOf("a").stable_version, 2);
+  EXPECT_GE(Requests(), 400);
 }
 
 TEST_F(ReconcilerTest, OnlyTheNodesOfAModelAndItsHomesHearOfIt) {

@@ -77,6 +77,10 @@ std::vector<std::string> Draft::Choose(int64_t version, int count) const {
 
 int Draft::StableNodes() const { return std::min(spec().replicas.value_or(NodesCount()), NodesCount()); }
 
+int Draft::NodesFor(double weight_percent) const {
+  return std::max(1, static_cast<int>(std::ceil(weight_percent / 100 * StableNodes() - 1e-9)));
+}
+
 std::optional<Draft::SourceTrouble> Draft::TroubleOfSource() const {
   const std::string& sha256 = spec().source_sha256;
   const auto serves = status_.sources.find(status_.stable_version);
@@ -178,10 +182,6 @@ std::shared_ptr<const NodeNames> MakeNodeNames(std::vector<std::string> names) {
   for (const std::string& name : names) made->hashes.push_back(HashOfName(name));
   made->names = std::move(names);
   return made;
-}
-
-int NodesNeeded(double weight_percent, int nodes) {
-  return std::max(1, static_cast<int>(std::ceil(weight_percent / 100 * nodes - 1e-9)));
 }
 
 }  // namespace longshore::rollout

@@ -39,6 +39,8 @@ class Draft {
   std::vector<std::string> Choose(int64_t version, int count) const;
   // Nodes for the stable version: all, or spec.replicas.
   int StableNodes() const;
+  // Nodes that must hold the candidate before it may have this weight: its share of stable's, at least one.
+  int NodesFor(double weight_percent) const;
 
   // What keeps the spec's archive from being on all nodes that should have it; nullopt: nothing, or it is a folder.
   struct SourceTrouble {

@@ -26,7 +26,7 @@ int CandidateNodes(Draft& draft) {
       if (steps.empty()) return draft.StableNodes();
       const size_t step = std::min(static_cast<size_t>(rollout.step_index), steps.size() - 1);
       const double weight = std::max(steps[step].weight_percent, rollout.weight_percent);
-      return NodesNeeded(weight, draft.NodesCount());
+      return draft.NodesFor(weight);
     }
     default: return 0;
   }

@@ -61,7 +61,7 @@ void Load(Draft& draft) {
     if (IsHeld(draft)) return;
     const int needed = rollout.stable == 0 ? 1 : draft.StableNodes();
     if (ready >= needed && ready > 0) return Promote(draft);
-  } else if (ready >= NodesNeeded(StepWeight(draft), draft.NodesCount())) {
+  } else if (ready >= draft.NodesFor(StepWeight(draft))) {
     draft.SetPhase(RolloutPhase::kStep);
     return RunStep(draft);
   }
@@ -164,6 +164,15 @@ Decision Decide(const api::Model& model, const Observed& observed, TimePoint now
   decision.evidence_used = evidence_used;
   decision.status = draft.status();
   return decision;
+}
+
+bool OnlyEvidenceIsNew(const api::ModelStatus& before, const api::ModelStatus& after) {
+  if (before.rollout.analysis.is_null() || after.rollout.analysis.is_null()) return false;
+  api::ModelStatus same = after;
+  same.rollout.analysis = before.rollout.analysis;
+  same.rollout.evidence_used_at = before.rollout.evidence_used_at;
+  same.rollout.verdict = before.rollout.verdict;
+  return same == before;
 }
 
 std::string WhyNoRollout(const api::Model& model, const Observed& observed, TimePoint now) {

@@ -135,8 +135,8 @@ std::string WhyNoRollout(const api::Model& model, const Observed& observed, Time
 // Where things should be by the status as it is, without any move: while a decision cannot be written down.
 Placement PlacementNow(const api::Model& model, const Observed& observed, TimePoint now);
 
-// Nodes that must hold the candidate before it may have this weight: its share of the nodes, at least one.
-int NodesNeeded(double weight_percent, int nodes);
+// Whether nothing has changed between two statuses but what is known of a candidate that goes on as it was.
+bool OnlyEvidenceIsNew(const api::ModelStatus& before, const api::ModelStatus& after);
 
 // Time between two uses of the evidence.
 inline constexpr Duration kEvidenceInterval = std::chrono::seconds(1);

@@ -113,7 +113,7 @@ bool FailedByEvidence(Draft& draft) {
 // so that one restarting node does not move users back and forth.
 bool LostItsNodes(Draft& draft) {
   const int ready = draft.ReadyNodes(draft.rollout().candidate);
-  const int needed = NodesNeeded(draft.rollout().weight_percent, draft.NodesCount());
+  const int needed = draft.NodesFor(draft.rollout().weight_percent);
   if (draft.rollout().weight_percent == 0 || (ready > 0 && ready * 2 >= needed)) return false;
   draft.rollout().weight_percent = 0;
   draft.SetPhase(RolloutPhase::kLoading);
@@ -131,7 +131,7 @@ void TakeWeight(Draft& draft) {
   if (const std::string wanted = PauseWanted(draft); weight > rollout.weight_percent && !wanted.empty()) {
     return SetPause(draft, wanted);
   }
-  if (draft.ReadyNodes(rollout.candidate) >= NodesNeeded(weight, draft.NodesCount())) {
+  if (draft.ReadyNodes(rollout.candidate) >= draft.NodesFor(weight)) {
     SetPause(draft, "");
     return ApplyWeight(draft, weight);
   }

@@ -46,6 +46,7 @@ class CountedStore final : public store::Store {
   CountedStore(store::Store& store, Failpoint& failpoint) : store_(store), failpoint_(failpoint) {}
 
   Result<store::Object> Get(const api::Key& key) override { return store_.Get(key); }
+  Result<std::vector<api::Key>> Keys(const std::string& kind) override { return store_.Keys(kind); }
   Result<store::Listing> List(const std::string& kind) override { return store_.List(kind); }
   Result<store::Object> DryApply(const store::Object& object) override { return store_.DryApply(object); }
   Result<std::unique_ptr<store::Watch>> WatchAll(store::OnChange on_change) override {

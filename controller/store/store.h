@@ -50,6 +50,9 @@ class Store {
   // NotFound when it is not there; DataLoss when it cannot be read.
   virtual Result<Object> Get(const api::Key& key) = 0;
 
+  // Of all objects of a kind, those that cannot be read too, in order. With Get it is a list that needs little memory.
+  virtual Result<std::vector<api::Key>> Keys(const std::string& kind) = 0;
+
   // All objects of a kind. One that cannot be read hides no other.
   virtual Result<Listing> List(const std::string& kind) = 0;
 

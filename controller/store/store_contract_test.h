@@ -199,6 +199,10 @@ TEST_P(StoreContract, ListsOneKindOrderedByNamespaceAndName) {
     names.push_back(object.metadata.namespace_ + "/" + object.metadata.name);
   }
   EXPECT_THAT(names, ::testing::ElementsAre("alone/a", "alone/b", "default/a", "default/b"));
+  EXPECT_EQ(store_->Keys(api::kModelKind), (std::vector<api::Key>{{api::kModelKind, "alone", "a"},
+                                                                  {api::kModelKind, "alone", "b"},
+                                                                  {api::kModelKind, "default", "a"},
+                                                                  {api::kModelKind, "default", "b"}}));
 }
 
 TEST_P(StoreContract, OneObjectThatCannotBeReadHidesNoOther) {
@@ -210,6 +214,7 @@ TEST_P(StoreContract, OneObjectThatCannotBeReadHidesNoOther) {
   ASSERT_TRUE(listing) << listing.error().message;
   ASSERT_EQ(listing->objects.size(), 2U);
   EXPECT_EQ(listing->objects[1].metadata.name, "c");
+  EXPECT_EQ(store_->Keys(api::kModelKind)->size(), 3U);
   ASSERT_EQ(listing->unreadable.size(), 1U);
   EXPECT_EQ(listing->unreadable[0].key, damaged);
   EXPECT_THAT(listing->unreadable[0].why, ::testing::HasSubstr("b"));

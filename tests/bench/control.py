@@ -8,6 +8,7 @@ processors. docs/performance.md says more.
 """
 
 import argparse
+import collections
 import concurrent.futures
 import contextlib
 import http.client
@@ -32,6 +33,10 @@ WRITERS = (1, 4, 16, 64)
 TOKEN_SECONDS = 7200
 READY_MAX_S = 900
 MIB = 1 << 20
+MEMORY_MAX_MIB, MEMORY_BESIDE_STREAMS_MIB = 96, 64
+SETTLE_S = 10
+CANARY, CANARY_MAX_S = "m0", 120
+SCRAPES, SCRAPE_INTERVAL_S = 4, 30
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
@@ -51,9 +56,9 @@ class Asker:
         self.host = urllib.parse.urlsplit(control_plane.url())
         self.tls = control_plane.tls
 
-    def ask(self, method, path, body=None):
+    def ask(self, method, path, body=None, content_type="application/json"):
         connection = http.client.HTTPSConnection(self.host.hostname, self.host.port, context=self.tls, timeout=60)
-        connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
+        connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": content_type})
         answer = connection.getresponse()
         text = answer.read()
         connection.close()
@@ -103,6 +108,9 @@ class Controller:
 
     def looks(self):
         return sum(count for name, count in self.metrics().items() if name.startswith("longshore_controller_looks_total"))
+
+    def lists(self):
+        return self.metrics()["longshore_controller_lists"]
 
     def leads(self):
         with contextlib.suppress(OSError, KeyError, ValueError):
@@ -186,27 +194,30 @@ def best_floor(control_plane, models, fleets):
 
 
 def api_writes(asker):
-    """Writes that the API server has answered: all of our kinds, and every server-side apply, which nobody else does."""
-    text = asker.ask("GET", "/metrics").decode()
-    count = 0
-    for line in text.splitlines():
+    """Writes that the API server has answered: of our kinds, with every server-side apply, which nobody else does; and
+    of Events."""
+    writes = collections.Counter()
+    for line in asker.ask("GET", "/metrics").decode().splitlines():
         if not line.startswith("apiserver_request_total{"):
             continue
-        is_ours = 'group="longshore.dev"' in line and any(f'verb="{verb}"' in line for verb in WRITES)
-        if is_ours or 'verb="APPLY"' in line:
-            count += float(line.rsplit(" ", 1)[1])
-    return count
+        is_write = any(f'verb="{verb}"' in line for verb in WRITES)
+        count = float(line.rsplit(" ", 1)[1])
+        if 'group="longshore.dev"' in line and is_write or 'verb="APPLY"' in line:
+            writes["objects"] += count
+        elif 'resource="events"' in line and is_write:
+            writes["events"] += count
+    return writes
 
 
-def measure(models, nodes, fleets, rate, quiet_s):
-    rows = []
+def measure(options, fleets):
+    models, nodes = options.models, options.nodes
     name = f"{models:,} Models, {nodes:,} nodes, {fleets} fleet{'s' if fleets > 1 else ''}"
     say(f"== {name}")
     with tempfile.TemporaryDirectory() as folder, ControlPlane(controllers=True) as control_plane:
         folder = pathlib.Path(folder)
         floor, writers = best_floor(control_plane, models, fleets)
         say(f"  bare loop, {writers} writers, all Models: {floor:.1f} s")
-        controller = Controller(control_plane, folder, rate)
+        controller = Controller(control_plane, folder, options.api_requests_per_second)
         try:
             wait_for(controller.leads, "the controller leads", pause=0.1)
             asker = Asker(control_plane)
@@ -220,18 +231,13 @@ def measure(models, nodes, fleets, rate, quiet_s):
                 time.sleep(10)  # What is left to do after that: snapshots, statuses.
                 idle = controller.needs.resident()
                 say(f"  controller: {before / MIB:.0f} MiB with the pods, {idle / MIB:.0f} MiB with {nodes} idle streams")
-                cpu, counts, writes, looks = controller.needs.cpu_seconds(), ask(), api_writes(asker), controller.looks()
-                applied = run(control_plane, "apply", f"--models={models}", f"--fleets={fleets}", f"--writers={writers}",
-                              f"--seconds_max={READY_MAX_S}")
-                cpu, after = controller.needs.cpu_seconds() - cpu, ask()
-                writes, looks = api_writes(asker) - writes - models, controller.looks() - looks
-                say(f"  for each Model {writes / models:.2f} writes of its status and {looks / models:.1f} looks")
-                say(f"  applied in {applied['applied_seconds']:.1f} s, Ready after {applied['seconds']:.1f} s; the controller: "
-                    f"{cpu:.1f} s of CPU; to nodes: {after['messages'] - counts['messages']:,} messages, "
-                    f"{(after['bytes'] - counts['bytes']) / MIB:.1f} MiB")
-                rows.append(row(f"{name}: apply to Ready, s", "the bare loop", applied["seconds"], floor, "<= 1.5"))
-                rows.append(row(f"{name}: controller's memory, MiB", "", controller.needs.resident() / MIB, 0, "<= 96"))
-                rows += quiet_rows(name, controller, asker, quiet_s)
+                memory_max = max(MEMORY_MAX_MIB, (idle - before) / MIB + MEMORY_BESIDE_STREAMS_MIB)
+                bench = Bench(name, control_plane, controller, asker, ask, writers, memory_max)
+                rows = bench.apply(models, fleets, floor)
+                rows += bench.quiet(options.quiet_s)
+                rows += bench.canary()
+                rows += bench.scraped(SCRAPES)
+                rows += bench.events(options.events, models)
                 say(f"  the fake nodes: {fake.resident() / MIB:.0f} MiB, {fake.cpu_seconds():.1f} s of CPU")
         finally:
             controller.end()
@@ -241,16 +247,102 @@ def measure(models, nodes, fleets, rate, quiet_s):
     return rows
 
 
-def quiet_rows(name, controller, asker, seconds):
-    """When nothing changes."""
-    time.sleep(5)
-    cpu, writes, looks = controller.needs.cpu_seconds(), api_writes(asker), controller.looks()
-    time.sleep(seconds)
-    cpu, writes, looks = (now - before for now, before in zip(
-        (controller.needs.cpu_seconds(), api_writes(asker), controller.looks()), (cpu, writes, looks)))
-    say(f"  in {seconds} quiet s: {looks:.0f} looks at objects")
-    return [row(f"{name}: writes of our objects in {seconds} quiet s", "", writes, 0, "<= 0"),
-            row(f"{name}: share of a core in {seconds} quiet s", "", cpu / seconds, 0, "<= 0.01")]
+class Bench:
+    """What is asked of a controller that has its nodes, in this order."""
+
+    def __init__(self, name, control_plane, controller, asker, ask, writers, memory_max):
+        self.name, self.control_plane, self.controller, self.asker = name, control_plane, controller, asker
+        self.ask, self.writers, self.memory_max = ask, writers, memory_max
+
+    def counts(self):
+        """What grows: seconds of CPU, writes that the API server has answered, messages and bytes to nodes."""
+        nodes = self.ask()
+        return collections.Counter({"cpu": self.controller.needs.cpu_seconds(), "messages": nodes["messages"],
+                                    "bytes": nodes["bytes"], **api_writes(self.asker)})
+
+    def since(self, before):
+        now = self.counts()
+        now.subtract(before)
+        return now
+
+    def row(self, what, ours, goal):
+        return row(f"{self.name}: {what}", "", ours, 0, goal)
+
+    def memory_row(self, when):
+        return self.row(f"the controller's memory {when}, MiB", self.controller.needs.resident() / MIB,
+                        f"<= {self.memory_max:.0f}")
+
+    def apply(self, models, fleets, floor):
+        before, looks = self.counts(), self.controller.looks()
+        applied = run(self.control_plane, "apply", f"--models={models}", f"--fleets={fleets}", f"--writers={self.writers}",
+                      f"--seconds_max={READY_MAX_S}")
+        needed = self.since(before)
+        say(f"  applied in {applied['applied_seconds']:.1f} s, Ready after {applied['seconds']:.1f} s; for each Model "
+            f"{needed['objects'] / models - 1:.2f} writes of its status, {needed['cpu'] / models * 1e3:.1f} ms of CPU, "
+            f"{needed['messages'] / models:.1f} messages to nodes, {needed['bytes'] / models / 1024:.1f} KiB")
+        rows = [row(f"{self.name}: apply to Ready, s", "the bare loop", applied["seconds"], floor, "<= 1.5"),
+                self.memory_row("then")]
+        say(f"  looks at each Model: {(self.controller.looks() - looks) / models:.1f}")
+        return rows
+
+    def quiet(self, seconds):
+        """When nothing changes, and nobody reads the metrics."""
+        time.sleep(SETTLE_S)
+        before = self.counts()
+        time.sleep(seconds)
+        needed = self.since(before)
+        say(f"  in {seconds} quiet s: {needed['messages']:.0f} messages to nodes")
+        return [self.row(f"writes of objects and Events in {seconds} quiet s", needed["objects"] + needed["events"], "<= 0"),
+                self.row(f"share of a core in {seconds} quiet s", needed["cpu"] / seconds, "<= 0.01"),
+                self.memory_row("after that")]
+
+    def canary(self):
+        """One Model's, of two steps; its nodes report requests that all end well."""
+        path = f"/apis/longshore.dev/v1alpha1/namespaces/default/models/{CANARY}"
+        model = self.asker.get(path)
+        spec = {"version": 2, "rollout": {"steps": [{"weight": 10}, {"weight": 50}], "hold": "5s"}}
+        before = self.counts()
+        self.asker.ask("PATCH", path, {"spec": spec}, "application/merge-patch+json")
+
+        def is_over():
+            status = self.asker.get(path)["status"]
+            return status.get("stableVersion") == 2 and status["rollout"].get("phase") == "Completed"
+        wait_for(is_over, "a canary", CANARY_MAX_S, 0.2)
+        needed = self.since(before)
+        told = self.asker.get(f"/api/v1/namespaces/default/events?fieldSelector=involvedObject.uid={model['metadata']['uid']}")
+        states = collections.Counter((event["reason"], event["message"]) for event in told["items"])
+        say(f"  a canary: {needed['messages']:.0f} messages to nodes, {needed['bytes'] / 1024:.0f} KiB; Events: "
+            + ", ".join(reason for reason, _ in states))
+        return [self.row("writes of one canary", needed["objects"] - 1, "<= 12"),
+                self.row("Events for one state of it", max(states.values(), default=0), "<= 1")]
+
+    def scraped(self, times):
+        """By a Prometheus every half a minute."""
+        before, most = self.counts(), 0
+        for _ in range(times):
+            took = -time.monotonic()
+            self.controller.metrics()
+            took += time.monotonic()
+            most = max(most, self.controller.needs.resident())
+            time.sleep(SCRAPE_INTERVAL_S - took)
+        say(f"  the last reading of its metrics took {took:.1f} s; {most / MIB:.0f} MiB right after one")
+        needed = self.since(before)
+        return [self.row("share of a core with metrics read every 30 s", needed["cpu"] / times / SCRAPE_INTERVAL_S, "<= 0.05"),
+                self.memory_row("with metrics read every 30 s")]
+
+    def events(self, events, models):
+        """Changes of Models that ask for nothing."""
+        if events == 0:
+            return []
+        lists = self.controller.lists()
+        before, memory = self.counts(), self.controller.needs.resident()
+        took = run(self.control_plane, "touch", f"--models={models}", f"--times={events}", f"--writers={self.writers}")["seconds"]
+        time.sleep(SETTLE_S)
+        grown = (self.controller.needs.resident() - memory) / MIB
+        cpu = self.since(before)["cpu"]
+        say(f"  {events:,} events in {took:.0f} s; the controller: {cpu:.0f} s of CPU")
+        return [self.row(f"lists over {events:,} watch events", self.controller.lists() - lists, "<= 0"),
+                self.row(f"memory grown over {events:,} watch events, MiB", grown, "<= 10")]
 
 
 def main():
@@ -262,10 +354,11 @@ def main():
     parser.add_argument("--fleets", type=int, action="append", help="how many; may be given more than once [1 and 100]")
     parser.add_argument("--api_requests_per_second", type=int, default=2_000, help="the controller's limit [%(default)s]")
     parser.add_argument("--quiet_s", type=int, default=600, help="how long nothing changes [%(default)s]")
+    parser.add_argument("--events", type=int, default=1_000_000, help="changes of Models afterwards; 0: none [%(default)s]")
     options = parser.parse_args()
     rows = []
     for fleets in options.fleets or [1, 100]:
-        rows += measure(options.models, options.nodes, fleets, options.api_requests_per_second, options.quiet_s)
+        rows += measure(options, fleets)
     if options.json:
         print(json.dumps({"rows": rows}))
     return 0

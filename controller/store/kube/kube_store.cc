@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/http/deflate.h"
+#include "common/http/inflate.h"
 #include "controller/store/document.h"
 
 namespace longshore::store {
@@ -10,6 +12,7 @@ namespace {
 
 constexpr const char* kFieldManager = "longshore";
 constexpr int kPageSize = 500;
+constexpr size_t kObjectBytesMax = 16 << 20;  // Ten times what an API server takes.
 
 std::string CollectionPath(const std::string& kind, const std::string& namespace_) {
   const std::string plural = kind == api::kModelKind ? "models" : "servingfleets";
@@ -20,13 +23,18 @@ std::string CollectionPath(const std::string& kind, const std::string& namespace
 
 std::string ObjectPath(const api::Key& key) { return CollectionPath(key.kind, key.namespace_) + "/" + key.name; }
 
-// Compact text of what we read of an object. A list's items do not say their kind.
-Result<std::string> TextOf(const std::string& kind, const Json& json) {
+// What we read of an object, packed: there are many, and few are looked at. A list's items do not say their kind.
+Result<std::string> Pack(const std::string& kind, const Json& json) {
   Json document = json;
   document["kind"] = kind;
   ASSIGN_OR_RETURN(const Object object, FromDocument(document));
-  return ToDocument(object).dump();
+  std::string packed = http::Gzip(ToDocument(object).dump());
+  if (packed.empty()) return ResourceExhausted("there is no memory for it");
+  packed.shrink_to_fit();
+  return packed;
 }
+
+Result<std::string> Unpack(const std::string& packed) { return http::Inflate(packed, kObjectBytesMax); }
 
 Result<Object> FromText(const std::string& text) {
   ASSIGN_OR_RETURN(const Json document, ParseJson(text));
@@ -43,7 +51,7 @@ struct KubeStore::Mirrored {
   Mirrored(std::string its_kind, std::string its_namespace, OnChange on_change)
       : kind(std::move(its_kind)),
         namespace_(std::move(its_namespace)),
-        cache([this](const Json& object) { return TextOf(kind, object); },
+        cache([this](const Json& object) { return Pack(kind, object); },
               [this, changed = std::move(on_change)](const kube::Name& name, const Result<std::string>&) {
                 changed({kind, name.namespace_, name.name});
               }) {}
@@ -107,7 +115,7 @@ Result<Object> KubeStore::Get(const api::Key& key) {
   if (const auto mirrored = MirrorOf(key); mirrored != nullptr) {
     auto held = mirrored->cache.Get({key.namespace_, key.name});
     if (!held) return NotFound("{} is not there", ToString(key));
-    text = std::move(*held);
+    text = *held ? Unpack(**held) : tl::make_unexpected(held->error());
   } else {
     text = api_->Send({.target = ObjectPath(key)});
     if (!text) return Prefixed(text.error(), ToString(key));
@@ -117,23 +125,34 @@ Result<Object> KubeStore::Get(const api::Key& key) {
   return object;
 }
 
-Result<Listing> KubeStore::List(const std::string& kind) {
+Result<std::vector<api::Key>> KubeStore::Keys(const std::string& kind) {
   const auto mirrors = MirrorsOf(kind);
-  if (mirrors.empty()) return ListDirectly(kind);
-  Listing listing;
+  std::vector<api::Key> keys;
   for (const auto& mirrored : mirrors) {
-    mirrored->cache.ForEach([&](const kube::Name& name, const Result<std::string>& text) {
-      auto object = text ? FromText(*text) : tl::make_unexpected(text.error());
-      const api::Key key{kind, name.namespace_, name.name};
-      if (object) {
-        listing.objects.push_back(std::move(*object));
-      } else {
-        listing.unreadable.push_back({key, Cannot(key, object.error()).message});
-      }
+    mirrored->cache.ForEach([&](const kube::Name& name, const auto&) {
+      keys.push_back({kind, name.namespace_, name.name});
     });
   }
-  std::sort(listing.objects.begin(), listing.objects.end(),
-            [](const Object& a, const Object& b) { return KeyOf(a) < KeyOf(b); });
+  if (mirrors.empty()) {
+    ASSIGN_OR_RETURN(const Listing listing, ListDirectly(kind));
+    for (const Object& object : listing.objects) keys.push_back(KeyOf(object));
+  }
+  std::ranges::sort(keys);
+  return keys;
+}
+
+Result<Listing> KubeStore::List(const std::string& kind) {
+  if (MirrorsOf(kind).empty()) return ListDirectly(kind);
+  ASSIGN_OR_RETURN(const std::vector<api::Key> keys, Keys(kind));
+  Listing listing;
+  for (const api::Key& key : keys) {
+    auto object = Get(key);
+    if (object) {
+      listing.objects.push_back(std::move(*object));
+    } else if (object.error().code != Code::kNotFound) {
+      listing.unreadable.push_back({key, object.error().message});
+    }
+  }
   return listing;
 }
 

@@ -32,6 +32,7 @@ class KubeStore final : public Store {
   ~KubeStore() override;
 
   Result<Object> Get(const api::Key& key) override;
+  Result<std::vector<api::Key>> Keys(const std::string& kind) override;
   Result<Listing> List(const std::string& kind) override;
   // Server-side apply, as the manager "longshore"; what others own of the spec stays theirs.
   Result<Object> Apply(const Object& object) override;

@@ -37,6 +37,8 @@ class LocalStoreImpl final : public LocalStore {
 
   Result<Object> Get(const api::Key& key) override { return records_.Read(key); }
 
+  Result<std::vector<api::Key>> Keys(const std::string& kind) override { return records_.Keys(kind); }
+
   Result<Listing> List(const std::string& kind) override {
     Listing listing;
     for (const api::Key& key : records_.Keys(kind)) {

@@ -11,6 +11,9 @@ namespace {
 
 constexpr size_t kKnownMax = 1000;  // Then those that nobody has any more are forgotten.
 constexpr std::chrono::milliseconds kReportAgain{1000};
+constexpr int kRunTimeBucket = 80;  // (891 us, 972 us], as Evidence.run_time_buckets has it.
+constexpr double kRunTimeUs = 930;
+constexpr int64_t kAllWeight = 10'000;
 
 FleetPartPtr PartOf(control::FleetState fleet) {
   auto part = std::make_shared<FleetPart>();
@@ -55,6 +58,7 @@ FleetPartPtr FleetParts::After(const FleetPart& before, const control::PeersChan
 FakeState::Model FakeState::ModelOf(const control::ModelState& state) {
   Model model{.digest = DigestOfPart(SerializePart(state)), .loaded = {}};
   for (const control::VersionState& version : state.versions()) {
+    model.has_candidate = model.has_candidate || version.role() == control::CANDIDATE;
     if (!version.load()) continue;
     control::VersionReport& said = model.loaded.emplace_back();
     said.set_served_name(state.served_name());
@@ -66,18 +70,53 @@ FakeState::Model FakeState::ModelOf(const control::ModelState& state) {
   return model;
 }
 
+// What was counted of its versions stays counted.
+void FakeState::Put(const control::ModelState& state) {
+  Model model = ModelOf(state);
+  Model& known = models_[state.served_name()];
+  for (control::VersionReport& version : model.loaded) {
+    for (control::VersionReport& before : known.loaded) {
+      if (before.version() == version.version() && before.has_evidence())
+        version.mutable_evidence()->Swap(before.mutable_evidence());
+    }
+  }
+  candidates_ += (model.has_candidate ? 1 : 0) - (known.has_candidate ? 1 : 0);
+  known = std::move(model);
+}
+
+void FakeState::Remove(const std::string& served_name) {
+  const auto known = models_.extract(served_name);
+  if (known && known.mapped().has_candidate) --candidates_;
+}
+
+void FakeState::Answer(int64_t requests) {
+  for (auto& [_, model] : models_) {
+    if (!model.has_candidate) continue;
+    for (control::VersionReport& version : model.loaded) {
+      const int64_t its = requests * version.weight_bp() / kAllWeight;
+      if (its == 0) continue;
+      control::Evidence& evidence = *version.mutable_evidence();
+      evidence.set_requests(evidence.requests() + its);
+      evidence.mutable_run_time_buckets()->Resize(kRunTimeBucket + 1, 0);
+      evidence.set_run_time_buckets(kRunTimeBucket, evidence.requests());
+      evidence.set_run_time_sum_us(static_cast<double>(evidence.requests()) * kRunTimeUs);
+    }
+  }
+}
+
 bool FakeState::Apply(const control::FromController& message) {
   switch (message.message_case()) {
     case control::FromController::kSnapshot:
       fleet_ = parts_.Of(message.snapshot().state().fleet());
       models_.clear();
-      for (const auto& model : message.snapshot().state().models()) models_[model.served_name()] = ModelOf(model);
+      candidates_ = 0;
+      for (const auto& model : message.snapshot().state().models()) Put(model);
       break;
     case control::FromController::kChange:
       if (message.change().has_model()) {
-        models_[message.change().served_name()] = ModelOf(message.change().model());
+        Put(message.change().model());
       } else {
-        models_.erase(message.change().served_name());
+        Remove(message.change().served_name());
       }
       break;
     case control::FromController::kFleet: fleet_ = parts_.Of(message.fleet()); break;

@@ -2,6 +2,8 @@
 //
 // A thousand nodes of one fleet live in one process, each of which hears of the thousand peers: the fleet's part is
 // kept once for all that came to the same one, and a part that did not change is not digested again.
+//
+// Of a model with a candidate it reports evidence, of requests that all take the same short time.
 #pragma once
 
 #include <chrono>
@@ -49,13 +51,20 @@ class FakeState {
   std::string Digest() const;  // "" before the first message.
   // Everything that it should load is there at once.
   control::Report Report() const;
+  // Whether the report says more with time.
+  bool has_candidate() const { return candidates_ > 0; }
+  // So many requests are answered by each model that has a candidate and has versions here with weight.
+  void Answer(int64_t requests);
   std::chrono::milliseconds report_again() const;
 
  private:
   struct Model {
     std::string digest;
     std::vector<control::VersionReport> loaded;
+    bool has_candidate = false;
   };
+  void Put(const control::ModelState& state);
+  void Remove(const std::string& served_name);
   static Model ModelOf(const control::ModelState& state);
 
   FleetParts& parts_;
@@ -63,6 +72,7 @@ class FakeState {
   int64_t revision_ = 0;
   FleetPartPtr fleet_;
   std::map<std::string, Model> models_;
+  int candidates_ = 0;
 };
 
 }  // namespace longshore::bench

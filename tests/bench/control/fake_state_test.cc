@@ -51,6 +51,32 @@ TEST(FakeState, ReportsWhatItShouldLoad) {
   EXPECT_EQ(state.report_again(), std::chrono::seconds(1));
 }
 
+TEST(FakeState, CountsRequestsWhileThereIsACandidate) {
+  FleetParts parts;
+  FakeState state(parts);
+  const auto apply = [&](const std::string& text) { state.Apply(Parse<control::FromController>(text)); };
+  apply(R"(epoch: 2 revision: 1 snapshot { state {
+      models { served_name: "m" versions { version: 1 load: true weight_bp: 10000 role: STABLE } } } })");
+  state.Answer(100);
+  EXPECT_FALSE(state.has_candidate());
+  EXPECT_FALSE(state.Report().versions(0).has_evidence());
+  apply(R"(epoch: 2 revision: 2 change { served_name: "m" model { served_name: "m"
+      versions { version: 1 load: true weight_bp: 9000 role: STABLE }
+      versions { version: 2 load: true weight_bp: 1000 role: CANDIDATE } } })");
+  EXPECT_TRUE(state.has_candidate());
+  state.Answer(100);
+  apply(R"(epoch: 2 revision: 3 change { served_name: "m" model { served_name: "m"
+      versions { version: 1 load: true weight_bp: 5000 role: STABLE }
+      versions { version: 2 load: true weight_bp: 5000 role: CANDIDATE } } })");
+  state.Answer(100);
+  const control::Report report = state.Report();
+  EXPECT_EQ(report.versions(0).evidence().requests(), 140);
+  EXPECT_EQ(report.versions(1).evidence().requests(), 60);
+  EXPECT_EQ(report.versions(1).evidence().run_time_buckets(80), 60);
+  apply(R"(epoch: 2 revision: 4 change { served_name: "m" })");
+  EXPECT_FALSE(state.has_candidate());
+}
+
 TEST(FakeState, AHeartbeatIsNotAcknowledgedAndADrainIs) {
   FleetParts parts;
   FakeState state(parts);

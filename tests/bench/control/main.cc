@@ -1,4 +1,6 @@
 // longshore-control-load: what ./dev bench control needs beside the API server and the controller.
+#include <absl/synchronization/mutex.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <thread>
@@ -56,7 +58,14 @@ Status RunApply(const kube::Cluster& cluster, const WriteOptions& options, int s
   return {};
 }
 
+Status RunTouch(const kube::Cluster& cluster, const WriteOptions& options, int times) {
+  ASSIGN_OR_RETURN(const Duration took, TouchModels(cluster, options, times));
+  std::cout << Json{{"seconds", Seconds(took)}}.dump() << std::endl;
+  return {};
+}
+
 int Main(int argc, char** argv) {
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // As the programs do that it stands in for.
   http_client::Init();
   CHECK(InitLog("longshore-control-load", "warning"));  // To standard error.
   CLI::App app("Load for a controller on an API server that KUBECONFIG names: nodes without models, and Models.");
@@ -66,6 +75,7 @@ int Main(int argc, char** argv) {
   std::string kubeconfig;
   WriteOptions options;
   int seconds_max = 600;
+  int times = 1000;
   app.require_subcommand(1);
   CLI::App* nodes = app.add_subcommand("nodes", "streams of nodes, until standard input ends");
   nodes->add_option("--target", target, "the controller: host:port")->required();
@@ -73,7 +83,8 @@ int Main(int argc, char** argv) {
   nodes->add_option("--logins", logins, "lines FLEET NODE TOKEN")->required();
   CLI::App* floor = app.add_subcommand("floor", "make Models and give each a status, then delete them");
   CLI::App* apply = app.add_subcommand("apply", "make Models, and wait until all are Ready");
-  for (CLI::App* verb : {floor, apply}) {
+  CLI::App* touch = app.add_subcommand("touch", "change an annotation of one Model after the other");
+  for (CLI::App* verb : {floor, apply, touch}) {
     verb->add_option("--kubeconfig", kubeconfig)->envname("KUBECONFIG")->required();
     verb->add_option("--namespace", options.namespace_)->capture_default_str();
     verb->add_option("--models", options.models)->capture_default_str();
@@ -81,12 +92,15 @@ int Main(int argc, char** argv) {
     verb->add_option("--writers", options.writers)->capture_default_str();
   }
   apply->add_option("--seconds_max", seconds_max)->capture_default_str();
+  touch->add_option("--times", times)->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   Status done;
   if (nodes->parsed()) {
     done = RunNodes(target, ca, logins);
   } else if (const auto cluster = kube::FromKubeconfig(kubeconfig, ""); !cluster) {
     done = tl::make_unexpected(cluster.error());
+  } else if (touch->parsed()) {
+    done = RunTouch(*cluster, options, times);
   } else {
     done = floor->parsed() ? RunFloor(*cluster, options) : RunApply(*cluster, options, seconds_max);
   }

@@ -20,7 +20,9 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kLook{100};  // For streams that ended, and reports that are due.
+constexpr std::chrono::milliseconds kLook{100};      // For streams that ended, and reports that are due.
+constexpr std::chrono::milliseconds kEvidence{200};  // Between two reports where a model has a candidate.
+constexpr int64_t kAnswered = 100;                   // Requests in that time.
 
 struct Shared {
   std::atomic<int64_t> streams = 0;  // On which something was heard.
@@ -71,10 +73,13 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
   }
   void Cancel() { context_->TryCancel(); }
 
-  // Where the last report is so long ago that it is said again.
+  // Where there is more evidence, or the last report is so long ago that it is said again.
   void ReportAgainIfDue(steady_clock::time_point now) {
     const std::lock_guard lock(mutex_);
-    if (!alive_ || now - reported_at_ < held_.report_again()) return;
+    if (!alive_) return;
+    const bool more = held_.has_candidate() && now - reported_at_ >= kEvidence;
+    if (!more && now - reported_at_ < held_.report_again()) return;
+    if (more) held_.Answer(kAnswered);
     report_due_ = true;
     WriteNext();
   }

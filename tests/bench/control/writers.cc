@@ -67,6 +67,40 @@ Status WriteOne(kube::Api& api, int i, const WriteOptions& options) {
   return {};
 }
 
+Status TouchOne(kube::Api& api, int i, const WriteOptions& options) {
+  const Json patch = {{"metadata", {{"annotations", {{"longshore.dev/touched", std::to_string(i)}}}}}};
+  RETURN_IF_ERROR(api.Send({.method = "PATCH",
+                            .target = fmt::format("{}/m{}", CollectionOf(options.namespace_), i % options.models),
+                            .body = patch.dump(),
+                            .content_type = "application/merge-patch+json"}));
+  return {};
+}
+
+// Calls write(api, i) for each i below `count` by as many threads, and gives how long that took; or the first error.
+template <typename WriteIt>
+Result<Duration> InParallel(const kube::Cluster& cluster, int threads, int count, const WriteIt& write) {
+  ASSIGN_OR_RETURN(const auto api, kube::Api::Make(cluster, Unlimited(), kClock));
+  const MonotonicPoint began = kClock.Now();
+  std::atomic<int> next = 0;
+  std::mutex mutex;
+  Status first_error;
+  std::vector<std::thread> writers;
+  for (int w = 0; w < threads; ++w) {
+    writers.emplace_back([&] {
+      for (int i = next++; i < count; i = next++) {
+        const Status written = write(*api, i);
+        if (written) continue;
+        const std::lock_guard lock(mutex);
+        if (first_error) first_error = written;
+        next = count;
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  if (!first_error) return tl::make_unexpected(first_error.error());
+  return kClock.Now() - began;
+}
+
 bool IsReady(const store::Object& object) {
   if (!object.status.is_object()) return false;
   for (const Json& condition : object.status.value("conditions", Json::array())) {
@@ -78,26 +112,12 @@ bool IsReady(const store::Object& object) {
 }  // namespace
 
 Result<Duration> WriteModels(const kube::Cluster& cluster, const WriteOptions& options) {
-  ASSIGN_OR_RETURN(const auto api, kube::Api::Make(cluster, Unlimited(), kClock));
-  const MonotonicPoint began = kClock.Now();
-  std::atomic<int> next = 0;
-  std::mutex mutex;
-  Status first_error;
-  std::vector<std::thread> writers;
-  for (int w = 0; w < options.writers; ++w) {
-    writers.emplace_back([&] {
-      for (int i = next++; i < options.models; i = next++) {
-        const Status written = WriteOne(*api, i, options);
-        if (written) continue;
-        const std::lock_guard lock(mutex);
-        if (first_error) first_error = written;
-        next = options.models;
-      }
-    });
-  }
-  for (std::thread& writer : writers) writer.join();
-  if (!first_error) return tl::make_unexpected(first_error.error());
-  return kClock.Now() - began;
+  return InParallel(cluster, options.writers, options.models,
+                    [&](kube::Api& api, int i) { return WriteOne(api, i, options); });
+}
+
+Result<Duration> TouchModels(const kube::Cluster& cluster, const WriteOptions& options, int times) {
+  return InParallel(cluster, options.writers, times, [&](kube::Api& api, int i) { return TouchOne(api, i, options); });
 }
 
 Status DeleteModels(const kube::Cluster& cluster, const std::string& namespace_) {

@@ -21,6 +21,8 @@ struct WriteOptions {
 
 // Makes Models "m0" and so on, and gives how long that took. Errors as kube::Api's.
 Result<Duration> WriteModels(const kube::Cluster& cluster, const WriteOptions& options);
+// Changes an annotation of one Model after the other, so often, and gives how long that took.
+Result<Duration> TouchModels(const kube::Cluster& cluster, const WriteOptions& options, int times);
 // Of all of them, at once.
 Status DeleteModels(const kube::Cluster& cluster, const std::string& namespace_);
 

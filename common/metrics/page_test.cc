@@ -1,0 +1,70 @@
+#include "common/metrics/page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "common/metrics/metrics.h"
+
+namespace longshore::metrics {
+namespace {
+
+constexpr Name kShare{"share_ratio", "A share\nof \"all\"."};
+constexpr Name kEnded{"ended_total", "Ended."};
+
+void ShowTwo(Page* page) {
+  for (const char* object : {"a", "b\"\\\n"}) {
+    Exposition exposition;
+    exposition.Count(kEnded, {{"name", object}, {"result", "ok"}}, 3);
+    exposition.Set(kShare, {{"name", object}}, 0.25);
+    page->Append(exposition);
+  }
+  Exposition alone;
+  alone.Set({"alone", "Without labels."}, {}, std::numeric_limits<double>::infinity());
+  page->Append(alone);
+}
+
+TEST(Page, EachFamilyIsTogetherAndEscapedAsTheFormatWantsIt) {
+  Page page;
+  ShowTwo(&page);
+  std::string text = "before\n";
+  page.MoveTo(&text);
+  EXPECT_EQ(text,
+            "before\n"
+            "# HELP alone Without labels.\n# TYPE alone gauge\nalone inf\n"
+            "# HELP ended_total Ended.\n# TYPE ended_total counter\n"
+            "ended_total{name=\"a\",result=\"ok\"} 3\n"
+            "ended_total{name=\"b\\\"\\\\\\n\",result=\"ok\"} 3\n"
+            "# HELP share_ratio A share\\nof \"all\".\n# TYPE share_ratio gauge\n"
+            "share_ratio{name=\"a\"} 0.25\n"
+            "share_ratio{name=\"b\\\"\\\\\\n\"} 0.25\n");
+  page.MoveTo(&text);
+  EXPECT_THAT(text, ::testing::EndsWith("0.25\n")) << "it is empty now";
+}
+
+TEST(Page, ManyPiecesAreOneText) {
+  Page page;
+  for (int i = 0; i < 10'000; ++i) {
+    Exposition exposition;
+    exposition.Set(kShare, {{"name", std::to_string(i)}}, i);
+    page.Append(exposition);
+  }
+  std::string text;
+  page.MoveTo(&text);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10'002);
+  EXPECT_THAT(text, ::testing::HasSubstr("\nshare_ratio{name=\"5000\"} 5000\n"));
+}
+
+TEST(Page, ARegistryShowsItBehindItsOwn) {
+  Registry registry;
+  registry.Counters("mine_total", "Mine.").With({}).Add();
+  registry.AddPages(ShowTwo);
+  const std::string text = registry.Text();
+  EXPECT_THAT(text, ::testing::StartsWith("# HELP mine_total"));
+  EXPECT_THAT(text, ::testing::HasSubstr("share_ratio{name=\"a\"} 0.25\n"));
+  EXPECT_EQ(text, registry.Text());
+}
+
+}  // namespace
+}  // namespace longshore::metrics
