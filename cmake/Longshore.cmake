@@ -65,8 +65,8 @@ function(longshore_folder)
   endif()
 endfunction()
 
-# Links jemalloc into a program that loads and unloads models: what an unloaded version leaves goes back to the system,
-# however the loads were spread over threads. common/allocator.h says how it is set. The sanitizers bring their own.
+# Links jemalloc into a program that lives long with many threads: what an unloaded version, or a list of ten thousand objects,
+# leaves goes back to the system, whatever threads had it. common/allocator.h says how it is set. The sanitizers bring their own.
 find_library(LONGSHORE_JEMALLOC jemalloc REQUIRED)
 function(longshore_allocator program)
   if(NOT LONGSHORE_SANITIZE)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,15 @@ void Escape(std::string_view text, bool quoted, std::string* out) {
   }
 }
 
+void AppendValue(double value, std::string* out) {
+  if (std::isnan(value))
+    *out += "NaN";
+  else if (std::isinf(value))
+    *out += value > 0 ? "+Inf" : "-Inf";
+  else
+    fmt::format_to(std::back_inserter(*out), "{}", value);
+}
+
 void AppendSeries(const std::string& name, const Labels& labels, double value, std::string* out) {
   *out += name;
   char before = '{';
@@ -37,7 +47,9 @@ void AppendSeries(const std::string& name, const Labels& labels, double value, s
     Escape(text, true, out);
     *out += '"';
   }
-  fmt::format_to(std::back_inserter(*out), "{} {}\n", labels.empty() ? "" : "}", value);
+  *out += labels.empty() ? " " : "} ";
+  AppendValue(value, out);
+  *out += '\n';
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "common/metrics/metrics.h"
@@ -32,7 +33,7 @@ TEST(Page, EachFamilyIsTogetherAndEscapedAsTheFormatWantsIt) {
   page.MoveTo(&text);
   EXPECT_EQ(text,
             "before\n"
-            "# HELP alone Without labels.\n# TYPE alone gauge\nalone inf\n"
+            "# HELP alone Without labels.\n# TYPE alone gauge\nalone +Inf\n"
             "# HELP ended_total Ended.\n# TYPE ended_total counter\n"
             "ended_total{name=\"a\",result=\"ok\"} 3\n"
             "ended_total{name=\"b\\\"\\\\\\n\",result=\"ok\"} 3\n"

@@ -12,6 +12,7 @@ Result<std::unique_ptr<Admin>> Admin::Start(const AdminOptions& options, metrics
   std::unique_ptr<Admin> admin(new Admin(metrics, std::move(not_ready)));
   http::Options http_options;
   http_options.address = options.address;
+  http_options.threads = 2;  // Metrics of very many objects take a second, and probes do not wait so long.
   ASSIGN_OR_RETURN(admin->server_, http::Server::Start(http_options, [raw = admin.get()](http::Request request,
                                                                                          http::Responder respond) {
                      raw->Answer(request, respond);

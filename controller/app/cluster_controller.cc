@@ -30,7 +30,7 @@ namespace {
 
 constexpr const char* kLeaseName = "longshore-controller";
 constexpr const char* kReporter = "longshore-controller";  // Of Events.
-constexpr Duration kEvidenceUnwrittenMin = std::chrono::seconds(15);
+constexpr Duration kEvidenceUnwrittenMin = std::chrono::seconds(30);
 constexpr size_t kWritesMax = 16;  // More gain nothing: tests/bench/control.py tries how many.
 constexpr std::chrono::seconds kTryAgain{2};
 constexpr std::chrono::seconds kLookForAuthority{10};

@@ -1,7 +1,5 @@
 #include "controller/app/look_metrics.h"
 
-#include <algorithm>
-#include <set>
 #include <string>
 
 #include "common/log.h"
@@ -19,11 +17,11 @@ std::vector<double> RolloutBuckets() {
   return {1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 43200, 86400, 604800};
 }
 
-// Calls `show` with what can be read of each, one at a time, and counts them all.
+// Calls `show` with what can be read of each, one at a time, and counts them all. False when they are not known.
 template <typename Read, typename Show>
-void ShowKind(const char* kind, store::Store& store, Read read, Show show, metrics::Page* out) {
+bool ShowKind(const char* kind, store::Store& store, Read read, Show show, metrics::Page* out) {
   const auto keys = store.Keys(kind);
-  if (!keys) return;
+  if (!keys) return false;
   double all = 0, unreadable = 0;
   for (const api::Key& key : *keys) {
     const auto object = store.Get(key);
@@ -39,6 +37,7 @@ void ShowKind(const char* kind, store::Store& store, Read read, Show show, metri
   counts.Set(kObjects, {{"kind", kind}}, all);
   counts.Set(kUnreadable, {{"kind", kind}}, unreadable);
   out->Append(counts);
+  return true;
 }
 
 }  // namespace
@@ -66,21 +65,23 @@ void LookMetrics::Ended(const api::Key& model, const api::RolloutStatus& rollout
 }
 
 void LookMetrics::ShowObjectsOf(store::Store* store) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(store_mutex_);
   store_ = store;
 }
 
 void LookMetrics::ShowObjects(metrics::Page* out) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(store_mutex_);
   if (store_ == nullptr) return;
-  std::set<api::Key> gone;
-  for (const auto& [key, _] : outcomes_) gone.insert(key);
-  ShowKind(
+  std::map<api::Key, exposition::Outcomes> outcomes;
+  {
+    const std::lock_guard copying(mutex_);
+    outcomes = outcomes_;
+  }
+  const bool known = ShowKind(
       api::kModelKind, *store_, store::ToModel,
       [&](const api::Key& key, const api::Model& model, metrics::Exposition* shown) {
-        const auto outcomes = outcomes_.find(key);
-        exposition::Show(model, outcomes == outcomes_.end() ? exposition::Outcomes() : outcomes->second, shown);
-        gone.erase(key);
+        const auto its = outcomes.extract(key);
+        exposition::Show(model, its ? its.mapped() : exposition::Outcomes(), shown);
       },
       out);
   ShowKind(
@@ -89,7 +90,9 @@ void LookMetrics::ShowObjects(metrics::Page* out) {
         exposition::Show(fleet, shown);
       },
       out);
-  for (const api::Key& key : gone) outcomes_.erase(key);
+  if (!known) return;
+  const std::lock_guard forgetting(mutex_);
+  for (const auto& [gone, _] : outcomes) outcomes_.erase(gone);
 }
 
 }  // namespace longshore::app

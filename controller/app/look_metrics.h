@@ -31,9 +31,10 @@ class LookMetrics {
   metrics::Family<metrics::Counter> looks_;
   metrics::Family<metrics::Histogram> look_seconds_;
   metrics::Family<metrics::Histogram> rollout_seconds_;
+  std::mutex store_mutex_;         // Held while the objects are read, which may take a second.
+  store::Store* store_ = nullptr;  // Guarded by it.
   std::mutex mutex_;
-  store::Store* store_ = nullptr;                        // Guarded by the mutex, as is:
-  std::map<api::Key, exposition::Outcomes> outcomes_{};  // Of Models that are there.
+  std::map<api::Key, exposition::Outcomes> outcomes_{};  // Of Models that are there. Guarded by `mutex_`.
 };
 
 }  // namespace longshore::app

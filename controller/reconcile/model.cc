@@ -169,8 +169,9 @@ Look Reconciler::Postpone(const api::Model& model, const rollout::Decision& deci
   const api::Key key = KeyOf(model);
   ModelMemory& memory = models_.at(key);
   const MonotonicPoint since = memory.unwritten ? memory.unwritten->since : deps_.timer.Now();
-  memory.unwritten = {model.metadata.uid, model.metadata.generation, WithoutCommand(model.status),
-                      decision.status,    decision.events,           since};
+  memory.unwritten =
+      std::make_unique<Unwritten>(Unwritten{model.metadata.uid, model.metadata.generation, WithoutCommand(model.status),
+                                            decision.status, decision.events, since});
   TakeEvidence(model, decision, observed);
   Remember(key, WithStatus(model, decision.status), decision.placement);
   const Duration left = since + at_most - deps_.timer.Now();

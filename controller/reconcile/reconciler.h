@@ -53,10 +53,10 @@ struct Options {
   Duration adoption_patience = std::chrono::seconds(5);  // For nodes that ran before this controller to say hello.
   Duration refused_pause = std::chrono::seconds(1);      // Before a node that refused a message gets a snapshot.
   Duration unwritten_max = std::chrono::seconds(1);      // Before what a Model's first rollout does is written down.
-  // Before more evidence of a step is written down where nothing follows from it; as long as what was written has
-  // lasted, between these two. 0: always at once.
+  // Before more evidence of a step is written down where nothing follows from it: as long as the step had lasted when
+  // evidence was last written, within these two. 0: always at once.
   Duration evidence_unwritten_min{0};
-  Duration evidence_unwritten_max = std::chrono::seconds(60);
+  Duration evidence_unwritten_max = std::chrono::seconds(60);  // Not below the least.
 };
 
 // When to look again if nothing changes; an error means that it should be tried again soon.
@@ -93,14 +93,14 @@ class Reconciler {
 
  private:
   // What was decided and is not written down yet: of a Model's first rollout, where what is over in a moment is written
-  // once; of a step, where more evidence is news for nobody. It goes on from the stored status `from`: whoever decides
-  // from there has waited in vain, or has less evidence, and comes to the same.
+  // once, and whoever decides from the stored status comes to the same; of a step, where nothing follows from more
+  // evidence, and whoever decides from the stored status has less of it.
   struct Unwritten {
     bool GoesOn(const api::Model& model) const;
 
     std::string uid;
     int64_t generation = 0;
-    api::ModelStatus from;  // Without a command.
+    api::ModelStatus from;  // As stored, without a command.
     api::ModelStatus status;
     std::vector<rollout::Event> events;
     MonotonicPoint since;
@@ -117,7 +117,7 @@ class Reconciler {
     double latency_quantile = 0;
     std::optional<plan::Blueprint> blueprint{};  // What nodes should hold of it.
     std::set<std::string> concerned{};           // Those that should hear of it.
-    std::optional<Unwritten> unwritten{};
+    std::unique_ptr<Unwritten> unwritten{};
   };
 
   // What is remembered of a fleet, be its object there or not.

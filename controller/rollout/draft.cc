@@ -56,14 +56,18 @@ std::vector<std::string> Draft::NodesIn(int64_t version, NodeState state) const 
 std::vector<std::string> Draft::Choose(int64_t version, int count) const {
   if (count >= NodesCount()) return fleet_->names;
   const uint64_t model = HashOfName(spec().served_name);
-  std::vector<std::tuple<int, uint64_t, std::string_view>> order;  // The best last.
+  // Only a node that runs both can tell whether the candidate is worse than stable.
+  const int64_t beside = version == status_.rollout.candidate ? status_.rollout.stable : 0;
+  std::vector<std::tuple<int, int, uint64_t, std::string_view>> order;
   for (const NodeSeen* node : nodes_) {
     const int progress = Progress(*node, version);
-    if (progress > 0) order.emplace_back(progress, Nearness(HashOfName(node->name), model), node->name);
+    const int besides = beside == 0 ? 0 : Progress(*node, beside);
+    if (progress + besides > 0)
+      order.emplace_back(progress, besides, Nearness(HashOfName(node->name), model), node->name);
   }
   std::ranges::sort(order, std::greater<>());
   std::vector<std::string> names;
-  for (const auto& [_, nearness, name] : order) {
+  for (const auto& [progress, besides, nearness, name] : order) {
     if (static_cast<int>(names.size()) < count) names.emplace_back(name);
   }
   // Beyond them as many of the nearest as may be among them already.
@@ -77,8 +81,8 @@ std::vector<std::string> Draft::Choose(int64_t version, int count) const {
 
 int Draft::StableNodes() const { return std::min(spec().replicas.value_or(NodesCount()), NodesCount()); }
 
-int Draft::NodesFor(double weight_percent) const {
-  return std::max(1, static_cast<int>(std::ceil(weight_percent / 100 * StableNodes() - 1e-9)));
+int Draft::ShareOf(int nodes, double percent) {
+  return std::max(1, static_cast<int>(std::ceil(percent / 100 * nodes - 1e-9)));
 }
 
 std::optional<Draft::SourceTrouble> Draft::TroubleOfSource() const {

@@ -35,12 +35,15 @@ class Draft {
   // What the nodes say about the candidate while they have it not ready: "; node a: no directory of version 2 in /m".
   std::string WordsOfNodes() const;
   // Where a version should be on `count` nodes: those that have it already first, so that nothing moves without need;
-  // then those that are nearest to the model, so that models spread over the nodes.
+  // for a candidate those that have stable; then those nearest to the model, so that models spread over the nodes.
   std::vector<std::string> Choose(int64_t version, int count) const;
   // Nodes for the stable version: all, or spec.replicas.
   int StableNodes() const;
-  // Nodes that must hold the candidate before it may have this weight: its share of stable's, at least one.
-  int NodesFor(double weight_percent) const;
+  // How many nodes must hold the candidate before it may have this weight: its share of as many as stable should have,
+  // at least one.
+  int NodesFor(double weight_percent) const { return ShareOf(StableNodes(), weight_percent); }
+  // Of as many as stable is ready on now: what a candidate that has the weight already must not be without.
+  int NodesForNow(double weight_percent) const { return ShareOf(ReadyNodes(status_.rollout.stable), weight_percent); }
 
   // What keeps the spec's archive from being on all nodes that should have it; nullopt: nothing, or it is a folder.
   struct SourceTrouble {
@@ -66,6 +69,8 @@ class Draft {
   void RollBack(const std::string& reason, const std::string& message, bool remember);
 
  private:
+  static int ShareOf(int nodes, double percent);
+
   const api::Model& model_;
   const Observed& observed_;
   const TimePoint now_;

@@ -171,8 +171,9 @@ bool OnlyEvidenceIsNew(const api::ModelStatus& before, const api::ModelStatus& a
   api::ModelStatus same = after;
   same.rollout.analysis = before.rollout.analysis;
   same.rollout.evidence_used_at = before.rollout.evidence_used_at;
+  same.rollout.held_since = before.rollout.held_since;
   same.rollout.verdict = before.rollout.verdict;
-  return same == before;
+  return after.rollout.verdict.result == before.rollout.verdict.result && same == before;
 }
 
 std::string WhyNoRollout(const api::Model& model, const Observed& observed, TimePoint now) {

@@ -117,8 +117,9 @@ struct Decision {
   std::vector<Event> events;  // One per change of state.
   // The candidate loses weight: nodes must hear it before it is written down. Otherwise the status is written first.
   bool safety = false;
-  // Observed::windows are now part of status.rollout.analysis: once that status is stored, the next windows begin after
-  // it. While false the windows keep growing; so the status is written about once a second, not at every look.
+  // Observed::windows are now part of status.rollout.analysis: once that status is stored, or kept to be stored later,
+  // the next windows begin after it. While false the windows keep growing; so it is about once a second, not at every
+  // look.
   bool evidence_used = false;
   // When to look again even if nothing is heard; absent: only when something changes.
   std::optional<Duration> check_again_in;
@@ -135,7 +136,7 @@ std::string WhyNoRollout(const api::Model& model, const Observed& observed, Time
 // Where things should be by the status as it is, without any move: while a decision cannot be written down.
 Placement PlacementNow(const api::Model& model, const Observed& observed, TimePoint now);
 
-// Whether nothing has changed between two statuses but what is known of a candidate that goes on as it was.
+// Whether nothing has changed between two statuses but the evidence and the words of a verdict that is as it was.
 bool OnlyEvidenceIsNew(const api::ModelStatus& before, const api::ModelStatus& after);
 
 // Time between two uses of the evidence.

@@ -113,7 +113,7 @@ bool FailedByEvidence(Draft& draft) {
 // so that one restarting node does not move users back and forth.
 bool LostItsNodes(Draft& draft) {
   const int ready = draft.ReadyNodes(draft.rollout().candidate);
-  const int needed = draft.NodesFor(draft.rollout().weight_percent);
+  const int needed = draft.NodesForNow(draft.rollout().weight_percent);
   if (draft.rollout().weight_percent == 0 || (ready > 0 && ready * 2 >= needed)) return false;
   draft.rollout().weight_percent = 0;
   draft.SetPhase(RolloutPhase::kLoading);

@@ -39,7 +39,7 @@ struct AgentOptions {
   // The same report is sent again after so long, unless the state says otherwise: a load is news too.
   std::chrono::milliseconds report_again{1000};
   std::chrono::milliseconds folder_interval{1000};       // Between two looks into the models' folders.
-  std::chrono::milliseconds stream_silence_max{30'000};  // A stream on which nothing came for so long is dialled anew.
+  std::chrono::milliseconds stream_silence_max{45'000};  // A stream on which nothing came for so long is dialled anew.
   std::chrono::milliseconds backoff_min{50};
   std::chrono::milliseconds backoff_max{2000};
 };

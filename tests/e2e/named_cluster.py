@@ -39,6 +39,7 @@ def kubeconfig_with_token(cluster, folder):
     api = json.loads(cluster.kubectl("config", "view", f"--kubeconfig={inside}", "--raw", "--minify", "--flatten",
                                      "-o", "json"))["clusters"][0]["cluster"]
     path = folder / "kubeconfig"
+    path.touch(mode=0o600)
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", "current-context": "trial",
                                 "clusters": [{"name": "trial", "cluster": api}],
                                 "users": [{"name": ACCOUNT, "user": {"token": token}}],
