@@ -135,5 +135,28 @@ TEST_F(ListWatchTest, AnyHistoryListsOncePerVersionThatIsGone) {
   }
 }
 
+TEST_F(ListWatchTest, AMillionEventsAreOneListAndOneMoreForEachVersionThatIsGone) {
+  constexpr int kEvents = 1'000'000;
+  constexpr int kWatch = 5'000;   // Events until the server ends a watch.
+  constexpr int kGone = 250'000;  // Events until a version is too old.
+  int64_t gone = 0;
+  int version = 100;
+  machine_.OnPage("100", "");
+  for (int i = 1; i <= kEvents; ++i) {
+    ASSERT_EQ(std::get<WatchFrom>(machine_.next()).resource_version, std::to_string(version));
+    machine_.OnEvent(std::to_string(++version));
+    if (i % kGone == 0) {
+      ++gone;
+      machine_.OnWatchFailed({.gone = true, .retry_after = {}});
+      ASSERT_EQ(next(), "list");
+      machine_.OnPage(std::to_string(version), "");
+    } else if (i % kWatch == 0) {
+      machine_.OnWatchEnded();
+    }
+  }
+  EXPECT_EQ(gone, 4);
+  EXPECT_EQ(machine_.lists(), 1 + gone);
+}
+
 }  // namespace
 }  // namespace longshore::kube
