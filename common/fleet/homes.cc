@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/mix.h"
+
 namespace longshore {
 
 uint64_t HashOfName(std::string_view name) {
@@ -11,13 +13,8 @@ uint64_t HashOfName(std::string_view name) {
   return hash;
 }
 
-// The finalizer of splitmix64 (Steele, Lea and Flood, 2014), so that every bit of both counts.
-uint64_t Nearness(uint64_t node, uint64_t model) {
-  uint64_t mixed = node ^ (model * 0x9e3779b97f4a7c15);
-  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
-  return mixed ^ (mixed >> 31);
-}
+// Mixed, so that every bit of both counts.
+uint64_t Nearness(uint64_t node, uint64_t model) { return Mix64(node ^ (model * kGolden64)); }
 
 std::vector<size_t> Nearest(const std::vector<uint64_t>& nodes, uint64_t model, size_t nodes_max) {
   std::vector<std::pair<uint64_t, size_t>> order;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/log.h"
+#include "common/mix.h"
 #include "serving-node/tensor/proto.h"
 #include "tensorflow_serving/prediction_log.pb.h"
 
@@ -21,14 +22,6 @@ constexpr metrics::Name kCount{":tensorflow:serving:request_log_count", "Sampled
 enum Outcome { kWritten, kDropped, kFailed };
 constexpr std::array kOutcomes = {"written", "dropped", "failed"};
 constexpr std::array kStatuses = {"OK", "RESOURCE_EXHAUSTED", "UNAVAILABLE"};
-
-// Spreads consecutive numbers evenly (SplitMix64).
-uint64_t Scatter(uint64_t number) {
-  number += 0x9e3779b97f4a7c15;
-  number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9;
-  number = (number ^ (number >> 27)) * 0x94d049bb133111eb;
-  return number ^ (number >> 31);
-}
 
 Result<std::string> ToRecord(const std::string& request, const std::string& response, double sampling_rate) {
   PredictionLog log;
@@ -129,7 +122,7 @@ bool RequestLog::Samples(const std::string& model) {
   const auto log = Find(model);
   if (!log) return false;
   const uint64_t number = log->seen.fetch_add(1, std::memory_order_relaxed);
-  return static_cast<double>(Scatter(log->seed + number)) < log->policy.sampling_rate * 0x1p64;
+  return static_cast<double>(Scatter64(log->seed + number)) < log->policy.sampling_rate * 0x1p64;
 }
 
 void RequestLog::Offer(std::string request, const routing::PredictAnswer& answer) {

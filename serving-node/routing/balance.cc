@@ -1,20 +1,11 @@
 #include "serving-node/routing/balance.h"
 
+#include "common/mix.h"
+
 namespace longshore::routing {
-namespace {
-
-// Spreads a counter over 64 bits (the finalizer of SplitMix64, Steele, Lea and Flood 2014).
-uint64_t Mixed(uint64_t x) {
-  x += 0x9E3779B97F4A7C15;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
-  return x ^ (x >> 31);
-}
-
-}  // namespace
 
 std::string Balance::LessLoaded(const std::vector<std::string>& peers) {
-  const uint64_t draw = Mixed(draws_.fetch_add(1, std::memory_order_relaxed));
+  const uint64_t draw = Scatter64(draws_.fetch_add(1, std::memory_order_relaxed));
   const size_t first = draw % peers.size();
   if (peers.size() == 1) return peers[first];
   const size_t second = (first + 1 + (draw >> 32) % (peers.size() - 1)) % peers.size();
