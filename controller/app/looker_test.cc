@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "controller/store/forwarding_store.h"
 #include "controller/store/local/local_store.h"
 
 namespace longshore::app {
@@ -46,28 +47,16 @@ class NoFleets final : public fleet::Fleet {
 };
 
 // Before a status is written `answer` is asked; its error is the answer.
-class AskedStore final : public store::Store {
+class AskedStore final : public store::ForwardingStore {
  public:
-  explicit AskedStore(store::Store& store) : store_(store) {}
-  Result<store::Object> Get(const api::Key& key) override { return store_.Get(key); }
-  Result<std::vector<api::Key>> Keys(const std::string& kind) override { return store_.Keys(kind); }
-  Result<store::Listing> List(const std::string& kind) override { return store_.List(kind); }
-  Result<store::Object> Apply(const store::Object& object) override { return store_.Apply(object); }
-  Result<store::Object> DryApply(const store::Object& object) override { return store_.DryApply(object); }
+  using ForwardingStore::ForwardingStore;
   Result<store::Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& version,
                                   const Json& status) override {
     RETURN_IF_ERROR(answer(key));
-    return store_.PutStatus(key, uid, version, status);
-  }
-  Status Delete(const api::Key& key, const std::string& uid) override { return store_.Delete(key, uid); }
-  Result<std::unique_ptr<store::Watch>> WatchAll(store::OnChange on_change) override {
-    return store_.WatchAll(std::move(on_change));
+    return ForwardingStore::PutStatus(key, uid, version, status);
   }
 
   std::function<Status(const api::Key&)> answer = [](const api::Key&) { return Status(); };
-
- private:
-  store::Store& store_;
 };
 
 class LookerTest : public ::testing::Test {

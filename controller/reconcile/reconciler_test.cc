@@ -8,6 +8,7 @@
 
 #include "common/fleet/homes.h"
 #include "controller/api/parse.h"
+#include "controller/store/forwarding_store.h"
 #include "controller/store/local/local_store.h"
 
 namespace longshore::reconcile {
@@ -121,30 +122,18 @@ class FakeFleet final : public fleet::Fleet {
 };
 
 // The store with a disk that may be full.
-class FullDisk final : public store::Store {
+class FullDisk final : public store::ForwardingStore {
  public:
-  explicit FullDisk(store::Store& store) : store_(store) {}
-  Result<store::Object> Get(const api::Key& key) override { return store_.Get(key); }
-  Result<std::vector<api::Key>> Keys(const std::string& kind) override { return store_.Keys(kind); }
-  Result<store::Listing> List(const std::string& kind) override { return store_.List(kind); }
-  Result<store::Object> Apply(const store::Object& object) override { return store_.Apply(object); }
-  Result<store::Object> DryApply(const store::Object& object) override { return store_.DryApply(object); }
+  using ForwardingStore::ForwardingStore;
   Result<store::Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& version,
                                   const Json& status) override {
     if (full_for.contains(key)) return ResourceExhausted("no space left on device");
     ++writes[key];
-    return store_.PutStatus(key, uid, version, status);
-  }
-  Status Delete(const api::Key& key, const std::string& uid) override { return store_.Delete(key, uid); }
-  Result<std::unique_ptr<store::Watch>> WatchAll(store::OnChange on_change) override {
-    return store_.WatchAll(std::move(on_change));
+    return ForwardingStore::PutStatus(key, uid, version, status);
   }
 
   std::set<api::Key> full_for;
   std::map<api::Key, int> writes;  // Of statuses.
-
- private:
-  store::Store& store_;
 };
 
 class ReconcilerTest : public ::testing::Test {

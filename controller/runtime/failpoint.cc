@@ -7,6 +7,8 @@
 
 #include <cstdlib>
 
+#include "controller/store/forwarding_store.h"
+
 namespace longshore::runtime {
 namespace {
 
@@ -33,7 +35,7 @@ std::string NameOf(const control::FromController& message, const std::string& no
   return name;
 }
 
-class CountedStore final : public store::Store {
+class CountedStore final : public store::ForwardingStore {
   template <typename Operation>
   auto Counted(const std::string& what, Operation operation) {
     failpoint_.Begin(what);
@@ -43,29 +45,20 @@ class CountedStore final : public store::Store {
   }
 
  public:
-  CountedStore(store::Store& store, Failpoint& failpoint) : store_(store), failpoint_(failpoint) {}
-
-  Result<store::Object> Get(const api::Key& key) override { return store_.Get(key); }
-  Result<std::vector<api::Key>> Keys(const std::string& kind) override { return store_.Keys(kind); }
-  Result<store::Listing> List(const std::string& kind) override { return store_.List(kind); }
-  Result<store::Object> DryApply(const store::Object& object) override { return store_.DryApply(object); }
-  Result<std::unique_ptr<store::Watch>> WatchAll(store::OnChange on_change) override {
-    return store_.WatchAll(std::move(on_change));
-  }
+  CountedStore(store::Store& store, Failpoint& failpoint) : ForwardingStore(store), failpoint_(failpoint) {}
 
   Result<store::Object> Apply(const store::Object& object) override {
-    return Counted("apply " + object.kind + " " + object.metadata.name, [&] { return store_.Apply(object); });
+    return Counted("apply " + object.kind + " " + object.metadata.name, [&] { return ForwardingStore::Apply(object); });
   }
   Result<store::Object> PutStatus(const api::Key& key, const std::string& uid, const std::string& resource_version,
                                   const Json& status) override {
-    return Counted(NameOf(key, status), [&] { return store_.PutStatus(key, uid, resource_version, status); });
+    return Counted(NameOf(key, status), [&] { return ForwardingStore::PutStatus(key, uid, resource_version, status); });
   }
   Status Delete(const api::Key& key, const std::string& uid) override {
-    return Counted("delete " + ToString(key), [&] { return store_.Delete(key, uid); });
+    return Counted("delete " + ToString(key), [&] { return ForwardingStore::Delete(key, uid); });
   }
 
  private:
-  store::Store& store_;
   Failpoint& failpoint_;
 };
 
