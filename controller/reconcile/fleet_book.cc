@@ -89,22 +89,20 @@ void FleetBook::Hear(const std::string& name, const KnownNode& node, News& news)
     if (known.empty() || known.mapped() != next.at(model)) news.models.insert(model);
     words_[model][name] = std::move(words);
   }
-  for (const auto& [model, _] : before) {  // Spoken of no more.
-    news.models.insert(model);
-    const auto words = words_.find(model);
-    words->second.erase(name);
-    if (words->second.empty()) words_.erase(words);
-  }
+  for (const auto& [model, _] : before) Unsay(name, model, news);
+}
+
+// The node speaks of this model no more.
+void FleetBook::Unsay(const std::string& name, const std::string& model, News& news) {
+  news.models.insert(model);
+  const auto words = words_.find(model);
+  words->second.erase(name);
+  if (words->second.empty()) words_.erase(words);
 }
 
 void FleetBook::Forget(const std::string& name, News& news) {
   news.nodes.insert(name);
-  for (const auto& [model, _] : heard_[name]) {
-    news.models.insert(model);
-    const auto words = words_.find(model);
-    words->second.erase(name);
-    if (words->second.empty()) words_.erase(words);
-  }
+  for (const auto& [model, _] : heard_[name]) Unsay(name, model, news);
   heard_.erase(name);
   nodes_.erase(name);
 }

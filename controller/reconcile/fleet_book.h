@@ -59,6 +59,7 @@ class FleetBook {
 
   void Take(const nodes::ViewPtr& view, bool leaving, News& news);
   void Hear(const std::string& name, const KnownNode& node, News& news);
+  void Unsay(const std::string& name, const std::string& model, News& news);
   void Forget(const std::string& name, News& news);
 
   const Duration patience_;
