@@ -99,14 +99,11 @@ TEST_F(FleetCatalogTest, AModelThatTheFleetDoesNotKnowIsNotFound) {
               AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("Servable not found for request: Latest(other)")));
 }
 
-// Node a, asked by another node, as a home and as a holder.
-class HomeCatalogTest : public FleetCatalogTest {
+// With a door of node a for gRPC, and a channel to it.
+class DoorTest : public FleetCatalogTest {
  protected:
-  void SetUp() override {
-    FleetCatalogTest::SetUp();
-    auto door =
-        GrpcServer::Start({.listen = "127.0.0.1:0", .protocol = routing::Protocol::kPeer, .home = {&home_, "ns/f"}},
-                          a_.router, held_by_a_);
+  void Open(GrpcOptions options, const Catalog& catalog) {
+    auto door = GrpcServer::Start(std::move(options), a_.router, catalog);
     ASSERT_TRUE(door) << door.error().message;
     door_ = std::move(*door);
     channel_ =
@@ -115,6 +112,18 @@ class HomeCatalogTest : public FleetCatalogTest {
   void TearDown() override {
     door_.reset();
     FleetCatalogTest::TearDown();
+  }
+
+  std::unique_ptr<GrpcServer> door_;
+  std::shared_ptr<::grpc::Channel> channel_;
+};
+
+// Node a, asked by another node, as a home and as a holder.
+class HomeCatalogTest : public DoorTest {
+ protected:
+  void SetUp() override {
+    DoorTest::SetUp();
+    Open({.listen = "127.0.0.1:0", .protocol = routing::Protocol::kPeer, .home = {&home_, "ns/f"}}, held_by_a_);
   }
   ::grpc::StatusCode AskForSignatures(const std::string& model, const std::string& fleet, const char* hop) {
     ::grpc::ClientContext context;
@@ -140,8 +149,6 @@ class HomeCatalogTest : public FleetCatalogTest {
   }
 
   HomeCatalog home_{catalog_, a_.router};
-  std::unique_ptr<GrpcServer> door_;
-  std::shared_ptr<::grpc::Channel> channel_;
 };
 
 TEST_F(HomeCatalogTest, AsksAHolderForWhatItKnowsAndNobodyForWhatItDoesNot) {
@@ -172,20 +179,12 @@ TEST_F(HomeCatalogTest, AModelThatNobodyHasReadyIsNoDeadConnection) {
 }
 
 // As a client of node a would by gRPC.
-class FleetCatalogGrpcTest : public FleetCatalogTest {
+class FleetCatalogGrpcTest : public DoorTest {
  protected:
   void SetUp() override {
-    FleetCatalogTest::SetUp();
+    DoorTest::SetUp();
     SetState(Holder("b", peer_->port()));
-    auto door = GrpcServer::Start({.listen = "127.0.0.1:0", .node = "a"}, a_.router, catalog_);
-    ASSERT_TRUE(door) << door.error().message;
-    door_ = std::move(*door);
-    channel_ =
-        ::grpc::CreateChannel("127.0.0.1:" + std::to_string(door_->port()), ::grpc::InsecureChannelCredentials());
-  }
-  void TearDown() override {
-    door_.reset();
-    FleetCatalogTest::TearDown();
+    Open({.listen = "127.0.0.1:0", .node = "a"}, catalog_);
   }
   template <typename Request>
   static Request About(const std::string& model) {
@@ -193,9 +192,6 @@ class FleetCatalogGrpcTest : public FleetCatalogTest {
     request.mutable_model_spec()->set_name(model);
     return request;
   }
-
-  std::unique_ptr<GrpcServer> door_;
-  std::shared_ptr<::grpc::Channel> channel_;
 };
 
 TEST_F(FleetCatalogGrpcTest, TellsTheSignaturesThatAPeerHolds) {
