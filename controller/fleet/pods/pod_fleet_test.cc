@@ -304,7 +304,6 @@ TEST_F(PodFleetTest, ScalesInByThoseThatAreSaidToLeave) {
 TEST_F(PodFleetTest, SaysWhyPodsAreNotMade) {
   fleet_.spec.pods.priority_class = "no-such-class";
   Ensure();
-  ASSERT_TRUE(pods_->Scale(Name(), 1, {}));
   std::string why;
   ASSERT_TRUE(WaitUntil([&] {
     const Status scaled = pods_->Scale(Name(), 1, {});
