@@ -24,6 +24,12 @@ NAN_RATE = 200
 IMAGE_BYTES = 8 * 8 * 4
 
 
+def why(segment):
+    """What the failed requests of a segment were told, with how often: ": 2 x UNAVAILABLE: Socket closed", or ""."""
+    failures = segment.get("failures") or {}
+    return "".join(f": {count} x {said}" for said, count in sorted(failures.items()))
+
+
 class Story(telling.Telling):
     """Owns the programs of one demo."""
 
@@ -268,7 +274,7 @@ class Story(telling.Telling):
         self.mark("node replaced", {2})
         segment = self.loads["digits"].segment("node killed")
         self.expect("a killed node is replaced and costs no answer", met and segment["failed"] == 0,
-                    f"{segment['failed']} failed, {segment['retried']} sent again")
+                    f"{segment['failed']} failed, {segment['retried']} sent again{why(segment)}")
 
     def scale_in(self):
         met = self.wait(lambda: len(self.cluster.ready_nodes("waiting")) == 2

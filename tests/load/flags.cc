@@ -28,7 +28,7 @@ void AddTarget(CLI::App& app, Flags& flags) {
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();
   app.add_option("--retries", flags.generator.retries,
-                 "How often a request whose connection died is sent again; counted")
+                 "How often a request whose connection died is sent again, 50 ms later; counted")
       ->check(CLI::Range(0, 10))
       ->capture_default_str();
 }

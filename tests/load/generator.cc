@@ -1,5 +1,7 @@
 #include "tests/load/generator.h"
 
+#include <grpcpp/alarm.h>
+
 #include <algorithm>
 
 namespace longshore::load {
@@ -9,6 +11,18 @@ using Steady = std::chrono::steady_clock;
 
 // After a stall (the machine slept, the rate was 0) arrivals are not made up for beyond this.
 constexpr auto kBacklogMax = std::chrono::seconds(1);
+
+// As retry policies have it. The connections of a process that is killed end one after the other: what is sent again at
+// once may go to the next one that is about to end.
+constexpr auto kRetryPause = std::chrono::milliseconds(50);
+
+void After(std::chrono::milliseconds pause, std::function<void()> call) {
+  auto* alarm = new grpc::Alarm;
+  alarm->Set(std::chrono::system_clock::now() + pause, [alarm, call = std::move(call)](bool) {
+    delete alarm;
+    call();
+  });
+}
 
 }  // namespace
 
@@ -97,7 +111,7 @@ void Generator::Dispatch(RequestId id, bool over_rest, const Ask& ask, int retri
   client.Send(ask, [=, this](const Reply& reply) {
     if (!reply.connection_died || retries_left == 0) return ledger_.Answered(id, reply, clock_.Now());
     ledger_.Retried(id);
-    Dispatch(id, over_rest, ask, retries_left - 1);
+    After(kRetryPause, [=, this] { Dispatch(id, over_rest, ask, retries_left - 1); });
   });
 }
 

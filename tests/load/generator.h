@@ -16,7 +16,7 @@ struct GeneratorOptions {
   double rate_per_second = 100;
   double rest_share = 0;  // Of the requests go over REST, 0..1.
   KeyOptions keys;
-  int retries = 0;              // How often a request whose connection died is sent again.
+  int retries = 0;              // How often a request whose connection died is sent again, 50 ms later.
   size_t in_flight_max = 5000;  // An arrival above that is entered as a failure and not sent.
   uint64_t requests_max = 0;    // Stops after so many; 0: never.
   size_t samples = 1;           // How many inputs there are, used in turn.
