@@ -1,10 +1,12 @@
-"""What TensorFlow answers for single ops: writes tests/golden/engine/ops.json, which the engine's tests compare with.
+"""What TensorFlow answers for single ops: writes tests/golden/engine/ops/FAMILY.json, which the engine's tests compare with.
 
-    python tests/models/op_answers.py
+    python tests/models/op_answers.py [FAMILY ...]
 
-Every case is a graph of one op, run without any of TensorFlow's rewriting. See tests/models/op_cases.py for the cases.
+Every case is a graph of one op, run without any of TensorFlow's rewriting. A family is a module of tests/models/op_cases.
 """
 
+import argparse
+import importlib
 import json
 import os
 import pathlib
@@ -15,9 +17,11 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
-from op_cases import CASES  # noqa: E402
+from op_cases.case import CASES  # noqa: E402
 
-OUT = pathlib.Path(__file__).parent.parent / "golden" / "engine" / "ops.json"
+HERE = pathlib.Path(__file__).parent
+OUT = HERE.parent / "golden" / "engine" / "ops"
+FAMILIES = sorted(path.stem for path in (HERE / "op_cases").glob("*.py") if path.stem not in ("__init__", "case"))
 
 
 def plain(value):
@@ -94,7 +98,9 @@ def answer(op: str, arguments: dict, outputs: int | None) -> dict:
                 return case | {"error": reason(error.message)}
 
 
-def main() -> None:
+def write(family: str) -> None:
+    CASES.clear()
+    importlib.import_module(f"op_cases.{family}")
     lines = []
     for op, arguments, outputs in CASES:
         try:
@@ -102,9 +108,17 @@ def main() -> None:
             lines.append(json.dumps(made, ensure_ascii=False, separators=(",", ":")))
         except (TypeError, ValueError) as error:  # No such graph can be made.
             print(f"left out: {op}: {error}")
-    OUT.parent.mkdir(exist_ok=True)
-    OUT.write_text("[\n" + ",\n".join(lines) + "\n]\n")
-    print(f"{len(lines)} cases, {OUT.stat().st_size} bytes")
+    out = OUT / f"{family}.json"
+    out.write_text("[\n" + ",\n".join(lines) + "\n]\n")
+    print(f"{family}: {len(lines)} cases, {out.stat().st_size} bytes")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("family", nargs="*", metavar="FAMILY", help=f"{', '.join(FAMILIES)}; without one: all of them")
+    OUT.mkdir(exist_ok=True)
+    for family in parser.parse_args().family or FAMILIES:
+        write(family)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ constexpr size_t kRunBytesMax = size_t{1} << 20;
 
 struct Large {
   const char* op;
-  const char* json;  // As the cases of ops.json: what it would make is 4 MiB or far more.
+  const char* json;  // As the cases of tests/golden/engine/ops: what it would make is 4 MiB or far more.
 };
 
 // So that gtest prints the op.

@@ -1,9 +1,10 @@
-// For tests: the cases of tests/golden/engine/ops.json, and a graph of one op out of each.
+// For tests: the cases of tests/golden/engine/ops, and a graph of one op out of each.
 #pragma once
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -15,12 +16,26 @@
 
 namespace longshore::engine::reference {
 
-inline Json OpCases() {
-  const auto text = ReadFile(Path(LONGSHORE_SOURCE_DIR) / "tests" / "golden" / "engine" / "ops.json");
+// "basics.json:12" is what a case's "at" says.
+inline void AddOpCases(const Path& file, Json* all) {
+  const auto text = ReadFile(file);
   if (!text) ADD_FAILURE() << ToString(text.error());
   auto cases = ParseJson(text.value_or("[]"));
-  if (!cases) ADD_FAILURE() << ToString(cases.error());
-  return cases.value_or(Json::array());
+  if (!cases) ADD_FAILURE() << file << ": " << ToString(cases.error());
+  size_t line = 2;
+  for (auto& json : cases.value_or(Json::array())) {
+    json["at"] = fmt::format("{}:{}", file.filename().string(), line++);
+    all->push_back(std::move(json));
+  }
+}
+
+inline Json OpCases() {
+  Json all = Json::array();
+  for (const auto& entry :
+       std::filesystem::directory_iterator(Path(LONGSHORE_SOURCE_DIR) / "tests" / "golden" / "engine" / "ops")) {
+    AddOpCases(entry.path(), &all);
+  }
+  return all;
 }
 
 // What JSON has no number for is a text: "nan", "inf", "-inf".

@@ -1,0 +1,54 @@
+"""The words that the cases are written with."""
+
+import numpy as np
+
+NAN, INF = float("nan"), float("inf")
+CASES = []
+
+
+def case(op: str, outputs: int | None = None, **arguments) -> None:
+    """`outputs`: how many of the op's outputs count; None for all. Arrays are inputs, the rest attributes."""
+    CASES.append((op, arguments, outputs))
+
+
+def f32(*values) -> np.ndarray:
+    return np.array(values[0] if len(values) == 1 else values, np.float32)
+
+
+def f64(*values) -> np.ndarray:
+    return np.array(values[0] if len(values) == 1 else values, np.float64)
+
+
+def i32(*values) -> np.ndarray:
+    return np.array(values[0] if len(values) == 1 else values, np.int32)
+
+
+def i64(*values) -> np.ndarray:
+    return np.array(values[0] if len(values) == 1 else values, np.int64)
+
+
+def i8(*values) -> np.ndarray:
+    return np.array(values[0] if len(values) == 1 else values, np.int8)
+
+
+def u8(*values) -> np.ndarray:
+    return np.array(values[0] if len(values) == 1 else values, np.uint8)
+
+
+def text(*values) -> np.ndarray:
+    return np.array(values[0] if len(values) == 1 else values, object)
+
+
+def flags(*values) -> np.ndarray:
+    return np.array(values[0] if len(values) == 1 else values, bool)
+
+
+def ramp(*shape, scale: float = 0.25, dtype=np.float32) -> np.ndarray:
+    """Numbers of both signs that do not repeat soon."""
+    count = int(np.prod(shape))
+    return ((np.arange(count) * 7 % 23 - 11) * scale).astype(dtype).reshape(shape)
+
+
+# More than a vector register holds, so that the loops over registers and over what is left are both met.
+EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.7, -3.7, 88.0, -88.0, 1e-6, 1e6, INF, -INF, NAN, 7.25]
+INTS = [0, 1, -1, 2, -7, 7, 2**31 - 1, -(2**31), 100, -128, 127]
