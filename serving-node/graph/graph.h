@@ -24,12 +24,24 @@ struct Edge {
   friend bool operator==(const Edge&, const Edge&) = default;
 };
 
+// An element-wise op that a pass has drawn into the node before it. Its first operand is what was computed so far.
+struct Fused {
+  std::string op;     // "BiasAdd", "AddV2", "Relu".
+  std::string name;   // Of the node that it was.
+  int operand = -1;   // The position among the node's inputs of the second one; -1: there is none.
+  float alpha = 0;    // Of LeakyRelu.
+};
+
 struct Node {
   std::string name;  // With the names of the calls that led to it: "StatefulPartitionedCall/model/dense/MatMul".
   std::string op;
-  Attributes attributes;
-  std::vector<Edge> inputs;
+  Attributes attributes = {};
+  std::vector<Edge> inputs = {};
   bool has_effect = false;  // Changes a variable or a table, or may refuse (Assert): runs although nothing reads it.
+  // Done to the first output, one after the other, by whoever computes the node: bias, activation, residual.
+  std::vector<Fused> then = {};
+  // What a pass has computed: the outputs of the node, whose op is "Const" then.
+  std::vector<tensor::Tensor> values = {};
 };
 
 struct Graph {

@@ -191,7 +191,7 @@ Result<std::vector<size_t>> Positions(const SignaturePlan& signature, const std:
 }  // namespace
 
 Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOptions& options, Pool& pool,
-                                           size_t run_bytes_max) {
+                                           size_t run_bytes_max, const MakeExecutable& make_executable) {
   ASSIGN_OR_RETURN(tensorflow::MetaGraphDef meta, saved_model::ReadMetaGraph(version_dir, options.tags));
   std::shared_ptr<Model> model(new Model(pool, run_bytes_max));
   auto& resources = model->resources_;
@@ -218,16 +218,29 @@ Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOp
     auto plan = Plan::Make(std::move(signature.graph), folding, resources);
     if (!plan) return Prefixed(plan.error(), fmt::format("signature \"{}\"", name));
     signature.prepared.plan = std::move(*plan);
-    model->plans_[name] = std::move(signature.prepared);
+    SignaturePlan& kept = model->plans_[name] = std::move(signature.prepared);
+    if (make_executable) kept.executable = make_executable(kept.plan);
   }
   model->signatures_ = std::move(*meta.mutable_signature_def());
   model->CountMemory();
   return model;
 }
 
+Result<std::vector<Tensor>> SignaturePlan::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
+                                               kernels::Resources& resources, size_t memory_bytes_max) const {
+  if (executable) return executable->Run(fed, wanted, resources, memory_bytes_max);
+  return plan.Run(fed, wanted, resources, memory_bytes_max);
+}
+
 void Model::CountMemory() {
   memory_bytes_ = resources_.memory_bytes();
   for (const auto& [name, signature] : plans_) memory_bytes_ += signature.plan.folded_bytes();
+}
+
+int64_t Model::memory_bytes() const {
+  int64_t bytes = memory_bytes_;
+  for (const auto& [name, signature] : plans_) bytes += signature.executable ? signature.executable->memory_bytes() : 0;
+  return bytes;
 }
 
 bool Model::IsShort(const RunRequest& request) const {
@@ -242,7 +255,7 @@ Result<RunResult> Model::Compute(const RunRequest& request) try {
   ASSIGN_OR_RETURN(const auto fed, Feeds(signature, request.inputs));
   ASSIGN_OR_RETURN(const auto positions, Positions(signature, request.outputs));
   const auto began = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(auto values, signature.plan.Run(fed, positions, resources_, run_bytes_max_));
+  ASSIGN_OR_RETURN(auto values, signature.Run(fed, positions, resources_, run_bytes_max_));
   RunResult result{.outputs = {}, .took = std::chrono::steady_clock::now() - began};
   signature.short_runs->Note(Bytes(request.inputs), result.took);
   for (size_t i = 0; i < values.size(); ++i) {

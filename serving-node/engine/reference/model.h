@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "serving-node/engine/engine.h"
+#include "serving-node/engine/reference/executable.h"
 #include "serving-node/engine/reference/plan.h"
 #include "serving-node/engine/reference/pool.h"
 #include "serving-node/engine/reference/short_runs.h"
@@ -25,7 +26,12 @@ struct SignaturePlan {
   std::map<std::string, Input> inputs;
   std::vector<std::string> outputs;  // In the order of the plan's.
   Plan plan;
+  std::unique_ptr<Executable> executable;  // Runs in the plan's place, where there is one.
   std::unique_ptr<ShortRuns> short_runs = std::make_unique<ShortRuns>();
+
+  Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed,
+                                          std::span<const size_t> wanted, kernels::Resources& resources,
+                                          size_t memory_bytes_max) const;
 };
 
 class Model final : public LoadedModel {
@@ -35,12 +41,12 @@ class Model final : public LoadedModel {
   // Reads and prepares everything; see Engine::Load for the errors.
   // A run may hold run_bytes_max of memory beside its inputs.
   static Result<std::shared_ptr<Model>> Load(const Path& version_dir, const LoadOptions& options, Pool& pool,
-                                             size_t run_bytes_max);
+                                             size_t run_bytes_max, const MakeExecutable& make_executable = nullptr);
 
   const Signatures& signatures() const override { return signatures_; }
   void Run(RunRequest request, RunDone done) override;
   void FindNonFinite(RunRequest request, FindDone done) override;
-  int64_t memory_bytes() const override { return memory_bytes_; }
+  int64_t memory_bytes() const override;
 
  private:
   Model(Pool& pool, size_t run_bytes_max) : pool_(pool), run_bytes_max_(run_bytes_max) {}

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <set>
 
+#include "serving-node/graph/prune.h"
+
 namespace longshore::engine::reference {
 
 using kernels::Call;
@@ -194,6 +196,15 @@ Result<std::vector<Tensor>> Plan::Run(const std::map<std::string, Tensor>& fed, 
     outputs.push_back(std::move(output));
   }
   return outputs;
+}
+
+graph::Graph Plan::ToGraph() const {
+  graph::Graph graph = graph_;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!is_folded_[i]) continue;
+    graph.nodes[i] = {.name = graph_.nodes[i].name, .op = "Const", .values = folded_[i]};
+  }
+  return graph::Prune(std::move(graph));
 }
 
 int64_t Plan::folded_bytes() const {

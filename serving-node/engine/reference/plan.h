@@ -65,6 +65,9 @@ class Plan {
   // Bytes of what was computed at load.
   int64_t folded_bytes() const;
 
+  // The graph with what was computed at load as constants, for passes and other engines. Values are shared, not copied.
+  graph::Graph ToGraph() const;
+
  private:
   // The values of one run: for each node its outputs, while somebody still needs them.
   using Values = std::vector<std::vector<tensor::Tensor>>;

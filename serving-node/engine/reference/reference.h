@@ -3,16 +3,24 @@
 // It judges every faster engine, so its kernels are written to be read; and it is quick enough to serve small models.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "serving-node/engine/engine.h"
 
 namespace longshore::engine {
 
+namespace reference {
+class Executable;
+class Plan;
+}  // namespace reference
+
 struct ReferenceOptions {
   int threads = 0;                         // Runs at the same time; 0: one per processor.
   int waiting_runs_max = 10'000;           // Runs that wait for a thread; more are refused with Unavailable.
   size_t run_bytes_max = size_t{2} << 30;  // Memory of one run beside its inputs; an op that wants more is refused.
+  // How another engine runs the plans; see reference/executable.h.
+  std::function<std::unique_ptr<reference::Executable>(const reference::Plan& plan)> make_executable = {};
 };
 
 // The engine must outlive the models that it loaded.

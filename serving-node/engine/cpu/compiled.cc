@@ -1,0 +1,71 @@
+#include "serving-node/engine/cpu/compiled.h"
+
+#include <omp.h>
+
+#include <algorithm>
+
+#include "serving-node/graph/passes/passes.h"
+#include "serving-node/graph/prune.h"
+
+namespace longshore::engine::cpu {
+namespace {
+
+graph::Graph Passed(graph::Graph graph) {
+  for (const auto& pass : graph::passes::LoadPasses()) graph = pass.run(graph);
+  return graph;
+}
+
+graph::Graph Only(const graph::Graph& graph, std::span<const size_t> wanted) {
+  if (wanted.empty()) return graph;
+  graph::Graph some = graph;
+  some.outputs.clear();
+  for (const size_t output : wanted) some.outputs.push_back(graph.outputs[output]);
+  return graph::Prune(std::move(some));
+}
+
+std::vector<Shape> ShapesOf(const std::map<std::string, Tensor>& fed) {
+  std::vector<Shape> shapes;
+  for (const auto& [name, value] : fed) shapes.push_back(value.shape());
+  return shapes;
+}
+
+}  // namespace
+
+Compiled::Compiled(const reference::Plan& plan, int threads)
+    : plan_(plan), threads_(threads), graph_(Passed(plan.ToGraph())) {}
+
+Compiled::ProgramPtr Compiled::ProgramFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
+                                          Resources& resources) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::ranges::find_if(entries_, [&](const Entry& entry) {
+    return std::ranges::equal(entry.wanted, wanted) &&
+           std::ranges::equal(entry.shapes, fed, {}, {}, [](const auto& named) { return named.second.shape(); });
+  });
+  if (known != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, known);
+    return entries_.front().program;
+  }
+  std::map<std::string, graph::Type> types;
+  for (const auto& [name, value] : fed) types[name] = {value.type(), value.shape(), std::nullopt};
+  ProgramPtr program = Program::Make(Only(graph_, wanted), types, packed_, resources);
+  entries_.push_front({ShapesOf(fed), {wanted.begin(), wanted.end()}, program});
+  if (entries_.size() > kProgramsMax) entries_.pop_back();
+  return program;
+}
+
+Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
+                                          Resources& resources, size_t memory_bytes_max) const {
+  omp_set_num_threads(threads_);  // Of this thread: whoever's it is.
+  const ProgramPtr program = ProgramFor(fed, wanted, resources);
+  if (!program) return plan_.Run(fed, wanted, resources, memory_bytes_max);
+  return program->Run(fed, resources, memory_bytes_max);
+}
+
+int64_t Compiled::memory_bytes() const {
+  const std::lock_guard lock(mutex_);
+  int64_t bytes = packed_.bytes();
+  for (const Entry& entry : entries_) bytes += entry.program ? static_cast<int64_t>(entry.program->arena_bytes()) : 0;
+  return bytes;
+}
+
+}  // namespace longshore::engine::cpu

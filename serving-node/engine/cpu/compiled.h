@@ -1,0 +1,43 @@
+// A signature as the CPU engine runs it: programs for the shapes that it has met.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "serving-node/engine/cpu/program.h"
+#include "serving-node/engine/reference/executable.h"
+
+namespace longshore::engine::cpu {
+
+inline constexpr size_t kProgramsMax = 32;  // Of one signature; the one that was not used for longest goes.
+
+class Compiled final : public reference::Executable {
+ public:
+  // `plan` must outlive it: it runs what has no program.
+  Compiled(const reference::Plan& plan, int threads);
+
+  Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
+                                  Resources& resources, size_t memory_bytes_max) const override;
+  int64_t memory_bytes() const override;
+
+ private:
+  using ProgramPtr = std::shared_ptr<const Program>;
+  struct Entry {
+    std::vector<Shape> shapes;
+    std::vector<size_t> wanted;
+    ProgramPtr program;  // nullptr: there is none for these.
+  };
+  // Makes it when these shapes are new.
+  ProgramPtr ProgramFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
+                        Resources& resources) const;
+
+  const reference::Plan& plan_;
+  const int threads_;
+  graph::Graph graph_;
+  mutable PackedWeights packed_;
+  mutable std::mutex mutex_;
+  mutable std::list<Entry> entries_;  // The one that was used last comes first.
+};
+
+}  // namespace longshore::engine::cpu

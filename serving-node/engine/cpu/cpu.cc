@@ -1,0 +1,20 @@
+#include "serving-node/engine/cpu/cpu.h"
+
+#include <algorithm>
+
+#include "serving-node/engine/cpu/compiled.h"
+#include "serving-node/engine/reference/reference.h"
+
+namespace longshore::engine {
+
+std::unique_ptr<Engine> MakeCpuEngine(const CpuOptions& options) {
+  const int threads = std::max(1, options.threads_per_run);
+  return MakeReferenceEngine({.threads = options.runs,
+                              .waiting_runs_max = options.waiting_runs_max,
+                              .run_bytes_max = options.run_bytes_max,
+                              .make_executable = [threads](const reference::Plan& plan) {
+                                return std::make_unique<cpu::Compiled>(plan, threads);
+                              }});
+}
+
+}  // namespace longshore::engine

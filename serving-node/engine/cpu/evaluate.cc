@@ -1,0 +1,29 @@
+#include "serving-node/engine/cpu/evaluate.h"
+
+#include <algorithm>
+
+namespace longshore::engine::cpu {
+namespace {
+
+using tensor::Tensor;
+
+bool HasNumbersOrTexts(std::span<const Tensor> tensors) {
+  return std::ranges::all_of(tensors, [](const Tensor& tensor) {
+    return tensor::ElementBytes(tensor.type()) > 0 || tensor.type() == tensor::DType::kString;
+  });
+}
+
+}  // namespace
+
+graph::Evaluate EvaluateByKernels(reference::kernels::Resources& resources) {
+  return [&resources](const graph::Node& node, std::span<const Tensor> inputs) -> std::optional<std::vector<Tensor>> {
+    const auto* kernel = reference::kernels::FindKernel(node.op);
+    if (kernel == nullptr || !kernel->is_foldable || node.has_effect || !node.then.empty()) return std::nullopt;
+    if (inputs.size() < static_cast<size_t>(kernel->inputs_min) || !HasNumbersOrTexts(inputs)) return std::nullopt;
+    auto made = kernel->compute({node, inputs, resources});
+    if (!made || !HasNumbersOrTexts(*made)) return std::nullopt;
+    return std::move(*made);
+  };
+}
+
+}  // namespace longshore::engine::cpu

@@ -1,0 +1,274 @@
+#include "serving-node/engine/cpu/program.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "serving-node/engine/cpu/evaluate.h"
+#include "serving-node/engine/cpu/steps/arena.h"
+#include "serving-node/graph/passes/passes.h"
+
+namespace longshore::engine::cpu {
+
+using graph::Edge;
+using graph::Graph;
+using graph::Type;
+
+// Decides, for one graph and its types, what each value and each node becomes.
+class ProgramMaker {
+ public:
+  ProgramMaker(const Graph& graph, const graph::Types& types, PackedWeights& packed)
+      : graph_(graph), types_(types), packed_(packed), program_(new Program) {}
+
+  std::unique_ptr<Program> Make() {
+    if (!HasKernels()) return nullptr;
+    Number();
+    Settle();
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (Runs(i)) AddStep(i);
+    }
+    for (const auto& [name, node] : graph_.fed) program_->fed_[name] = IdOf({node, 0});
+    for (const Edge& output : graph_.outputs) program_->outputs_.push_back(IdOf(output));
+    PlaceValues();
+    return std::move(program_);
+  }
+
+ private:
+  static bool IsAlias(const std::string& op) { return op == "Reshape" || op == "Squeeze" || op == "ExpandDims"; }
+
+  bool HasKernels() const {
+    return std::ranges::all_of(graph_.nodes, [](const graph::Node& node) {
+      return node.op == "Placeholder" || !node.values.empty() || reference::kernels::FindKernel(node.op) != nullptr;
+    });
+  }
+
+  ValueId IdOf(const Edge& edge) const {
+    return first_[static_cast<size_t>(edge.node)] + static_cast<size_t>(std::max(edge.output, 0));
+  }
+
+  // As many values per node as are known of, or read.
+  void Number() {
+    std::vector<size_t> counts(graph_.nodes.size(), 1);
+    const auto count = [&](const Edge& edge) {
+      size_t& of = counts[static_cast<size_t>(edge.node)];
+      of = std::max(of, static_cast<size_t>(std::max(edge.output, 0)) + 1);
+    };
+    for (const graph::Node& node : graph_.nodes) std::ranges::for_each(node.inputs, count);
+    std::ranges::for_each(graph_.outputs, count);
+    ValueId next = 0;
+    for (const size_t of : counts) {
+      first_.push_back(next);
+      next += of;
+    }
+    first_.push_back(next);
+    program_->spots_.resize(next);
+    for (ValueId id = 0; id < next; ++id) program_->roots_.push_back(id);
+  }
+
+  bool IsKnown(size_t node) const {
+    for (ValueId id = first_[node]; id < first_[node + 1]; ++id) {
+      const int output = static_cast<int>(id - first_[node]);
+      if (!types_.at({static_cast<int>(node), output}).value) return false;
+    }
+    return !graph_.nodes[node].has_effect;
+  }
+
+  bool IsFed(size_t node) const { return graph_.nodes[node].op == "Placeholder"; }
+
+  // Whether it is the first input under another shape.
+  bool SharesInput(size_t node) const {
+    const graph::Node& of = graph_.nodes[node];
+    if (!IsAlias(of.op) || !of.then.empty()) return false;
+    const Type& from = types_.at(of.inputs[0]);
+    const Type& to = types_.at({static_cast<int>(node), 0});
+    return LiesStill(from) && LiesStill(to);
+  }
+
+  bool Runs(size_t node) const { return !IsFed(node) && !IsKnown(node) && !SharesInput(node); }
+
+  static bool LiesStill(const Type& type) { return type.is_static() && tensor::ElementBytes(type.type) > 0; }
+
+  void Settle() {
+    for (size_t node = 0; node < graph_.nodes.size(); ++node) {
+      for (ValueId id = first_[node]; id < first_[node + 1]; ++id) {
+        auto& spot = program_->spots_[id];
+        spot.type = types_.at({static_cast<int>(node), static_cast<int>(id - first_[node])});
+        if (IsFed(node)) {
+          spot.home = Program::Home::kFed;
+        } else if (IsKnown(node)) {
+          spot.home = Program::Home::kConstant;
+          spot.constant = *spot.type.value;
+        } else {
+          spot.type.value.reset();
+          spot.home = LiesStill(spot.type) ? Program::Home::kArena : Program::Home::kMade;
+        }
+      }
+      if (!IsFed(node) && !IsKnown(node) && SharesInput(node)) {
+        program_->roots_[first_[node]] = program_->roots_[IdOf(graph_.nodes[node].inputs[0])];
+      }
+    }
+  }
+
+  Value ValueOf(ValueId id) const { return {program_->spots_[id].type, id}; }
+
+  void AddStep(size_t node) {
+    StepContext context{graph_.nodes[node], {}, {}, packed_};
+    for (const Edge& input : graph_.nodes[node].inputs) context.inputs.push_back(ValueOf(IdOf(input)));
+    for (ValueId id = first_[node]; id < first_[node + 1]; ++id) context.outputs.push_back(ValueOf(id));
+    StepPtr step;
+    const auto fast = graph_.nodes[node].has_effect ? std::span<const MakeStep>() : FastSteps(context.node.op);
+    for (const MakeStep make : fast) {
+      if ((step = make(context))) break;
+    }
+    if (!step) step = MakeKernelStep(context);
+    program_->lines_.push_back(LineOf(context, *step));
+    program_->scratch_bytes_ = std::max(program_->scratch_bytes_, step->scratch_bytes());
+    program_->steps_.push_back(std::move(step));
+    step_nodes_.push_back(node);
+  }
+
+  static StepLine LineOf(const StepContext& context, const Step& step) {
+    StepLine line{.node = context.node.name, .op = context.node.op, .then = {}, .shape = "?", .how = step.how()};
+    for (const graph::Fused& fused : context.node.then) line.then += (line.then.empty() ? "" : ", ") + fused.op;
+    if (context.outputs[0].is_static()) line.shape = tensor::ToString(context.outputs[0].shape());
+    return line;
+  }
+
+  void PlaceValues() {
+    std::vector<Lifetime> lifetimes(program_->spots_.size());
+    for (size_t step = 0; step < step_nodes_.size(); ++step) {
+      const size_t node = step_nodes_[step];
+      for (ValueId id = first_[node]; id < first_[node + 1]; ++id) lifetimes[id].first = lifetimes[id].last = step;
+      for (const Edge& input : graph_.nodes[node].inputs) lifetimes[program_->roots_[IdOf(input)]].last = step;
+    }
+    for (const ValueId output : program_->outputs_) lifetimes[program_->roots_[output]].last = step_nodes_.size();
+    program_->freed_after_.resize(step_nodes_.size());
+    for (ValueId id = 0; id < lifetimes.size(); ++id) {
+      const auto& spot = program_->spots_[id];
+      if (spot.home == Program::Home::kArena && program_->roots_[id] == id) {
+        lifetimes[id].bytes = static_cast<size_t>(tensor::ElementCount(*spot.type.shape).value_or(0)) *
+                              tensor::ElementBytes(spot.type.type);
+      }
+      if (spot.home == Program::Home::kMade && lifetimes[id].last < step_nodes_.size() && !step_nodes_.empty())
+        program_->freed_after_[lifetimes[id].last].push_back(id);
+    }
+    const ArenaPlan plan = PlanArena(lifetimes);
+    program_->arena_bytes_ = plan.bytes;
+    for (ValueId id = 0; id < lifetimes.size(); ++id) program_->spots_[id].offset = plan.offsets[id];
+  }
+
+  const Graph& graph_;
+  const graph::Types& types_;
+  PackedWeights& packed_;
+  std::unique_ptr<Program> program_;
+  std::vector<ValueId> first_;        // By node: its first value; one more at the end.
+  std::vector<size_t> step_nodes_;    // By step.
+};
+
+struct Program::OwnFrame : Frame {
+  explicit OwnFrame(size_t bytes)
+      : memory(static_cast<std::byte*>(std::aligned_alloc(kAlignment, std::max(bytes, kAlignment))), &std::free) {
+    if (!memory) throw std::bad_alloc();
+  }
+  std::unique_ptr<std::byte, void (*)(void*)> memory;
+};
+
+Program::Program() = default;
+Program::~Program() = default;
+
+std::unique_ptr<Program> Program::Make(const Graph& graph, const std::map<std::string, Type>& fed,
+                                       PackedWeights& packed, Resources& resources) {
+  const auto evaluate = EvaluateByKernels(resources);
+  const Graph drawn = graph::passes::DrawInElementwise(graph, InferTypes(graph, fed, evaluate));
+  const graph::Types types = InferTypes(drawn, fed, evaluate);
+  return ProgramMaker(drawn, types, packed).Make();
+}
+
+std::unique_ptr<Program::OwnFrame> Program::TakeFrame() const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_frames_.empty()) {
+      auto frame = std::move(free_frames_.back());
+      free_frames_.pop_back();
+      return frame;
+    }
+  }
+  const size_t arena = (arena_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
+  const size_t scratch = (scratch_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
+  auto frame = std::make_unique<OwnFrame>(arena + scratch);
+  frame->scratch = frame->memory.get() + arena;
+  frame->data.resize(spots_.size());
+  frame->made.resize(spots_.size());
+  for (ValueId id = 0; id < spots_.size(); ++id) {
+    const Spot& spot = spots_[roots_[id]];
+    if (spot.home == Home::kArena) frame->data[id] = frame->memory.get() + spot.offset;
+    if (spot.home == Home::kConstant) frame->data[id] = const_cast<std::byte*>(spot.constant.data());
+  }
+  for (const StepPtr& step : steps_) frame->states.push_back(step->MakeState());
+  return frame;
+}
+
+void Program::GiveBack(std::unique_ptr<OwnFrame> frame) const {
+  const std::lock_guard lock(mutex_);
+  free_frames_.push_back(std::move(frame));
+}
+
+Status Program::Feed(const std::map<std::string, Tensor>& fed, OwnFrame& frame) const {
+  for (const auto& [name, id] : fed_) {
+    const auto given = fed.find(name);
+    if (given == fed.end()) return InvalidArgument("no value for \"{}\"", name);
+    frame.made[id] = given->second;
+    frame.data[id] = given->second.elements() == 0 ? frame.memory.get() : frame.made[id].mutable_data();
+  }
+  for (ValueId id = 0; id < spots_.size(); ++id) {
+    if (roots_[id] != id && spots_[roots_[id]].home == Home::kFed) frame.data[id] = frame.data[roots_[id]];
+  }
+  return {};
+}
+
+Status Program::RunSteps(OwnFrame& frame) const {
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    frame.state = frame.states[i].get();
+    RETURN_IF_ERROR(steps_[i]->Run(frame));
+    for (const ValueId id : freed_after_[i]) frame.made[id] = Tensor();
+  }
+  return {};
+}
+
+Result<std::vector<Tensor>> Program::Collect(OwnFrame& frame) const {
+  std::vector<Tensor> outputs;
+  for (const ValueId id : outputs_) {
+    const Spot& spot = spots_[roots_[id]];
+    if (spot.home == Home::kArena) {
+      ASSIGN_OR_RETURN(Tensor output, Tensor::Make(spots_[id].type.type, *spots_[id].type.shape));
+      std::copy_n(frame.data[id], output.bytes(), output.mutable_data());
+      outputs.push_back(std::move(output));
+      continue;
+    }
+    Tensor whole = spot.home == Home::kConstant ? spot.constant : frame.made[roots_[id]];
+    if (roots_[id] != id) {
+      ASSIGN_OR_RETURN(whole, whole.Reshaped(*spots_[id].type.shape));
+    }
+    outputs.push_back(std::move(whole));
+  }
+  return outputs;
+}
+
+Result<std::vector<Tensor>> Program::Run(const std::map<std::string, Tensor>& fed, Resources& resources,
+                                         size_t bytes_max) const {
+  const size_t held = arena_bytes_ + scratch_bytes_;
+  if (held > bytes_max) {
+    return ResourceExhausted("a run of these shapes needs {} bytes; the limit of a run's memory is {}", held, bytes_max);
+  }
+  auto frame = TakeFrame();
+  frame->resources = &resources;
+  frame->room_bytes = bytes_max - held;
+  RETURN_IF_ERROR(Feed(fed, *frame));
+  const Status ran = RunSteps(*frame);
+  auto outputs = ran ? Collect(*frame) : Result<std::vector<Tensor>>(tl::make_unexpected(ran.error()));
+  for (Tensor& made : frame->made) made = Tensor();
+  GiveBack(std::move(frame));
+  return outputs;
+}
+
+}  // namespace longshore::engine::cpu

@@ -1,0 +1,78 @@
+// A graph for one set of input shapes: steps, and where every value lies.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/error.h"
+#include "serving-node/engine/cpu/steps/onednn.h"
+#include "serving-node/engine/cpu/steps/step.h"
+#include "serving-node/graph/graph.h"
+#include "serving-node/graph/types.h"
+
+namespace longshore::engine::cpu {
+
+// What runs, for who wants to see it.
+struct StepLine {
+  std::string node;
+  std::string op;
+  std::string then;   // "BiasAdd, Relu".
+  std::string shape;  // Of the first output; "?" when only the run knows it.
+  std::string how;
+};
+
+// Immutable once made; any number of runs at once, each with a frame of its own.
+class Program {
+ public:
+  ~Program();
+
+  // `fed`: the types of what is fed, by the graph's names for it; all static. nullptr when an op has no kernel, so that
+  // the graph is for another way of running. Primitives are made for as many threads as OpenMP has for this one.
+  static std::unique_ptr<Program> Make(const graph::Graph& graph, const std::map<std::string, graph::Type>& fed,
+                                       PackedWeights& packed, Resources& resources);
+
+  // All outputs of the graph, in order. Errors: of the kernel that refused its inputs; ResourceExhausted when the run
+  // would hold more than bytes_max.
+  Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, Resources& resources,
+                                  size_t bytes_max) const;
+
+  size_t arena_bytes() const { return arena_bytes_; }
+  const std::vector<StepLine>& lines() const { return lines_; }
+
+ private:
+  friend class ProgramMaker;
+  Program();
+  // Where a value lies.
+  enum class Home { kArena, kConstant, kFed, kMade };
+  struct Spot {
+    Home home = Home::kMade;
+    size_t offset = 0;        // In the arena.
+    Tensor constant;
+    graph::Type type;
+  };
+  struct OwnFrame;
+
+  std::unique_ptr<OwnFrame> TakeFrame() const;
+  void GiveBack(std::unique_ptr<OwnFrame> frame) const;
+  Status Feed(const std::map<std::string, Tensor>& fed, OwnFrame& frame) const;
+  Status RunSteps(OwnFrame& frame) const;
+  Result<std::vector<Tensor>> Collect(OwnFrame& frame) const;
+
+  std::vector<Spot> spots_;                  // By value.
+  std::vector<ValueId> roots_;               // By value: whose memory it shares; itself mostly.
+  std::vector<StepPtr> steps_;
+  std::vector<StepLine> lines_;
+  std::vector<std::vector<ValueId>> freed_after_;  // By step: values made by the run that nobody needs any more.
+  std::map<std::string, ValueId> fed_;
+  std::vector<ValueId> outputs_;
+  size_t arena_bytes_ = 0;
+  size_t scratch_bytes_ = 0;
+
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<OwnFrame>> free_frames_;
+};
+
+}  // namespace longshore::engine::cpu

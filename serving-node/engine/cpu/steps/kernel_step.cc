@@ -1,0 +1,84 @@
+// Every op that has no fast step, and every value whose shape only the run knows: the reference kernel.
+#include <cstring>
+
+#include "serving-node/engine/cpu/steps/step.h"
+
+namespace longshore::engine::cpu {
+namespace {
+
+namespace kernels = reference::kernels;
+
+class KernelStep final : public Step {
+ public:
+  explicit KernelStep(const StepContext& context)
+      : node_(context.node), inputs_(context.inputs), outputs_(context.outputs) {
+    for (graph::Fused& fused : node_.then) then_.push_back(NodeOf(fused));
+    own_inputs_ = inputs_.size();
+    for (const graph::Fused& fused : node_.then) {
+      if (fused.operand >= 0) own_inputs_ = std::min(own_inputs_, static_cast<size_t>(fused.operand));
+    }
+  }
+
+  Status Run(Frame& frame) const override {
+    std::vector<Tensor> inputs;
+    for (const Value& input : inputs_) inputs.push_back(TensorAt(frame, input));
+    ASSIGN_OR_RETURN(auto made, Compute(node_, std::span(inputs).first(own_inputs_), frame));
+    for (size_t i = 0; i < then_.size(); ++i) {
+      std::vector<Tensor> operands = {made[0]};
+      if (node_.then[i].operand >= 0) operands.push_back(inputs[static_cast<size_t>(node_.then[i].operand)]);
+      ASSIGN_OR_RETURN(made, Compute(then_[i], operands, frame));
+    }
+    return Put(std::move(made), frame);
+  }
+  std::string how() const override { return "kernel"; }
+
+ private:
+  static graph::Node NodeOf(const graph::Fused& fused) {
+    graph::Node node{.name = fused.name, .op = fused.op};
+    tensorflow::AttrValue alpha;
+    alpha.set_f(fused.alpha);
+    node.attributes.Set("alpha", alpha);
+    return node;
+  }
+
+  static Result<std::vector<Tensor>> Compute(const graph::Node& node, std::span<const Tensor> inputs, Frame& frame) {
+    const kernels::Kernel* kernel = kernels::FindKernel(node.op);
+    auto made = kernel->compute(kernels::Call{node, inputs, *frame.resources, frame.room_bytes});
+    if (!made) return Prefixed(made.error(), fmt::format("op \"{}\" (node \"{}\")", node.op, node.name));
+    return made;
+  }
+
+  static Tensor TensorAt(const Frame& frame, const Value& value) {
+    if (value.type.value) return *value.type.value;
+    if (frame.data[value.id] == nullptr) return frame.made[value.id];
+    return Tensor::Wrap(value.type.type, value.shape(), frame.data[value.id], nullptr);
+  }
+
+  Status Put(std::vector<Tensor> made, Frame& frame) const {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      if (i >= made.size()) return DataLoss("op \"{}\" (node \"{}\") has no output {}", node_.op, node_.name, i);
+      const Value& output = outputs_[i];
+      if (frame.data[output.id] == nullptr) {
+        frame.made[output.id] = std::move(made[i]);
+        continue;
+      }
+      if (made[i].shape() != output.shape() || made[i].type() != output.type.type) {
+        return Internal("op \"{}\" (node \"{}\") made {} where {} was foreseen", node_.op, node_.name,
+                        tensor::ToString(made[i].shape()), tensor::ToString(output.shape()));
+      }
+      std::memcpy(frame.data[output.id], made[i].data(), made[i].bytes());
+    }
+    return {};
+  }
+
+  graph::Node node_;
+  std::vector<graph::Node> then_;
+  std::vector<Value> inputs_, outputs_;
+  size_t own_inputs_ = 0;
+};
+
+}  // namespace
+
+StepPtr MakeKernelStep(const StepContext& context) { return std::make_unique<KernelStep>(context); }
+
+}  // namespace longshore::engine::cpu

@@ -1,0 +1,31 @@
+// Loops over floats, for the widest registers that the processor has.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace longshore::engine::cpu {
+
+// out[i] = f(in[i]); in place is fine.
+using UnaryLoop = void (*)(const float* in, float* out, int64_t count);
+
+// out[i] = f(a[i], b[i]), with one number instead of a or of b.
+struct BinaryLoops {
+  void (*both)(const float* a, const float* b, float* out, int64_t count) = nullptr;
+  void (*with_number)(const float* a, float b, float* out, int64_t count) = nullptr;
+  void (*of_number)(float a, const float* b, float* out, int64_t count) = nullptr;
+};
+
+// nullptr for ops without a loop.
+UnaryLoop FindUnaryLoop(std::string_view op);
+const BinaryLoops* FindBinaryLoops(std::string_view op);
+
+// The sum of `count` numbers in an order that count alone decides; the largest of them, NaN when one is.
+float SumOf(const float* in, int64_t count);
+float MaxOf(const float* in, int64_t count);
+// out[i] = exp(in[i] - shift).
+void ExpOf(const float* in, float shift, float* out, int64_t count);
+// sums[i] += in[i].
+void AddTo(float* sums, const float* in, int64_t count);
+
+}  // namespace longshore::engine::cpu

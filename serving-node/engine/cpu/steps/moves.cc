@@ -1,0 +1,112 @@
+// Elements moved without being looked at: padding and joining.
+#include <cstring>
+
+#include "serving-node/engine/cpu/steps/parallel.h"
+#include "serving-node/engine/cpu/steps/step.h"
+
+namespace longshore::engine::cpu {
+namespace {
+
+// The parts lie side by side along one axis: rows of bytes, one of each part in turn.
+class ConcatStep final : public Step {
+ public:
+  struct Part {
+    ValueId id = 0;
+    size_t row_bytes = 0;
+  };
+  ConcatStep(std::vector<Part> parts, int64_t rows, ValueId out) : parts_(std::move(parts)), rows_(rows), out_(out) {
+    for (const Part& part : parts_) row_bytes_ += part.row_bytes;
+  }
+  Status Run(Frame& frame) const override {
+    ForParts(rows_, static_cast<int64_t>(row_bytes_ / sizeof(float)), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) CopyRow(frame, static_cast<size_t>(row));
+    });
+    return {};
+  }
+  std::string how() const override { return "copies"; }
+
+ private:
+  void CopyRow(const Frame& frame, size_t row) const {
+    std::byte* to = frame.data[out_] + row * row_bytes_;
+    for (const Part& part : parts_) {
+      std::memcpy(to, frame.data[part.id] + row * part.row_bytes, part.row_bytes);
+      to += part.row_bytes;
+    }
+  }
+  std::vector<Part> parts_;
+  int64_t rows_;
+  ValueId out_;
+  size_t row_bytes_ = 0;
+};
+
+// Height and width of images, with zeros around.
+class PadStep final : public Step {
+ public:
+  PadStep(const Shape& in, const Shape& out, int64_t top, int64_t left, ValueId from, ValueId to)
+      : in_(in), out_(out), top_(top), left_(left), from_(from), to_(to) {}
+  Status Run(Frame& frame) const override {
+    const auto pixel = static_cast<size_t>(in_[3]) * sizeof(float);
+    ForParts(out_[0] * out_[1], out_[2] * out_[3], [&](int64_t begin, int64_t end) {
+      for (int64_t line = begin; line < end; ++line) CopyLine(frame, line, pixel);
+    });
+    return {};
+  }
+  std::string how() const override { return "copies"; }
+
+ private:
+  void CopyLine(const Frame& frame, int64_t line, size_t pixel) const {
+    const int64_t image = line / out_[1], row = line % out_[1] - top_;
+    const size_t width = static_cast<size_t>(out_[2]) * pixel;
+    std::byte* to = frame.data[to_] + static_cast<size_t>(line) * width;
+    if (row < 0 || row >= in_[1]) {
+      std::memset(to, 0, width);
+      return;
+    }
+    const size_t before = static_cast<size_t>(left_) * pixel, inner = static_cast<size_t>(in_[2]) * pixel;
+    const std::byte* from = frame.data[from_] + static_cast<size_t>(image * in_[1] + row) * inner;
+    std::memset(to, 0, before);
+    std::memcpy(to + before, from, inner);
+    std::memset(to + before + inner, 0, width - before - inner);
+  }
+  Shape in_, out_;
+  int64_t top_, left_;
+  ValueId from_, to_;
+};
+
+int64_t IntAt(const Tensor& tensor, size_t i) {
+  return tensor.type() == DType::kInt64 ? tensor.values<int64_t>()[i] : tensor.values<int32_t>()[i];
+}
+
+}  // namespace
+
+StepPtr MakeConcat(const StepContext& context) {
+  const Value& out = context.outputs[0];
+  const size_t count = context.inputs.size() - 1;
+  const size_t element = tensor::ElementBytes(out.type.type);
+  if (!out.is_static() || element == 0 || !context.inputs[count].is_const() || !context.node.then.empty()) return nullptr;
+  const int64_t given = IntAt(*context.inputs[count].type.value, 0);
+  const auto rank = static_cast<int64_t>(out.shape().size());
+  const auto axis = static_cast<size_t>(given < 0 ? given + rank : given);
+  int64_t rows = 1;
+  for (size_t i = 0; i < axis; ++i) rows *= out.shape()[i];
+  if (rows == 0) return nullptr;
+  std::vector<ConcatStep::Part> parts;
+  for (size_t i = 0; i < count; ++i) {
+    const Value& part = context.inputs[i];
+    if (!part.is_static()) return nullptr;
+    parts.push_back({part.id, static_cast<size_t>(part.elements() / rows) * element});
+  }
+  return std::make_unique<ConcatStep>(std::move(parts), rows, out.id);
+}
+
+StepPtr MakePad(const StepContext& context) {
+  const Value& in = context.inputs[0];
+  const Value& out = context.outputs[0];
+  if (!in.is_static() || !out.is_static() || in.type.type != DType::kFloat || in.shape().size() != 4) return nullptr;
+  if (!context.inputs[1].is_const() || !context.node.then.empty() || in.elements() == 0) return nullptr;
+  const Tensor& padding = *context.inputs[1].type.value;
+  if (in.shape()[0] != out.shape()[0] || in.shape()[3] != out.shape()[3]) return nullptr;
+  return std::make_unique<PadStep>(in.shape(), out.shape(), IntAt(padding, 2), IntAt(padding, 4), in.id, out.id);
+}
+
+}  // namespace longshore::engine::cpu

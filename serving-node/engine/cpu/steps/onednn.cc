@@ -1,0 +1,153 @@
+#include "serving-node/engine/cpu/steps/onednn.h"
+
+#include <cstring>
+
+namespace longshore::engine::cpu {
+
+using dnnl::memory;
+
+const dnnl::engine& OneDnnEngine() {
+  static const dnnl::engine kEngine(dnnl::engine::kind::cpu, 0);
+  return kEngine;
+}
+
+namespace {
+
+dnnl::stream& StreamOfThread() {
+  thread_local dnnl::stream stream(OneDnnEngine());
+  return stream;
+}
+
+}  // namespace
+
+memory PackedWeights::Pack(const Tensor& constant, const memory::desc& plain, const memory::desc& wanted) {
+  const std::lock_guard lock(mutex_);
+  const auto [begin, end] = packed_.equal_range(constant.data());
+  for (auto known = begin; known != end; ++known) {
+    if (known->second.plain == plain && known->second.wanted == wanted) return known->second.memory;
+  }
+  memory from(plain, OneDnnEngine(), const_cast<std::byte*>(constant.data()));
+  memory packed = from;
+  if (plain != wanted) {
+    packed = memory(wanted, OneDnnEngine());
+    dnnl::reorder(from, packed).execute(StreamOfThread(), from, packed);
+    StreamOfThread().wait();
+  }
+  packed_.emplace(constant.data(), Packed{constant, plain, wanted, packed});
+  return packed;
+}
+
+int64_t PackedWeights::bytes() const {
+  const std::lock_guard lock(mutex_);
+  int64_t sum = 0;
+  for (const auto& [_, packed] : packed_) {
+    if (packed.plain != packed.wanted) sum += static_cast<int64_t>(packed.wanted.get_size());
+  }
+  return sum;
+}
+
+struct OneDnnStep::State final : StepState {
+  std::vector<memory> memories;
+  std::vector<dnnl_exec_arg_t> arguments;
+};
+
+OneDnnStep::OneDnnStep(dnnl::primitive primitive, const memory::desc& scratchpad, std::string how,
+                       std::vector<Binding> bindings)
+    : primitive_(std::move(primitive)), scratchpad_(scratchpad), how_(std::move(how)), bindings_(std::move(bindings)) {}
+
+std::unique_ptr<StepState> OneDnnStep::MakeState() const {
+  auto state = std::make_unique<State>();
+  const auto add = [&](int argument, memory of) {
+    state->memories.push_back(std::move(of));
+    state->arguments.push_back({argument, state->memories.back().get()});
+  };
+  for (const Binding& binding : bindings_) {
+    add(binding.argument,
+        binding.fixed ? *binding.fixed : memory(binding.layout, OneDnnEngine(), DNNL_MEMORY_NONE));
+  }
+  add(DNNL_ARG_SCRATCHPAD, memory(scratchpad_, OneDnnEngine(), DNNL_MEMORY_NONE));
+  return state;
+}
+
+// The addresses are set each time: what is fed lies elsewhere in every run.
+Status OneDnnStep::Run(Frame& frame) const {
+  auto& state = static_cast<State&>(*frame.state);
+  for (size_t i = 0; i < bindings_.size(); ++i) {
+    if (!bindings_[i].fixed) state.memories[i].set_data_handle(frame.data[bindings_[i].value]);
+  }
+  state.memories.back().set_data_handle(frame.scratch);
+  const auto status = dnnl_primitive_execute(primitive_.get(), StreamOfThread().get(),
+                                             static_cast<int>(state.arguments.size()), state.arguments.data());
+  if (status != dnnl_success) return Internal("oneDNN's {} failed with status {}", how_, static_cast<int>(status));
+  return {};
+}
+
+memory::desc Dense(const memory::dims& sizes, const std::vector<size_t>& order) {
+  memory::dims strides(sizes.size());
+  memory::dim step = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    strides[order[i]] = step;
+    step *= std::max<memory::dim>(sizes[order[i]], 1);
+  }
+  return {sizes, memory::data_type::f32, strides};
+}
+
+namespace {
+
+struct Activation {
+  dnnl::algorithm algorithm;
+  float alpha = 0;
+  float beta = 0;
+};
+
+std::optional<Activation> ActivationOf(const graph::Fused& fused) {
+  using dnnl::algorithm;
+  if (fused.op == "Relu") return Activation{algorithm::eltwise_relu};
+  if (fused.op == "Relu6") return Activation{algorithm::eltwise_clip, 0.0F, 6.0F};
+  if (fused.op == "LeakyRelu") return Activation{algorithm::eltwise_relu, fused.alpha};
+  if (fused.op == "Elu") return Activation{algorithm::eltwise_elu, 1.0F};
+  if (fused.op == "Sigmoid") return Activation{algorithm::eltwise_logistic};
+  if (fused.op == "Tanh") return Activation{algorithm::eltwise_tanh};
+  return std::nullopt;
+}
+
+// One number per channel: the dimension that is quickest in memory is the second of a convolution's result, the last of a
+// product's.
+memory::desc PerChannel(const memory::desc& result, memory::dim channels) {
+  memory::dims sizes(static_cast<size_t>(result.get_ndims()), 1);
+  const size_t axis = sizes.size() == 4 ? 1 : sizes.size() - 1;
+  sizes[axis] = channels;
+  memory::dims strides(sizes.size(), 1);
+  for (size_t i = 0; i < axis; ++i) strides[i] = channels;
+  return {sizes, memory::data_type::f32, strides};
+}
+
+}  // namespace
+
+std::optional<PostOps> MakePostOps(const StepContext& context, const memory::desc& result) {
+  PostOps made;
+  dnnl::post_ops operations;
+  for (const graph::Fused& fused : context.node.then) {
+    if (fused.operand < 0) {
+      const auto activation = ActivationOf(fused);
+      if (!activation) return std::nullopt;
+      operations.append_eltwise(activation->algorithm, activation->alpha, activation->beta);
+      continue;
+    }
+    const Value& operand = context.inputs[static_cast<size_t>(fused.operand)];
+    const bool per_channel = operand.shape().size() == 1;
+    if (per_channel && !made.bias && operations.len() == 0) {
+      made.bias = operand;
+      continue;
+    }
+    const auto layout = per_channel ? PerChannel(result, operand.shape()[0]) : result;
+    made.operands.push_back(
+        {DNNL_ARG_ATTR_MULTIPLE_POST_OP(operations.len()) | DNNL_ARG_SRC_1, layout, operand.id, std::nullopt});
+    operations.append_binary(dnnl::algorithm::binary_add, layout);
+  }
+  made.attributes.set_post_ops(operations);
+  made.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return made;
+}
+
+}  // namespace longshore::engine::cpu

@@ -1,0 +1,32 @@
+// Work of one step on the threads of its run.
+#pragma once
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace longshore::engine::cpu {
+
+// Below that much work a second thread costs more than it takes over.
+inline constexpr int64_t kWorkPerThreadMin = 16 * 1024;
+
+// work(begin, end) for parts of [0, count) that together are all of it. `each`: the work of one, in elements. What a part
+// computes must not depend on where it begins or ends.
+template <typename Work>
+void ForParts(int64_t count, int64_t each, const Work& work) {
+  const int64_t wanted = std::max<int64_t>(1, count * std::max<int64_t>(each, 1) / kWorkPerThreadMin);
+  const auto threads = static_cast<int>(std::min<int64_t>({wanted, count, omp_get_max_threads()}));
+  if (threads <= 1) {
+    if (count > 0) work(int64_t{0}, count);
+    return;
+  }
+#pragma omp parallel num_threads(threads)
+  {
+    const int64_t parts = omp_get_num_threads(), part = omp_get_thread_num();
+    const int64_t begin = count * part / parts, end = count * (part + 1) / parts;
+    if (begin < end) work(begin, end);
+  }
+}
+
+}  // namespace longshore::engine::cpu

@@ -1,0 +1,56 @@
+#include <algorithm>
+
+#include "serving-node/graph/passes/passes.h"
+#include "serving-node/graph/passes/rewrite.h"
+
+namespace longshore::graph::passes {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+
+// Before and behind, by axis: [0,0,1,1,1,1,0,0]; nothing unless only height and width of an image are padded.
+std::vector<int64_t> PaddingOf(const Graph& graph, const Node& pad) {
+  if (pad.op != "Pad" || pad.inputs.size() != 2) return {};
+  const Tensor* value = ConstOf(graph, pad.inputs[1]);
+  if (value == nullptr || value->elements() != 8) return {};
+  std::vector<int64_t> padding;
+  for (size_t i = 0; i < 8; ++i) {
+    padding.push_back(value->type() == DType::kInt64 ? value->values<int64_t>()[i] : value->values<int32_t>()[i]);
+  }
+  const bool fits = padding[0] == 0 && padding[1] == 0 && padding[6] == 0 && padding[7] == 0 &&
+                    std::ranges::none_of(padding, [](int64_t size) { return size < 0; });
+  return fits ? padding : std::vector<int64_t>();
+}
+
+bool IsUnpadded(const Node& node) {
+  return (node.op == "Conv2D" || node.op == "DepthwiseConv2dNative") && node.attributes.Text("padding", "") == "VALID" &&
+         node.attributes.Text("data_format", "NHWC") == "NHWC";
+}
+
+}  // namespace
+
+Graph DrawInPads(const Graph& graph) {
+  Rewrite rewrite(graph);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    const Node* pad = IsUnpadded(node) ? &graph.nodes[static_cast<size_t>(node.inputs[0].node)] : nullptr;
+    const auto padding = pad == nullptr ? std::vector<int64_t>() : PaddingOf(graph, *pad);
+    if (padding.empty()) {
+      rewrite.Keep(i);
+      continue;
+    }
+    Node padded = node;
+    for (Edge& input : padded.inputs) input = rewrite.Mapped(input);
+    padded.inputs[0] = rewrite.Mapped(pad->inputs[0]);
+    tensorflow::AttrValue name, sizes;
+    name.set_s("EXPLICIT");
+    for (const int64_t size : padding) sizes.mutable_list()->add_i(size);
+    padded.attributes.Set("padding", name);
+    padded.attributes.Set("explicit_paddings", sizes);
+    rewrite.Replace(i, {rewrite.Add(std::move(padded))});
+  }
+  return rewrite.Take();
+}
+
+}  // namespace longshore::graph::passes

@@ -1,0 +1,27 @@
+// The passes, in the order in which they are run. Each takes a graph and gives another that computes the same.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "serving-node/graph/graph.h"
+#include "serving-node/graph/types.h"
+
+namespace longshore::graph::passes {
+
+// Once, when the model is loaded. Constants are nodes with values.
+Graph RemoveIdentities(const Graph& graph);  // Identity, StopGradient and the like: readers read what they read.
+Graph SplitBatchNorms(const Graph& graph);   // FusedBatchNorm of a model that does not train: x * scale + shift.
+Graph DrawInScales(const Graph& graph);      // Conv2D, MatMul, ... * scale + shift: other weights, and a bias.
+Graph DrawInPads(const Graph& graph);        // Pad with zeros before a convolution: explicit padding.
+
+struct Pass {
+  std::string_view name;
+  Graph (*run)(const Graph& graph);
+};
+std::span<const Pass> LoadPasses();
+
+// For shapes that are known: what an element-wise op does to a product's output is done by the product (Node::then).
+Graph DrawInElementwise(const Graph& graph, const Types& types);
+
+}  // namespace longshore::graph::passes

@@ -1,0 +1,52 @@
+// A graph being written again, node after node: what passes are made of.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "serving-node/graph/graph.h"
+
+namespace longshore::graph::passes {
+
+// Call Keep, Replace or Put for each node of `from` in its order, then Take.
+class Rewrite {
+ public:
+  explicit Rewrite(const Graph& from);
+
+  const Graph& from() const { return from_; }
+
+  // How many inputs and outputs of the graph read this node's output, and whether one of them is an output of the graph.
+  int uses(const Edge& edge) const;
+  bool is_output(const Edge& edge) const;
+  // Whether nothing but one node reads it.
+  bool has_one_reader(const Edge& edge) const { return uses(edge) == 1 && !is_output(edge); }
+
+  // The edge of the new graph that stands for an edge of the old one. Requires: its node was seen.
+  Edge Mapped(const Edge& edge) const;
+  const Node& At(const Edge& mapped) const { return to_.nodes[static_cast<size_t>(mapped.node)]; }
+
+  // A node of the new graph, its inputs being edges of the new graph.
+  Edge Add(Node node);
+  Edge AddConst(const std::string& name, tensor::Tensor value);
+
+  // The old node as it is.
+  void Keep(size_t node);
+  // Whoever read output `i` of the old node reads outputs[i] now.
+  void Replace(size_t node, std::vector<Edge> outputs);
+
+  // The new graph without what nothing needs any more.
+  Graph Take();
+
+ private:
+  const Graph& from_;
+  Graph to_;
+  std::vector<std::vector<int>> uses_;         // By old node and output.
+  std::vector<std::vector<bool>> is_output_;
+  std::vector<int> moved_;                     // By old node: where it is, where it was kept.
+  std::vector<std::vector<Edge>> replaced_;    // By old node: what is read instead.
+};
+
+// The value of a node that a pass, or the reading of the file, has computed; nullptr for every other.
+const tensor::Tensor* ConstOf(const Graph& graph, const Edge& edge);
+
+}  // namespace longshore::graph::passes

@@ -1,0 +1,123 @@
+// Products, convolutions and windows.
+#include <algorithm>
+#include <unordered_map>
+
+#include "serving-node/graph/type_rules.h"
+
+namespace longshore::graph {
+namespace {
+
+using tensor::DType;
+using tensor::Shape;
+
+std::vector<Type> One(DType type, Shape shape) { return {{type, std::move(shape), std::nullopt}}; }
+
+std::vector<Type> MatrixProduct(const Node& node, std::span<const Type> inputs) {
+  if (inputs.size() < 2 || !inputs[0].shape || !inputs[1].shape) return {};
+  const Shape& a = *inputs[0].shape;
+  const Shape& b = *inputs[1].shape;
+  if (a.size() < 2 || b.size() < 2) return {};
+  const bool turn_a = node.attributes.Bool("transpose_a", false) || node.attributes.Bool("adj_x", false);
+  const bool turn_b = node.attributes.Bool("transpose_b", false) || node.attributes.Bool("adj_y", false);
+  auto shape = Broadcast(Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
+  if (!shape) return {};
+  shape->push_back(a[a.size() - (turn_a ? 1 : 2)]);
+  shape->push_back(b[b.size() - (turn_b ? 2 : 1)]);
+  return One(inputs[0].type, std::move(*shape));
+}
+
+// Of a window in one direction; -1 for what cannot be.
+int64_t Slid(int64_t size, int64_t window, int64_t stride, int64_t dilation, const std::string& padding) {
+  if (size < 0 || window < 1 || stride < 1 || dilation < 1) return -1;
+  if (padding == "SAME") return (size + stride - 1) / stride;
+  const int64_t reach = (window - 1) * dilation + 1;
+  return size < reach ? 0 : (size - reach) / stride + 1;
+}
+
+struct Direction {
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  int64_t padded = 0;
+};
+
+// Of dimension `axis` of [batch, height, width, channels].
+Direction DirectionOf(const Node& node, size_t axis) {
+  const auto at = [&](const char* name, size_t i, int64_t absent) {
+    const auto values = node.attributes.Ints(name);
+    return i < values.size() ? values[i] : absent;
+  };
+  return {.stride = at("strides", axis, 1),
+          .dilation = at("dilations", axis, 1),
+          .padded = at("explicit_paddings", 2 * axis, 0) + at("explicit_paddings", 2 * axis + 1, 0)};
+}
+
+// [batch, height', width', channels] of a window of `rows` by `columns`.
+std::vector<Type> Windowed(const Node& node, const Type& image, int64_t rows, int64_t columns, int64_t channels) {
+  if (!image.shape || image.shape->size() != 4) return {};
+  if (node.attributes.Text("data_format", "NHWC") != "NHWC") return {};
+  const std::string padding = node.attributes.Text("padding", "");
+  Shape shape = *image.shape;
+  const int64_t windows[] = {rows, columns};
+  for (size_t axis = 1; axis <= 2; ++axis) {
+    const Direction d = DirectionOf(node, axis);
+    const int64_t size = shape[axis] < 0 ? -1 : shape[axis] + d.padded;
+    shape[axis] = Slid(size, windows[axis - 1], d.stride, d.dilation, padding);
+  }
+  shape[3] = channels;
+  return One(image.type, std::move(shape));
+}
+
+std::vector<Type> Convolution(const Node& node, std::span<const Type> inputs) {
+  if (inputs.size() < 2 || !inputs[1].shape || inputs[1].shape->size() != 4) return {};
+  const Shape& filter = *inputs[1].shape;
+  const bool by_depth = node.op == "DepthwiseConv2dNative";
+  const bool known = filter[2] >= 0 && filter[3] >= 0;
+  const int64_t channels = !by_depth ? filter[3] : known ? filter[2] * filter[3] : -1;
+  return Windowed(node, inputs[0], filter[0], filter[1], channels);
+}
+
+std::vector<Type> Pooling(const Node& node, std::span<const Type> inputs) {
+  const auto window = node.attributes.Ints("ksize");
+  if (inputs.empty() || window.size() != 4 || window[0] != 1 || window[3] != 1) return {};
+  if (!inputs[0].shape || inputs[0].shape->size() != 4) return {};
+  return Windowed(node, inputs[0], window[1], window[2], inputs[0].shape->back());
+}
+
+// "abc,cd->abd" without an ellipsis.
+std::vector<Type> EinsteinSum(const Node& node, std::span<const Type> inputs) {
+  const std::string equation = node.attributes.Text("equation", "");
+  const size_t arrow = equation.find("->");
+  if (arrow == std::string::npos || equation.find('.') != std::string::npos) return {};
+  std::unordered_map<char, int64_t> sizes;
+  size_t input = 0, axis = 0;
+  for (const char label : equation.substr(0, arrow)) {
+    if (label == ' ') continue;
+    if (label == ',') {
+      ++input;
+      axis = 0;
+      continue;
+    }
+    if (input >= inputs.size() || !inputs[input].shape || axis >= inputs[input].shape->size()) return {};
+    const int64_t size = (*inputs[input].shape)[axis++];
+    int64_t& known = sizes.try_emplace(label, size).first->second;
+    known = std::max(known, size);
+  }
+  Shape shape;
+  for (const char label : equation.substr(arrow + 2)) {
+    if (label != ' ') shape.push_back(sizes.contains(label) ? sizes[label] : -1);
+  }
+  return One(inputs[0].type, std::move(shape));
+}
+
+}  // namespace
+
+TypeRule FindProductRule(std::string_view op) {
+  static const std::unordered_map<std::string_view, TypeRule> kRules = {
+      {"MatMul", MatrixProduct},       {"BatchMatMul", MatrixProduct},         {"BatchMatMulV2", MatrixProduct},
+      {"BatchMatMulV3", MatrixProduct}, {"Conv2D", Convolution},               {"DepthwiseConv2dNative", Convolution},
+      {"MaxPool", Pooling},            {"AvgPool", Pooling},                   {"Einsum", EinsteinSum}};
+  const auto found = kRules.find(op);
+  return found == kRules.end() ? nullptr : found->second;
+}
+
+}  // namespace longshore::graph

@@ -1,0 +1,62 @@
+// Sums and the like, over axes that are known.
+#include <algorithm>
+#include <unordered_map>
+
+#include "serving-node/graph/type_rules.h"
+
+namespace longshore::graph {
+namespace {
+
+using tensor::DType;
+using tensor::Shape;
+
+// Which axes, in [0, rank); nullopt when that is not known or wrong.
+std::optional<std::vector<bool>> Reduced(const Type& axes, size_t rank) {
+  if (!axes.value) return std::nullopt;
+  std::vector<bool> reduced(rank);
+  for (int64_t i = 0; i < axes.value->elements(); ++i) {
+    int64_t axis = axes.value->type() == DType::kInt64
+                       ? axes.value->values<int64_t>()[static_cast<size_t>(i)]
+                       : axes.value->values<int32_t>()[static_cast<size_t>(i)];
+    if (axis < 0) axis += static_cast<int64_t>(rank);
+    if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
+    reduced[static_cast<size_t>(axis)] = true;
+  }
+  return reduced;
+}
+
+std::optional<Shape> ReducedShape(std::span<const Type> inputs, bool keep) {
+  if (inputs.size() != 2 || !inputs[0].shape) return std::nullopt;
+  const auto type = inputs[1].type;
+  if (type != DType::kInt32 && type != DType::kInt64) return std::nullopt;
+  const Shape& in = *inputs[0].shape;
+  const auto reduced = Reduced(inputs[1], in.size());
+  if (!reduced) return std::nullopt;
+  Shape shape;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (!(*reduced)[i]) shape.push_back(in[i]);
+    if ((*reduced)[i] && keep) shape.push_back(1);
+  }
+  return shape;
+}
+
+std::vector<Type> Reduction(const Node& node, std::span<const Type> inputs) {
+  if (inputs.empty()) return {};
+  return {{inputs[0].type, ReducedShape(inputs, node.attributes.Bool("keep_dims", false)), std::nullopt}};
+}
+
+std::vector<Type> Place(const Node& node, std::span<const Type> inputs) {
+  return {{node.attributes.Type("output_type", DType::kInt64), ReducedShape(inputs, false), std::nullopt}};
+}
+
+}  // namespace
+
+TypeRule FindReductionRule(std::string_view op) {
+  static const std::unordered_map<std::string_view, TypeRule> kRules = {
+      {"All", Reduction}, {"Any", Reduction},  {"Max", Reduction},  {"Mean", Reduction}, {"Min", Reduction},
+      {"Prod", Reduction}, {"Sum", Reduction}, {"ArgMax", Place},   {"ArgMin", Place}};
+  const auto found = kRules.find(op);
+  return found == kRules.end() ? nullptr : found->second;
+}
+
+}  // namespace longshore::graph

@@ -1,0 +1,47 @@
+// What is known of a graph's values before it runs: element types and shapes, and the values that depend on shapes alone.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "serving-node/graph/graph.h"
+
+namespace longshore::graph {
+
+struct Type {
+  tensor::DType type = tensor::DType::kInvalid;
+  std::optional<tensor::Shape> shape;   // nullopt: not even the rank; -1: a size that only the run knows.
+  std::optional<tensor::Tensor> value;  // Where it depends on no input, or only on shapes that are known.
+
+  bool is_static() const;  // Every size is known.
+};
+
+// By node, by output. A node of which nothing is known has no outputs here.
+class Types {
+ public:
+  explicit Types(size_t nodes) : of_(nodes) {}
+
+  // Requires: an edge of the graph.
+  const Type& at(const Edge& edge) const;
+  const std::vector<Type>& outputs(size_t node) const { return of_[node]; }
+  void Set(size_t node, std::vector<Type> outputs) { of_[node] = std::move(outputs); }
+
+ private:
+  std::vector<std::vector<Type>> of_;
+};
+
+// The outputs of one node for given inputs, or nothing when it cannot or must not be computed ahead of a run.
+using Evaluate =
+    std::function<std::optional<std::vector<tensor::Tensor>>(const Node& node, std::span<const tensor::Tensor> inputs)>;
+
+// `fed`: types by the names that the graph has for what is fed. Never fails: what does not fit is left for the run to say.
+Types InferTypes(const Graph& graph, const std::map<std::string, Type>& fed, const Evaluate& evaluate);
+
+// The shape of both together as NumPy broadcasts, with -1 where it is not known; nullopt when they do not fit.
+std::optional<tensor::Shape> Broadcast(const tensor::Shape& a, const tensor::Shape& b);
+
+}  // namespace longshore::graph
