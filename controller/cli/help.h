@@ -12,6 +12,7 @@ inline constexpr const char* kAbout = R"(Look at models and fleets, and tell the
   longshore apply --dry-run -f FILE     which rollout it would start, step by step, and how long it takes at least
   longshore apply -f digits.yaml        say what should be served; the controller does the rest
   longshore import tfserving FILE       manifests from TensorFlow Serving's or KServe's configuration
+  longshore model check /models/digits  whether a SavedModel runs here; show and run it
   longshore promote digits              go on to the next step of the rollout now
   longshore abort digits                all traffic back to the stable version, now
 

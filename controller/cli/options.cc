@@ -122,6 +122,16 @@ void AddCommands(CLI::App& app, Flags& flags) {
   }
 }
 
+// A program of its own, see companion.h, which takes the command line before this parser does: here it is for the help,
+// and for those who write an option in front of it.
+void AddModel(CLI::App& app) {
+  CLI::App* model = app.add_subcommand("model", "Look at a SavedModel, see whether it runs here, and run it");
+  model->prefix_command()->callback([] {
+    throw CLI::ValidationError(
+        "model asks neither a cluster nor a controller: it comes first, as in longshore model show DIR");
+  });
+}
+
 CLI::App* AddImport(CLI::App& imports, const char* name, const char* about, Verb verb, Flags& flags) {
   CLI::App* import = imports.add_subcommand(name, about)->callback([&flags, verb] { flags.options.verb = verb; });
   import->add_option("files", flags.options.files, "The files; - reads standard input")->required();
@@ -231,6 +241,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   AddWriting(app, flags);
   AddCommands(app, flags);
   AddImports(app, flags);
+  AddModel(app);
   AddInstallation(app, flags);
   try {
     app.parse(argc, argv);

@@ -6,6 +6,7 @@
 #include "controller/cli/apply.h"
 #include "controller/cli/ca.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/companion.h"
 #include "controller/cli/import_files.h"
 #include "controller/cli/show.h"
 #include "controller/cli/status.h"
@@ -75,6 +76,10 @@ Result<int> Run(Options options, const Place& place, const Clock& clock, std::os
 }
 
 int Main(int argc, char** argv) {
+  if (const auto error = RunCompanion(argc, argv)) {
+    std::cerr << "longshore: " << error->message << "\n";
+    return kExitFailed;
+  }
   http_client::Init();
   const auto options = ParseOptions(argc, argv);
   if (options && !*options) return kExitOk;

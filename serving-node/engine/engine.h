@@ -60,6 +60,29 @@ struct NonFinite {
 std::string ToString(const NonFinite& found);
 using FindDone = std::function<void(Result<std::optional<NonFinite>>)>;
 
+// What one node did in a run.
+struct NodeRun {
+  std::string node;
+  std::string op;
+  std::chrono::nanoseconds took{0};
+  int64_t flops = 0;  // Estimated: a multiplication and an addition of a product are two.
+};
+
+// A run and what it was made of.
+struct RunProfile {
+  TensorMap outputs;
+  std::vector<NodeRun> nodes;  // In the order in which they ran; what is known since load ran then.
+  size_t bytes_peak = 0;       // Held at once beside weights and inputs.
+};
+
+// An op that an engine cannot run, or a kind of it.
+struct UnsupportedOp {
+  std::string op;
+  std::string reason;  // ": strides above 1", " of DT_COMPLEX64"; "" where the op is not there at all.
+  std::string node;    // One of those that need it.
+  int more = 0;        // How many others do.
+};
+
 // A model in memory. Thread-safe: any number of runs at once.
 class LoadedModel {
  public:
@@ -78,6 +101,12 @@ class LoadedModel {
   // look.
   virtual void FindNonFinite([[maybe_unused]] RunRequest request, FindDone done) {
     done(Unimplemented("this engine does not look into its runs"));
+  }
+
+  // Runs on the caller's thread and looks at every node, for tools. Errors as of Run; Unimplemented for an engine that
+  // cannot look.
+  virtual Result<RunProfile> Profile([[maybe_unused]] const RunRequest& request) {
+    return Unimplemented("this engine does not look into its runs");
   }
 
   // Bytes held on the device for weights and plans.

@@ -6,9 +6,13 @@
 #include <cmath>
 
 #include "common/base64.h"
+#include "serving-node/frontend/json_reader.h"
 #include "serving-node/frontend/json_tensor.h"
 #include "serving-node/frontend/json_text.h"
 #include "serving-node/tensor/half.h"
+
+// After json_reader.h, which sets the library up.
+#include <rapidjson/stringbuffer.h>
 
 namespace longshore::frontend {
 namespace {
@@ -23,6 +27,15 @@ void WriteInteger(T value, std::string* out) {
   out->append(text, written.ptr);
 }
 
+bool IsUtf8(std::string_view text) {
+  rapidjson::MemoryStream in(text.data(), text.size());
+  rapidjson::StringBuffer ignored;
+  while (in.Tell() < text.size()) {
+    if (!rapidjson::UTF8<>::Validate(in, ignored)) return false;
+  }
+  return true;
+}
+
 void WriteBytes(const std::string& bytes, bool base64, std::string* out) {
   if (!base64) return AppendString(bytes, out);
   out->append("{\"b64\": \"").append(ToBase64(bytes)).append("\"}");
@@ -31,7 +44,8 @@ void WriteBytes(const std::string& bytes, bool base64, std::string* out) {
 // One output, written element by element.
 class TensorWriter {
  public:
-  TensorWriter(std::string_view name, const Tensor& tensor) : tensor_(tensor), base64_(name.ends_with("_bytes")) {}
+  TensorWriter(std::string_view name, const Tensor& tensor, JsonBytes bytes)
+      : tensor_(tensor), base64_(name.ends_with("_bytes")), by_content_(bytes == JsonBytes::kByContent) {}
 
   static bool CanWrite(DType type) {
     switch (type) {
@@ -93,13 +107,18 @@ class TensorWriter {
       case DType::kUint32: return WriteInteger(At<uint32_t>(index), out);
       case DType::kUint64: return WriteInteger(At<uint64_t>(index), out);
       case DType::kBool: out->append(At<bool>(index) ? "true" : "false"); return;
-      case DType::kString: return WriteBytes(tensor_.values<std::string>()[index], base64_, out);
+      case DType::kString: return WriteText(tensor_.values<std::string>()[index], out);
       default: CHECK(false);  // CanWrite was asked before.
     }
   }
 
+  void WriteText(const std::string& text, std::string* out) const {
+    WriteBytes(text, base64_ || (by_content_ && !IsUtf8(text)), out);
+  }
+
   const Tensor& tensor_;
   const bool base64_;
+  const bool by_content_;
 };
 
 Status CheckWritable(const engine::TensorMap& outputs) {
@@ -125,10 +144,10 @@ Result<int64_t> RowCount(const engine::TensorMap& outputs) {
   return rows;
 }
 
-void WriteRow(const engine::TensorMap& outputs, int64_t row, std::string* out) {
+void WriteRow(const engine::TensorMap& outputs, int64_t row, JsonBytes bytes, std::string* out) {
   if (outputs.size() == 1) {
     const auto& [name, tensor] = *outputs.begin();
-    return TensorWriter(name, tensor).WriteRow(row, out);
+    return TensorWriter(name, tensor, bytes).WriteRow(row, out);
   }
   out->append("{\n");
   const char* separator = "            ";
@@ -137,25 +156,25 @@ void WriteRow(const engine::TensorMap& outputs, int64_t row, std::string* out) {
     separator = ",\n            ";
     AppendString(name, out);
     out->append(": ");
-    TensorWriter(name, tensor).WriteRow(row, out);
+    TensorWriter(name, tensor, bytes).WriteRow(row, out);
   }
   out->append("\n        }");
 }
 
-Result<std::string> RowsToJson(const engine::TensorMap& outputs) {
+Result<std::string> RowsToJson(const engine::TensorMap& outputs, JsonBytes bytes) {
   ASSIGN_OR_RETURN(const int64_t rows, RowCount(outputs));
   std::string out = "{\n    \"predictions\": [";
   for (int64_t row = 0; row < rows; ++row) {
     if (row > 0) out.append(", ");
-    WriteRow(outputs, row, &out);
+    WriteRow(outputs, row, bytes, &out);
   }
   return out.append("\n    ]\n}");
 }
 
-std::string ColumnsToJson(const engine::TensorMap& outputs) {
+std::string ColumnsToJson(const engine::TensorMap& outputs, JsonBytes bytes) {
   std::string out = "{\n    \"outputs\": ";
   if (outputs.size() == 1) {
-    TensorWriter(outputs.begin()->first, outputs.begin()->second).Write(0, 0, &out);
+    TensorWriter(outputs.begin()->first, outputs.begin()->second, bytes).Write(0, 0, &out);
     return out.append("\n}");
   }
   const char* separator = "{\n        ";
@@ -164,7 +183,7 @@ std::string ColumnsToJson(const engine::TensorMap& outputs) {
     separator = ",\n        ";
     AppendString(name, &out);
     out.append(": ");
-    TensorWriter(name, tensor).Write(0, 0, &out);
+    TensorWriter(name, tensor, bytes).Write(0, 0, &out);
   }
   return out.append("\n    }\n}");
 }
@@ -181,9 +200,9 @@ std::string MessageToJson(const google::protobuf::Message& message) {
 
 }  // namespace
 
-Result<std::string> PredictionsToJson(const engine::TensorMap& outputs, JsonForm form) {
+Result<std::string> PredictionsToJson(const engine::TensorMap& outputs, JsonForm form, JsonBytes bytes) {
   RETURN_IF_ERROR(CheckWritable(outputs));
-  return form == JsonForm::kRow ? RowsToJson(outputs) : ColumnsToJson(outputs);
+  return form == JsonForm::kRow ? RowsToJson(outputs, bytes) : ColumnsToJson(outputs, bytes);
 }
 
 std::string ErrorToJson(std::string_view message) {

@@ -11,11 +11,16 @@
 
 namespace longshore::frontend {
 
+// Which strings are {"b64": "..."}: those of outputs named *_bytes, as TensorFlow Serving has it; or beside these every
+// one that is no UTF-8, so that what comes out is JSON whatever the model says.
+enum class JsonBytes { kByName, kByContent };
+
 // {"predictions": ...} for rows, {"outputs": ...} for columns; the name of a single output is dropped. Floats are the
 // shortest text that reads back the same, whole ones with ".0"; NaN, Infinity and -Infinity are bare words. Strings of
 // outputs named *_bytes are {"b64": "..."}.
 // InvalidArgument for a type that JSON has no form for, or rows that differ in their number.
-Result<std::string> PredictionsToJson(const engine::TensorMap& outputs, JsonForm form);
+Result<std::string> PredictionsToJson(const engine::TensorMap& outputs, JsonForm form,
+                                      JsonBytes bytes = JsonBytes::kByName);
 
 // {"error": "..."}
 std::string ErrorToJson(std::string_view message);

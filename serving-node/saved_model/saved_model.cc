@@ -21,11 +21,16 @@ Result<std::string> ReadSavedModelBytes(const Path& version_dir) {
 
 }  // namespace
 
-Result<tensorflow::MetaGraphDef> ReadMetaGraph(const Path& version_dir, const std::vector<std::string>& tags) {
+Result<tensorflow::SavedModel> ReadSavedModel(const Path& version_dir) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadSavedModelBytes(version_dir));
-  const std::string file = (version_dir / "saved_model.pb").string();
   tensorflow::SavedModel model;
-  if (bytes.empty() || !model.ParseFromString(bytes)) return DataLoss("{} is damaged or not a SavedModel", file);
+  if (!bytes.empty() && model.ParseFromString(bytes)) return model;
+  return DataLoss("{} is damaged or not a SavedModel", (version_dir / "saved_model.pb").string());
+}
+
+Result<tensorflow::MetaGraphDef> ReadMetaGraph(const Path& version_dir, const std::vector<std::string>& tags) {
+  ASSIGN_OR_RETURN(tensorflow::SavedModel model, ReadSavedModel(version_dir));
+  const std::string file = (version_dir / "saved_model.pb").string();
   const std::set<std::string> wanted(tags.begin(), tags.end());
   std::vector<std::string> found;
   for (auto& graph : *model.mutable_meta_graphs()) {

@@ -8,7 +8,7 @@ import tensorflow  # noqa: F401  (registers TensorFlow's descriptors)
 from google.protobuf import descriptor_pb2, descriptor_pool
 from google.protobuf.descriptor import FieldDescriptor
 from tensorflow.core.example import example_pb2  # noqa: F401
-from tensorflow.core.protobuf import saved_model_pb2, tensor_bundle_pb2  # noqa: F401
+from tensorflow.core.protobuf import fingerprint_pb2, saved_model_pb2, tensor_bundle_pb2  # noqa: F401
 from tensorflow_serving.apis import model_service_pb2, prediction_log_pb2, prediction_service_pb2  # noqa: F401
 
 PROTO = pathlib.Path(__file__).resolve().parents[2] / "proto"

@@ -188,23 +188,52 @@ Result<std::vector<size_t>> Positions(const SignaturePlan& signature, const std:
   return positions;
 }
 
+TensorMap Named(const SignaturePlan& signature, const std::vector<size_t>& positions, std::vector<Tensor> values) {
+  TensorMap outputs;
+  for (size_t i = 0; i < values.size(); ++i) {
+    outputs[signature.outputs[positions.empty() ? i : positions[i]]] = std::move(values[i]);
+  }
+  return outputs;
+}
+
+// All graphs of a model, those that run while it loads and those that serve.
+struct Graphs {
+  std::vector<LoadStep> steps;
+  std::vector<graph::Graph> step_graphs;
+  std::map<std::string, Signature> signatures;
+  Unsupported unsupported;
+};
+
+Result<Graphs> BuildGraphs(const tensorflow::MetaGraphDef& meta, const Path& version_dir,
+                           kernels::Resources* resources) {
+  Graphs graphs;
+  ASSIGN_OR_RETURN(graphs.steps, LoadSteps(meta, version_dir, resources));
+  ASSIGN_OR_RETURN(graphs.signatures, BuildSignatures(meta));
+  for (const auto& step : graphs.steps) {
+    ASSIGN_OR_RETURN(auto graph, BuildStep(meta, step));
+    graphs.unsupported.Check(graph);
+    graphs.step_graphs.push_back(std::move(graph));
+  }
+  for (const auto& [name, signature] : graphs.signatures) graphs.unsupported.Check(signature.graph);
+  return graphs;
+}
+
 }  // namespace
+
+Result<std::vector<UnsupportedOp>> Model::FindUnsupported(const Path& version_dir, const LoadOptions& options) {
+  ASSIGN_OR_RETURN(const tensorflow::MetaGraphDef meta, saved_model::ReadMetaGraph(version_dir, options.tags));
+  kernels::Resources resources;
+  ASSIGN_OR_RETURN(const Graphs graphs, BuildGraphs(meta, version_dir, &resources));
+  return graphs.unsupported.ToList();
+}
 
 Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOptions& options, Pool& pool,
                                            size_t run_bytes_max, const MakeExecutable& make_executable) {
   ASSIGN_OR_RETURN(tensorflow::MetaGraphDef meta, saved_model::ReadMetaGraph(version_dir, options.tags));
   std::shared_ptr<Model> model(new Model(pool, run_bytes_max));
   auto& resources = model->resources_;
-  ASSIGN_OR_RETURN(const auto steps, LoadSteps(meta, version_dir, &resources));
-  ASSIGN_OR_RETURN(auto signatures, BuildSignatures(meta));
-  Unsupported unsupported;
-  std::vector<graph::Graph> step_graphs;
-  for (const auto& step : steps) {
-    ASSIGN_OR_RETURN(auto graph, BuildStep(meta, step));
-    unsupported.Check(graph);
-    step_graphs.push_back(std::move(graph));
-  }
-  for (const auto& [name, signature] : signatures) unsupported.Check(signature.graph);
+  ASSIGN_OR_RETURN(Graphs graphs, BuildGraphs(meta, version_dir, &resources));
+  auto& [steps, step_graphs, signatures, unsupported] = graphs;
   RETURN_IF_ERROR(unsupported.ToStatus());
   for (size_t i = 0; i < steps.size(); ++i) {
     ASSIGN_OR_RETURN(const Plan plan, Plan::Make(std::move(step_graphs[i]), {}, resources));
@@ -258,9 +287,7 @@ Result<RunResult> Model::Compute(const RunRequest& request) try {
   ASSIGN_OR_RETURN(auto values, signature.Run(fed, positions, resources_, run_bytes_max_));
   RunResult result{.outputs = {}, .took = std::chrono::steady_clock::now() - began};
   signature.short_runs->Note(Bytes(request.inputs), result.took);
-  for (size_t i = 0; i < values.size(); ++i) {
-    result.outputs[signature.outputs[positions.empty() ? i : positions[i]]] = std::move(values[i]);
-  }
+  result.outputs = Named(signature, positions, std::move(values));
   return result;
 } catch (const std::bad_alloc&) {
   return ResourceExhausted("memory does not suffice for a run of signature \"{}\"", request.signature);
@@ -276,6 +303,20 @@ Result<std::optional<NonFinite>> Model::LookFor(const RunRequest& request) try {
   return NonFinite{.output = signature.outputs[origin->output], .node = origin->node, .op = origin->op};
 } catch (const std::bad_alloc&) {
   return ResourceExhausted("memory does not suffice to look into a run of signature \"{}\"", request.signature);
+}
+
+Result<RunProfile> Model::Profile(const RunRequest& request) try {
+  const auto found = plans_.find(request.signature);
+  if (found == plans_.end()) return NotFound("there is no signature \"{}\"", request.signature);
+  const SignaturePlan& signature = found->second;
+  ASSIGN_OR_RETURN(const auto fed, Feeds(signature, request.inputs));
+  ASSIGN_OR_RETURN(const auto positions, Positions(signature, request.outputs));
+  RunProfile profile;
+  ASSIGN_OR_RETURN(auto values, signature.plan.Profile(fed, positions, resources_, run_bytes_max_, &profile));
+  profile.outputs = Named(signature, positions, std::move(values));
+  return profile;
+} catch (const std::bad_alloc&) {
+  return ResourceExhausted("memory does not suffice for a run of signature \"{}\"", request.signature);
 }
 
 template <typename Answer>

@@ -43,9 +43,13 @@ class Model final : public LoadedModel {
   static Result<std::shared_ptr<Model>> Load(const Path& version_dir, const LoadOptions& options, Pool& pool,
                                              size_t run_bytes_max, const MakeExecutable& make_executable = nullptr);
 
+  // See FindUnsupportedOps.
+  static Result<std::vector<UnsupportedOp>> FindUnsupported(const Path& version_dir, const LoadOptions& options);
+
   const Signatures& signatures() const override { return signatures_; }
   void Run(RunRequest request, RunDone done) override;
   void FindNonFinite(RunRequest request, FindDone done) override;
+  Result<RunProfile> Profile(const RunRequest& request) override;
   int64_t memory_bytes() const override;
 
  private:

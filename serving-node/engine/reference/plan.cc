@@ -21,8 +21,9 @@ bool TakesType(const Kernel& kernel, DType type) {
   return bit < 32 && (kernel.types & kernels::Only(type)) != 0;
 }
 
-// As if none shared a buffer.
-size_t HeldBytes(const std::vector<Tensor>& outputs) {
+}  // namespace
+
+size_t Plan::HeldBytes(const std::vector<Tensor>& outputs) {
   size_t sum = 0;
   for (const auto& output : outputs) {
     const bool is_text = output.type() == DType::kString;
@@ -31,26 +32,30 @@ size_t HeldBytes(const std::vector<Tensor>& outputs) {
   return sum;
 }
 
-}  // namespace
-
 void Unsupported::Check(const graph::Graph& graph) {
   for (const auto& node : graph.nodes) {
     if (node.op == "Placeholder") continue;
     const Kernel* kernel = kernels::FindKernel(node.op);
     if (kernel == nullptr) {
-      Add(fmt::format("\"{}\"", node.op), node.name);
+      Add(node, "");
     } else if (!TakesType(*kernel, node.attributes.Type("T"))) {
-      Add(fmt::format("\"{}\" of {}", node.op, DTypeName(node.attributes.Type("T"))), node.name);
+      Add(node, fmt::format(" of {}", DTypeName(node.attributes.Type("T"))));
     } else if (kernel->check != nullptr) {
-      if (const auto status = kernel->check(node); !status)
-        Add(fmt::format("\"{}\": {}", node.op, status.error().message), node.name);
+      if (const auto status = kernel->check(node); !status) Add(node, fmt::format(": {}", status.error().message));
     }
   }
 }
 
-void Unsupported::Add(const std::string& what, const std::string& node) {
-  const auto [at, is_new] = seen_.emplace(what, Seen{node});
-  if (!is_new && at->second.node != node) ++at->second.more;
+void Unsupported::Add(const graph::Node& node, const std::string& reason) {
+  const UnsupportedOp first{.op = node.op, .reason = reason, .node = node.name};
+  const auto [at, is_new] = seen_.emplace(fmt::format("\"{}\"{}", node.op, reason), first);
+  if (!is_new && at->second.node != node.name) ++at->second.more;
+}
+
+std::vector<UnsupportedOp> Unsupported::ToList() const {
+  std::vector<UnsupportedOp> list;
+  for (const auto& [_, op] : seen_) list.push_back(op);
+  return list;
 }
 
 Status Unsupported::ToStatus() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/error.h"
+#include "serving-node/engine/engine.h"
 #include "serving-node/engine/reference/kernels/kernel.h"
 #include "serving-node/graph/graph.h"
 
@@ -23,14 +24,11 @@ class Unsupported {
 
   // Unimplemented with every op; ok when there was none.
   Status ToStatus() const;
+  std::vector<UnsupportedOp> ToList() const;
 
  private:
-  struct Seen {
-    std::string node;
-    int more = 0;
-  };
-  void Add(const std::string& what, const std::string& node);
-  std::map<std::string, Seen> seen_;
+  void Add(const graph::Node& node, const std::string& reason);
+  std::map<std::string, UnsupportedOp> seen_;
 };
 
 // Immutable once made: any number of runs at once. The graph must have passed Unsupported::Check.
@@ -62,6 +60,11 @@ class Plan {
   Result<std::optional<Origin>> FindNonFinite(const std::map<std::string, tensor::Tensor>& fed,
                                               kernels::Resources& resources, size_t memory_bytes_max) const;
 
+  // As Run; fills the nodes and the peak of the profile.
+  Result<std::vector<tensor::Tensor>> Profile(const std::map<std::string, tensor::Tensor>& fed,
+                                              std::span<const size_t> wanted, kernels::Resources& resources,
+                                              size_t memory_bytes_max, RunProfile* profile) const;
+
   // Bytes of what was computed at load.
   int64_t folded_bytes() const;
 
@@ -72,6 +75,8 @@ class Plan {
   // The values of one run: for each node its outputs, while somebody still needs them.
   using Values = std::vector<std::vector<tensor::Tensor>>;
 
+  // As if none shared a buffer.
+  static size_t HeldBytes(const std::vector<tensor::Tensor>& outputs);
   Status Fold(Folding folding, kernels::Resources& resources);
   void CountUses();
   Result<std::vector<tensor::Tensor>> Compute(size_t node, const Values& values, kernels::Resources& resources,

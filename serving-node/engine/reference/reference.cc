@@ -74,4 +74,8 @@ std::unique_ptr<Engine> MakeReferenceEngine(const ReferenceOptions& options) {
   return std::make_unique<ReferenceEngine>(options);
 }
 
+Result<std::vector<UnsupportedOp>> FindUnsupportedOps(const Path& version_dir, const LoadOptions& options) {
+  return reference::Model::FindUnsupported(version_dir, options);
+}
+
 }  // namespace longshore::engine

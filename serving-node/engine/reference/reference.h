@@ -26,4 +26,8 @@ struct ReferenceOptions {
 // The engine must outlive the models that it loaded.
 std::unique_ptr<Engine> MakeReferenceEngine(const ReferenceOptions& options = {});
 
+// What keeps a version from being loaded, each op once; empty: nothing. Reads the graph and no weights. Errors as of
+// Engine::Load.
+Result<std::vector<UnsupportedOp>> FindUnsupportedOps(const Path& version_dir, const LoadOptions& options);
+
 }  // namespace longshore::engine

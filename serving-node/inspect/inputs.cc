@@ -1,0 +1,120 @@
+#include "serving-node/inspect/inputs.h"
+
+#include <fmt/ranges.h>
+
+#include <iostream>
+#include <iterator>
+
+#include "serving-node/frontend/json_request.h"
+#include "serving-node/inspect/npy.h"
+#include "serving-node/tensor/proto.h"
+
+namespace longshore::inspect {
+namespace {
+
+constexpr char kDefaultSignature[] = "serving_default";
+constexpr size_t kElementsMax = size_t{1} << 30;
+
+using tensor::Tensor;
+using tensorflow::SignatureDef;
+
+template <typename Map>
+std::string NamesOf(const Map& map) {
+  std::vector<std::string> names;
+  for (const auto& [name, _] : map) {
+    if (!name.starts_with("__saved_model_")) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Result<const SignatureDef*> FindSignature(const engine::LoadedModel& model, const std::string& name) {
+  const auto found = model.signatures().find(name);
+  if (found != model.signatures().end()) return &found->second;
+  return InvalidArgument("there is no signature \"{}\"; there are: {}", name, NamesOf(model.signatures()));
+}
+
+// numpy's word for a type, for the one who is to convert.
+std::string_view NumpyName(tensor::DType type) {
+  switch (type) {
+    case tensor::DType::kFloat: return "float32";
+    case tensor::DType::kDouble: return "float64";
+    case tensor::DType::kHalf: return "float16";
+    case tensor::DType::kInt32: return "int32";
+    case tensor::DType::kInt64: return "int64";
+    case tensor::DType::kUint8: return "uint8";
+    case tensor::DType::kBool: return "bool";
+    case tensor::DType::kString: return "S";
+    default: return "";
+  }
+}
+
+Status CheckFits(const Tensor& given, const tensorflow::TensorInfo& wanted) {
+  const auto type = tensor::FromProto(wanted.dtype());
+  const auto pattern = tensor::PatternFromProto(wanted.tensor_shape());
+  if (given.type() == type && tensor::Matches(given.shape(), pattern)) return {};
+  const std::string_view numpy = given.type() == type ? "" : NumpyName(type);
+  return InvalidArgument("expected {} {}, got {} {}{}", DTypeName(type), tensor::ToString(pattern),
+                         DTypeName(given.type()), tensor::ToString(given.shape()),
+                         numpy.empty() ? "" : fmt::format("; save x.astype(\"{}\")", numpy));
+}
+
+// Of "x=FILE.npy".
+Result<Tensor> ReadInput(const std::string& name, const std::string& file, const SignatureDef& signature) {
+  const auto wanted = signature.inputs().find(name);
+  if (wanted == signature.inputs().end())
+    return InvalidArgument("there is no such input; the inputs are: {}", NamesOf(signature.inputs()));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file));
+  auto tensor = ParseNpy(bytes);
+  if (!tensor) return Prefixed(tensor.error(), file);
+  if (const Status fits = CheckFits(*tensor, wanted->second); !fits) return Prefixed(fits.error(), file);
+  return tensor;
+}
+
+Result<Inputs> ReadFiles(const Options& options, const engine::LoadedModel& model) {
+  Inputs inputs{.signature = options.signature.empty() ? kDefaultSignature : options.signature, .tensors = {}};
+  ASSIGN_OR_RETURN(const SignatureDef* signature, FindSignature(model, inputs.signature));
+  for (const auto& input : options.inputs) {
+    const size_t at = input.find('=');
+    const std::string name = input.substr(0, at);
+    auto tensor = ReadInput(name, input.substr(at + 1), *signature);
+    if (!tensor) return Prefixed(tensor.error(), fmt::format("input \"{}\"", name));
+    inputs.tensors[name] = std::move(*tensor);
+  }
+  return inputs;
+}
+
+Result<std::string> ReadJson(const std::string& file) {
+  if (file == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  return ReadFile(file);
+}
+
+Result<Inputs> ParseInputs(std::string_view json, const std::string& signature, const engine::LoadedModel& model) {
+  tensorflow::serving::PredictRequest request;
+  Inputs inputs;
+  const auto find = [&](const std::string& named) -> Result<const SignatureDef*> {
+    inputs.signature = signature.empty() ? named : signature;
+    return FindSignature(model, inputs.signature);
+  };
+  RETURN_IF_ERROR(frontend::PredictRequestFromJson(json, find, &request, kElementsMax));
+  const std::string& said = request.model_spec().signature_name();
+  if (!signature.empty() && !said.empty() && said != signature) {
+    return InvalidArgument("it is for the signature \"{}\", --signature for \"{}\"", said, signature);
+  }
+  for (const auto& [name, proto] : request.inputs()) {
+    ASSIGN_OR_RETURN(inputs.tensors[name], tensor::FromProto(proto));
+  }
+  return inputs;
+}
+
+}  // namespace
+
+Result<Inputs> ReadInputs(const Options& options, const engine::LoadedModel& model) {
+  if (options.inputs_file.empty()) return ReadFiles(options, model);
+  ASSIGN_OR_RETURN(const std::string json, ReadJson(options.inputs_file));
+  auto inputs = ParseInputs(json, options.signature, model);
+  if (!inputs) return Prefixed(inputs.error(), options.inputs_file == "-" ? "standard input" : options.inputs_file);
+  return inputs;
+}
+
+}  // namespace longshore::inspect

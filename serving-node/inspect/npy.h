@@ -1,0 +1,23 @@
+// Arrays as numpy keeps them in files (.npy, versions 1 and 2): numpy.save("x.npy", x) and numpy.load("y.npy").
+//
+// Numbers and bools, little-endian and in C order; texts of a fixed size: "S" as they are, "U" as UTF-8.
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "common/error.h"
+#include "serving-node/tensor/tensor.h"
+
+namespace longshore::inspect {
+
+// InvalidArgument for what is no such array: the message says what to save instead. DataLoss when bytes are missing or
+// too many.
+Result<tensor::Tensor> ParseNpy(std::string_view bytes);
+
+// Strings become "S" of the longest one. Unimplemented for types that numpy has none for, and for a text that ends in a
+// zero byte, which "S" would lose. Requires: the tensor lies in CPU memory.
+Result<std::string> ToNpy(const tensor::Tensor& tensor);
+
+}  // namespace longshore::inspect

@@ -1,0 +1,61 @@
+#include "serving-node/inspect/program.h"
+
+#include <iostream>
+
+#include "serving-node/engine/reference/reference.h"
+#include "serving-node/inspect/check.h"
+#include "serving-node/inspect/run.h"
+#include "serving-node/inspect/show.h"
+#include "serving-node/inspect/version.h"
+
+namespace longshore::inspect {
+namespace {
+
+Result<int> Show(const Options& options, const Path& version_dir, std::ostream& out) {
+  ASSIGN_OR_RETURN(const Summary summary, Summarize(version_dir, options.tags));
+  out << (options.json ? ToJson(summary).dump(2) + "\n" : ToText(summary));
+  return kExitOk;
+}
+
+Result<int> Check(const Options& options, const Path& version_dir, std::ostream& out) {
+  const auto engine = engine::MakeReferenceEngine();
+  ASSIGN_OR_RETURN(const Verdict verdict, Examine(*engine, version_dir, options.tags));
+  out << ToText(verdict, options.ops);
+  return verdict.is_supported() ? kExitOk : kExitFailed;
+}
+
+Result<int> RunModel(const Options& options, const Path& version_dir, std::ostream& out, std::ostream& notes) {
+  const auto engine = engine::MakeReferenceEngine();
+  RETURN_IF_ERROR(RunSignature(*engine, version_dir, options, out, notes));
+  return kExitOk;
+}
+
+}  // namespace
+
+Result<int> Run(const Options& options, std::ostream& out, std::ostream& notes) {
+  ASSIGN_OR_RETURN(const Path version_dir, FindVersion(options.dir));
+  if (version_dir != options.dir)
+    notes << options.dir.string() << ": its newest version, " << version_dir.string() << "\n";
+  switch (options.verb) {
+    case Verb::kShow: return Show(options, version_dir, out);
+    case Verb::kCheck: return Check(options, version_dir, out);
+    case Verb::kRun: return RunModel(options, version_dir, out, notes);
+  }
+  return kExitOk;
+}
+
+int Main(int argc, char** argv) {
+  const auto options = ParseOptions(argc, argv);
+  if (options && !*options) return kExitOk;
+  if (options) {
+    const Result<int> code = Run(**options, std::cout, std::cerr);
+    std::cout.flush();
+    if (code) return *code;
+    std::cerr << "longshore model: " << code.error().message << "\n";
+    return kExitFailed;
+  }
+  std::cerr << "longshore model: " << options.error().message << "\n";
+  return kExitUsage;
+}
+
+}  // namespace longshore::inspect

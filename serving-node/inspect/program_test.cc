@@ -1,0 +1,160 @@
+#include "serving-node/inspect/program.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "common/json/json.h"
+#include "serving-node/inspect/check.h"
+#include "serving-node/inspect/npy.h"
+#include "serving-node/inspect/text.h"
+#include "serving-node/inspect/version.h"
+
+namespace longshore::inspect {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+const Path kModels = Path(LONGSHORE_SOURCE_DIR) / "tests" / "models";
+
+// What a command line gives: its exit code, results and notes; an error is a note, too.
+struct Ended {
+  int code = 0;
+  std::string out;
+  std::string notes;
+};
+
+Ended Say(const std::vector<std::string>& words) {
+  std::vector<const char*> argv = {"longshore-model"};
+  for (const auto& word : words) argv.push_back(word.c_str());
+  const auto options = ParseOptions(static_cast<int>(argv.size()), argv.data());
+  if (!options) return {kExitUsage, "", options.error().message};
+  std::ostringstream out, notes;
+  const auto code = Run(**options, out, notes);
+  return {code.value_or(kExitFailed), out.str(), notes.str() + (code ? "" : code.error().message)};
+}
+
+class InspectTest : public testing::Test {
+ protected:
+  InspectTest() { std::filesystem::create_directories(dir_); }
+  ~InspectTest() override { std::filesystem::remove_all(dir_); }
+
+  std::string File(const std::string& name, std::string_view bytes) {
+    EXPECT_TRUE(WriteFileAtomically(dir_ / name, bytes));
+    return (dir_ / name).string();
+  }
+
+  const Path dir_ = Path(testing::TempDir()) / fmt::format("inspect_{}", getpid());
+};
+
+TEST_F(InspectTest, ShowNamesTheSignaturesOfTheNewestVersion) {
+  const Ended ended = Say({"show", (kModels / "digits").string()});
+  EXPECT_EQ(ended.code, kExitOk);
+  EXPECT_THAT(ended.notes, HasSubstr("digits/5"));
+  EXPECT_THAT(ended.out, HasSubstr("signature serving_default  tensorflow/serving/predict"));
+  EXPECT_THAT(ended.out, testing::ContainsRegex("input +image +DT_FLOAT +\\[-1,8,8,1\\] +serving_default_image:0"));
+}
+
+TEST_F(InspectTest, ShowAsJsonHasTheSame) {
+  const Ended ended = Say({"show", (kModels / "strings/1").string(), "--json", "--tags", "serve"});
+  const auto json = ParseJson(ended.out);
+  ASSERT_TRUE(json) << ended.out;
+  const Json& graph = json->at("graphs")[0];
+  EXPECT_THAT(graph.at("assets").get<std::vector<std::string>>(), ElementsAre("words.txt"));
+  EXPECT_EQ(graph.at("signatures").at("serving_default").at("outputs").at("number").at("dtype"), "DT_INT64");
+  EXPECT_EQ(json->at("fingerprint").at("uuid").get<std::string>().empty(), false);
+}
+
+TEST_F(InspectTest, CheckSaysWhatARowTakes) {
+  const Ended ended = Say({"check", (kModels / "digits/2").string(), "--ops"});
+  EXPECT_EQ(ended.code, kExitOk);
+  EXPECT_THAT(ended.out, HasSubstr(": supported\n"));
+  EXPECT_THAT(ended.out, testing::ContainsRegex("one row +serving_default: .*MFLOP, .*KB of memory"));
+  EXPECT_THAT(ended.out, testing::ContainsRegex(" [0-9]+  Conv2D\n"));
+}
+
+TEST_F(InspectTest, WhatIsNoModelIsSaid) {
+  EXPECT_EQ(Say({"check", (dir_ / "nothing").string()}).code, kExitFailed);
+  EXPECT_THAT(Say({"show", dir_.string()}).notes, HasSubstr("neither saved_model.pb nor a folder named by a number"));
+  File("saved_model.pb", "not a model");
+  EXPECT_THAT(Say({"check", dir_.string()}).notes, HasSubstr("saved_model.pb is damaged"));
+  EXPECT_THAT(Say({"show", (kModels / "digits/1").string(), "--tags", "serve,gpu"}).notes, HasSubstr("it has [serve]"));
+}
+
+TEST_F(InspectTest, RunReadsNpyFilesAndWritesThem) {
+  const std::string x = File("x.npy", *ToNpy(tensor::Tensor::Of<float>({2}, {1, 2})));
+  const std::string model = (kModels / "half_plus_two_tf2").string();
+  const Ended ended = Say({"run", model, "--input", "x=" + x, "--out", (dir_ / "answers").string(), "--repeat", "3"});
+  ASSERT_EQ(ended.code, kExitOk) << ended.notes;
+  EXPECT_THAT(ended.notes, HasSubstr("ran 3 times"));
+  EXPECT_THAT(ended.out, HasSubstr("y.npy  DT_FLOAT [2]"));
+  EXPECT_THAT(ParseNpy(*ReadFile(dir_ / "answers" / "y.npy"))->values<float>(), ElementsAre(2.5F, 3.0F));
+}
+
+TEST_F(InspectTest, RunReadsJsonAndProfiles) {
+  const std::string json = File("in.json", R"({"inputs": {"word": ["Two", "x"]}})");
+  const Ended ended =
+      Say({"run", (kModels / "strings/1").string(), "--inputs", json, "--output", "number", "--profile"});
+  EXPECT_EQ(ended.code, kExitOk) << ended.notes;
+  EXPECT_EQ(*ParseJson(ended.out), *ParseJson(R"({"outputs": [2, -1]})"));
+  EXPECT_THAT(ended.notes, HasSubstr("LookupTableFindV2"));
+}
+
+TEST_F(InspectTest, BytesThatAreNoTextAreBase64) {
+  const std::string json = File("in.json", R"({"inputs": {"x": [{"b64": "/w=="}, "text"]}})");
+  const Ended ended = Say({"run", (kModels / "types/1").string(), "--signature", "string", "--inputs", json});
+  EXPECT_EQ(*ParseJson(ended.out), *ParseJson(R"({"outputs": [{"b64": "/w=="}, "text"]})")) << ended.notes;
+}
+
+TEST_F(InspectTest, AWrongInputIsNamedWithWhatWasExpectedAndGiven) {
+  const std::string model = (kModels / "digits/1").string();
+  const std::string wrong = File("wrong.npy", *ToNpy(tensor::Tensor::Of<double>({1, 2}, {1, 2})));
+  const std::string notes = Say({"run", model, "--input", "image=" + wrong}).notes;
+  EXPECT_THAT(notes, HasSubstr("input \"image\""));
+  EXPECT_THAT(notes, HasSubstr("wrong.npy: expected DT_FLOAT [-1,8,8,1], got DT_DOUBLE [1,2]"));
+  EXPECT_THAT(notes, HasSubstr("x.astype(\"float32\")"));
+  EXPECT_THAT(Say({"run", model, "--input", "picture=" + wrong}).notes, HasSubstr("the inputs are: image"));
+  EXPECT_THAT(Say({"run", model}).notes, HasSubstr("input \"image\" is missing"));
+  EXPECT_THAT(Say({"run", model, "--signature", "none"}).notes, HasSubstr("there are: serve, serving_default"));
+  const std::string json = File("in.json", R"({"inputs": {"image": "text"}})");
+  EXPECT_THAT(Say({"run", model, "--inputs", json}).notes, HasSubstr("in.json"));
+}
+
+TEST_F(InspectTest, WrongUsageIsToldFromFailure) {
+  EXPECT_EQ(Say({}).code, kExitUsage);
+  EXPECT_EQ(Say({"show"}).code, kExitUsage);
+  EXPECT_EQ(Say({"run", "x", "--input", "image"}).code, kExitUsage);
+  EXPECT_EQ(Say({"run", "x", "--input", "a=b", "--input", "a=c"}).code, kExitUsage);
+  EXPECT_EQ(Say({"run", "x", "--input", "a=b", "--inputs", "-"}).code, kExitUsage);
+  EXPECT_EQ(Say({"run", "x", "--repeat", "0"}).code, kExitUsage);
+}
+
+TEST_F(InspectTest, TheNewestVersionIsTheHighestNumber) {
+  for (const char* version : {"2", "0010", "9", "tmp"}) std::filesystem::create_directories(dir_ / version);
+  EXPECT_EQ(FindVersion(dir_).value_or("none"), dir_ / "0010");
+}
+
+TEST(Check, AdvisesWhereASizeIsOpenThatIsNotTheBatch) {
+  google::protobuf::Map<std::string, tensorflow::SignatureDef> signatures;
+  auto& inputs = *signatures["s"].mutable_inputs();
+  for (const int64_t size : {-1, 3, -1}) inputs["open"].mutable_tensor_shape()->add_dim()->set_size(size);
+  inputs["fixed"].mutable_tensor_shape()->add_dim()->set_size(-1);
+  inputs["any"].mutable_tensor_shape()->set_unknown_rank(true);
+  EXPECT_THAT(Advice(signatures), testing::UnorderedElementsAre(HasSubstr("input open [-1,3,-1]: dimension 2"),
+                                                                HasSubstr("input any may have any rank")));
+}
+
+TEST(Text, NumbersHaveThreeDigitsAndAUnit) {
+  EXPECT_EQ(BytesText(999), "999 bytes");
+  EXPECT_EQ(BytesText(97'800'000), "97.8 MB");
+  EXPECT_EQ(BytesText(999'999'999), "1.00 GB");
+  EXPECT_EQ(TimeText(std::chrono::microseconds(1240)), "1.24 ms");
+  EXPECT_EQ(FlopsText(7.76e9), "7.76 GFLOP");
+  EXPECT_EQ(CountText(1, "node"), "1 node");
+}
+
+}  // namespace
+}  // namespace longshore::inspect

@@ -1,0 +1,83 @@
+#include "serving-node/inspect/run.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include "serving-node/frontend/json_response.h"
+#include "serving-node/inspect/inputs.h"
+#include "serving-node/inspect/npy.h"
+#include "serving-node/inspect/profile.h"
+#include "serving-node/inspect/text.h"
+
+namespace longshore::inspect {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using engine::RunRequest;
+using engine::TensorMap;
+
+std::string TimesText(std::vector<std::chrono::nanoseconds> took) {
+  std::ranges::sort(took);
+  return fmt::format("ran {}: {} at the median, {} at least, {} at most\n",
+                     CountText(static_cast<int64_t>(took.size()), "time"), TimeText(took[took.size() / 2]),
+                     TimeText(took.front()), TimeText(took.back()));
+}
+
+// The outputs of the last run.
+Result<TensorMap> RunOften(engine::LoadedModel& model, const RunRequest& request, int repeat, std::ostream& notes) {
+  TensorMap outputs;
+  std::vector<std::chrono::nanoseconds> took;
+  for (int i = 0; i < repeat; ++i) {
+    const auto began = Clock::now();
+    ASSIGN_OR_RETURN(outputs, engine::RunAndWait(model, request));
+    took.push_back(Clock::now() - began);
+  }
+  if (repeat > 1) notes << TimesText(std::move(took));
+  return outputs;
+}
+
+// An output's name may hold what a file's name may not.
+Path FileOf(const Path& dir, std::string output) {
+  std::ranges::replace(output, '/', '_');
+  return dir / (output + ".npy");
+}
+
+Status WriteFiles(const TensorMap& outputs, const Path& dir, std::ostream& out) {
+  std::error_code error;
+  std::filesystem::create_directories(dir, error);
+  if (error) return FailedPrecondition("{}: {}", dir.string(), error.message());
+  for (const auto& [name, tensor] : outputs) {
+    const auto bytes = ToNpy(tensor);
+    if (!bytes) return Prefixed(bytes.error(), fmt::format("output \"{}\"", name));
+    const Path file = FileOf(dir, name);
+    RETURN_IF_ERROR(WriteFileAtomically(file, *bytes));
+    out << fmt::format("{}  {} {}\n", file.string(), DTypeName(tensor.type()), tensor::ToString(tensor.shape()));
+  }
+  return {};
+}
+
+Status WriteJson(const TensorMap& outputs, std::ostream& out) {
+  ASSIGN_OR_RETURN(const std::string json, frontend::PredictionsToJson(outputs, frontend::JsonForm::kColumnar,
+                                                                       frontend::JsonBytes::kByContent));
+  out << json << "\n";
+  return {};
+}
+
+}  // namespace
+
+Status RunSignature(engine::Engine& engine, const Path& version_dir, const Options& options, std::ostream& out,
+                    std::ostream& notes) {
+  const auto tags = options.tags.empty() ? std::vector<std::string>{"serve"} : options.tags;
+  ASSIGN_OR_RETURN(const auto model, engine.Load(version_dir, {.tags = tags, .device = {}}));
+  ASSIGN_OR_RETURN(Inputs inputs, ReadInputs(options, *model));
+  const RunRequest request{
+      .signature = std::move(inputs.signature), .inputs = std::move(inputs.tensors), .outputs = options.outputs};
+  ASSIGN_OR_RETURN(const TensorMap outputs, RunOften(*model, request, options.repeat, notes));
+  if (options.profile) {
+    ASSIGN_OR_RETURN(const auto profile, model->Profile(request));
+    notes << ToText(profile);
+  }
+  return options.out.empty() ? WriteJson(outputs, out) : WriteFiles(outputs, options.out, out);
+}
+
+}  // namespace longshore::inspect

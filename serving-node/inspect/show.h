@@ -1,0 +1,19 @@
+// A summary as text and as JSON.
+#pragma once
+
+#include <string>
+
+#include "common/json/json.h"
+#include "serving-node/inspect/summary.h"
+
+namespace longshore::inspect {
+
+std::string ToText(const Summary& summary);
+
+// {"dir": ..., "variables": {"count", "bytes"}, "fingerprint": {...} or null, "graphs": [{"tags", "tensorflow_version",
+// "nodes", "functions", "function_nodes", "assets", "signatures": {NAME: {"method", "inputs": {NAME: {"dtype", "shape",
+// "tensor", "default"}}, "outputs"}}}]}. A shape is null where the rank is open, and has -1 where a size is; "default"
+// is there for inputs that have one.
+Json ToJson(const Summary& summary);
+
+}  // namespace longshore::inspect

@@ -1,0 +1,52 @@
+// What a SavedModel says about itself, as values: what `longshore model show` prints.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "serving-node/tensor/tensor.h"
+#include "tensorflow/fingerprint.pb.h"
+#include "tensorflow/saved_model.pb.h"
+
+namespace longshore::inspect {
+
+struct TensorSummary {
+  std::string tensor;  // "serving_default_x:0"; "" for a sparse or composite one.
+  tensor::DType type = tensor::DType::kInvalid;
+  std::optional<tensor::Shape> pattern;         // nullopt: of any rank.
+  std::optional<tensor::Tensor> default_value;  // Of an input that a request may leave out.
+};
+
+struct SignatureSummary {
+  std::map<std::string, TensorSummary> inputs;
+  std::map<std::string, TensorSummary> outputs;
+  std::string method;
+};
+
+// One tag set.
+struct GraphSummary {
+  std::vector<std::string> tags;
+  std::string tensorflow_version;  // That wrote it.
+  std::map<std::string, SignatureSummary> signatures;
+  int nodes = 0;
+  int functions = 0;
+  int function_nodes = 0;
+  std::vector<std::string> assets;  // Their names.
+};
+
+struct Summary {
+  Path dir;
+  std::vector<GraphSummary> graphs;
+  int variables = 0;
+  int64_t variables_bytes = 0;
+  std::optional<tensorflow::FingerprintDef> fingerprint;
+};
+
+// Of the graph with these tags; without tags, of all. Errors as of saved_model::ReadSavedModel and Bundle::Open.
+Result<Summary> Summarize(const Path& version_dir, const std::vector<std::string>& tags);
+
+}  // namespace longshore::inspect

@@ -1,0 +1,35 @@
+#include "serving-node/inspect/zeros.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "serving-node/tensor/proto.h"
+
+namespace longshore::inspect {
+namespace {
+
+Result<tensor::Tensor> Zeros(const tensorflow::TensorInfo& info) {
+  if (info.encoding_case() != tensorflow::TensorInfo::kName) return Unimplemented("it is sparse or composite");
+  tensor::Shape shape = tensor::PatternFromProto(info.tensor_shape()).value_or(tensor::Shape{1});
+  for (int64_t& size : shape) {
+    if (size < 0) size = 1;
+  }
+  ASSIGN_OR_RETURN(tensor::Tensor zeros, tensor::Tensor::Make(tensor::FromProto(info.dtype()), shape));
+  if (zeros.type() != tensor::DType::kString) std::memset(zeros.mutable_data(), 0, zeros.bytes());
+  return zeros;
+}
+
+}  // namespace
+
+Result<engine::TensorMap> RowOfZeros(const tensorflow::SignatureDef& signature) {
+  engine::TensorMap inputs;
+  for (const auto& [name, info] : signature.inputs()) {
+    if (signature.defaults().contains(name)) continue;
+    auto zeros = Zeros(info);
+    if (!zeros) return Prefixed(zeros.error(), fmt::format("input \"{}\"", name));
+    inputs[name] = std::move(*zeros);
+  }
+  return inputs;
+}
+
+}  // namespace longshore::inspect
