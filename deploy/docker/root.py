@@ -11,6 +11,7 @@ Debian's license terms and scanners for known holes ask for: the packages' copyr
 import argparse
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -43,7 +44,10 @@ def lay_out(image: str, binaries: pathlib.Path, output: pathlib.Path) -> None:
     system, program = output / "system", output / "program"
     libraries = libraries_of(programs)
     copy_libraries(libraries, system)
-    copy_packages_words(packages_of(libraries) | {"ca-certificates", *HEADER_PACKAGES}, system)
+    of_debian = [library for library in libraries if library == place_of(library)]
+    copy_packages_words(packages_of(of_debian) | {"ca-certificates", *HEADER_PACKAGES}, system)
+    for library in set(libraries) - set(of_debian):
+        copy_words(pathlib.Path(library), system)
     copy(pathlib.Path("/") / CERTIFICATES, system / CERTIFICATES)
     link(system / "usr/lib/ssl/cert.pem", f"/{CERTIFICATES}")  # Where OpenSSL looks when nobody names a file.
     copy(pathlib.Path("/etc/os-release"), system / "etc/os-release")
@@ -71,7 +75,25 @@ def copy_libraries(libraries: list[str], system: pathlib.Path) -> None:
         (system / "usr" / name).mkdir(parents=True)
         link(system / name, f"usr/{name}")
     for library in libraries:
-        copy(pathlib.Path(library), system / library.lstrip("/"))
+        copy(pathlib.Path(library), system / place_of(library).lstrip("/"))
+
+
+def place_of(library: str) -> str:
+    """Where it lies in an image: what no package of Debian's has installed, oneDNN, goes to where the loader looks."""
+    if library.startswith(("/lib", "/usr/lib")):
+        return library
+    return f"/usr/lib/{platform.machine()}-linux-gnu/{pathlib.Path(library).name}"
+
+
+def copy_words(library: pathlib.Path, system: pathlib.Path) -> None:
+    """The licences that a package of Python's index has put beside its libraries."""
+    folders = [folder for folder in (library.parent.parent / "share/doc").iterdir() if (folder / "LICENSE").exists()]
+    if not folders:
+        raise SystemExit(f"root.py: {library} has no licence beside it")
+    for folder in folders:
+        for name in ("LICENSE", "THIRD-PARTY-PROGRAMS"):
+            if (folder / name).exists():
+                copy(folder / name, system / "usr/share/doc" / folder.name / name)
 
 
 def packages_of(libraries: list[str]) -> set[str]:

@@ -2,7 +2,7 @@
 
 #include <iostream>
 
-#include "serving-node/engine/reference/reference.h"
+#include "serving-node/engine/cpu/cpu.h"
 #include "serving-node/inspect/check.h"
 #include "serving-node/inspect/run.h"
 #include "serving-node/inspect/show.h"
@@ -18,14 +18,14 @@ Result<int> Show(const Options& options, const Path& version_dir, std::ostream& 
 }
 
 Result<int> Check(const Options& options, const Path& version_dir, std::ostream& out) {
-  const auto engine = engine::MakeReferenceEngine();
+  const auto engine = engine::MakeCpuEngine();
   ASSIGN_OR_RETURN(const Verdict verdict, Examine(*engine, version_dir, options.tags));
   out << ToText(verdict, options.ops);
   return verdict.is_supported() ? kExitOk : kExitFailed;
 }
 
 Result<int> RunModel(const Options& options, const Path& version_dir, std::ostream& out, std::ostream& notes) {
-  const auto engine = engine::MakeReferenceEngine();
+  const auto engine = engine::MakeCpuEngine();
   RETURN_IF_ERROR(RunSignature(*engine, version_dir, options, out, notes));
   return kExitOk;
 }
