@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "serving-node/frontend/json_request.h"
-#include "serving-node/inspect/npy.h"
+#include "serving-node/tensor/npy.h"
 #include "serving-node/tensor/proto.h"
 
 namespace longshore::inspect {
@@ -65,7 +65,7 @@ Result<Tensor> ReadInput(const std::string& name, const std::string& file, const
   if (wanted == signature.inputs().end())
     return InvalidArgument("there is no such input; the inputs are: {}", NamesOf(signature.inputs()));
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file));
-  auto tensor = ParseNpy(bytes);
+  auto tensor = tensor::ParseNpy(bytes);
   if (!tensor) return Prefixed(tensor.error(), file);
   if (const Status fits = CheckFits(*tensor, wanted->second); !fits) return Prefixed(fits.error(), file);
   return tensor;

@@ -7,7 +7,7 @@
 
 #include "common/json/json.h"
 #include "serving-node/inspect/check.h"
-#include "serving-node/inspect/npy.h"
+#include "serving-node/tensor/npy.h"
 #include "serving-node/inspect/text.h"
 #include "serving-node/inspect/version.h"
 
@@ -85,13 +85,13 @@ TEST_F(InspectTest, WhatIsNoModelIsSaid) {
 }
 
 TEST_F(InspectTest, RunReadsNpyFilesAndWritesThem) {
-  const std::string x = File("x.npy", *ToNpy(tensor::Tensor::Of<float>({2}, {1, 2})));
+  const std::string x = File("x.npy", *tensor::ToNpy(tensor::Tensor::Of<float>({2}, {1, 2})));
   const std::string model = (kModels / "half_plus_two_tf2").string();
   const Ended ended = Say({"run", model, "--input", "x=" + x, "--out", (dir_ / "answers").string(), "--repeat", "3"});
   ASSERT_EQ(ended.code, kExitOk) << ended.notes;
   EXPECT_THAT(ended.notes, HasSubstr("ran 3 times"));
   EXPECT_THAT(ended.out, HasSubstr("y.npy  DT_FLOAT [2]"));
-  EXPECT_THAT(ParseNpy(*ReadFile(dir_ / "answers" / "y.npy"))->values<float>(), ElementsAre(2.5F, 3.0F));
+  EXPECT_THAT(tensor::ParseNpy(*ReadFile(dir_ / "answers" / "y.npy"))->values<float>(), ElementsAre(2.5F, 3.0F));
 }
 
 TEST_F(InspectTest, RunReadsJsonAndProfiles) {
@@ -111,7 +111,7 @@ TEST_F(InspectTest, BytesThatAreNoTextAreBase64) {
 
 TEST_F(InspectTest, AWrongInputIsNamedWithWhatWasExpectedAndGiven) {
   const std::string model = (kModels / "digits/1").string();
-  const std::string wrong = File("wrong.npy", *ToNpy(tensor::Tensor::Of<double>({1, 2}, {1, 2})));
+  const std::string wrong = File("wrong.npy", *tensor::ToNpy(tensor::Tensor::Of<double>({1, 2}, {1, 2})));
   const std::string notes = Say({"run", model, "--input", "image=" + wrong}).notes;
   EXPECT_THAT(notes, HasSubstr("input \"image\""));
   EXPECT_THAT(notes, HasSubstr("wrong.npy: expected DT_FLOAT [-1,8,8,1], got DT_DOUBLE [1,2]"));

@@ -5,7 +5,7 @@
 
 #include "serving-node/frontend/json_response.h"
 #include "serving-node/inspect/inputs.h"
-#include "serving-node/inspect/npy.h"
+#include "serving-node/tensor/npy.h"
 #include "serving-node/inspect/profile.h"
 #include "serving-node/inspect/text.h"
 
@@ -47,7 +47,7 @@ Status WriteFiles(const TensorMap& outputs, const Path& dir, std::ostream& out) 
   std::filesystem::create_directories(dir, error);
   if (error) return FailedPrecondition("{}: {}", dir.string(), error.message());
   for (const auto& [name, tensor] : outputs) {
-    const auto bytes = ToNpy(tensor);
+    const auto bytes = tensor::ToNpy(tensor);
     if (!bytes) return Prefixed(bytes.error(), fmt::format("output \"{}\"", name));
     const Path file = FileOf(dir, name);
     RETURN_IF_ERROR(WriteFileAtomically(file, *bytes));

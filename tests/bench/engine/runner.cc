@@ -1,12 +1,13 @@
 #include "tests/bench/engine/runner.h"
 
 #include <chrono>
+#include <fstream>
 #include <iostream>
 #include <sstream>
 
 #include "common/file.h"
 #include "serving-node/engine/cpu/cpu.h"
-#include "serving-node/inspect/npy.h"
+#include "serving-node/tensor/npy.h"
 
 namespace longshore::bench {
 namespace {
@@ -38,7 +39,7 @@ class Runner {
     engine::TensorMap inputs;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       ASSIGN_OR_RETURN(const std::string bytes, ReadFile(entry.path(), kNpyBytesMax));
-      ASSIGN_OR_RETURN(inputs[entry.path().stem().string()], inspect::ParseNpy(bytes));
+      ASSIGN_OR_RETURN(inputs[entry.path().stem().string()], tensor::ParseNpy(bytes));
     }
     inputs_[name] = std::move(inputs);
     return std::string("ok");
@@ -61,15 +62,17 @@ class Runner {
   Result<std::string> Save(const std::string& name, const Path& folder) {
     ASSIGN_OR_RETURN(const auto outputs, Run(name));
     for (const auto& [output, value] : outputs) {
-      ASSIGN_OR_RETURN(const std::string bytes, inspect::ToNpy(value));
+      ASSIGN_OR_RETURN(const std::string bytes, tensor::ToNpy(value));
       RETURN_IF_ERROR(WriteFileAtomically(folder / (output + ".npy"), bytes));
     }
     return std::string("ok");
   }
 
   static Result<std::string> ResidentKilobytes() {
-    ASSIGN_OR_RETURN(const std::string status, ReadFile("/proc/self/status", 1 << 16));
+    std::ifstream file("/proc/self/status");
+    const std::string status(std::istreambuf_iterator<char>(file), {});
     const size_t at = status.find("VmRSS:");
+    if (at == std::string::npos) return Internal("/proc/self/status does not say it");
     return std::to_string(std::stoll(status.substr(at + 6)));
   }
 

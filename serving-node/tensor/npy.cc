@@ -1,4 +1,4 @@
-#include "serving-node/inspect/npy.h"
+#include "serving-node/tensor/npy.h"
 
 #include <algorithm>
 #include <array>
@@ -6,12 +6,9 @@
 #include <cstring>
 #include <optional>
 
-namespace longshore::inspect {
+namespace longshore::tensor {
 namespace {
 
-using tensor::DType;
-using tensor::Shape;
-using tensor::Tensor;
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kAlignment = 64;  // Of the header's end, as numpy writes it.
@@ -63,7 +60,7 @@ std::optional<Shape> ParseShape(std::string_view text) {
   for (text.remove_prefix(1); !text.starts_with(')');) {
     int64_t size = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-    if (error != std::errc() || size < 0 || shape.size() == tensor::kRankMax) return std::nullopt;
+    if (error != std::errc() || size < 0 || shape.size() == kRankMax) return std::nullopt;
     shape.push_back(size);
     text.remove_prefix(static_cast<size_t>(end - text.data()));
     text.remove_prefix(std::min(text.find_first_not_of(" ,L"), text.size()));
@@ -154,7 +151,7 @@ Result<Tensor> ParseTexts(const Header& header, std::string_view data) {
   if (std::from_chars(header.descr.data() + 2, end, size).ptr != end || size > data.size())
     return DataLoss("its texts ({}) are longer than the file", header.descr);
   if (is_unicode) size *= kCodePointBytes;
-  ASSIGN_OR_RETURN(const int64_t count, tensor::ElementCount(header.shape));
+  ASSIGN_OR_RETURN(const int64_t count, ElementCount(header.shape));
   if (size == 0 ? !data.empty() : data.size() % size != 0 || data.size() / size != static_cast<size_t>(count))
     return DataLoss("it has {} bytes of data, which is not {} texts of {} bytes", data.size(), count, size);
   ASSIGN_OR_RETURN(Tensor texts, Tensor::Make(DType::kString, header.shape));
@@ -171,8 +168,8 @@ Result<Tensor> ParseTexts(const Header& header, std::string_view data) {
 }
 
 Result<Tensor> ParseNumbers(const Header& header, DType type, std::string_view data) {
-  ASSIGN_OR_RETURN(const int64_t count, tensor::ElementCount(header.shape));
-  const size_t element_bytes = tensor::ElementBytes(type);
+  ASSIGN_OR_RETURN(const int64_t count, ElementCount(header.shape));
+  const size_t element_bytes = ElementBytes(type);
   if (data.size() % element_bytes != 0 || data.size() / element_bytes != static_cast<size_t>(count)) {
     return DataLoss("it has {} bytes of data, which is not {} elements of {} bytes", data.size(), count, element_bytes);
   }
@@ -224,9 +221,9 @@ Result<std::string> ToNpy(const Tensor& tensor) {
   const auto found = std::ranges::find(kTypeCodes, tensor.type(), &TypeCode::type);
   if (found == kTypeCodes.end() || found->code.empty())
     return Unimplemented(".npy has no form for {}; print JSON", DTypeName(tensor.type()));
-  const char order = tensor::ElementBytes(tensor.type()) == 1 ? '|' : '<';
+  const char order = ElementBytes(tensor.type()) == 1 ? '|' : '<';
   std::string bytes = HeaderFor(fmt::format("{}{}", order, found->code), tensor.shape());
   return bytes.append(reinterpret_cast<const char*>(tensor.data()), tensor.bytes());
 }
 
-}  // namespace longshore::inspect
+}  // namespace longshore::tensor

@@ -1,14 +1,12 @@
-#include "serving-node/inspect/npy.h"
+#include "serving-node/tensor/npy.h"
 
 #include <gmock/gmock.h>
 
 #include <cstring>
 
-namespace longshore::inspect {
+namespace longshore::tensor {
 namespace {
 
-using tensor::DType;
-using tensor::Tensor;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -101,4 +99,4 @@ TEST(Npy, RefusesDamagedFiles) {
 }
 
 }  // namespace
-}  // namespace longshore::inspect
+}  // namespace longshore::tensor

@@ -10,14 +10,14 @@
 #include "common/error.h"
 #include "serving-node/tensor/tensor.h"
 
-namespace longshore::inspect {
+namespace longshore::tensor {
 
 // InvalidArgument for what is no such array: the message says what to save instead. DataLoss when bytes are missing or
 // too many.
-Result<tensor::Tensor> ParseNpy(std::string_view bytes);
+Result<Tensor> ParseNpy(std::string_view bytes);
 
 // Strings become "S" of the longest one. Unimplemented for types that numpy has none for, and for a text that ends in a
 // zero byte, which "S" would lose. Requires: the tensor lies in CPU memory.
-Result<std::string> ToNpy(const tensor::Tensor& tensor);
+Result<std::string> ToNpy(const Tensor& tensor);
 
-}  // namespace longshore::inspect
+}  // namespace longshore::tensor
