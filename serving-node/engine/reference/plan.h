@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/error.h"
-#include "serving-node/engine/reference/kernels/kernel.h"
+#include "serving-node/engine/reference/kernels/bodies.h"
 #include "serving-node/graph/graph.h"
 
 namespace longshore::engine::reference {
@@ -18,7 +18,7 @@ namespace longshore::engine::reference {
 // message names them all.
 class Unsupported {
  public:
-  // Looks at every node of the graph.
+  // Looks at every node of the graph and of its bodies.
   void Check(const graph::Graph& graph);
 
   // Unimplemented with every op; ok when there was none.
@@ -46,11 +46,14 @@ class Plan {
   // `fed` by tensor name, exactly the graph's feeds. `wanted` are positions in the graph's outputs; empty: all of them.
   // The result has one tensor for each, in that order. InvalidArgument names the op and the node that refused its
   // inputs; ResourceExhausted the one whose outputs would bring what the run holds above memory_bytes_max, found before
-  // an op makes much of little. `after`, when given, sees what every node makes.
-  using AfterNode = std::function<void(size_t node, const std::vector<tensor::Tensor>& outputs)>;
+  // an op makes much of little, or when a loop or a recursion reaches its limits. `after`, when given, sees what every
+  // node makes, those of bodies included.
+  using AfterNode = std::function<void(const graph::Node& node, std::span<const tensor::Tensor> inputs,
+                                       const std::vector<tensor::Tensor>& outputs)>;
   Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed,
                                           std::span<const size_t> wanted, kernels::Resources& resources,
-                                          size_t memory_bytes_max = SIZE_MAX, const AfterNode& after = nullptr) const;
+                                          size_t memory_bytes_max = SIZE_MAX, const AfterNode& after = nullptr,
+                                          const kernels::RunLimits& limits = {}) const;
 
   // Which node made the first NaN or Inf of the first output that has one; nullopt: all outputs are finite. Errors as
   // of Run.
@@ -66,17 +69,27 @@ class Plan {
   int64_t folded_bytes() const;
 
  private:
-  // The values of one run: for each node its outputs, while somebody still needs them.
+  // The values of one run, or of one of a body: for each node its outputs, while somebody still needs them.
   using Values = std::vector<std::vector<tensor::Tensor>>;
+  class Running;
 
+  static Result<Plan> MakeOne(graph::Graph graph);
   Status Fold(Folding folding, kernels::Resources& resources);
+  void FoldInBody(Folding folding, kernels::Resources& resources);
+  void KeepWhatIsRead();
+  bool IsFoldable(size_t node, Folding folding, const std::vector<bool>& pure_bodies) const;
+  std::vector<bool> PureBodies(Folding folding) const;
   void CountUses();
-  Result<std::vector<tensor::Tensor>> Compute(size_t node, const Values& values, kernels::Resources& resources,
-                                              size_t room_bytes) const;
+  Status Execute(const std::vector<bool>& needed, size_t memory_bytes_max, Running& running, Values* values) const;
+  Result<std::vector<tensor::Tensor>> RunBody(std::vector<tensor::Tensor> arguments, size_t memory_bytes_max,
+                                              Running& running) const;
+  Result<std::vector<tensor::Tensor>> Compute(size_t node, const Values& values, size_t room_bytes,
+                                              Running& running) const;
   Result<tensor::Tensor> ValueAt(const graph::Edge& edge, const Values& values) const;
   std::vector<bool> NeededFor(std::span<const size_t> wanted) const;
 
   graph::Graph graph_;
+  std::vector<Plan> bodies_;                         // As in the graph.
   std::vector<const kernels::Kernel*> kernels_;      // By node; nullptr for what is fed.
   std::vector<std::vector<tensor::Tensor>> folded_;  // By node; empty for what is computed in a run.
   std::vector<bool> is_folded_;
