@@ -28,9 +28,9 @@ struct Control {
 };
 const Control* ControlOf(const std::string& op) {
   static const Control kIf{{"then_branch", "else_branch"}, 1}, kCase{{"branches"}, 1}, kWhile{{"cond", "body"}, 0};
-  static const std::map<std::string, const Control*> kOps = {
-      {"If", &kIf},     {"StatelessIf", &kIf},     {"Case", &kCase}, {"StatelessCase", &kCase},
-      {"While", &kWhile}, {"StatelessWhile", &kWhile}};
+  static const std::map<std::string, const Control*> kOps = {{"If", &kIf},       {"StatelessIf", &kIf},
+                                                             {"Case", &kCase},   {"StatelessCase", &kCase},
+                                                             {"While", &kWhile}, {"StatelessWhile", &kWhile}};
   const auto found = kOps.find(op);
   return found == kOps.end() ? nullptr : found->second;
 }
@@ -107,9 +107,9 @@ Status Builder::AddFeed(const std::string& feed) {
   const auto found = root_.nodes->find(reference.node);
   if (found == root_.nodes->end()) return DataLoss("the graph has no node \"{}\" to feed", reference.node);
   const auto type = found->second->attr().find("dtype");
-  ASSIGN_OR_RETURN(const Edge edge,
-                   AddArgument(reference.node, type == found->second->attr().end() ? nullptr : &type->second,
-                               &root_graph_));
+  ASSIGN_OR_RETURN(
+      const Edge edge,
+      AddArgument(reference.node, type == found->second->attr().end() ? nullptr : &type->second, &root_graph_));
   root_graph_.graph.fed[feed] = edge.node;
   auto& outputs = root_.emitted[reference.node];
   if (outputs.size() <= static_cast<size_t>(reference.index)) outputs.resize(static_cast<size_t>(reference.index) + 1);
@@ -256,9 +256,10 @@ Result<std::vector<Edge>> Builder::EmitFunction(const FunctionDef& function, Sco
 Status Builder::Append(const NodeDef& def, const Attributes& attributes, std::vector<Edge> inputs, Scope* scope) {
   for (const char* op : {"Switch", "Merge", "Enter", "Exit", "NextIteration"}) {
     if (WithoutRef(def.op()) != op) continue;
-    return Unimplemented("unsupported: control flow of TensorFlow 1 at node \"{}{}\" (op \"{}\"): its value is used "
-                         "outside of the condition or loop it belongs to",
-                         scope->prefix, def.name(), def.op());
+    return Unimplemented(
+        "unsupported: control flow of TensorFlow 1 at node \"{}{}\" (op \"{}\"): its value is used "
+        "outside of the condition or loop it belongs to",
+        scope->prefix, def.name(), def.op());
   }
   Node node{.name = scope->prefix + def.name(), .op = def.op(), .attributes = attributes, .inputs = {}};
   for (size_t i = 0; i < inputs.size(); ++i) {

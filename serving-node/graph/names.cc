@@ -60,12 +60,14 @@ Reference ParseReference(std::string_view text) {
 
 std::string ToString(const Reference& reference) {
   if (reference.control) return "^" + reference.node;
-  const std::string node = reference.output_name.empty() ? reference.node : reference.node + ":" + reference.output_name;
+  const std::string node =
+      reference.output_name.empty() ? reference.node : reference.node + ":" + reference.output_name;
   return fmt::format("{}:{}", node, reference.index);
 }
 
 std::string_view WithoutRef(std::string_view op) {
-  for (const std::string_view known : {"RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration", "RefIdentity"})
+  for (const std::string_view known :
+       {"RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration", "RefIdentity"})
     if (op == known) return op.substr(3);
   return op;
 }

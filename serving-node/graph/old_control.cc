@@ -8,6 +8,8 @@ namespace {
 
 using tensorflow::NodeDef;
 
+constexpr int kCopiesMax = 16;  // Of a predicate; TensorFlow writes one.
+
 bool IsOp(const NodeDef& def, std::string_view op) { return WithoutRef(def.op()) == op; }
 
 std::vector<Reference> DataInputs(const NodeDef& def) {
@@ -176,7 +178,8 @@ class OldControlFinder {
   Status AddExit(const NodeDef& exit) {
     const auto inputs = DataInputs(exit);
     const auto at = inputs.size() == 1 ? switch_at_.find(inputs[0].node) : switch_at_.end();
-    if (at == switch_at_.end() || SwitchOutput(inputs[0]) != 0) return Refuse(exit, "it does not end a loop's variable");
+    if (at == switch_at_.end() || SwitchOutput(inputs[0]) != 0)
+      return Refuse(exit, "it does not end a loop's variable");
     found_->loops_[at->second.loop].variables[at->second.variable].exits.push_back(exit.name());
     found_->loop_of_[exit.name()] = at->second.loop;
     return {};
@@ -234,9 +237,15 @@ class OldControlFinder {
     return Union(own, {{PredicateOf(*def), SwitchOutput(reference)}});
   }
 
+  // The same for all that is a copy of one value: some switches of a condition read the copy.
   int PredicateOf(const NodeDef& switch_node) {
-    const auto [at, is_new] =
-        predicates_.emplace(ToString(DataInputs(switch_node)[1]), static_cast<int>(predicates_.size()));
+    Reference read = DataInputs(switch_node)[1];
+    for (int copies = 0; copies < kCopiesMax; ++copies) {
+      const NodeDef* def = Find(read.node);
+      if (def == nullptr || def->op() != "Identity" || DataInputs(*def).size() != 1) break;
+      read = DataInputs(*def)[0];
+    }
+    const auto [at, is_new] = predicates_.emplace(ToString(read), static_cast<int>(predicates_.size()));
     return at->second;
   }
 
@@ -322,12 +331,12 @@ class OldControlFinder {
   const std::set<std::string>& known_;
   std::shared_ptr<OldControl> found_ = std::make_shared<OldControl>();
   std::vector<const NodeDef*> reached_;
-  std::map<std::string, size_t> loop_named_;                // By frame.
-  std::vector<std::vector<const NodeDef*>> enters_;         // By loop.
-  std::unordered_map<std::string, Place> variable_at_;      // By Merge.
-  std::unordered_map<std::string, Place> switch_at_;        // By the Switch of a loop.
+  std::map<std::string, size_t> loop_named_;            // By frame.
+  std::vector<std::vector<const NodeDef*>> enters_;     // By loop.
+  std::unordered_map<std::string, Place> variable_at_;  // By Merge.
+  std::unordered_map<std::string, Place> switch_at_;    // By the Switch of a loop.
   std::set<std::string> variable_enters_;
-  std::unordered_map<std::string, Guards> guards_;          // By node.
+  std::unordered_map<std::string, Guards> guards_;  // By node.
   std::set<std::string> open_;
   std::map<std::string, int> predicates_;
   std::vector<Group> groups_;

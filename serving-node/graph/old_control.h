@@ -29,7 +29,7 @@ struct OldCondition {
     std::string outside;  // Where its value comes from.
   };
   std::string predicate;
-  std::vector<std::string> merges;                  // Nodes. What the condition gives, in this order.
+  std::vector<std::string> merges;                   // Nodes. What the condition gives, in this order.
   std::vector<std::vector<std::string>> results{2};  // By branch, 0 where the predicate is false, and by merge.
   std::vector<Argument> arguments;
   std::vector<std::string> before;  // Nodes outside that a branch waits for.
@@ -55,8 +55,8 @@ struct OldLoop {
 
 class OldControl {
  public:
-  // What the roots need of the nodes. nullptr when there is no such control flow. Unimplemented names the node where the
-  // pattern is not TensorFlow's. Nodes in `known` have values already.
+  // What the roots need of the nodes. nullptr when there is no such control flow. Unimplemented names the node where
+  // the pattern is not TensorFlow's. Nodes in `known` have values already.
   static Result<std::shared_ptr<const OldControl>> Find(const NodeIndex& nodes, const std::vector<std::string>& roots,
                                                         const std::set<std::string>& known);
 

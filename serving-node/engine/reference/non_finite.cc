@@ -55,7 +55,8 @@ Result<std::optional<Plan::Origin>> Plan::FindNonFinite(const std::map<std::stri
     const graph::Node* blamed = bad == inputs.end() ? nullptr : origins.Of(*bad);
     for (const auto& output : outputs) {
       // What a body made was traced there.
-      if (node.bodies.empty() || origins.Of(output) == nullptr) origins.Note(output, blamed == nullptr ? &node : blamed);
+      if (node.bodies.empty() || origins.Of(output) == nullptr)
+        origins.Note(output, blamed == nullptr ? &node : blamed);
     }
   };
   ASSIGN_OR_RETURN(const auto outputs, Run(fed, {}, resources, memory_bytes_max, trace));

@@ -237,8 +237,7 @@ std::vector<bool> Plan::NeededFor(std::span<const size_t> wanted) const {
   return needed;
 }
 
-Status Plan::Execute(const std::vector<bool>& needed, size_t memory_bytes_max, Running& running,
-                     Values* values) const {
+Status Plan::Execute(const std::vector<bool>& needed, size_t memory_bytes_max, Running& running, Values* values) const {
   size_t held_bytes = 0;
   for (const size_t i : order_) {
     if (!needed.empty() && !needed[i]) continue;

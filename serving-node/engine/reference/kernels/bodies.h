@@ -20,9 +20,10 @@ namespace longshore::engine::reference::kernels {
 
 // What bounds a run that loops or calls itself.
 struct RunLimits {
-  std::chrono::nanoseconds time_max = std::chrono::minutes(1);  // Looked at before every body: a single op may take longer.
-  int64_t steps_max = 100'000'000;                              // Of one While.
-  int depth_max = 200;                                          // Of bodies within bodies.
+  std::chrono::nanoseconds time_max =
+      std::chrono::minutes(1);      // Looked at before every body: a single op may take longer.
+  int64_t steps_max = 100'000'000;  // Of one While.
+  int depth_max = 200;              // Of bodies within bodies.
 };
 
 // Belongs to one run, and to one thread at a time.

@@ -45,7 +45,8 @@ Status CheckTypes(const Call& call, const char* attribute, const std::vector<Ten
     const auto wanted = static_cast<DType>(types->list().type(static_cast<int>(i)));
     if (outputs[i].type() == DType::kVariant) continue;  // A list, for which the flow of a TensorArray stands too.
     if (outputs[i].type() != wanted)
-      return InvalidArgument("a body returns {} at {} instead of {}", DTypeName(outputs[i].type()), i, DTypeName(wanted));
+      return InvalidArgument("a body returns {} at {} instead of {}", DTypeName(outputs[i].type()), i,
+                             DTypeName(wanted));
   }
   return {};
 }
@@ -113,8 +114,12 @@ Outputs While(const Call& call) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"Case", Case, 1},           {"If", If, 1},    {"StatelessCase", Case, 1}, {"StatelessIf", If, 1},
-    {"StatelessWhile", While, 0}, {"While", While, 0},
+    {"Case", Case, 1},
+    {"If", If, 1},
+    {"StatelessCase", Case, 1},
+    {"StatelessIf", If, 1},
+    {"StatelessWhile", While, 0},
+    {"While", While, 0},
 };
 
 }  // namespace

@@ -10,10 +10,10 @@ namespace {
 std::vector<Kernel> JoinFamilies() {
   std::vector<Kernel> all;
   for (const auto family :
-       {BinaryKernels, CastKernels,  ConvolutionKernels, EinsumKernels, ExampleKernels,   FillKernels,    GatherKernels,
-        JoinKernels,   LogicKernels, MatMulKernels,      MoveKernels,   NormalizeKernels, PoolKernels,    ReduceKernels,
-        ShapeKernels,  SliceKernels, StringKernels,      TableKernels,  UnaryKernels,     VariableKernels,
-        ControlKernels, TensorArrayKernels, TensorListKernels}) {
+       {BinaryKernels, CastKernels,     ConvolutionKernels, EinsumKernels,      ExampleKernels,   FillKernels,
+        GatherKernels, JoinKernels,     LogicKernels,       MatMulKernels,      MoveKernels,      NormalizeKernels,
+        PoolKernels,   ReduceKernels,   ShapeKernels,       SliceKernels,       StringKernels,    TableKernels,
+        UnaryKernels,  VariableKernels, ControlKernels,     TensorArrayKernels, TensorListKernels}) {
     const auto kernels = family();
     all.insert(all.end(), kernels.begin(), kernels.end());
   }

@@ -35,11 +35,12 @@ Result<PartialShape> ShapeOfElements(const TensorList& list, const std::vector<i
 }
 
 Status CopyElements(const Tensor& from, int64_t first, Tensor* to) {
-  return ForMoves(to->type(), [&](auto tag) -> Outputs {
-           using T = typename decltype(tag)::type;
-           std::copy_n(Raw<T>(from), from.elements(), Raw<T>(*to) + first);
-           return Outputs{};
-         })
+  return ForMoves(to->type(),
+                  [&](auto tag) -> Outputs {
+                    using T = typename decltype(tag)::type;
+                    std::copy_n(Raw<T>(from), from.elements(), Raw<T>(*to) + first);
+                    return Outputs{};
+                  })
       .map([](const auto&) {});
 }
 

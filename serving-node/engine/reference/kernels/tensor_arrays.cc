@@ -76,9 +76,9 @@ Outputs Size(const Call& call) {
 Outputs Close(const Call&) { return std::vector<Tensor>{}; }
 
 constexpr Kernel kKernels[] = {
-    {"TensorArrayCloseV3", Close, 1}, {"TensorArrayConcatV3", Concat, 2},      {"TensorArrayGatherV3", Gather, 3},
+    {"TensorArrayCloseV3", Close, 1}, {"TensorArrayConcatV3", Concat, 2},       {"TensorArrayGatherV3", Gather, 3},
     {"TensorArrayReadV3", Read, 3},   {"TensorArrayScatterV3", ScatterRows, 4}, {"TensorArraySizeV3", Size, 2},
-    {"TensorArraySplitV3", Split, 4}, {"TensorArrayV3", TensorArray, 1},       {"TensorArrayWriteV3", Write, 4},
+    {"TensorArraySplitV3", Split, 4}, {"TensorArrayV3", TensorArray, 1},        {"TensorArrayWriteV3", Write, 4},
 };
 
 }  // namespace

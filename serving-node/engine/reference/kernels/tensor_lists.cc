@@ -112,7 +112,8 @@ Outputs TensorListElementShape(const Call& call) {
   ASSIGN_OR_RETURN(const TensorList* list, ListAt(call, 0));
   const Shape sizes = list->element_shape.value_or(Shape{-1});
   const Shape shape = list->element_shape ? Shape{static_cast<int64_t>(sizes.size())} : Shape{};
-  if (call.attributes().Type("shape_type", DType::kInt32) == DType::kInt64) return One(Tensor::Of<int64_t>(shape, sizes));
+  if (call.attributes().Type("shape_type", DType::kInt32) == DType::kInt64)
+    return One(Tensor::Of<int64_t>(shape, sizes));
   return One(Tensor::Of<int32_t>(shape, {sizes.begin(), sizes.end()}));
 }
 
