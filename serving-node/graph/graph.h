@@ -1,8 +1,8 @@
-// The graph that an engine plans: flat, in order, without functions.
+// The graph that an engine plans: flat and in order, without functions but for the bodies of If, Case and While.
 //
 // Build takes what some outputs of a GraphDef need: calls of functions are inlined, TensorFlow 1's reference variables
-// become resource variables (VariableV2 -> VarHandleOp and ReadVariableOp, Assign -> AssignVariableOp), and what
-// nothing needs is left out.
+// become resource variables (VariableV2 -> VarHandleOp and ReadVariableOp, Assign -> AssignVariableOp), its Switch and
+// Merge become If, its Enter to Exit become While, and what nothing needs is left out.
 #pragma once
 
 #include <map>
@@ -42,15 +42,29 @@ struct Node {
   std::vector<Fused> then = {};
   // What a pass has computed: the outputs of the node, whose op is "Const" then.
   std::vector<tensor::Tensor> values = {};
+  // Positions in the bodies of the whole graph. If: where the condition holds, where not. Case: the branches. While:
+  // the condition, the step. What follows the condition of If and the index of Case are the arguments of each body.
+  std::vector<int> bodies = {};
 };
 
 struct Graph {
   std::vector<Node> nodes;         // Every node comes after what it needs, data or control.
   std::map<std::string, int> fed;  // Tensor name -> the node, with op "Placeholder", whose value the caller gives.
-  std::vector<Edge> outputs;       // In the order of Wanted::outputs.
+  std::vector<Edge> outputs;       // In the order of Wanted::outputs; of a body: what it returns.
+  std::vector<int> arguments;      // Of a body: the node, with op "Placeholder", of each argument.
+  // Of the whole graph, for all its nodes and those of its bodies, which have none of their own: so a body can have
+  // several users, itself among them. What nothing needs is an empty graph here.
+  std::vector<Graph> bodies;
 };
 
-inline constexpr int kFunctionDepthMax = 64;
+// Where the nodes of a graph and those of the bodies it needs are wanted alike: f(node) for each.
+template <typename F>
+void ForEachNode(const Graph& graph, const F& f) {
+  for (const auto& node : graph.nodes) f(node);
+  for (const auto& body : graph.bodies) ForEachNode(body, f);
+}
+
+inline constexpr int kFunctionDepthMax = 64;  // Of calls and bodies within each other.
 inline constexpr size_t kNodesMax = 1'000'000;
 inline constexpr size_t kCallsMax = 100'000;  // Of functions: some that call each other twice are soon too many.
 
@@ -60,9 +74,9 @@ struct Wanted {
   std::vector<std::string> targets;  // Nodes to run for their effect: "init".
 };
 
-// DataLoss when names do not fit together or the graph has a cycle; Unimplemented for recursive functions, functions
-// nested deeper than kFunctionDepthMax and loops of TensorFlow 1; ResourceExhausted above kNodesMax nodes or kCallsMax
-// calls.
+// DataLoss when names or numbers of arguments do not fit together or the graph has a cycle; Unimplemented for functions
+// that call themselves other than in a branch, functions nested deeper than kFunctionDepthMax and control flow of
+// TensorFlow 1 that is not written as TensorFlow writes it; ResourceExhausted above kNodesMax nodes or kCallsMax calls.
 Result<Graph> Build(const tensorflow::GraphDef& def, const Wanted& wanted);
 
 }  // namespace longshore::graph

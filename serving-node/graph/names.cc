@@ -1,5 +1,7 @@
 #include "serving-node/graph/names.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <map>
 #include <vector>
@@ -56,6 +58,20 @@ Reference ParseReference(std::string_view text) {
   return reference;
 }
 
+std::string ToString(const Reference& reference) {
+  if (reference.control) return "^" + reference.node;
+  const std::string node =
+      reference.output_name.empty() ? reference.node : reference.node + ":" + reference.output_name;
+  return fmt::format("{}:{}", node, reference.index);
+}
+
+std::string_view WithoutRef(std::string_view op) {
+  for (const std::string_view known :
+       {"RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration", "RefIdentity"})
+    if (op == known) return op.substr(3);
+  return op;
+}
+
 int OutputOffset(const std::string& op, const Attributes& attributes, const std::string& output_name) {
   if (op == "ParseExample" || op == "ParseExampleV2") return ExampleOffset(attributes, output_name);
   static const std::map<std::string, std::vector<std::string>> kOutputs = {
@@ -69,6 +85,15 @@ int OutputOffset(const std::string& op, const Attributes& attributes, const std:
       {"LookupTableExportV2", {"keys", "values"}},
       {"SoftmaxCrossEntropyWithLogits", {"loss", "backprop"}},
       {"MaxPoolWithArgmax", {"output", "argmax"}},
+      {"Switch", {"output_false", "output_true"}},
+      {"RefSwitch", {"output_false", "output_true"}},
+      {"Merge", {"output", "value_index"}},
+      {"RefMerge", {"output", "value_index"}},
+      {"TensorListPopBack", {"output_handle", "tensor"}},
+      {"TensorListConcat", {"tensor", "lengths"}},
+      {"TensorListConcatV2", {"tensor", "lengths"}},
+      {"TensorArrayV3", {"handle", "flow"}},
+      {"TensorArrayConcatV3", {"value", "lengths"}},
   };
   const auto op_outputs = kOutputs.find(op);
   if (op_outputs == kOutputs.end()) return 0;

@@ -1,13 +1,24 @@
 #include "serving-node/graph/prune.h"
 
+#include <algorithm>
+#include <set>
+
 namespace longshore::graph {
 namespace {
+
+bool HasEffect(const std::string& op) {
+  static const std::set<std::string> kEffects = {
+      "AssignVariableOp",    "AssignAddVariableOp", "AssignSubVariableOp",           "Assert",
+      "LookupTableImportV2", "InitializeTableV2",   "InitializeTableFromTextFileV2", "LookupTableInsertV2"};
+  return kEffects.contains(op);
+}
 
 // Whether each node is needed by an output or by an effect. The nodes are in order, so once from the end is enough.
 std::vector<bool> Needed(const Graph& graph) {
   std::vector<bool> needed(graph.nodes.size());
   for (const auto& output : graph.outputs) needed[static_cast<size_t>(output.node)] = true;
   for (const auto& [name, node] : graph.fed) needed[static_cast<size_t>(node)] = true;
+  for (const int node : graph.arguments) needed[static_cast<size_t>(node)] = true;
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     if (graph.nodes[i].has_effect) needed[i] = true;
     if (!needed[i]) continue;
@@ -16,23 +27,77 @@ std::vector<bool> Needed(const Graph& graph) {
   return needed;
 }
 
+void PruneNodes(Graph* graph) {
+  const std::vector<bool> needed = Needed(*graph);
+  std::vector<int> moved(graph->nodes.size(), -1);
+  std::vector<Node> kept;
+  for (size_t i = 0; i < graph->nodes.size(); ++i) {
+    if (!needed[i]) continue;
+    moved[i] = static_cast<int>(kept.size());
+    kept.push_back(std::move(graph->nodes[i]));
+  }
+  const auto move = [&moved](int* node) { *node = moved[static_cast<size_t>(*node)]; };
+  graph->nodes = std::move(kept);
+  for (auto& node : graph->nodes) {
+    for (auto& input : node.inputs) move(&input.node);
+  }
+  for (auto& [name, node] : graph->fed) move(&node);
+  for (auto& node : graph->arguments) move(&node);
+  for (auto& edge : graph->outputs) move(&edge.node);
+}
+
+// The bodies that the nodes use, and those that these use.
+std::set<int> UsedBodies(const Graph& graph) {
+  std::set<int> used;
+  std::vector<const Graph*> to_see = {&graph};
+  while (!to_see.empty()) {
+    const Graph* seen = to_see.back();
+    to_see.pop_back();
+    for (const auto& node : seen->nodes) {
+      for (const int body : node.bodies) {
+        if (used.insert(body).second) to_see.push_back(&graph.bodies[static_cast<size_t>(body)]);
+      }
+    }
+  }
+  return used;
+}
+
+// Marks the nodes one of whose bodies is in `with_effect`; true when some node of the graph has an effect.
+bool MarkNodes(const std::vector<bool>& with_effect, Graph* graph) {
+  bool any = false;
+  for (auto& node : graph->nodes) {
+    const auto has = [&](int body) { return with_effect[static_cast<size_t>(body)]; };
+    node.has_effect = HasEffect(node.op) || std::ranges::any_of(node.bodies, has);
+    any = any || node.has_effect;
+  }
+  return any;
+}
+
 }  // namespace
 
+Graph MarkEffects(Graph graph) {
+  std::vector<bool> with_effect(graph.bodies.size());
+  // A body may use one that comes later, or itself: as long as that finds more.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = 0; i < graph.bodies.size(); ++i) {
+      if (with_effect[i] || !MarkNodes(with_effect, &graph.bodies[i])) continue;
+      with_effect[i] = changed = true;
+    }
+  }
+  for (auto& body : graph.bodies) MarkNodes(with_effect, &body);
+  MarkNodes(with_effect, &graph);
+  return graph;
+}
+
 Graph Prune(Graph graph) {
-  const std::vector<bool> needed = Needed(graph);
-  std::vector<int> moved(graph.nodes.size(), -1);
-  Graph pruned;
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (!needed[i]) continue;
-    moved[i] = static_cast<int>(pruned.nodes.size());
-    pruned.nodes.push_back(std::move(graph.nodes[i]));
+  PruneNodes(&graph);
+  for (auto& body : graph.bodies) PruneNodes(&body);
+  const std::set<int> used = UsedBodies(graph);
+  for (size_t i = 0; i < graph.bodies.size(); ++i) {
+    if (!used.contains(static_cast<int>(i))) graph.bodies[i] = {};
   }
-  for (auto& node : pruned.nodes) {
-    for (auto& input : node.inputs) input.node = moved[static_cast<size_t>(input.node)];
-  }
-  for (const auto& [name, node] : graph.fed) pruned.fed[name] = moved[static_cast<size_t>(node)];
-  for (const auto& edge : graph.outputs) pruned.outputs.push_back({moved[static_cast<size_t>(edge.node)], edge.output});
-  return pruned;
+  return graph;
 }
 
 }  // namespace longshore::graph

@@ -111,6 +111,13 @@ Status CheckHeader(const Path& index, const tensorflow::BundleHeaderProto& heade
   return {};
 }
 
+// Zeros, or empty texts.
+Result<tensor::Tensor> MakeZeros(tensor::DType type, const tensor::Shape& shape) {
+  ASSIGN_OR_RETURN(tensor::Tensor made, tensor::Tensor::Make(type, shape));
+  if (type != tensor::DType::kString) std::memset(made.mutable_data(), 0, made.bytes());
+  return made;
+}
+
 Path IndexFile(const Path& prefix) { return prefix.string() + ".index"; }
 
 }  // namespace
@@ -158,6 +165,7 @@ Path Bundle::DataFile(int shard) const {
 Status Bundle::CheckDataFiles() const {
   std::map<int, std::pair<int64_t, std::string>> ends;
   for (const auto& [name, entry] : entries_) {
+    if (entry.slices_size() > 0) continue;  // Lies in its parts.
     auto& end = ends[entry.shard_id()];
     if (entry.offset() + entry.size() >= end.first) end = {entry.offset() + entry.size(), name};
   }
@@ -208,9 +216,54 @@ Result<uint32_t> Bundle::ReadElements(const std::string& name, const tensorflow:
 Result<tensor::Tensor> Bundle::Read(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) return NotFound("{} has no tensor \"{}\"", IndexFile(prefix_).string(), name);
-  const auto& entry = found->second;
+  if (found->second.slices_size() == 0) return ReadStored(name, found->second);
+  return ReadSlice(name, WholeOf(tensor::PatternFromProto(found->second.shape()).value_or(tensor::Shape{})));
+}
+
+Result<Bundle::Parts> Bundle::PartsOf(const std::string& name, const tensorflow::BundleEntryProto& entry) const {
+  const auto shape = tensor::PatternFromProto(entry.shape());
+  const auto whole = tensor::ElementCount(shape.value_or(tensor::Shape{-1}));
+  if (!whole) return DataLoss("{}: tensor \"{}\" has no shape", IndexFile(prefix_).string(), name);
+  if (entry.slices_size() == 0) return Parts{{WholeOf(*shape), &entry}};
+  Parts parts;
+  int64_t elements = 0;
+  for (const auto& proto : entry.slices()) {
+    const auto slice = SliceFromProto(proto, *shape);
+    const auto stored = entries_.find(SliceKey(name, proto));
+    const bool fits = slice && stored != entries_.end() && stored->second.slices_size() == 0 &&
+                      stored->second.dtype() == entry.dtype() &&
+                      tensor::PatternFromProto(stored->second.shape()) == slice->sizes;
+    if (!fits) return DataLoss("{}: a part of tensor \"{}\" is not there", IndexFile(prefix_).string(), name);
+    parts.emplace_back(*slice, &stored->second);
+    elements += *tensor::ElementCount(slice->sizes);  // At most the whole each, of which there are less than a million.
+    if (elements > *whole) break;
+  }
+  if (elements == *whole) return parts;
+  return DataLoss("{}: the parts of tensor \"{}\" do not make up its shape {}", IndexFile(prefix_).string(), name,
+                  tensor::ToString(*shape));
+}
+
+Result<tensor::Tensor> Bundle::ReadSlice(const std::string& name, const Slice& slice) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return NotFound("{} has no tensor \"{}\"", IndexFile(prefix_).string(), name);
+  ASSIGN_OR_RETURN(const Parts parts, PartsOf(name, found->second));
+  const auto shape = tensor::PatternFromProto(found->second.shape()).value_or(tensor::Shape{});
+  tensor::Tensor made;
+  for (const auto& [place, entry] : parts) {
+    if (place.starts.size() != slice.starts.size()) break;
+    ASSIGN_OR_RETURN(tensor::Tensor part, ReadStored(name, *entry));
+    if (place == slice) return part;
+    if (made.empty()) {
+      ASSIGN_OR_RETURN(made, MakeZeros(part.type(), slice.sizes));
+    }
+    CopyCommon(part, place, slice, &made);
+  }
+  if (!made.empty()) return made;
+  return InvalidArgument("tensor \"{}\" of shape {} has no such part", name, tensor::ToString(shape));
+}
+
+Result<tensor::Tensor> Bundle::ReadStored(const std::string& name, const tensorflow::BundleEntryProto& entry) const {
   const std::string where = fmt::format("{}: tensor \"{}\"", DataFile(entry.shard_id()).string(), name);
-  if (entry.slices_size() > 0) return Unimplemented("{} is stored in slices", where);
   const auto pattern = tensor::PatternFromProto(entry.shape());
   if (!pattern) return DataLoss("{} has no shape", where);
   const auto type = tensor::FromProto(entry.dtype());

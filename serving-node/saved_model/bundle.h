@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "serving-node/saved_model/slices.h"
 #include "serving-node/tensor/tensor.h"
 #include "tensorflow/tensor_bundle.pb.h"
 
@@ -29,9 +30,13 @@ class Bundle {
   const std::map<std::string, tensorflow::BundleEntryProto>& entries() const { return entries_; }
   bool Has(const std::string& name) const { return entries_.contains(name); }
 
-  // The tensor. NotFound when there is none of that name; Unimplemented for partitioned tensors and types without
-  // values (DT_VARIANT); DataLoss when bytes and checksum do not agree. The message names the file and the tensor.
+  // The tensor. NotFound when there is none of that name; Unimplemented for types without values (DT_VARIANT); DataLoss
+  // when bytes and checksum do not agree, or when the parts of a partitioned tensor do not make it up. The message
+  // names the file and the tensor.
   Result<tensor::Tensor> Read(const std::string& name) const;
+
+  // A part of the tensor. Errors as of Read; InvalidArgument when it does not lie within the tensor.
+  Result<tensor::Tensor> ReadSlice(const std::string& name, const Slice& slice) const;
 
   // Bytes of all tensors as stored.
   int64_t stored_bytes() const;
@@ -40,6 +45,10 @@ class Bundle {
   Path DataFile(int shard) const;
   Status CheckDataFiles() const;
   Status AddEntry(const std::string& key, std::string_view value);
+  Result<tensor::Tensor> ReadStored(const std::string& name, const tensorflow::BundleEntryProto& entry) const;
+  // The parts of a partitioned tensor, with where they lie in it.
+  using Parts = std::vector<std::pair<Slice, const tensorflow::BundleEntryProto*>>;
+  Result<Parts> PartsOf(const std::string& name, const tensorflow::BundleEntryProto& entry) const;
   // The entry's bytes as stored; their checksum. Requires: as many as the entry says.
   Result<uint32_t> ReadBytes(const std::string& name, const tensorflow::BundleEntryProto& entry,
                              std::span<char> bytes) const;

@@ -8,12 +8,16 @@ import judging
 import needed_ops
 from serving import State, running_node
 from unseen import UNSEEN, VECTOR, Unseen
+from unseen_control import CONTROL, REFUSABLE
 
-# What models of everyday use are made of: refusing these would be a defect too.
+UNSEEN |= CONTROL
+
+#What models of everyday use are made of : refusing these would be a defect too.
 EVERYDAY = {"dense_relu", "dense_relu6", "dense_elu", "dense_tanh", "dense_sigmoid", "dense_softmax_v2", "batch_norm",
             "conv_dilated", "max_pool", "average_pool", "global_average", "reduce_sum", "concat", "gather", "transpose",
             "slices", "where", "one_hot", "integer_arithmetic", "attention", "layer_norm",
-            "keras_cnn", "keras_embedding",
+            "keras_cnn", "keras_embedding", "looped", "branched", "keras_gru", "keras_lstm",
+            *(CONTROL.keys() - REFUSABLE),
             *(name for name in UNSEEN if name.startswith("random_") or name.startswith("conv_") and name[5].isdigit())}
 
 

@@ -32,7 +32,7 @@ std::vector<Shape> ShapesOf(const std::map<std::string, Tensor>& fed) {
 }  // namespace
 
 Compiled::Compiled(const reference::Plan& plan, int threads)
-    : plan_(plan), threads_(threads), graph_(Passed(plan.ToGraph())) {}
+    : plan_(plan), threads_(threads), graph_(plan.has_bodies() ? graph::Graph() : Passed(plan.ToGraph())) {}
 
 Compiled::ProgramPtr Compiled::ProgramFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                           Resources& resources) const {
@@ -56,7 +56,7 @@ Compiled::ProgramPtr Compiled::ProgramFor(const std::map<std::string, Tensor>& f
 Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                           Resources& resources, size_t memory_bytes_max) const {
   omp_set_num_threads(threads_);  // Of this thread: whoever's it is.
-  const ProgramPtr program = ProgramFor(fed, wanted, resources);
+  const ProgramPtr program = plan_.has_bodies() ? nullptr : ProgramFor(fed, wanted, resources);
   if (!program) return plan_.Run(fed, wanted, resources, memory_bytes_max);
   return program->Run(fed, resources, memory_bytes_max);
 }

@@ -131,12 +131,13 @@ Result<std::map<std::string, Signature>> BuildSignatures(const tensorflow::MetaG
 
 // A signature that writes variables forbids every signature to remember what it read at load.
 bool WritesVariables(const std::map<std::string, Signature>& signatures) {
+  bool writes = false;
   for (const auto& [name, signature] : signatures) {
-    for (const auto& node : signature.graph.nodes) {
-      if (node.has_effect && node.op.starts_with("Assign")) return true;
-    }
+    graph::ForEachNode(signature.graph, [&](const graph::Node& node) {
+      writes = writes || (node.has_effect && node.op.starts_with("Assign"));
+    });
   }
-  return false;
+  return writes;
 }
 
 std::string Names(const std::map<std::string, SignaturePlan::Input>& inputs) {

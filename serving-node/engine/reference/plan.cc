@@ -21,20 +21,19 @@ bool TakesType(const Kernel& kernel, DType type) {
   return bit < 32 && (kernel.types & kernels::Only(type)) != 0;
 }
 
-}  // namespace
+// What folding a loop or a branch may take; what takes more is computed in each run.
+constexpr kernels::RunLimits kFoldLimits{.time_max = std::chrono::seconds(2)};
+constexpr size_t kFoldBytesMax = size_t{1} << 30;
 
-size_t Plan::HeldBytes(const std::vector<Tensor>& outputs) {
-  size_t sum = 0;
-  for (const auto& output : outputs) {
-    const bool is_text = output.type() == DType::kString;
-    sum += is_text ? static_cast<size_t>(output.elements()) * sizeof(std::string) : output.bytes();
-  }
-  return sum;
+bool ReadsVariable(const std::string& op) {
+  return op == "ReadVariableOp" || op == "VariableShape" || op == "ResourceGather" || op == "ResourceGatherNd";
 }
 
+}  // namespace
+
 void Unsupported::Check(const graph::Graph& graph) {
-  for (const auto& node : graph.nodes) {
-    if (node.op == "Placeholder") continue;
+  graph::ForEachNode(graph, [this](const graph::Node& node) {
+    if (node.op == "Placeholder") return;
     const Kernel* kernel = kernels::FindKernel(node.op);
     if (kernel == nullptr) {
       Add(node, "");
@@ -43,7 +42,7 @@ void Unsupported::Check(const graph::Graph& graph) {
     } else if (kernel->check != nullptr) {
       if (const auto status = kernel->check(node); !status) Add(node, fmt::format(": {}", status.error().message));
     }
-  }
+  });
 }
 
 void Unsupported::Add(const graph::Node& node, const std::string& reason) {
@@ -68,7 +67,38 @@ Status Unsupported::ToStatus() const {
   return Unimplemented("unsupported ops: {}", fmt::join(parts, ", "));
 }
 
+// One run: what its bodies share.
+class Plan::Running final : public kernels::Bodies {
+ public:
+  Running(const Plan& plan, kernels::Resources& to_use, const AfterNode& observer, const kernels::RunLimits& limits)
+      : Bodies(limits), resources(to_use), after(observer), plan_(plan) {}
+
+  kernels::Resources& resources;
+  const AfterNode& after;
+
+ private:
+  kernels::Outputs Compute(int body, std::vector<Tensor> arguments, size_t room_bytes) override {
+    return plan_.bodies_[static_cast<size_t>(body)].RunBody(std::move(arguments), room_bytes, *this);
+  }
+
+  const Plan& plan_;
+};
+
 Result<Plan> Plan::Make(graph::Graph graph, Folding folding, kernels::Resources& resources) {
+  auto bodies = std::move(graph.bodies);
+  ASSIGN_OR_RETURN(Plan plan, MakeOne(std::move(graph)));
+  for (auto& body : bodies) {
+    ASSIGN_OR_RETURN(Plan made, MakeOne(std::move(body)));
+    made.FoldInBody(folding, resources);
+    made.CountUses();
+    plan.bodies_.push_back(std::move(made));
+  }
+  RETURN_IF_ERROR(plan.Fold(folding, resources));
+  plan.CountUses();
+  return plan;
+}
+
+Result<Plan> Plan::MakeOne(graph::Graph graph) {
   Plan plan;
   plan.graph_ = std::move(graph);
   for (const auto& node : plan.graph_.nodes) {
@@ -81,28 +111,72 @@ Result<Plan> Plan::Make(graph::Graph graph, Folding folding, kernels::Resources&
   }
   plan.folded_.resize(plan.graph_.nodes.size());
   plan.is_folded_.resize(plan.graph_.nodes.size());
-  RETURN_IF_ERROR(plan.Fold(folding, resources));
-  plan.CountUses();
   return plan;
 }
 
+bool Plan::IsFoldable(size_t at, Folding folding, const std::vector<bool>& pure_bodies) const {
+  const auto& node = graph_.nodes[at];
+  if (!folding.fold || kernels_[at] == nullptr || !kernels_[at]->is_foldable) return false;
+  if (!folding.fold_variables && ReadsVariable(node.op)) return false;
+  return std::ranges::all_of(node.bodies, [&](int body) { return pure_bodies[static_cast<size_t>(body)]; });
+}
+
+// Which bodies give the same for the same arguments: all but those where a node does not, or uses a body that does not.
+std::vector<bool> Plan::PureBodies(Folding folding) const {
+  std::vector<bool> pure(bodies_.size(), true);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = 0; i < bodies_.size(); ++i) {
+      const Plan& body = bodies_[i];
+      for (size_t at = 0; pure[i] && at < body.graph_.nodes.size(); ++at) {
+        if (body.kernels_[at] == nullptr || body.IsFoldable(at, folding, pure)) continue;
+        pure[i] = false;
+        changed = true;
+      }
+    }
+  }
+  return pure;
+}
+
 Status Plan::Fold(Folding folding, kernels::Resources& resources) {
+  const std::vector<bool> pure_bodies = PureBodies(folding);
+  const auto is_known = [this](const graph::Edge& input) { return is_folded_[static_cast<size_t>(input.node)]; };
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     const auto& node = graph_.nodes[i];
-    const auto is_known = [this](const graph::Edge& input) { return is_folded_[static_cast<size_t>(input.node)]; };
-    const bool reads_variable =
-        node.op == "ReadVariableOp" || node.op == "VariableShape" || node.op == "ResourceGather";
-    const bool can = folding.fold && kernels_[i] != nullptr && kernels_[i]->is_foldable &&
-                     (folding.fold_variables || !reads_variable) &&
-                     std::all_of(node.inputs.begin(), node.inputs.end(), is_known);
-    if (!can) {
-      if (kernels_[i] != nullptr) order_.push_back(i);
-      continue;
+    if (IsFoldable(i, folding, pure_bodies) && std::ranges::all_of(node.inputs, is_known)) {
+      const bool may_fail = !node.bodies.empty();
+      const AfterNode nobody;
+      Running running(*this, resources, nobody, kFoldLimits);
+      auto outputs = Compute(i, folded_, may_fail ? kFoldBytesMax : SIZE_MAX, running);
+      if (!outputs && !may_fail) return tl::make_unexpected(outputs.error());
+      is_folded_[i] = outputs.has_value();
+      if (outputs) folded_[i] = std::move(*outputs);
     }
-    ASSIGN_OR_RETURN(folded_[i], Compute(i, folded_, resources, SIZE_MAX));
-    is_folded_[i] = true;
+    if (kernels_[i] != nullptr && !is_folded_[i]) order_.push_back(i);
   }
-  // What only other folded values needed is not held.
+  KeepWhatIsRead();
+  return {};
+}
+
+// What cannot be computed now is no error yet: the body may never run.
+void Plan::FoldInBody(Folding folding, kernels::Resources& resources) {
+  const auto is_known = [this](const graph::Edge& input) { return is_folded_[static_cast<size_t>(input.node)]; };
+  const AfterNode nobody;
+  Running running(*this, resources, nobody, kFoldLimits);
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const auto& node = graph_.nodes[i];
+    if (node.bodies.empty() && IsFoldable(i, folding, {}) && std::ranges::all_of(node.inputs, is_known)) {
+      auto outputs = Compute(i, folded_, kFoldBytesMax, running);
+      is_folded_[i] = outputs.has_value();
+      if (outputs) folded_[i] = std::move(*outputs);
+    }
+    if (kernels_[i] != nullptr && !is_folded_[i]) order_.push_back(i);
+  }
+  KeepWhatIsRead();
+}
+
+// What only other folded values needed is not held.
+void Plan::KeepWhatIsRead() {
   std::set<int> held;
   for (const size_t i : order_) {
     for (const auto& input : graph_.nodes[i].inputs) held.insert(input.node);
@@ -111,7 +185,6 @@ Status Plan::Fold(Folding folding, kernels::Resources& resources) {
   for (size_t i = 0; i < folded_.size(); ++i) {
     if (!held.contains(static_cast<int>(i))) folded_[i].clear();
   }
-  return {};
 }
 
 void Plan::CountUses() {
@@ -136,8 +209,7 @@ Result<Tensor> Plan::ValueAt(const graph::Edge& edge, const Values& values) cons
   return outputs[static_cast<size_t>(edge.output)];
 }
 
-Result<std::vector<Tensor>> Plan::Compute(size_t at, const Values& values, kernels::Resources& resources,
-                                          size_t room_bytes) const {
+Result<std::vector<Tensor>> Plan::Compute(size_t at, const Values& values, size_t room_bytes, Running& running) const {
   const auto& node = graph_.nodes[at];
   std::vector<Tensor> inputs;
   inputs.reserve(node.inputs.size());
@@ -145,13 +217,19 @@ Result<std::vector<Tensor>> Plan::Compute(size_t at, const Values& values, kerne
     ASSIGN_OR_RETURN(Tensor input, ValueAt(edge, values));
     inputs.push_back(std::move(input));
   }
-  auto outputs = kernels_[at]->compute(Call{node, inputs, resources, room_bytes});
-  if (outputs && HeldBytes(*outputs) > room_bytes) {
-    outputs = ResourceExhausted("its outputs need {} bytes where {} are left of the run's memory", HeldBytes(*outputs),
-                                room_bytes);
+  auto outputs = kernels_[at]->compute(Call{node, inputs, running.resources, room_bytes, &running});
+  if (outputs && kernels::HeldBytes(*outputs) > room_bytes) {
+    outputs = ResourceExhausted("its outputs need {} bytes where {} are left of the run's memory",
+                                kernels::HeldBytes(*outputs), room_bytes);
   }
-  if (!outputs) return Prefixed(outputs.error(), fmt::format("op \"{}\" (node \"{}\")", node.op, node.name));
-  return outputs;
+  if (outputs) {
+    if (running.after) running.after(node, inputs, *outputs);
+    return outputs;
+  }
+  // Of bodies within bodies the innermost node is named, and the outermost.
+  const bool is_named = running.depth() > 0 && !node.bodies.empty() && outputs.error().message.starts_with("op \"");
+  if (is_named) return outputs;
+  return Prefixed(outputs.error(), fmt::format("op \"{}\" (node \"{}\")", node.op, node.name));
 }
 
 std::vector<bool> Plan::NeededFor(std::span<const size_t> wanted) const {
@@ -167,29 +245,49 @@ std::vector<bool> Plan::NeededFor(std::span<const size_t> wanted) const {
   return needed;
 }
 
-Result<std::vector<Tensor>> Plan::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                      kernels::Resources& resources, size_t memory_bytes_max,
-                                      const AfterNode& after) const {
+Status Plan::Execute(const std::vector<bool>& needed, size_t memory_bytes_max, Running& running, Values* values) const {
   size_t held_bytes = 0;
+  for (const size_t i : order_) {
+    if (!needed.empty() && !needed[i]) continue;
+    ASSIGN_OR_RETURN((*values)[i], Compute(i, *values, memory_bytes_max - held_bytes, running));
+    held_bytes += kernels::HeldBytes((*values)[i]);
+    for (const int freed : freed_after_[i]) {
+      auto& outputs = (*values)[static_cast<size_t>(freed)];
+      if (kernels_[static_cast<size_t>(freed)] != nullptr)
+        held_bytes -= kernels::HeldBytes(outputs);  // What is fed is not ours.
+      outputs.clear();
+    }
+  }
+  return {};
+}
+
+Result<std::vector<Tensor>> Plan::RunBody(std::vector<Tensor> arguments, size_t memory_bytes_max,
+                                          Running& running) const {
+  if (arguments.size() != graph_.arguments.size())
+    return InvalidArgument("a body gets {} arguments instead of {}", arguments.size(), graph_.arguments.size());
+  Values values(graph_.nodes.size());
+  for (size_t i = 0; i < arguments.size(); ++i)
+    values[static_cast<size_t>(graph_.arguments[i])] = {std::move(arguments[i])};
+  RETURN_IF_ERROR(Execute({}, memory_bytes_max, running, &values));
+  std::vector<Tensor> outputs;
+  for (const auto& edge : graph_.outputs) {
+    ASSIGN_OR_RETURN(Tensor output, ValueAt(edge, values));
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+Result<std::vector<Tensor>> Plan::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
+                                      kernels::Resources& resources, size_t memory_bytes_max, const AfterNode& after,
+                                      const kernels::RunLimits& limits) const {
   Values values(graph_.nodes.size());
   for (const auto& [name, node] : graph_.fed) {
     const auto given = fed.find(name);
     if (given == fed.end()) return InvalidArgument("no value for \"{}\"", name);
     values[static_cast<size_t>(node)] = {given->second};
   }
-  const std::vector<bool> needed = NeededFor(wanted);
-  for (const size_t i : order_) {
-    if (!needed[i]) continue;
-    ASSIGN_OR_RETURN(values[i], Compute(i, values, resources, memory_bytes_max - held_bytes));
-    held_bytes += HeldBytes(values[i]);
-    if (after) after(i, values[i]);
-    for (const int freed : freed_after_[i]) {
-      auto& outputs = values[static_cast<size_t>(freed)];
-      if (kernels_[static_cast<size_t>(freed)] != nullptr)
-        held_bytes -= HeldBytes(outputs);  // What is fed is not ours.
-      outputs.clear();
-    }
-  }
+  Running running(*this, resources, after, limits);
+  RETURN_IF_ERROR(Execute(NeededFor(wanted), memory_bytes_max, running, &values));
   std::vector<size_t> positions(wanted.begin(), wanted.end());
   if (positions.empty()) {
     positions.resize(graph_.outputs.size());
@@ -220,6 +318,7 @@ int64_t Plan::folded_bytes() const {
       if (counted.insert(output.data()).second) sum += static_cast<int64_t>(output.bytes());
     }
   }
+  for (const auto& body : bodies_) sum += body.folded_bytes();
   return sum;
 }
 

@@ -10,7 +10,7 @@
 
 #include "common/error.h"
 #include "serving-node/engine/engine.h"
-#include "serving-node/engine/reference/kernels/kernel.h"
+#include "serving-node/engine/reference/kernels/bodies.h"
 #include "serving-node/graph/graph.h"
 
 namespace longshore::engine::reference {
@@ -19,7 +19,7 @@ namespace longshore::engine::reference {
 // message names them all.
 class Unsupported {
  public:
-  // Looks at every node of the graph.
+  // Looks at every node of the graph and of its bodies.
   void Check(const graph::Graph& graph);
 
   // Unimplemented with every op; ok when there was none.
@@ -44,11 +44,14 @@ class Plan {
   // `fed` by tensor name, exactly the graph's feeds. `wanted` are positions in the graph's outputs; empty: all of them.
   // The result has one tensor for each, in that order. InvalidArgument names the op and the node that refused its
   // inputs; ResourceExhausted the one whose outputs would bring what the run holds above memory_bytes_max, found before
-  // an op makes much of little. `after`, when given, sees what every node makes.
-  using AfterNode = std::function<void(size_t node, const std::vector<tensor::Tensor>& outputs)>;
+  // an op makes much of little, or when a loop or a recursion reaches its limits. `after`, when given, sees what every
+  // node makes, those of bodies included.
+  using AfterNode = std::function<void(const graph::Node& node, std::span<const tensor::Tensor> inputs,
+                                       const std::vector<tensor::Tensor>& outputs)>;
   Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed,
                                           std::span<const size_t> wanted, kernels::Resources& resources,
-                                          size_t memory_bytes_max = SIZE_MAX, const AfterNode& after = nullptr) const;
+                                          size_t memory_bytes_max = SIZE_MAX, const AfterNode& after = nullptr,
+                                          const kernels::RunLimits& limits = {}) const;
 
   // Which node made the first NaN or Inf of the first output that has one; nullopt: all outputs are finite. Errors as
   // of Run.
@@ -68,23 +71,35 @@ class Plan {
   // Bytes of what was computed at load.
   int64_t folded_bytes() const;
 
+  // Whether it loops or branches.
+  bool has_bodies() const { return !bodies_.empty(); }
+
   // The graph with what was computed at load as constants, for passes and other engines. Values are shared, not copied.
+  // Requires: !has_bodies().
   graph::Graph ToGraph() const;
 
  private:
-  // The values of one run: for each node its outputs, while somebody still needs them.
+  // The values of one run, or of one of a body: for each node its outputs, while somebody still needs them.
   using Values = std::vector<std::vector<tensor::Tensor>>;
+  class Running;
 
-  // As if none shared a buffer.
-  static size_t HeldBytes(const std::vector<tensor::Tensor>& outputs);
+  static Result<Plan> MakeOne(graph::Graph graph);
   Status Fold(Folding folding, kernels::Resources& resources);
+  void FoldInBody(Folding folding, kernels::Resources& resources);
+  void KeepWhatIsRead();
+  bool IsFoldable(size_t node, Folding folding, const std::vector<bool>& pure_bodies) const;
+  std::vector<bool> PureBodies(Folding folding) const;
   void CountUses();
-  Result<std::vector<tensor::Tensor>> Compute(size_t node, const Values& values, kernels::Resources& resources,
-                                              size_t room_bytes) const;
+  Status Execute(const std::vector<bool>& needed, size_t memory_bytes_max, Running& running, Values* values) const;
+  Result<std::vector<tensor::Tensor>> RunBody(std::vector<tensor::Tensor> arguments, size_t memory_bytes_max,
+                                              Running& running) const;
+  Result<std::vector<tensor::Tensor>> Compute(size_t node, const Values& values, size_t room_bytes,
+                                              Running& running) const;
   Result<tensor::Tensor> ValueAt(const graph::Edge& edge, const Values& values) const;
   std::vector<bool> NeededFor(std::span<const size_t> wanted) const;
 
   graph::Graph graph_;
+  std::vector<Plan> bodies_;                         // As in the graph.
   std::vector<const kernels::Kernel*> kernels_;      // By node; nullptr for what is fed.
   std::vector<std::vector<tensor::Tensor>> folded_;  // By node; empty for what is computed in a run.
   std::vector<bool> is_folded_;

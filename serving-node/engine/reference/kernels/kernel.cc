@@ -2,15 +2,18 @@
 
 #include <algorithm>
 
+#include "serving-node/engine/reference/kernels/tensor_list.h"
+
 namespace longshore::engine::reference::kernels {
 namespace {
 
 std::vector<Kernel> JoinFamilies() {
   std::vector<Kernel> all;
   for (const auto family :
-       {BinaryKernels, CastKernels,  ConvolutionKernels, EinsumKernels, ExampleKernels,   FillKernels,    GatherKernels,
-        JoinKernels,   LogicKernels, MatMulKernels,      MoveKernels,   NormalizeKernels, PoolKernels,    ReduceKernels,
-        ShapeKernels,  SliceKernels, StringKernels,      TableKernels,  UnaryKernels,     VariableKernels}) {
+       {BinaryKernels, CastKernels,     ConvolutionKernels, EinsumKernels,      ExampleKernels,   FillKernels,
+        GatherKernels, JoinKernels,     LogicKernels,       MatMulKernels,      MoveKernels,      NormalizeKernels,
+        PoolKernels,   ReduceKernels,   ShapeKernels,       SliceKernels,       StringKernels,    TableKernels,
+        UnaryKernels,  VariableKernels, ControlKernels,     TensorArrayKernels, TensorListKernels}) {
     const auto kernels = family();
     all.insert(all.end(), kernels.begin(), kernels.end());
   }
@@ -38,6 +41,19 @@ Status Call::HasRoomFor(DType type, const Shape& shape) const {
   if (element_bytes == 0 || static_cast<size_t>(count) <= room_bytes / element_bytes) return {};
   return ResourceExhausted("a tensor {}{} does not fit into the {} bytes that are left of the run's memory",
                            DTypeName(type), ToString(shape), room_bytes);
+}
+
+size_t HeldBytes(std::span<const Tensor> tensors) {
+  size_t sum = 0;
+  for (const auto& tensor : tensors) {
+    if (const auto* list = ListOf(tensor))
+      sum += list->bytes();
+    else if (tensor.type() == DType::kString)
+      sum += static_cast<size_t>(tensor.elements()) * sizeof(std::string);
+    else
+      sum += tensor.bytes();
+  }
+  return sum;
 }
 
 Result<std::vector<int64_t>> IntsOf(const Tensor& tensor, std::string_view what, size_t count_max) {

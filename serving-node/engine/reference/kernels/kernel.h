@@ -23,11 +23,14 @@ using tensor::Shape;
 using tensor::Tensor;
 using tensor::ToString;
 
+class Bodies;
+
 struct Call {
   const graph::Node& node;
   std::span<const Tensor> inputs;
   Resources& resources;
   size_t room_bytes = SIZE_MAX;  // What is left of the run's memory.
+  Bodies* bodies = nullptr;      // Runs those of the node; see bodies.h.
 
   // ResourceExhausted when the run has no memory for such a tensor. To be asked before an output is made whose size is
   // more than a few times that of the inputs.
@@ -66,9 +69,13 @@ const Kernel* FindKernel(std::string_view op);
 // All of them, sorted by op.
 std::span<const Kernel> AllKernels();
 
+// What tensors hold, lists and texts' places included, as if none shared a buffer.
+size_t HeldBytes(std::span<const Tensor> tensors);
+
 // The families, each in its own file.
 std::span<const Kernel> BinaryKernels();
 std::span<const Kernel> CastKernels();
+std::span<const Kernel> ControlKernels();
 std::span<const Kernel> ConvolutionKernels();
 std::span<const Kernel> EinsumKernels();
 std::span<const Kernel> ExampleKernels();
@@ -82,6 +89,8 @@ std::span<const Kernel> NormalizeKernels();
 std::span<const Kernel> PoolKernels();
 std::span<const Kernel> ReduceKernels();
 std::span<const Kernel> ShapeKernels();
+std::span<const Kernel> TensorArrayKernels();
+std::span<const Kernel> TensorListKernels();
 std::span<const Kernel> SliceKernels();
 std::span<const Kernel> StringKernels();
 std::span<const Kernel> TableKernels();

@@ -4,9 +4,12 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
+// Containers keep variables of one name apart.
 Outputs VarHandleOp(const Call& call) {
+  const std::string container = call.attributes().Text("container", "");
   const std::string shared = call.attributes().Text("shared_name", "");
-  return One(HandleOf(call.resources.FindOrMakeVariable(shared.empty() ? call.node.name : shared)));
+  const std::string name = shared.empty() ? call.node.name : shared;
+  return One(HandleOf(call.resources.FindOrMakeVariable(container.empty() ? name : container + '\0' + name)));
 }
 
 Result<Variable*> VariableOf(const Call& call) {
@@ -47,6 +50,12 @@ Outputs VariableShape(const Call& call) {
   return One(Tensor::Of<int32_t>(vector, {shape.begin(), shape.end()}));
 }
 
+Result<Tensor> Restored(const saved_model::Bundle& bundle, const std::string& name, const std::string& slice) {
+  if (slice.empty()) return bundle.Read(name);
+  ASSIGN_OR_RETURN(const saved_model::Slice part, saved_model::ParseSlice(slice));
+  return bundle.ReadSlice(name, part);
+}
+
 // The prefix (the first input) is ignored: what is restored is the bundle of this version, whatever the graph was told.
 Outputs RestoreV2(const Call& call) {
   if (!call.resources.bundle) return FailedPrecondition("variables are only restored while the model loads");
@@ -54,12 +63,11 @@ Outputs RestoreV2(const Call& call) {
       call.in(1).elements() != call.in(2).elements()) {
     return InvalidArgument("tensor_names and shape_and_slices must be strings, as many of one as of the other");
   }
+  const auto names = call.in(1).values<std::string>();
+  const auto slices = call.in(2).values<std::string>();
   std::vector<Tensor> values;
-  for (const auto& slice : call.in(2).values<std::string>()) {
-    if (!slice.empty()) return Unimplemented("partitioned variables (slice \"{}\")", slice);
-  }
-  for (const auto& name : call.in(1).values<std::string>()) {
-    ASSIGN_OR_RETURN(Tensor value, call.resources.bundle->Read(name));
+  for (size_t i = 0; i < names.size(); ++i) {
+    ASSIGN_OR_RETURN(Tensor value, Restored(*call.resources.bundle, names[i], slices[i]));
     values.push_back(std::move(value));
   }
   return values;

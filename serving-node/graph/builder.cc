@@ -1,0 +1,516 @@
+#include "serving-node/graph/builder.h"
+
+#include <algorithm>
+
+#include "serving-node/graph/names.h"
+
+namespace longshore::graph {
+namespace {
+
+using NodeDefs = google::protobuf::RepeatedPtrField<tensorflow::NodeDef>;
+using tensorflow::AttrValue;
+using tensorflow::FunctionDef;
+using tensorflow::NodeDef;
+
+const std::set<std::string>& Calls() {
+  static const std::set<std::string> kCalls = {"StatefulPartitionedCall", "PartitionedCall", "BatchFunction"};
+  return kCalls;
+}
+
+bool IsReferenceVariable(const std::string& op) { return op == "VariableV2" || op == "Variable"; }
+bool IsAssign(const std::string& op) { return op == "Assign" || op == "AssignAdd" || op == "AssignSub"; }
+bool TakesReference(const std::string& op) { return IsAssign(op) || op == "IsVariableInitialized"; }
+
+// Which ops have bodies, in which attributes they name them, and how many of their inputs no body gets.
+struct Control {
+  std::vector<const char*> functions;
+  size_t own_inputs = 0;
+};
+const Control* ControlOf(const std::string& op) {
+  static const Control kIf{{"then_branch", "else_branch"}, 1}, kCase{{"branches"}, 1}, kWhile{{"cond", "body"}, 0};
+  static const std::map<std::string, const Control*> kOps = {{"If", &kIf},       {"StatelessIf", &kIf},
+                                                             {"Case", &kCase},   {"StatelessCase", &kCase},
+                                                             {"While", &kWhile}, {"StatelessWhile", &kWhile}};
+  const auto found = kOps.find(op);
+  return found == kOps.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const NodeIndex> IndexOf(const NodeDefs& nodes) {
+  auto index = std::make_shared<NodeIndex>();
+  index->reserve(static_cast<size_t>(nodes.size()));
+  for (const auto& node : nodes) (*index)[node.name()] = &node;
+  return index;
+}
+
+std::vector<std::string> RootsOf(const FunctionDef& function) {
+  std::vector<std::string> roots;
+  for (const auto& output : function.signature().output_arg()) {
+    const auto ret = function.ret().find(output.name());
+    if (ret != function.ret().end()) roots.push_back(ret->second);
+  }
+  for (const auto& name : function.signature().control_output()) {
+    const auto ret = function.control_ret().find(name);
+    if (ret != function.control_ret().end()) roots.push_back("^" + ret->second);
+  }
+  return roots;
+}
+
+// A body may name attributes of its function ("T": placeholder "T").
+void Substitute(const google::protobuf::Map<std::string, AttrValue>& values, const Attributes* given,
+                Attributes* attributes) {
+  if (given == nullptr) return;
+  for (const auto& [name, value] : values) {
+    if (value.value_case() != AttrValue::kPlaceholder) continue;
+    if (const auto* known = given->Find(value.placeholder())) attributes->Set(name, *known);
+  }
+}
+
+// Of functions with the same key the bodies are the same.
+std::string KeyOf(const std::string& function, const google::protobuf::Map<std::string, AttrValue>& values,
+                  const Attributes& attributes) {
+  const std::map<std::string, AttrValue> sorted(values.begin(), values.end());
+  std::string key = function;
+  for (const auto& [name, value] : sorted) key += '\0' + name + '\0' + attributes.Find(name)->SerializeAsString();
+  return key;
+}
+
+std::set<std::string> NamesOf(const std::unordered_map<std::string, std::vector<Edge>>& emitted) {
+  std::set<std::string> names;
+  for (const auto& [name, edges] : emitted) names.insert(name);
+  return names;
+}
+
+}  // namespace
+
+Builder::Builder(const tensorflow::GraphDef& def, const Wanted& wanted) : wanted_(wanted) {
+  for (const auto& function : def.library().function()) functions_[function.signature().name()] = &function;
+  root_.into = &root_graph_;
+  root_.nodes = IndexOf(def.node());
+}
+
+Result<Graph> Builder::Run() {
+  for (const auto& feed : wanted_.feeds) RETURN_IF_ERROR(AddFeed(feed));
+  std::vector<std::string> roots = wanted_.outputs;
+  for (const auto& target : wanted_.targets) roots.push_back("^" + ParseReference(target).node);
+  ASSIGN_OR_RETURN(root_.old_control, OldControl::Find(*root_.nodes, roots, NamesOf(root_.emitted)));
+  RETURN_IF_ERROR(EmitAll(roots, &root_));
+  for (const auto& output : wanted_.outputs) {
+    ASSIGN_OR_RETURN(const Edge edge, Resolve(ParseReference(output), &root_));
+    root_graph_.graph.outputs.push_back(Read(edge, output, &root_graph_));
+  }
+  root_graph_.graph.bodies = std::move(bodies_);
+  return std::move(root_graph_.graph);
+}
+
+Status Builder::AddFeed(const std::string& feed) {
+  const Reference reference = ParseReference(feed);
+  const auto found = root_.nodes->find(reference.node);
+  if (found == root_.nodes->end()) return DataLoss("the graph has no node \"{}\" to feed", reference.node);
+  const auto type = found->second->attr().find("dtype");
+  ASSIGN_OR_RETURN(
+      const Edge edge,
+      AddArgument(reference.node, type == found->second->attr().end() ? nullptr : &type->second, &root_graph_));
+  root_graph_.graph.fed[feed] = edge.node;
+  auto& outputs = root_.emitted[reference.node];
+  if (outputs.size() <= static_cast<size_t>(reference.index)) outputs.resize(static_cast<size_t>(reference.index) + 1);
+  outputs[static_cast<size_t>(reference.index)] = edge;
+  return {};
+}
+
+Result<int> Builder::AddNode(Node node, Growing* growing) {
+  if (++nodes_ > kNodesMax) return ResourceExhausted("the graph needs more than {} nodes", kNodesMax);
+  growing->graph.nodes.push_back(std::move(node));
+  return static_cast<int>(growing->graph.nodes.size()) - 1;
+}
+
+Result<Edge> Builder::AddArgument(const std::string& name, const AttrValue* type, Growing* growing) {
+  Node node{.name = name, .op = "Placeholder", .attributes = {}, .inputs = {}};
+  if (type != nullptr) node.attributes.Set("dtype", *type);
+  ASSIGN_OR_RETURN(const int at, AddNode(std::move(node), growing));
+  return Edge{at, 0};
+}
+
+namespace {
+
+// What must be emitted before a node. A condition or loop of TensorFlow 1 needs what enters it.
+std::vector<std::string_view> NeedsOf(const NodeDef& def, const OldControl* old) {
+  std::vector<std::string_view> needs;
+  if (const auto* condition = old == nullptr ? nullptr : old->ConditionOf(def.name())) {
+    needs.push_back(condition->predicate);
+    for (const auto& argument : condition->arguments) needs.push_back(argument.outside);
+    needs.insert(needs.end(), condition->before.begin(), condition->before.end());
+  } else if (const auto* loop = old == nullptr ? nullptr : old->LoopOf(def.name())) {
+    for (const auto& variable : loop->variables) needs.push_back(variable.first);
+    for (const auto& constant : loop->constants) needs.push_back(constant.value);
+    needs.insert(needs.end(), loop->before.begin(), loop->before.end());
+  } else {
+    needs.insert(needs.end(), def.input().begin(), def.input().end());
+  }
+  return needs;
+}
+
+}  // namespace
+
+// Depth first and without recursion, for a chain of nodes may be as long as the graph. A node is emitted after all it
+// needs.
+Status Builder::EmitAll(const std::vector<std::string>& roots, Scope* scope) {
+  std::set<std::string> open;  // On the stack, waiting for what they need.
+  std::vector<std::string> stack;
+  for (auto root = roots.rbegin(); root != roots.rend(); ++root) stack.push_back(ParseReference(*root).node);
+  while (!stack.empty()) {
+    const std::string name = stack.back();
+    if (scope->emitted.contains(name)) {
+      stack.pop_back();
+      continue;
+    }
+    const auto found = scope->nodes->find(name);
+    if (found == scope->nodes->end()) return DataLoss("there is no node \"{}{}\"", scope->prefix, name);
+    const size_t before = stack.size();
+    for (const auto& input : NeedsOf(*found->second, scope->old_control.get())) {
+      const std::string needed = ParseReference(input).node;
+      if (scope->emitted.contains(needed)) continue;
+      if (needed == name || open.contains(needed))
+        return DataLoss("the graph has a cycle at node \"{}{}\"", scope->prefix, needed);
+      stack.push_back(needed);
+    }
+    open.insert(name);
+    if (stack.size() > before) continue;
+    RETURN_IF_ERROR(Emit(*found->second, scope));
+    open.erase(name);
+    stack.pop_back();
+  }
+  return {};
+}
+
+Status Builder::Emit(const NodeDef& def, Scope* scope) {
+  const auto* old = scope->old_control.get();
+  if (const auto* condition = old == nullptr ? nullptr : old->ConditionOf(def.name()))
+    return EmitCondition(*condition, scope);
+  if (const auto* loop = old == nullptr ? nullptr : old->LoopOf(def.name())) return EmitLoop(*loop, scope);
+  std::vector<Edge> inputs;
+  for (const auto& input : def.input()) {
+    const Reference reference = ParseReference(input);
+    if (reference.control) continue;
+    ASSIGN_OR_RETURN(const Edge edge, Resolve(reference, scope));
+    inputs.push_back(edge);
+  }
+  Attributes attributes(def.attr());
+  Substitute(def.attr(), scope->call_attributes, &attributes);
+  const auto* function = CalledFunction(def, attributes);
+  if (function != nullptr) return Inline(def, *function, attributes, inputs, scope);
+  if (Calls().contains(def.op()))
+    return DataLoss("node \"{}{}\" calls a function that is not there", scope->prefix, def.name());
+  return Append(def, attributes, std::move(inputs), scope);
+}
+
+const FunctionDef* Builder::CalledFunction(const NodeDef& def, const Attributes& attributes) const {
+  std::string name = def.op();
+  if (Calls().contains(def.op())) {
+    const auto* f = attributes.Find("f");
+    name = f == nullptr ? "" : f->func().name();
+  }
+  const auto found = functions_.find(name);
+  return found == functions_.end() ? nullptr : found->second;
+}
+
+Status Builder::Inline(const NodeDef& def, const FunctionDef& function, const Attributes& attributes,
+                       const std::vector<Edge>& inputs, Scope* caller) {
+  const std::string name = caller->prefix + def.name();
+  const auto& signature = function.signature();
+  if (caller->depth == kFunctionDepthMax) {
+    return Unimplemented("functions call each other deeper than {} levels (recursion of \"{}\"?) at node \"{}\"",
+                         kFunctionDepthMax, signature.name(), name);
+  }
+  if (++calls_ > kCallsMax) return ResourceExhausted("the graph calls functions more than {} times", kCallsMax);
+  if (signature.input_arg_size() != static_cast<int>(inputs.size())) {
+    return DataLoss("node \"{}\" calls \"{}\" with {} arguments instead of {}", name, signature.name(), inputs.size(),
+                    signature.input_arg_size());
+  }
+  Scope body;
+  body.into = caller->into;
+  body.nodes = IndexOf(function.node_def());
+  body.prefix = name + "/";
+  body.call_attributes = &attributes;
+  body.depth = caller->depth + 1;
+  for (int i = 0; i < signature.input_arg_size(); ++i)
+    body.emitted[signature.input_arg(i).name()] = {inputs[static_cast<size_t>(i)]};
+  ASSIGN_OR_RETURN(caller->emitted[def.name()], EmitFunction(function, &body));
+  return {};
+}
+
+Result<std::vector<Edge>> Builder::EmitFunction(const FunctionDef& function, Scope* body) {
+  const auto roots = RootsOf(function);
+  ASSIGN_OR_RETURN(body->old_control, OldControl::Find(*body->nodes, roots, NamesOf(body->emitted)));
+  RETURN_IF_ERROR(EmitAll(roots, body));
+  std::vector<Edge> outputs;
+  for (const auto& output : function.signature().output_arg()) {
+    const auto ret = function.ret().find(output.name());
+    if (ret == function.ret().end())
+      return DataLoss("function \"{}\" does not return \"{}\"", function.signature().name(), output.name());
+    ASSIGN_OR_RETURN(const Edge edge, Resolve(ParseReference(ret->second), body));
+    outputs.push_back(edge);
+  }
+  return outputs;
+}
+
+Status Builder::Append(const NodeDef& def, const Attributes& attributes, std::vector<Edge> inputs, Scope* scope) {
+  for (const char* op : {"Switch", "Merge", "Enter", "Exit", "NextIteration"}) {
+    if (WithoutRef(def.op()) != op) continue;
+    return Unimplemented(
+        "unsupported: control flow of TensorFlow 1 at node \"{}{}\" (op \"{}\"): its value is used "
+        "outside of the condition or loop it belongs to",
+        scope->prefix, def.name(), def.op());
+  }
+  Node node{.name = scope->prefix + def.name(), .op = def.op(), .attributes = attributes, .inputs = {}};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool by_reference = TakesReference(def.op()) && i == 0;
+    node.inputs.push_back(by_reference ? inputs[i] : Read(inputs[i], node.name, scope->into));
+  }
+  if (IsReferenceVariable(def.op())) {
+    node.op = "VarHandleOp";
+    if (attributes.Text("shared_name", "").empty()) {
+      AttrValue shared;
+      shared.set_s(node.name);
+      node.attributes.Set("shared_name", shared);
+    }
+    scope->into->references.insert(static_cast<int>(scope->into->graph.nodes.size()));
+  } else if (IsAssign(def.op())) {
+    node.op = def.op() + "VariableOp";
+  } else if (def.op() == "IsVariableInitialized") {
+    node.op = "VarIsInitializedOp";
+  } else if (def.op() == "LoopCond" || def.op() == "RefIdentity") {
+    node.op = "Identity";
+  } else if (def.op() == "ControlTrigger") {
+    node.op = "NoOp";
+  }
+  ASSIGN_OR_RETURN(node.bodies, BodiesOf(node, *scope));
+  scope->emitted[def.name()] = {};
+  ASSIGN_OR_RETURN(scope->positions[def.name()], AddNode(std::move(node), scope->into));
+  return {};
+}
+
+Result<std::vector<int>> Builder::BodiesOf(const Node& node, const Scope& scope) {
+  std::vector<int> bodies;
+  const Control* control = ControlOf(node.op);
+  if (control == nullptr) return bodies;
+  if (node.inputs.size() < control->own_inputs)
+    return DataLoss("node \"{}\" (op \"{}\") has no input", node.name, node.op);
+  for (const char* attribute : control->functions) {
+    const auto* value = node.attributes.Find(attribute);
+    const bool is_list = value != nullptr && value->value_case() == AttrValue::kList;
+    for (int i = 0; i < (is_list ? value->list().func_size() : 1); ++i) {
+      const auto* function = is_list ? &value->list().func(i) : value == nullptr ? nullptr : &value->func();
+      if (function == nullptr) return DataLoss("node \"{}\" (op \"{}\") has no \"{}\"", node.name, node.op, attribute);
+      ASSIGN_OR_RETURN(const int body, BodyOf(*function, node, node.inputs.size() - control->own_inputs, scope));
+      bodies.push_back(body);
+    }
+  }
+  if (bodies.empty()) return DataLoss("node \"{}\" (op \"{}\") has no branches", node.name, node.op);
+  return bodies;
+}
+
+// Bodies are shared by who names the same function, so that one that calls itself in a branch is built once.
+Result<int> Builder::BodyOf(const tensorflow::NameAttrList& named, const Node& node, size_t arguments,
+                            const Scope& caller) {
+  const auto function = functions_.find(named.name());
+  if (function == functions_.end())
+    return DataLoss("node \"{}\" (op \"{}\") names the function \"{}\", which is not there", node.name, node.op,
+                    named.name());
+  const auto taken = static_cast<size_t>(function->second->signature().input_arg_size());
+  if (taken != arguments) {
+    return DataLoss("node \"{}\" (op \"{}\") calls \"{}\" with {} arguments instead of {}", node.name, node.op,
+                    named.name(), arguments, taken);
+  }
+  Attributes attributes(named.attr());
+  Substitute(named.attr(), caller.call_attributes, &attributes);
+  const std::string key = KeyOf(named.name(), named.attr(), attributes);
+  const auto [at, is_new] = body_of_.emplace(key, static_cast<int>(bodies_.size()));
+  const int body = at->second;
+  if (!is_new) return body;
+  if (caller.depth == kFunctionDepthMax) {
+    return Unimplemented("bodies lie within each other deeper than {} levels at node \"{}\"", kFunctionDepthMax,
+                         node.name);
+  }
+  bodies_.emplace_back();
+  ASSIGN_OR_RETURN(Graph built, BuildBody(*function->second, attributes, caller.depth + 1));
+  bodies_[static_cast<size_t>(body)] = std::move(built);
+  return body;
+}
+
+Result<Graph> Builder::BuildBody(const FunctionDef& function, const Attributes& attributes, int depth) {
+  Growing growing;
+  Scope scope;
+  scope.into = &growing;
+  scope.nodes = IndexOf(function.node_def());
+  scope.prefix = function.signature().name() + "/";
+  scope.call_attributes = &attributes;
+  scope.depth = depth;
+  for (const auto& argument : function.signature().input_arg()) {
+    AttrValue type;
+    type.set_type(argument.type());
+    ASSIGN_OR_RETURN(const Edge edge, AddArgument(scope.prefix + argument.name(), &type, &growing));
+    growing.graph.arguments.push_back(edge.node);
+    scope.emitted[argument.name()] = {edge};
+  }
+  ASSIGN_OR_RETURN(const auto outputs, EmitFunction(function, &scope));
+  for (const auto& output : outputs) growing.graph.outputs.push_back(Read(output, scope.prefix, &growing));
+  return std::move(growing.graph);
+}
+
+Result<Builder::Scope> Builder::OldBodyScope(const Scope& around, std::span<const Edge> arguments, const OldBody& old,
+                                             Growing* growing) {
+  Scope scope;
+  scope.into = growing;
+  scope.nodes = around.nodes;
+  scope.prefix = around.prefix;
+  scope.call_attributes = around.call_attributes;
+  scope.old_control = around.old_control;
+  scope.depth = around.depth + 1;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    ASSIGN_OR_RETURN(const Edge edge, AddArgument(scope.prefix + old.names[i][0], nullptr, growing));
+    growing->graph.arguments.push_back(edge.node);
+    if (around.into->references.contains(arguments[i].node)) growing->references.insert(edge.node);
+    for (const auto& name : old.names[i]) {
+      const Reference reference = ParseReference(name);
+      scope.bound[ToString(reference)] = edge;
+      scope.emitted[reference.node] = {};
+    }
+  }
+  return scope;
+}
+
+Result<int> Builder::AddOldBody(const Scope& around, std::span<const Edge> arguments, const OldBody& old) {
+  if (around.depth == kFunctionDepthMax)
+    return Unimplemented("conditions and loops lie within each other deeper than {} levels", kFunctionDepthMax);
+  if (++calls_ > kCallsMax) return ResourceExhausted("the graph has more than {} bodies", kCallsMax);
+  Growing growing;
+  ASSIGN_OR_RETURN(Scope scope, OldBodyScope(around, arguments, old, &growing));
+  RETURN_IF_ERROR(EmitAll(old.results, &scope));
+  ASSIGN_OR_RETURN(const auto outputs, ResolveAll(old.results, &scope));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const bool may_stay = i >= old.values;
+    growing.graph.outputs.push_back(may_stay ? outputs[i] : Read(outputs[i], scope.prefix, &growing));
+  }
+  bodies_.push_back(std::move(growing.graph));
+  return static_cast<int>(bodies_.size()) - 1;
+}
+
+Status Builder::EmitCondition(const OldCondition& condition, Scope* scope) {
+  ASSIGN_OR_RETURN(const Edge predicate, Resolve(ParseReference(condition.predicate), scope));
+  Node node{.name = scope->prefix + condition.merges[0], .op = "If", .attributes = {}, .inputs = {}};
+  std::vector<Edge> arguments;
+  OldBody old{.names = {}, .results = {}, .values = condition.merges.size()};
+  for (const auto& argument : condition.arguments) {
+    ASSIGN_OR_RETURN(const Edge edge, Resolve(ParseReference(argument.outside), scope));
+    arguments.push_back(edge);
+    old.names.push_back({argument.inside});
+  }
+  for (const size_t branch : {1, 0}) {
+    old.results = condition.results[branch];
+    ASSIGN_OR_RETURN(const int body, AddOldBody(*scope, arguments, old));
+    node.bodies.push_back(body);
+  }
+  node.inputs.push_back(Read(predicate, node.name, scope->into));
+  node.inputs.insert(node.inputs.end(), arguments.begin(), arguments.end());
+  ASSIGN_OR_RETURN(const int at, AddNode(std::move(node), scope->into));
+  for (size_t i = 0; i < condition.merges.size(); ++i)
+    scope->emitted[condition.merges[i]] = {Edge{at, static_cast<int>(i)}};
+  return {};
+}
+
+namespace {
+
+// The texts by which a graph and a function name the outputs that a loop's value stands for.
+std::vector<std::string> NamesInLoop(const std::string& merge_or_enter, const std::string& switch_node) {
+  std::vector<std::string> names = {merge_or_enter, merge_or_enter + ":output:0"};
+  if (!switch_node.empty()) {
+    names.push_back(switch_node + ":1");
+    names.push_back(switch_node + ":output_true:0");
+  }
+  return names;
+}
+
+}  // namespace
+
+Status Builder::EmitLoop(const OldLoop& loop, Scope* scope) {
+  Node node{.name = scope->prefix + loop.frame, .op = "While", .attributes = {}, .inputs = {}};
+  OldBody condition{.names = {}, .results = {loop.condition}, .values = 1};
+  OldBody step{.names = {}, .results = {}, .values = loop.variables.size()};
+  for (const auto& variable : loop.variables) {
+    ASSIGN_OR_RETURN(const Edge first, Resolve(ParseReference(variable.first), scope));
+    node.inputs.push_back(Read(first, node.name, scope->into));
+    step.results.push_back(variable.next);
+    condition.names.push_back(NamesInLoop(variable.merge, ""));
+    step.names.push_back(NamesInLoop(variable.merge, variable.switch_node));
+  }
+  for (const auto& constant : loop.constants) {
+    ASSIGN_OR_RETURN(const Edge value, Resolve(ParseReference(constant.value), scope));
+    node.inputs.push_back(value);
+    step.results.push_back(constant.enter);
+    condition.names.push_back(NamesInLoop(constant.enter, ""));
+    step.names.push_back(NamesInLoop(constant.enter, ""));
+  }
+  for (const auto* body : {&condition, &step}) {
+    ASSIGN_OR_RETURN(const int at, AddOldBody(*scope, node.inputs, *body));
+    node.bodies.push_back(at);
+  }
+  ASSIGN_OR_RETURN(const int at, AddNode(std::move(node), scope->into));
+  for (size_t i = 0; i < loop.variables.size(); ++i) {
+    for (const auto& exit : loop.variables[i].exits) scope->emitted[exit] = {Edge{at, static_cast<int>(i)}};
+  }
+  return {};
+}
+
+// The value of a reference variable, where an op wants a value.
+Edge Builder::Read(Edge edge, const std::string& reader, Growing* growing) {
+  if (!growing->references.contains(edge.node)) return edge;
+  auto& nodes = growing->graph.nodes;
+  const Node& variable = nodes[static_cast<size_t>(edge.node)];
+  Node read{.name = fmt::format("{}/read_for/{}", variable.name, reader),
+            .op = "ReadVariableOp",
+            .attributes = {},
+            .inputs = {edge}};
+  if (const auto* type = variable.attributes.Find("dtype")) read.attributes.Set("dtype", *type);
+  nodes.push_back(std::move(read));
+  return {static_cast<int>(nodes.size()) - 1, 0};
+}
+
+Result<std::vector<Edge>> Builder::ResolveAll(const std::vector<std::string>& references, Scope* scope) {
+  std::vector<Edge> edges;
+  for (const auto& reference : references) {
+    ASSIGN_OR_RETURN(const Edge edge, Resolve(ParseReference(reference), scope));
+    edges.push_back(edge);
+  }
+  return edges;
+}
+
+Result<Edge> Builder::Resolve(const Reference& reference, Scope* scope) {
+  if (const auto bound = scope->bound.find(ToString(reference)); bound != scope->bound.end()) return bound->second;
+  const auto known = scope->emitted.find(reference.node);
+  if (known == scope->emitted.end()) return DataLoss("there is no node \"{}{}\"", scope->prefix, reference.node);
+  const auto at = scope->positions.find(reference.node);
+  int index = reference.index;
+  if (at != scope->positions.end()) {
+    const auto& node = scope->into->graph.nodes[static_cast<size_t>(at->second)];
+    if (!reference.output_name.empty()) index += OutputOffset(node.op, node.attributes, reference.output_name);
+    return Edge{at->second, index};
+  }
+  if (!reference.output_name.empty()) index += CallOutputOffset(reference, *scope);
+  if (static_cast<size_t>(index) >= known->second.size() || known->second[static_cast<size_t>(index)].node < 0) {
+    return DataLoss("node \"{}{}\" has no output {}", scope->prefix, reference.node, index);
+  }
+  return known->second[static_cast<size_t>(index)];
+}
+
+// For calls in the old style, where the op is the function's name and its outputs have the function's names.
+int Builder::CallOutputOffset(const Reference& reference, const Scope& scope) const {
+  const auto def = scope.nodes->find(reference.node);
+  if (def == scope.nodes->end()) return 0;
+  const auto function = functions_.find(def->second->op());
+  if (function == functions_.end()) return OutputOffset(def->second->op(), {}, reference.output_name);
+  const auto& outputs = function->second->signature().output_arg();
+  const auto named = std::ranges::find_if(outputs, [&](const auto& o) { return o.name() == reference.output_name; });
+  return named == outputs.end() ? 0 : static_cast<int>(named - outputs.begin());
+}
+
+}  // namespace longshore::graph
