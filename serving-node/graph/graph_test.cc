@@ -16,7 +16,8 @@ using testing::HasSubstr;
 
 tensorflow::GraphDef Def(const std::string& text) {
   tensorflow::GraphDef def;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &def));
+  // Merged, for each function may bring the library.
+  EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(text, &def));
   return def;
 }
 
@@ -157,6 +158,143 @@ TEST(Graph, RefusesCyclesAndNamesLoops) {
   ASSERT_FALSE(loop);
   EXPECT_EQ(loop.error().code, Code::kUnimplemented);
   EXPECT_THAT(loop.error().message, HasSubstr("loop"));
+}
+
+// A function that takes `a` and returns what one op makes of it.
+std::string Function(const std::string& name, const std::string& op) {
+  return fmt::format(
+      "library {{ function {{ signature {{ name: '{}' input_arg {{ name: 'a' type: DT_FLOAT }} output_arg {{ name: 'r' "
+      "}} "
+      "}} node_def {{ name: 'op' op: '{}' input: 'a' }} ret {{ key: 'r' value: 'op:y:0' }} }} }} ",
+      name, op);
+}
+
+constexpr char kIf[] = R"(
+  node { name: 'if' op: 'If' input: 'x' input: 'x'
+         attr { key: 'then_branch' value { func { name: 'yes' } } }
+         attr { key: 'else_branch' value { func { name: 'no' } } } } )";
+
+TEST(Graph, GivesIfTheGraphsOfItsBranches) {
+  const auto graph =
+      BuildOrFail(std::string(kIn) + kIf + Function("yes", "Exp") + Function("no", "Neg"), {{"x:0"}, {"if:0"}, {}});
+  EXPECT_THAT(Names(graph), ElementsAre("x", "if"));
+  EXPECT_THAT(graph.nodes[1].bodies, ElementsAre(0, 1));
+  EXPECT_FALSE(graph.nodes[1].has_effect);
+  ASSERT_EQ(graph.bodies.size(), 2U);
+  EXPECT_THAT(Names(graph.bodies[1]), ElementsAre("no/a", "no/op"));
+  EXPECT_THAT(graph.bodies[1].arguments, ElementsAre(0));
+  EXPECT_THAT(graph.bodies[1].outputs, ElementsAre(Edge{1, 0}));
+}
+
+TEST(Graph, KnowsThatAnIfHasAnEffectWhenABranchHas) {
+  const std::string text = std::string(kIn) + "node { name: 'y' op: 'Identity' input: 'x' input: '^if' }" + kIf +
+                           Function("yes", "Assert") + Function("no", "Neg");
+  EXPECT_THAT(Names(BuildOrFail(text, {{"x:0"}, {"y:0"}, {}})), ElementsAre("x", "if", "y"));
+}
+
+TEST(Graph, LeavesOutTheBodiesOfWhatNothingNeeds) {
+  const auto graph = BuildOrFail(std::string(kIn) + "node { name: 'y' op: 'Identity' input: 'x' input: '^if' }" + kIf +
+                                     Function("yes", "Unheard") + Function("no", "Neg"),
+                                 {{"x:0"}, {"y:0"}, {}});
+  EXPECT_THAT(Names(graph), ElementsAre("x", "y"));
+  for (const auto& body : graph.bodies) EXPECT_TRUE(body.nodes.empty());
+}
+
+TEST(Graph, BuildsOnceWhatCallsItselfInABranch) {
+  const auto graph = BuildOrFail(std::string(kIn) + kIf + Function("no", "Neg") + R"(
+    library { function {
+      signature { name: 'yes' input_arg { name: 'a' } output_arg { name: 'r' } }
+      node_def { name: 'again' op: 'If' input: 'a' input: 'a'
+                 attr { key: 'then_branch' value { func { name: 'yes' } } }
+                 attr { key: 'else_branch' value { func { name: 'no' } } } }
+      ret { key: 'r' value: 'again:output:0' } } })",
+                                 {{"x:0"}, {"if:0"}, {}});
+  EXPECT_THAT(graph.bodies[0].nodes[1].bodies, ElementsAre(0, 1));
+}
+
+TEST(Graph, RefusesBodiesThatAreNotThereOrDoNotFit) {
+  const auto error = [](const std::string& text) {
+    const auto built = Build(Def(std::string(kIn) + kIf + text), {{"x:0"}, {"if:0"}, {}});
+    return built ? "" : built.error().message;
+  };
+  EXPECT_THAT(error(Function("yes", "Exp")), HasSubstr("\"no\", which is not there"));
+  EXPECT_THAT(error(Function("yes", "Exp") + R"(
+      library { function { signature { name: 'no' output_arg { name: 'r' } } ret { key: 'r' value: 'a' } } })"),
+              HasSubstr("calls \"no\" with 1 arguments instead of 0"));
+}
+
+// tf.compat.v1.cond: y = x > 0 ? x + x : -x, as TensorFlow 1 writes it.
+constexpr char kOldCondition[] = R"(
+  node { name: 'p' op: 'Greater' input: 'x' input: 'x' }
+  node { name: 'c/Switch' op: 'Switch' input: 'p' input: 'p' }
+  node { name: 'c/t' op: 'Identity' input: 'c/Switch:1' }
+  node { name: 'c/id' op: 'Identity' input: 'p' }
+  node { name: 'c/add/Switch' op: 'Switch' input: 'x' input: 'c/id' }
+  node { name: 'c/one' op: 'Const' input: '^c/t' }
+  node { name: 'c/add' op: 'Add' input: 'c/add/Switch:1' input: 'c/one' }
+  node { name: 'c/neg/Switch' op: 'Switch' input: 'x' input: 'c/id' }
+  node { name: 'c/neg' op: 'Neg' input: 'c/neg/Switch' }
+  node { name: 'c/Merge' op: 'Merge' input: 'c/neg' input: 'c/add' } )";
+
+TEST(Graph, TurnsSwitchAndMergeIntoIf) {
+  const auto graph = BuildOrFail(std::string(kIn) + kOldCondition, {{"x:0"}, {"c/Merge:0"}, {}});
+  const Node& condition = Find(graph, "c/Merge");
+  EXPECT_EQ(condition.op, "If");
+  ASSERT_EQ(condition.bodies.size(), 2U);
+  const auto body = [&](size_t at) { return Names(graph.bodies[static_cast<size_t>(condition.bodies[at])]); };
+  EXPECT_THAT(body(0), testing::Contains("c/add"));
+  EXPECT_THAT(body(0), testing::Not(testing::Contains("c/neg")));
+  EXPECT_THAT(body(1), testing::Contains("c/neg"));
+}
+
+TEST(Graph, RefusesAValueOfOneSideOfAConditionOutsideOfIt) {
+  for (const char* output : {"c/add:0", "c/neg:0", "c/Switch:1"}) {
+    const auto refused = Build(Def(std::string(kIn) + kOldCondition), {{"x:0"}, {output}, {}});
+    ASSERT_FALSE(refused) << output;
+    EXPECT_EQ(refused.error().code, Code::kUnimplemented);
+    EXPECT_THAT(refused.error().message, HasSubstr("Switch\" (op \"Switch\")"));
+  }
+}
+
+// tf.compat.v1.while_loop: while (y < limit) y = -y.
+constexpr char kOldLoop[] = R"(
+  node { name: 'limit' op: 'Const' }
+  node { name: 'w/Enter' op: 'Enter' input: 'x' attr { key: 'frame_name' value { s: 'w/frame' } } }
+  node { name: 'w/limit' op: 'Enter' input: 'limit' attr { key: 'frame_name' value { s: 'w/frame' } }
+         attr { key: 'is_constant' value { b: true } } }
+  node { name: 'w/Merge' op: 'Merge' input: 'w/Enter' input: 'w/Next' }
+  node { name: 'w/Less' op: 'Less' input: 'w/Merge' input: 'w/limit' }
+  node { name: 'w/Cond' op: 'LoopCond' input: 'w/Less' }
+  node { name: 'w/Switch' op: 'Switch' input: 'w/Merge' input: 'w/Cond' }
+  node { name: 'w/Identity' op: 'Identity' input: 'w/Switch:1' }
+  node { name: 'w/neg' op: 'Neg' input: 'w/Identity' }
+  node { name: 'w/Next' op: 'NextIteration' input: 'w/neg' }
+  node { name: 'w/Exit' op: 'Exit' input: 'w/Switch' } )";
+
+TEST(Graph, TurnsFramesIntoWhile) {
+  const auto graph = BuildOrFail(std::string(kIn) + kOldLoop, {{"x:0"}, {"w/Exit:0"}, {}});
+  EXPECT_THAT(Names(graph), ElementsAre("x", "limit", "w/frame"));
+  const Node& loop = Find(graph, "w/frame");
+  EXPECT_EQ(loop.op, "While");
+  EXPECT_THAT(loop.inputs, ElementsAre(Edge{0, 0}, Edge{1, 0}));
+  const Graph& step = graph.bodies[static_cast<size_t>(loop.bodies[1])];
+  EXPECT_THAT(Names(step), ElementsAre("w/Merge", "w/limit", "w/Identity", "w/neg"));
+  EXPECT_THAT(step.outputs, ElementsAre(Edge{3, 0}, Edge{1, 0}));
+}
+
+TEST(Graph, RefusesLoopsThatAreNotWrittenAsTensorFlowWritesThem) {
+  std::string text = std::string(kIn) + kOldLoop;
+  const auto error = [&](const std::string& what, const std::string& by, const std::string& output) {
+    std::string changed = text;
+    changed.replace(changed.find(what), what.size(), by);
+    const auto built = Build(Def(changed), {{"x:0"}, {output}, {}});
+    return built ? "" : built.error().message;
+  };
+  EXPECT_THAT(error("op: 'Exit' input: 'w/Switch'", "op: 'Exit' input: 'w/Merge'", "w/Exit:0"),
+              HasSubstr("node \"w/Exit\" (op \"Exit\"): it does not end a loop's variable"));
+  EXPECT_THAT(error("op: 'LoopCond'", "op: 'Identity'", "w/Exit:0"), HasSubstr("node \"w/Exit\""));
+  EXPECT_THAT(error("input: 'w/Enter' input: 'w/Next'", "input: 'w/Enter'", "w/Exit:0"), HasSubstr("two inputs"));
+  EXPECT_THAT(error("", "", "w/neg:0"), HasSubstr("outside of the condition or loop"));
 }
 
 TEST(Graph, NamesWhatIsMissing) {

@@ -14,6 +14,13 @@ Result<std::string> ReadSavedModelBytes(const Path& version_dir) {
     if (std::filesystem::exists(version_dir / "saved_model.pbtxt", error)) {
       return Unimplemented("{} holds saved_model.pbtxt; only the binary saved_model.pb is read", version_dir.string());
     }
+    if (std::filesystem::exists(version_dir / "saved_model.cpb", error)) {
+      return Unimplemented(
+          "{} holds saved_model.cpb, the form for models above 2 GB that is cut into chunks; only saved_model.pb is "
+          "read: "
+          "export again without experimental_image_format, with the weights in variables",
+          version_dir.string());
+    }
     return NotFound("no saved_model.pb in {}", version_dir.string());
   }
   return ReadFile(file, kSavedModelBytesMax);

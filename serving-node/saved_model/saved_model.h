@@ -17,7 +17,8 @@ inline constexpr size_t kSavedModelBytesMax = size_t{2} << 30;
 Result<tensorflow::SavedModel> ReadSavedModel(const Path& version_dir);
 
 // The MetaGraphDef whose tags are exactly these. NotFound when there is no saved_model.pb or no such tags (the message
-// lists those that exist); DataLoss when the file cannot be parsed; Unimplemented for saved_model.pbtxt.
+// lists those that exist); DataLoss when the file cannot be parsed; Unimplemented for saved_model.pbtxt and
+// saved_model.cpb.
 Result<tensorflow::MetaGraphDef> ReadMetaGraph(const Path& version_dir, const std::vector<std::string>& tags);
 
 // Where the variables lie: the prefix for Bundle::Open.

@@ -138,6 +138,33 @@ TEST_F(SavedModelTest, IsRefusedWithoutOrWithADamagedGraph) {
   EXPECT_EQ(ReadMetaGraph(dir_, {"serve"}).error().code, Code::kNotFound);
   Write("saved_model.pbtxt", "");
   EXPECT_EQ(ReadMetaGraph(dir_, {"serve"}).error().code, Code::kUnimplemented);
+  fs::rename(dir_ / "saved_model.pbtxt", dir_ / "saved_model.cpb");
+  EXPECT_THAT(ReadMetaGraph(dir_, {"serve"}).error().message,
+              HasSubstr("export again without experimental_image_format"));
+}
+
+TEST(Slices, AreReadAsRestoreWantsThem) {
+  EXPECT_EQ(*ParseSlice("10 4 2,5:-"), (Slice{{2, 0}, {5, 4}}));
+  EXPECT_EQ(*ParseSlice("10 4 -:0,1"), (Slice{{0, 0}, {10, 1}}));
+  for (const char* wrong :
+       {"", "10", "10 4", "10 4 2,5", "10 2,5:-", "10 4 6,5:-", "10 4 -1,5:-", "10 x -:-", "10 4 --:"})
+    EXPECT_EQ(ParseSlice(wrong).error().code, Code::kInvalidArgument) << wrong;
+}
+
+TEST(Slices, HaveAKeyOfBytesThatSort) {
+  tensorflow::TensorSliceProto slice;
+  slice.add_extent();  // All of it.
+  slice.add_extent()->set_start(64);
+  slice.mutable_extent(1)->set_length(5);
+  using std::string_literals::operator""s;
+  EXPECT_EQ(SliceKey("v", slice), "\x00v\x00\x01\x01\x02\x80\x7f\xc0\x40\x85"s);
+}
+
+TEST(Slices, ShareWhatTheyHaveInCommon) {
+  const auto from = tensor::Tensor::Of<int32_t>({2, 2}, {1, 2, 3, 4});  // At [1,1] of the whole.
+  auto to = tensor::Tensor::Of<int32_t>({2, 3}, {0, 0, 0, 0, 0, 0});    // At [2,0].
+  CopyCommon(from, {{1, 1}, {2, 2}}, {{2, 0}, {2, 3}}, &to);
+  EXPECT_THAT(to.values<int32_t>(), ElementsAre(0, 3, 4, 0, 0, 0));
 }
 
 TEST_F(SavedModelTest, KeepsAssetsBelowTheirFolder) {

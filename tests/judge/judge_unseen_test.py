@@ -12,7 +12,7 @@ from unseen_control import CONTROL, REFUSABLE
 
 UNSEEN |= CONTROL
 
-#What models of everyday use are made of : refusing these would be a defect too.
+# What models of everyday use are made of: refusing these would be a defect too.
 EVERYDAY = {"dense_relu", "dense_relu6", "dense_elu", "dense_tanh", "dense_sigmoid", "dense_softmax_v2", "batch_norm",
             "conv_dilated", "max_pool", "average_pool", "global_average", "reduce_sum", "concat", "gather", "transpose",
             "slices", "where", "one_hot", "integer_arithmetic", "attention", "layer_norm",

@@ -1,0 +1,245 @@
+// Branches, loops, recursion and lists in graphs made by hand: what they give, and what stops them.
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "serving-node/engine/reference/plan.h"
+
+namespace longshore::engine::reference {
+namespace {
+
+using tensor::Tensor;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// Nodes, in a function or in the graph itself.
+std::string Number(const std::string& name, double value, bool in_function = true) {
+  return fmt::format(
+      "{} {{ name: '{}' op: 'Const' attr {{ key: 'value' value {{ tensor {{ dtype: DT_FLOAT tensor_shape {{}} "
+      "float_val: "
+      "{} }} }} }} }} ",
+      in_function ? "node_def" : "node", name, value);
+}
+
+std::string Op(const std::string& name, const std::string& op, const std::vector<std::string>& inputs,
+               const std::string& attributes = "", bool in_function = true) {
+  std::string text = fmt::format("{} {{ name: '{}' op: '{}' ", in_function ? "node_def" : "node", name, op);
+  for (const auto& input : inputs) text += fmt::format("input: '{}' ", input);
+  return text + attributes + "} ";
+}
+
+std::string Func(const std::string& attribute, const std::string& function) {
+  return fmt::format("attr {{ key: '{}' value {{ func {{ name: '{}' }} }} }} ", attribute, function);
+}
+
+// A function of the arguments `a`, `b` and so on, of which it returns as many values as `results` has.
+std::string Function(const std::string& name, const std::string& arguments, const std::string& nodes,
+                     const std::vector<std::string>& results) {
+  std::string text = fmt::format("library {{ function {{ signature {{ name: '{}' ", name);
+  for (const char argument : arguments) text += fmt::format("input_arg {{ name: '{}' type: DT_FLOAT }} ", argument);
+  for (size_t i = 0; i < results.size(); ++i) text += fmt::format("output_arg {{ name: 'r{}' }} ", i);
+  text += "} " + nodes;
+  for (size_t i = 0; i < results.size(); ++i) text += fmt::format("ret {{ key: 'r{}' value: '{}' }} ", i, results[i]);
+  return text + "} } ";
+}
+
+const std::string kX = "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } } ";
+
+struct Given {
+  std::string graph;
+  std::string output = "y:0";
+  kernels::RunLimits limits = {};
+  size_t bytes_max = SIZE_MAX;
+};
+
+Result<Plan> MakePlan(const Given& given, Plan::Folding folding = {.fold = true, .fold_variables = true}) {
+  tensorflow::GraphDef def;
+  // Merged, for each function brings the library.
+  EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(kX + given.graph, &def)) << given.graph;
+  const graph::Wanted wanted{{"x:0"}, {given.output}, {}};
+  ASSIGN_OR_RETURN(auto graph, graph::Build(def, wanted));
+  Unsupported unsupported;
+  unsupported.Check(graph);
+  RETURN_IF_ERROR(unsupported.ToStatus());
+  kernels::Resources resources;
+  return Plan::Make(std::move(graph), folding, resources);
+}
+
+Result<float> Answer(const Given& given, float x) {
+  ASSIGN_OR_RETURN(const Plan plan, MakePlan(given));
+  kernels::Resources resources;
+  ASSIGN_OR_RETURN(const auto outputs, plan.Run({{"x:0", Tensor::Of<float>({}, {x})}}, {}, resources, given.bytes_max,
+                                                nullptr, given.limits));
+  return outputs[0].values<float>()[0];
+}
+
+std::string ErrorOf(const Given& given, float x) {
+  const auto result = Answer(given, x);
+  return result ? fmt::format("an answer: {}", *result) : ToString(result.error());
+}
+
+// f(a) = a <= 1 ? 1 : a * f(a - 1)
+std::string Factorial(const std::string& of) {
+  return Function("f", "a",
+                  Number("one", 1) + Op("more", "Greater", {"a", "one:output:0"}) +
+                      Op("if", "If", {"more:z:0", "a"}, Func("then_branch", "again") + Func("else_branch", "one")),
+                  {"if:output:0"}) +
+         Function("one", "a", Number("one", 1), {"one:output:0"}) +
+         Function("again", "a",
+                  Number("one", 1) + Op("less", "Sub", {"a", "one:output:0"}) +
+                      Op("f", "StatefulPartitionedCall", {of}, Func("f", "f")) + Op("mul", "Mul", {"a", "f:output:0"}),
+                  {"mul:z:0"}) +
+         Op("y", "PartitionedCall", {"x"}, Func("f", "f"), false);
+}
+
+TEST(Control, RunsAFunctionThatCallsItselfInABranch) {
+  EXPECT_EQ(Answer({Factorial("less:z:0")}, 5), 120.0F);
+  EXPECT_EQ(Answer({Factorial("less:z:0")}, 0), 1.0F);
+}
+
+TEST(Control, StopsARecursionThatDoesNotEnd) {
+  const std::string error = ErrorOf({Factorial("a")}, 5);
+  EXPECT_THAT(error, StartsWith("RESOURCE_EXHAUSTED: op \"If\" (node \"y/if\"): op \"If\" (node \"again/f/if\"): "));
+  EXPECT_THAT(error, HasSubstr("deeper than 200 levels"));
+  EXPECT_LT(error.size(), 300U) << "not every level is named";
+}
+
+// while (a < limit) a = a + by, of x.
+std::string Loop(double limit, double by, const std::string& result = "sum:z:0") {
+  return Function("cond", "a", Number("limit", limit) + Op("less", "Less", {"a", "limit:output:0"}), {"less:z:0"}) +
+         Function("body", "a", Number("by", by) + Op("sum", "AddV2", {"a", "by:output:0"}), {result}) +
+         Op("y", "While", {"x"}, Func("cond", "cond") + Func("body", "body"), false);
+}
+
+TEST(Control, RunsALoopUntilItsConditionNoLongerHolds) {
+  EXPECT_EQ(Answer({Loop(10, 3)}, 0), 12.0F);
+  EXPECT_EQ(Answer({Loop(10, 3)}, 11), 11.0F) << "no step at all";
+}
+
+TEST(Control, StopsALoopThatDoesNotEnd) {
+  EXPECT_THAT(ErrorOf({Loop(10, 0), "y:0", {.steps_max = 1000}}, 0),
+              AllOf(StartsWith("RESOURCE_EXHAUSTED: op \"While\" (node \"y\")"), HasSubstr("more than 1000 steps")));
+  EXPECT_THAT(ErrorOf({Loop(10, 0), "y:0", {.time_max = std::chrono::milliseconds(20)}}, 0),
+              AllOf(StartsWith("RESOURCE_EXHAUSTED: op \"While\""), HasSubstr("longer than the limit of 20 ms")));
+}
+
+TEST(Control, RefusesBodiesThatDoNotGiveWhatTheLoopNeeds) {
+  EXPECT_THAT(ErrorOf({Loop(10, 1) + Op("c", "Cast", {"x"}, "", false), "y:3"}, 0), HasSubstr("no output 3"));
+  const std::string cond = Function("cond", "a", Op("less", "Less", {"a", "a"}), {"less:z:0"});
+  const std::string loop = Op("y", "While", {"x"}, Func("cond", "true") + Func("body", "body"), false) + cond +
+                           Function("true", "a", Number("one", 1), {"one:output:0"});
+  EXPECT_THAT(ErrorOf({loop + Function("body", "a", Op("less", "Less", {"a", "a"}), {"less:z:0"})}, 0),
+              HasSubstr("returns DT_BOOL at 0 instead of DT_FLOAT"));
+  EXPECT_THAT(ErrorOf({loop + Function("body", "a", "", {"a", "a"})}, 0), HasSubstr("returns 2 values instead of 1"));
+  EXPECT_THAT(ErrorOf({loop + Function("body", "a", Op("less", "Reshape", {"a", "a"}), {"less:z:0"})}, 0),
+              HasSubstr("op \"Reshape\" (node \"body/less\")"));
+}
+
+// Doubles a vector at every step.
+TEST(Control, StopsALoopThatNeedsMoreMemoryThanARunHas) {
+  const std::string doubling =
+      Function("true", "a", Number("one", 1), {"one:output:0"}) +
+      Function("body", "a", Op("twice", "Pack", {"a", "a"}, "attr { key: 'N' value { i: 2 } }"), {"twice:output:0"}) +
+      Op("y", "While", {"x"}, Func("cond", "true") + Func("body", "body"), false);
+  EXPECT_THAT(ErrorOf({doubling, "y:0", {}, 1 << 20}, 1), AllOf(StartsWith("RESOURCE_EXHAUSTED"), HasSubstr("memory")));
+}
+
+std::string Branches(const std::string& no) {
+  return Op("y", "If", {"x", "x"}, Func("then_branch", "yes") + Func("else_branch", "no"), false) +
+         Function("yes", "a", "", {"a"}) + Function("no", "a", no, {"out:y:0"});
+}
+
+TEST(Control, ComputesNothingOfTheBranchThatIsNotTaken) {
+  const std::string fails = Number("c", 1) + Op("out", "Reshape", {"c:output:0", "c:output:0"});
+  EXPECT_EQ(Answer({Branches(fails)}, 3), 3.0F);
+  EXPECT_THAT(ErrorOf({Branches(fails)}, 0), HasSubstr("op \"If\" (node \"y\"): op \"Reshape\" (node \"no/out\")"));
+}
+
+TEST(Control, RefusesAtLoadWhatABodyNeedsAndIsNotThere) {
+  const auto plan = MakePlan({Branches(Op("out", "Unheard", {"a"}))});
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().message, "unsupported ops: \"Unheard\" (node \"no/out\")");
+}
+
+TEST(Control, NamesTheNodeWithinABodyThatMadeANan) {
+  const auto plan =
+      MakePlan({Branches(Number("c", 0) + Op("div", "RealDiv", {"a", "c:output:0"}) + Op("out", "Neg", {"div:z:0"}))});
+  ASSERT_TRUE(plan) << ToString(plan.error());
+  kernels::Resources resources;
+  const auto origin = plan->FindNonFinite({{"x:0", Tensor::Of<float>({}, {0})}}, resources, SIZE_MAX);
+  ASSERT_TRUE(origin && *origin);
+  EXPECT_EQ((*origin)->node, "no/div");
+}
+
+// What depends on no input is computed once, at load, loops included.
+TEST(Control, ComputesALoopOfConstantsAtLoad) {
+  const Given given{Number("zero", 0, false) +
+                    Function("cond", "a", Number("l", 9) + Op("less", "Less", {"a", "l:output:0"}), {"less:z:0"}) +
+                    Function("body", "a", Number("by", 2) + Op("sum", "AddV2", {"a", "by:output:0"}), {"sum:z:0"}) +
+                    Op("w", "StatelessWhile", {"zero"}, Func("cond", "cond") + Func("body", "body"), false) +
+                    Op("y", "AddV2", {"w", "x"}, "", false)};
+  const auto plan = MakePlan(given);
+  ASSERT_TRUE(plan);
+  kernels::Resources resources;
+  std::vector<std::string> computed;
+  const auto outputs = plan->Run({{"x:0", Tensor::Of<float>({}, {1})}}, {}, resources, SIZE_MAX,
+                                 [&](const graph::Node& node, auto, const auto&) { computed.push_back(node.name); });
+  ASSERT_TRUE(outputs);
+  EXPECT_THAT((*outputs)[0].values<float>(), ElementsAre(11.0F));
+  EXPECT_THAT(computed, ElementsAre("y"));
+}
+
+constexpr char kFloats[] = "attr { key: 'element_dtype' value { type: DT_FLOAT } } ";
+
+std::string Int(const std::string& name, int64_t value, bool in_function = false) {
+  return fmt::format(
+      "{} {{ name: '{}' op: 'Const' attr {{ key: 'value' value {{ tensor {{ dtype: DT_INT32 tensor_shape {{}} int_val: "
+      "{} }} }} }} }} ",
+      in_function ? "node_def" : "node", name, value);
+}
+
+TEST(Lists, AreValuesThatAnOpDoesNotChange) {
+  const std::string graph = Int("any", -1) + Int("two", 2) + Int("one", 1) +
+                            Op("empty", "TensorListReserve", {"any", "two"}, kFloats, false) +
+                            Op("first", "TensorListSetItem", {"empty", "one", "x"}, "", false) +
+                            Op("neg", "Neg", {"x"}, "", false) +
+                            Op("second", "TensorListSetItem", {"first", "one", "neg"}, "", false) +
+                            Op("read", "TensorListGetItem", {"first", "one", "any"}, kFloats, false) +
+                            Op("read_second", "TensorListGetItem", {"second", "one", "any"}, kFloats, false) +
+                            Op("y", "Sub", {"read", "read_second"}, "", false);
+  EXPECT_EQ(Answer({graph}, 3), 6.0F);
+}
+
+TEST(Lists, RefuseWhatDoesNotFit) {
+  const auto error = [](int64_t size, int64_t at, const std::string& element) {
+    return ErrorOf({Int("any", -1) + Int("size", size) + Int("at", at) +
+                    Op("empty", "TensorListReserve", {"any", "size"}, kFloats, false) +
+                    Op("set", "TensorListSetItem", {"empty", "at", element}, "", false) +
+                    Op("y", "TensorListGetItem", {"set", "size", "any"}, kFloats, false)},
+                   1);
+  };
+  EXPECT_THAT(error(2, 2, "x"), HasSubstr("there is no element 2 in a list of 2"));
+  EXPECT_THAT(error(2, -1, "x"), HasSubstr("there is no element -1"));
+  EXPECT_THAT(error(2, 0, "any"), HasSubstr("an element of DT_INT32 for a list of DT_FLOAT"));
+  EXPECT_THAT(error(2, 0, "empty"), HasSubstr("an element of DT_VARIANT"));
+  EXPECT_THAT(error(2'000'000'000, 0, "x"), HasSubstr("the limit is 1000000"));
+  EXPECT_THAT(error(-5, 0, "x"), HasSubstr("a list of -5 elements"));
+}
+
+TEST(Lists, WithinListsHaveALimit) {
+  const std::string of_lists = "attr { key: 'element_dtype' value { type: DT_VARIANT } } ";
+  const std::string graph =
+      Int("any", -1) + Op("l", "EmptyTensorList", {"any", "any"}, of_lists, false) +
+      Function("true", "a", Number("one", 1), {"one:output:0"}) +
+      Function("body", "a",
+               Int("any", -1, true) + Op("e", "EmptyTensorList", {"any:output:0", "any:output:0"}, of_lists) +
+                   Op("push", "TensorListPushBack", {"e:handle:0", "a"}),
+               {"push:output_handle:0"}) +
+      Op("y", "While", {"l"}, Func("cond", "true") + Func("body", "body"), false);
+  EXPECT_THAT(ErrorOf({graph}, 1), HasSubstr("lists lie within lists deeper than 32 levels"));
+}
+
+}  // namespace
+}  // namespace longshore::engine::reference
