@@ -5,8 +5,9 @@
     python tests/models/zoo.py --list           what there is
     python tests/models/zoo.py --into DIR       a copy of each as DIR/NAME/1
 
-As a module: `zoo.MODELS`, `zoo.path(name)` (a version directory), `zoo.inputs(name, batch)` (numpy arrays, the same ones at every
-call). The weights are random, from fixed seeds; what is judged are numbers, not sense. TensorFlow is loaded only to export.
+As a module: `zoo.MODELS`, `zoo.path(name)` (a version directory), `zoo.inputs(name, batch)` (numpy arrays, the same
+ones at every call). The weights are random, from fixed seeds; what is judged are numbers, not sense. TensorFlow is
+loaded only to export.
 """
 
 import argparse
@@ -41,12 +42,13 @@ class Model:
 MODELS = {
     "resnet50": Model("ResNet50, 224x224", "zoo_vision", zoo_inputs.images(224), is_large=True),
     "mobilenet_v2": Model("MobileNetV2, 224x224", "zoo_vision", zoo_inputs.images(224), is_large=True),
-    "efficientnet_b0": Model("EfficientNetB0, 224x224, bytes 0..255", "zoo_vision", zoo_inputs.images(224, 255), is_large=True),
+    "efficientnet_b0": Model("EfficientNetB0, 224x224, bytes 0..255", "zoo_vision", zoo_inputs.images(224, 255),
+                             is_large=True),
     "inception_v3": Model("InceptionV3, 299x299", "zoo_vision", zoo_inputs.images(299), is_large=True),
     "densenet121": Model("DenseNet121, 224x224", "zoo_vision", zoo_inputs.images(224), is_large=True),
     "jpeg": Model("JPEG files in, decoded and resized by the graph", "zoo_vision", zoo_inputs.jpegs),
-    "bert_base": Model("an encoder of BERT-base's size: 12 layers of 768, 12 heads", "zoo_language", zoo_inputs.sentences,
-                       is_large=True),
+    "bert_base": Model("an encoder of BERT-base's size: 12 layers of 768, 12 heads", "zoo_language",
+                       zoo_inputs.sentences, is_large=True),
     "gpt_step": Model("one step of a decoder, keys and values of earlier steps in and out", "zoo_language",
                       zoo_inputs.decoder_step),
     "lstm": Model("Embedding, masking, LSTM", "zoo_language", zoo_inputs.padded_words),
@@ -54,7 +56,8 @@ MODELS = {
     "mlp": Model("784-512-512-10", "zoo_tables", zoo_inputs.pixels),
     "wide_deep": Model("wide and deep over Keras' preprocessing layers", "zoo_tables", zoo_inputs.customers),
     "parse_example": Model("tf.Examples in, dense and sparse features", "zoo_tables", zoo_inputs.examples),
-    "tf1_table": Model("a session of TensorFlow 1: reference variables, a table from an asset", "zoo_tables", zoo_inputs.words),
+    "tf1_table": Model("a session of TensorFlow 1: reference variables, a table from an asset", "zoo_tables",
+                       zoo_inputs.words),
     "branches": Model("If and While, one inside the other", "zoo_tables", zoo_inputs.numbers),
 }
 
