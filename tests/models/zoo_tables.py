@@ -114,7 +114,7 @@ def tf1_table(path: pathlib.Path) -> None:
 
 
 class Branches(tf.Module):
-    """Halves what is large until it is not, at most 20 times, and takes one of two ways with the rest."""
+    """Shrinks what is large until it is not, at most 20 times, and takes one of two ways with the rest."""
 
     def __init__(self):
         super().__init__()
@@ -122,9 +122,9 @@ class Branches(tf.Module):
 
     @tf.function(input_signature=[tf.TensorSpec([None, 6], tf.float32, name="x")])
     def serve(self, x):
-        def halve(rounds, y):
-            return rounds + 1, tf.cond(tf.reduce_max(y) > 4, lambda: y / 2, lambda: y - 0.5)
-        rounds, y = tf.while_loop(lambda n, y: (n < 20) & (tf.reduce_max(tf.abs(y)) > 1), halve, (0, x + self.shift))
+        def shrink(rounds, y):
+            return rounds + 1, tf.cond(tf.reduce_max(y) > 4, lambda: y / 2, lambda: y * 0.75)
+        rounds, y = tf.while_loop(lambda n, y: (n < 20) & (tf.reduce_max(tf.abs(y)) > 1), shrink, (0, x + self.shift))
         y = tf.cond(tf.reduce_mean(y) > 0, lambda: tf.exp(y), lambda: y * self.shift)
         return {"y": y, "rounds": tf.fill([tf.shape(x)[0]], rounds)}
 
