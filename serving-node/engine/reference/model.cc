@@ -255,8 +255,9 @@ Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOp
 }
 
 void Model::CountMemory() {
-  memory_bytes_ = resources_.memory_bytes();
-  for (const auto& [name, signature] : plans_) memory_bytes_ += signature.plan.folded_bytes();
+  kernels::CountedBuffers counted;  // A variable that is read at load is the same bytes in every signature.
+  memory_bytes_ = resources_.memory_bytes(&counted);
+  for (const auto& [name, signature] : plans_) memory_bytes_ += signature.plan.folded_bytes(&counted);
 }
 
 bool Model::IsShort(const RunRequest& request) const {

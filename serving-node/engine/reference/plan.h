@@ -66,7 +66,7 @@ class Plan {
                                               size_t memory_bytes_max, RunProfile* profile) const;
 
   // Bytes of what was computed at load.
-  int64_t folded_bytes() const;
+  int64_t folded_bytes(kernels::CountedBuffers* counted) const;
 
  private:
   // The values of one run: for each node its outputs, while somebody still needs them.
