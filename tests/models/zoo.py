@@ -28,6 +28,7 @@ import numpy as np
 import zoo_inputs
 
 HERE = pathlib.Path(__file__).resolve().parent
+UNUSED_SECONDS_MAX = 7 * 86400
 MADE_OF = ("tensorflow-cpu", "keras", "numpy")  # What decides about the bytes of an export beside our own text.
 
 
@@ -92,7 +93,15 @@ def _export(name: str, model_dir: pathlib.Path, say: Callable[[str], None]) -> N
         except OSError:
             if not model_dir.exists():  # Otherwise somebody else was quicker, with the same.
                 raise
+    _forget_unused(name, model_dir)
     say(f"{name}: exported in {time.monotonic() - began:.0f} s")
+
+
+def _forget_unused(name: str, model_dir: pathlib.Path) -> None:
+    """What another text of ours made and nobody has asked for lately; a clone beside this one may use it still."""
+    for other in model_dir.parent.glob(f"{name}-*"):
+        if other != model_dir and time.time() - other.stat().st_mtime > UNUSED_SECONDS_MAX:
+            shutil.rmtree(other, ignore_errors=True)
 
 
 def _say(text: str) -> None:
@@ -104,6 +113,7 @@ def path(name: str, say: Callable[[str], None] = _say) -> pathlib.Path:
     model_dir = _cache() / f"{name}-{_hash(name)}"
     if not model_dir.exists():
         _export(name, model_dir, say)
+    os.utime(model_dir)
     return model_dir / "1"
 
 
