@@ -126,7 +126,7 @@ void AddCommands(CLI::App& app, Flags& flags) {
 // and for those who write an option in front of it.
 void AddModel(CLI::App& app) {
   CLI::App* model = app.add_subcommand("model", "Look at a SavedModel, see whether it runs here, and run it");
-  model->prefix_command()->callback([] {
+  model->preparse_callback([](size_t) {
     throw CLI::ValidationError(
         "model asks neither a cluster nor a controller: it comes first, as in longshore model show DIR");
   });

@@ -16,7 +16,10 @@ import re
 import shutil
 import subprocess
 
-PROGRAMS = {"node": ["longshore-node"], "controller": ["longshore-controller", "longshore"]}
+PROGRAMS = {
+    "node": ["longshore-node", "longshore-model"],  # There the models lie that people want to look at.
+    "controller": ["longshore-controller", "longshore", "longshore-model"],
+}
 
 # Parts of these are compiled into the programs: their licenses want to come along.
 HEADER_PACKAGES = ["libboost1.74-dev", "libcli11-dev", "libexpected-dev", "nlohmann-json3-dev", "rapidjson-dev"]

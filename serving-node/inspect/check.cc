@@ -7,6 +7,7 @@
 
 #include "serving-node/engine/reference/reference.h"
 #include "serving-node/inspect/profile.h"
+#include "serving-node/inspect/summary.h"
 #include "serving-node/inspect/text.h"
 #include "serving-node/inspect/zeros.h"
 #include "serving-node/saved_model/saved_model.h"
@@ -16,8 +17,6 @@ namespace longshore::inspect {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-bool IsServed(const std::string& signature) { return !signature.starts_with("__saved_model_"); }
 
 Result<RowRun> RunRow(engine::LoadedModel& model, const std::string& signature) {
   ASSIGN_OR_RETURN(auto inputs, RowOfZeros(model.signatures().at(signature)));
@@ -42,7 +41,7 @@ void LoadAndRun(engine::Engine& engine, const engine::LoadOptions& options, Verd
   }
   verdict->memory_bytes = (*model)->memory_bytes();
   for (const auto& [name, _] : (*model)->signatures()) {
-    if (IsServed(name)) verdict->rows.emplace(name, RunRow(**model, name));
+    if (!IsInternal(name)) verdict->rows.emplace(name, RunRow(**model, name));
   }
 }
 

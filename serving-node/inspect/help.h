@@ -20,15 +20,15 @@ inline constexpr const char* kShowFooter =
   longshore model show /models/digits/3 --json | jq '.graphs[0].signatures.serving_default.inputs')";
 
 inline constexpr const char* kCheckFooter =
-    R"(It loads the model as a node would, and runs each signature once with a row of zeros. A multiplication and an addition
-are two FLOP. Exit codes: 0 supported, 1 not, 2 not understood.
+    R"(It loads the model as a node would, and runs each signature once with a row of zeros. A multiplication and an
+addition are two FLOP. Exit codes: 0 supported, 1 not, 2 not understood.
 
   longshore model check /models/digits && echo it will load
   longshore model check /models/digits --ops)";
 
 inline constexpr const char* kRunFooter =
-    R"(Outputs are JSON as TensorFlow Serving's REST answers it by columns: {"outputs": ...}, a single output without its name;
-bytes that are no text are {"b64": "..."}. Timings go to standard error.
+    R"(Outputs are JSON as TensorFlow Serving's REST answers it by columns: {"outputs": ...}, a single output without
+its name; bytes that are no text are {"b64": "..."}. Timings go to standard error.
 
   longshore model run /models/digits --input image=image.npy --output label
   echo '{"inputs": {"x": [1.0, 2.0]}}' | longshore model run /models/half_plus_two --inputs -

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "serving-node/frontend/json_request.h"
+#include "serving-node/inspect/summary.h"
 #include "serving-node/tensor/npy.h"
 #include "serving-node/tensor/proto.h"
 
@@ -22,7 +23,7 @@ template <typename Map>
 std::string NamesOf(const Map& map) {
   std::vector<std::string> names;
   for (const auto& [name, _] : map) {
-    if (!name.starts_with("__saved_model_")) names.push_back(name);
+    if (!IsInternal(name)) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return fmt::format("{}", fmt::join(names, ", "));

@@ -11,9 +11,6 @@
 namespace longshore::inspect {
 namespace {
 
-// The names that TensorFlow gives what runs at load, and what only training wants.
-bool IsInternal(const std::string& signature) { return signature.starts_with("__saved_model_"); }
-
 // As a REST answer has it; null for a type without such a form.
 Json DefaultToJson(const tensor::Tensor& value) {
   const auto text = frontend::PredictionsToJson({{"value", value}}, frontend::JsonForm::kColumnar);

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/error.h"
@@ -13,6 +14,9 @@
 #include "tensorflow/saved_model.pb.h"
 
 namespace longshore::inspect {
+
+// Signatures that TensorFlow adds for what runs at load, and for what only training wants.
+inline bool IsInternal(std::string_view signature) { return signature.starts_with("__saved_model_"); }
 
 struct TensorSummary {
   std::string tensor;  // "serving_default_x:0"; "" for a sparse or composite one.

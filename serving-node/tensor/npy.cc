@@ -152,7 +152,8 @@ Result<Tensor> ParseTexts(const Header& header, std::string_view data) {
     return DataLoss("its texts ({}) are longer than the file", header.descr);
   if (is_unicode) size *= kCodePointBytes;
   ASSIGN_OR_RETURN(const int64_t count, ElementCount(header.shape));
-  if (size == 0 ? !data.empty() : data.size() % size != 0 || data.size() / size != static_cast<size_t>(count))
+  // Texts of no size would be as many as the header likes, out of nothing.
+  if (size == 0 || data.size() % size != 0 || data.size() / size != static_cast<size_t>(count))
     return DataLoss("it has {} bytes of data, which is not {} texts of {} bytes", data.size(), count, size);
   ASSIGN_OR_RETURN(Tensor texts, Tensor::Make(DType::kString, header.shape));
   for (std::string& text : texts.mutable_values<std::string>()) {

@@ -92,6 +92,7 @@ TEST(Npy, RefusesDamagedFiles) {
   EXPECT_FALSE(ParseNpy(File(Dictionary("<f4", "(-1,)"), "")));
   EXPECT_FALSE(ParseNpy(File(Dictionary("<f4", "(2, "), "")));
   EXPECT_FALSE(ParseNpy(File(Dictionary("|S99999999999999999999", "(1,)"), "abc")));
+  EXPECT_FALSE(ParseNpy(File(Dictionary("|S0", "(1000000,)"), "")));
   EXPECT_FALSE(ParseNpy(File(Dictionary("<U1", "(1,)"), std::string_view("\0\xD8\0\0", 4))));
   EXPECT_FALSE(ParseNpy(File(Dictionary("|b1", "(1,)"), "\2")));
   EXPECT_FALSE(ParseNpy(File(Dictionary("", "(1,)"), "\2")));

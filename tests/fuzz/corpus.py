@@ -279,6 +279,20 @@ def archive() -> None:
           gnu=repaired + tar((long, file, b"x"), form=tarfile.GNU_FORMAT), cut=exact + plain[:700], empty=b"")
 
 
+def npy() -> None:
+    def saved(array) -> bytes:
+        file = io.BytesIO()
+        np.save(file, array, allow_pickle=True)
+        return file.getvalue()
+    write("npy", floats=saved(np.float32([[1, 2], [3, 4]])), bools=saved(np.array([True, False])),
+          scalar=saved(np.int64(7)), bytes=saved(np.array([b"a", b"longer"])),
+          unicode=saved(np.array(["\u00e9", "\u20ac\U0001f6a2"])),
+          short_texts=saved(np.array([b"x"] * 3000)), empty=saved(np.zeros((3, 0))), objects=saved(np.array([None])),
+          fortran=saved(np.asfortranarray(np.zeros((2, 3)))),
+          texts_of_nothing=saved(np.float32([1])).replace(b"'<f4'", b"'|S0'").replace(b"(1,), }   ", b"(9999,), }")[:-4])
+
+
 if __name__ == "__main__":
-    for make in (archive, json_predict, json_examples, predict, examples, tfrecord, bundle, packed, http, certificate_request):
+    for make in (archive, json_predict, json_examples, predict, examples, tfrecord, bundle, packed, http, certificate_request,
+                 npy):
         make()

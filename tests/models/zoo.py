@@ -5,8 +5,9 @@
     python tests/models/zoo.py --list           what there is
     python tests/models/zoo.py --into DIR       a copy of each as DIR/NAME/1
 
-As a module: `zoo.MODELS`, `zoo.path(name)` (a version directory), `zoo.inputs(name, batch)` (numpy arrays, the same ones at every
-call). The weights are random, from fixed seeds; what is judged are numbers, not sense. TensorFlow is loaded only to export.
+As a module: `zoo.MODELS`, `zoo.path(name)` (a version directory), `zoo.inputs(name, batch)` (numpy arrays, the same
+ones at every call). The weights are random, from fixed seeds; what is judged are numbers, not sense. TensorFlow is
+loaded only to export.
 """
 
 import argparse
@@ -27,6 +28,7 @@ import numpy as np
 import zoo_inputs
 
 HERE = pathlib.Path(__file__).resolve().parent
+UNUSED_SECONDS_MAX = 7 * 86400
 MADE_OF = ("tensorflow-cpu", "keras", "numpy")  # What decides about the bytes of an export beside our own text.
 
 
@@ -41,12 +43,13 @@ class Model:
 MODELS = {
     "resnet50": Model("ResNet50, 224x224", "zoo_vision", zoo_inputs.images(224), is_large=True),
     "mobilenet_v2": Model("MobileNetV2, 224x224", "zoo_vision", zoo_inputs.images(224), is_large=True),
-    "efficientnet_b0": Model("EfficientNetB0, 224x224, bytes 0..255", "zoo_vision", zoo_inputs.images(224, 255), is_large=True),
+    "efficientnet_b0": Model("EfficientNetB0, 224x224, bytes 0..255", "zoo_vision", zoo_inputs.images(224, 255),
+                             is_large=True),
     "inception_v3": Model("InceptionV3, 299x299", "zoo_vision", zoo_inputs.images(299), is_large=True),
     "densenet121": Model("DenseNet121, 224x224", "zoo_vision", zoo_inputs.images(224), is_large=True),
     "jpeg": Model("JPEG files in, decoded and resized by the graph", "zoo_vision", zoo_inputs.jpegs),
-    "bert_base": Model("an encoder of BERT-base's size: 12 layers of 768, 12 heads", "zoo_language", zoo_inputs.sentences,
-                       is_large=True),
+    "bert_base": Model("an encoder of BERT-base's size: 12 layers of 768, 12 heads", "zoo_language",
+                       zoo_inputs.sentences, is_large=True),
     "gpt_step": Model("one step of a decoder, keys and values of earlier steps in and out", "zoo_language",
                       zoo_inputs.decoder_step),
     "lstm": Model("Embedding, masking, LSTM", "zoo_language", zoo_inputs.padded_words),
@@ -54,7 +57,8 @@ MODELS = {
     "mlp": Model("784-512-512-10", "zoo_tables", zoo_inputs.pixels),
     "wide_deep": Model("wide and deep over Keras' preprocessing layers", "zoo_tables", zoo_inputs.customers),
     "parse_example": Model("tf.Examples in, dense and sparse features", "zoo_tables", zoo_inputs.examples),
-    "tf1_table": Model("a session of TensorFlow 1: reference variables, a table from an asset", "zoo_tables", zoo_inputs.words),
+    "tf1_table": Model("a session of TensorFlow 1: reference variables, a table from an asset", "zoo_tables",
+                       zoo_inputs.words),
     "branches": Model("If and While, one inside the other", "zoo_tables", zoo_inputs.numbers),
 }
 
@@ -89,7 +93,15 @@ def _export(name: str, model_dir: pathlib.Path, say: Callable[[str], None]) -> N
         except OSError:
             if not model_dir.exists():  # Otherwise somebody else was quicker, with the same.
                 raise
+    _forget_unused(name, model_dir)
     say(f"{name}: exported in {time.monotonic() - began:.0f} s")
+
+
+def _forget_unused(name: str, model_dir: pathlib.Path) -> None:
+    """What another text of ours made and nobody has asked for lately; a clone beside this one may use it still."""
+    for other in model_dir.parent.glob(f"{name}-*"):
+        if other != model_dir and time.time() - other.stat().st_mtime > UNUSED_SECONDS_MAX:
+            shutil.rmtree(other, ignore_errors=True)
 
 
 def _say(text: str) -> None:
@@ -101,6 +113,7 @@ def path(name: str, say: Callable[[str], None] = _say) -> pathlib.Path:
     model_dir = _cache() / f"{name}-{_hash(name)}"
     if not model_dir.exists():
         _export(name, model_dir, say)
+    os.utime(model_dir)
     return model_dir / "1"
 
 

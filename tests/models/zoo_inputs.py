@@ -22,7 +22,7 @@ def _stack(batch: int, row_of) -> np.ndarray:
 
 
 def images(size: int, brightest: int = 1):
-    """Blots of colour with noise, [batch, size, size, 3]: unlike plain noise, every image looks different to a network."""
+    """Blots of colour with noise, [batch, size, size, 3]: to a network one picture of plain noise is like another."""
     def row_of(row: int) -> np.ndarray:
         random = _random(row)
         blots = random.random((4, 4, 3), dtype=np.float32)

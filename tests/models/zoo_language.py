@@ -95,7 +95,8 @@ def gpt_step(path: pathlib.Path) -> None:
 
 def _recurrent(path: pathlib.Path, layer: layers.Layer) -> None:
     words = keras.Input((None,), dtype="int32", name="words")
-    x = layers.Embedding(100, 16, mask_zero=True)(words)
+    wide = keras.initializers.RandomNormal(stddev=1.0)  # Keras' own are so small that all sentences look alike.
+    x = layers.Embedding(100, 16, mask_zero=True, embeddings_initializer=wide)(words)
     probabilities = layers.Dense(4, activation="softmax")(layer(x))
     model = keras.Model({"words": words}, {"probabilities": probabilities})
     model.export(str(path), verbose=False)

@@ -1,4 +1,4 @@
-"""Models of numbers and words: with preprocessing in the graph, from tf.Examples, of TensorFlow 1, with branches and loops."""
+"""Models of numbers and words: preprocessing in the graph, tf.Examples, TensorFlow 1, branches and loops."""
 
 import pathlib
 import tempfile
@@ -38,14 +38,16 @@ def _deep(inputs: dict) -> list:
     """Dense numbers: normalised, and the words of a comment embedded."""
     income = layers.Normalization(axis=-1)
     income.adapt(_crowd()["income"])
-    comment = layers.TextVectorization(vocabulary=list(zoo_inputs.WORDS[:8]), output_sequence_length=6)(inputs["comment"])
+    vectorization = layers.TextVectorization(vocabulary=list(zoo_inputs.WORDS[:8]), output_sequence_length=6)
+    comment = vectorization(inputs["comment"])
     words = layers.GlobalAveragePooling1D()(layers.Embedding(10, 8)(comment))
     return [income(inputs["income"]), words]
 
 
 def wide_deep(path: pathlib.Path) -> None:
     keras.utils.set_random_seed(41)
-    types = {"city": "string", "grade": "int64", "ship": "string", "age": "float32", "income": "float32", "comment": "string"}
+    types = {"city": "string", "grade": "int64", "ship": "string", "age": "float32", "income": "float32",
+             "comment": "string"}
     inputs = {name: keras.Input((1,), dtype=dtype, name=name) for name, dtype in types.items()}
     wide, deep = layers.Concatenate()(_wide(inputs)), layers.Concatenate()(_deep(inputs))
     for width in (32, 16):
@@ -97,8 +99,9 @@ def tf1_table(path: pathlib.Path) -> None:
                                           tf.lookup.TextFileIndex.LINE_NUMBER), num_oov_buckets=2)
         word = v1.placeholder(tf.string, [None], name="word")
         random = np.random.default_rng(43)
-        vectors = v1.get_variable("vectors", initializer=random.normal(size=(12, 8)).astype(np.float32), use_resource=False)
-        weights = v1.get_variable("weights", initializer=random.normal(size=(8, 3)).astype(np.float32), use_resource=False)
+        vectors, weights = (
+            v1.get_variable(name, initializer=random.normal(size=size).astype(np.float32), use_resource=False)
+            for name, size in (("vectors", (12, 8)), ("weights", (8, 3))))
         index = table.lookup(word)
         scores = tf.nn.softmax(tf.tanh(tf.gather(vectors, index)) @ weights, name="scores")
         session.run([v1.global_variables_initializer(), v1.tables_initializer()])
@@ -111,7 +114,7 @@ def tf1_table(path: pathlib.Path) -> None:
 
 
 class Branches(tf.Module):
-    """Halves what is large until it is not, at most 20 times, and takes one of two ways with the rest."""
+    """Shrinks what is large until it is not, at most 20 times, and takes one of two ways with the rest."""
 
     def __init__(self):
         super().__init__()
@@ -119,9 +122,9 @@ class Branches(tf.Module):
 
     @tf.function(input_signature=[tf.TensorSpec([None, 6], tf.float32, name="x")])
     def serve(self, x):
-        def halve(rounds, y):
-            return rounds + 1, tf.cond(tf.reduce_max(y) > 4, lambda: y / 2, lambda: y - 0.5)
-        rounds, y = tf.while_loop(lambda n, y: (n < 20) & (tf.reduce_max(tf.abs(y)) > 1), halve, (0, x + self.shift))
+        def shrink(rounds, y):
+            return rounds + 1, tf.cond(tf.reduce_max(y) > 4, lambda: y / 2, lambda: y * 0.75)
+        rounds, y = tf.while_loop(lambda n, y: (n < 20) & (tf.reduce_max(tf.abs(y)) > 1), shrink, (0, x + self.shift))
         y = tf.cond(tf.reduce_mean(y) > 0, lambda: tf.exp(y), lambda: y * self.shift)
         return {"y": y, "rounds": tf.fill([tf.shape(x)[0]], rounds)}
 

@@ -14,7 +14,7 @@ LOGITS_SPREAD = 3.0  # Then some class is likely, and probabilities of 1/1000 ea
 
 
 def _loosen(model: keras.Model) -> list[layers.BatchNormalization]:
-    """Batch normalisations that are not the identity. With this momentum the next batch alone makes their statistics."""
+    """Batch normalisations that are not the identity. Without momentum the next batch makes their statistics."""
     random = np.random.default_rng(21)
     norms = [layer for layer in model._flatten_layers() if isinstance(layer, layers.BatchNormalization)]
     for norm in norms:

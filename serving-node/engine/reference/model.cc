@@ -263,8 +263,9 @@ Result<std::vector<Tensor>> SignaturePlan::Run(const std::map<std::string, Tenso
 }
 
 void Model::CountMemory() {
-  memory_bytes_ = resources_.memory_bytes();
-  for (const auto& [name, signature] : plans_) memory_bytes_ += signature.plan.folded_bytes();
+  kernels::CountedBuffers counted;  // A variable that is read at load is the same bytes in every signature.
+  memory_bytes_ = resources_.memory_bytes(&counted);
+  for (const auto& [name, signature] : plans_) memory_bytes_ += signature.plan.folded_bytes(&counted);
 }
 
 int64_t Model::memory_bytes() const {

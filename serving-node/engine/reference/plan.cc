@@ -310,15 +310,12 @@ graph::Graph Plan::ToGraph() const {
   return graph::Prune(std::move(graph));
 }
 
-int64_t Plan::folded_bytes() const {
-  std::set<const std::byte*> counted;
+int64_t Plan::folded_bytes(kernels::CountedBuffers* counted) const {
   int64_t sum = 0;
   for (const auto& outputs : folded_) {
-    for (const auto& output : outputs) {
-      if (counted.insert(output.data()).second) sum += static_cast<int64_t>(output.bytes());
-    }
+    for (const auto& output : outputs) sum += kernels::UncountedBytes(output, counted);
   }
-  for (const auto& body : bodies_) sum += body.folded_bytes();
+  for (const auto& body : bodies_) sum += body.folded_bytes(counted);
   return sum;
 }
 

@@ -69,7 +69,7 @@ class Plan {
                                               size_t memory_bytes_max, RunProfile* profile) const;
 
   // Bytes of what was computed at load.
-  int64_t folded_bytes() const;
+  int64_t folded_bytes(kernels::CountedBuffers* counted) const;
 
   // Whether it loops or branches.
   bool has_bodies() const { return !bodies_.empty(); }

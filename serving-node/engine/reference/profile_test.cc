@@ -73,6 +73,12 @@ TEST_F(ProfileTest, HasTheErrorsOfARun) {
   EXPECT_EQ(model_->Profile(wrong).error().code, Code::kInvalidArgument);
 }
 
+TEST_F(ProfileTest, WeightsThatSignaturesShareCountOnce) {
+  const int64_t stored = engine_->EstimateLoad(digits_, {})->weights_bytes;
+  EXPECT_GT(model_->memory_bytes(), 0);
+  EXPECT_LT(model_->memory_bytes(), stored);
+}
+
 TEST_F(ProfileTest, AModelThatLoadsLacksNothing) { EXPECT_TRUE(FindUnsupportedOps(digits_, {})->empty()); }
 
 }  // namespace

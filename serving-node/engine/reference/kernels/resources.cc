@@ -32,10 +32,14 @@ std::shared_ptr<Table> Resources::FindOrMakeTable(const std::string& name) {
   return FindOrMake(name, &tables_);
 }
 
-int64_t Resources::memory_bytes() const {
+int64_t UncountedBytes(const tensor::Tensor& tensor, CountedBuffers* counted) {
+  return counted->insert(tensor.data()).second ? static_cast<int64_t>(tensor.bytes()) : 0;
+}
+
+int64_t Resources::memory_bytes(CountedBuffers* counted) const {
   const std::lock_guard lock(mutex_);
   int64_t sum = 0;
-  for (const auto& [name, variable] : variables_) sum += static_cast<int64_t>(variable->Get().bytes());
+  for (const auto& [name, variable] : variables_) sum += UncountedBytes(variable->Get(), counted);
   for (const auto& [name, table] : tables_) {
     for (const auto& [key, row] : table->rows)
       sum += static_cast<int64_t>(key.size() + sizeof(std::string) + sizeof(double));

@@ -42,12 +42,17 @@ struct Table final : Resource {
   std::vector<int64_t> int_values;       // By row.
 };
 
+// Buffers whose bytes are counted already: tensors share them.
+using CountedBuffers = std::set<const std::byte*>;
+// 0 for a buffer that is counted already.
+int64_t UncountedBytes(const tensor::Tensor& tensor, CountedBuffers* counted);
+
 // One per loaded model. Thread-safe, but what is set while loading.
 class Resources {
  public:
   std::shared_ptr<Variable> FindOrMakeVariable(const std::string& name);
   std::shared_ptr<Table> FindOrMakeTable(const std::string& name);
-  int64_t memory_bytes() const;
+  int64_t memory_bytes(CountedBuffers* counted) const;
 
   // Only while loading; then empty, so that no request makes an op read a file.
   std::optional<saved_model::Bundle> bundle;

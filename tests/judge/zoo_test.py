@@ -1,0 +1,130 @@
+"""Models as people bring them (tests/models/zoo.py): `longshore-model run` gives TensorFlow's numbers or refuses by name.
+
+REFUSED is what is known to be missing. It is compared exactly: who adds an op takes it out here, so that the table
+shrinks.
+"""
+
+import base64
+import json
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import zoo
+from serving import BINARY
+
+MODEL = BINARY.parent / "longshore-model"
+TOLERANCE = 1e-4  # Of the largest value of the output, or of 1 where all are smaller.
+BATCHES, BATCHES_OF_LARGE = (1, 3, 8), (1, 2)
+RANKED = {"probabilities", "logits", "scores"}  # Outputs of which the first place is what a client reads.
+RUN_SECONDS = 120
+
+_LISTS = {"TensorListFromTensor", "TensorListReserve", "TensorListStack"}
+REFUSED = {
+    "branches": {"If", "StatelessWhile"},
+    "gru": {"ReverseV2", "While", *_LISTS},
+    "jpeg": {"StatelessWhile", *_LISTS},
+    "lstm": {"While", *_LISTS},
+    "parse_example": {"SparseToDense", "StringToHashBucketFast"},
+    "tf1_table": {"StringToHashBucketFast"},
+    "wide_deep": {"Bucketize", "DenseBincount", "RaggedTensorToTensor", "StringSplitV2", "StringToHashBucketFast"},
+}
+SERVED = [name for name in zoo.MODELS if name not in REFUSED]
+
+
+def _model(*words) -> subprocess.CompletedProcess:
+    return subprocess.run([MODEL, *map(str, words)], capture_output=True, text=True, timeout=RUN_SECONDS)
+
+
+def _refused_ops(check: str) -> set[str]:
+    """Of lines like '  Cumsum of DT_HALF (node "x")' and '  If: there is no such op here (node "cond")'."""
+    return {line.split()[0].rstrip(":") for line in check.splitlines() if '(node "' in line}
+
+
+def _as_json(value):
+    if isinstance(value, (bytes, str)):
+        text = value if isinstance(value, bytes) else value.encode()
+        return {"b64": base64.b64encode(text).decode()}
+    return [_as_json(part) for part in value] if isinstance(value, list) else value
+
+
+def _flags_of(inputs: dict[str, np.ndarray], folder: pathlib.Path) -> list[str]:
+    """Numbers go by file; texts may end in zero bytes, which numpy's files lose."""
+    if any(value.dtype == object for value in inputs.values()):
+        (folder / "inputs.json").write_text(
+            json.dumps({"inputs": {name: _as_json(value.tolist()) for name, value in inputs.items()}}))
+        return ["--inputs", folder / "inputs.json"]
+    flags = []
+    for name, value in inputs.items():
+        np.save(folder / f"{name}.npy", value)
+        flags += ["--input", f"{name}={folder / name}.npy"]
+    return flags
+
+
+def _answers(version_dir: pathlib.Path, inputs: dict[str, np.ndarray], folder: pathlib.Path) -> dict[str, np.ndarray]:
+    out = folder / "out"
+    ran = _model("run", version_dir, *_flags_of(inputs, folder), "--out", out)
+    assert ran.returncode == 0, ran.stderr
+    return {file.stem: np.load(file) for file in out.glob("*.npy")}
+
+
+def _assert_same(name: str, got: np.ndarray, want: np.ndarray) -> None:
+    assert got.shape == want.shape, name
+    if want.dtype.kind != "f":
+        np.testing.assert_array_equal(got, want, name)
+        return
+    assert got.dtype == want.dtype, name
+    worst, limit = np.abs(got - want).max(), TOLERANCE * max(1.0, np.abs(want).max())
+    assert worst <= limit, f"{name}: off by {worst}, the limit is {limit}"
+    if name in RANKED:
+        np.testing.assert_array_equal(got.argmax(-1), want.argmax(-1), name)
+
+
+def _assert_tells_rows_apart(outputs: dict[str, np.ndarray]) -> None:
+    """Otherwise that the numbers agree would say little."""
+    assert any(not np.allclose(value[0], value[1], atol=10 * TOLERANCE) for value in outputs.values()
+               if value.dtype.kind == "f")
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_a_model_of_the_zoo_answers_what_tensorflow_answers(name, tmp_path):
+    version_dir = zoo.path(name)
+    loaded = tf.saved_model.load(str(version_dir))
+    for batch in BATCHES_OF_LARGE if zoo.MODELS[name].is_large else BATCHES:
+        inputs = zoo.inputs(name, batch)
+        folder = tmp_path / str(batch)
+        folder.mkdir()
+        want = loaded.signatures["serving_default"](**{key: tf.constant(value) for key, value in inputs.items()})
+        want = {key: value.numpy() for key, value in want.items()}
+        got = _answers(version_dir, inputs, folder)
+        assert got.keys() == want.keys()
+        for output, value in want.items():
+            _assert_same(output, got[output], value)
+        if batch > 1:
+            _assert_tells_rows_apart(want)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_supported_yet_is_refused_by_its_ops(name):
+    checked = _model("check", zoo.path(name))
+    assert checked.returncode == 1, f"{name} loads now: take it out of REFUSED.\n{checked.stdout}"
+    ops = _refused_ops(checked.stdout)
+    assert ops == REFUSED[name], f'the entry should now be "{name}": {sorted(ops)}\n{checked.stdout}'
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_what_is_served_is_said_to_be_supported(name):
+    checked = _model("check", zoo.path(name))
+    assert checked.returncode == 0, checked.stdout
+    assert "FLOP" in checked.stdout
+
+
+def test_a_row_is_the_same_in_every_batch():
+    """What the tests above and benchmarks rely on."""
+    for name in zoo.MODELS:
+        one, three = zoo.inputs(name, 1), zoo.inputs(name, 3)
+        for key in one:
+            np.testing.assert_array_equal(one[key], three[key][:1], f"{name}: {key}")
