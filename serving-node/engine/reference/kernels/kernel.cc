@@ -7,10 +7,16 @@ namespace {
 
 std::vector<Kernel> JoinFamilies() {
   std::vector<Kernel> all;
-  for (const auto family :
-       {BinaryKernels, CastKernels,  ConvolutionKernels, EinsumKernels, ExampleKernels,   FillKernels,    GatherKernels,
-        JoinKernels,   LogicKernels, MatMulKernels,      MoveKernels,   NormalizeKernels, PoolKernels,    ReduceKernels,
-        ShapeKernels,  SliceKernels, StringKernels,      TableKernels,  UnaryKernels,     VariableKernels}) {
+  for (const auto family : {BinaryKernels, CastKernels,        ConvolutionKernels,
+                            EinsumKernels, ExampleKernels,     FillKernels,
+                            GatherKernels, JoinKernels,        LogicKernels,
+                            MatMulKernels, MoveKernels,        NormalizeKernels,
+                            PoolKernels,   ReduceKernels,      ShapeKernels,
+                            SliceKernels,  StringKernels,      TableKernels,
+                            UnaryKernels,  VariableKernels,    BlockKernels,
+                            CropKernels,   FlipKernels,        ImageKernels,
+                            ResizeKernels, SuppressionKernels, TransposedConvolutionKernels,
+                            VolumeKernels}) {
     const auto kernels = family();
     all.insert(all.end(), kernels.begin(), kernels.end());
   }

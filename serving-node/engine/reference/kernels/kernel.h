@@ -87,6 +87,14 @@ std::span<const Kernel> StringKernels();
 std::span<const Kernel> TableKernels();
 std::span<const Kernel> UnaryKernels();
 std::span<const Kernel> VariableKernels();
+std::span<const Kernel> BlockKernels();
+std::span<const Kernel> CropKernels();
+std::span<const Kernel> FlipKernels();
+std::span<const Kernel> ImageKernels();
+std::span<const Kernel> ResizeKernels();
+std::span<const Kernel> SuppressionKernels();
+std::span<const Kernel> TransposedConvolutionKernels();
+std::span<const Kernel> VolumeKernels();
 
 // One output.
 inline Outputs One(Tensor tensor) { return std::vector<Tensor>{std::move(tensor)}; }
