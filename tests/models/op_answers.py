@@ -86,14 +86,16 @@ def quiet() -> tf.compat.v1.ConfigProto:
 
 
 def answer(op: str, arguments: dict, outputs: int | None, has_shapes: bool = False) -> dict:
+    runs = arguments.get("runs", 1)
     with tf.Graph().as_default():
-        made, fed = build(op, arguments, has_shapes)
+        made, fed = build(op, {k: v for k, v in arguments.items() if k != "runs"}, has_shapes)
         attributes = {k: str(v).strip() for k, v in sorted(made.node_def.attr.items()) if not k.startswith("_")}
         wanted = made.outputs[:outputs]
         case = {"op": op, "attributes": attributes, "inputs": [tensor(fed[i]) for i in made.inputs]}
         with tf.compat.v1.Session(config=quiet()) as session:
             try:
-                return case | {"outputs": [tensor(value) for value in session.run(wanted, fed)]}
+                answers = [[tensor(value) for value in session.run(wanted, fed)] for _ in range(runs)]
+                return case | {"outputs": answers[0]} | ({"later": answers[1:]} if runs > 1 else {})
             except tf.errors.OpError as error:
                 return case | {"error": reason(error.message)}
 

@@ -97,6 +97,25 @@ INSTANTIATE_TEST_SUITE_P(
         CASE("NonMaxSuppressionV4", OF_FLOATS ", \"pad_to_max_output_size\": \"b: true\"",
              NUMBERS(1, "[1,4]", "[1]") "," NUMBERS(1, "[1]", "[1]") "," NUMBERS(3, "[]", "[2000000000]") "," ONE
                                                                                                           "," ONE),
+        CASE(
+            "GatherNd", "\"Tparams\": \"type: DT_FLOAT\"",
+            "{\"type\": 1, \"shape\": [1,1024], \"values\": [0]}, {\"type\": 3, \"shape\": [1024,1], \"values\": [0]}"),
+        CASE("ScatterNd", OF_FLOATS,
+             NUMBERS(3, "[1,1]", "[0]") "," NUMBERS(1, "[1]", "[1]") "," NUMBERS(3, "[1]", "[1000000000]")),
+        CASE("MatrixDiag", OF_FLOATS, "VECTOR"), CASE("Diag", OF_FLOATS, "VECTOR"),
+        CASE("MatrixDiagV3", OF_FLOATS,
+             "VECTOR," NUMBERS(3, "[]", "[0]") "," NUMBERS(3, "[]", "[2000000000]") "," NUMBERS(3, "[]",
+                                                                                                "[-1]") "," ONE),
+        CASE("LinSpace", OF_FLOATS, ONE "," ONE "," NUMBERS(3, "[]", "[1000000000]")),
+        CASE("MatrixTriangularSolve", OF_FLOATS,
+             "{\"type\": 1, \"shape\": [1024,1,1], \"values\": [1]}, {\"type\": 1, \"shape\": [1,1024], \"values\": "
+             "[1]}"),
+        CASE("RandomUniform", "\"dtype\": \"type: DT_FLOAT\"", NUMBERS(3, "[1]", "[1000000000]")),
+        CASE("RandomUniformInt", "\"Tout\": \"type: DT_INT32\"",
+             NUMBERS(3, "[1]", "[1000000000]") "," NUMBERS(3, "[]", "[0]") "," NUMBERS(3, "[]", "[9]")),
+        CASE("Multinomial", OF_FLOATS, NUMBERS(1, "[1,2]", "[1]") "," NUMBERS(3, "[]", "[1000000000]")),
+        CASE("StatelessRandomNormal", "\"dtype\": \"type: DT_FLOAT\"",
+             NUMBERS(3, "[1]", "[1000000000]") "," NUMBERS(3, "[2]", "[0, 1]")),
         CASE("SelectV2", OF_FLOATS, "{\"type\": 10, \"shape\": [1024,1], \"values\": [true]}, VECTOR, VECTOR")),
     [](const auto& each) { return std::string(each.param.op); });
 

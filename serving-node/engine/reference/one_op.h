@@ -58,6 +58,7 @@ inline void AddValue(const Json& json, tensorflow::TensorProto* proto) {
     case DType::kFloat: return proto->add_float_val(static_cast<float>(NumberOf(json)));
     case DType::kDouble: return proto->add_double_val(NumberOf(json));
     case DType::kHalf: return proto->add_half_val(tensor::FloatToHalf(static_cast<float>(NumberOf(json))));
+    case DType::kBfloat16: return proto->add_half_val(tensor::FloatToBfloat16(static_cast<float>(NumberOf(json))));
     case DType::kInt64: return proto->add_int64_val(json.get<int64_t>());
     case DType::kUint32: return proto->add_uint32_val(json.get<uint32_t>());
     case DType::kUint64: return proto->add_uint64_val(json.get<uint64_t>());

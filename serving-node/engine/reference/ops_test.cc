@@ -13,11 +13,17 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-Result<std::vector<Tensor>> Answer(const Json& json) {
+// What the op answers in each of so many runs of one model.
+Result<std::vector<std::vector<Tensor>>> Answers(const Json& json, size_t runs) {
   const OneOp one(json);
   ASSIGN_OR_RETURN(const Plan plan, one.MakePlan());
   kernels::Resources resources;
-  return plan.Run(one.fed, {}, resources);
+  std::vector<std::vector<Tensor>> answers;
+  for (size_t i = 0; i < runs; ++i) {
+    ASSIGN_OR_RETURN(auto answer, plan.Run(one.fed, {}, resources));
+    answers.push_back(std::move(answer));
+  }
+  return answers;
 }
 
 // Within 1e-5 of the value, or of one where the sum of larger ones is nearly nothing; NaN is NaN, and zeros have no
@@ -38,6 +44,17 @@ std::string FirstDifference(const Tensor& given, const Tensor& wanted) {
   return "";
 }
 
+// Half and bfloat16: the same bits, but for NaN and the sign of zero.
+std::string FirstDifferenceOfShort(const Tensor& given, const Tensor& wanted) {
+  const auto widen = wanted.type() == DType::kHalf ? tensor::HalfToFloat : tensor::Bfloat16ToFloat;
+  for (int64_t i = 0; i < wanted.elements(); ++i) {
+    const float x = widen(reinterpret_cast<const uint16_t*>(given.data())[i]);
+    const float y = widen(reinterpret_cast<const uint16_t*>(wanted.data())[i]);
+    if (x != y && !(std::isnan(x) && std::isnan(y))) return fmt::format("at {}: {} instead of {}", i, x, y);
+  }
+  return "";
+}
+
 std::string Difference(const Tensor& given, const Tensor& wanted) {
   if (given.type() != wanted.type())
     return fmt::format("{} instead of {}", DTypeName(given.type()), DTypeName(wanted.type()));
@@ -45,6 +62,7 @@ std::string Difference(const Tensor& given, const Tensor& wanted) {
     return fmt::format("{} instead of {}", tensor::ToString(given.shape()), tensor::ToString(wanted.shape()));
   if (given.type() == DType::kFloat) return FirstDifference<float>(given, wanted);
   if (given.type() == DType::kDouble) return FirstDifference<double>(given, wanted);
+  if (given.type() == DType::kHalf || given.type() == DType::kBfloat16) return FirstDifferenceOfShort(given, wanted);
   if (given.type() == DType::kString) return FirstDifference<std::string>(given, wanted);
   switch (tensor::ElementBytes(given.type())) {
     case 1: return FirstDifference<int8_t>(given, wanted);
@@ -54,15 +72,25 @@ std::string Difference(const Tensor& given, const Tensor& wanted) {
   }
 }
 
-// "" when the answer is TensorFlow's.
-std::string Judge(const Json& json) {
-  const auto answer = Answer(json);
-  if (json.contains("error"))
-    return answer ? fmt::format("an answer instead of: {}", json.at("error").get<std::string>()) : "";
-  if (!answer) return ToString(answer.error());
-  for (size_t i = 0; i < answer->size(); ++i) {
-    const std::string difference = Difference((*answer)[i], TensorOf(json.at("outputs")[i]));
+std::string FirstDifferenceOfAll(const std::vector<Tensor>& given, const Json& wanted) {
+  for (size_t i = 0; i < given.size(); ++i) {
+    const std::string difference = Difference(given[i], TensorOf(wanted[i]));
     if (!difference.empty()) return fmt::format("output {} {}", i, difference);
+  }
+  return "";
+}
+
+// "" when the answers are TensorFlow's: "outputs" of the first run, "later" of those after it.
+std::string Judge(const Json& json) {
+  const Json later = json.value("later", Json::array());
+  const auto answers = Answers(json, 1 + later.size());
+  if (json.contains("error"))
+    return answers ? fmt::format("an answer instead of: {}", json.at("error").get<std::string>()) : "";
+  if (!answers) return ToString(answers.error());
+  for (size_t run = 0; run < answers->size(); ++run) {
+    const std::string difference =
+        FirstDifferenceOfAll((*answers)[run], run == 0 ? json.at("outputs") : later[run - 1]);
+    if (!difference.empty()) return fmt::format("run {}: {}", run, difference);
   }
   return "";
 }

@@ -222,5 +222,19 @@ def boxes() -> None:
     case("NonMaxSuppressionV3", boxes=corners, scores=scores, max_output_size=i32(3), iou_threshold=f32(1.5), score_threshold=f32(0))
 
 
-for family in (transposed, volumes, pools, blocks, flips, resizes, crops, colours, boxes):
+def detections() -> None:
+    corners = ((np.arange(2 * 6 * 3 * 4) * 37 % 101) / 90 - 0.1).astype(np.float32).reshape(2, 6, 3, 4)
+    scores = ((np.arange(2 * 6 * 3) * 29 % 47) / 47).astype(np.float32).reshape(2, 6, 3)
+    for boxes_ in (corners, corners[:, :, :1]):
+        for per_class, total in ((2, 4), (6, 100), (1, 2)):
+            for flag in (True, False):
+                case("CombinedNonMaxSuppression", boxes=boxes_, scores=scores, max_output_size_per_class=i32(per_class), max_total_size=i32(total),
+                     iou_threshold=f32(0.3), score_threshold=f32(0.2), pad_per_class=flag, clip_boxes=not flag)
+    one = {"max_output_size_per_class": i32(2), "iou_threshold": f32(0.3), "score_threshold": f32(0.2)}
+    case("CombinedNonMaxSuppression", boxes=corners, scores=scores, max_total_size=i32(0), **one)
+    case("CombinedNonMaxSuppression", boxes=corners[:, :, :2], scores=scores, max_total_size=i32(3), **one)
+    case("CombinedNonMaxSuppression", boxes=corners[:, :2], scores=scores, max_total_size=i32(3), **one)
+
+
+for family in (transposed, volumes, pools, blocks, flips, resizes, crops, colours, boxes, detections):
     family()

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "serving-node/engine/reference/kernels/short_floats.h"
 #include "serving-node/engine/reference/kernels/types.h"
 #include "serving-node/engine/reference/kernels/window.h"
 
@@ -185,9 +186,9 @@ constexpr Kernel kKernels[] = {
     {"AdjustHue", AdjustHue, 2, kFloat},
     {"AdjustSaturation", AdjustSaturation, 2, kFloat},
     {"ExtractImagePatches", ExtractImagePatches, 1, kNumbers, CheckPatches},
-    {"HSVToRGB", Colours<ToRgb>, 1, kFloats},
-    {"LRN", LocalResponse, 1, kFloat, CheckRadius},
-    {"RGBToHSV", Colours<ToHsv>, 1, kFloats},
+    {"HSVToRGB", AlsoShort<Colours<ToRgb>>, 1, kFloats | kShortFloats},
+    {"LRN", AlsoShort<LocalResponse>, 1, kFloat | kShortFloats, CheckRadius},
+    {"RGBToHSV", AlsoShort<Colours<ToHsv>>, 1, kFloats | kShortFloats},
 };
 
 }  // namespace

@@ -7,16 +7,19 @@ namespace {
 
 std::vector<Kernel> JoinFamilies() {
   std::vector<Kernel> all;
-  for (const auto family : {BinaryKernels, CastKernels,        ConvolutionKernels,
-                            EinsumKernels, ExampleKernels,     FillKernels,
-                            GatherKernels, JoinKernels,        LogicKernels,
-                            MatMulKernels, MoveKernels,        NormalizeKernels,
-                            PoolKernels,   ReduceKernels,      ShapeKernels,
-                            SliceKernels,  StringKernels,      TableKernels,
-                            UnaryKernels,  VariableKernels,    BlockKernels,
-                            CropKernels,   FlipKernels,        ImageKernels,
-                            ResizeKernels, SuppressionKernels, TransposedConvolutionKernels,
-                            VolumeKernels}) {
+  for (const auto family : {BinaryKernels,         CastKernels,        ConvolutionKernels,
+                            EinsumKernels,         ExampleKernels,     FillKernels,
+                            GatherKernels,         JoinKernels,        LogicKernels,
+                            MatMulKernels,         MoveKernels,        NormalizeKernels,
+                            PoolKernels,           ReduceKernels,      ShapeKernels,
+                            SliceKernels,          StringKernels,      TableKernels,
+                            UnaryKernels,          VariableKernels,    BlockKernels,
+                            CropKernels,           FlipKernels,        ImageKernels,
+                            ResizeKernels,         SuppressionKernels, TransposedConvolutionKernels,
+                            VolumeKernels,         CumulativeKernels,  DiagonalKernels,
+                            FunctionKernels,       MatrixKernels,      ScatterKernels,
+                            VectorKernels,         QuantizeKernels,    RandomKernels,
+                            StatelessRandomKernels}) {
     const auto kernels = family();
     all.insert(all.end(), kernels.begin(), kernels.end());
   }

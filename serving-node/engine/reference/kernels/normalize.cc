@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "serving-node/engine/reference/kernels/short_floats.h"
 #include "serving-node/engine/reference/kernels/types.h"
 
 namespace longshore::engine::reference::kernels {
@@ -91,12 +92,12 @@ Status CheckInference(const graph::Node& node) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"BiasAdd", BiasAdd, 2, kFloats, CheckLastChannel},
+    {"BiasAdd", AlsoShort<BiasAdd>, 2, kFloats | kShortFloats, CheckLastChannel},
     {"FusedBatchNorm", FusedBatchNorm, 5, Only(DType::kFloat), CheckInference},
     {"FusedBatchNormV2", FusedBatchNorm, 5, Only(DType::kFloat), CheckInference},
     {"FusedBatchNormV3", FusedBatchNorm, 5, Only(DType::kFloat), CheckInference},
-    {"LogSoftmax", Softmax<true>, 1, kFloats},
-    {"Softmax", Softmax<false>, 1, kFloats},
+    {"LogSoftmax", AlsoShort<Softmax<true>>, 1, kFloats | kShortFloats},
+    {"Softmax", AlsoShort<Softmax<false>>, 1, kFloats | kShortFloats},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "serving-node/engine/reference/kernels/short_floats.h"
 #include "serving-node/engine/reference/kernels/types.h"
 #include "serving-node/engine/reference/kernels/window.h"
 
@@ -147,9 +148,9 @@ Outputs MaxPoolWithArgmax(const Call& call) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"AvgPool", Pool<false>, 1, kFloats, CheckWindow},
-    {"MaxPool", Pool<true>, 1, kNumbers, CheckWindow},
-    {"MaxPoolV2", MaxPoolV2, 3, kNumbers, CheckWindow},
+    {"AvgPool", AlsoShort<Pool<false>>, 1, kFloats | kShortFloats, CheckWindow},
+    {"MaxPool", AlsoShort<Pool<true>>, 1, kNumbers | kShortFloats, CheckWindow},
+    {"MaxPoolV2", AlsoShort<MaxPoolV2>, 3, kNumbers | kShortFloats, CheckWindow},
     {"MaxPoolWithArgmax", MaxPoolWithArgmax, 1, kNumbers, CheckWindow},
 };
 

@@ -273,7 +273,7 @@ constexpr Kernel kKernels[] = {
     {"ResizeArea", Area, 2, kNumbers},
     {"ResizeBicubic", Bicubic, 2, kNumbers, CheckCorners},
     {"ResizeBilinear", Bilinear, 2, kNumbers, CheckCorners},
-    {"ResizeNearestNeighbor", NearestNeighbor, 2, kNumbers, CheckCorners},
+    {"ResizeNearestNeighbor", NearestNeighbor, 2, kNumbers | kShortFloats, CheckCorners},
 };
 
 }  // namespace

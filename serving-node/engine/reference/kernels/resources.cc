@@ -32,6 +32,11 @@ std::shared_ptr<Table> Resources::FindOrMakeTable(const std::string& name) {
   return FindOrMake(name, &tables_);
 }
 
+std::shared_ptr<RandomStream> Resources::FindOrMakeRandomStream(const std::string& node_name) {
+  const std::lock_guard lock(mutex_);
+  return FindOrMake(node_name, &random_streams_);
+}
+
 int64_t Resources::memory_bytes() const {
   const std::lock_guard lock(mutex_);
   int64_t sum = 0;

@@ -147,10 +147,103 @@ Outputs NonMaxSuppression(const Call& call) {
   return outputs;
 }
 
+// One that an image keeps: of which class, which box, and how sure.
+struct Detection {
+  int64_t box = 0;
+  int64_t class_number = 0;
+  float score = 0;
+};
+
+struct Combined {
+  Tensor boxes, scores, classes, counts;
+};
+
+// boxes [batch, n, 1 or classes, 4], scores [batch, n, classes].
+Status CheckCombined(const Call& call) {
+  const Tensor& boxes = call.in(0);
+  const Tensor& scores = call.in(1);
+  if (boxes.type() == DType::kFloat && scores.type() == DType::kFloat && boxes.rank() == 4 && scores.rank() == 3 &&
+      boxes.dim(0) == scores.dim(0) && boxes.dim(1) == scores.dim(1) && boxes.dim(3) == 4 &&
+      (boxes.dim(2) == 1 || boxes.dim(2) == scores.dim(2)) && scores.dim(1) < INT32_MAX)
+    return {};
+  return InvalidArgument("boxes {}{} and scores {}{} do not fit", DTypeName(boxes.type()), ToString(boxes.shape()),
+                         DTypeName(scores.type()), ToString(scores.shape()));
+}
+
+// The best of each class of one image, the best of all first.
+std::vector<Detection> BestOfImage(const Tensor& boxes, const Tensor& scores, int64_t image, const Limits& limits) {
+  const int64_t count = scores.dim(1), classes = scores.dim(2), per_box = boxes.dim(2);
+  std::vector<Detection> best;
+  for (int64_t c = 0; c < classes; ++c) {
+    std::vector<Box> own_boxes;
+    std::vector<float> own_scores;
+    for (int64_t i = 0; i < count; ++i) {
+      own_boxes.push_back(BoxOf(Raw<float>(boxes) + ((image * count + i) * per_box + (per_box == 1 ? 0 : c)) * 4));
+      own_scores.push_back(Raw<float>(scores)[(image * count + i) * classes + c]);
+    }
+    const Chosen chosen = Suppress(own_boxes, own_scores, limits);
+    for (size_t i = 0; i < chosen.boxes.size(); ++i) best.push_back({chosen.boxes[i], c, chosen.scores[i]});
+  }
+  std::ranges::stable_sort(best, [](const Detection& a, const Detection& b) { return a.score > b.score; });
+  return best;
+}
+
+void PutBest(const Tensor& boxes, const std::vector<Detection>& best, int64_t image, bool clips, Combined* out) {
+  const int64_t room = out->scores.dim(1), per_box = boxes.dim(2);
+  const auto count = std::min(room, static_cast<int64_t>(best.size()));
+  Raw<int32_t>(out->counts)[image] = static_cast<int32_t>(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const Detection& kept = best[static_cast<size_t>(i)];
+    const int64_t at = (image * boxes.dim(1) + kept.box) * per_box + (per_box == 1 ? 0 : kept.class_number);
+    for (int64_t k = 0; k < 4; ++k) {
+      const float corner = Raw<float>(boxes)[at * 4 + k];
+      Raw<float>(out->boxes)[(image * room + i) * 4 + k] = clips ? std::max(std::min(corner, 1.0F), 0.0F) : corner;
+    }
+    Raw<float>(out->scores)[image * room + i] = kept.score;
+    Raw<float>(out->classes)[image * room + i] = static_cast<float>(kept.class_number);
+  }
+}
+
+// Of every image at most so many boxes of each class, and of all classes together; zeros behind them.
+Outputs CombinedNonMaxSuppression(const Call& call) {
+  RETURN_IF_ERROR(CheckCombined(call));
+  Limits limits;
+  ASSIGN_OR_RETURN(limits.count_max, IntOf(call.in(2), "max_output_size_per_class"));
+  ASSIGN_OR_RETURN(int64_t total, IntOf(call.in(3), "max_total_size"));
+  ASSIGN_OR_RETURN(limits.overlap_max, FloatOf(call.in(4), "iou_threshold"));
+  ASSIGN_OR_RETURN(limits.score_min, FloatOf(call.in(5), "score_threshold"));
+  if (limits.count_max < 1 || limits.count_max > INT32_MAX || total < 1)
+    return InvalidArgument("max_output_size_per_class {} and max_total_size {}", limits.count_max, total);
+  if (!(limits.overlap_max >= 0 && limits.overlap_max <= 1))
+    return InvalidArgument("iou_threshold {} must be in [0, 1]", limits.overlap_max);
+  const Tensor& boxes = call.in(0);
+  const int64_t batch = boxes.dim(0), classes = call.in(1).dim(2);
+  if (call.attributes().Bool("pad_per_class", false)) {
+    int64_t most = 0;
+    if (!__builtin_mul_overflow(limits.count_max, classes, &most)) total = std::min(total, most);
+  }
+  RETURN_IF_ERROR(call.HasRoomFor(DType::kFloat, {batch, total, 4}));
+  RETURN_IF_ERROR(call.HasRoomFor(DType::kFloat, {classes}));
+  Combined out;
+  ASSIGN_OR_RETURN(out.boxes, Tensor::Make(DType::kFloat, {batch, total, 4}));
+  ASSIGN_OR_RETURN(out.scores, Tensor::Make(DType::kFloat, {batch, total}));
+  ASSIGN_OR_RETURN(out.classes, Tensor::Make(DType::kFloat, {batch, total}));
+  ASSIGN_OR_RETURN(out.counts, Tensor::Make(DType::kInt32, {batch}));
+  for (Tensor* part : {&out.boxes, &out.scores, &out.classes}) std::fill_n(Raw<float>(*part), part->elements(), 0.0F);
+  for (int64_t image = 0; image < batch; ++image) {
+    const auto best = BestOfImage(boxes, call.in(1), image, limits);
+    PutBest(boxes, best, image, call.attributes().Bool("clip_boxes", true), &out);
+  }
+  return std::vector<Tensor>{out.boxes, out.scores, out.classes, out.counts};
+}
+
 constexpr TypeSet kFloat = Only(DType::kFloat);
 constexpr Kernel kKernels[] = {
-    {"NonMaxSuppression", NonMaxSuppression<1>, 3, kFloat},   {"NonMaxSuppressionV2", NonMaxSuppression<2>, 4, kFloat},
-    {"NonMaxSuppressionV3", NonMaxSuppression<3>, 5, kFloat}, {"NonMaxSuppressionV4", NonMaxSuppression<4>, 5, kFloat},
+    {"CombinedNonMaxSuppression", CombinedNonMaxSuppression, 6},
+    {"NonMaxSuppression", NonMaxSuppression<1>, 3, kFloat},
+    {"NonMaxSuppressionV2", NonMaxSuppression<2>, 4, kFloat},
+    {"NonMaxSuppressionV3", NonMaxSuppression<3>, 5, kFloat},
+    {"NonMaxSuppressionV4", NonMaxSuppression<4>, 5, kFloat},
     {"NonMaxSuppressionV5", NonMaxSuppression<5>, 6, kFloat},
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "serving-node/engine/reference/kernels/gemm.h"
+#include "serving-node/engine/reference/kernels/short_floats.h"
 #include "serving-node/engine/reference/kernels/types.h"
 #include "serving-node/engine/reference/kernels/volume.h"
 
@@ -139,9 +140,9 @@ Outputs DepthwiseBackpropInput(const Call& call) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"Conv2DBackpropInput", Conv2DBackpropInput, 3, kFloats, CheckWindow},
-    {"Conv3DBackpropInputV2", Conv3DBackpropInput, 3, kFloats, CheckVolume},
-    {"DepthwiseConv2dNativeBackpropInput", DepthwiseBackpropInput, 3, kFloats, CheckWindow},
+    {"Conv2DBackpropInput", AlsoShort<Conv2DBackpropInput>, 3, kFloats | kShortFloats, CheckWindow},
+    {"Conv3DBackpropInputV2", AlsoShort<Conv3DBackpropInput>, 3, kFloats | kShortFloats, CheckVolume},
+    {"DepthwiseConv2dNativeBackpropInput", AlsoShort<DepthwiseBackpropInput>, 3, kFloats | kShortFloats, CheckWindow},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "serving-node/engine/reference/kernels/gemm.h"
+#include "serving-node/engine/reference/kernels/short_floats.h"
 #include "serving-node/engine/reference/kernels/types.h"
 #include "serving-node/engine/reference/kernels/volume.h"
 
@@ -94,9 +95,9 @@ Outputs Pool3D(const Call& call) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"AvgPool3D", Pool3D<false>, 1, kFloats, CheckVolume},
-    {"Conv3D", Conv3D, 2, kFloats, CheckVolume},
-    {"MaxPool3D", Pool3D<true>, 1, kFloats, CheckVolume},
+    {"AvgPool3D", AlsoShort<Pool3D<false>>, 1, kFloats | kShortFloats, CheckVolume},
+    {"Conv3D", AlsoShort<Conv3D>, 2, kFloats | kShortFloats, CheckVolume},
+    {"MaxPool3D", AlsoShort<Pool3D<true>>, 1, kFloats | kShortFloats, CheckVolume},
 };
 
 }  // namespace
