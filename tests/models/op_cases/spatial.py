@@ -236,5 +236,18 @@ def detections() -> None:
     case("CombinedNonMaxSuppression", boxes=corners[:, :2], scores=scores, max_total_size=i32(3), **one)
 
 
-for family in (transposed, volumes, pools, blocks, flips, resizes, crops, colours, boxes, detections):
+def formats() -> None:
+    """What TensorFlow has on GPUs alone."""
+    one, cube = {"strides": [1, 1, 1, 1], "padding": "SAME", "data_format": "NCHW"}, {"strides": [1, 1, 1, 1, 1], "padding": "SAME", "data_format": "NCDHW"}
+    case("Conv2D", input=ramp(1, 2, 4, 4), filter=ramp(2, 2, 2, 3), **one)
+    case("Conv2DBackpropInput", input_sizes=i32(1, 2, 4, 4), filter=ramp(2, 2, 2, 3), out_backprop=ramp(1, 3, 4, 4), **one)
+    case("MaxPool", input=ramp(1, 2, 4, 4), ksize=[1, 1, 2, 2], **one)
+    case("AvgPool", value=ramp(1, 2, 4, 4), ksize=[1, 1, 2, 2], **one)
+    case("Conv3D", input=ramp(1, 2, 4, 4, 4), filter=ramp(2, 2, 2, 2, 3), **cube)
+    case("MaxPool3D", input=ramp(1, 2, 4, 4, 4), ksize=[1, 1, 2, 2, 2], **cube)
+    case("DepthToSpace", input=ramp(1, 4, 2, 2), block_size=2, data_format="NCHW")
+    case("SpaceToDepth", input=ramp(1, 4, 2, 2), block_size=2, data_format="NCHW")
+
+
+for family in (transposed, volumes, pools, blocks, flips, resizes, crops, colours, boxes, detections, formats):
     family()
