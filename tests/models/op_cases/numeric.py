@@ -7,11 +7,10 @@ from op_cases.case import EDGES, INF, INTS, NAN, case, f32, f64, flags, i8, i32,
 
 def cumulative() -> None:
     for op in ("Cumsum", "Cumprod", "CumulativeLogsumexp"):
-        name = "x"
         for exclusive in (False, True):
             for reverse in (False, True):
                 for axis in (0, 1, -1):
-                    case(op, **{name: ramp(2, 3, 4)}, axis=i32(axis), exclusive=exclusive, reverse=reverse)
+                    case(op, x=ramp(2, 3, 4), axis=i32(axis), exclusive=exclusive, reverse=reverse)
         case(op, x=f64(1, 2, 3, -4), axis=i64(0))
         case(op, x=f32(1, NAN, 3, INF), axis=i32(0))
         case(op, x=f32(-INF, -INF, 3), axis=i32(0))

@@ -215,6 +215,9 @@ def boxes() -> None:
                     case("NonMaxSuppressionV5", iou_threshold=f32(overlap), score_threshold=f32(threshold), soft_nms_sigma=f32(sigma),
                          pad_to_max_output_size=limit == 30, **given)
     one = {"iou_threshold": f32(0.5), "score_threshold": f32(0)}
+    endless = f32([[0, 0, 1, 1], [-INF, -INF, INF, INF], [-INF, -INF, INF, INF], [0, 0.1, 1, 1.1]])
+    case("NonMaxSuppressionV3", boxes=endless, scores=scores[:4], max_output_size=i32(4), **one)
+    case("NonMaxSuppressionV5", boxes=endless, scores=scores[:4], max_output_size=i32(4), soft_nms_sigma=f32(0.5), **one)
     case("NonMaxSuppressionV3", boxes=corners, scores=scores[:3], max_output_size=i32(3), **one)
     case("NonMaxSuppressionV3", boxes=corners[:, :3], scores=scores, max_output_size=i32(3), **one)
     case("NonMaxSuppressionV3", boxes=corners, scores=scores, max_output_size=i32(-1), **one)

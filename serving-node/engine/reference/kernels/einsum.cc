@@ -34,7 +34,7 @@ std::optional<Equation> Parse(const std::string& text) {
   return equation;
 }
 
-// Labels of their own for the axes that "..." stands for, the last ones for all: at most `rank` of them.
+// Labels of their own for the axes that "..." stands for, counted from the last one.
 std::string DotLabels(size_t count) {
   std::string labels;
   for (size_t i = count; i-- > 0;) labels += static_cast<char>(i - 128);
@@ -70,7 +70,8 @@ struct Loop {
   std::array<std::vector<int64_t>, 2> strides;  // Of each input along each label.
 };
 
-Result<Loop> LoopOf(const Equation& equation, std::span<const Tensor> inputs) {
+// What stands for "..." stretches where its size is 1.
+Result<std::map<char, int64_t>> SizesOf(const Equation& equation, std::span<const Tensor> inputs) {
   std::map<char, int64_t> sizes;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (equation.inputs[i].size() != inputs[i].shape().size())
@@ -84,26 +85,42 @@ Result<Loop> LoopOf(const Equation& equation, std::span<const Tensor> inputs) {
         return InvalidArgument("label '{}' has the sizes {} and {}", at->first, at->second, size);
     }
   }
-  std::string labels;
-  for (const char label : equation.output) labels += labels.find(label) == labels.npos ? std::string(1, label) : "";
-  const size_t kept = labels.size();
+  return sizes;
+}
+
+// Each label once, in the order in which they come.
+std::string Distinct(const std::string& labels) {
+  std::string distinct;
+  for (const char label : labels) distinct += distinct.find(label) == distinct.npos ? std::string(1, label) : "";
+  return distinct;
+}
+
+// How far a step along each of `labels` goes in an input; twice as far along a label that it has twice.
+std::vector<int64_t> StepsAlong(const std::string& labels, const std::string& own, const Shape& shape) {
+  std::vector<int64_t> steps(labels.size(), 0);
+  for (size_t axis = 0; axis < own.size(); ++axis) {
+    const bool stretches = IsDotLabel(own[axis]) && shape[axis] == 1;
+    steps[labels.find(own[axis])] += stretches ? 0 : kernels::Product(shape, axis + 1, shape.size());
+  }
+  return steps;
+}
+
+Result<Loop> LoopOf(const Equation& equation, std::span<const Tensor> inputs) {
+  ASSIGN_OR_RETURN(const auto sizes, SizesOf(equation, inputs));
+  std::string labels = Distinct(equation.output);
+  Loop loop;
+  loop.kept = labels.size();
   for (const auto& [label, size] : sizes) {
     if (labels.find(label) == std::string::npos) labels += label;
   }
-  Loop loop;
-  loop.kept = kept;
   for (const char label : labels) {
-    if (!sizes.contains(label)) return InvalidArgument("label '{}' is in no input", label);
-    loop.sizes.push_back(sizes[label]);
+    const auto size = sizes.find(label);
+    if (size == sizes.end()) return InvalidArgument("label '{}' is in no input", label);
+    loop.sizes.push_back(size->second);
   }
   for (size_t i = 0; i < 2; ++i) {
-    loop.strides[i].assign(labels.size(), 0);
-    if (i >= inputs.size()) continue;
-    for (size_t axis = 0; axis < equation.inputs[i].size(); ++axis) {
-      const bool stretches = IsDotLabel(equation.inputs[i][axis]) && inputs[i].shape()[axis] == 1;
-      loop.strides[i][labels.find(equation.inputs[i][axis])] +=
-          stretches ? 0 : kernels::Product(inputs[i].shape(), axis + 1, inputs[i].shape().size());
-    }
+    const bool is_there = i < inputs.size();
+    loop.strides[i] = StepsAlong(labels, is_there ? equation.inputs[i] : "", is_there ? inputs[i].shape() : Shape());
   }
   return loop;
 }
@@ -128,8 +145,7 @@ double SumAt(const Loop& loop, size_t summed_from, std::array<int64_t, 2> offset
 
 // A label that the result has twice: the values lie on a diagonal of zeros.
 Outputs Inflate(const Call& call, const Tensor& compact, const std::string& output) {
-  std::string labels;
-  for (const char label : output) labels += labels.find(label) == labels.npos ? std::string(1, label) : "";
+  const std::string labels = Distinct(output);
   if (labels.size() == output.size()) return One(compact);
   Shape shape;
   for (const char label : output) shape.push_back(compact.shape()[labels.find(label)]);

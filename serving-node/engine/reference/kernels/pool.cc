@@ -59,7 +59,7 @@ Outputs PoolOver(const Call& call, const Window& window) {
   const Shape shape = {image.dim(0), window.rows.out, window.columns.out, channels};
   RETURN_IF_ERROR(call.HasRoomFor(image.type(), shape));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(image, shape));
-  return ForNumbers(image.type(), [&](auto tag) {
+  const auto fill = [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* to = Raw<T>(out);
     for (int64_t i = 0; i < (out.elements() == 0 ? 0 : image.dim(0)); ++i) {
@@ -72,7 +72,9 @@ Outputs PoolOver(const Call& call, const Window& window) {
       }
     }
     return One(out);
-  });
+  };
+  if constexpr (kIsMax) return ForNumbers(image.type(), fill);
+  if constexpr (!kIsMax) return ForFloats(image.type(), fill);  // A mean of nothing divides by zero.
 }
 
 template <bool kIsMax>

@@ -48,10 +48,11 @@ struct Chosen {
 // What is left of a score beside a chosen box.
 float Kept(float overlap, const Limits& limits) {
   if (limits.sigma > 0) return std::exp(-0.5F / limits.sigma * overlap * overlap);
-  return overlap > limits.overlap_max ? 0.0F : 1.0F;
+  return overlap <= limits.overlap_max ? 1.0F : 0.0F;
 }
 
-// Best first, of equal ones the first box. One that lost some of its score goes back to the others.
+// Best first, of equal ones the first box. One that lost some of its score goes back to the others; one whose score is
+// no number any more is dropped, or it would come back for ever.
 Chosen Suppress(const std::vector<Box>& boxes, std::span<const float> scores, const Limits& limits) {
   const auto is_worse = [](const Candidate& a, const Candidate& b) {
     return a.score < b.score || (a.score == b.score && a.box > b.box);
@@ -69,7 +70,7 @@ Chosen Suppress(const std::vector<Box>& boxes, std::span<const float> scores, co
     for (size_t i = chosen.boxes.size(); i-- > next.seen && !is_dropped;) {
       const float overlap = Overlap(boxes[static_cast<size_t>(next.box)], boxes[static_cast<size_t>(chosen.boxes[i])]);
       next.score *= Kept(overlap, limits);
-      is_dropped = next.score <= limits.score_min || (limits.sigma <= 0 && overlap > limits.overlap_max);
+      is_dropped = !(next.score > limits.score_min) || (limits.sigma <= 0 && !(overlap <= limits.overlap_max));
     }
     next.seen = chosen.boxes.size();
     if (is_dropped) continue;
