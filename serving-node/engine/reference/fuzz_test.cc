@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "serving-node/engine/reference/one_op.h"
@@ -37,6 +38,7 @@ class Mutator {
   static constexpr DType kTypes[] = {DType::kFloat, DType::kDouble, DType::kInt32,  DType::kInt64, DType::kUint8,
                                      DType::kInt8,  DType::kBool,   DType::kString, DType::kHalf,  DType::kUint64};
   static constexpr int64_t kNumbers[] = {0, 1, -1, 2, 3, -2, -3, 4, -7, 5, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
+  static constexpr double kFloats[] = {NAN, INFINITY, -INFINITY, 0.5, -0.3, 1e-40, 1e30};
 
   Shape AnyShape() {
     Shape shape(Below(6));
@@ -51,7 +53,10 @@ class Mutator {
 
   template <typename T>
   void Fill(Tensor* tensor) {
-    for (auto& value : tensor->mutable_values<T>()) value = static_cast<T>(kNumbers[Below(std::size(kNumbers))]);
+    for (auto& value : tensor->mutable_values<T>()) {
+      value = static_cast<T>(kNumbers[Below(std::size(kNumbers))]);
+      if (std::is_floating_point_v<T> && Below(4) == 0) value = static_cast<T>(kFloats[Below(std::size(kFloats))]);
+    }
   }
   Tensor WithShape(DType type, const Shape& shape) {
     Tensor made = *Tensor::Make(type, shape);

@@ -49,6 +49,8 @@ TEST_P(Memory, OfARunIsNotExceededByAnOp) {
 #define CASE(op, attributes, inputs) \
   Large { op, "{\"op\": \"" op "\", \"attributes\": {" attributes "}, \"inputs\": [" inputs "]}" }
 #define OF_FLOATS "\"T\": \"type: DT_FLOAT\""
+#define IMAGE_STRIDES(s) ", \"padding\": \"s: 'VALID'\", \"strides\": \"list { i: 1 i: " s " i: " s " i: 1 }\""
+#define VOLUME_STRIDES(s) ", \"padding\": \"s: 'VALID'\", \"strides\": \"list { i: 1 i: 1 i: " s " i: " s " i: 1 }\""
 #define ONE NUMBERS(1, "[]", "[1]")
 
 INSTANTIATE_TEST_SUITE_P(
@@ -70,6 +72,50 @@ INSTANTIATE_TEST_SUITE_P(
             "MatMul", OF_FLOATS,
             "{\"type\": 1, \"shape\": [1024,1], \"values\": [1]}, {\"type\": 1, \"shape\": [1,1024], \"values\": [1]}"),
         CASE("Einsum", OF_FLOATS ", \"equation\": \"s: 'a,b->ab'\"", "VECTOR, VECTOR"),
+        CASE("Conv2DBackpropInput", OF_FLOATS IMAGE_STRIDES("100000"),
+             NUMBERS(3, "[4]", "[1, 100000, 100000, 1]") "," NUMBERS(1, "[1,1,1,1]", "[1]") "," NUMBERS(1, "[1,1,1,1]",
+                                                                                                        "[1]")),
+        CASE("DepthwiseConv2dNativeBackpropInput", OF_FLOATS IMAGE_STRIDES("100000"),
+             NUMBERS(3, "[4]", "[1, 100000, 100000, 1]") "," NUMBERS(1, "[1,1,1,1]", "[1]") "," NUMBERS(1, "[1,1,1,1]",
+                                                                                                        "[1]")),
+        CASE("Conv3DBackpropInputV2", OF_FLOATS VOLUME_STRIDES("100000"),
+             NUMBERS(3, "[5]", "[1, 1, 100000, 100000, 1]") "," NUMBERS(1, "[1,1,1,1,1]",
+                                                                        "[1]") "," NUMBERS(1, "[1,1,1,1,1]", "[1]")),
+        CASE("SpaceToBatchND", OF_FLOATS,
+             NUMBERS(1, "[1,1]", "[1]") "," NUMBERS(3, "[1]", "[1]") "," NUMBERS(3, "[1,2]", "[0, 1000000000]")),
+        CASE("ResizeBilinear", OF_FLOATS, NUMBERS(1, "[1,1,1,1]", "[1]") "," NUMBERS(3, "[2]", "[100000, 100000]")),
+        CASE("ResizeNearestNeighbor", OF_FLOATS,
+             NUMBERS(1, "[1,1,1,1]", "[1]") "," NUMBERS(3, "[2]", "[100000, 100000]")),
+        CASE("ResizeBicubic", OF_FLOATS, NUMBERS(1, "[1,1,1,1]", "[1]") "," NUMBERS(3, "[2]", "[100000, 100000]")),
+        CASE("ResizeArea", OF_FLOATS, NUMBERS(1, "[1,1,1,1]", "[1]") "," NUMBERS(3, "[2]", "[100000, 100000]")),
+        CASE("CropAndResize", OF_FLOATS,
+             NUMBERS(1, "[1,1,1,1]", "[1]") "," NUMBERS(1, "[1,4]", "[1]") "," NUMBERS(3, "[1]", "[0]") "," NUMBERS(
+                 3, "[2]", "[100000, 100000]")),
+        CASE("ScaleAndTranslate", OF_FLOATS,
+             NUMBERS(1, "[1,1,1,1]", "[1]") "," NUMBERS(3, "[2]", "[100000, 100000]") "," NUMBERS(
+                 1, "[2]", "[1, 1]") "," NUMBERS(1, "[2]", "[0, 0]")),
+        CASE("NonMaxSuppressionV4", OF_FLOATS ", \"pad_to_max_output_size\": \"b: true\"",
+             NUMBERS(1, "[1,4]", "[1]") "," NUMBERS(1, "[1]", "[1]") "," NUMBERS(3, "[]", "[2000000000]") "," ONE
+                                                                                                          "," ONE),
+        CASE(
+            "GatherNd", "\"Tparams\": \"type: DT_FLOAT\"",
+            "{\"type\": 1, \"shape\": [1,1024], \"values\": [0]}, {\"type\": 3, \"shape\": [1024,1], \"values\": [0]}"),
+        CASE("ScatterNd", OF_FLOATS,
+             NUMBERS(3, "[1,1]", "[0]") "," NUMBERS(1, "[1]", "[1]") "," NUMBERS(3, "[1]", "[1000000000]")),
+        CASE("MatrixDiag", OF_FLOATS, "VECTOR"), CASE("Diag", OF_FLOATS, "VECTOR"),
+        CASE("MatrixDiagV3", OF_FLOATS,
+             "VECTOR," NUMBERS(3, "[]", "[0]") "," NUMBERS(3, "[]", "[2000000000]") "," NUMBERS(3, "[]",
+                                                                                                "[-1]") "," ONE),
+        CASE("LinSpace", OF_FLOATS, ONE "," ONE "," NUMBERS(3, "[]", "[1000000000]")),
+        CASE("MatrixTriangularSolve", OF_FLOATS,
+             "{\"type\": 1, \"shape\": [1024,1,1], \"values\": [1]}, {\"type\": 1, \"shape\": [1,1024], \"values\": "
+             "[1]}"),
+        CASE("RandomUniform", "\"dtype\": \"type: DT_FLOAT\"", NUMBERS(3, "[1]", "[1000000000]")),
+        CASE("RandomUniformInt", "\"Tout\": \"type: DT_INT32\"",
+             NUMBERS(3, "[1]", "[1000000000]") "," NUMBERS(3, "[]", "[0]") "," NUMBERS(3, "[]", "[9]")),
+        CASE("Multinomial", OF_FLOATS, NUMBERS(1, "[1,2]", "[1]") "," NUMBERS(3, "[]", "[1000000000]")),
+        CASE("StatelessRandomNormal", "\"dtype\": \"type: DT_FLOAT\"",
+             NUMBERS(3, "[1]", "[1000000000]") "," NUMBERS(3, "[2]", "[0, 1]")),
         CASE("SelectV2", OF_FLOATS, "{\"type\": 10, \"shape\": [1024,1], \"values\": [true]}, VECTOR, VECTOR")),
     [](const auto& each) { return std::string(each.param.op); });
 

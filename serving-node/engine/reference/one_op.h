@@ -4,7 +4,6 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -59,6 +58,7 @@ inline void AddValue(const Json& json, tensorflow::TensorProto* proto) {
     case DType::kFloat: return proto->add_float_val(static_cast<float>(NumberOf(json)));
     case DType::kDouble: return proto->add_double_val(NumberOf(json));
     case DType::kHalf: return proto->add_half_val(tensor::FloatToHalf(static_cast<float>(NumberOf(json))));
+    case DType::kBfloat16: return proto->add_half_val(tensor::FloatToBfloat16(static_cast<float>(NumberOf(json))));
     case DType::kInt64: return proto->add_int64_val(json.get<int64_t>());
     case DType::kUint32: return proto->add_uint32_val(json.get<uint32_t>());
     case DType::kUint64: return proto->add_uint64_val(json.get<uint64_t>());
@@ -116,48 +116,5 @@ struct OneOp {
   graph::Wanted wanted;
   std::map<std::string, tensor::Tensor> fed;
 };
-
-// Within 1e-5 of the value, or of one where the sum of larger ones is nearly nothing; NaN is NaN, and zeros have no
-// sign.
-inline bool IsClose(double given, double wanted) {
-  if (std::isnan(wanted) || std::isinf(wanted)) return std::isnan(wanted) ? std::isnan(given) : given == wanted;
-  return std::fabs(given - wanted) <= 1e-5 * std::fabs(wanted) + 1e-6 * std::min(1.0, std::fabs(wanted) + 1e-3);
-}
-
-template <typename T>
-std::string FirstDifferenceOf(const tensor::Tensor& given, const tensor::Tensor& wanted) {
-  for (int64_t i = 0; i < wanted.elements(); ++i) {
-    const T x = reinterpret_cast<const T*>(given.data())[i], y = reinterpret_cast<const T*>(wanted.data())[i];
-    bool same = x == y;
-    if constexpr (std::is_floating_point_v<T>) same = IsClose(static_cast<double>(x), static_cast<double>(y));
-    if (!same) return fmt::format("at {}: {} instead of {}", i, x, y);
-  }
-  return "";
-}
-
-inline std::string Difference(const tensor::Tensor& given, const tensor::Tensor& wanted) {
-  if (given.type() != wanted.type())
-    return fmt::format("{} instead of {}", tensor::DTypeName(given.type()), tensor::DTypeName(wanted.type()));
-  if (given.shape() != wanted.shape())
-    return fmt::format("{} instead of {}", tensor::ToString(given.shape()), tensor::ToString(wanted.shape()));
-  if (given.type() == tensor::DType::kFloat) return FirstDifferenceOf<float>(given, wanted);
-  if (given.type() == tensor::DType::kDouble) return FirstDifferenceOf<double>(given, wanted);
-  if (given.type() == tensor::DType::kString) return FirstDifferenceOf<std::string>(given, wanted);
-  switch (tensor::ElementBytes(given.type())) {
-    case 1: return FirstDifferenceOf<int8_t>(given, wanted);
-    case 2: return FirstDifferenceOf<int16_t>(given, wanted);
-    case 4: return FirstDifferenceOf<int32_t>(given, wanted);
-    default: return FirstDifferenceOf<int64_t>(given, wanted);
-  }
-}
-
-// Of a case's answer from TensorFlow's; "" when there is none.
-inline std::string FirstDifference(const std::vector<tensor::Tensor>& given, const Json& json) {
-  for (size_t i = 0; i < given.size(); ++i) {
-    const std::string difference = Difference(given[i], TensorOf(json.at("outputs")[i]));
-    if (!difference.empty()) return fmt::format("output {} {}", i, difference);
-  }
-  return "";
-}
 
 }  // namespace longshore::engine::reference

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "serving-node/engine/reference/differences.h"
 #include "serving-node/engine/reference/one_op.h"
 
 namespace longshore::engine::reference {
@@ -11,20 +12,32 @@ namespace {
 
 using tensor::Tensor;
 
-Result<std::vector<Tensor>> Answer(const Json& json) {
+// What the op answers in each of so many runs of one model.
+Result<std::vector<std::vector<Tensor>>> Answers(const Json& json, size_t runs) {
   const OneOp one(json);
   ASSIGN_OR_RETURN(const Plan plan, one.MakePlan());
   kernels::Resources resources;
-  return plan.Run(one.fed, {}, resources);
+  std::vector<std::vector<Tensor>> answers;
+  for (size_t i = 0; i < runs; ++i) {
+    ASSIGN_OR_RETURN(auto answer, plan.Run(one.fed, {}, resources));
+    answers.push_back(std::move(answer));
+  }
+  return answers;
 }
 
-// "" when the answer is TensorFlow's.
+// "" when the answers are TensorFlow's: "outputs" of the first run, "later" of those after it.
 std::string Judge(const Json& json) {
-  const auto answer = Answer(json);
+  const Json later = json.value("later", Json::array());
+  const auto answers = Answers(json, 1 + later.size());
   if (json.contains("error"))
-    return answer ? fmt::format("an answer instead of: {}", json.at("error").get<std::string>()) : "";
-  if (!answer) return ToString(answer.error());
-  return FirstDifference(*answer, json);
+    return answers ? fmt::format("an answer instead of: {}", json.at("error").get<std::string>()) : "";
+  if (!answers) return ToString(answers.error());
+  for (size_t run = 0; run < answers->size(); ++run) {
+    const std::string difference =
+        FirstDifferenceOfAll((*answers)[run], run == 0 ? json.at("outputs") : later[run - 1]);
+    if (!difference.empty()) return fmt::format("run {}: {}", run, difference);
+  }
+  return "";
 }
 
 TEST(Ops, AnswerAsTensorFlowDoes) {

@@ -7,7 +7,8 @@ CASES = []
 
 
 def case(op: str, outputs: int | None = None, **arguments) -> None:
-    """`outputs`: how many of the op's outputs count; None for all. Arrays are inputs, the rest attributes."""
+    """`outputs`: how many of the op's outputs count; None for all. Arrays are inputs, the rest attributes, but `runs`:
+    how often the op runs in one session, where that makes a difference."""
     CASES.append((op, arguments, outputs))
 
 

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "serving-node/engine/reference/kernels/elementwise.h"
+#include "serving-node/engine/reference/kernels/short_floats.h"
 
 namespace longshore::engine::reference::kernels {
 namespace {
@@ -213,13 +214,21 @@ Outputs AddOf(const Call& call) {
   return BinaryOf<std::string>(call, [](const std::string& a, const std::string& b) { return a + b; });
 }
 
+// In two steps: of short floats, both are rounded.
+Outputs SquaredDifferenceOf(const Call& call) {
+  if (!HasShortFloats(call.inputs)) return Numbers<SquaredDifference>(call);
+  ASSIGN_OR_RETURN(const auto apart, AlsoShort<Numbers<Sub>>(call));
+  const Tensor both[] = {apart[0], apart[0]};
+  return AlsoShort<Numbers<Mul>>({call.node, both, call.resources, call.room_bytes});
+}
+
 Outputs AddN(const Call& call) {
   Tensor sum = call.in(0);
   for (size_t i = 1; i < call.inputs.size(); ++i) {
     if (call.in(i).shape() != sum.shape())
       return InvalidArgument("inputs of shapes {} and {}", ToString(sum.shape()), ToString(call.in(i).shape()));
     const Tensor both[] = {sum, call.in(i)};
-    ASSIGN_OR_RETURN(auto outputs, Numbers<Add>({call.node, both, call.resources}));
+    ASSIGN_OR_RETURN(auto outputs, AlsoShort<Numbers<Add>>({call.node, both, call.resources}));
     sum = outputs[0];
   }
   return One(sum);
@@ -227,28 +236,28 @@ Outputs AddN(const Call& call) {
 
 constexpr TypeSet kNumbersAndText = kNumbers | Only(DType::kString);
 constexpr Kernel kKernels[] = {
-    {"Add", AddOf, 2, kNumbersAndText},
-    {"AddV2", AddOf, 2, kNumbersAndText},
-    {"AddN", AddN, 1, kNumbers},
-    {"Sub", Numbers<Sub>, 2, kNumbers},
-    {"Mul", Numbers<Mul>, 2, kNumbers},
-    {"Div", Dividing<Div>, 2, kNumbers},
-    {"RealDiv", Floats<Div>, 2, kFloats},
+    {"Add", AlsoShort<AddOf>, 2, kNumbersAndText | kShortFloats},
+    {"AddV2", AlsoShort<AddOf>, 2, kNumbersAndText | kShortFloats},
+    {"AddN", AddN, 1, kNumbers | kShortFloats},
+    {"Sub", AlsoShort<Numbers<Sub>>, 2, kNumbers | kShortFloats},
+    {"Mul", AlsoShort<Numbers<Mul>>, 2, kNumbers | kShortFloats},
+    {"Div", AlsoShort<Dividing<Div>>, 2, kNumbers | kShortFloats},
+    {"RealDiv", AlsoShort<Floats<Div>>, 2, kFloats | kShortFloats},
     {"TruncateDiv", Dividing<Div>, 2, kNumbers},
-    {"FloorDiv", Dividing<FloorDiv>, 2, kNumbers},
-    {"FloorMod", Dividing<FloorMod>, 2, kNumbers},
-    {"Mod", Dividing<TruncateMod>, 2, kNumbers},
+    {"FloorDiv", AlsoShort<Dividing<FloorDiv>>, 2, kNumbers | kShortFloats},
+    {"FloorMod", AlsoShort<Dividing<FloorMod>>, 2, kNumbers | kShortFloats},
+    {"Mod", AlsoShort<Dividing<TruncateMod>>, 2, kNumbers | kShortFloats},
     {"TruncateMod", Dividing<TruncateMod>, 2, kNumbers},
-    {"DivNoNan", Floats<DivNoNan>, 2, kFloats},
-    {"MulNoNan", Floats<MulNoNan>, 2, kFloats},
-    {"Maximum", Numbers<Maximum>, 2, kNumbers},
-    {"Minimum", Numbers<Minimum>, 2, kNumbers},
-    {"SquaredDifference", Numbers<SquaredDifference>, 2, kNumbers},
-    {"Pow", PowOf, 2, kNumbers},
+    {"DivNoNan", AlsoShort<Floats<DivNoNan>>, 2, kFloats | kShortFloats},
+    {"MulNoNan", AlsoShort<Floats<MulNoNan>>, 2, kFloats | kShortFloats},
+    {"Maximum", AlsoShort<Numbers<Maximum>>, 2, kNumbers | kShortFloats},
+    {"Minimum", AlsoShort<Numbers<Minimum>>, 2, kNumbers | kShortFloats},
+    {"SquaredDifference", SquaredDifferenceOf, 2, kNumbers | kShortFloats},
+    {"Pow", AlsoShort<PowOf>, 2, kNumbers | kShortFloats},
     {"BitwiseAnd", Bits<BitwiseAnd>, 2, kIntegers},
     {"BitwiseOr", Bits<BitwiseOr>, 2, kIntegers},
     {"BitwiseXor", Bits<BitwiseXor>, 2, kIntegers},
-    {"Atan2", Floats<Atan2>, 2, kFloats},
+    {"Atan2", AlsoShort<Floats<Atan2>>, 2, kFloats | kShortFloats},
 };
 
 }  // namespace

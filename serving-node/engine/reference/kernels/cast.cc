@@ -5,8 +5,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "serving-node/engine/reference/kernels/short_floats.h"
 #include "serving-node/engine/reference/kernels/types.h"
-#include "serving-node/tensor/half.h"
 
 namespace longshore::engine::reference::kernels {
 namespace {
@@ -14,14 +14,7 @@ namespace {
 // f(TypeTag) for all types of plain numbers and bools.
 template <typename F>
 Outputs ForPlain(DType type, F f) {
-  switch (type) {
-    case DType::kBool: return f(TypeTag<bool>{});
-    case DType::kInt16: return f(TypeTag<int16_t>{});
-    case DType::kUint16: return f(TypeTag<uint16_t>{});
-    case DType::kUint32: return f(TypeTag<uint32_t>{});
-    case DType::kUint64: return f(TypeTag<uint64_t>{});
-    default: return ForNumbers(type, f);
-  }
+  return type == DType::kBool ? f(TypeTag<bool>{}) : ForNumbers(type, f);
 }
 
 // Out of range is undefined in C++: x86 gives the smallest integer, and so do we; through int64 for narrow types.
@@ -55,33 +48,16 @@ Outputs CastPlain(const Tensor& in, DType to) {
   });
 }
 
-bool IsShortFloat(DType type) { return type == DType::kHalf || type == DType::kBfloat16; }
-
-Outputs FromShortFloat(const Tensor& in) {
-  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kFloat, in.shape()));
-  const auto convert = in.type() == DType::kHalf ? tensor::HalfToFloat : tensor::Bfloat16ToFloat;
-  for (int64_t i = 0; i < in.elements(); ++i) Raw<float>(out)[i] = convert(Raw<uint16_t>(in)[i]);
-  return One(out);
-}
-
-Outputs ToShortFloat(const Tensor& in, DType to) {
-  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(to, in.shape()));
-  const auto convert = to == DType::kHalf ? tensor::FloatToHalf : tensor::FloatToBfloat16;
-  for (int64_t i = 0; i < in.elements(); ++i) Raw<uint16_t>(out)[i] = convert(Raw<float>(in)[i]);
-  return One(out);
-}
-
 Outputs CastOf(const Call& call) {
   const DType to = call.attributes().Type("DstT");
   Tensor in = call.in(0);
   if (in.type() == to) return One(in);
-  if (IsShortFloat(in.type())) {
-    ASSIGN_OR_RETURN(const auto wide, FromShortFloat(in));
-    in = wide[0];
+  if (HasShortFloats({&in, 1})) {
+    ASSIGN_OR_RETURN(in, FromShortFloat(in));
   }
-  if (!IsShortFloat(to)) return CastPlain(in, to);
+  if ((Only(to) & kShortFloats) == 0) return CastPlain(in, to);
   ASSIGN_OR_RETURN(const auto wide, CastPlain(in, DType::kFloat));
-  return ToShortFloat(wide[0], to);
+  return One(ToShortFloat(wide[0], to));
 }
 
 // Wider elements take up the last dimension, narrower ones add one.

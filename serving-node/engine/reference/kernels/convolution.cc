@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "serving-node/engine/reference/kernels/gemm.h"
+#include "serving-node/engine/reference/kernels/short_floats.h"
 #include "serving-node/engine/reference/kernels/types.h"
 #include "serving-node/engine/reference/kernels/window.h"
 
@@ -154,8 +155,8 @@ Outputs DepthwiseConv2D(const Call& call) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"Conv2D", Conv2D, 2, kFloats, CheckWindow},
-    {"DepthwiseConv2dNative", DepthwiseConv2D, 2, kFloats, CheckWindow},
+    {"Conv2D", AlsoShort<Conv2D>, 2, kFloats | kShortFloats, CheckWindow},
+    {"DepthwiseConv2dNative", AlsoShort<DepthwiseConv2D>, 2, kFloats | kShortFloats, CheckWindow},
 };
 
 }  // namespace

@@ -83,11 +83,17 @@ Outputs Range(const Call& call) {
   });
 }
 
+Status CheckRange(const graph::Node& node) {
+  const DType type = node.attributes.Type("Tidx", DType::kInt32);
+  if ((Only(type) & (kFloats | Only(DType::kInt32) | Only(DType::kInt64))) != 0) return {};
+  return Unimplemented("Range of {}", DTypeName(type));
+}
+
 constexpr Kernel kKernels[] = {
     {.op = "Const", .compute = Const},
     {.op = "Fill", .compute = Fill, .inputs_min = 2},
     {.op = "OnesLike", .compute = OnesLike, .inputs_min = 1, .types = kNumbers | Only(DType::kBool)},
-    {.op = "Range", .compute = Range, .inputs_min = 3},
+    {.op = "Range", .compute = Range, .inputs_min = 3, .check = CheckRange},
     {.op = "ZerosLike", .compute = ZerosLike, .inputs_min = 1},
 };
 

@@ -43,6 +43,15 @@ Outputs Concat(const Call& call) {
   return ConcatAlong(call.inputs.subspan(1), axis);
 }
 
+// Rows that together are a batch: each input is one.
+Outputs ParallelConcat(const Call& call) {
+  for (const auto& input : call.inputs) {
+    if (input.rank() < 1 || input.dim(0) != 1)
+      return InvalidArgument("an input of shape {} is no single row", ToString(input.shape()));
+  }
+  return ConcatAlong(call.inputs, 0);
+}
+
 Outputs Pack(const Call& call) {
   ASSIGN_OR_RETURN(const int axis, AxisOf(call.attributes().Int("axis", 0), call.in(0).rank() + 1));
   std::vector<Tensor> parts;
@@ -117,8 +126,10 @@ Outputs Unpack(const Call& call) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"Concat", Concat, 2}, {"ConcatV2", ConcatV2, 2}, {"Pack", Pack, 1},
-    {"Split", Split, 2},   {"SplitV", SplitV, 3},     {"Unpack", Unpack, 1},
+    {"Concat", Concat, 2},     {"ParallelConcat", ParallelConcat, 1},
+    {"ConcatV2", ConcatV2, 2}, {"Pack", Pack, 1},
+    {"Split", Split, 2},       {"SplitV", SplitV, 3},
+    {"Unpack", Unpack, 1},
 };
 
 }  // namespace

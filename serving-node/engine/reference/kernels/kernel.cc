@@ -9,11 +9,20 @@ namespace {
 
 std::vector<Kernel> JoinFamilies() {
   std::vector<Kernel> all;
-  for (const auto family :
-       {BinaryKernels, CastKernels,     ConvolutionKernels, EinsumKernels,      ExampleKernels,   FillKernels,
-        GatherKernels, JoinKernels,     LogicKernels,       MatMulKernels,      MoveKernels,      NormalizeKernels,
-        PoolKernels,   ReduceKernels,   ShapeKernels,       SliceKernels,       StringKernels,    TableKernels,
-        UnaryKernels,  VariableKernels, ControlKernels,     TensorArrayKernels, TensorListKernels}) {
+  for (const auto family : {BinaryKernels,         CastKernels,        ConvolutionKernels,
+                            EinsumKernels,         ExampleKernels,     FillKernels,
+                            GatherKernels,         JoinKernels,        LogicKernels,
+                            MatMulKernels,         MoveKernels,        NormalizeKernels,
+                            PoolKernels,           ReduceKernels,      ShapeKernels,
+                            SliceKernels,          StringKernels,      TableKernels,
+                            UnaryKernels,          VariableKernels,    BlockKernels,
+                            CropKernels,           FlipKernels,        ImageKernels,
+                            ResizeKernels,         SuppressionKernels, TransposedConvolutionKernels,
+                            VolumeKernels,         CumulativeKernels,  DiagonalKernels,
+                            FunctionKernels,       MatrixKernels,      ScatterKernels,
+                            VectorKernels,         QuantizeKernels,    RandomKernels,
+                            StatelessRandomKernels, ControlKernels,     TensorArrayKernels,
+                            TensorListKernels}) {
     const auto kernels = family();
     all.insert(all.end(), kernels.begin(), kernels.end());
   }

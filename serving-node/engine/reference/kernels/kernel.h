@@ -49,10 +49,11 @@ using TypeSet = uint32_t;
 constexpr TypeSet Only(DType type) { return TypeSet{1} << static_cast<int>(type); }
 inline constexpr TypeSet kAnyType = ~TypeSet{0};
 inline constexpr TypeSet kFloats = Only(DType::kFloat) | Only(DType::kDouble);
+inline constexpr TypeSet kShortFloats = Only(DType::kHalf) | Only(DType::kBfloat16);
 inline constexpr TypeSet kIntegers = Only(DType::kInt32) | Only(DType::kInt64) | Only(DType::kUint8) |
-                                     Only(DType::kInt8) | Only(DType::kUint32) | Only(DType::kUint64);
-inline constexpr TypeSet kNumbers =
-    kFloats | Only(DType::kInt32) | Only(DType::kInt64) | Only(DType::kUint8) | Only(DType::kInt8);
+                                     Only(DType::kInt8) | Only(DType::kInt16) | Only(DType::kUint16) |
+                                     Only(DType::kUint32) | Only(DType::kUint64);
+inline constexpr TypeSet kNumbers = kFloats | kIntegers;
 
 struct Kernel {
   std::string_view op;
@@ -96,6 +97,23 @@ std::span<const Kernel> StringKernels();
 std::span<const Kernel> TableKernels();
 std::span<const Kernel> UnaryKernels();
 std::span<const Kernel> VariableKernels();
+std::span<const Kernel> BlockKernels();
+std::span<const Kernel> CropKernels();
+std::span<const Kernel> FlipKernels();
+std::span<const Kernel> ImageKernels();
+std::span<const Kernel> ResizeKernels();
+std::span<const Kernel> SuppressionKernels();
+std::span<const Kernel> TransposedConvolutionKernels();
+std::span<const Kernel> VolumeKernels();
+std::span<const Kernel> CumulativeKernels();
+std::span<const Kernel> DiagonalKernels();
+std::span<const Kernel> FunctionKernels();
+std::span<const Kernel> MatrixKernels();
+std::span<const Kernel> ScatterKernels();
+std::span<const Kernel> VectorKernels();
+std::span<const Kernel> QuantizeKernels();
+std::span<const Kernel> RandomKernels();
+std::span<const Kernel> StatelessRandomKernels();
 
 // One output.
 inline Outputs One(Tensor tensor) { return std::vector<Tensor>{std::move(tensor)}; }

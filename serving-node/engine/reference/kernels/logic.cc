@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "serving-node/engine/reference/kernels/elementwise.h"
+#include "serving-node/engine/reference/kernels/short_floats.h"
 
 namespace longshore::engine::reference::kernels {
 namespace {
@@ -85,12 +86,14 @@ Outputs Select(const Call& call) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"Equal", Equates<std::equal_to>, 2, kNumbers | Only(DType::kString) | Only(DType::kBool)},
-    {"NotEqual", Equates<std::not_equal_to>, 2, kNumbers | Only(DType::kString) | Only(DType::kBool)},
-    {"Less", Compares<std::less>, 2, kNumbers},
-    {"LessEqual", Compares<std::less_equal>, 2, kNumbers},
-    {"Greater", Compares<std::greater>, 2, kNumbers},
-    {"GreaterEqual", Compares<std::greater_equal>, 2, kNumbers},
+    {"Equal", AlsoShort<Equates<std::equal_to>>, 2,
+     kNumbers | kShortFloats | Only(DType::kString) | Only(DType::kBool)},
+    {"NotEqual", AlsoShort<Equates<std::not_equal_to>>, 2,
+     kNumbers | kShortFloats | Only(DType::kString) | Only(DType::kBool)},
+    {"Less", AlsoShort<Compares<std::less>>, 2, kNumbers | kShortFloats},
+    {"LessEqual", AlsoShort<Compares<std::less_equal>>, 2, kNumbers | kShortFloats},
+    {"Greater", AlsoShort<Compares<std::greater>>, 2, kNumbers | kShortFloats},
+    {"GreaterEqual", AlsoShort<Compares<std::greater_equal>>, 2, kNumbers | kShortFloats},
     {"LogicalAnd", Logical<std::logical_and>, 2},
     {"LogicalOr", Logical<std::logical_or>, 2},
     {"LogicalNot", LogicalNot, 1},

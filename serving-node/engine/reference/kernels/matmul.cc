@@ -1,6 +1,7 @@
 // Products of matrices, one or a batch.
 #include "serving-node/engine/reference/kernels/broadcast.h"
 #include "serving-node/engine/reference/kernels/gemm.h"
+#include "serving-node/engine/reference/kernels/short_floats.h"
 #include "serving-node/engine/reference/kernels/types.h"
 
 namespace longshore::engine::reference::kernels {
@@ -83,10 +84,22 @@ Outputs BatchMatMul(const Call& call) {
   return Product(call, {call.attributes().Bool("adj_x", false), call.attributes().Bool("adj_y", false)});
 }
 
+// Both inputs and the result of one type.
+Status CheckOneType(const graph::Node& node) {
+  const DType type = node.attributes.Type("Ta");
+  if ((Only(type) & (kProducts | Only(DType::kBfloat16))) == 0 || node.attributes.Type("Tb") != type ||
+      node.attributes.Type("Tout") != type) {
+    return Unimplemented("{} of {} and {} to {}", node.op, DTypeName(type), DTypeName(node.attributes.Type("Tb")),
+                         DTypeName(node.attributes.Type("Tout")));
+  }
+  return {};
+}
+
 constexpr Kernel kKernels[] = {
-    {"BatchMatMul", BatchMatMul, 2, kProducts},
-    {"BatchMatMulV2", BatchMatMul, 2, kProducts},
-    {"MatMul", MatMul, 2, kProducts},
+    {"BatchMatMul", AlsoShort<BatchMatMul>, 2, kProducts | kShortFloats},
+    {"BatchMatMulV2", AlsoShort<BatchMatMul>, 2, kProducts | kShortFloats},
+    {"BatchMatMulV3", AlsoShort<BatchMatMul>, 2, kAnyType, CheckOneType},
+    {"MatMul", AlsoShort<MatMul>, 2, kProducts | kShortFloats},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "serving-node/engine/reference/kernels/short_floats.h"
 #include "serving-node/engine/reference/kernels/types.h"
 
 namespace longshore::engine::reference::kernels {
@@ -51,6 +52,16 @@ Outputs FusedBatchNorm(const Call& call) {
   return std::vector<Tensor>{out, call.in(3), call.in(4), call.in(3), call.in(4), call.in(4)};
 }
 
+// The image may be of short floats; what it is normalised with never is.
+Outputs FusedBatchNormOfAny(const Call& call) {
+  if (!HasShortFloats(call.inputs.first(1))) return FusedBatchNorm(call);
+  std::vector<Tensor> wide(call.inputs.begin(), call.inputs.end());
+  ASSIGN_OR_RETURN(wide[0], FromShortFloat(call.in(0)));
+  ASSIGN_OR_RETURN(auto outputs, FusedBatchNorm(Call{call.node, wide, call.resources, call.room_bytes}));
+  ASSIGN_OR_RETURN(outputs[0], ToShortFloat(outputs[0], call.in(0).type()));
+  return outputs;
+}
+
 template <typename T>
 void SoftmaxRow(const T* in, int64_t count, bool log, T* out) {
   T largest = -std::numeric_limits<T>::infinity();
@@ -91,12 +102,12 @@ Status CheckInference(const graph::Node& node) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"BiasAdd", BiasAdd, 2, kFloats, CheckLastChannel},
+    {"BiasAdd", AlsoShort<BiasAdd>, 2, kFloats | kShortFloats, CheckLastChannel},
     {"FusedBatchNorm", FusedBatchNorm, 5, Only(DType::kFloat), CheckInference},
-    {"FusedBatchNormV2", FusedBatchNorm, 5, Only(DType::kFloat), CheckInference},
-    {"FusedBatchNormV3", FusedBatchNorm, 5, Only(DType::kFloat), CheckInference},
-    {"LogSoftmax", Softmax<true>, 1, kFloats},
-    {"Softmax", Softmax<false>, 1, kFloats},
+    {"FusedBatchNormV2", FusedBatchNormOfAny, 5, Only(DType::kFloat) | kShortFloats, CheckInference},
+    {"FusedBatchNormV3", FusedBatchNormOfAny, 5, Only(DType::kFloat) | kShortFloats, CheckInference},
+    {"LogSoftmax", AlsoShort<Softmax<true>>, 1, kFloats | kShortFloats},
+    {"Softmax", AlsoShort<Softmax<false>>, 1, kFloats | kShortFloats},
 };
 
 }  // namespace

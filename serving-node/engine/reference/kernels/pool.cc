@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "serving-node/engine/reference/kernels/short_floats.h"
 #include "serving-node/engine/reference/kernels/types.h"
 #include "serving-node/engine/reference/kernels/window.h"
 
@@ -44,15 +45,21 @@ void MeanAt(const T* image, Span rows, Span columns, int64_t width, int64_t chan
   for (int64_t c = 0; c < channels; ++c) out[c] /= count;
 }
 
-template <bool kIsMax>
-Outputs Pool(const Call& call) {
-  const Tensor& image = call.in(0);
+Result<Window> PoolWindow(const Call& call) {
+  const Shape& image = call.in(0).shape();
   const auto size = call.attributes().Ints("ksize");
-  if (image.rank() != 4 || size.size() != 4) return InvalidArgument("an image of shape {}", ToString(image.shape()));
-  ASSIGN_OR_RETURN(const Window window, WindowOf(call, image.shape(), size[1], size[2]));
+  if (image.size() != 4 || size.size() != 4) return InvalidArgument("an image of shape {}", ToString(image));
+  return WindowOf(call, image, size[1], size[2]);
+}
+
+template <bool kIsMax>
+Outputs PoolOver(const Call& call, const Window& window) {
+  const Tensor& image = call.in(0);
   const int64_t channels = image.dim(3), width = image.dim(2);
-  ASSIGN_OR_RETURN(Tensor out, MakeLike(image, {image.dim(0), window.rows.out, window.columns.out, channels}));
-  return ForFloats(image.type(), [&](auto tag) {
+  const Shape shape = {image.dim(0), window.rows.out, window.columns.out, channels};
+  RETURN_IF_ERROR(call.HasRoomFor(image.type(), shape));
+  ASSIGN_OR_RETURN(Tensor out, MakeLike(image, shape));
+  const auto fill = [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* to = Raw<T>(out);
     for (int64_t i = 0; i < (out.elements() == 0 ? 0 : image.dim(0)); ++i) {
@@ -65,11 +72,89 @@ Outputs Pool(const Call& call) {
       }
     }
     return One(out);
+  };
+  if constexpr (kIsMax) return ForNumbers(image.type(), fill);
+  if constexpr (!kIsMax) return ForFloats(image.type(), fill);  // A mean of nothing divides by zero.
+}
+
+template <bool kIsMax>
+Outputs Pool(const Call& call) {
+  ASSIGN_OR_RETURN(const Window window, PoolWindow(call));
+  return PoolOver<kIsMax>(call, window);
+}
+
+// The window's size and its strides are inputs.
+Outputs MaxPoolV2(const Call& call) {
+  const Tensor& image = call.in(0);
+  ASSIGN_OR_RETURN(const auto size, IntsOf(call.in(1), "ksize"));
+  ASSIGN_OR_RETURN(const auto strides, IntsOf(call.in(2), "strides"));
+  for (const auto& list : {size, strides}) {
+    if (list.size() != 4 || list[0] != 1 || list[3] != 1 || !AreSteps(list))
+      return InvalidArgument("ksize {} or strides {}", ToString(size), ToString(strides));
+  }
+  if (image.rank() != 4) return InvalidArgument("an image of shape {}", ToString(image.shape()));
+  Window window;
+  window.rows = {.size = image.dim(1), .window = size[1], .stride = strides[1]};
+  window.columns = {.size = image.dim(2), .window = size[2], .stride = strides[2]};
+  const std::string padding = call.attributes().Text("padding", "VALID");
+  RETURN_IF_ERROR(PlaceWindow(padding, 0, 0, &window.rows));
+  RETURN_IF_ERROR(PlaceWindow(padding, 0, 0, &window.columns));
+  return PoolOver<true>(call, window);
+}
+
+struct Largest {
+  Tensor values;
+  Tensor places;  // As numbers of the image's values, DT_INT64.
+};
+
+// The first value under the window wins, and again whatever is larger. Values are counted within the image, or within
+// the batch.
+template <typename T>
+void FindLargest(const Tensor& image, const Window& window, bool count_batch, Largest* found) {
+  const int64_t channels = image.dim(3), places = window.rows.out * window.columns.out;
+  const int64_t image_size = image.dim(1) * image.dim(2) * channels;
+  for (int64_t i = 0; i < found->values.elements(); ++i) {
+    const int64_t place = i / channels, in_image = place % places, first = place / places * image_size;
+    const Span rows = Inside(window.rows, in_image / window.columns.out);
+    const Span columns = Inside(window.columns, in_image % window.columns.out);
+    int64_t best = -1;
+    for (int64_t y = rows.begin; y < rows.end; ++y) {
+      for (int64_t x = columns.begin; x < columns.end; ++x) {
+        const int64_t at = first + (y * image.dim(2) + x) * channels + i % channels;
+        if (best < 0 || Raw<T>(image)[at] > Raw<T>(image)[best]) best = at;
+      }
+    }
+    Raw<T>(found->values)[i] = best < 0 ? std::numeric_limits<T>::lowest() : Raw<T>(image)[best];
+    Raw<int64_t>(found->places)[i] = best < 0 || count_batch ? best : best - first;
+  }
+}
+
+Outputs MaxPoolWithArgmax(const Call& call) {
+  ASSIGN_OR_RETURN(const Window window, PoolWindow(call));
+  const Tensor& image = call.in(0);
+  const Shape shape = {image.dim(0), window.rows.out, window.columns.out, image.dim(3)};
+  RETURN_IF_ERROR(call.HasRoomFor(DType::kInt64, shape));
+  Largest found;
+  ASSIGN_OR_RETURN(found.values, MakeLike(image, shape));
+  ASSIGN_OR_RETURN(found.places, Tensor::Make(DType::kInt64, shape));
+  return ForNumbers(image.type(), [&](auto tag) -> Outputs {
+    FindLargest<typename decltype(tag)::type>(image, window, call.attributes().Bool("include_batch_in_index", false),
+                                              &found);
+    if (call.attributes().Type("Targmax", DType::kInt64) == DType::kInt64)
+      return std::vector<Tensor>{found.values, found.places};
+    ASSIGN_OR_RETURN(Tensor narrow, Tensor::Make(DType::kInt32, shape));
+    std::transform(Raw<int64_t>(found.places), Raw<int64_t>(found.places) + narrow.elements(), Raw<int32_t>(narrow),
+                   [](int64_t place) { return static_cast<int32_t>(place); });
+    return std::vector<Tensor>{found.values, narrow};
   });
 }
 
-constexpr Kernel kKernels[] = {{"AvgPool", Pool<false>, 1, kFloats, CheckWindow},
-                               {"MaxPool", Pool<true>, 1, kFloats, CheckWindow}};
+constexpr Kernel kKernels[] = {
+    {"AvgPool", AlsoShort<Pool<false>>, 1, kFloats | kShortFloats, CheckWindow},
+    {"MaxPool", AlsoShort<Pool<true>>, 1, kNumbers | kShortFloats, CheckWindow},
+    {"MaxPoolV2", AlsoShort<MaxPoolV2>, 3, kNumbers | kShortFloats, CheckWindow},
+    {"MaxPoolWithArgmax", MaxPoolWithArgmax, 1, kNumbers, CheckWindow},
+};
 
 }  // namespace
 

@@ -1,8 +1,10 @@
 // Many values to one, along some axes.
+#include <cmath>
 #include <limits>
 #include <type_traits>
 
 #include "serving-node/engine/reference/kernels/broadcast.h"
+#include "serving-node/engine/reference/kernels/short_floats.h"
 #include "serving-node/engine/reference/kernels/types.h"
 
 namespace longshore::engine::reference::kernels {
@@ -34,6 +36,20 @@ struct Mean : Sum {
       using Exact = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
       return count == 0 ? T{0} : static_cast<T>(static_cast<Exact>(sum) / static_cast<Exact>(count));
     }
+  }
+};
+struct EuclideanNorm {
+  template <typename T>
+  static double Start() {
+    return 0;
+  }
+  template <typename T>
+  static double Step(double so_far, T x) {
+    return so_far + static_cast<double>(x) * static_cast<double>(x);
+  }
+  template <typename T>
+  static T End(double sum, int64_t) {
+    return static_cast<T>(std::sqrt(sum));
   }
 };
 struct Prod {
@@ -160,6 +176,11 @@ Outputs Numbers(const Call& call) {
 }
 
 template <typename F>
+Outputs Floats(const Call& call) {
+  return ForFloats(call.in(0).type(), [&](auto tag) { return Reduce<F, typename decltype(tag)::type>(call); });
+}
+
+template <typename F>
 Outputs Bools(const Call& call) {
   return call.in(0).type() == DType::kBool ? Reduce<F, bool>(call) : Outputs(WrongType(call.in(0).type()));
 }
@@ -206,13 +227,14 @@ Outputs ArgBest(const Call& call) {
 constexpr Kernel kKernels[] = {
     {"All", Bools<All>, 2},
     {"Any", Bools<Any>, 2},
-    {"ArgMax", ArgBest<true>, 2, kNumbers},
-    {"ArgMin", ArgBest<false>, 2, kNumbers},
-    {"Max", Numbers<Max>, 2, kNumbers},
-    {"Mean", Numbers<Mean>, 2, kNumbers},
-    {"Min", Numbers<Min>, 2, kNumbers},
-    {"Prod", Numbers<Prod>, 2, kNumbers},
-    {"Sum", Numbers<Sum>, 2, kNumbers},
+    {"ArgMax", AlsoShort<ArgBest<true>>, 2, kNumbers | kShortFloats},
+    {"ArgMin", AlsoShort<ArgBest<false>>, 2, kNumbers | kShortFloats},
+    {"EuclideanNorm", AlsoShort<Floats<EuclideanNorm>>, 2, kFloats | kShortFloats},
+    {"Max", AlsoShort<Numbers<Max>>, 2, kNumbers | kShortFloats},
+    {"Mean", AlsoShort<Numbers<Mean>>, 2, kNumbers | kShortFloats},
+    {"Min", AlsoShort<Numbers<Min>>, 2, kNumbers | kShortFloats},
+    {"Prod", AlsoShort<Numbers<Prod>>, 2, kNumbers | kShortFloats},
+    {"Sum", AlsoShort<Numbers<Sum>>, 2, kNumbers | kShortFloats},
 };
 
 }  // namespace

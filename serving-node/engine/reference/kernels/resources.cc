@@ -36,6 +36,11 @@ int64_t UncountedBytes(const tensor::Tensor& tensor, CountedBuffers* counted) {
   return counted->insert(tensor.data()).second ? static_cast<int64_t>(tensor.bytes()) : 0;
 }
 
+std::shared_ptr<RandomStream> Resources::FindOrMakeRandomStream(const std::string& node_name) {
+  const std::lock_guard lock(mutex_);
+  return FindOrMake(node_name, &random_streams_);
+}
+
 int64_t Resources::memory_bytes(CountedBuffers* counted) const {
   const std::lock_guard lock(mutex_);
   int64_t sum = 0;

@@ -2,6 +2,7 @@
 // ever.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,12 +48,23 @@ using CountedBuffers = std::set<const std::byte*>;
 // 0 for a buffer that is counted already.
 int64_t UncountedBytes(const tensor::Tensor& tensor, CountedBuffers* counted);
 
+// How far a random op has read the stream of its seed. Thread-safe.
+class RandomStream final : public Resource {
+ public:
+  // The number of the first block for the caller, to whom `count` of them belong now.
+  uint64_t Take(uint64_t count) { return next_.fetch_add(count); }
+
+ private:
+  std::atomic<uint64_t> next_ = 0;
+};
+
 // One per loaded model. Thread-safe, but what is set while loading.
 class Resources {
  public:
   std::shared_ptr<Variable> FindOrMakeVariable(const std::string& name);
   std::shared_ptr<Table> FindOrMakeTable(const std::string& name);
   int64_t memory_bytes(CountedBuffers* counted) const;
+  std::shared_ptr<RandomStream> FindOrMakeRandomStream(const std::string& node_name);
 
   // Only while loading; then empty, so that no request makes an op read a file.
   std::optional<saved_model::Bundle> bundle;
@@ -63,6 +75,7 @@ class Resources {
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Variable>> variables_;
   std::map<std::string, std::shared_ptr<Table>> tables_;
+  std::map<std::string, std::shared_ptr<RandomStream>> random_streams_;
 };
 
 // A resource as a scalar tensor of DT_RESOURCE, which keeps it alive.

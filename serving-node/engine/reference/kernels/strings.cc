@@ -119,7 +119,7 @@ Outputs AsString(const Call& call) {
     using T = typename decltype(tag)::type;
     return UnaryOf<T, std::string>(call, [&](T x) {
       if constexpr (std::is_integral_v<T>)
-        return fmt::format("{}", static_cast<int64_t>(x));
+        return fmt::format("{}", +x);
       else if (call.attributes().Bool("scientific", false))
         return fmt::format("{:.{}e}", static_cast<double>(x), precision < 0 ? 6 : precision);
       else if (call.attributes().Bool("shortest", false))

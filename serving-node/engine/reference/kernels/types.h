@@ -32,6 +32,8 @@ Outputs ForIntegers(DType type, F f) {
     case DType::kInt64: return f(TypeTag<int64_t>{});
     case DType::kUint8: return f(TypeTag<uint8_t>{});
     case DType::kInt8: return f(TypeTag<int8_t>{});
+    case DType::kInt16: return f(TypeTag<int16_t>{});
+    case DType::kUint16: return f(TypeTag<uint16_t>{});
     case DType::kUint32: return f(TypeTag<uint32_t>{});
     case DType::kUint64: return f(TypeTag<uint64_t>{});
     default: return WrongType(type);
@@ -41,13 +43,7 @@ Outputs ForIntegers(DType type, F f) {
 // f(TypeTag<T>) for the types of kNumbers.
 template <typename F>
 Outputs ForNumbers(DType type, F f) {
-  switch (type) {
-    case DType::kInt32: return f(TypeTag<int32_t>{});
-    case DType::kInt64: return f(TypeTag<int64_t>{});
-    case DType::kUint8: return f(TypeTag<uint8_t>{});
-    case DType::kInt8: return f(TypeTag<int8_t>{});
-    default: return ForFloats(type, f);
-  }
+  return (Only(type) & kIntegers) != 0 ? ForIntegers(type, f) : ForFloats(type, f);
 }
 
 // f(TypeTag<T>) for a T of the element's size, to move elements about without looking at them.

@@ -8,8 +8,9 @@ namespace {
 // How far the window moves in one direction: from a list of four, or 1 where the list is left out.
 int64_t Entry(const std::vector<int64_t>& list, size_t at) { return at < list.size() ? list[at] : 1; }
 
-// SAME: as many places as strides begin inside of the image, and the padding is shared, the odd one behind.
-Status Place(const std::string& padding, int64_t before, int64_t after, Slide* slide) {
+}  // namespace
+
+Status PlaceWindow(const std::string& padding, int64_t before, int64_t after, Slide* slide) {
   if (slide->window < 1) return InvalidArgument("a window of size {}", slide->window);
   const int64_t reach = (slide->window - 1) * slide->dilation + 1;
   if (padding == "SAME") {
@@ -27,8 +28,6 @@ Status Place(const std::string& padding, int64_t before, int64_t after, Slide* s
   return {};
 }
 
-}  // namespace
-
 Result<Window> WindowOf(const Call& call, const Shape& image, int64_t window_rows, int64_t window_columns) {
   const auto strides = call.attributes().Ints("strides");
   const auto dilations = call.attributes().Ints("dilations");
@@ -38,8 +37,8 @@ Result<Window> WindowOf(const Call& call, const Shape& image, int64_t window_row
   Window window;
   window.rows = {image[1], window_rows, Entry(strides, 1), Entry(dilations, 1), 0, 0};
   window.columns = {image[2], window_columns, Entry(strides, 2), Entry(dilations, 2), 0, 0};
-  RETURN_IF_ERROR(Place(padding, pad(2), pad(3), &window.rows));
-  RETURN_IF_ERROR(Place(padding, pad(4), pad(5), &window.columns));
+  RETURN_IF_ERROR(PlaceWindow(padding, pad(2), pad(3), &window.rows));
+  RETURN_IF_ERROR(PlaceWindow(padding, pad(4), pad(5), &window.columns));
   return window;
 }
 
@@ -52,14 +51,25 @@ Status CheckWindow(const graph::Node& node) {
   for (const char* name : {"strides", "dilations", "ksize"}) {
     const auto list = node.attributes.Ints(name);
     if (list.empty()) continue;
-    if (list.size() != 4 || list[0] != 1 || list[3] != 1 || list[1] < 1 || list[2] < 1)
+    if (list.size() != 4 || list[0] != 1 || list[3] != 1 || !AreSteps(list))
       return Unimplemented("{} with {} {}", node.op, name, ToString(list));
   }
   const auto explicit_paddings = node.attributes.Ints("explicit_paddings");
-  const auto is_negative = [](int64_t p) { return p < 0; };
-  if (std::any_of(explicit_paddings.begin(), explicit_paddings.end(), is_negative))
-    return Unimplemented("{} with negative padding", node.op);
+  const auto is_no_padding = [](int64_t p) { return p < 0 || p > kStepMax; };
+  if (std::ranges::any_of(explicit_paddings, is_no_padding))
+    return Unimplemented("{} with explicit_paddings {}", node.op, ToString(explicit_paddings));
   return {};
+}
+
+bool AreSteps(const std::vector<int64_t>& list) {
+  return std::ranges::all_of(list, [](int64_t step) { return step >= 1 && step <= kStepMax; });
+}
+
+Result<Shape> ImageShapeOf(const Tensor& sizes) {
+  ASSIGN_OR_RETURN(Shape shape, IntsOf(sizes, "input_sizes"));
+  const auto is_no_size = [](int64_t size) { return size < 0 || size > static_cast<int64_t>(tensor::kTensorBytesMax); };
+  if (std::ranges::any_of(shape, is_no_size)) return InvalidArgument("input_sizes {}", ToString(shape));
+  return shape;
 }
 
 }  // namespace longshore::engine::reference::kernels

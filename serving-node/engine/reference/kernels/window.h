@@ -15,6 +15,17 @@ struct Slide {
   int64_t out = 0;     // Of the result.
 };
 
+// Sets `before` and `out` from the rest. SAME: as many places as strides begin inside of the image, and the padding is
+// shared, the odd one behind. VALID and EXPLICIT: the padding is as given.
+Status PlaceWindow(const std::string& padding, int64_t before, int64_t after, Slide* slide);
+
+// Strides, dilations and explicit paddings up to here: what is computed with them then fits into 64 bits.
+inline constexpr int64_t kStepMax = 1 << 24;
+bool AreSteps(const std::vector<int64_t>& list);
+
+// The shape that a tensor of sizes names, for what is computed backwards: the image that a convolution would have had.
+Result<Shape> ImageShapeOf(const Tensor& sizes);
+
 // Both directions, with the strides, dilations and padding of the node. Requires: CheckWindow, and an image of rank 4.
 struct Window {
   Slide rows;
