@@ -20,7 +20,9 @@ const std::set<std::string>& Calls() {
 bool HasEffect(const std::string& op) {
   static const std::set<std::string> kEffects = {
       "AssignVariableOp",    "AssignAddVariableOp", "AssignSubVariableOp",           "Assert",
-      "LookupTableImportV2", "InitializeTableV2",   "InitializeTableFromTextFileV2", "LookupTableInsertV2"};
+      "LookupTableImportV2", "InitializeTableV2",   "InitializeTableFromTextFileV2", "LookupTableInsertV2",
+      "LookupTableImport",   "InitializeTable",     "InitializeTableFromTextFile",   "LookupTableInsert",
+      "LookupTableRemoveV2"};
   return kEffects.contains(op);
 }
 

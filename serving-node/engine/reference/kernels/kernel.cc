@@ -8,9 +8,14 @@ namespace {
 std::vector<Kernel> JoinFamilies() {
   std::vector<Kernel> all;
   for (const auto family :
-       {BinaryKernels, CastKernels,  ConvolutionKernels, EinsumKernels, ExampleKernels,   FillKernels,    GatherKernels,
-        JoinKernels,   LogicKernels, MatMulKernels,      MoveKernels,   NormalizeKernels, PoolKernels,    ReduceKernels,
-        ShapeKernels,  SliceKernels, StringKernels,      TableKernels,  UnaryKernels,     VariableKernels}) {
+       {BinaryKernels,      CastKernels,      ConvolutionKernels,  EinsumKernels,        ExampleKernels,
+        FillKernels,        GatherKernels,    JoinKernels,         LogicKernels,         MatMulKernels,
+        MoveKernels,        NormalizeKernels, PoolKernels,         ReduceKernels,        ShapeKernels,
+        SliceKernels,       StringKernels,    TableKernels,        TableFileKernels,     UnaryKernels,
+        VariableKernels,    Base64Kernels,    FormatKernels,       HashKernels,          RegexKernels,
+        SplitKernels,       TextJoinKernels,  UnicodeKernels,      ImageKernels,         CountKernels,
+        RaggedDenseKernels, RaggedKernels,    SparseKernels,       SparseProductKernels, PartitionKernels,
+        SegmentKernels,     SetKernels,       SparseSegmentKernels}) {
     const auto kernels = family();
     all.insert(all.end(), kernels.begin(), kernels.end());
   }
