@@ -74,6 +74,8 @@ std::string_view WithoutRef(std::string_view op) {
 
 int OutputOffset(const std::string& op, const Attributes& attributes, const std::string& output_name) {
   if (op == "ParseExample" || op == "ParseExampleV2") return ExampleOffset(attributes, output_name);
+  if (op == "RaggedGather" && output_name == "output_dense_values")
+    return static_cast<int>(attributes.Int("OUTPUT_RAGGED_RANK", 0));
   static const std::map<std::string, std::vector<std::string>> kOutputs = {
       {"FusedBatchNorm", {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"}},
       {"FusedBatchNormV2", {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"}},
@@ -81,8 +83,25 @@ int OutputOffset(const std::string& op, const Attributes& attributes, const std:
        {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2", "reserve_space_3"}},
       {"TopKV2", {"values", "indices"}},
       {"TopK", {"values", "indices"}},
+      {"ListDiff", {"out", "idx"}},
       {"Unique", {"y", "idx"}},
+      {"UniqueV2", {"y", "idx"}},
+      {"UniqueWithCounts", {"y", "idx", "count"}},
+      {"UniqueWithCountsV2", {"y", "idx", "count"}},
+      {"LookupTableExport", {"keys", "values"}},
       {"LookupTableExportV2", {"keys", "values"}},
+      {"RaggedRange", {"rt_nested_splits", "rt_dense_values"}},
+      {"RaggedTensorToSparse", {"sparse_indices", "sparse_values", "sparse_dense_shape"}},
+      {"SparseConcat", {"output_indices", "output_values", "output_shape"}},
+      {"SparseFillEmptyRows", {"output_indices", "output_values", "empty_row_indicator", "reverse_index_map"}},
+      {"SparseReorder", {"output_indices", "output_values"}},
+      {"SparseReshape", {"output_indices", "output_shape"}},
+      {"SparseSlice", {"output_indices", "output_values", "output_shape"}},
+      {"StringNGrams", {"ngrams", "ngrams_splits"}},
+      {"StringSplit", {"indices", "values", "shape"}},
+      {"StringSplitV2", {"indices", "values", "shape"}},
+      {"UnicodeDecode", {"row_splits", "char_values"}},
+      {"UnicodeDecodeWithOffsets", {"row_splits", "char_values", "char_to_byte_starts"}},
       {"SoftmaxCrossEntropyWithLogits", {"loss", "backprop"}},
       {"MaxPoolWithArgmax", {"output", "argmax"}},
       {"Switch", {"output_false", "output_true"}},

@@ -9,7 +9,9 @@ namespace {
 bool HasEffect(const std::string& op) {
   static const std::set<std::string> kEffects = {
       "AssignVariableOp",    "AssignAddVariableOp", "AssignSubVariableOp",           "Assert",
-      "LookupTableImportV2", "InitializeTableV2",   "InitializeTableFromTextFileV2", "LookupTableInsertV2"};
+      "LookupTableImportV2", "InitializeTableV2",   "InitializeTableFromTextFileV2", "LookupTableInsertV2",
+      "LookupTableImport",   "InitializeTable",     "InitializeTableFromTextFile",   "LookupTableInsert",
+      "LookupTableRemoveV2"};
   return kEffects.contains(op);
 }
 

@@ -2,7 +2,7 @@
 
     python tests/models/op_answers.py [FAMILY ...]
 
-Every case is a graph of one op, run without any of TensorFlow's rewriting. A family is a module of tests/models/op_cases.
+Every case is a graph of one op, or of some that share a table, run without any of TensorFlow's rewriting. A family is a module of tests/models/op_cases.
 """
 
 import argparse
@@ -16,6 +16,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
+from google.protobuf import text_format  # noqa: E402
 
 from op_cases.case import CASES  # noqa: E402
 
@@ -85,19 +86,49 @@ def quiet() -> tf.compat.v1.ConfigProto:
     return config
 
 
+def run(case: dict, wanted: list, fed: dict, runs: int = 1) -> dict:
+    with tf.compat.v1.Session(config=quiet()) as session:
+        try:
+            answers = [[tensor(value) for value in session.run(wanted, fed)] for _ in range(runs)]
+            return case | {"outputs": answers[0]} | ({"later": answers[1:]} if runs > 1 else {})
+        except tf.errors.OpError as error:
+            return case | {"error": reason(error.message)}
+
+
+def answer_of_graph(op: str, build_graph) -> dict:
+    with tf.Graph().as_default() as graph:
+        fed = {}
+
+        def feed(array):
+            dtype = tf.string if array.dtype.kind in "OSU" else array.dtype
+            with tf.control_dependencies(None):  # Who waits for what is said between ops, not by what they are fed.
+                made = tf.compat.v1.placeholder(dtype, name=f"in{len(fed)}")
+            fed[made] = array
+            return made
+
+        wanted = build_graph(feed)
+        text = text_format.MessageToString(graph.as_graph_def(), as_one_line=True)
+        case = {"op": op, "attributes": {}, "inputs": [tensor(value) for value in fed.values()], "graph": text,
+                "fetches": [value.name for value in wanted]}
+        return run(case, wanted, fed)
+
+
 def answer(op: str, arguments: dict, outputs: int | None, has_shapes: bool = False) -> dict:
-    runs = arguments.get("runs", 1)
     with tf.Graph().as_default():
         made, fed = build(op, {k: v for k, v in arguments.items() if k != "runs"}, has_shapes)
         attributes = {k: str(v).strip() for k, v in sorted(made.node_def.attr.items()) if not k.startswith("_")}
         wanted = made.outputs[:outputs]
         case = {"op": op, "attributes": attributes, "inputs": [tensor(fed[i]) for i in made.inputs]}
-        with tf.compat.v1.Session(config=quiet()) as session:
-            try:
-                answers = [[tensor(value) for value in session.run(wanted, fed)] for _ in range(runs)]
-                return case | {"outputs": answers[0]} | ({"later": answers[1:]} if runs > 1 else {})
-            except tf.errors.OpError as error:
-                return case | {"error": reason(error.message)}
+        return run(case, wanted, fed, arguments.get("runs", 1))
+
+
+def made_of(op: str, arguments, outputs: int | None) -> dict:
+    if callable(arguments):
+        return answer_of_graph(op, arguments)
+    try:
+        return answer(op, arguments, outputs)
+    except ValueError:
+        return answer(op, arguments, outputs, has_shapes=True)
 
 
 def write(family: str) -> None:
@@ -106,10 +137,7 @@ def write(family: str) -> None:
     lines = []
     for op, arguments, outputs in CASES:
         try:
-            try:
-                made = answer(op, arguments, outputs)
-            except ValueError:
-                made = answer(op, arguments, outputs, has_shapes=True)
+            made = made_of(op, arguments, outputs)
             lines.append(json.dumps(made, ensure_ascii=False, separators=(",", ":")))
         except (TypeError, ValueError) as error:  # No such graph can be made.
             print(f"left out: {op}: {error}")

@@ -91,7 +91,7 @@ TEST(Fuzz, NoInputsCrashAnOp) {
       const auto result = plan->Run(fed, {}, resources, kRunBytesMax);
       ++(result ? answered : refused);
       if (result) continue;
-      EXPECT_NE(result.error().message.find("(node \"op\")"), std::string::npos) << result.error().message;
+      EXPECT_NE(result.error().message.find("(node \""), std::string::npos) << result.error().message;
     }
   }
   EXPECT_GT(refused, 1000U);

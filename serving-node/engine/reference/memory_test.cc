@@ -33,6 +33,8 @@ class Memory : public testing::TestWithParam<Large> {};
 TEST_P(Memory, OfARunIsNotExceededByAnOp) {
   std::string text = GetParam().json;
   for (size_t at = text.find("VECTOR"); at != text.npos; at = text.find("VECTOR")) text.replace(at, 6, Vector(1, 1024));
+  for (size_t at = text.find("LONG"); at != text.npos; at = text.find("LONG"))
+    text.replace(at, 4, std::string(4096, 'x'));
   const OneOp one(*ParseJson(text));
   const auto plan = one.MakePlan();
   ASSERT_TRUE(plan) << ToString(plan.error());
@@ -48,10 +50,14 @@ TEST_P(Memory, OfARunIsNotExceededByAnOp) {
 #define NUMBERS(type, shape, values) "{\"type\": " #type ", \"shape\": " shape ", \"values\": " values "}"
 #define CASE(op, attributes, inputs) \
   Large { op, "{\"op\": \"" op "\", \"attributes\": {" attributes "}, \"inputs\": [" inputs "]}" }
+#define TEXTS(shape, values) "{\"type\": 7, \"shape\": " shape ", \"values\": " values "}"
+#define IMAGE(hex) TEXTS("[]", "[{\"hex\": \"" hex "\"}]")
 #define OF_FLOATS "\"T\": \"type: DT_FLOAT\""
 #define IMAGE_STRIDES(s) ", \"padding\": \"s: 'VALID'\", \"strides\": \"list { i: 1 i: " s " i: " s " i: 1 }\""
 #define VOLUME_STRIDES(s) ", \"padding\": \"s: 'VALID'\", \"strides\": \"list { i: 1 i: 1 i: " s " i: " s " i: 1 }\""
 #define ONE NUMBERS(1, "[]", "[1]")
+#define ONE_ROW NUMBERS(1, "[1]", "[1]")
+#define NOTHING NUMBERS(1, "[0]", "[]")
 
 INSTANTIATE_TEST_SUITE_P(
     Ops, Memory,
@@ -117,6 +123,60 @@ INSTANTIATE_TEST_SUITE_P(
         CASE("StatelessRandomNormal", "\"dtype\": \"type: DT_FLOAT\"",
              NUMBERS(3, "[1]", "[1000000000]") "," NUMBERS(3, "[2]", "[0, 1]")),
         CASE("SelectV2", OF_FLOATS, "{\"type\": 10, \"shape\": [1024,1], \"values\": [true]}, VECTOR, VECTOR")),
+    [](const auto& each) { return std::string(each.param.op); });
+
+// Images whose headers say that they are of 30000 by 30000 pixels and more.
+#define LARGE_PNG                                                                                                      \
+  "89504e470d0a1a0a0000000d49484452000075300000753008060000006627f8ba0000000849444154789c030000000001480689d200000000" \
+  "49454e44ae426082"
+#define LARGE_GIF "47494638396106000500f000000000000000002c0000000060ea60ea0008"
+#define LARGE_JPEG                                                                                                   \
+  "ffd8ffe000104a46494600010101012c012c0000ffdb00430002010101010102010101020202020204030202020205040403040605060606" \
+  "05060606070908060709070606080b08090a0a0a0a0a06080b0c0b0a0c090a0a0affc0000b087530753001011100ffc4001f000001050101" \
+  "0101010100000000000000000102030405060708090a0bffc400b5100002010303020403050504040000017d010203000411051221314106" \
+  "13516107227114328191a1082342b1c11552d1f02433627282090a161718191a25262728292a3435363738393a434445464748494a535455" \
+  "565758595a636465666768696a737475767778797a838485868788898a92939495969798999aa2a3a4a5a6a7a8a9aab2b3b4b5b6b7b8b9ba" \
+  "c2c3c4c5c6c7c8c9cad2d3d4d5d6d7d8d9dae1e2e3e4e5e6e7e8e9eaf1f2f3f4f5f6f7f8f9faffda0008010100003f00fbc2bfffd9"
+
+INSTANTIATE_TEST_SUITE_P(
+    TextOps, Memory,
+    testing::Values(CASE("RegexReplace", "",
+                         TEXTS("[]", "[\"LONG\"]") "," TEXTS("[]", "[\"x\"]") "," TEXTS("[]", "[\"LONG\"]")),
+                    CASE("Substr", "\"T\": \"type: DT_INT32\"",
+                         TEXTS("[]", "[\"LONG\"]") "," NUMBERS(3, "[1024]", "[0]") "," NUMBERS(3, "[1024]", "[5000]")),
+                    CASE("StringJoin", "\"N\": \"i: 2\"", TEXTS("[]", "[\"LONG\"]") "," TEXTS("[1024]", "[\"\"]")),
+                    CASE("StringNGrams", "\"ngram_widths\": \"list { i: 1000000 }\", \"pad_width\": \"i: -1\"",
+                         TEXTS("[1]", "[\"long\"]") "," NUMBERS(9, "[2]", "[0, 1]")),
+                    CASE("UnsortedSegmentJoin", "",
+                         TEXTS("[1]", "[\"a\"]") "," NUMBERS(3, "[1]", "[0]") "," NUMBERS(3, "[]", "[1000000000]")),
+                    CASE("DecodePaddedRaw", "\"out_type\": \"type: DT_UINT8\"",
+                         TEXTS("[1]", "[\"a\"]") "," NUMBERS(3, "[]", "[1000000000]")),
+                    CASE("DecodePng", "\"dtype\": \"type: DT_UINT8\"", IMAGE(LARGE_PNG)),
+                    CASE("DecodeGif", "", IMAGE(LARGE_GIF)), CASE("DecodeJpeg", "", IMAGE(LARGE_JPEG))),
+    [](const auto& each) { return std::string(each.param.op); });
+
+INSTANTIATE_TEST_SUITE_P(
+    SparseOps, Memory,
+    testing::Values(
+        CASE("SegmentSum", OF_FLOATS, ONE_ROW "," NUMBERS(3, "[1]", "[1000000000]")),
+        CASE("UnsortedSegmentSum", OF_FLOATS,
+             ONE_ROW "," NUMBERS(3, "[1]", "[0]") "," NUMBERS(3, "[]", "[1000000000]")),
+        CASE("SparseSegmentSumWithNumSegments", OF_FLOATS,
+             ONE_ROW "," NUMBERS(3, "[1]", "[0]") "," NUMBERS(3, "[1]", "[0]") "," NUMBERS(3, "[]", "[1000000000]")),
+        CASE("DynamicStitch", OF_FLOATS, NUMBERS(3, "[1]", "[1000000000]") "," ONE_ROW),
+        CASE("Bincount", OF_FLOATS, NUMBERS(3, "[1]", "[0]") "," NUMBERS(3, "[]", "[1000000000]") "," NOTHING),
+        CASE("DenseBincount", OF_FLOATS, NUMBERS(3, "[1]", "[0]") "," NUMBERS(3, "[]", "[1000000000]") "," NOTHING),
+        CASE("SparseToDense", OF_FLOATS,
+             NUMBERS(3, "[1,2]", "[0, 0]") "," NUMBERS(3, "[2]", "[100000, 100000]") "," ONE_ROW "," ONE),
+        CASE("SparseFillEmptyRows", OF_FLOATS,
+             NUMBERS(9, "[1,2]", "[0, 0]") "," ONE_ROW "," NUMBERS(9, "[2]", "[1000000000, 1]") "," ONE),
+        CASE("SparseTensorDenseMatMul", OF_FLOATS,
+             NUMBERS(9, "[1,2]", "[0, 0]") "," ONE_ROW
+                                           "," NUMBERS(9, "[2]", "[1000000000, 1]") "," NUMBERS(1, "[1,1]", "[1]")),
+        CASE("RaggedRange", "\"T\": \"type: DT_INT32\"",
+             NUMBERS(3, "[]", "[0]") "," NUMBERS(3, "[]", "[2000000000]") "," NUMBERS(3, "[]", "[1]")),
+        CASE("RaggedTensorToTensor", "\"row_partition_types\": \"list { s: 'ROW_SPLITS' }\"",
+             NUMBERS(9, "[2]", "[100000, 100000]") "," ONE_ROW "," ONE "," NUMBERS(9, "[2]", "[0, 1]"))),
     [](const auto& each) { return std::string(each.param.op); });
 
 TEST(Memory, OfARunIsFreeAgainOnceNobodyNeedsAResult) {

@@ -78,9 +78,16 @@ inline tensor::Tensor TensorOf(const Json& json) {
   return made.value_or(tensor::Tensor());
 }
 
-// The node "op" with a placeholder for each of its inputs.
+// The node "op" with a placeholder for each of its inputs; or, where state is kept between ops, the case's own graph.
 struct OneOp {
   explicit OneOp(const Json& json) {
+    if (json.contains("graph"))
+      TakeGraph(json);
+    else
+      MakeGraph(json);
+  }
+
+  void MakeGraph(const Json& json) {
     tensorflow::NodeDef node;
     node.set_name("op");
     node.set_op(json.at("op").get<std::string>());
@@ -100,6 +107,16 @@ struct OneOp {
     *def.add_node() = node;
     const size_t outputs = json.contains("outputs") ? json.at("outputs").size() : 1;
     for (size_t i = 0; i < outputs; ++i) wanted.outputs.push_back(fmt::format("op:{}", i));
+  }
+
+  // Its placeholders are "in0", "in1" and so on.
+  void TakeGraph(const Json& json) {
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(json.at("graph").get<std::string>(), &def));
+    for (const auto& input : json.at("inputs")) {
+      wanted.feeds.push_back(fmt::format("in{}", wanted.feeds.size()));
+      fed[wanted.feeds.back()] = TensorOf(input);
+    }
+    wanted.outputs = json.at("fetches").get<std::vector<std::string>>();
   }
 
   // Unimplemented when the op or one of its attributes is not supported.

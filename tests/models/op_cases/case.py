@@ -12,6 +12,11 @@ def case(op: str, outputs: int | None = None, **arguments) -> None:
     CASES.append((op, arguments, outputs))
 
 
+def graph(op: str, build) -> None:
+    """A graph of several ops: build(feed) gives the outputs, and feed(array) a placeholder of that value."""
+    CASES.append((op, build, None))
+
+
 def f32(*values) -> np.ndarray:
     return np.array(values[0] if len(values) == 1 else values, np.float32)
 

@@ -117,9 +117,35 @@ Status CheckCast(const graph::Node& node) {
   return {};
 }
 
+// The same of a given length: what is longer is cut off, what is shorter goes on with zeros.
+Outputs DecodePaddedRaw(const Call& call) {
+  const Tensor& in = call.in(0);
+  if (in.type() != DType::kString) return WrongType(in.type());
+  const DType type = call.attributes().Type("out_type");
+  const auto size = static_cast<int64_t>(tensor::ElementBytes(type));
+  ASSIGN_OR_RETURN(const int64_t length, IntOf(call.in(1), "fixed_length"));
+  if (size == 0) return WrongType(type);
+  if (call.in(1).rank() != 0) return InvalidArgument("fixed_length must be a scalar");
+  if (length <= 0 || length % size != 0)
+    return InvalidArgument("fixed_length {} is no whole number of {}", length, DTypeName(type));
+  Shape shape = in.shape();
+  shape.push_back(length / size);
+  RETURN_IF_ERROR(call.HasRoomFor(type, shape));
+  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(type, shape));
+  std::byte* to = out.mutable_data();
+  std::fill_n(to, out.bytes(), std::byte{0});
+  for (const auto& text : in.values<std::string>()) {
+    std::memcpy(to, text.data(), std::min(text.size(), static_cast<size_t>(length)));
+    to += length;
+  }
+  if (!call.attributes().Bool("little_endian", true)) SwapBytes(static_cast<size_t>(size), &out);
+  return One(out);
+}
+
 constexpr Kernel kKernels[] = {
     {.op = "Bitcast", .compute = Bitcast, .inputs_min = 1},
     {.op = "Cast", .compute = CastOf, .inputs_min = 1, .check = CheckCast},
+    {.op = "DecodePaddedRaw", .compute = DecodePaddedRaw, .inputs_min = 2},
     {.op = "DecodeRaw", .compute = DecodeRaw, .inputs_min = 1},
 };
 

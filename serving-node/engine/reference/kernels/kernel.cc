@@ -9,20 +9,8 @@ namespace {
 
 std::vector<Kernel> JoinFamilies() {
   std::vector<Kernel> all;
-  for (const auto family : {BinaryKernels,         CastKernels,        ConvolutionKernels,
-                            EinsumKernels,         ExampleKernels,     FillKernels,
-                            GatherKernels,         JoinKernels,        LogicKernels,
-                            MatMulKernels,         MoveKernels,        NormalizeKernels,
-                            PoolKernels,           ReduceKernels,      ShapeKernels,
-                            SliceKernels,          StringKernels,      TableKernels,
-                            UnaryKernels,          VariableKernels,    BlockKernels,
-                            CropKernels,           FlipKernels,        ImageKernels,
-                            ResizeKernels,         SuppressionKernels, TransposedConvolutionKernels,
-                            VolumeKernels,         CumulativeKernels,  DiagonalKernels,
-                            FunctionKernels,       MatrixKernels,      ScatterKernels,
-                            VectorKernels,         QuantizeKernels,    RandomKernels,
-                            StatelessRandomKernels, ControlKernels,     TensorArrayKernels,
-                            TensorListKernels}) {
+  for (const auto family :
+       {Base64Kernels, BinaryKernels, BlockKernels, CastKernels, ControlKernels, ConvolutionKernels, CountKernels, CropKernels, CumulativeKernels, DecoderKernels, DiagonalKernels, EinsumKernels, ExampleKernels, FillKernels, FlipKernels, FormatKernels, FunctionKernels, GatherKernels, HashKernels, ImageKernels, JoinKernels, LogicKernels, MatMulKernels, MatrixKernels, MoveKernels, NormalizeKernels, PartitionKernels, PoolKernels, QuantizeKernels, RaggedDenseKernels, RaggedKernels, RandomKernels, ReduceKernels, RegexKernels, ResizeKernels, ScatterKernels, SegmentKernels, SetKernels, ShapeKernels, SliceKernels, SparseKernels, SparseProductKernels, SparseSegmentKernels, SplitKernels, StatelessRandomKernels, StringKernels, SuppressionKernels, TableFileKernels, TableKernels, TensorArrayKernels, TensorListKernels, TextJoinKernels, TransposedConvolutionKernels, UnaryKernels, UnicodeKernels, VariableKernels, VectorKernels, VolumeKernels}) {
     const auto kernels = family();
     all.insert(all.end(), kernels.begin(), kernels.end());
   }

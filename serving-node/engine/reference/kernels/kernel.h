@@ -94,6 +94,7 @@ std::span<const Kernel> TensorArrayKernels();
 std::span<const Kernel> TensorListKernels();
 std::span<const Kernel> SliceKernels();
 std::span<const Kernel> StringKernels();
+std::span<const Kernel> TableFileKernels();
 std::span<const Kernel> TableKernels();
 std::span<const Kernel> UnaryKernels();
 std::span<const Kernel> VariableKernels();
@@ -114,6 +115,23 @@ std::span<const Kernel> VectorKernels();
 std::span<const Kernel> QuantizeKernels();
 std::span<const Kernel> RandomKernels();
 std::span<const Kernel> StatelessRandomKernels();
+std::span<const Kernel> Base64Kernels();
+std::span<const Kernel> FormatKernels();
+std::span<const Kernel> HashKernels();
+std::span<const Kernel> RegexKernels();
+std::span<const Kernel> SplitKernels();
+std::span<const Kernel> TextJoinKernels();
+std::span<const Kernel> UnicodeKernels();
+std::span<const Kernel> DecoderKernels();
+std::span<const Kernel> CountKernels();
+std::span<const Kernel> RaggedDenseKernels();
+std::span<const Kernel> RaggedKernels();
+std::span<const Kernel> SparseKernels();
+std::span<const Kernel> SparseProductKernels();
+std::span<const Kernel> PartitionKernels();
+std::span<const Kernel> SegmentKernels();
+std::span<const Kernel> SetKernels();
+std::span<const Kernel> SparseSegmentKernels();
 
 // One output.
 inline Outputs One(Tensor tensor) { return std::vector<Tensor>{std::move(tensor)}; }

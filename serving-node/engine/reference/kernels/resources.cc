@@ -22,6 +22,19 @@ void Variable::Set(tensor::Tensor value) {
   value_ = std::move(value);
 }
 
+int64_t Table::value_elements() const {
+  int64_t product = 1;
+  for (const int64_t size : value_shape) product *= size;
+  return product;
+}
+
+int64_t Table::memory_bytes() const {
+  size_t sum = number_values.size();
+  for (const auto& [key, row] : rows) sum += key.size() + sizeof(std::string) + sizeof(row);
+  for (const auto& value : text_values) sum += value.size() + sizeof(std::string);
+  return static_cast<int64_t>(sum);
+}
+
 std::shared_ptr<Variable> Resources::FindOrMakeVariable(const std::string& name) {
   const std::lock_guard lock(mutex_);
   return FindOrMake(name, &variables_);
@@ -45,11 +58,7 @@ int64_t Resources::memory_bytes(CountedBuffers* counted) const {
   const std::lock_guard lock(mutex_);
   int64_t sum = 0;
   for (const auto& [name, variable] : variables_) sum += UncountedBytes(variable->Get(), counted);
-  for (const auto& [name, table] : tables_) {
-    for (const auto& [key, row] : table->rows)
-      sum += static_cast<int64_t>(key.size() + sizeof(std::string) + sizeof(double));
-    for (const auto& value : table->text_values) sum += static_cast<int64_t>(value.size() + sizeof(std::string));
-  }
+  for (const auto& [name, table] : tables_) sum += table->memory_bytes();
   return sum;
 }
 

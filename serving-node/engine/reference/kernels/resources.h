@@ -32,15 +32,23 @@ class Variable final : public Resource {
   tensor::Tensor value_;
 };
 
-// A lookup table; keys are strings or int64 (as text in decimal), values a tensor's elements. Thread-safe: filled while
-// the model loads, only read afterwards.
+// A lookup table from scalars to values of one shape. Filled while the model loads and only read afterwards, so that
+// requests need no lock; one that is made within a run is that run's alone.
 struct Table final : Resource {
-  tensor::DType key_type = tensor::DType::kString;
-  tensor::DType value_type = tensor::DType::kInt64;
-  std::unordered_map<std::string, int64_t> rows;
-  std::vector<std::string> text_values;  // By row.
-  std::vector<double> number_values;     // By row, for floats.
-  std::vector<int64_t> int_values;       // By row.
+  tensor::DType key_type = tensor::DType::kInvalid;
+  tensor::DType value_type = tensor::DType::kInvalid;
+  tensor::Shape value_shape;
+  bool is_mutable = false;  // Takes more rows, and others for the same keys; else it is filled once.
+  bool is_filled = false;
+  bool is_of_run = false;
+  std::set<std::string> keys_refused;             // Keys that may not occur.
+  std::unordered_map<std::string, int64_t> rows;  // A string, or the bytes of a number -> its row of the values.
+  int64_t rows_made = 0;
+  std::vector<std::string> text_values;  // Row after row,
+  std::vector<std::byte> number_values;  // or so for numbers.
+
+  int64_t value_elements() const;
+  int64_t memory_bytes() const;
 };
 
 // Buffers whose bytes are counted already: tensors share them.

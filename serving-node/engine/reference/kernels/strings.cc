@@ -1,38 +1,44 @@
-// Strings are bytes; the ASCII letters change their case and nothing else does.
-#include <re2/re2.h>
+// Single strings, which are bytes: their case, length and parts.
+#include <unicode/locid.h>
+#include <unicode/unistr.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
+#include <optional>
 
-#include "serving-node/engine/reference/kernels/elementwise.h"
+#include "serving-node/engine/reference/kernels/ints.h"
+#include "serving-node/engine/reference/kernels/texts.h"
 
 namespace longshore::engine::reference::kernels {
 namespace {
 
-Status CheckStrings(const Call& call) {
-  for (const auto& input : call.inputs) {
-    if (input.type() != DType::kString)
-      return InvalidArgument("an input of {} instead of DT_STRING", DTypeName(input.type()));
-  }
-  return {};
-}
-
+// Without an encoding the ASCII letters change their case and nothing else does.
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
 template <char (*kChange)(char)>
+std::string ChangeCharacters(const std::string& text) {
+  auto unicode = icu::UnicodeString::fromUTF8(text);
+  std::string changed;
+  if constexpr (kChange == Lower)
+    unicode.toLower(icu::Locale::getRoot()).toUTF8String(changed);
+  else
+    unicode.toUpper(icu::Locale::getRoot()).toUTF8String(changed);
+  return changed;
+}
+
+template <char (*kChange)(char)>
 Outputs ChangeCase(const Call& call) {
-  RETURN_IF_ERROR(CheckStrings(call));
-  return UnaryOf<std::string>(call, [](std::string text) {
+  RETURN_IF_ERROR(CheckTexts(call));
+  const bool is_unicode = call.attributes().Text("encoding", "") == "utf-8";
+  return UnaryOf<std::string>(call, [&](std::string text) {
+    if (is_unicode) return ChangeCharacters<kChange>(text);
     std::transform(text.begin(), text.end(), text.begin(), kChange);
     return text;
   });
 }
 
 Outputs Strip(const Call& call) {
-  RETURN_IF_ERROR(CheckStrings(call));
+  RETURN_IF_ERROR(CheckTexts(call));
   return UnaryOf<std::string>(call, [](const std::string& text) {
     constexpr const char* kSpace = " \t\n\v\f\r";
     const size_t begin = text.find_first_not_of(kSpace);
@@ -40,169 +46,95 @@ Outputs Strip(const Call& call) {
   });
 }
 
-// In bytes, or in UTF-8 characters: bytes that do not continue one.
+bool InCharacters(const Call& call) { return call.attributes().Text("unit", "BYTE") == "UTF8_CHAR"; }
+
 Outputs Length(const Call& call) {
-  RETURN_IF_ERROR(CheckStrings(call));
-  const bool in_characters = call.attributes().Text("unit", "BYTE") == "UTF8_CHAR";
+  RETURN_IF_ERROR(CheckTexts(call));
+  const bool in_characters = InCharacters(call);
   return UnaryOf<std::string, int32_t>(call, [&](const std::string& text) {
-    const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
+    const auto begins = [](char c) { return !ContinuesCharacter(c); };
     return static_cast<int32_t>(in_characters ? std::count_if(text.begin(), text.end(), begins)
                                               : static_cast<std::ptrdiff_t>(text.size()));
   });
 }
 
-Outputs Join(const Call& call) {
-  RETURN_IF_ERROR(CheckStrings(call));
-  const std::string separator = call.attributes().Text("separator", "");
-  Shape shape;
-  for (const auto& input : call.inputs) {
-    if (input.rank() == 0) continue;
-    if (!shape.empty() && input.shape() != shape)
-      return InvalidArgument("inputs of shapes {} and {}", ToString(shape), ToString(input.shape()));
-    shape = input.shape();
+// Where the character that is `count` characters after `at` begins; the text's end when there are fewer. Takes from
+// `count` what it has gone.
+size_t Forward(const std::string& text, size_t at, int64_t* count) {
+  for (; *count > 0 && at < text.size(); --*count) {
+    do ++at;
+    while (at < text.size() && ContinuesCharacter(text[at]));
   }
-  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kString, shape));
-  const auto texts = out.mutable_values<std::string>();
-  for (size_t k = 0; k < call.inputs.size(); ++k) {
-    const auto parts = call.in(k).values<std::string>();
-    for (size_t i = 0; i < texts.size(); ++i) {
-      if (k > 0) texts[i] += separator;
-      texts[i] += parts[call.in(k).rank() == 0 ? 0 : i];
-    }
+  return at;
+}
+
+size_t Back(const std::string& text, size_t at, int64_t* count) {
+  for (; *count > 0 && at > 0; --*count) {
+    do --at;
+    while (at > 0 && ContinuesCharacter(text[at]));
   }
-  return One(out);
+  return at;
 }
 
-Outputs Replace(const Call& call, const std::string& pattern, const std::string& rewrite) {
-  const RE2 expression(pattern, RE2::Quiet);
-  if (!expression.ok()) return InvalidArgument("invalid pattern \"{}\": {}", pattern, expression.error());
-  const bool all = call.attributes().Bool("replace_global", true);
-  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kString, call.in(0).shape()));
-  const auto texts = call.in(0).values<std::string>();
-  std::copy(texts.begin(), texts.end(), out.mutable_values<std::string>().begin());
-  for (auto& text : out.mutable_values<std::string>()) {
-    if (all)
-      RE2::GlobalReplace(&text, expression, rewrite);
-    else
-      RE2::Replace(&text, expression, rewrite);
-  }
-  return One(out);
+// Part of a text: from `pos` on, negative ones counted from the end, at most `len` long, a negative one without limit.
+struct Part {
+  int64_t pos = 0;
+  int64_t len = 0;
+};
+
+std::optional<std::string> BytesOf(const std::string& text, Part part) {
+  const auto size = static_cast<int64_t>(text.size());
+  const int64_t begin = part.pos < 0 ? size + std::max(part.pos, -size - 1) : part.pos;
+  if (begin < 0 || begin > size) return std::nullopt;
+  return text.substr(static_cast<size_t>(begin), static_cast<size_t>(part.len));
 }
 
-Outputs StaticRegexReplace(const Call& call) {
-  RETURN_IF_ERROR(CheckStrings(call));
-  return Replace(call, call.attributes().Text("pattern", ""), call.attributes().Text("rewrite", ""));
+std::optional<std::string> CharactersOf(const std::string& text, Part part) {
+  int64_t left = part.pos < 0 ? -std::max(part.pos, -INT64_MAX) : part.pos;
+  const size_t begin = part.pos < 0 ? Back(text, text.size(), &left) : Forward(text, 0, &left);
+  if (left > 0) return std::nullopt;
+  return text.substr(begin, Forward(text, begin, &part.len) - begin);
 }
 
-Outputs RegexReplace(const Call& call) {
-  RETURN_IF_ERROR(CheckStrings(call));
-  if (call.in(1).elements() != 1 || call.in(2).elements() != 1)
-    return InvalidArgument("pattern and rewrite must be scalars");
-  return Replace(call, call.in(1).values<std::string>()[0], call.in(2).values<std::string>()[0]);
-}
-
-Outputs StaticRegexFullMatch(const Call& call) {
-  RETURN_IF_ERROR(CheckStrings(call));
-  const RE2 expression(call.attributes().Text("pattern", ""), RE2::Quiet);
-  if (!expression.ok()) return InvalidArgument("invalid pattern: {}", expression.error());
-  return UnaryOf<std::string, bool>(call, [&](const std::string& text) { return RE2::FullMatch(text, expression); });
-}
-
-// As C's printf writes them: TensorFlow's defaults are %d and %f.
-Outputs AsString(const Call& call) {
+Outputs Substr(const Call& call) {
+  RETURN_IF_ERROR(CheckText(call, 0));
   const Tensor& in = call.in(0);
-  const auto precision = static_cast<int>(call.attributes().Int("precision", -1));
-  if (in.type() == DType::kString) return One(in);
-  if (in.type() == DType::kBool)
-    return UnaryOf<bool, std::string>(call, [](bool x) { return std::string(x ? "true" : "false"); });
-  return ForNumbers(in.type(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    return UnaryOf<T, std::string>(call, [&](T x) {
-      if constexpr (std::is_integral_v<T>)
-        return fmt::format("{}", +x);
-      else if (call.attributes().Bool("scientific", false))
-        return fmt::format("{:.{}e}", static_cast<double>(x), precision < 0 ? 6 : precision);
-      else if (call.attributes().Bool("shortest", false))
-        return fmt::format("{:.{}g}", static_cast<double>(x), precision < 0 ? 6 : precision);
+  const Tensor& pos = call.in(1);
+  if (pos.shape() != call.in(2).shape() || pos.type() != call.in(2).type())
+    return InvalidArgument("pos and len must be alike, not {} and {}", ToString(pos.shape()),
+                           ToString(call.in(2).shape()));
+  ASSIGN_OR_RETURN(const auto begins, AllIntsOf(pos, "pos"));
+  ASSIGN_OR_RETURN(const auto lengths, AllIntsOf(call.in(2), "len"));
+  ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(in.shape(), pos.shape()));
+  RETURN_IF_ERROR(call.HasRoomFor(DType::kString, shape));
+  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kString, shape));
+  if (in.elements() < out.elements()) RETURN_IF_ERROR(HasRoomForText(call, out.elements(), LongestOf(in)));
+  const std::array strides = {BroadcastStrides(in.shape(), shape), BroadcastStrides(pos.shape(), shape)};
+  const bool in_characters = InCharacters(call);
+  Status status;
+  ForEachRow(shape, strides, [&](int64_t to, const std::array<int64_t, 2>& from, int64_t count) {
+    const int64_t step = shape.empty() ? 0 : strides[0].back(), part_step = shape.empty() ? 0 : strides[1].back();
+    for (int64_t i = 0; i < count && status; ++i) {
+      const auto& text = Raw<std::string>(in)[from[0] + i * step];
+      const auto at = static_cast<size_t>(from[1] + i * part_step);
+      const Part part{begins[at], lengths[at]};
+      auto found = in_characters ? CharactersOf(text, part) : BytesOf(text, part);
+      if (found)
+        Raw<std::string>(out)[to + i] = std::move(*found);
       else
-        return fmt::format("{:.{}f}", static_cast<double>(x), precision < 0 ? 6 : precision);
-    });
-  });
-}
-
-Status CheckFormat(const graph::Node& node) {
-  if (node.attributes.Int("width", -1) != -1 || !node.attributes.Text("fill", "").empty() ||
-      node.attributes.Int("precision", -1) > 100) {
-    return Unimplemented("AsString with a width");
-  }
-  return {};
-}
-
-// What is too large or too small becomes infinity or zero. Hexadecimal numbers are whole ones, and NaN has no payload.
-template <typename T>
-std::optional<T> FloatOf(const std::string& text) {
-  char* end = nullptr;
-  const T value = std::is_same_v<T, float> ? static_cast<T>(std::strtof(text.c_str(), &end))
-                                           : static_cast<T>(std::strtod(text.c_str(), &end));
-  const bool is_hex = text.find_first_of("xX") != std::string::npos;
-  if (end != text.data() + text.size() || text.find_first_of(is_hex ? ".pP" : "(") != std::string::npos)
-    return std::nullopt;
-  return value;
-}
-
-template <typename T>
-std::optional<T> IntegerOf(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-// The number that the whole text is, spaces around it aside.
-template <typename T>
-std::optional<T> NumberOf(const std::string& text) {
-  constexpr std::string_view kSpace = " \t\n\v\f\r";
-  const size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string::npos) return std::nullopt;
-  const std::string inner = text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-  if constexpr (std::is_floating_point_v<T>)
-    return FloatOf<T>(inner);
-  else
-    return IntegerOf<T>(inner);
-}
-
-Outputs StringToNumber(const Call& call) {
-  RETURN_IF_ERROR(CheckStrings(call));
-  const DType type = call.attributes().Type("out_type", DType::kFloat);
-  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(type, call.in(0).shape()));
-  return ForNumbers(type, [&](auto tag) -> Outputs {
-    using T = typename decltype(tag)::type;
-    int64_t at = 0;
-    for (const auto& text : call.in(0).values<std::string>()) {
-      const auto value = NumberOf<T>(text);
-      if (!value) return InvalidArgument("StringToNumberOp could not correctly convert string: {}", text);
-      Raw<T>(out)[at++] = *value;
+        status = InvalidArgument("pos {} out of range for string at index {}", part.pos, to + i);
     }
-    return One(out);
   });
+  RETURN_IF_ERROR(status);
+  return One(out);
 }
 
 constexpr Kernel kKernels[] = {
-    {.op = "AsString",
-     .compute = AsString,
-     .inputs_min = 1,
-     .types = kNumbers | Only(DType::kBool) | Only(DType::kString),
-     .check = CheckFormat},
-    {.op = "RegexReplace", .compute = RegexReplace, .inputs_min = 3},
-    {.op = "StaticRegexFullMatch", .compute = StaticRegexFullMatch, .inputs_min = 1},
-    {.op = "StaticRegexReplace", .compute = StaticRegexReplace, .inputs_min = 1},
-    {.op = "StringJoin", .compute = Join, .inputs_min = 1},
     {.op = "StringLength", .compute = Length, .inputs_min = 1},
     {.op = "StringLower", .compute = ChangeCase<Lower>, .inputs_min = 1},
     {.op = "StringStrip", .compute = Strip, .inputs_min = 1},
-    {.op = "StringToNumber", .compute = StringToNumber, .inputs_min = 1},
     {.op = "StringUpper", .compute = ChangeCase<Upper>, .inputs_min = 1},
+    {.op = "Substr", .compute = Substr, .inputs_min = 3},
 };
 
 }  // namespace

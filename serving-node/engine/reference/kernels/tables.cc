@@ -1,141 +1,215 @@
 // Lookup tables: filled by the model's initialiser, only read by requests.
-#include <charconv>
-#include <sstream>
+#include "serving-node/engine/reference/kernels/tables.h"
+
+#include <algorithm>
+#include <cstring>
 
 #include "serving-node/engine/reference/kernels/types.h"
 
 namespace longshore::engine::reference::kernels {
 namespace {
 
-constexpr size_t kTableRowsMax = 50'000'000;
+enum class Kind { kFilledOnce, kMutable };
 
-Outputs HashTableV2(const Call& call) {
-  const std::string shared = call.attributes().Text("shared_name", "");
-  const auto table = call.resources.FindOrMakeTable(shared.empty() ? call.node.name : shared);
-  table->key_type = call.attributes().Type("key_dtype", DType::kString);
-  table->value_type = call.attributes().Type("value_dtype", DType::kInt64);
-  return One(HandleOf(table));
+Status Describe(const Call& call, Kind kind, DType key_type, Table* table) {
+  const DType value_type = call.attributes().Type("value_dtype", DType::kInt64);
+  if (table->key_type == DType::kInvalid) {
+    table->key_type = key_type;
+    table->value_type = value_type;
+    table->is_mutable = kind == Kind::kMutable;
+    if (const auto* shape = call.attributes().Find("value_shape"); shape != nullptr) {
+      for (const auto& dim : shape->shape().dim()) table->value_shape.push_back(dim.size());
+    }
+    ASSIGN_OR_RETURN([[maybe_unused]] const int64_t count, tensor::ElementCount(table->value_shape));
+  }
+  if (table->key_type == key_type && table->value_type == value_type) return {};
+  return InvalidArgument("the table is from {} to {}, not from {} to {}", DTypeName(table->key_type),
+                         DTypeName(table->value_type), DTypeName(key_type), DTypeName(value_type));
 }
 
-Result<Table*> TableOf(const Call& call) {
-  auto* table = ResourceOf<Table>(call.in(0));
-  if (table == nullptr) return InvalidArgument("the first input is no table");
+Result<std::shared_ptr<Table>> Shared(const Call& call, Kind kind, DType key_type) {
+  const std::string shared = call.attributes().Text("shared_name", "");
+  auto table = call.resources.FindOrMakeTable(shared.empty() ? call.node.name : shared);
+  RETURN_IF_ERROR(Describe(call, kind, key_type, table.get()));
   return table;
 }
 
-// Every key as text: strings as they are, integers in decimal.
-Result<std::vector<std::string>> KeysOf(const Tensor& keys) {
-  if (keys.type() == DType::kString)
-    return std::vector<std::string>(keys.values<std::string>().begin(), keys.values<std::string>().end());
-  ASSIGN_OR_RETURN(const Tensor flat, keys.Reshaped({keys.elements()}));
-  ASSIGN_OR_RETURN(const auto numbers, IntsOf(flat, "keys", kTableRowsMax));
-  std::vector<std::string> texts;
-  for (const int64_t number : numbers) texts.push_back(std::to_string(number));
-  return texts;
+template <Kind kKind>
+Outputs Make(const Call& call) {
+  ASSIGN_OR_RETURN(auto table, Shared(call, kKind, call.attributes().Type("key_dtype", DType::kString)));
+  return One(HandleOf(std::move(table)));
 }
 
-Status AddRow(const std::string& key, const Tensor& values, int64_t at, Table* table) {
-  if (table->rows.size() == kTableRowsMax) return ResourceExhausted("a table of more than {} rows", kTableRowsMax);
-  const auto [row, is_new] = table->rows.emplace(key, static_cast<int64_t>(table->rows.size()));
-  if (!is_new) return {};
-  const auto index = static_cast<size_t>(at);
-  switch (values.type()) {
-    case DType::kString: table->text_values.push_back(values.values<std::string>()[index]); return {};
-    case DType::kFloat: table->number_values.push_back(values.values<float>()[index]); return {};
-    case DType::kInt32: table->int_values.push_back(values.values<int32_t>()[index]); return {};
-    case DType::kInt64: table->int_values.push_back(values.values<int64_t>()[index]); return {};
-    default: return InvalidArgument("values of {}", DTypeName(values.type()));
+// Two keys are reserved: no row may have them.
+Status Reserve(const Call& call, Table* table) {
+  for (const auto& key : call.inputs.first(2)) {
+    if (key.type() != table->key_type || key.elements() != 1)
+      return InvalidArgument("empty_key and deleted_key must be one {}", DTypeName(table->key_type));
+    table->keys_refused.insert(KeyOf(key, 0));
   }
+  if (table->keys_refused.size() == 2) return {};
+  return InvalidArgument("empty_key and deleted_key cannot be equal");
 }
 
+Outputs MakeDense(const Call& call) {
+  ASSIGN_OR_RETURN(auto table, Shared(call, Kind::kMutable, call.in(0).type()));
+  if (table->keys_refused.empty()) RETURN_IF_ERROR(Reserve(call, table.get()));
+  return One(HandleOf(std::move(table)));
+}
+
+template <Kind kKind>
+Outputs MakeAnonymous(const Call& call) {
+  auto table = std::make_shared<Table>();
+  table->is_of_run = true;
+  RETURN_IF_ERROR(Describe(call, kKind, call.attributes().Type("key_dtype", DType::kString), table.get()));
+  return One(HandleOf(std::move(table)));
+}
+
+Outputs MakeAnonymousDense(const Call& call) {
+  auto table = std::make_shared<Table>();
+  table->is_of_run = true;
+  RETURN_IF_ERROR(Describe(call, Kind::kMutable, call.in(0).type(), table.get()));
+  RETURN_IF_ERROR(Reserve(call, table.get()));
+  return One(HandleOf(std::move(table)));
+}
+
+Status CheckShapes(const Tensor& keys, const Tensor& values, const Table& table) {
+  Shape wanted = keys.shape();
+  wanted.insert(wanted.end(), table.value_shape.begin(), table.value_shape.end());
+  if (values.shape() == wanted) return {};
+  return InvalidArgument("values of shape {} instead of {}", ToString(values.shape()), ToString(wanted));
+}
+
+// Whether the table has the values of `at` in its row `row`.
+bool IsSame(const Table& table, int64_t row, const Tensor& values, int64_t at) {
+  const int64_t count = table.value_elements();
+  if (values.type() == DType::kString) {
+    const auto* texts = Raw<std::string>(values) + at * count;
+    return std::equal(texts, texts + count, table.text_values.begin() + row * count);
+  }
+  const auto bytes = count * static_cast<int64_t>(tensor::ElementBytes(values.type()));
+  return std::equal(values.data() + at * bytes, values.data() + (at + 1) * bytes,
+                    table.number_values.begin() + row * bytes);
+}
+
+// Requires: the row is one of the table's, or the next.
+void Write(const Tensor& values, int64_t at, int64_t row, Table* table) {
+  const int64_t count = table->value_elements();
+  const auto put = [&](const auto* from, int64_t width, auto* to) {
+    if (row == table->rows_made) to->resize(to->size() + static_cast<size_t>(width));
+    std::copy_n(from + at * width, width, to->begin() + row * width);
+  };
+  if (values.type() == DType::kString)
+    put(Raw<std::string>(values), count, &table->text_values);
+  else
+    put(values.data(), count * static_cast<int64_t>(tensor::ElementBytes(values.type())), &table->number_values);
+}
+
+Status AddRows(const Call& call, Table* table) {
+  RETURN_IF_ERROR(CheckRows(call, call.in(1), call.in(2), *table));
+  for (int64_t i = 0; i < call.in(1).elements(); ++i) RETURN_IF_ERROR(AddRow(call.in(1), call.in(2), i, table));
+  table->is_filled = true;
+  return {};
+}
+
+Outputs Initialize(const Call& call) {
+  ASSIGN_OR_RETURN(Table * table, TableOf(call));
+  if (table->is_mutable) return InvalidArgument("a mutable table has no initialiser");
+  if (call.in(1).rank() != 1 || call.in(1).elements() == 0)
+    return InvalidArgument("keys must be a vector that is not empty, not of shape {}", ToString(call.in(1).shape()));
+  RETURN_IF_ERROR(AddRows(call, table));
+  return std::vector<Tensor>{};
+}
+
+Result<Table*> MutableTableOf(const Call& call) {
+  ASSIGN_OR_RETURN(Table * table, TableOf(call));
+  if (!table->is_mutable) return InvalidArgument("the table is filled by its initialiser alone");
+  return table;
+}
+
+Outputs Insert(const Call& call) {
+  ASSIGN_OR_RETURN(Table * table, MutableTableOf(call));
+  RETURN_IF_ERROR(AddRows(call, table));
+  return std::vector<Tensor>{};
+}
+
+// Instead of all rows that there were.
 Outputs Import(const Call& call) {
-  ASSIGN_OR_RETURN(Table * table, TableOf(call));
-  if (call.resources.is_serving) return FailedPrecondition("tables are only filled while the model loads");
-  ASSIGN_OR_RETURN(const auto keys, KeysOf(call.in(1)));
-  if (static_cast<int64_t>(keys.size()) != call.in(2).elements())
-    return InvalidArgument("{} keys and {} values", keys.size(), call.in(2).elements());
-  if (call.in(2).type() != table->value_type)
-    return InvalidArgument("values of {} for a table of {}", DTypeName(call.in(2).type()),
-                           DTypeName(table->value_type));
-  for (size_t i = 0; i < keys.size(); ++i) RETURN_IF_ERROR(AddRow(keys[i], call.in(2), static_cast<int64_t>(i), table));
+  ASSIGN_OR_RETURN(Table * table, MutableTableOf(call));
+  RETURN_IF_ERROR(CheckRows(call, call.in(1), call.in(2), *table));
+  table->rows.clear();
+  table->text_values.clear();
+  table->number_values.clear();
+  table->rows_made = 0;
+  RETURN_IF_ERROR(AddRows(call, table));
   return std::vector<Tensor>{};
 }
 
-// Columns of a text file: -2 is the whole line, -1 the line's number, else a field.
-std::string Field(const std::string& line, int64_t line_number, int64_t column, char delimiter) {
-  if (column == -2) return line;
-  if (column == -1) return std::to_string(line_number);
-  std::istringstream fields(line);
-  std::string field;
-  for (int64_t i = 0; i <= column; ++i) {
-    if (!std::getline(fields, field, delimiter)) return "";
-  }
-  return field;
-}
-
-Result<Tensor> ValueOf(const std::string& text, DType type) {
-  if (type == DType::kString) return Tensor::Of<std::string>({}, {text});
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return InvalidArgument("\"{}\" is no number", text);
-  if (type == DType::kInt32) return Tensor::Of<int32_t>({}, {static_cast<int32_t>(number)});
-  if (type == DType::kInt64) return Tensor::Of<int64_t>({}, {number});
-  return InvalidArgument("values of {}", DTypeName(type));
-}
-
-Outputs FromTextFile(const Call& call) {
-  ASSIGN_OR_RETURN(Table * table, TableOf(call));
-  if (call.in(1).type() != DType::kString || call.in(1).elements() != 1)
-    return InvalidArgument("the file's name must be one string");
-  const std::string name = call.in(1).values<std::string>()[0];
-  if (!call.resources.readable_files.contains(name))
-    return FailedPrecondition("\"{}\" is no asset of this version", name);
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(name));
-  const auto& attributes = call.attributes();
-  const std::string delimiter = attributes.Text("delimiter", "\t");
-  const int64_t rows_max = attributes.Int("vocab_size", -1);
-  const int64_t skip = attributes.Int("offset", 0);
-  std::istringstream lines(bytes);
-  std::string line;
-  for (int64_t i = 0; std::getline(lines, line) && (rows_max < 0 || i - skip < rows_max); ++i) {
-    if (i < skip) continue;
-    if (line.ends_with('\r')) line.pop_back();
-    const char mark = delimiter.empty() ? '\t' : delimiter[0];
-    ASSIGN_OR_RETURN(const Tensor value,
-                     ValueOf(Field(line, i - skip, attributes.Int("value_index", -1), mark), table->value_type));
-    RETURN_IF_ERROR(AddRow(Field(line, i - skip, attributes.Int("key_index", -2), mark), value, 0, table));
+Outputs Remove(const Call& call) {
+  ASSIGN_OR_RETURN(Table * table, MutableTableOf(call));
+  if (call.resources.is_serving && !table->is_of_run)
+    return FailedPrecondition("tables are only changed while the model loads");
+  if (call.in(1).type() != table->key_type)
+    return InvalidArgument("keys of {} for a table of {}", DTypeName(call.in(1).type()), DTypeName(table->key_type));
+  for (int64_t i = 0; i < call.in(1).elements(); ++i) {
+    if (table->keys_refused.contains(KeyOf(call.in(1), i))) return InvalidArgument("the key at {} is reserved", i);
+    table->rows.erase(KeyOf(call.in(1), i));
   }
   return std::vector<Tensor>{};
+}
+
+// The default is one value for all keys, or one for each.
+Status CheckDefault(const Tensor& otherwise, const Tensor& keys, const Table& table) {
+  if (keys.type() != table.key_type)
+    return InvalidArgument("keys of {} for a table of {}", DTypeName(keys.type()), DTypeName(table.key_type));
+  if (otherwise.type() != table.value_type)
+    return InvalidArgument("the default is of {} instead of {}", DTypeName(otherwise.type()),
+                           DTypeName(table.value_type));
+  return otherwise.shape() == table.value_shape ? Status() : CheckShapes(keys, otherwise, table);
+}
+
+// The rows of the keys, -1 for those that the table has not.
+Result<std::vector<int64_t>> RowsOf(const Tensor& keys, const Table& table) {
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < keys.elements(); ++i) {
+    const std::string key = KeyOf(keys, i);
+    if (table.keys_refused.contains(key)) return InvalidArgument("the key at {} is reserved", i);
+    const auto found = table.rows.find(key);
+    rows.push_back(found == table.rows.end() ? -1 : found->second);
+  }
+  return rows;
+}
+
+// For each row the table's value, or of the default the only one or that at its place.
+Result<Tensor> ValuesAt(const Call& call, const Table& table, const std::vector<int64_t>& rows, Shape shape,
+                        const Tensor& otherwise) {
+  const int64_t count = table.value_elements();
+  shape.insert(shape.end(), table.value_shape.begin(), table.value_shape.end());
+  RETURN_IF_ERROR(call.HasRoomFor(table.value_type, shape));
+  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(table.value_type, shape));
+  const bool is_for_each = otherwise.elements() > count;
+  const auto copy = [&](const auto* held, const auto* absent, int64_t width, auto* to) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const auto* from =
+          rows[i] >= 0 ? held + rows[i] * width : absent + (is_for_each ? static_cast<int64_t>(i) * width : 0);
+      to = std::copy_n(from, width, to);
+    }
+  };
+  if (out.type() == DType::kString)
+    copy(table.text_values.data(), Raw<std::string>(otherwise), count, Raw<std::string>(out));
+  else
+    copy(table.number_values.data(), otherwise.data(), count * static_cast<int64_t>(tensor::ElementBytes(out.type())),
+         out.mutable_data());
+  return out;
 }
 
 Outputs Find(const Call& call) {
   ASSIGN_OR_RETURN(const Table* table, TableOf(call));
-  const Tensor& otherwise = call.in(2);
-  if (otherwise.type() != table->value_type || otherwise.elements() != 1)
-    return InvalidArgument("the default must be one {}", DTypeName(table->value_type));
-  if (call.in(1).type() != table->key_type)
-    return InvalidArgument("keys of {} for a table of {}", DTypeName(call.in(1).type()), DTypeName(table->key_type));
-  ASSIGN_OR_RETURN(const auto keys, KeysOf(call.in(1)));
-  ASSIGN_OR_RETURN(Tensor out, MakeLike(otherwise, call.in(1).shape()));
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const auto found = table->rows.find(keys[i]);
-    const bool has = found != table->rows.end();
-    const auto row = has ? static_cast<size_t>(found->second) : 0;
-    switch (out.type()) {
-      case DType::kString:
-        Raw<std::string>(out)[i] = has ? table->text_values[row] : *Raw<std::string>(otherwise);
-        break;
-      case DType::kFloat:
-        Raw<float>(out)[i] = has ? static_cast<float>(table->number_values[row]) : *Raw<float>(otherwise);
-        break;
-      case DType::kInt32:
-        Raw<int32_t>(out)[i] = has ? static_cast<int32_t>(table->int_values[row]) : *Raw<int32_t>(otherwise);
-        break;
-      case DType::kInt64: Raw<int64_t>(out)[i] = has ? table->int_values[row] : *Raw<int64_t>(otherwise); break;
-      default: return WrongType(out.type());
-    }
-  }
-  return One(out);
+  const Tensor& keys = call.in(1);
+  if (!table->is_mutable && !table->is_filled) return FailedPrecondition("Table not initialized.");
+  RETURN_IF_ERROR(CheckDefault(call.in(2), keys, *table));
+  ASSIGN_OR_RETURN(const auto rows, RowsOf(keys, *table));
+  return One(ValuesAt(call, *table, rows, keys.shape(), call.in(2)));
 }
 
 Outputs SizeOf(const Call& call) {
@@ -143,16 +217,91 @@ Outputs SizeOf(const Call& call) {
   return One(Tensor::Of<int64_t>({}, {static_cast<int64_t>(table->rows.size())}));
 }
 
+// In the order in which the keys came; TensorFlow promises none.
+Outputs Export(const Call& call) {
+  ASSIGN_OR_RETURN(const Table* table, TableOf(call));
+  std::vector<std::pair<int64_t, std::string>> ordered;
+  for (const auto& [key, row] : table->rows) ordered.emplace_back(row, key);
+  std::ranges::sort(ordered);
+  const auto count = static_cast<int64_t>(ordered.size());
+  RETURN_IF_ERROR(call.HasRoomFor(table->key_type, {count}));
+  ASSIGN_OR_RETURN(Tensor keys, Tensor::Make(table->key_type, {count}));
+  std::vector<int64_t> rows;
+  for (size_t i = 0; i < ordered.size(); ++i) {
+    const auto& [row, key] = ordered[i];
+    rows.push_back(row);
+    if (keys.type() == DType::kString)
+      keys.mutable_values<std::string>()[i] = key;
+    else
+      std::memcpy(keys.mutable_data() + i * key.size(), key.data(), key.size());
+  }
+  ASSIGN_OR_RETURN(Tensor values, ValuesAt(call, *table, rows, {count}, {}));
+  return std::vector<Tensor>{keys, values};
+}
+
 constexpr Kernel kKernels[] = {
-    {.op = "HashTableV2", .compute = HashTableV2},
-    {.op = "InitializeTableFromTextFileV2", .compute = FromTextFile, .inputs_min = 2, .is_foldable = false},
-    {.op = "InitializeTableV2", .compute = Import, .inputs_min = 3, .is_foldable = false},
+    {.op = "AnonymousHashTable", .compute = MakeAnonymous<Kind::kFilledOnce>, .is_foldable = false},
+    {.op = "AnonymousMutableDenseHashTable", .compute = MakeAnonymousDense, .inputs_min = 2, .is_foldable = false},
+    {.op = "AnonymousMutableHashTable", .compute = MakeAnonymous<Kind::kMutable>, .is_foldable = false},
+    {.op = "AnonymousMutableHashTableOfTensors", .compute = MakeAnonymous<Kind::kMutable>, .is_foldable = false},
+    {.op = "HashTable", .compute = Make<Kind::kFilledOnce>},
+    {.op = "HashTableV2", .compute = Make<Kind::kFilledOnce>},
+    {.op = "InitializeTable", .compute = Initialize, .inputs_min = 3, .is_foldable = false},
+    {.op = "InitializeTableV2", .compute = Initialize, .inputs_min = 3, .is_foldable = false},
+    {.op = "LookupTableExport", .compute = Export, .inputs_min = 1},
+    {.op = "LookupTableExportV2", .compute = Export, .inputs_min = 1},
+    {.op = "LookupTableFind", .compute = Find, .inputs_min = 3},
     {.op = "LookupTableFindV2", .compute = Find, .inputs_min = 3},
+    {.op = "LookupTableImport", .compute = Import, .inputs_min = 3, .is_foldable = false},
     {.op = "LookupTableImportV2", .compute = Import, .inputs_min = 3, .is_foldable = false},
+    {.op = "LookupTableInsert", .compute = Insert, .inputs_min = 3, .is_foldable = false},
+    {.op = "LookupTableInsertV2", .compute = Insert, .inputs_min = 3, .is_foldable = false},
+    {.op = "LookupTableRemoveV2", .compute = Remove, .inputs_min = 2, .is_foldable = false},
+    {.op = "LookupTableSize", .compute = SizeOf, .inputs_min = 1},
     {.op = "LookupTableSizeV2", .compute = SizeOf, .inputs_min = 1},
+    {.op = "MutableDenseHashTableV2", .compute = MakeDense, .inputs_min = 2},
+    {.op = "MutableHashTable", .compute = Make<Kind::kMutable>},
+    {.op = "MutableHashTableOfTensorsV2", .compute = Make<Kind::kMutable>},
+    {.op = "MutableHashTableV2", .compute = Make<Kind::kMutable>},
 };
 
 }  // namespace
+
+Result<Table*> TableOf(const Call& call) {
+  auto* table = ResourceOf<Table>(call.in(0));
+  if (table == nullptr) return InvalidArgument("the first input is no table");
+  return table;
+}
+
+std::string KeyOf(const Tensor& keys, int64_t at) {
+  if (keys.type() == DType::kString) return Raw<std::string>(keys)[at];
+  const size_t bytes = tensor::ElementBytes(keys.type());
+  return {reinterpret_cast<const char*>(keys.data()) + static_cast<size_t>(at) * bytes, bytes};
+}
+
+Status AddRow(const Tensor& keys, const Tensor& values, int64_t at, Table* table) {
+  const std::string key = KeyOf(keys, at);
+  if (table->keys_refused.contains(key)) return InvalidArgument("the key at {} is reserved", at);
+  if (table->rows_made == kTableRowsMax) return ResourceExhausted("a table of more than {} rows", kTableRowsMax);
+  const auto [held, is_new] = table->rows.emplace(key, table->rows_made);
+  if (!is_new && !table->is_mutable) {
+    if (IsSame(*table, held->second, values, at)) return {};
+    return FailedPrecondition("HashTable has different value for same key: that of row {}", at);
+  }
+  Write(values, at, held->second, table);
+  if (is_new) ++table->rows_made;
+  return {};
+}
+
+Status CheckRows(const Call& call, const Tensor& keys, const Tensor& values, const Table& table) {
+  if (call.resources.is_serving && !table.is_of_run)
+    return FailedPrecondition("tables are only filled while the model loads");
+  if (keys.type() != table.key_type || values.type() != table.value_type) {
+    return InvalidArgument("rows from {} to {} for a table from {} to {}", DTypeName(keys.type()),
+                           DTypeName(values.type()), DTypeName(table.key_type), DTypeName(table.value_type));
+  }
+  return CheckShapes(keys, values, table);
+}
 
 std::span<const Kernel> TableKernels() { return kKernels; }
 

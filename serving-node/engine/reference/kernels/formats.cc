@@ -1,0 +1,132 @@
+// Numbers as texts, and texts as numbers.
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+
+#include "serving-node/engine/reference/kernels/texts.h"
+
+namespace longshore::engine::reference::kernels {
+namespace {
+
+constexpr int64_t kWidthMax = 1024;
+
+// What C's printf calls for: "%+12.3" and the letters of the type.
+std::string FormatOf(const graph::Attributes& attributes, std::string_view letters) {
+  const int64_t width = attributes.Int("width", -1), precision = attributes.Int("precision", -1);
+  return fmt::format("%{}{}{}{}", width > -1 ? attributes.Text("fill", "") : "",
+                     width > -1 ? fmt::to_string(width) : "", precision > -1 ? fmt::format(".{}", precision) : "",
+                     letters);
+}
+
+template <typename T>
+std::string_view LettersOf(const graph::Attributes& attributes) {
+  if constexpr (std::is_integral_v<T>) return std::is_signed_v<T> ? "lld" : "llu";
+  if (attributes.Bool("scientific", false)) return "e";
+  return attributes.Bool("shortest", false) ? "g" : "f";
+}
+
+template <typename T>
+std::string Printed(const std::string& format, T value) {
+  using Wide = std::conditional_t<std::is_floating_point_v<T>, double,
+                                  std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>>;
+  const auto wide = static_cast<Wide>(value);
+  std::string text(static_cast<size_t>(std::max(0, std::snprintf(nullptr, 0, format.c_str(), wide))), '\0');
+  std::snprintf(text.data(), text.size() + 1, format.c_str(), wide);
+  return text;
+}
+
+// TensorFlow's defaults are %d and %f.
+Outputs AsString(const Call& call) {
+  const Tensor& in = call.in(0);
+  const auto& attributes = call.attributes();
+  if (in.type() == DType::kString) return One(in);
+  if (in.type() == DType::kBool)
+    return UnaryOf<bool, std::string>(call, [](bool x) { return std::string(x ? "true" : "false"); });
+  return ForNumbers(in.type(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const std::string format = FormatOf(attributes, LettersOf<T>(attributes));
+    return UnaryOf<T, std::string>(call, [&](T x) { return Printed(format, x); });
+  });
+}
+
+Status CheckFormat(const graph::Node& node) {
+  const auto& attributes = node.attributes;
+  const std::string fill = attributes.Text("fill", "");
+  if (attributes.Int("width", -1) > kWidthMax || attributes.Int("precision", -1) > kWidthMax)
+    return Unimplemented("a width or precision above {}", kWidthMax);
+  if (fill.size() > 1 || std::string("+- 0#").find(fill) == std::string::npos)
+    return Unimplemented("filled with \"{}\"", fill);
+  const DType type = attributes.Type("T");
+  const bool is_float = type == DType::kFloat || type == DType::kDouble;
+  if (attributes.Bool("scientific", false) && attributes.Bool("shortest", false))
+    return Unimplemented("both scientific and shortest");
+  if (!is_float && (attributes.Bool("scientific", false) || attributes.Bool("shortest", false) ||
+                    attributes.Int("precision", -1) >= 0)) {
+    return Unimplemented("{} in a format of floats", DTypeName(type));
+  }
+  return {};
+}
+
+// As C reads it, hexadecimal too. What is too large or too small becomes infinity or zero.
+template <typename T>
+std::optional<T> FloatOf(const std::string& text) {
+  char* end = nullptr;
+  const T value = std::is_same_v<T, float> ? static_cast<T>(std::strtof(text.c_str(), &end))
+                                           : static_cast<T>(std::strtod(text.c_str(), &end));
+  if (end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+template <typename T>
+std::optional<T> IntegerOf(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// The number that the whole text is, spaces around it aside.
+template <typename T>
+std::optional<T> NumberOf(const std::string& text) {
+  constexpr std::string_view kSpace = " \t\n\v\f\r";
+  const size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string::npos) return std::nullopt;
+  const std::string inner = text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+  if constexpr (std::is_floating_point_v<T>)
+    return FloatOf<T>(inner);
+  else
+    return IntegerOf<T>(inner);
+}
+
+Outputs StringToNumber(const Call& call) {
+  RETURN_IF_ERROR(CheckTexts(call));
+  const DType type = call.attributes().Type("out_type", DType::kFloat);
+  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(type, call.in(0).shape()));
+  return ForNumbers(type, [&](auto tag) -> Outputs {
+    using T = typename decltype(tag)::type;
+    int64_t at = 0;
+    for (const auto& text : call.in(0).values<std::string>()) {
+      const auto value = NumberOf<T>(text);
+      if (!value) return InvalidArgument("StringToNumberOp could not correctly convert string: {}", text);
+      Raw<T>(out)[at++] = *value;
+    }
+    return One(out);
+  });
+}
+
+constexpr Kernel kKernels[] = {
+    {.op = "AsString",
+     .compute = AsString,
+     .inputs_min = 1,
+     .types = kNumbers | Only(DType::kBool) | Only(DType::kString),
+     .check = CheckFormat},
+    {.op = "StringToNumber", .compute = StringToNumber, .inputs_min = 1},
+};
+
+}  // namespace
+
+std::span<const Kernel> FormatKernels() { return kKernels; }
+
+}  // namespace longshore::engine::reference::kernels

@@ -1,0 +1,37 @@
+// Integers that are inputs: indices, sizes, splits.
+#pragma once
+
+#include <algorithm>
+
+#include "serving-node/engine/reference/kernels/kernel.h"
+
+namespace longshore::engine::reference::kernels {
+
+// The numbers of an int32 or int64 tensor of any rank.
+inline Result<std::vector<int64_t>> AllIntsOf(const Tensor& tensor, std::string_view what) {
+  ASSIGN_OR_RETURN(const Tensor flat, tensor.Reshaped({tensor.elements()}));
+  return IntsOf(flat, what, tensor::kTensorBytesMax);
+}
+
+// The numbers as a tensor of int32 or int64.
+inline Result<Tensor> IntTensor(DType type, Shape shape, std::span<const int64_t> values) {
+  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(type, std::move(shape)));
+  if (type != DType::kInt32 && type != DType::kInt64)
+    return InvalidArgument("{} where DT_INT32 or DT_INT64 is due", DTypeName(type));
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (type == DType::kInt32)
+      out.mutable_values<int32_t>()[i] = static_cast<int32_t>(values[i]);
+    else
+      out.mutable_values<int64_t>()[i] = values[i];
+  }
+  return out;
+}
+
+// Row splits of a ragged tensor: from 0 on, never less than the one before, up to the number of values.
+inline Status CheckSplits(std::span<const int64_t> splits, int64_t values) {
+  if (splits.empty() || splits.front() != 0 || splits.back() != values || !std::ranges::is_sorted(splits))
+    return InvalidArgument("row splits must rise from 0 to {}, the number of values", values);
+  return {};
+}
+
+}  // namespace longshore::engine::reference::kernels
