@@ -13,7 +13,9 @@ constexpr int kRepeatMax = 1'000'000;
 CLI::App* AddVerb(CLI::App& app, const char* name, const char* about, Verb verb, Options& options) {
   CLI::App* added = app.add_subcommand(name, about)->callback([&options, verb] { options.verb = verb; });
   added->add_option("dir", options.dir, "A version, or a model of which the newest version is taken")->required();
-  added->add_option("--tags", options.tags, "Of the graph, as in serve or serve,gpu")->delimiter(',');
+  added->add_option("--tags", options.tags, "Of the graph, as in serve or serve,gpu")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   return added;
 }
 

@@ -132,6 +132,10 @@ TEST_F(InspectTest, WrongUsageIsToldFromFailure) {
   EXPECT_EQ(Say({"run", "x", "--repeat", "0"}).code, kExitUsage);
 }
 
+TEST_F(InspectTest, AFlagMayStandBeforeTheDirectory) {
+  EXPECT_EQ(Say({"show", "--tags", "serve", (kModels / "digits/1").string()}).code, kExitOk);
+}
+
 TEST_F(InspectTest, TheNewestVersionIsTheHighestNumber) {
   for (const char* version : {"2", "0010", "9", "tmp"}) std::filesystem::create_directories(dir_ / version);
   EXPECT_EQ(FindVersion(dir_).value_or("none"), dir_ / "0010");
