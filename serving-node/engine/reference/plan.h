@@ -63,7 +63,8 @@ class Plan {
     std::string op;
   };
   Result<std::optional<Origin>> FindNonFinite(const std::map<std::string, tensor::Tensor>& fed,
-                                              kernels::Resources& resources, size_t memory_bytes_max) const;
+                                              kernels::Resources& resources, size_t memory_bytes_max,
+                                              const kernels::RunLimits& limits = {}) const;
 
   // Bytes of what was computed at load.
   int64_t folded_bytes() const;
