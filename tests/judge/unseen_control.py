@@ -121,7 +121,8 @@ def _case(x):
 
 def _nested_loops(x):
     def outer(i, y):
-        return i + 1, tf.while_loop(lambda j, _: j < i, lambda j, z: (j + 1, z * 0.9 + tf.cast(i, tf.float32)), (0, y))[1]
+        step = tf.cast(i, tf.float32)
+        return i + 1, tf.while_loop(lambda j, _: j < i, lambda j, z: (j + 1, z * 0.9 + step), (0, y))[1]
     return tf.while_loop(lambda i, _: i < 4, outer, (0, x))[1]
 
 
@@ -246,13 +247,15 @@ def _old_loop_with_cond(x):
 
 
 def _old_cond_with_loop(x):
-    return tf1.cond(tf.reduce_sum(x) > 0, lambda: tf1.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * 0.5 + x),
-                                                                [0, x])[1], lambda: x)
+    def loop():
+        return tf1.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * 0.5 + x), [0, x])[1]
+    return tf1.cond(tf.reduce_sum(x) > 0, loop, lambda: x)
 
 
 def _old_nested_loops(x):
     def outer(i, y):
-        return i + 1, tf1.while_loop(lambda j, _: j < i, lambda j, z: [j + 1, z * 0.9 + tf.cast(i, tf.float32)], [0, y])[1]
+        step = tf.cast(i, tf.float32)
+        return i + 1, tf1.while_loop(lambda j, _: j < i, lambda j, z: [j + 1, z * 0.9 + step], [0, y])[1]
     return tf1.while_loop(lambda i, _: i < 4, outer, [0, x])[1]
 
 
