@@ -277,7 +277,8 @@ def _old_arrays(x):
         lambda i, *_: i < array.size(),
         lambda i, a, t: (i + 1, a.write(i, array.read(i) + t), t + array.read(i)), [0, sums, tf.zeros_like(x[:, 0])])
     parts = tf1.TensorArray(tf.float32, 2, infer_shape=False, clear_after_read=False).split(x[0], [2, 3])
-    return tf.transpose(sums.gather([4, 0, 1]), [1, 0, 2]) + total[:, tf.newaxis] + tf.reduce_sum(parts.concat()) + tf.reduce_sum(parts.read(0))
+    of_parts = tf.reduce_sum(parts.concat()) + tf.reduce_sum(parts.read(0))
+    return tf.transpose(sums.gather([4, 0, 1]), [1, 0, 2]) + total[:, tf.newaxis] + of_parts
 
 
 def _old_dynamic_rnn(x, n=None):
