@@ -345,6 +345,10 @@ class OldControlFinder {
 Result<std::shared_ptr<const OldControl>> OldControl::Find(const NodeIndex& nodes,
                                                            const std::vector<std::string>& roots,
                                                            const std::set<std::string>& known) {
+  const auto is_control = [](const auto& named) {
+    return IsOp(*named.second, "Switch") || IsOp(*named.second, "Merge") || IsOp(*named.second, "Enter");
+  };
+  if (std::ranges::none_of(nodes, is_control)) return std::shared_ptr<const OldControl>();
   return OldControlFinder(nodes, known).Run(roots);
 }
 

@@ -121,7 +121,8 @@ def _case(x):
 
 def _nested_loops(x):
     def outer(i, y):
-        return i + 1, tf.while_loop(lambda j, _: j < i, lambda j, z: (j + 1, z * 0.9 + tf.cast(i, tf.float32)), (0, y))[1]
+        step = tf.cast(i, tf.float32)
+        return i + 1, tf.while_loop(lambda j, _: j < i, lambda j, z: (j + 1, z * 0.9 + step), (0, y))[1]
     return tf.while_loop(lambda i, _: i < 4, outer, (0, x))[1]
 
 
@@ -246,13 +247,15 @@ def _old_loop_with_cond(x):
 
 
 def _old_cond_with_loop(x):
-    return tf1.cond(tf.reduce_sum(x) > 0, lambda: tf1.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * 0.5 + x),
-                                                                [0, x])[1], lambda: x)
+    def loop():
+        return tf1.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * 0.5 + x), [0, x])[1]
+    return tf1.cond(tf.reduce_sum(x) > 0, loop, lambda: x)
 
 
 def _old_nested_loops(x):
     def outer(i, y):
-        return i + 1, tf1.while_loop(lambda j, _: j < i, lambda j, z: [j + 1, z * 0.9 + tf.cast(i, tf.float32)], [0, y])[1]
+        step = tf.cast(i, tf.float32)
+        return i + 1, tf1.while_loop(lambda j, _: j < i, lambda j, z: [j + 1, z * 0.9 + step], [0, y])[1]
     return tf1.while_loop(lambda i, _: i < 4, outer, [0, x])[1]
 
 
@@ -274,7 +277,8 @@ def _old_arrays(x):
         lambda i, *_: i < array.size(),
         lambda i, a, t: (i + 1, a.write(i, array.read(i) + t), t + array.read(i)), [0, sums, tf.zeros_like(x[:, 0])])
     parts = tf1.TensorArray(tf.float32, 2, infer_shape=False, clear_after_read=False).split(x[0], [2, 3])
-    return tf.transpose(sums.gather([4, 0, 1]), [1, 0, 2]) + total[:, tf.newaxis] + tf.reduce_sum(parts.concat()) + tf.reduce_sum(parts.read(0))
+    of_parts = tf.reduce_sum(parts.concat()) + tf.reduce_sum(parts.read(0))
+    return tf.transpose(sums.gather([4, 0, 1]), [1, 0, 2]) + total[:, tf.newaxis] + of_parts
 
 
 def _old_dynamic_rnn(x, n=None):

@@ -54,10 +54,11 @@ Compiled::ProgramPtr Compiled::ProgramFor(const std::map<std::string, Tensor>& f
 }
 
 Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                          Resources& resources, size_t memory_bytes_max) const {
+                                          Resources& resources, size_t memory_bytes_max,
+                                          const reference::kernels::RunLimits& limits) const {
   omp_set_num_threads(threads_);  // Of this thread: whoever's it is.
   const ProgramPtr program = plan_.has_bodies() ? nullptr : ProgramFor(fed, wanted, resources);
-  if (!program) return plan_.Run(fed, wanted, resources, memory_bytes_max);
+  if (!program) return plan_.Run(fed, wanted, resources, memory_bytes_max, nullptr, limits);
   return program->Run(fed, resources, memory_bytes_max);
 }
 

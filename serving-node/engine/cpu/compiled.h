@@ -18,7 +18,8 @@ class Compiled final : public reference::Executable {
   Compiled(const reference::Plan& plan, int threads);
 
   Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                  Resources& resources, size_t memory_bytes_max) const override;
+                                  Resources& resources, size_t memory_bytes_max,
+                                  const reference::kernels::RunLimits& limits) const override;
   int64_t memory_bytes() const override;
 
  private:

@@ -18,7 +18,7 @@ std::string Judge(const Json& json) {
   if (!plan) return json.contains("error") ? "" : ToString(plan.error());
   Resources resources;
   const Compiled compiled(*plan, 1);
-  const auto answer = compiled.Run(one.fed, {}, resources, SIZE_MAX);
+  const auto answer = compiled.Run(one.fed, {}, resources, SIZE_MAX, {});
   if (json.contains("error"))
     return answer ? fmt::format("an answer instead of: {}", json.at("error").get<std::string>()) : "";
   return answer ? reference::FirstDifferenceOfAll(*answer, json.at("outputs")) : ToString(answer.error());
@@ -56,7 +56,7 @@ TEST(Compiled, WhatIsDrawnInHidesNoNan) {
     const Compiled compiled(*plan, 1);
     const auto nan = std::numeric_limits<float>::quiet_NaN();
     const auto answer =
-        compiled.Run({{"x", Tensor::Of<float>({2, 3}, {1, 1, 1, 1, nan, 1})}}, {}, resources, SIZE_MAX);
+        compiled.Run({{"x", Tensor::Of<float>({2, 3}, {1, 1, 1, 1, nan, 1})}}, {}, resources, SIZE_MAX, {});
     ASSERT_TRUE(answer) << ToString(answer.error());
     const auto values = (*answer)[0].values<float>();
     EXPECT_TRUE(std::isfinite(values[0]) && std::isfinite(values[1])) << activation;

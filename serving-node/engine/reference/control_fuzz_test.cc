@@ -19,10 +19,14 @@ constexpr kernels::RunLimits kLimits{.time_max = std::chrono::milliseconds(50), 
 // y = x, through a loop, a branch and a list of TensorFlow 2, and a condition and a loop of TensorFlow 1.
 constexpr char kGraph[] = R"(
   node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
-  node { name: 'limit' op: 'Const' attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 9 } } } }
-  node { name: 'any' op: 'Const' attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: -1 } } } }
-  node { name: 'one' op: 'Const' attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 1 } } } }
-  node { name: 'two' op: 'Const' attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 2 } } } }
+  node { name: 'limit' op: 'Const'
+      attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 9 } } } }
+  node { name: 'any' op: 'Const'
+      attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: -1 } } } }
+  node { name: 'one' op: 'Const'
+      attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 1 } } } }
+  node { name: 'two' op: 'Const'
+      attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 2 } } } }
   node { name: 'list' op: 'TensorListReserve' input: 'any' input: 'two'
          attr { key: 'element_dtype' value { type: DT_FLOAT } } }
   node { name: 'while' op: 'While' input: 'x' input: 'list' attr { key: 'cond' value { func { name: 'cond' } } }
@@ -49,19 +53,25 @@ constexpr char kGraph[] = R"(
   library {
     function {
       signature { name: 'cond' input_arg { name: 'a' } input_arg { name: 'l' } output_arg { name: 'r' } }
-      node_def { name: 'c' op: 'Const' attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 5 } } } }
+      node_def { name: 'c' op: 'Const'
+          attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 5 } } } }
       node_def { name: 'less' op: 'Less' input: 'a' input: 'c:output:0' }
       ret { key: 'r' value: 'less:z:0' } }
     function {
-      signature { name: 'body' input_arg { name: 'a' } input_arg { name: 'l' } output_arg { name: 'r' } output_arg { name: 's' } }
-      node_def { name: 'c' op: 'Const' attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 1 } } } }
-      node_def { name: 'at' op: 'Const' attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 1 } } } }
+      signature { name: 'body' input_arg { name: 'a' } input_arg { name: 'l' }
+          output_arg { name: 'r' } output_arg { name: 's' } }
+      node_def { name: 'c' op: 'Const'
+          attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 1 } } } }
+      node_def { name: 'at' op: 'Const'
+          attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 1 } } } }
       node_def { name: 'sum' op: 'AddV2' input: 'a' input: 'c:output:0' }
       node_def { name: 'set' op: 'TensorListSetItem' input: 'l' input: 'at:output:0' input: 'sum:z:0' }
       ret { key: 'r' value: 'sum:z:0' } ret { key: 's' value: 'set:output_handle:0' } }
     function {
-      signature { name: 'else' input_arg { name: 'a' } input_arg { name: 'l' } output_arg { name: 'r' } output_arg { name: 's' } }
-      node_def { name: 'call' op: 'PartitionedCall' input: 'a' input: 'l' attr { key: 'f' value { func { name: 'body' } } } }
+      signature { name: 'else' input_arg { name: 'a' } input_arg { name: 'l' }
+          output_arg { name: 'r' } output_arg { name: 's' } }
+      node_def { name: 'call' op: 'PartitionedCall' input: 'a' input: 'l'
+          attr { key: 'f' value { func { name: 'body' } } } }
       ret { key: 'r' value: 'call:output:0' } ret { key: 's' value: 'call:output:1' } } } )";
 
 class Mutator {

@@ -22,7 +22,7 @@ class Executable {
   // As Plan::Run, with its promises and errors.
   virtual Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed,
                                                   std::span<const size_t> wanted, kernels::Resources& resources,
-                                                  size_t memory_bytes_max) const = 0;
+                                                  size_t memory_bytes_max, const kernels::RunLimits& limits) const = 0;
   // Beside what the plan holds.
   virtual int64_t memory_bytes() const = 0;
 };

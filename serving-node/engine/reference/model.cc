@@ -121,12 +121,22 @@ Result<std::map<std::string, Signature>> BuildSignatures(const tensorflow::MetaG
   for (const auto& [name, def] : meta.signature_def()) {
     if (!IsServed(name)) continue;
     auto prepared = Describe(def);
-    if (!prepared) return Prefixed(prepared.error(), fmt::format("signature \"{}\"", name));
+    if (!prepared) {
+      built[name].prepared.refusal = Prefixed(prepared.error(), fmt::format("signature \"{}\"", name)).value();
+      continue;
+    }
     auto graph = BuildSignature(meta, def, *prepared);
     if (!graph) return Prefixed(graph.error(), fmt::format("signature \"{}\"", name));
     built[name] = {std::move(*prepared), std::move(*graph)};
   }
   return built;
+}
+
+// Fails when there are signatures and none of them can run.
+Status CheckAnyRuns(const std::map<std::string, Signature>& signatures) {
+  const auto is_refused = [](const auto& named) { return named.second.prepared.refusal.has_value(); };
+  if (signatures.empty() || !std::ranges::all_of(signatures, is_refused)) return {};
+  return tl::make_unexpected(*signatures.begin()->second.prepared.refusal);
 }
 
 // A signature that writes variables forbids every signature to remember what it read at load.
@@ -229,16 +239,18 @@ Result<std::vector<UnsupportedOp>> Model::FindUnsupported(const Path& version_di
 }
 
 Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOptions& options, Pool& pool,
-                                           size_t run_bytes_max, const MakeExecutable& make_executable) {
+                                           size_t run_bytes_max, const kernels::RunLimits& limits,
+                                           const MakeExecutable& make_executable) {
   ASSIGN_OR_RETURN(tensorflow::MetaGraphDef meta, saved_model::ReadMetaGraph(version_dir, options.tags));
-  std::shared_ptr<Model> model(new Model(pool, run_bytes_max));
+  std::shared_ptr<Model> model(new Model(pool, run_bytes_max, limits));
   auto& resources = model->resources_;
   ASSIGN_OR_RETURN(Graphs graphs, BuildGraphs(meta, version_dir, &resources));
   auto& [steps, step_graphs, signatures, unsupported] = graphs;
+  RETURN_IF_ERROR(CheckAnyRuns(signatures));
   RETURN_IF_ERROR(unsupported.ToStatus());
   for (size_t i = 0; i < steps.size(); ++i) {
     ASSIGN_OR_RETURN(const Plan plan, Plan::Make(std::move(step_graphs[i]), {}, resources));
-    RETURN_IF_ERROR(plan.Run(steps[i].fed, {}, resources));
+    RETURN_IF_ERROR(plan.Run(steps[i].fed, {}, resources, SIZE_MAX, nullptr, limits));
   }
   resources.bundle.reset();
   resources.readable_files.clear();
@@ -257,9 +269,10 @@ Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOp
 }
 
 Result<std::vector<Tensor>> SignaturePlan::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                               kernels::Resources& resources, size_t memory_bytes_max) const {
-  if (executable) return executable->Run(fed, wanted, resources, memory_bytes_max);
-  return plan.Run(fed, wanted, resources, memory_bytes_max);
+                                               kernels::Resources& resources, size_t memory_bytes_max,
+                                               const kernels::RunLimits& limits) const {
+  if (executable) return executable->Run(fed, wanted, resources, memory_bytes_max, limits);
+  return plan.Run(fed, wanted, resources, memory_bytes_max, nullptr, limits);
 }
 
 void Model::CountMemory() {
@@ -283,10 +296,11 @@ Result<RunResult> Model::Compute(const RunRequest& request) try {
   const auto found = plans_.find(request.signature);
   if (found == plans_.end()) return NotFound("there is no signature \"{}\"", request.signature);
   const SignaturePlan& signature = found->second;
+  if (signature.refusal) return tl::make_unexpected(*signature.refusal);
   ASSIGN_OR_RETURN(const auto fed, Feeds(signature, request.inputs));
   ASSIGN_OR_RETURN(const auto positions, Positions(signature, request.outputs));
   const auto began = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(auto values, signature.Run(fed, positions, resources_, run_bytes_max_));
+  ASSIGN_OR_RETURN(auto values, signature.Run(fed, positions, resources_, run_bytes_max_, limits_));
   RunResult result{.outputs = {}, .took = std::chrono::steady_clock::now() - began};
   signature.short_runs->Note(Bytes(request.inputs), result.took);
   result.outputs = Named(signature, positions, std::move(values));
@@ -299,8 +313,9 @@ Result<std::optional<NonFinite>> Model::LookFor(const RunRequest& request) try {
   const auto found = plans_.find(request.signature);
   if (found == plans_.end()) return NotFound("there is no signature \"{}\"", request.signature);
   const SignaturePlan& signature = found->second;
+  if (signature.refusal) return tl::make_unexpected(*signature.refusal);
   ASSIGN_OR_RETURN(const auto fed, Feeds(signature, request.inputs));
-  ASSIGN_OR_RETURN(const auto origin, signature.plan.FindNonFinite(fed, resources_, run_bytes_max_));
+  ASSIGN_OR_RETURN(const auto origin, signature.plan.FindNonFinite(fed, resources_, run_bytes_max_, limits_));
   if (!origin) return std::nullopt;
   return NonFinite{.output = signature.outputs[origin->output], .node = origin->node, .op = origin->op};
 } catch (const std::bad_alloc&) {

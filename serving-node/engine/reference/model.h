@@ -23,6 +23,7 @@ struct SignaturePlan {
     std::optional<tensor::Shape> pattern;
     std::optional<tensor::Tensor> otherwise;  // When the request leaves it out.
   };
+  std::optional<Error> refusal;  // Why it cannot run, though others of the model can.
   std::map<std::string, Input> inputs;
   std::vector<std::string> outputs;  // In the order of the plan's.
   Plan plan;
@@ -31,7 +32,7 @@ struct SignaturePlan {
 
   Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed,
                                           std::span<const size_t> wanted, kernels::Resources& resources,
-                                          size_t memory_bytes_max) const;
+                                          size_t memory_bytes_max, const kernels::RunLimits& limits) const;
 };
 
 class Model final : public LoadedModel {
@@ -39,9 +40,10 @@ class Model final : public LoadedModel {
   using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
 
   // Reads and prepares everything; see Engine::Load for the errors.
-  // A run may hold run_bytes_max of memory beside its inputs.
+  // A run may hold run_bytes_max of memory beside its inputs, and what loops or calls itself in it has limits.
   static Result<std::shared_ptr<Model>> Load(const Path& version_dir, const LoadOptions& options, Pool& pool,
-                                             size_t run_bytes_max, const MakeExecutable& make_executable = nullptr);
+                                             size_t run_bytes_max, const kernels::RunLimits& limits = {},
+                                             const MakeExecutable& make_executable = nullptr);
 
   // See FindUnsupportedOps.
   static Result<std::vector<UnsupportedOp>> FindUnsupported(const Path& version_dir, const LoadOptions& options);
@@ -53,7 +55,8 @@ class Model final : public LoadedModel {
   int64_t memory_bytes() const override;
 
  private:
-  Model(Pool& pool, size_t run_bytes_max) : pool_(pool), run_bytes_max_(run_bytes_max) {}
+  Model(Pool& pool, size_t run_bytes_max, const kernels::RunLimits& limits)
+      : pool_(pool), run_bytes_max_(run_bytes_max), limits_(limits) {}
   bool IsShort(const RunRequest& request) const;
   Result<RunResult> Compute(const RunRequest& request);
   void CountMemory();
@@ -64,6 +67,7 @@ class Model final : public LoadedModel {
 
   Pool& pool_;
   const size_t run_bytes_max_;
+  const kernels::RunLimits limits_;
   Signatures signatures_;
   std::map<std::string, SignaturePlan> plans_;
   kernels::Resources resources_;

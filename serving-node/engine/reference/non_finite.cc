@@ -44,7 +44,8 @@ class Origins {
 // itself where all were finite. What a run ends with is traced back so to one node, into the bodies of loops and
 // branches too; infinities that vanish on the way, as in a mask, are nobody's fault.
 Result<std::optional<Plan::Origin>> Plan::FindNonFinite(const std::map<std::string, Tensor>& fed,
-                                                        kernels::Resources& resources, size_t memory_bytes_max) const {
+                                                        kernels::Resources& resources, size_t memory_bytes_max,
+                                                        const kernels::RunLimits& limits) const {
   Origins origins;
   for (const auto& [name, node] : graph_.fed) {
     const auto given = fed.find(name);
@@ -59,7 +60,7 @@ Result<std::optional<Plan::Origin>> Plan::FindNonFinite(const std::map<std::stri
         origins.Note(output, blamed == nullptr ? &node : blamed);
     }
   };
-  ASSIGN_OR_RETURN(const auto outputs, Run(fed, {}, resources, memory_bytes_max, trace));
+  ASSIGN_OR_RETURN(const auto outputs, Run(fed, {}, resources, memory_bytes_max, trace, limits));
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!IsBad(outputs[i])) continue;
     const graph::Node* node = origins.Of(outputs[i]);

@@ -61,7 +61,8 @@ class Plan {
     std::string op;
   };
   Result<std::optional<Origin>> FindNonFinite(const std::map<std::string, tensor::Tensor>& fed,
-                                              kernels::Resources& resources, size_t memory_bytes_max) const;
+                                              kernels::Resources& resources, size_t memory_bytes_max,
+                                              const kernels::RunLimits& limits = {}) const;
 
   // As Run; fills the nodes and the peak of the profile.
   Result<std::vector<tensor::Tensor>> Profile(const std::map<std::string, tensor::Tensor>& fed,

@@ -3,6 +3,7 @@
 // It judges every faster engine, so its kernels are written to be read; and it is quick enough to serve small models.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -19,6 +20,8 @@ struct ReferenceOptions {
   int threads = 0;                         // Runs at the same time; 0: one per processor.
   int waiting_runs_max = 10'000;           // Runs that wait for a thread; more are refused with Unavailable.
   size_t run_bytes_max = size_t{2} << 30;  // Memory of one run beside its inputs; an op that wants more is refused.
+  // Of a run with loops or branches: looked at before each step, and what takes longer is refused.
+  std::chrono::milliseconds loop_time_max = std::chrono::minutes(1);
   // How another engine runs the plans; see reference/executable.h.
   std::function<std::unique_ptr<reference::Executable>(const reference::Plan& plan)> make_executable = {};
 };

@@ -244,6 +244,25 @@ TEST(ReferenceEngine, AnswersForNoRowsWithNoRows) {
   EXPECT_EQ(result->at("probabilities").shape(), (tensor::Shape{0, 10}));
 }
 
+TEST(ReferenceEngine, RunsTheOtherSignaturesWhereOneHasASparseInput) {
+  const Path dir = Path(testing::TempDir()) / "sparse_signature";
+  std::filesystem::remove_all(dir);
+  std::filesystem::copy(kModels / "half_plus_two_tf2" / "1", dir, std::filesystem::copy_options::recursive);
+  tensorflow::SavedModel model;
+  ASSERT_TRUE(model.ParseFromString(*ReadFile(dir / "saved_model.pb")));
+  auto& signatures = *model.mutable_meta_graphs(0)->mutable_signature_def();
+  (*signatures["sparse"].mutable_inputs())["x"].mutable_coo_sparse()->set_values_tensor_name("x:0");
+  ASSERT_TRUE(WriteFileAtomically(dir / "saved_model.pb", model.SerializeAsString()));
+  const auto engine = MakeReferenceEngine();
+  const auto loaded = LoadOrFail(*engine, dir);
+  ASSERT_NE(loaded, nullptr);
+  EXPECT_EQ(RunAndWait(*loaded, {"sparse", {}, {}}).error(),
+            (Error{Code::kUnimplemented, "signature \"sparse\": input \"x\" is a sparse or composite tensor"}));
+  const auto x = Tensor::Of<float>({1}, {2.0F});
+  const auto& inputs = loaded->signatures().at("serving_default").inputs();
+  EXPECT_TRUE(RunAndWait(*loaded, {"serving_default", {{inputs.begin()->first, x}}, {}}));
+}
+
 TEST(ReferenceEngine, NamesWhatIsMissing) {
   const auto engine = MakeReferenceEngine();
   EXPECT_EQ(engine->Load(kModels / "digits", {}).error().code, Code::kNotFound);
