@@ -75,6 +75,7 @@ def build(op: str, arguments: dict, has_shapes: bool = False):
 
 
 def reason(message: str) -> str:
+    message = message.split(" with these attrs")[0]  # Their order differs from run to run.
     lines = [line for line in message.split("\n") if line.strip() and "Graph execution error" not in line]
     return next((line for line in lines if not line.startswith(("Detected at", "Node:", "  "))), "an error")[:100]
 

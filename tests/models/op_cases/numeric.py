@@ -68,9 +68,12 @@ def diagonals() -> None:
             case("MatrixDiagPartV2", input=ramp(*shape), k=i32(k), padding_value=f32(7))
             for align in ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"):
                 case("MatrixDiagPartV3", input=ramp(*shape), k=i32(k), padding_value=f32(7), align=align)
-    for k, rows, columns, diagonal in ((0, -1, -1, (2, 3)), (1, -1, -1, (3,)), (-1, 4, 5, (3,)), (-1, 4, 3, (2, 3)), (0, 5, 3, (3,)), (0, 5, 4, (3,)),
-                                       ([-1, 1], 3, 3, (2, 3, 3)), ([0, 2], 3, -1, (3, 3)), ([-1, 0], -1, 3, (2, 3)), (0, 2, 3, (3,)), ([1, 0], 3, 3, (2, 3)),
-                                       ([0, 1], 3, 3, (3, 3)), (1, -1, 2, (3,)), ([1, 2], -1, -1, (2, 3)), ([0, 1], 3, 3, (3,))):
+    for k, rows, columns, diagonal in ((0, -1, -1, (2, 3)), (1, -1, -1, (3,)), (-1, 4, 5, (3,)), (-1, 4, 3, (2, 3)),
+                                       (0, 5, 3, (3,)), (0, 5, 4, (3,)),
+                                       ([-1, 1], 3, 3, (2, 3, 3)), ([0, 2], 3, -1, (3, 3)), ([-1, 0], -1, 3, (2, 3)),
+                                       (0, 2, 3, (3,)), ([1, 0], 3, 3, (2, 3)),
+                                       ([0, 1], 3, 3, (3, 3)), (1, -1, 2, (3,)), ([1, 2], -1, -1, (2, 3)),
+                                       ([0, 1], 3, 3, (3,))):
         sizes = {"k": i32(k), "num_rows": i32(rows), "num_cols": i32(columns), "padding_value": f32(9)}
         case("MatrixDiagV2", diagonal=ramp(*diagonal), **sizes)
         for align in ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"):
@@ -78,7 +81,8 @@ def diagonals() -> None:
     case("MatrixSetDiag", input=ramp(2, 3, 4), diagonal=ramp(2, 3, scale=5))
     case("MatrixSetDiag", input=ramp(2, 3, 4), diagonal=ramp(2, 4, scale=5))
     case("MatrixSetDiag", input=ramp(3), diagonal=ramp(3))
-    for k, diagonal in ((0, (2, 3)), (1, (2, 3)), (-1, (2, 2)), ([-1, 1], (2, 3, 3)), ([-2, -1], (2, 2, 2)), ([1, 3], (2, 3, 3)), (4, (2, 1)), ([0, 1], (2, 3))):
+    for k, diagonal in ((0, (2, 3)), (1, (2, 3)), (-1, (2, 2)), ([-1, 1], (2, 3, 3)), ([-2, -1], (2, 2, 2)),
+                        ([1, 3], (2, 3, 3)), (4, (2, 1)), ([0, 1], (2, 3))):
         case("MatrixSetDiagV2", input=ramp(2, 3, 4), diagonal=ramp(*diagonal, scale=5), k=i32(k))
         for align in ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"):
             case("MatrixSetDiagV3", input=ramp(2, 3, 4), diagonal=ramp(*diagonal, scale=5), k=i32(k), align=align)
@@ -112,11 +116,13 @@ def functions() -> None:
         case(op, x=f64(0, 0, 0, 0, 1, 2, -1, NAN), y=f64(0, -1, INF, NAN, 0, 3, 0.5, 1))
         case(op, x=ramp(2, 1), y=ramp(3, scale=0.01))
         case(op, x=ramp(2), y=ramp(3))
-    a, x = [0.5, 1, 1, 2, 10, 10, 10, 100, 100, 0, -1, 1, NAN, 3, 3], [0.3, 1, 30, 0.01, 3, 10, 30, 90, 120, 1, 1, -1, 1, 0, INF]
+    a = [0.5, 1, 1, 2, 10, 10, 10, 100, 100, 0, -1, 1, NAN, 3, 3]
+    x = [0.3, 1, 30, 0.01, 3, 10, 30, 90, 120, 1, 1, -1, 1, 0, INF]
     for op in ("Igamma", "Igammac"):
         case(op, a=f32(a), x=f32(x))
         case(op, a=f64(a), x=f64(x))
-    case("Betainc", a=f32(0.5, 1, 2, 10, 2, 0.1, 30), b=f32(0.5, 3, 2, 3, 5, 0.1, 20), x=f32(0.3, 0.5, 0, 0.9, 1, 0.01, 0.6))
+    case("Betainc", a=f32(0.5, 1, 2, 10, 2, 0.1, 30), b=f32(0.5, 3, 2, 3, 5, 0.1, 20),
+         x=f32(0.3, 0.5, 0, 0.9, 1, 0.01, 0.6))
     case("Betainc", a=f64(0.5, 1, 2, -1, 2, 0), b=f64(0.5, 3, 2, 3, 5, 1), x=f64(0.3, 0.5, 1.1, 0.9, -0.1, 0.5))
     case("Betainc", a=f32(2), b=f32(3), x=f32(0.1, 0.5, 0.9))
     case("Betainc", a=f32(2, 3), b=f32(3), x=f32(0.1, 0.5, 0.9))
@@ -176,12 +182,14 @@ def vectors() -> None:
 def matrices() -> None:
     square = f32([[4, 1, 0.5], [1, 3, -1], [0.5, -1, 5]])
     stack = np.stack([square, square * 2 + np.eye(3, dtype=np.float32)])
-    for values in (square, stack, f64(stack), f32([[0, 1], [2, 0]]), np.zeros((0, 0), np.float32), np.zeros((0, 2, 2), np.float32), ramp(2, 3), f32([[1, 2], [2, 4]])):
+    for values in (square, stack, f64(stack), f32([[0, 1], [2, 0]]), np.zeros((0, 0), np.float32),
+                   np.zeros((0, 2, 2), np.float32), ramp(2, 3), f32([[1, 2], [2, 4]])):
         case("MatrixInverse", input=values)
         case("MatrixInverse", input=values, adjoint=True)
         case("MatrixDeterminant", input=values)
     # Of what has none, TensorFlow leaves some of memory as it was.
-    for values in (square, stack, f64(stack), np.zeros((0, 0), np.float32), np.zeros((0, 2, 2), np.float32), ramp(2, 3)):
+    for values in (square, stack, f64(stack), np.zeros((0, 0), np.float32), np.zeros((0, 2, 2), np.float32),
+                   ramp(2, 3)):
         case("Cholesky", input=values)
     for adjoint in (True, False):
         case("MatrixSolve", matrix=stack, rhs=ramp(2, 3, 2), adjoint=adjoint)
@@ -196,12 +204,18 @@ def matrices() -> None:
 
 
 def sums() -> None:
-    for equation, shapes in (("...ab,...bc->...ac", [(2, 3, 4), (4, 5)]), ("...ab,bc->...ac", [(2, 1, 3, 4), (4, 5)]), ("a...->...", [(3, 2, 2)]),
-                             ("a...->...a", [(3, 2, 4)]), ("...a,...a->...", [(2, 1, 3), (4, 3)]), ("...,...->...", [(2, 1), (3,)]), ("...->...", [()]),
-                             ("ii->", [(3, 3)]), ("ii->i", [(3, 3)]), ("iij->j", [(2, 2, 3)]), ("i->ii", [(3,)]), ("ij->iji", [(2, 3)]), ("iij,ji->i", [(2, 2, 3), (3, 2)]),
-                             ("abc->", [(2, 3, 4)]), ("abc->cb", [(2, 3, 4)]), ("ab,cd->", [(2, 3), (3, 2)]), ("ab,ab->b", [(2, 3), (2, 3)]),
-                             ("aab,bcc->ac", [(2, 2, 3), (3, 2, 2)]), ("BTNH,BFNH->BNFT", [(1, 2, 3, 4), (1, 5, 3, 4)]), (",a->a", [(), (3,)]), ("ab,b->a", [(0, 3), (3,)]),
-                             ("ab,b->a", [(2, 0), (0,)]), ("ii->i", [(2, 3)]), ("...a->a", [(2, 3)]), ("ab->ac", [(2, 3)]), ("...ab->...ba", [(2,)]),
+    for equation, shapes in (("...ab,...bc->...ac", [(2, 3, 4), (4, 5)]), ("...ab,bc->...ac", [(2, 1, 3, 4), (4, 5)]),
+                             ("a...->...", [(3, 2, 2)]),
+                             ("a...->...a", [(3, 2, 4)]), ("...a,...a->...", [(2, 1, 3), (4, 3)]),
+                             ("...,...->...", [(2, 1), (3,)]), ("...->...", [()]),
+                             ("ii->", [(3, 3)]), ("ii->i", [(3, 3)]), ("iij->j", [(2, 2, 3)]), ("i->ii", [(3,)]),
+                             ("ij->iji", [(2, 3)]), ("iij,ji->i", [(2, 2, 3), (3, 2)]),
+                             ("abc->", [(2, 3, 4)]), ("abc->cb", [(2, 3, 4)]), ("ab,cd->", [(2, 3), (3, 2)]),
+                             ("ab,ab->b", [(2, 3), (2, 3)]),
+                             ("aab,bcc->ac", [(2, 2, 3), (3, 2, 2)]), ("BTNH,BFNH->BNFT", [(1, 2, 3, 4), (1, 5, 3, 4)]),
+                             (",a->a", [(), (3,)]), ("ab,b->a", [(0, 3), (3,)]),
+                             ("ab,b->a", [(2, 0), (0,)]), ("ii->i", [(2, 3)]), ("...a->a", [(2, 3)]),
+                             ("ab->ac", [(2, 3)]), ("...ab->...ba", [(2,)]),
                              ("ab...,ab...->...", [(2, 3, 2, 1), (2, 3, 4)])):
         case("Einsum", inputs=[ramp(*shape) if shape else f32(2.5) for shape in shapes], equation=equation)
     case("Einsum", inputs=[ramp(2, 3, dtype=np.float64), ramp(3, 2, dtype=np.float64)], equation="ab,bc->ac")

@@ -13,7 +13,8 @@ def fakes() -> None:
                 given = {"inputs": f32(VALUES), "num_bits": bits, "narrow_range": narrow}
                 case("FakeQuantWithMinMaxArgs", min=low, max=high, **given)
                 case("FakeQuantWithMinMaxVars", min=f32(low), max=f32(high), **given)
-            case("FakeQuantWithMinMaxVarsPerChannel", inputs=ramp(2, 5, 3, scale=0.261), min=f32(-1, 0.1, -0.5), max=f32(1, 2, 0.3), num_bits=bits, narrow_range=narrow)
+            case("FakeQuantWithMinMaxVarsPerChannel", inputs=ramp(2, 5, 3, scale=0.261), min=f32(-1, 0.1, -0.5),
+                 max=f32(1, 2, 0.3), num_bits=bits, narrow_range=narrow)
     case("FakeQuantWithMinMaxArgs", inputs=f32(INF, -INF, 1e30))
     case("FakeQuantWithMinMaxVars", inputs=f32(VALUES), min=f32(0), max=f32(0))
     case("FakeQuantWithMinMaxVars", inputs=f32(VALUES), min=f32([0]), max=f32(1))
@@ -29,18 +30,26 @@ def rounded() -> None:
                 for mode in ("HALF_TO_EVEN", "HALF_UP"):
                     given = {"signed_input": signed, "narrow_range": narrow}
                     for low, high in ((-6.0, 6.0), (-1.0, 0.5), (0.0, 2.0)):
-                        case("QuantizeAndDequantizeV2", input=f32(VALUES), input_min=f32(low), input_max=f32(high), num_bits=bits, range_given=True, round_mode=mode, **given)
-                    case("QuantizeAndDequantizeV2", input=f32(VALUES), input_min=f32(0), input_max=f32(0), num_bits=bits, round_mode=mode, **given)
-                case("QuantizeAndDequantizeV3", input=f32(VALUES), input_min=f32(-1), input_max=f32(2), num_bits=i32(bits), **given)
-                case("QuantizeAndDequantizeV2", input=ramp(2, 3, 4), input_min=f32(-1, -2, -3), input_max=f32(1, 2, 0.5), num_bits=bits, axis=1, range_given=True, **given)
-                case("QuantizeAndDequantizeV4", input=ramp(2, 3, 4), input_min=f32(-1), input_max=f32(0.5), num_bits=bits, range_given=True, **given)
-                case("QuantizeAndDequantizeV4", input=ramp(2, 3, 4), input_min=f32(0, 0, 0), input_max=f32(0, 0, 0), num_bits=bits, axis=1, range_given=False, **given)
+                        case("QuantizeAndDequantizeV2", input=f32(VALUES), input_min=f32(low), input_max=f32(high),
+                             num_bits=bits, range_given=True, round_mode=mode, **given)
+                    case("QuantizeAndDequantizeV2", input=f32(VALUES), input_min=f32(0), input_max=f32(0),
+                         num_bits=bits, round_mode=mode, **given)
+                case("QuantizeAndDequantizeV3", input=f32(VALUES), input_min=f32(-1), input_max=f32(2),
+                     num_bits=i32(bits), **given)
+                case("QuantizeAndDequantizeV2", input=ramp(2, 3, 4), input_min=f32(-1, -2, -3),
+                     input_max=f32(1, 2, 0.5), num_bits=bits, axis=1, range_given=True, **given)
+                case("QuantizeAndDequantizeV4", input=ramp(2, 3, 4), input_min=f32(-1), input_max=f32(0.5),
+                     num_bits=bits, range_given=True, **given)
+                case("QuantizeAndDequantizeV4", input=ramp(2, 3, 4), input_min=f32(0, 0, 0), input_max=f32(0, 0, 0),
+                     num_bits=bits, axis=1, range_given=False, **given)
     one = {"input_min": f32(1), "input_max": f32(-1)}
     case("QuantizeAndDequantizeV2", input=f32(VALUES), range_given=True, **one)
     case("QuantizeAndDequantizeV2", input=f64(VALUES), input_min=f64(-1), input_max=f64(3), range_given=True)
     case("QuantizeAndDequantizeV2", input=f32(0, 0), **one)
-    case("QuantizeAndDequantizeV2", input=ramp(2, 3), input_min=f32(0, 0), input_max=f32(1, 1), axis=1, range_given=True)
-    case("QuantizeAndDequantizeV2", input=ramp(2, 3), input_min=f32(0, 0), input_max=f32(1, 1), axis=2, range_given=True)
+    case("QuantizeAndDequantizeV2", input=ramp(2, 3), input_min=f32(0, 0), input_max=f32(1, 1), axis=1,
+         range_given=True)
+    case("QuantizeAndDequantizeV2", input=ramp(2, 3), input_min=f32(0, 0), input_max=f32(1, 1), axis=2,
+         range_given=True)
     for bits in (0, 1, 63):
         case("QuantizeAndDequantizeV3", input=f32(VALUES), input_min=f32(-1), input_max=f32(2), num_bits=i32(bits))
 

@@ -16,23 +16,26 @@ def small(*shape, dtype, scale: float = 0.25) -> np.ndarray:
 
 def unary(dtype) -> None:
     values = np.array(EDGES, np.float32).astype(dtype)
-    for op in ("Abs", "Neg", "Square", "Sign", "Round", "Sqrt", "Exp", "Log", "Log1p", "Sin", "Cos", "Tanh", "Floor", "Ceil", "Rint",
+    for op in ("Abs", "Neg", "Square", "Sign", "Round", "Sqrt", "Exp", "Log", "Log1p", "Sin", "Cos", "Tanh", "Floor",
+               "Ceil", "Rint",
                "Reciprocal", "Erf", "IsNan", "IsInf", "IsFinite"):
         case(op, x=values)
-    # Sigmoid, Softplus, Elu, Selu, Softmax and Rsqrt are left out: TensorFlow rounds in the middle of them, the engine once,
-    # and they differ in the last of their few bits.
+    # Sigmoid, Softplus, Elu, Selu, Softmax and Rsqrt are left out: TensorFlow rounds in the middle of them, the engine
+    # once, and they differ in the last of their few bits.
     for op in ("Relu", "Relu6", "LeakyRelu", "Softsign"):
         case(op, features=values)
     for op in ("Expm1", "Tan", "Atan", "Erfc", "Inv"):
         case(op, x=values)
     case("LogSoftmax", logits=small(3, 5, dtype=dtype, scale=1.0))
-    norm = {"scale": f32(1, 2), "offset": f32(0.5, -1), "mean": f32(0.25, 0), "variance": f32(1, 0.5), "is_training": False}
+    norm = {"scale": f32(1, 2), "offset": f32(0.5, -1), "mean": f32(0.25, 0), "variance": f32(1, 0.5),
+            "is_training": False}
     case("FusedBatchNormV3", 1, x=small(2, 2, 3, 2, dtype=dtype), epsilon=0.001, **norm)
 
 
 def binary(dtype) -> None:
     left, right = np.array(EDGES, np.float32).astype(dtype), np.array(EDGES[::-1], np.float32).astype(dtype)
-    for op in ("AddV2", "Add", "Sub", "Mul", "Div", "RealDiv", "Maximum", "Minimum", "SquaredDifference", "FloorDiv", "DivNoNan", "Equal",
+    for op in ("AddV2", "Add", "Sub", "Mul", "Div", "RealDiv", "Maximum", "Minimum", "SquaredDifference", "FloorDiv",
+               "DivNoNan", "Equal",
                "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"):
         case(op, x=left, y=right)
         case(op, x=left.reshape(19, 1)[:3], y=right[:4])
@@ -44,11 +47,15 @@ def products(dtype) -> None:
     case("BatchMatMulV2", x=small(2, 4, 5, dtype=dtype), y=small(5, 3, dtype=dtype))
     case("BatchMatMulV3", x=small(2, 4, 5, dtype=dtype), y=small(5, 3, dtype=dtype), Tout=dtype)
     case("Einsum", inputs=[small(4, 5, dtype=dtype), small(5, 3, dtype=dtype)], equation="ab,bc->ac")
-    case("Conv2D", input=small(1, 5, 5, 2, dtype=dtype), filter=small(3, 3, 2, 3, dtype=dtype), strides=[1, 1, 1, 1], padding="SAME")
-    case("Conv2DBackpropInput", input_sizes=i32(1, 5, 5, 2), filter=small(3, 3, 2, 3, dtype=dtype), out_backprop=small(1, 5, 5, 3, dtype=dtype),
+    case("Conv2D", input=small(1, 5, 5, 2, dtype=dtype), filter=small(3, 3, 2, 3, dtype=dtype), strides=[1, 1, 1, 1],
+         padding="SAME")
+    case("Conv2DBackpropInput", input_sizes=i32(1, 5, 5, 2), filter=small(3, 3, 2, 3, dtype=dtype),
+         out_backprop=small(1, 5, 5, 3, dtype=dtype),
          strides=[1, 1, 1, 1], padding="SAME")
-    case("DepthwiseConv2dNative", input=small(1, 5, 5, 2, dtype=dtype), filter=small(3, 3, 2, 1, dtype=dtype), strides=[1, 1, 1, 1], padding="SAME")
-    case("Conv3D", input=small(1, 3, 3, 3, 2, dtype=dtype), filter=small(2, 2, 2, 2, 3, dtype=dtype), strides=[1, 1, 1, 1, 1], padding="SAME")
+    case("DepthwiseConv2dNative", input=small(1, 5, 5, 2, dtype=dtype), filter=small(3, 3, 2, 1, dtype=dtype),
+         strides=[1, 1, 1, 1], padding="SAME")
+    case("Conv3D", input=small(1, 3, 3, 3, 2, dtype=dtype), filter=small(2, 2, 2, 2, 3, dtype=dtype),
+         strides=[1, 1, 1, 1, 1], padding="SAME")
     case("BiasAdd", value=small(2, 3, dtype=dtype), bias=small(3, dtype=dtype))
     for op in ("MaxPool", "AvgPool"):
         name = "input" if op == "MaxPool" else "value"
@@ -74,7 +81,8 @@ def moves(dtype) -> None:
 def integers(dtype) -> None:
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     left, right = np.array([low, high, 0, 1, 7, 100, high], dtype), np.array([1, 1, 5, 3, 2, 7, high], dtype)
-    for op in ("AddV2", "Sub", "Mul", "FloorDiv", "FloorMod", "Maximum", "Minimum", "Equal", "Less", "GreaterEqual", "BitwiseAnd", "BitwiseXor", "TruncateDiv"):
+    for op in ("AddV2", "Sub", "Mul", "FloorDiv", "FloorMod", "Maximum", "Minimum", "Equal", "Less", "GreaterEqual",
+               "BitwiseAnd", "BitwiseXor", "TruncateDiv"):
         case(op, x=left, y=right)
     for op in ("Sum", "Max", "Min", "Prod"):
         case(op, input=left.reshape(1, 7), axis=i32(1))

@@ -120,18 +120,25 @@ Outputs Roll(const Call& call) {
   return Picked(call, from);
 }
 
-// The places round an axis, mirrored at its ends: with the edge itself (SYMMETRIC) or without (REFLECT).
-Result<std::vector<int64_t>> Mirrored(int64_t size, int64_t before, int64_t after, bool has_edge) {
-  const int64_t most = has_edge ? size : size - 1;
-  if (before < 0 || after < 0 || before > most || after > most)
-    return InvalidArgument("paddings {} and {} must be at most {}", before, after, most);
-  std::vector<int64_t> places;
-  const int64_t skipped = has_edge ? 0 : 1;
-  for (int64_t i = before; i-- > 0;) places.push_back(i + skipped);
-  for (int64_t i = 0; i < size; ++i) places.push_back(i);
-  for (int64_t i = 0; i < after; ++i) places.push_back(size - 1 - skipped - i);
-  return places;
-}
+// One axis with places round it, mirrored at its ends: with the edge itself (SYMMETRIC) or without (REFLECT).
+struct Mirror {
+  int64_t size = 0, before = 0, after = 0;
+  bool has_edge = false;
+
+  Status Check() const {
+    const int64_t most = has_edge ? size : size - 1;
+    if (before >= 0 && after >= 0 && before <= most && after <= most && size <= INT32_MAX) return {};
+    return InvalidArgument("paddings {} and {} of {} must be at most {}", before, after, size, most);
+  }
+  std::vector<int64_t> Places() const {
+    std::vector<int64_t> places;
+    const int64_t skipped = has_edge ? 0 : 1;
+    for (int64_t i = before; i-- > 0;) places.push_back(i + skipped);
+    for (int64_t i = 0; i < size; ++i) places.push_back(i);
+    for (int64_t i = 0; i < after; ++i) places.push_back(size - 1 - skipped - i);
+    return places;
+  }
+};
 
 Outputs MirrorPad(const Call& call) {
   const Tensor& in = call.in(0);
@@ -140,12 +147,17 @@ Outputs MirrorPad(const Call& call) {
   if (call.in(1).shape() != Shape{in.rank(), 2})
     return InvalidArgument("paddings of shape {} do not fit rank {}", ToString(call.in(1).shape()), in.rank());
   const bool has_edge = call.attributes().Text("mode", "REFLECT") == "SYMMETRIC";
-  std::vector<std::vector<int64_t>> from;
+  std::vector<Mirror> mirrors;
+  Shape shape;
   for (size_t i = 0; i < in.shape().size(); ++i) {
-    RETURN_IF_ERROR(call.HasRoomFor(DType::kUint8, {in.shape()[i]}));
-    ASSIGN_OR_RETURN(auto places, Mirrored(in.shape()[i], pads[2 * i], pads[2 * i + 1], has_edge));
-    from.push_back(std::move(places));
+    mirrors.push_back({in.shape()[i], pads[2 * i], pads[2 * i + 1], has_edge});
+    RETURN_IF_ERROR(mirrors.back().Check());
+    shape.push_back(mirrors.back().before + in.shape()[i] + mirrors.back().after);
   }
+  RETURN_IF_ERROR(call.HasRoomFor(in.type(), shape));
+  if (in.elements() == 0) return One(MakeLike(in, shape));
+  std::vector<std::vector<int64_t>> from;
+  for (const Mirror& mirror : mirrors) from.push_back(mirror.Places());
   return Picked(call, from);
 }
 

@@ -91,7 +91,9 @@ Outputs MatrixInverse(const Call& call) {
 Outputs MatrixDeterminant(const Call& call) {
   const Tensor& in = call.in(0);
   RETURN_IF_ERROR(CheckSquare(in));
-  ASSIGN_OR_RETURN(Tensor out, MakeLike(in, {in.shape().begin(), in.shape().end() - 2}));
+  const Shape shape(in.shape().begin(), in.shape().end() - 2);
+  RETURN_IF_ERROR(call.HasRoomFor(in.type(), shape));  // Of matrices without a value there may be any number.
+  ASSIGN_OR_RETURN(Tensor out, MakeLike(in, shape));
   return ForFloats(in.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     std::fill_n(Raw<T>(out), out.elements(), T{1});  // Of a matrix without a value.

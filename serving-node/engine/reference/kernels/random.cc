@@ -72,7 +72,7 @@ Outputs RandomShuffle(const Call& call) {
 Outputs Multinomial(const Call& call) {
   ASSIGN_OR_RETURN(const int64_t count, IntOf(call.in(1), "num_samples"));
   const Tensor& logits = call.in(0);
-  if (logits.rank() != 2 || count < 0)
+  if (logits.rank() != 2 || count < 0 || count > INT32_MAX)
     return InvalidArgument("{} samples of logits of shape {}", count, ToString(logits.shape()));
   RETURN_IF_ERROR(call.HasRoomFor(DType::kInt64, {logits.dim(0), count}));
   // Two numbers for each double, in fours.

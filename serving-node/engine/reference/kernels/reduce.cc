@@ -152,6 +152,7 @@ template <typename F, typename T>
 Outputs Reduce(const Call& call) {
   ASSIGN_OR_RETURN(const Axes axes, AxesOf(call));
   const Tensor& in = call.in(0);
+  RETURN_IF_ERROR(call.HasRoomFor(in.type(), axes.out_shape));  // Of empty rows there may be any number.
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, axes.out_shape));
   using State = decltype(F::template Start<T>());
   // Not a vector, whose bools are no values of their own.

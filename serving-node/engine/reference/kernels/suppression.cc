@@ -231,7 +231,8 @@ Outputs CombinedNonMaxSuppression(const Call& call) {
   ASSIGN_OR_RETURN(out.classes, Tensor::Make(DType::kFloat, {batch, total}));
   ASSIGN_OR_RETURN(out.counts, Tensor::Make(DType::kInt32, {batch}));
   for (Tensor* part : {&out.boxes, &out.scores, &out.classes}) std::fill_n(Raw<float>(*part), part->elements(), 0.0F);
-  for (int64_t image = 0; image < batch; ++image) {
+  std::fill_n(Raw<int32_t>(out.counts), batch, 0);
+  for (int64_t image = 0; image < (call.in(1).elements() == 0 ? 0 : batch); ++image) {
     const auto best = BestOfImage(boxes, call.in(1), image, limits);
     PutBest(boxes, best, image, call.attributes().Bool("clip_boxes", true), &out);
   }

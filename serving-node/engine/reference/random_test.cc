@@ -1,0 +1,46 @@
+// What random ops promise beyond the numbers of a seed, which ops_test.cc compares with TensorFlow's.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "serving-node/engine/reference/one_op.h"
+
+namespace longshore::engine::reference {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::Ge;
+using testing::Lt;
+
+std::vector<float> ValuesOf(const Plan& plan, const OneOp& one, kernels::Resources& resources) {
+  const auto outputs = plan.Run(one.fed, {}, resources);
+  if (!outputs) ADD_FAILURE() << ToString(outputs.error());
+  const auto values = (*outputs)[0].values<float>();
+  return {values.begin(), values.end()};
+}
+
+TEST(Random, DiffersFromRunToRunAndWithoutASeedFromModelToModel) {
+  for (const char* seed : {"i: 0", "i: 7"}) {
+    const OneOp one(Json{{"op", "RandomUniform"},
+                         {"attributes", {{"dtype", "type: DT_FLOAT"}, {"seed", seed}, {"seed2", "i: 0"}}},
+                         {"inputs", {{{"type", 3}, {"shape", {1}}, {"values", {100}}}}}});
+    const auto plan = one.MakePlan();
+    ASSERT_TRUE(plan) << ToString(plan.error());
+    kernels::Resources model, other_model;
+    const auto first = ValuesOf(*plan, one, model), second = ValuesOf(*plan, one, model),
+               other = ValuesOf(*plan, one, other_model);
+    EXPECT_THAT(first, Each(AllOf(Ge(0.0F), Lt(1.0F))));
+    EXPECT_NE(first, second);
+    EXPECT_EQ(first == other, std::string_view(seed) == "i: 7") << "a seed begins anew with each model that is loaded";
+  }
+}
+
+TEST(Random, IsNeverComputedAhead) {
+  for (const char* op : {"Multinomial", "RandomShuffle", "RandomStandardNormal", "RandomUniform", "RandomUniformInt",
+                         "TruncatedNormal"}) {
+    EXPECT_FALSE(kernels::FindKernel(op)->is_foldable) << op;
+  }
+}
+
+}  // namespace
+}  // namespace longshore::engine::reference
