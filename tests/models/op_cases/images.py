@@ -104,7 +104,8 @@ def decode_png() -> None:
         case("DecodeImage", contents=scalar(contents))
     whole = pngs()[4]
     changed = whole[:-20] + bytes([whole[-20] ^ 0x55]) + whole[-19:]
-    for contents in damaged(whole) + [changed, b"", b"nonsense", whole[:-12], png(4, 3, 8, 0, b"\0\1\2\3\4"), png(0, 3, 8, 0, b""), png(4, 3, 7, 0, b""),
+    for contents in damaged(whole) + [changed, b"", b"nonsense", whole[:-12], png(4, 3, 8, 0, b"\0\1\2\3\4"), png(0, 3, 8, 0, b""),
+                                      png(4, 3, 7, 0, b""),
                                       png(4, 3, 8, 3, b"\0\1\2\3\4" * 3), whole + b"more", png(2**30, 2**30, 16, 6, b"")]:
         case("DecodePng", contents=scalar(contents))
         case("DecodeImage", contents=scalar(contents))
@@ -114,11 +115,13 @@ def decode_png() -> None:
 def decode_jpeg() -> None:
     color, gray = smooth(19, 26, 3), smooth(9, 16, 1)
     files = [jpeg(color, quality=q, chroma_downsampling=down) for q in (95, 50) for down in (True, False)]
-    files += [jpeg(color, progressive=True), jpeg(gray), jpeg(smooth(1, 1, 3)), jpeg(smooth(8, 8, 3), format="rgb"), jpeg(picture(17, 5, 3))]
+    files += [jpeg(color, progressive=True), jpeg(gray), jpeg(smooth(1, 1, 3)), jpeg(smooth(8, 8, 3), format="rgb"),
+              jpeg(picture(17, 5, 3))]
     for contents in files:
         for channels in (0, 1, 3):
             case("DecodeJpeg", contents=scalar(contents), channels=channels)
-        for options in ({"ratio": 2}, {"ratio": 8}, {"fancy_upscaling": False}, {"dct_method": "INTEGER_FAST"}, {"dct_method": "INTEGER_ACCURATE"}):
+        for options in ({"ratio": 2}, {"ratio": 8}, {"fancy_upscaling": False}, {"dct_method": "INTEGER_FAST"},
+                        {"dct_method": "INTEGER_ACCURATE"}):
             case("DecodeJpeg", contents=scalar(contents), **options)
         case("DecodeImage", contents=scalar(contents))
         case("DecodeImage", contents=scalar(contents), channels=1, dtype=tf.float32)
@@ -142,9 +145,12 @@ def decode_jpeg() -> None:
 
 def decode_gif() -> None:
     own = bytes((255 - i) % 256 for i in range(256 * 3))
-    files = [gif(6, 5, frame(0, 0, 6, 5)), gif(6, 5, frame(0, 0, 6, 5, interlaced=True)), gif(12, 20, frame(0, 0, 12, 20, interlaced=True, transparent=9)),
-             gif(6, 5, frame(0, 0, 6, 5), frame(1, 2, 3, 2, first=100)), gif(6, 5, frame(0, 0, 6, 5), frame(0, 0, 6, 5, first=7, transparent=40)),
-             gif(6, 5, frame(0, 0, 6, 5), frame(2, 1, 3, 3, transparent=9, disposal=2), frame(0, 0, 2, 2, first=50, transparent=5, disposal=3)),
+    files = [gif(6, 5, frame(0, 0, 6, 5)), gif(6, 5, frame(0, 0, 6, 5, interlaced=True)), gif(12, 20, frame(0, 0, 12, 20, interlaced=True,
+                                                                                                            transparent=9)),
+             gif(6, 5, frame(0, 0, 6, 5), frame(1, 2, 3, 2, first=100)), gif(6, 5, frame(0, 0, 6, 5),
+                                                                             frame(0, 0, 6, 5, first=7, transparent=40)),
+             gif(6, 5, frame(0, 0, 6, 5), frame(2, 1, 3, 3, transparent=9, disposal=2), frame(0, 0, 2, 2, first=50, transparent=5,
+                                                                                              disposal=3)),
              gif(6, 5, frame(2, 1, 3, 3)), gif(6, 5, frame(4, 3, 6, 5)), gif(6, 5, frame(0, 0, 6, 5, palette=own)), gif(2, 2, frame(0, 0, 6, 5)),
              gif(6, 5, frame(0, 0, 3, 2), frame(0, 0, 6, 5, first=9)), gif(6, 5, frame(0, 0, 6, 5, palette=own), palette=b"")]
     for contents in files:
@@ -153,7 +159,8 @@ def decode_gif() -> None:
             case("DecodeImage", contents=scalar(contents), **options)
         case("DecodePng", contents=scalar(contents))
         case("DecodeJpeg", contents=scalar(contents), channels=3)
-    for contents in (b"GIF89a", files[0][:20], b"", b"nonsense", gif(6, 5), gif(6, 5, frame(0, 0, 6, 5), palette=b""), pngs()[0], pngs()[6], jpeg(smooth(4, 5, 1)),
+    for contents in (b"GIF89a", files[0][:20], b"", b"nonsense", gif(6, 5), gif(6, 5, frame(0, 0, 6, 5), palette=b""), pngs()[0],
+                     pngs()[6], jpeg(smooth(4, 5, 1)),
                      jpeg(smooth(4, 5, 3)), bmp(picture(3, 5, 3))):
         case("DecodeGif", contents=scalar(contents))
     case("DecodePng", contents=scalar(files[0]), channels=1)
@@ -172,7 +179,8 @@ def decode_bmp() -> None:
                 case("DecodeImage", contents=scalar(contents), dtype=tf.uint16)
     whole = bmp(picture(3, 5, 3))
     wide = whole[:18] + struct.pack("<ii", 2**31 - 1, 2**31 - 1) + whole[26:]
-    for contents in damaged(whole) + [b"", b"BM", b"nonsense", wide, bmp(picture(3, 5, 3), bits=16), whole[:-1], whole[:-2], whole + b"more", pngs()[0],
+    for contents in damaged(whole) + [b"", b"BM", b"nonsense", wide, bmp(picture(3, 5, 3), bits=16), whole[:-1], whole[:-2],
+                                      whole + b"more", pngs()[0],
                                       whole[:18] + struct.pack("<ii", 0, 3) + whole[26:], whole[:18] + struct.pack("<ii", 5, -(2**31)) + whole[26:],
                                       whole[:10] + struct.pack("<i", -5) + whole[14:], whole[:18] + struct.pack("<ii", -5, 3) + whole[26:]]:
         case("DecodeBmp", contents=scalar(contents))

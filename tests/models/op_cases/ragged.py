@@ -25,7 +25,8 @@ def segments() -> None:
         case(op, data=ramp(2, 0), segment_ids=i32(0, 1))
         case(op, data=ramp(2, 2), segment_ids=i32([[0, 1]]))
     for op in ("UnsortedSegmentSum", "UnsortedSegmentProd", "UnsortedSegmentMax", "UnsortedSegmentMin"):
-        for ids, count in (([0, 2, 0, 1], 3), ([0, -1, 4, 0], 5), ([0, 0, 0, 3], 3), ([0, 0, 0, 0], 0), ([-1, -1, -1, -1], 2), ([0, 1, 0], 2)):
+        for ids, count in (([0, 2, 0, 1], 3), ([0, -1, 4, 0], 5), ([0, 0, 0, 3], 3), ([0, 0, 0, 0], 0), ([-1, -1, -1, -1], 2),
+                           ([0, 1, 0], 2)):
             case(op, data=ramp(4, 3), segment_ids=i32(ids), num_segments=i32(count))
         case(op, data=ramp(2, 2, 3), segment_ids=i64([[0, 1], [1, 1]]), num_segments=i64(3))
         case(op, data=nans, segment_ids=i64(2, 0, 2, 0), num_segments=i32(3))
@@ -40,7 +41,8 @@ def segments() -> None:
     for op in ("SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"):
         for more in ({}, {"num_segments": i32(5)}, {"num_segments": i32(2)}):
             name = op + ("WithNumSegments" if more else "")
-            for indices, ids in (([0, 2, 2, 4], [0, 0, 1, 1]), ([4, 0, 1, 1], [0, 1, 1, 3]), ([3, 3, 3, 3], [2, 2, 2, 2]), ([0, 5, 0, 0], [0, 0, 0, 0]),
+            for indices, ids in (([0, 2, 2, 4], [0, 0, 1, 1]), ([4, 0, 1, 1], [0, 1, 1, 3]), ([3, 3, 3, 3], [2, 2, 2, 2]),
+                                 ([0, 5, 0, 0], [0, 0, 0, 0]),
                                  ([0, -1, 0, 0], [0, 0, 0, 0]), ([0, 0, 0, 0], [1, 0, 0, 0]), ([0, 0], [0, 0, 0])):
                 case(name, data=ramp(5, 3), indices=i32(indices), segment_ids=i32(ids), **more)
             case(name, data=ramp(5, 2, 2), indices=i64(4, 1), segment_ids=i64(0, 1), **more)
@@ -69,7 +71,8 @@ def partitions() -> None:
 
 def sets() -> None:
     for op in ("Unique", "UniqueWithCounts"):
-        for x in (i32(5, 1, 5, 5, 2, 1), i64(2**62, 0, 2**62), f32(0.0, -0.0, 1.5, 1.5), text("b", "a", "b", "", b"\0", ""), u8(1, 1, 2), flags(True, True),
+        for x in (i32(5, 1, 5, 5, 2, 1), i64(2**62, 0, 2**62), f32(0.0, -0.0, 1.5, 1.5), text("b", "a", "b", "", b"\0", ""), u8(1, 1, 2),
+                  flags(True, True),
                   np.zeros((0,), np.int32), f64(-0.0, 0.0), i8(-1, 1, -1), i32([[1, 2]]), i32(1)):
             case(op, x=x)
         case(op, x=f32(NAN, 1, NAN, 1))
@@ -83,10 +86,12 @@ def sets() -> None:
         case(f"{op}V2", x=i32([[1, 2]]), axis=i32([2]))
         case(f"{op}V2", x=i32([[1, 2]]), axis=i32(0, 1))
         case(f"{op}V2", x=np.zeros((0, 2), np.int32), axis=i32([0]))
-    for condition in (flags([[True, False], [True, True]]), flags(True, False), f32([[0, -0.0, NAN], [INF, 1e-30, 0]]), i32(INTS), u8(0, 2), i64([[[0, 1]], [[2, 0]]]),
+    for condition in (flags([[True, False], [True, True]]), flags(True, False), f32([[0, -0.0, NAN], [INF, 1e-30, 0]]), i32(INTS),
+                      u8(0, 2), i64([[[0, 1]], [[2, 0]]]),
                       flags(False, False), np.zeros((0, 2), bool), np.zeros((2, 0), np.float32), np.array(True), np.array(False), f64(0, 1), i8(0, -1)):
         case("Where", condition=condition)
-    for x, y in ((i32(1, 2, 3, 2), i32(2, 5)), (text("a", "b", "a"), text(["b"])), (f32(NAN, 0.0, 1), f32(NAN, -0.0)), (i64(1, 2), np.zeros((0,), np.int64)),
+    for x, y in ((i32(1, 2, 3, 2), i32(2, 5)), (text("a", "b", "a"), text(["b"])), (f32(NAN, 0.0, 1), f32(NAN, -0.0)),
+                 (i64(1, 2), np.zeros((0,), np.int64)),
                  (np.zeros((0,), np.int32), i32([1])), (i32([[1]]), i32([1]))):
         case("ListDiff", x=x, y=y)
     case("ListDiff", x=i32(1, 2), y=i32([1]), out_idx=np.int64)
@@ -109,7 +114,8 @@ def counts() -> None:
         case("RaggedBincount", splits=i64(0, 2, 2, 5), values=i32(1, 1, 2, 7, 0), size=i32(4), weights=none, binary_output=True)
         case("RaggedBincount", splits=i64(0, 2, 2, 5), values=i64(1, 1, 2, 3, 0), size=i64(4), weights=np.array([1, 2, 3, 4, 5], kind))
         case("SparseBincount", indices=i64([[0, 0], [0, 1], [2, 1]]), values=i32(1, 1, 3), dense_shape=i64(3, 2), size=i32(4), weights=none)
-        case("SparseBincount", indices=i64([[0], [1], [2]]), values=i32(1, 1, 3), dense_shape=i64([4]), size=i32(4), weights=np.array([1, 2, 3], kind))
+        case("SparseBincount", indices=i64([[0], [1], [2]]), values=i32(1, 1, 3), dense_shape=i64([4]), size=i32(4),
+             weights=np.array([1, 2, 3], kind))
     none = nothing[np.float32]
     case("Bincount", arr=i32([[1, 1], [2, 0]]), size=i32(3), weights=f32([[1, 2], [3, 4]]))
     case("Bincount", arr=i32(1, -1), size=i32(3), weights=none)
@@ -129,7 +135,8 @@ def counts() -> None:
         case("RaggedBincount", splits=i64(splits), values=i32(1, 1, 2, 7, 0), size=i32(4), weights=none)
     case("RaggedBincount", splits=i64(0, 2), values=i32(1, -1), size=i32(4), weights=none)
     case("SparseBincount", indices=i64([[0, 0], [3, 1]]), values=i32(1, 1), dense_shape=i64(3, 2), size=i32(4), weights=none)
-    case("SparseBincount", indices=np.zeros((0, 2), np.int64), values=np.zeros((0,), np.int32), dense_shape=i64(3, 2), size=i32(4), weights=none)
+    case("SparseBincount", indices=np.zeros((0, 2), np.int64), values=np.zeros((0,), np.int32), dense_shape=i64(3, 2), size=i32(4),
+         weights=none)
     for x in (f32(-1, 0, 0.5, 1, 9.99, 10, INF, -INF, NAN), i32(INTS), i64([[0, 10], [11, -5]]), f64(0.1, 10), np.zeros((0,), np.float32)):
         case("Bucketize", input=x, boundaries=[0.0, 1.0, 10.0])
         case("Bucketize", input=x, boundaries=[0.1, 0.1])
@@ -139,18 +146,23 @@ def counts() -> None:
 
 def sparse() -> None:
     three = i64([[0, 1], [1, 0], [2, 2]])
-    for value, zero in ((f32(1, 2, 3), f32(9)), (text("a", "b", ""), scalar("-")), (f32(5), f32(0)), (flags(True, True, False), np.array(True)), (i64(1, 2, 3), i64(0))):
+    for value, zero in ((f32(1, 2, 3), f32(9)), (text("a", "b", ""), scalar("-")), (f32(5), f32(0)),
+                        (flags(True, True, False), np.array(True)), (i64(1, 2, 3), i64(0))):
         case("SparseToDense", sparse_indices=three, output_shape=i64(3, 3), sparse_values=value, default_value=zero)
     one = {"sparse_values": f32(1, 2), "default_value": f32(0)}
-    for indices, shape in (([[0], [2]], [3]), ([0, 2], [3]), ([2, 0], [3]), ([1, 1], [3]), ([0, 3], [3]), ([0, -1], [3]), ([[0, 0], [0, 1]], [2]), ([0, 1], [2, 2]), ([0, 1], [-1])):
+    for indices, shape in (([[0], [2]], [3]), ([0, 2], [3]), ([2, 0], [3]), ([1, 1], [3]), ([0, 3], [3]), ([0, -1], [3]),
+                           ([[0, 0], [0, 1]], [2]), ([0, 1], [2, 2]), ([0, 1], [-1])):
         for checked in (True, False):
             case("SparseToDense", sparse_indices=i32(indices), output_shape=i32(shape), validate_indices=checked, **one)
     case("SparseToDense", sparse_indices=i32(1), output_shape=i32([3]), sparse_values=f32(4), default_value=f32(0))
     case("SparseToDense", sparse_indices=i32(1), output_shape=i32([3]), sparse_values=f32(4, 5), default_value=f32(0))
-    case("SparseToDense", sparse_indices=np.zeros((0, 2), np.int64), output_shape=i64(2, 2), sparse_values=np.zeros((0,), np.float32), default_value=f32(7))
+    case("SparseToDense", sparse_indices=np.zeros((0, 2), np.int64), output_shape=i64(2, 2), sparse_values=np.zeros((0,), np.float32),
+         default_value=f32(7))
     case("SparseToDense", sparse_indices=i32(0, 1), output_shape=i32([3]), sparse_values=f32(4, 5), default_value=f32([0]))
-    for indices, values, shape in (([[0, 1], [0, 3], [2, 0], [3, 1]], text("a", "b", "c", "d"), [5, 6]), ([[1, 1], [0, 0], [1, 0]], f32(1, 2, 3), [3, 2]),
-                                   ([[0, 0], [1, 0]], i64(1, 2), [2, 1]), ([[0], [3]], i64(1, 2), [4]), ([[0, 0], [5, 0]], i64(1, 2), [2, 1]),
+    for indices, values, shape in (([[0, 1], [0, 3], [2, 0], [3, 1]], text("a", "b", "c", "d"), [5, 6]),
+                                   ([[1, 1], [0, 0], [1, 0]], f32(1, 2, 3), [3, 2]),
+                                   ([[0, 0], [1, 0]], i64(1, 2), [2, 1]), ([[0], [3]], i64(1, 2), [4]), ([[0, 0], [5, 0]], i64(1, 2),
+                                                                                                         [2, 1]),
                                    ([[0, 0], [-1, 0]], i64(1, 2), [2, 1])):
         case("SparseFillEmptyRows", indices=i64(indices), values=values, dense_shape=i64(shape),
              default_value=scalar("?") if values.dtype.kind == "O" else np.array(-1, values.dtype))
@@ -167,7 +179,8 @@ def sparse() -> None:
     case("SparseReorder", input_indices=i64([[2, 0], [0, 1], [0, 0]]), input_values=text("c", "b", "a"), input_shape=i64(3, 2))
     case("SparseReorder", input_indices=i64([[2, 0], [0, 1]]), input_values=f32(1, 2), input_shape=i64(3, 2))
     case("SparseReorder", input_indices=np.zeros((0, 2), np.int64), input_values=np.zeros((0,), np.float32), input_shape=i64(3, 2))
-    for start, size in (([0, 0], [3, 3]), ([1, 0], [2, 3]), ([0, 1], [1, 1]), ([2, 2], [5, 5]), ([0, 0], [0, 0]), ([5, 5], [1, 1]), ([0], [1])):
+    for start, size in (([0, 0], [3, 3]), ([1, 0], [2, 3]), ([0, 1], [1, 1]), ([2, 2], [5, 5]), ([0, 0], [0, 0]), ([5, 5], [1, 1]),
+                        ([0], [1])):
         case("SparseSlice", indices=three, values=f32(1, 2, 3), shape=i64(3, 3), start=i64(start), size=i64(size))
     two = {"indices": [three, i64([[1, 1], [0, 2]])], "values": [text("a", "b", "c"), text("d", "e")], "shapes": [i64(3, 3), i64(3, 3)]}
     for axis in (0, 1, -1, 2):
@@ -186,7 +199,8 @@ def sparse() -> None:
     case("SparseTensorDenseMatMul", a_values=f32(1, 2, 3), b=ramp(2, 2), **matrix)
     case("SparseTensorDenseMatMul", a_values=f32([1]), b=ramp(2, 2), a_indices=i64([[3, 0]]), a_shape=i64(3, 2))
     case("SparseTensorDenseMatMul", a_values=f32([1]), b=ramp(2, 2), a_indices=i64([[0, 2]]), a_shape=i64(3, 2))
-    case("SparseTensorDenseMatMul", a_values=np.zeros((0,), np.float32), b=ramp(2, 2), a_indices=np.zeros((0, 2), np.int64), a_shape=i64(3, 2))
+    case("SparseTensorDenseMatMul", a_values=np.zeros((0,), np.float32), b=ramp(2, 2), a_indices=np.zeros((0, 2), np.int64),
+         a_shape=i64(3, 2))
 
 
 def ragged() -> None:
@@ -209,10 +223,12 @@ def ragged() -> None:
     rows = [i64(0, 2, 2, 5, 6)]
     for indices in (i64(3, 0, 1, 2, 0), i64([[1, 2], [0, 0]]), np.zeros((0,), np.int64), i64([4]), i64([-1]), i64([[[2]], [[0]]])):
         case("RaggedGather", params_nested_splits=rows, params_dense_values=words, indices=indices, OUTPUT_RAGGED_RANK=max(1, indices.ndim))
-    case("RaggedGather", params_nested_splits=[i32(0, 1, 3), i32(0, 2, 2, 3)], params_dense_values=ramp(3, 2), indices=i32(1, 0, 1), OUTPUT_RAGGED_RANK=2)
+    case("RaggedGather", params_nested_splits=[i32(0, 1, 3), i32(0, 2, 2, 3)], params_dense_values=ramp(3, 2), indices=i32(1, 0, 1),
+         OUTPUT_RAGGED_RANK=2)
     case("RaggedGather", params_nested_splits=[i32(0, 2, 5)], params_dense_values=ramp(3), indices=i32([0]), OUTPUT_RAGGED_RANK=1)
     case("RaggedGather", params_nested_splits=[i32(0, 2, 1)], params_dense_values=ramp(3), indices=i32(0, 1), OUTPUT_RAGGED_RANK=1)
-    for splits, values in ((rows, words), ([i64(0, 1, 3), i64(0, 2, 2, 3)], ramp(3, 2)), ([i64([0])], np.zeros((0,), np.float32)), ([i64(0, 0, 0)], np.zeros((0,), np.float32)),
+    for splits, values in ((rows, words), ([i64(0, 1, 3), i64(0, 2, 2, 3)], ramp(3, 2)), ([i64([0])], np.zeros((0,), np.float32)),
+                           ([i64(0, 0, 0)], np.zeros((0,), np.float32)),
                            ([i32(0, 2, 3)], ramp(3, 2, 2)), ([i64(0, 2, 5)], ramp(3)), ([i64(1, 3)], ramp(3)), ([i64(0, 2, 1, 3)], ramp(3)), ([i64(0, 0, 3)], ramp(3, 0))):
         case("RaggedTensorToSparse", rt_nested_splits=splits, rt_dense_values=values)
 
@@ -222,7 +238,8 @@ def filled() -> None:
     row_splits = {"row_partition_tensors": [i64(0, 2, 2, 5, 6)], "row_partition_types": ["ROW_SPLITS"]}
     row_ids = {"row_partition_tensors": [i64(4), i64(0, 0, 2, 2, 2, 3)], "row_partition_types": ["FIRST_DIM_SIZE", "VALUE_ROWIDS"]}
     for by in (row_splits, row_ids):
-        for shape in (i64(-1), i64(-1, -1), i64(2, 2), i64(6, 5), i64(-1, 1), i64(0, 0), i64([4]), i64(3), i64(-2, 2), i64(-1, -1, 1), i32(4, -1)):
+        for shape in (i64(-1), i64(-1, -1), i64(2, 2), i64(6, 5), i64(-1, 1), i64(0, 0), i64([4]), i64(3), i64(-2, 2), i64(-1, -1, 1),
+                      i32(4, -1)):
             case("RaggedTensorToTensor", shape=shape, values=words, default_value=scalar("-"), **by)
         case("RaggedTensorToTensor", shape=i64(-1, -1, -1), values=ramp(6, 2), default_value=f32(9), **by)
         case("RaggedTensorToTensor", shape=i64(-1, -1, 2), values=ramp(6, 2), default_value=f32(9, 8), **by)
@@ -238,12 +255,15 @@ def filled() -> None:
     case("RaggedTensorToTensor", shape=i64(-1), values=i64(7, 8, 9), default_value=i64(0), row_partition_tensors=[i64(3), i64(0, 0, 2), i64(0, 0, 2)],
          row_partition_types=["FIRST_DIM_SIZE", "VALUE_ROWIDS", "VALUE_ROWIDS"])
     for splits in ([0, 2, 1, 6], [1, 6], [0, 5], []):  # [0, 7], a value too many, ends TensorFlow's process.
-        case("RaggedTensorToTensor", shape=i64(-1), values=words, default_value=scalar("-"), row_partition_tensors=[i64(splits)], row_partition_types=["ROW_SPLITS"])
+        case("RaggedTensorToTensor", shape=i64(-1), values=words, default_value=scalar("-"), row_partition_tensors=[i64(splits)],
+             row_partition_types=["ROW_SPLITS"])
     for ids in ([0, 0, 0, 0, 0, 4], [-1, 0, 0, 0, 0, 0], [0, 0, 0]):
         case("RaggedTensorToTensor", shape=i64(-1), values=words, default_value=scalar("-"), row_partition_tensors=[i64(4), i64(ids)],
              row_partition_types=["FIRST_DIM_SIZE", "VALUE_ROWIDS"])
-    case("RaggedTensorToTensor", shape=i64(-1), values=words[:0], default_value=scalar("-"), row_partition_tensors=[i64(0, 0, 0)], row_partition_types=["ROW_SPLITS"])
-    case("RaggedTensorToTensor", shape=i64(2, 3), values=words[:0], default_value=scalar("-"), row_partition_tensors=[i64([0])], row_partition_types=["ROW_SPLITS"])
+    case("RaggedTensorToTensor", shape=i64(-1), values=words[:0], default_value=scalar("-"), row_partition_tensors=[i64(0, 0, 0)],
+         row_partition_types=["ROW_SPLITS"])
+    case("RaggedTensorToTensor", shape=i64(2, 3), values=words[:0], default_value=scalar("-"), row_partition_tensors=[i64([0])],
+         row_partition_types=["ROW_SPLITS"])
 
 
 for family in (segments, partitions, sets, counts, sparse, ragged, filled):

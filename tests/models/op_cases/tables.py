@@ -83,7 +83,8 @@ def export(keys_type, values_type):
 
 def once() -> None:
     words = text("a", "", "é", b"\xff\0")
-    for values in (i64(1, 2, 3, 2**62), i32(-1, 0, 1, 2), f32(0.5, -1, 1e30, 0), f64(1, 2, 3, 0.1), text("x", "", "yy", "z"), flags(True, False, True, False)):
+    for values in (i64(1, 2, 3, 2**62), i32(-1, 0, 1, 2), f32(0.5, -1, 1e30, 0), f64(1, 2, 3, 0.1), text("x", "", "yy", "z"),
+                   flags(True, False, True, False)):
         otherwise = scalar("?") if values.dtype.kind == "O" else np.zeros((), values.dtype)
         filled_once(words, values, text([["é", "b"], ["", "a"]]), otherwise)
         filled_once(words, values, text("no"), otherwise, op="AnonymousHashTable")
@@ -122,15 +123,19 @@ def scalars(feed):
 def many() -> None:
     words, zero = text("a", "b", ""), np.array(0, np.int64)
     for make in (scalars, lambda feed: raw.AnonymousMutableHashTable(key_dtype=tf.string, value_dtype=tf.int64)):
-        mutable(make, [size, find(words, zero), insert(words, i64(1, 2, 3)), size, find(text("b", "c"), zero), insert(text("b", "b"), i64(7, 8)),
+        mutable(make, [size, find(words, zero), insert(words, i64(1, 2, 3)), size, find(text("b", "c"), zero),
+                       insert(text("b", "b"), i64(7, 8)),
                        find(words, zero), size])
-        mutable(make, [insert(words, i64(1, 2, 3)), replace_all(text(["c"]), i64([9])), find(text("a", "c"), zero), size, export(tf.string, tf.int64)])
-        mutable(make, [insert(words, i64(1, 2, 3)), remove(text("a", "x")), find(words, zero), size, insert(text(["a"]), i64([5])), find(words, zero)])
+        mutable(make, [insert(words, i64(1, 2, 3)), replace_all(text(["c"]), i64([9])), find(text("a", "c"), zero), size,
+                       export(tf.string, tf.int64)])
+        mutable(make, [insert(words, i64(1, 2, 3)), remove(text("a", "x")), find(words, zero), size, insert(text(["a"]), i64([5])),
+                       find(words, zero)])
         mutable(make, [insert(words, i64(1, 2, 3)), find(text("a", "x"), i64(-1, -2))])
         mutable(make, [insert(words, i64(1, 2, 3)), find(text("a", "x"), i64(-1, -2, -3))])
         mutable(make, [insert(words, i64(1, 2)), size])
         mutable(make, [export(tf.string, tf.int64), size])
-    for keys, values, otherwise in ((i64(1, 2), f32(1, 2), np.float32(0)), (i64(1, 2), text("x", "y"), scalar("?")), (i32(1, 2), i32(3, 4), np.int32(9)),
+    for keys, values, otherwise in ((i64(1, 2), f32(1, 2), np.float32(0)), (i64(1, 2), text("x", "y"), scalar("?")),
+                                    (i32(1, 2), i32(3, 4), np.int32(9)),
                                     (text("a", "b"), f64(1, 2), np.float64(0)), (text("a", "b"), flags(True, True), np.bool_(False))):
         mutable(lambda feed, k=keys, v=values: raw.MutableHashTableV2(**types_of(k, v)),
                 [insert(keys, values), find(keys[::-1], np.array(otherwise)), size])
@@ -145,7 +150,8 @@ def many() -> None:
         mutable(tensors, [insert(text(["a"]), rows[:1]), export(tf.string, tf.float32)])
     for op in ("MutableDenseHashTableV2", "AnonymousMutableDenseHashTable"):
         def dense(feed, op=op, deleted=-2):
-            return getattr(raw, op)(empty_key=feed(np.array(-1, np.int64)), deleted_key=feed(np.array(deleted, np.int64)), value_dtype=tf.int64)
+            return getattr(raw, op)(empty_key=feed(np.array(-1, np.int64)), deleted_key=feed(np.array(deleted, np.int64)),
+                                    value_dtype=tf.int64)
 
         mutable(dense, [insert(i64(5, 6, 5), i64(1, 2, 3)), find(i64(5, 6, 7), zero), size, remove(i64([5])), find(i64(5, 6), zero), size])
         mutable(dense, [insert(i64(5, -1), i64(1, 2)), size])
@@ -162,7 +168,8 @@ def first_form() -> None:
     def hash_table(feed):
         table = raw.HashTable(key_dtype=tf.string, value_dtype=tf.int64)
         with tf.control_dependencies([raw.InitializeTable(table_handle=table, keys=feed(words), values=feed(i64(1, 2, 3)))]):
-            return [raw.LookupTableFind(table_handle=table, keys=feed(text("b", "x")), default_value=feed(zero)), raw.LookupTableSize(table_handle=table)]
+            return [raw.LookupTableFind(table_handle=table, keys=feed(text("b", "x")), default_value=feed(zero)),
+                    raw.LookupTableSize(table_handle=table)]
 
     graph("LookupTableFind", hash_table)
 
