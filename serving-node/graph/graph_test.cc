@@ -256,6 +256,16 @@ TEST(Graph, RefusesAValueOfOneSideOfAConditionOutsideOfIt) {
   }
 }
 
+TEST(Graph, RefusesConditionsThatLieWithinEachOtherTooDeep) {
+  std::string text = kIn;
+  for (int i = 0; i < 100; ++i) {
+    text += fmt::format(
+        "node {{ name: 'p{0}' op: 'Const' }} node {{ name: 's{0}' op: 'Switch' input: '{1}' input: 'p{0}' }} ", i,
+        i == 0 ? "x" : fmt::format("s{}:1", i - 1));
+  }
+  EXPECT_THAT(Build(Def(text), {{"x:0"}, {"s99:0"}, {}}).error().message, HasSubstr("too deep"));
+}
+
 // tf.compat.v1.while_loop: while (y < limit) y = -y.
 constexpr char kOldLoop[] = R"(
   node { name: 'limit' op: 'Const' }

@@ -8,7 +8,8 @@ namespace {
 
 using tensorflow::NodeDef;
 
-constexpr int kCopiesMax = 16;  // Of a predicate; TensorFlow writes one.
+constexpr size_t kGuardsMax = 64;  // As deep as bodies may lie within each other.
+constexpr int kCopiesMax = 16;     // Of a predicate; TensorFlow writes one.
 
 bool IsOp(const NodeDef& def, std::string_view op) { return WithoutRef(def.op()) == op; }
 
@@ -215,7 +216,9 @@ class OldControlFinder {
         stack.push_back(needed);
       }
       if (stack.size() > before) continue;
-      ASSIGN_OR_RETURN(guards_[def.name()], GuardsOfNode(def));
+      ASSIGN_OR_RETURN(Guards guards, GuardsOfNode(def));
+      if (guards.size() > kGuardsMax) return Refuse(def, "conditions lie within each other too deep");
+      guards_[def.name()] = std::move(guards);
       open_.erase(def.name());
       stack.pop_back();
     }
