@@ -204,8 +204,7 @@ CONTROL |= {
 
 
 # What needs ops that are not about control: StackV2, ReverseV2 and ReverseSequence.
-REFUSABLE = {"old_gradient_of_loop", "old_bidirectional_rnn", "keras_lstm_sequences",
-             *(name for name in CONTROL if name.startswith("keras_bidirectional"))}
+REFUSABLE = {"old_gradient_of_loop"}
 
 
 # Graphs of TensorFlow 1.

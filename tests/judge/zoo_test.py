@@ -22,16 +22,7 @@ BATCHES, BATCHES_OF_LARGE = (1, 3, 8), (1, 2)
 RANKED = {"probabilities", "logits", "scores"}  # Outputs of which the first place is what a client reads.
 RUN_SECONDS = 120
 
-_LISTS = {"TensorListFromTensor", "TensorListReserve", "TensorListStack"}
-REFUSED = {
-    "branches": {"If", "StatelessWhile"},
-    "gru": {"ReverseV2", "While", *_LISTS},
-    "jpeg": {"StatelessWhile", *_LISTS},
-    "lstm": {"While", *_LISTS},
-    "parse_example": {"SparseToDense", "StringToHashBucketFast"},
-    "tf1_table": {"StringToHashBucketFast"},
-    "wide_deep": {"Bucketize", "DenseBincount", "RaggedTensorToTensor", "StringSplitV2", "StringToHashBucketFast"},
-}
+REFUSED: dict[str, set[str]] = {}
 SERVED = [name for name in zoo.MODELS if name not in REFUSED]
 
 

@@ -55,6 +55,7 @@ class KernelStep final : public Step {
   }
 
   Status Put(std::vector<Tensor> made, Frame& frame) const {
+    if (made.empty()) return {};  // Of an op that is run for its effect.
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (i >= made.size()) return DataLoss("op \"{}\" (node \"{}\") has no output {}", node_.op, node_.name, i);
       const Value& output = outputs_[i];
