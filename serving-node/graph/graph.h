@@ -26,10 +26,10 @@ struct Edge {
 
 // An element-wise op that a pass has drawn into the node before it. Its first operand is what was computed so far.
 struct Fused {
-  std::string op;     // "BiasAdd", "AddV2", "Relu".
-  std::string name;   // Of the node that it was.
-  int operand = -1;   // The position among the node's inputs of the second one; -1: there is none.
-  float alpha = 0;    // Of LeakyRelu.
+  std::string op;    // "BiasAdd", "AddV2", "Relu".
+  std::string name;  // Of the node that it was.
+  int operand = -1;  // The position among the node's inputs of the second one; -1: there is none.
+  float alpha = 0;   // Of LeakyRelu.
 };
 
 struct Node {

@@ -112,10 +112,15 @@ std::vector<Type> EinsteinSum(const Node& node, std::span<const Type> inputs) {
 }  // namespace
 
 TypeRule FindProductRule(std::string_view op) {
-  static const std::unordered_map<std::string_view, TypeRule> kRules = {
-      {"MatMul", MatrixProduct},       {"BatchMatMul", MatrixProduct},         {"BatchMatMulV2", MatrixProduct},
-      {"BatchMatMulV3", MatrixProduct}, {"Conv2D", Convolution},               {"DepthwiseConv2dNative", Convolution},
-      {"MaxPool", Pooling},            {"AvgPool", Pooling},                   {"Einsum", EinsteinSum}};
+  static const std::unordered_map<std::string_view, TypeRule> kRules = {{"MatMul", MatrixProduct},
+                                                                        {"BatchMatMul", MatrixProduct},
+                                                                        {"BatchMatMulV2", MatrixProduct},
+                                                                        {"BatchMatMulV3", MatrixProduct},
+                                                                        {"Conv2D", Convolution},
+                                                                        {"DepthwiseConv2dNative", Convolution},
+                                                                        {"MaxPool", Pooling},
+                                                                        {"AvgPool", Pooling},
+                                                                        {"Einsum", EinsteinSum}};
   const auto found = kRules.find(op);
   return found == kRules.end() ? nullptr : found->second;
 }

@@ -15,9 +15,8 @@ std::optional<std::vector<bool>> Reduced(const Type& axes, size_t rank) {
   if (!axes.value) return std::nullopt;
   std::vector<bool> reduced(rank);
   for (int64_t i = 0; i < axes.value->elements(); ++i) {
-    int64_t axis = axes.value->type() == DType::kInt64
-                       ? axes.value->values<int64_t>()[static_cast<size_t>(i)]
-                       : axes.value->values<int32_t>()[static_cast<size_t>(i)];
+    int64_t axis = axes.value->type() == DType::kInt64 ? axes.value->values<int64_t>()[static_cast<size_t>(i)]
+                                                       : axes.value->values<int32_t>()[static_cast<size_t>(i)];
     if (axis < 0) axis += static_cast<int64_t>(rank);
     if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
     reduced[static_cast<size_t>(axis)] = true;
@@ -53,8 +52,8 @@ std::vector<Type> Place(const Node& node, std::span<const Type> inputs) {
 
 TypeRule FindReductionRule(std::string_view op) {
   static const std::unordered_map<std::string_view, TypeRule> kRules = {
-      {"All", Reduction}, {"Any", Reduction},  {"Max", Reduction},  {"Mean", Reduction}, {"Min", Reduction},
-      {"Prod", Reduction}, {"Sum", Reduction}, {"ArgMax", Place},   {"ArgMin", Place}};
+      {"All", Reduction},  {"Any", Reduction}, {"Max", Reduction}, {"Mean", Reduction}, {"Min", Reduction},
+      {"Prod", Reduction}, {"Sum", Reduction}, {"ArgMax", Place},  {"ArgMin", Place}};
   const auto found = kRules.find(op);
   return found == kRules.end() ? nullptr : found->second;
 }

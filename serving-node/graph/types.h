@@ -1,4 +1,5 @@
-// What is known of a graph's values before it runs: element types and shapes, and the values that depend on shapes alone.
+// What is known of a graph's values before it runs: element types and shapes, and the values that depend on shapes
+// alone.
 #pragma once
 
 #include <functional>
@@ -38,7 +39,8 @@ class Types {
 using Evaluate =
     std::function<std::optional<std::vector<tensor::Tensor>>(const Node& node, std::span<const tensor::Tensor> inputs)>;
 
-// `fed`: types by the names that the graph has for what is fed. Never fails: what does not fit is left for the run to say.
+// `fed`: types by the names that the graph has for what is fed. Never fails: what does not fit is left for the run to
+// say.
 Types InferTypes(const Graph& graph, const std::map<std::string, Type>& fed, const Evaluate& evaluate);
 
 // The shape of both together as NumPy broadcasts, with -1 where it is not known; nullopt when they do not fit.

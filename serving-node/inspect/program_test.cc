@@ -7,9 +7,9 @@
 
 #include "common/json/json.h"
 #include "serving-node/inspect/check.h"
-#include "serving-node/tensor/npy.h"
 #include "serving-node/inspect/text.h"
 #include "serving-node/inspect/version.h"
+#include "serving-node/tensor/npy.h"
 
 namespace longshore::inspect {
 namespace {

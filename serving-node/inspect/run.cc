@@ -5,9 +5,9 @@
 
 #include "serving-node/frontend/json_response.h"
 #include "serving-node/inspect/inputs.h"
-#include "serving-node/tensor/npy.h"
 #include "serving-node/inspect/profile.h"
 #include "serving-node/inspect/text.h"
+#include "serving-node/tensor/npy.h"
 
 namespace longshore::inspect {
 namespace {

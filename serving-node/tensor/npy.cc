@@ -9,7 +9,6 @@
 namespace longshore::tensor {
 namespace {
 
-
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kAlignment = 64;  // Of the header's end, as numpy writes it.
 constexpr size_t kCodePointBytes = 4;

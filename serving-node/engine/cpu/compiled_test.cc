@@ -30,8 +30,8 @@ TEST(Compiled, AnswersEveryOpAsTensorFlowDoes) {
   }
 }
 
-// x: [2, 3] with a NaN in its second row; MatMul, BiasAdd and the activation become one step. A Relu in a step of oneDNN
-// makes zero of NaN, in TensorFlow too.
+// x: [2, 3] with a NaN in its second row; MatMul, BiasAdd and the activation become one step. A Relu in a step of
+// oneDNN makes zero of NaN, in TensorFlow too.
 TEST(Compiled, WhatIsDrawnInHidesNoNan) {
   for (const char* activation : {"Elu", "LeakyRelu", "Sigmoid", "Tanh"}) {
     tensorflow::GraphDef def;
@@ -73,7 +73,8 @@ std::shared_ptr<LoadedModel> Load(Engine& engine, const std::string& model) {
 RunRequest Images(int64_t count) {
   std::vector<float> pixels(static_cast<size_t>(count) * 64);
   for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<float>(i * 37 % 17) / 16.0F;
-  return {.signature = "serving_default", .inputs = {{"image", Tensor::Of<float>({count, 8, 8, 1}, pixels)}},
+  return {.signature = "serving_default",
+          .inputs = {{"image", Tensor::Of<float>({count, 8, 8, 1}, pixels)}},
           .outputs = {}};
 }
 

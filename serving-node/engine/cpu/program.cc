@@ -161,8 +161,8 @@ class ProgramMaker {
   const graph::Types& types_;
   PackedWeights& packed_;
   std::unique_ptr<Program> program_;
-  std::vector<ValueId> first_;        // By node: its first value; one more at the end.
-  std::vector<size_t> step_nodes_;    // By step.
+  std::vector<ValueId> first_;      // By node: its first value; one more at the end.
+  std::vector<size_t> step_nodes_;  // By step.
 };
 
 struct Program::OwnFrame : Frame {
@@ -258,7 +258,8 @@ Result<std::vector<Tensor>> Program::Run(const std::map<std::string, Tensor>& fe
                                          size_t bytes_max) const {
   const size_t held = arena_bytes_ + scratch_bytes_;
   if (held > bytes_max) {
-    return ResourceExhausted("a run of these shapes needs {} bytes; the limit of a run's memory is {}", held, bytes_max);
+    return ResourceExhausted("a run of these shapes needs {} bytes; the limit of a run's memory is {}", held,
+                             bytes_max);
   }
   auto frame = TakeFrame();
   frame->resources = &resources;

@@ -49,7 +49,7 @@ class Program {
   enum class Home { kArena, kConstant, kFed, kMade };
   struct Spot {
     Home home = Home::kMade;
-    size_t offset = 0;        // In the arena.
+    size_t offset = 0;  // In the arena.
     Tensor constant;
     graph::Type type;
   };
@@ -61,8 +61,8 @@ class Program {
   Status RunSteps(OwnFrame& frame) const;
   Result<std::vector<Tensor>> Collect(OwnFrame& frame) const;
 
-  std::vector<Spot> spots_;                  // By value.
-  std::vector<ValueId> roots_;               // By value: whose memory it shares; itself mostly.
+  std::vector<Spot> spots_;     // By value.
+  std::vector<ValueId> roots_;  // By value: whose memory it shares; itself mostly.
   std::vector<StepPtr> steps_;
   std::vector<StepLine> lines_;
   std::vector<std::vector<ValueId>> freed_after_;  // By step: values made by the run that nobody needs any more.

@@ -46,7 +46,8 @@ inline std::string Difference(const tensor::Tensor& given, const tensor::Tensor&
     return fmt::format("{} instead of {}", tensor::ToString(given.shape()), tensor::ToString(wanted.shape()));
   if (given.type() == tensor::DType::kFloat) return FirstDifference<float>(given, wanted);
   if (given.type() == tensor::DType::kDouble) return FirstDifference<double>(given, wanted);
-  if (given.type() == tensor::DType::kHalf || given.type() == tensor::DType::kBfloat16) return FirstDifferenceOfShort(given, wanted);
+  if (given.type() == tensor::DType::kHalf || given.type() == tensor::DType::kBfloat16)
+    return FirstDifferenceOfShort(given, wanted);
   if (given.type() == tensor::DType::kString) return FirstDifference<std::string>(given, wanted);
   switch (tensor::ElementBytes(given.type())) {
     case 1: return FirstDifference<int8_t>(given, wanted);

@@ -24,8 +24,8 @@ std::vector<int64_t> PaddingOf(const Graph& graph, const Node& pad) {
 }
 
 bool IsUnpadded(const Node& node) {
-  return (node.op == "Conv2D" || node.op == "DepthwiseConv2dNative") && node.attributes.Text("padding", "") == "VALID" &&
-         node.attributes.Text("data_format", "NHWC") == "NHWC";
+  return (node.op == "Conv2D" || node.op == "DepthwiseConv2dNative") &&
+         node.attributes.Text("padding", "") == "VALID" && node.attributes.Text("data_format", "NHWC") == "NHWC";
 }
 
 }  // namespace

@@ -17,7 +17,10 @@ T& At(std::vector<std::vector<T>>& table, const Edge& edge) {
 }  // namespace
 
 Rewrite::Rewrite(const Graph& from)
-    : from_(from), uses_(from.nodes.size()), is_output_(from.nodes.size()), moved_(from.nodes.size(), -1),
+    : from_(from),
+      uses_(from.nodes.size()),
+      is_output_(from.nodes.size()),
+      moved_(from.nodes.size(), -1),
       replaced_(from.nodes.size()) {
   for (const Node& node : from.nodes) {
     for (const Edge& input : node.inputs) ++graph::passes::At(uses_, input);

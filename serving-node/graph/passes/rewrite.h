@@ -15,7 +15,8 @@ class Rewrite {
 
   const Graph& from() const { return from_; }
 
-  // How many inputs and outputs of the graph read this node's output, and whether one of them is an output of the graph.
+  // How many inputs and outputs of the graph read this node's output, and whether one of them is an output of the
+  // graph.
   int uses(const Edge& edge) const;
   bool is_output(const Edge& edge) const;
   // Whether nothing but one node reads it.
@@ -40,10 +41,10 @@ class Rewrite {
  private:
   const Graph& from_;
   Graph to_;
-  std::vector<std::vector<int>> uses_;         // By old node and output.
+  std::vector<std::vector<int>> uses_;  // By old node and output.
   std::vector<std::vector<bool>> is_output_;
-  std::vector<int> moved_;                     // By old node: where it is, where it was kept.
-  std::vector<std::vector<Edge>> replaced_;    // By old node: what is read instead.
+  std::vector<int> moved_;                   // By old node: where it is, where it was kept.
+  std::vector<std::vector<Edge>> replaced_;  // By old node: what is read instead.
 };
 
 // The value of a node that a pass, or the reading of the file, has computed; nullptr for every other.

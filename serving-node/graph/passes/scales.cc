@@ -68,7 +68,6 @@ Tensor Bias(int64_t channels, const Tensor* bias, const Tensor* scale, const Ten
   return Tensor::Of<float>({channels}, values);
 }
 
-
 class Drawing {
  public:
   explicit Drawing(const Graph& graph) : graph_(graph), rewrite_(graph), parts_(graph.nodes.size()) {}

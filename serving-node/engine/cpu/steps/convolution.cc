@@ -49,8 +49,7 @@ StepPtr MakeConvolution(const StepContext& context) {
   const Value& image = context.inputs[0];
   const Value& filter = context.inputs[1];
   const Value& result = context.outputs[0];
-  const auto windows =
-      WindowsOf(context.node, image.shape(), result.shape(), filter.shape()[0], filter.shape()[1]);
+  const auto windows = WindowsOf(context.node, image.shape(), result.shape(), filter.shape()[0], filter.shape()[1]);
   if (!windows) return nullptr;
   const memory::desc from = Image(image.shape()), to = Image(result.shape());
   const Filter weights = FilterOf(context.node, filter.shape(), image.shape()[3]);

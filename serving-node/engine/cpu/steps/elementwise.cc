@@ -115,8 +115,7 @@ StepPtr MakeBinary(const StepContext& context, const BinaryLoops* loops) {
 StepPtr MakeElementwise(const StepContext& context) {
   if (context.inputs.empty() || !IsFloats(context.inputs[0]) || !context.node.then.empty()) return nullptr;
   if (const UnaryLoop loop = FindUnaryLoop(context.node.op); loop != nullptr && context.inputs.size() == 1) {
-    return std::make_unique<UnaryStep>(loop, context.inputs[0].id, context.outputs[0].id,
-                                       context.inputs[0].elements());
+    return std::make_unique<UnaryStep>(loop, context.inputs[0].id, context.outputs[0].id, context.inputs[0].elements());
   }
   const BinaryLoops* loops = FindBinaryLoops(context.node.op);
   return loops != nullptr && context.inputs.size() == 2 ? MakeBinary(context, loops) : nullptr;

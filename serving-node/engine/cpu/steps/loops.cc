@@ -1,5 +1,6 @@
-// Plain loops that the compiler turns into vector code: no calls, no branches inside. Approximations are good to 2e-7 of
-// the value, or of one; their constants are those of the Cephes library (S. Moshier) and of Abramowitz and Stegun, 7.1.26.
+// Plain loops that the compiler turns into vector code: no calls, no branches inside. Approximations are good to 2e-7
+// of the value, or of one; their constants are those of the Cephes library (S. Moshier) and of Abramowitz and
+// Stegun, 7.1.26.
 #include "serving-node/engine/cpu/steps/loops.h"
 
 #include <algorithm>
@@ -85,12 +86,12 @@ LONGSHORE_INLINE float Erf(float x) {
 }
 
 // The compiler clones the loops, and what is inlined into them, for each kind of processor.
-#define LONGSHORE_UNARY(Name, expression)                                               \
-  LONGSHORE_LOOP void Name##Loop(const float* in, float* out, int64_t count) {          \
-    for (int64_t i = 0; i < count; ++i) {                                               \
-      const float x = in[i];                                                            \
-      out[i] = (expression);                                                            \
-    }                                                                                   \
+#define LONGSHORE_UNARY(Name, expression)                                      \
+  LONGSHORE_LOOP void Name##Loop(const float* in, float* out, int64_t count) { \
+    for (int64_t i = 0; i < count; ++i) {                                      \
+      const float x = in[i];                                                   \
+      out[i] = (expression);                                                   \
+    }                                                                          \
   }
 
 LONGSHORE_UNARY(Abs, std::fabs(x))
@@ -104,35 +105,35 @@ LONGSHORE_UNARY(Relu6, x < 0.0F ? 0.0F : (x > 6.0F ? 6.0F : x))
 LONGSHORE_UNARY(Rsqrt, 1.0F / __builtin_sqrtf(x))
 LONGSHORE_UNARY(Sigmoid, Sigmoid(x))
 LONGSHORE_UNARY(Sqrt, __builtin_sqrtf(x))
-LONGSHORE_UNARY(Square, x * x)
+LONGSHORE_UNARY(Square, x* x)
 LONGSHORE_UNARY(Tanh, Tanh(x))
 
-#define LONGSHORE_BINARY(Name, expression)                                                            \
-  LONGSHORE_LOOP void Name##Both(const float* as, const float* bs, float* out, int64_t count) {       \
-    for (int64_t i = 0; i < count; ++i) {                                                             \
-      const float a = as[i], b = bs[i];                                                               \
-      out[i] = (expression);                                                                          \
-    }                                                                                                 \
-  }                                                                                                   \
-  LONGSHORE_LOOP void Name##WithNumber(const float* as, float b, float* out, int64_t count) {         \
-    for (int64_t i = 0; i < count; ++i) {                                                             \
-      const float a = as[i];                                                                          \
-      out[i] = (expression);                                                                          \
-    }                                                                                                 \
-  }                                                                                                   \
-  LONGSHORE_LOOP void Name##OfNumber(float a, const float* bs, float* out, int64_t count) {           \
-    for (int64_t i = 0; i < count; ++i) {                                                             \
-      const float b = bs[i];                                                                          \
-      out[i] = (expression);                                                                          \
-    }                                                                                                 \
-  }                                                                                                   \
+#define LONGSHORE_BINARY(Name, expression)                                                      \
+  LONGSHORE_LOOP void Name##Both(const float* as, const float* bs, float* out, int64_t count) { \
+    for (int64_t i = 0; i < count; ++i) {                                                       \
+      const float a = as[i], b = bs[i];                                                         \
+      out[i] = (expression);                                                                    \
+    }                                                                                           \
+  }                                                                                             \
+  LONGSHORE_LOOP void Name##WithNumber(const float* as, float b, float* out, int64_t count) {   \
+    for (int64_t i = 0; i < count; ++i) {                                                       \
+      const float a = as[i];                                                                    \
+      out[i] = (expression);                                                                    \
+    }                                                                                           \
+  }                                                                                             \
+  LONGSHORE_LOOP void Name##OfNumber(float a, const float* bs, float* out, int64_t count) {     \
+    for (int64_t i = 0; i < count; ++i) {                                                       \
+      const float b = bs[i];                                                                    \
+      out[i] = (expression);                                                                    \
+    }                                                                                           \
+  }                                                                                             \
   constexpr BinaryLoops k##Name = {Name##Both, Name##WithNumber, Name##OfNumber};
 
 LONGSHORE_BINARY(Add, a + b)
 LONGSHORE_BINARY(Div, a / b)
 LONGSHORE_BINARY(Maximum, a != a ? a : (a < b || b != b) ? b : a)
 LONGSHORE_BINARY(Minimum, a != a ? a : (b < a || b != b) ? b : a)
-LONGSHORE_BINARY(Mul, a * b)
+LONGSHORE_BINARY(Mul, a* b)
 LONGSHORE_BINARY(SquaredDifference, (a - b) * (a - b))
 LONGSHORE_BINARY(Sub, a - b)
 
@@ -142,18 +143,21 @@ constexpr int64_t kLanes = 16;
 
 UnaryLoop FindUnaryLoop(std::string_view op) {
   static const std::unordered_map<std::string_view, UnaryLoop> kLoops = {
-      {"Abs", AbsLoop},         {"Elu", EluLoop},   {"Erf", ErfLoop},     {"Exp", ExpLoop},         {"Inv", ReciprocalLoop},
-      {"Neg", NegLoop},         {"Relu", ReluLoop}, {"Relu6", Relu6Loop}, {"Reciprocal", ReciprocalLoop},
-      {"Rsqrt", RsqrtLoop},     {"Sqrt", SqrtLoop}, {"Square", SquareLoop}, {"Sigmoid", SigmoidLoop}, {"Tanh", TanhLoop}};
+      {"Abs", AbsLoop},         {"Elu", EluLoop},        {"Erf", ErfLoop},
+      {"Exp", ExpLoop},         {"Inv", ReciprocalLoop}, {"Neg", NegLoop},
+      {"Relu", ReluLoop},       {"Relu6", Relu6Loop},    {"Reciprocal", ReciprocalLoop},
+      {"Rsqrt", RsqrtLoop},     {"Sqrt", SqrtLoop},      {"Square", SquareLoop},
+      {"Sigmoid", SigmoidLoop}, {"Tanh", TanhLoop}};
   const auto found = kLoops.find(op);
   return found == kLoops.end() ? nullptr : found->second;
 }
 
 const BinaryLoops* FindBinaryLoops(std::string_view op) {
   static const std::unordered_map<std::string_view, const BinaryLoops*> kLoops = {
-      {"Add", &kAdd},         {"AddV2", &kAdd},       {"BiasAdd", &kAdd}, {"Div", &kDiv},
-      {"RealDiv", &kDiv},     {"Maximum", &kMaximum}, {"Minimum", &kMinimum}, {"Mul", &kMul},
-      {"SquaredDifference", &kSquaredDifference},     {"Sub", &kSub}};
+      {"Add", &kAdd},         {"AddV2", &kAdd},   {"BiasAdd", &kAdd},
+      {"Div", &kDiv},         {"RealDiv", &kDiv}, {"Maximum", &kMaximum},
+      {"Minimum", &kMinimum}, {"Mul", &kMul},     {"SquaredDifference", &kSquaredDifference},
+      {"Sub", &kSub}};
   const auto found = kLoops.find(op);
   return found == kLoops.end() ? nullptr : found->second;
 }
@@ -173,7 +177,8 @@ LONGSHORE_LOOP float SumOf(const float* in, int64_t count) {
 
 LONGSHORE_LOOP float MaxOf(const float* in, int64_t count) {
   float largest = -std::numeric_limits<float>::infinity();
-  for (int64_t i = 0; i < count; ++i) largest = largest != largest ? largest : (in[i] > largest || in[i] != in[i]) ? in[i] : largest;
+  for (int64_t i = 0; i < count; ++i)
+    largest = largest != largest ? largest : (in[i] > largest || in[i] != in[i]) ? in[i] : largest;
   return largest;
 }
 

@@ -83,7 +83,8 @@ StepPtr MakeConcat(const StepContext& context) {
   const Value& out = context.outputs[0];
   const size_t count = context.inputs.size() - 1;
   const size_t element = tensor::ElementBytes(out.type.type);
-  if (!out.is_static() || element == 0 || !context.inputs[count].is_const() || !context.node.then.empty()) return nullptr;
+  if (!out.is_static() || element == 0 || !context.inputs[count].is_const() || !context.node.then.empty())
+    return nullptr;
   const int64_t given = IntAt(*context.inputs[count].type.value, 0);
   const auto rank = static_cast<int64_t>(out.shape().size());
   const auto axis = static_cast<size_t>(given < 0 ? given + rank : given);

@@ -62,8 +62,7 @@ std::unique_ptr<StepState> OneDnnStep::MakeState() const {
     state->arguments.push_back({argument, state->memories.back().get()});
   };
   for (const Binding& binding : bindings_) {
-    add(binding.argument,
-        binding.fixed ? *binding.fixed : memory(binding.layout, OneDnnEngine(), DNNL_MEMORY_NONE));
+    add(binding.argument, binding.fixed ? *binding.fixed : memory(binding.layout, OneDnnEngine(), DNNL_MEMORY_NONE));
   }
   add(DNNL_ARG_SCRATCHPAD, memory(scratchpad_, OneDnnEngine(), DNNL_MEMORY_NONE));
   return state;
@@ -111,8 +110,8 @@ std::optional<Activation> ActivationOf(const graph::Fused& fused) {
   return std::nullopt;
 }
 
-// One number per channel: the dimension that is quickest in memory is the second of a convolution's result, the last of a
-// product's.
+// One number per channel: the dimension that is quickest in memory is the second of a convolution's result, the last of
+// a product's.
 memory::desc PerChannel(const memory::desc& result, memory::dim channels) {
   memory::dims sizes(static_cast<size_t>(result.get_ndims()), 1);
   const size_t axis = sizes.size() == 4 ? 1 : sizes.size() - 1;

@@ -67,8 +67,8 @@ StepPtr MakeOneDnnStep(const Descriptor& descriptor, std::vector<Binding> bindin
 // Of a dense tensor of floats; `order` is of the dimensions from the slowest to the quickest: "nhwc" is {0, 2, 3, 1}.
 dnnl::memory::desc Dense(const dnnl::memory::dims& sizes, const std::vector<size_t>& order);
 
-// What a pass has drawn into the node as post-operations, with the operands beside the bias bound; nullopt when there is
-// one that a primitive cannot do. A bias that comes first is left to the primitive.
+// What a pass has drawn into the node as post-operations, with the operands beside the bias bound; nullopt when there
+// is one that a primitive cannot do. A bias that comes first is left to the primitive.
 struct PostOps {
   dnnl::primitive_attr attributes;
   std::optional<Value> bias;

@@ -11,8 +11,8 @@ namespace longshore::engine::cpu {
 // Below that much work a second thread costs more than it takes over.
 inline constexpr int64_t kWorkPerThreadMin = 16 * 1024;
 
-// work(begin, end) for parts of [0, count) that together are all of it. `each`: the work of one, in elements. What a part
-// computes must not depend on where it begins or ends.
+// work(begin, end) for parts of [0, count) that together are all of it. `each`: the work of one, in elements. What a
+// part computes must not depend on where it begins or ends.
 template <typename Work>
 void ForParts(int64_t count, int64_t each, const Work& work) {
   const int64_t wanted = std::max<int64_t>(1, count * std::max<int64_t>(each, 1) / kWorkPerThreadMin);

@@ -18,13 +18,13 @@ StepPtr MakePooling(const StepContext& context) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   // TensorFlow's average is of what lies within the image.
-  const auto algorithm = context.node.op == "MaxPool" ? dnnl::algorithm::pooling_max
-                                                      : dnnl::algorithm::pooling_avg_exclude_padding;
+  const auto algorithm =
+      context.node.op == "MaxPool" ? dnnl::algorithm::pooling_max : dnnl::algorithm::pooling_avg_exclude_padding;
   const dnnl::pooling_forward::primitive_desc descriptor(
       OneDnnEngine(), dnnl::prop_kind::forward_inference, algorithm, from, to, windows->strides, {window[1], window[2]},
       windows->dilations, windows->before, windows->after, attributes);
-  return MakeOneDnnStep(descriptor, {{DNNL_ARG_SRC, from, image.id, std::nullopt},
-                                     {DNNL_ARG_DST, to, result.id, std::nullopt}});
+  return MakeOneDnnStep(descriptor,
+                        {{DNNL_ARG_SRC, from, image.id, std::nullopt}, {DNNL_ARG_DST, to, result.id, std::nullopt}});
 }
 
 }  // namespace longshore::engine::cpu

@@ -42,8 +42,11 @@ std::optional<Extents> ExtentsOf(const Shape& shape, const std::vector<bool>& re
 class ReductionStep final : public Step {
  public:
   ReductionStep(const std::string& op, Extents extents, ValueId in, ValueId out)
-      : is_max_(op == "Max"), factor_(op == "Mean" ? 1.0F / static_cast<float>(extents.reduced) : 1.0F),
-        extents_(extents), in_(in), out_(out) {}
+      : is_max_(op == "Max"),
+        factor_(op == "Mean" ? 1.0F / static_cast<float>(extents.reduced) : 1.0F),
+        extents_(extents),
+        in_(in),
+        out_(out) {}
 
   Status Run(Frame& frame) const override {
     const float* in = frame.As<const float>(in_);
@@ -84,7 +87,8 @@ class ReductionStep final : public Step {
 StepPtr MakeReduction(const StepContext& context) {
   const Value& in = context.inputs[0];
   const Value& out = context.outputs[0];
-  if (context.inputs.size() != 2 || !context.inputs[1].is_const() || !in.is_static() || !out.is_static()) return nullptr;
+  if (context.inputs.size() != 2 || !context.inputs[1].is_const() || !in.is_static() || !out.is_static())
+    return nullptr;
   if (in.type.type != DType::kFloat || in.elements() == 0 || !context.node.then.empty()) return nullptr;
   const auto extents = ExtentsOf(in.shape(), AxesOf(*context.inputs[1].type.value, in.shape().size()));
   if (!extents) return nullptr;

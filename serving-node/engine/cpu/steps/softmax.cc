@@ -23,7 +23,10 @@ void LogSoftmax(const float* in, float* out, int64_t classes) {
 class SoftmaxStep final : public Step {
  public:
   SoftmaxStep(bool of_logarithm, const Shape& shape, int64_t elements, ValueId in, ValueId out)
-      : of_row_(of_logarithm ? LogSoftmax : Softmax), classes_(shape.back()), rows_(elements / shape.back()), in_(in),
+      : of_row_(of_logarithm ? LogSoftmax : Softmax),
+        classes_(shape.back()),
+        rows_(elements / shape.back()),
+        in_(in),
         out_(out) {}
 
   // The input is read again after the output was written: they never share memory.

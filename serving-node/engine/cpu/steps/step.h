@@ -32,13 +32,13 @@ class StepState {
 // The memory of one run. Values of static shape lie in the arena, in constants, or in what was fed; `data` says where.
 // Others are tensors that the run makes.
 struct Frame {
-  std::vector<std::byte*> data;      // By value; nullptr for what the run makes.
-  std::vector<Tensor> made;          // By value; empty for what lies in `data`.
-  std::byte* scratch = nullptr;      // For the step that runs, as many bytes as it asked for.
+  std::vector<std::byte*> data;                    // By value; nullptr for what the run makes.
+  std::vector<Tensor> made;                        // By value; empty for what lies in `data`.
+  std::byte* scratch = nullptr;                    // For the step that runs, as many bytes as it asked for.
   std::vector<std::unique_ptr<StepState>> states;  // By step.
-  StepState* state = nullptr;        // Of the step that runs.
+  StepState* state = nullptr;                      // Of the step that runs.
   Resources* resources = nullptr;
-  size_t room_bytes = 0;             // What is left of the run's memory.
+  size_t room_bytes = 0;  // What is left of the run's memory.
 
   template <typename T>
   T* As(ValueId value) const {

@@ -39,8 +39,6 @@ std::optional<Windows> WindowsOf(const graph::Node& node, const Shape& image, co
   return windows;
 }
 
-dnnl::memory::desc Image(const Shape& shape) {
-  return Dense({shape[0], shape[3], shape[1], shape[2]}, {0, 2, 3, 1});
-}
+dnnl::memory::desc Image(const Shape& shape) { return Dense({shape[0], shape[3], shape[1], shape[2]}, {0, 2, 3, 1}); }
 
 }  // namespace longshore::engine::cpu
