@@ -8,6 +8,7 @@ inline constexpr const char* kAbout = R"(Look at a SavedModel, see whether it ru
   longshore model show /models/digits              its signatures, and how much there is of everything
   longshore model check /models/digits             does it load here, what would a run take
   longshore model run /models/digits --input image=image.npy
+  longshore model ops                              which ops a model may have
 
 DIR is a version (the folder with saved_model.pb) or a model's folder, of which the newest version is taken.)";
 

@@ -47,6 +47,12 @@ void AddRun(CLI::App& app, Options& options) {
   run->footer(kRunFooter);
 }
 
+void AddOps(CLI::App& app, Options& options) {
+  CLI::App* ops = app.add_subcommand("ops", "Which ops a model may have, of which types, and which are fast");
+  ops->callback([&options] { options.verb = Verb::kOps; });
+  ops->add_flag("--markdown", options.markdown, "As a page of the documentation");
+}
+
 Status CheckInputs(const Options& options) {
   if (options.verb != Verb::kRun) return {};
   std::set<std::string> names;
@@ -71,6 +77,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   AddShow(app, options);
   AddCheck(app, options);
   AddRun(app, options);
+  AddOps(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

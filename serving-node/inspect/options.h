@@ -10,7 +10,7 @@
 
 namespace longshore::inspect {
 
-enum class Verb { kShow, kCheck, kRun };
+enum class Verb { kShow, kCheck, kRun, kOps };
 
 struct Options {
   Verb verb = Verb::kShow;
@@ -18,6 +18,7 @@ struct Options {
   std::vector<std::string> tags;  // Empty: of show all tag sets, of the others {"serve"}.
   bool json = false;              // Of show.
   bool ops = false;               // Of check.
+  bool markdown = false;          // Of ops.
   // Of run.
   std::string signature;            // "": what the JSON says, or serving_default.
   std::vector<std::string> inputs;  // "x=FILE.npy"

@@ -4,6 +4,7 @@
 
 #include "serving-node/engine/cpu/cpu.h"
 #include "serving-node/inspect/check.h"
+#include "serving-node/inspect/ops.h"
 #include "serving-node/inspect/run.h"
 #include "serving-node/inspect/show.h"
 #include "serving-node/inspect/version.h"
@@ -33,6 +34,10 @@ Result<int> RunModel(const Options& options, const Path& version_dir, std::ostre
 }  // namespace
 
 Result<int> Run(const Options& options, std::ostream& out, std::ostream& notes) {
+  if (options.verb == Verb::kOps) {
+    out << (options.markdown ? OpsAsMarkdown() : OpsAsText());
+    return kExitOk;
+  }
   ASSIGN_OR_RETURN(const Path version_dir, FindVersion(options.dir));
   if (version_dir != options.dir)
     notes << options.dir.string() << ": its newest version, " << version_dir.string() << "\n";
@@ -40,6 +45,7 @@ Result<int> Run(const Options& options, std::ostream& out, std::ostream& notes) 
     case Verb::kShow: return Show(options, version_dir, out);
     case Verb::kCheck: return Check(options, version_dir, out);
     case Verb::kRun: return RunModel(options, version_dir, out, notes);
+    case Verb::kOps: break;
   }
   return kExitOk;
 }

@@ -7,6 +7,7 @@
 
 #include "common/json/json.h"
 #include "serving-node/inspect/check.h"
+#include "serving-node/inspect/ops.h"
 #include "serving-node/inspect/text.h"
 #include "serving-node/inspect/version.h"
 #include "serving-node/tensor/npy.h"
@@ -158,6 +159,12 @@ TEST(Text, NumbersHaveThreeDigitsAndAUnit) {
   EXPECT_EQ(TimeText(std::chrono::microseconds(1240)), "1.24 ms");
   EXPECT_EQ(FlopsText(7.76e9), "7.76 GFLOP");
   EXPECT_EQ(CountText(1, "node"), "1 node");
+}
+
+TEST(Ops, AreWhatTheDocumentationSays) {
+  const auto page = ReadFile(Path(LONGSHORE_SOURCE_DIR) / "docs" / "ops.md");
+  ASSERT_TRUE(page) << ToString(page.error());
+  EXPECT_TRUE(OpsAsMarkdown() == *page) << "longshore model ops --markdown > docs/ops.md";
 }
 
 }  // namespace

@@ -1,0 +1,41 @@
+#include "serving-node/engine/cpu/op_list.h"
+
+#include <algorithm>
+
+#include "serving-node/engine/cpu/steps/step.h"
+#include "serving-node/engine/reference/kernels/kernel.h"
+
+namespace longshore::engine::cpu {
+namespace {
+
+namespace kernels = reference::kernels;
+
+// "DT_INT32" -> "int32".
+std::string ShortName(DType type) {
+  std::string name(tensor::DTypeName(type).substr(3));
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+std::string NamesOf(kernels::TypeSet types) {
+  if (types == kernels::kAnyType) return "any";
+  std::string names;
+  for (const DType type :
+       {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBfloat16, DType::kInt8, DType::kInt16, DType::kInt32,
+        DType::kInt64, DType::kUint8, DType::kUint16, DType::kUint32, DType::kUint64, DType::kBool, DType::kString}) {
+    if ((types & kernels::Only(type)) != 0) names += (names.empty() ? "" : ", ") + ShortName(type);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<OpSupport> SupportedOps() {
+  std::vector<OpSupport> ops;
+  for (const auto& kernel : kernels::AllKernels()) {
+    ops.push_back({std::string(kernel.op), NamesOf(kernel.types), !FastSteps(kernel.op).empty()});
+  }
+  return ops;
+}
+
+}  // namespace longshore::engine::cpu
