@@ -130,4 +130,15 @@ std::optional<Shape> Broadcast(const Shape& a, const Shape& b) {
   return both;
 }
 
+std::optional<Lies> LiesBeside(const Shape& operand, const Shape& result) {
+  if (operand == result) return Lies::kWhole;
+  if (result.empty() || operand.size() > result.size()) return std::nullopt;
+  const int64_t count = tensor::ElementCount(operand).value_or(0);
+  if (count == 1) return Lies::kNumber;
+  if (!operand.empty() && count == result.back() && operand.back() == result.back()) return Lies::kRow;
+  Shape rows = result;
+  rows.back() = 1;
+  return operand == rows ? std::optional(Lies::kPerRow) : std::nullopt;
+}
+
 }  // namespace longshore::graph

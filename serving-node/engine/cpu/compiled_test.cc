@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "serving-node/engine/cpu/cpu.h"
 #include "serving-node/engine/reference/differences.h"
 #include "serving-node/engine/reference/reference.h"
@@ -61,6 +63,76 @@ TEST(Compiled, WhatIsDrawnInHidesNoNan) {
     const auto values = (*answer)[0].values<float>();
     EXPECT_TRUE(std::isfinite(values[0]) && std::isfinite(values[1])) << activation;
     EXPECT_TRUE(std::isnan(values[2]) && std::isnan(values[3])) << activation;
+  }
+}
+
+// Nodes over [2, 3, 8] and what broadcasts to it, each of what came before, and two of them read at the end.
+class RandomGraph {
+ public:
+  explicit RandomGraph(uint32_t seed) : random_(seed) {
+    for (const Shape& shape : {Shape{2, 3, 8}, Shape{8}, Shape{2, 3, 1}, Shape{}, Shape{1, 1, 8}}) Feed(shape);
+    for (int i = 0; i < 12; ++i) Grow();
+    wanted.outputs = {Name(names_ - 1), Name(names_ - 3)};
+  }
+
+  tensorflow::GraphDef def;
+  graph::Wanted wanted;
+  std::map<std::string, Tensor> fed;
+
+ private:
+  static std::string Name(size_t i) { return fmt::format("n{}", i); }
+
+  tensorflow::NodeDef* Add(const std::string& op) {
+    auto* node = def.add_node();
+    node->set_name(Name(names_++));
+    node->set_op(op);
+    (*node->mutable_attr())["T"].set_type(tensorflow::DT_FLOAT);
+    return node;
+  }
+
+  void Feed(const Shape& shape) {
+    auto* node = Add("Placeholder");
+    (*node->mutable_attr())["dtype"].set_type(tensorflow::DT_FLOAT);
+    auto value = Tensor::Make(DType::kFloat, shape);
+    for (float& x : value->mutable_values<float>()) x = static_cast<float>(random_() % 2000) / 500.0F - 2.0F;
+    wanted.feeds.push_back(node->name());
+    fed[node->name()] = *value;
+  }
+
+  void Grow() {
+    static constexpr const char* kOfOne[] = {"Relu", "Tanh", "Sigmoid", "Square", "Neg", "Abs", "Erf", "Relu6"};
+    static constexpr const char* kOfTwo[] = {"AddV2", "Sub", "Mul", "Maximum", "Minimum", "SquaredDifference"};
+    const bool of_one = random_() % 3 == 0;
+    const size_t reach = std::min<size_t>(names_, 7);
+    const std::string first = Name(names_ - 1 - random_() % reach), second = Name(random_() % names_);
+    auto* node = Add(of_one ? kOfOne[random_() % 8] : kOfTwo[random_() % 6]);
+    node->add_input(first);
+    if (!of_one) node->add_input(second);
+  }
+
+  std::mt19937 random_;
+  size_t names_ = 0;
+};
+
+bool IsNear(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape()) return false;
+  const auto near = [](float x, float y) { return x == y || std::fabs(x - y) <= 1e-4F * std::max(1.0F, std::fabs(y)); };
+  return std::ranges::equal(a.values<float>(), b.values<float>(), near);
+}
+
+TEST(Compiled, AnswersRandomGraphsAsThePlanDoes) {
+  for (uint32_t seed = 1; seed <= 300; ++seed) {
+    const RandomGraph random(seed);
+    auto graph = graph::Build(random.def, random.wanted);
+    ASSERT_TRUE(graph) << ToString(graph.error());
+    Resources resources;
+    const auto plan = reference::Plan::Make(std::move(*graph), {}, resources);
+    const auto wanted = plan->Run(random.fed, {}, resources);
+    const auto given = Compiled(*plan, 1).Run(random.fed, {}, resources, SIZE_MAX, {});
+    ASSERT_TRUE(wanted && given) << seed;
+    for (size_t i = 0; i < wanted->size(); ++i) {
+      ASSERT_TRUE(IsNear((*given)[i], (*wanted)[i])) << "seed " << seed << " " << random.def.DebugString();
+    }
   }
 }
 

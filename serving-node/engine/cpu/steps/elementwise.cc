@@ -1,4 +1,6 @@
-// Ops of one float at a time, and of two of which one may be a number, a row, or a number per row.
+// Ops of one float at a time, and of two of which one may be a number, a row, or a number per row; and what a pass has
+// drawn into them. A chain goes over a block of the result at a time, which stays in the cache next to the processor.
+#include <algorithm>
 #include <optional>
 
 #include "serving-node/engine/cpu/steps/loops.h"
@@ -8,117 +10,127 @@
 namespace longshore::engine::cpu {
 namespace {
 
-class UnaryStep final : public Step {
- public:
-  UnaryStep(UnaryLoop loop, ValueId in, ValueId out, int64_t count) : loop_(loop), in_(in), out_(out), count_(count) {}
-  Status Run(Frame& frame) const override {
-    const float* in = frame.As<const float>(in_);
-    float* out = frame.As<float>(out_);
-    ForParts(count_, 1, [&](int64_t begin, int64_t end) { loop_(in + begin, out + begin, end - begin); });
-    return {};
-  }
-  std::string how() const override { return "loops"; }
+using graph::Lies;
 
- private:
-  UnaryLoop loop_;
-  ValueId in_, out_;
-  int64_t count_;
-};
-
-// How an operand lies beside rows of the result.
-enum class Lies { kWhole, kNumber, kRow, kPerRow };
-
-// nullopt for every other way of broadcasting.
-std::optional<Lies> LiesBeside(const Shape& operand, const Shape& result) {
-  if (operand == result) return Lies::kWhole;
-  const int64_t count = tensor::ElementCount(operand).value_or(0);
-  if (count == 1) return Lies::kNumber;
-  if (count == result.back() && operand.back() == result.back()) return Lies::kRow;
-  Shape rows = result;
-  rows.back() = 1;
-  if (operand == rows) return Lies::kPerRow;
-  return std::nullopt;
-}
+constexpr int64_t kBlock = 4096;  // 16 KiB of floats.
 
 struct Operand {
   ValueId id = 0;
   Lies lies = Lies::kWhole;
+
+  bool is_number() const { return lies == Lies::kNumber || lies == Lies::kPerRow; }
 };
 
-class BinaryStep final : public Step {
+// One op of the chain: of what was computed so far, and perhaps of a second operand.
+struct Link {
+  UnaryLoop unary = nullptr;
+  const BinaryLoops* binary = nullptr;
+  Operand second = {};
+};
+
+class ElementwiseStep final : public Step {
  public:
-  BinaryStep(const BinaryLoops* loops, Operand a, Operand b, ValueId out, const Shape& shape)
-      : loops_(loops), a_(a), b_(b), out_(out), row_(shape.empty() ? 1 : shape.back()) {
-    rows_ = tensor::ElementCount(shape).value_or(0) / std::max<int64_t>(row_, 1);
-    const auto is_flat = [](Lies lies) { return lies == Lies::kWhole || lies == Lies::kNumber; };
-    flat_ = is_flat(a.lies) && is_flat(b.lies);
+  ElementwiseStep(Operand first, std::vector<Link> links, ValueId out, const Shape& shape)
+      : first_(first), links_(std::move(links)), out_(out) {
+    const int64_t count = tensor::ElementCount(shape).value_or(0);
+    const bool by_rows = NeedsRows(first_) || std::ranges::any_of(links_, [](const Link& link) {
+                           return link.binary != nullptr && NeedsRows(link.second);
+                         });
+    // Without rows, whatever is a good block is one.
+    row_ = by_rows ? shape.back() : std::min(kBlock, count);
+    rows_ = (count + row_ - 1) / row_;
+    count_ = count;
   }
 
   Status Run(Frame& frame) const override {
-    const float* a = frame.As<const float>(a_.id);
-    const float* b = frame.As<const float>(b_.id);
     float* out = frame.As<float>(out_);
-    if (flat_) {
-      ForParts(rows_ * row_, 1, [&](int64_t begin, int64_t end) {
-        Do(a_.lies == Lies::kWhole ? a + begin : a, b_.lies == Lies::kWhole ? b + begin : b, out + begin, end - begin);
-      });
-      return {};
-    }
-    ForParts(rows_, row_, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) Do(At(a_, a, i), At(b_, b, i), out + i * row_, row_);
+    ForParts(rows_, row_ * static_cast<int64_t>(links_.size()), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) DoRow(frame, row, out + row * row_);
     });
     return {};
   }
   std::string how() const override { return "loops"; }
 
  private:
-  const float* At(const Operand& operand, const float* data, int64_t row) const {
+  static bool NeedsRows(const Operand& operand) { return operand.lies == Lies::kRow || operand.lies == Lies::kPerRow; }
+
+  const float* At(const Frame& frame, const Operand& operand, int64_t row) const {
+    const float* data = frame.As<const float>(operand.id);
     switch (operand.lies) {
       case Lies::kWhole: return data + row * row_;
       case Lies::kPerRow: return data + row;
       default: return data;
     }
   }
-  static bool IsNumber(const Operand& operand) {
-    return operand.lies == Lies::kNumber || operand.lies == Lies::kPerRow;
-  }
-  void Do(const float* a, const float* b, float* out, int64_t count) const {
-    if (IsNumber(b_)) return loops_->with_number(a, *b, out, count);
-    if (IsNumber(a_)) return loops_->of_number(*a, b, out, count);
-    loops_->both(a, b, out, count);
+
+  void DoRow(const Frame& frame, int64_t row, float* out) const {
+    const int64_t count = std::min(row_, count_ - row * row_);
+    const float* in = At(frame, first_, row);
+    bool is_number = first_.is_number();
+    for (const Link& link : links_) {
+      if (link.unary != nullptr) {
+        link.unary(in, out, count);
+      } else {
+        const float* second = At(frame, link.second, row);
+        if (is_number) {
+          link.binary->of_number(*in, second, out, count);
+        } else if (link.second.is_number()) {
+          link.binary->with_number(in, *second, out, count);
+        } else {
+          link.binary->both(in, second, out, count);
+        }
+      }
+      in = out;
+      is_number = false;
+    }
   }
 
-  const BinaryLoops* loops_;
-  Operand a_, b_;
+  Operand first_;
+  std::vector<Link> links_;
   ValueId out_;
-  int64_t row_;
+  int64_t row_ = 0;
   int64_t rows_ = 0;
-  bool flat_ = false;
+  int64_t count_ = 0;
 };
 
 bool IsFloats(const Value& value) { return value.is_static() && value.type.type == DType::kFloat; }
 
-StepPtr MakeBinary(const StepContext& context, const BinaryLoops* loops) {
-  const Value& a = context.inputs[0];
-  const Value& b = context.inputs[1];
-  const Value& out = context.outputs[0];
-  if (!IsFloats(b) || !IsFloats(out) || out.elements() == 0 || out.shape().empty()) return nullptr;
-  const auto a_lies = LiesBeside(a.shape(), out.shape()), b_lies = LiesBeside(b.shape(), out.shape());
-  if (!a_lies || !b_lies) return nullptr;
-  const auto is_number = [](Lies lies) { return lies == Lies::kNumber || lies == Lies::kPerRow; };
-  if (is_number(*a_lies) && is_number(*b_lies)) return nullptr;
-  return std::make_unique<BinaryStep>(loops, Operand{a.id, *a_lies}, Operand{b.id, *b_lies}, out.id, out.shape());
+std::optional<Operand> OperandOf(const Value& value, const Value& out) {
+  if (!IsFloats(value)) return std::nullopt;
+  const auto lies = graph::LiesBeside(value.shape(), out.shape());
+  return lies ? std::optional(Operand{value.id, *lies}) : std::nullopt;
+}
+
+// nullopt when there is no loop, or the operand lies otherwise.
+std::optional<Link> LinkOf(const std::string& op, const Value* second, const Value& out) {
+  Link link;
+  if (second == nullptr) {
+    link.unary = FindUnaryLoop(op);
+    return link.unary != nullptr ? std::optional(link) : std::nullopt;
+  }
+  link.binary = FindBinaryLoops(op);
+  const auto operand = OperandOf(*second, out);
+  if (link.binary == nullptr || !operand) return std::nullopt;
+  link.second = *operand;
+  return link;
 }
 
 }  // namespace
 
 StepPtr MakeElementwise(const StepContext& context) {
-  if (context.inputs.empty() || !IsFloats(context.inputs[0]) || !context.node.then.empty()) return nullptr;
-  if (const UnaryLoop loop = FindUnaryLoop(context.node.op); loop != nullptr && context.inputs.size() == 1) {
-    return std::make_unique<UnaryStep>(loop, context.inputs[0].id, context.outputs[0].id, context.inputs[0].elements());
+  const Value& out = context.outputs[0];
+  const size_t own = context.inputs.size() - context.operands_drawn_in();
+  if (own < 1 || own > 2 || !IsFloats(out) || out.elements() == 0) return nullptr;
+  const auto first = OperandOf(context.inputs[0], out);
+  auto link = LinkOf(context.node.op, own == 2 ? &context.inputs[1] : nullptr, out);
+  if (!first || !link || (first->is_number() && (own == 1 || link->second.is_number()))) return nullptr;
+  std::vector<Link> links = {*link};
+  for (const graph::Fused& fused : context.node.then) {
+    link = LinkOf(fused.op, fused.operand < 0 ? nullptr : &context.inputs[static_cast<size_t>(fused.operand)], out);
+    if (!link) return nullptr;
+    links.push_back(*link);
   }
-  const BinaryLoops* loops = FindBinaryLoops(context.node.op);
-  return loops != nullptr && context.inputs.size() == 2 ? MakeBinary(context, loops) : nullptr;
+  return std::make_unique<ElementwiseStep>(*first, std::move(links), out.id, out.shape());
 }
 
 }  // namespace longshore::engine::cpu

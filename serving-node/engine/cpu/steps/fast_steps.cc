@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unordered_map>
 
 #include "serving-node/engine/cpu/steps/onednn.h"
@@ -14,6 +15,11 @@ StepPtr WhereOneDnnCan(const StepContext& context) try {
 }
 
 }  // namespace
+
+size_t StepContext::operands_drawn_in() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(node.then, [](const graph::Fused& fused) { return fused.operand >= 0; }));
+}
 
 std::span<const MakeStep> FastSteps(std::string_view op) {
   static const std::unordered_map<std::string_view, std::vector<MakeStep>> kSteps = [] {
@@ -37,6 +43,7 @@ std::span<const MakeStep> FastSteps(std::string_view op) {
                              "Sub",        "Tanh"}) {
       steps[name] = {MakeElementwise};
     }
+    steps["Einsum"] = {WhereOneDnnCan<MakeEinsum>};
     steps["ConcatV2"] = {MakeConcat};
     steps["Pad"] = {MakePad};
     return steps;

@@ -13,10 +13,7 @@ class KernelStep final : public Step {
   explicit KernelStep(const StepContext& context)
       : node_(context.node), inputs_(context.inputs), outputs_(context.outputs) {
     for (graph::Fused& fused : node_.then) then_.push_back(NodeOf(fused));
-    own_inputs_ = inputs_.size();
-    for (const graph::Fused& fused : node_.then) {
-      if (fused.operand >= 0) own_inputs_ = std::min(own_inputs_, static_cast<size_t>(fused.operand));
-    }
+    own_inputs_ = inputs_.size() - context.operands_drawn_in();
   }
 
   Status Run(Frame& frame) const override {

@@ -78,6 +78,9 @@ struct StepContext {
   std::vector<Value> inputs;
   std::vector<Value> outputs;
   PackedWeights& packed;
+
+  // How many of the inputs are operands of what was drawn in; they come last.
+  size_t operands_drawn_in() const;
 };
 
 // Makes a step of the node, or nullptr when it is none of its own: another type, layout or shape.
@@ -92,6 +95,7 @@ StepPtr MakeKernelStep(const StepContext& context);
 // The families, each in its own file.
 StepPtr MakeConvolution(const StepContext& context);
 StepPtr MakeProduct(const StepContext& context);
+StepPtr MakeEinsum(const StepContext& context);
 StepPtr MakePooling(const StepContext& context);
 StepPtr MakeElementwise(const StepContext& context);
 StepPtr MakeSoftmax(const StepContext& context);
