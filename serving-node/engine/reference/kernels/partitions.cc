@@ -79,7 +79,8 @@ Result<Stitch> StitchOf(const Call& call) {
       return InvalidArgument("rows of shapes {} and {}", ToString(stitch.row), ToString(row));
     stitch.row = row;
     for (const int64_t index : indices) {
-      if (index < 0) return InvalidArgument("indices[{}] has {}, which is out of range", i, index);
+      if (index < 0 || index == INT64_MAX)
+        return InvalidArgument("indices[{}] has {}, which is out of range", i, index);
       stitch.rows = std::max(stitch.rows, index + 1);
     }
     stitch.indices.push_back(std::move(indices));
