@@ -5,6 +5,12 @@ import subprocess
 import threading
 
 
+def trouble(counts):
+    """What went wrong with the requests of a segment: "2 of 310 failed, 3 sent again; 2 UNAVAILABLE: Socket closed"."""
+    told = "".join(f"; {how_often} {why}" for why, how_often in counts["failures"].items())
+    return f"{counts['failed']} of {counts['sent']} failed, {counts['retried']} sent again{told}"
+
+
 class Load:
     """One generator. What it says is read by a thread; everything here may be asked at any time."""
 

@@ -24,12 +24,6 @@ NAN_RATE = 200
 IMAGE_BYTES = 8 * 8 * 4
 
 
-def why(segment):
-    """What the failed requests of a segment were told, with how often: ": 2 x UNAVAILABLE: Socket closed", or ""."""
-    failures = segment.get("failures") or {}
-    return "".join(f": {count} x {said}" for said, count in sorted(failures.items()))
-
-
 class Story(telling.Telling):
     """Owns the programs of one demo."""
 
@@ -273,8 +267,7 @@ class Story(telling.Telling):
         self.pause(2)
         self.mark("node replaced", {2})
         segment = self.loads["digits"].segment("node killed")
-        self.expect("a killed node is replaced and costs no answer", met and segment["failed"] == 0,
-                    f"{segment['failed']} failed, {segment['retried']} sent again{why(segment)}")
+        self.expect("a killed node is replaced and costs no answer", met and segment["failed"] == 0, load.trouble(segment))
 
     def scale_in(self):
         met = self.wait(lambda: len(self.cluster.ready_nodes("waiting")) == 2

@@ -147,8 +147,7 @@ class Story(telling.Telling):
         """`may_retry`: connections die, because what they lead to is killed."""
         counts = self.quiet(segment, then)
         self.expect(f"{what}: no request fails", counts["failed"] == 0 and (may_retry or counts["retried"] == 0),
-                    f"{counts['failed']} of {counts['sent']} failed, {counts['retried']} sent again"
-                    + "".join(f"; {how_often} {why}" for why, how_often in counts["failures"].items()))
+                    load.trouble(counts))
 
     def fingerprints(self):
         """What changes when a node is restarted or replaced."""

@@ -3,6 +3,7 @@
 #include <grpcpp/alarm.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace longshore::load {
 namespace {

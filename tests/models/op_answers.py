@@ -150,8 +150,11 @@ def write(family: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("family", nargs="*", metavar="FAMILY", help=f"{', '.join(FAMILIES)}; without one: all of them")
+    wanted = parser.parse_args().family or FAMILIES
+    if unknown := sorted(set(wanted) - set(FAMILIES)):
+        parser.error(f"no family is called {', '.join(unknown)}; there are: {', '.join(FAMILIES)}")
     OUT.mkdir(exist_ok=True)
-    for family in parser.parse_args().family or FAMILIES:
+    for family in wanted:
         write(family)
 
 

@@ -17,36 +17,14 @@ def graph(op: str, build) -> None:
     CASES.append((op, build, None))
 
 
-def f32(*values) -> np.ndarray:
-    return np.array(values[0] if len(values) == 1 else values, np.float32)
+def _arrays_of(dtype):
+    """f(1, 2) and f([1, 2]) are the same array; f(1) is a scalar."""
+    return lambda *values: np.array(values[0] if len(values) == 1 else values, dtype)
 
 
-def f64(*values) -> np.ndarray:
-    return np.array(values[0] if len(values) == 1 else values, np.float64)
-
-
-def i32(*values) -> np.ndarray:
-    return np.array(values[0] if len(values) == 1 else values, np.int32)
-
-
-def i64(*values) -> np.ndarray:
-    return np.array(values[0] if len(values) == 1 else values, np.int64)
-
-
-def i8(*values) -> np.ndarray:
-    return np.array(values[0] if len(values) == 1 else values, np.int8)
-
-
-def u8(*values) -> np.ndarray:
-    return np.array(values[0] if len(values) == 1 else values, np.uint8)
-
-
-def text(*values) -> np.ndarray:
-    return np.array(values[0] if len(values) == 1 else values, object)
-
-
-def flags(*values) -> np.ndarray:
-    return np.array(values[0] if len(values) == 1 else values, bool)
+f32, f64 = _arrays_of(np.float32), _arrays_of(np.float64)
+i8, i32, i64, u8 = _arrays_of(np.int8), _arrays_of(np.int32), _arrays_of(np.int64), _arrays_of(np.uint8)
+text, flags = _arrays_of(object), _arrays_of(bool)
 
 
 def ramp(*shape, scale: float = 0.25, dtype=np.float32) -> np.ndarray:
