@@ -13,7 +13,7 @@
 #include "common/log.h"
 #include "serving-node/app/flags.h"
 #include "serving-node/app/node.h"
-#include "serving-node/engine/reference/reference.h"
+#include "serving-node/engine/cpu/cpu.h"
 #include "serving-node/replay/replay.h"
 #include "serving-node/trial/trial.h"
 
@@ -63,11 +63,11 @@ std::string Variable(const char* name) {
 
 int Main(const std::vector<std::string>& arguments) {
   if (!arguments.empty() && arguments.front() == "trial") {
-    const auto engine = engine::MakeReferenceEngine();
+    const auto engine = engine::MakeCpuEngine();
     return trial::Main({arguments.begin() + 1, arguments.end()}, *engine);
   }
   if (!arguments.empty() && arguments.front() == "replay") {
-    const auto engine = engine::MakeReferenceEngine();
+    const auto engine = engine::MakeCpuEngine();
     return replay::Main({arguments.begin() + 1, arguments.end()}, *engine, std::cout);
   }
   const auto parsed =

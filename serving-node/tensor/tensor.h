@@ -84,6 +84,8 @@ class Tensor {
   int64_t elements() const { return elements_; }
   size_t bytes() const { return static_cast<size_t>(elements_) * ElementBytes(type_); }
   bool empty() const { return type_ == DType::kInvalid; }
+  // Whether the buffer lives as long as this; false for a view over what somebody else frees or writes to again.
+  bool owns() const { return owner_ != nullptr; }
 
   // The elements. Requires: T matches type(), and the buffer lies in CPU memory. Strings are std::string.
   template <typename T>

@@ -31,11 +31,14 @@ std::vector<Shape> ShapesOf(const std::map<std::string, Tensor>& fed) {
 
 }  // namespace
 
-Compiled::Compiled(const reference::Plan& plan, int threads)
-    : plan_(plan), threads_(threads), graph_(plan.has_bodies() ? graph::Graph() : Passed(plan.ToGraph())) {}
+Compiled::Compiled(const reference::Plan& plan, int threads, std::shared_ptr<RunMemory> memory)
+    : plan_(plan),
+      threads_(threads),
+      memory_(std::move(memory)),
+      graph_(plan.has_bodies() ? graph::Graph() : Passed(plan.ToGraph())) {}
 
-Compiled::ProgramPtr Compiled::ProgramFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                          Resources& resources) const {
+std::shared_ptr<Compiled::Slot> Compiled::SlotFor(const std::map<std::string, Tensor>& fed,
+                                                  std::span<const size_t> wanted) const {
   const std::lock_guard lock(mutex_);
   const auto known = std::ranges::find_if(entries_, [&](const Entry& entry) {
     return std::ranges::equal(entry.wanted, wanted) &&
@@ -43,14 +46,22 @@ Compiled::ProgramPtr Compiled::ProgramFor(const std::map<std::string, Tensor>& f
   });
   if (known != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, known);
-    return entries_.front().program;
+  } else {
+    entries_.push_front({ShapesOf(fed), {wanted.begin(), wanted.end()}, std::make_shared<Slot>()});
+    if (entries_.size() > kProgramsMax) entries_.pop_back();
   }
-  std::map<std::string, graph::Type> types;
-  for (const auto& [name, value] : fed) types[name] = {value.type(), value.shape(), std::nullopt};
-  ProgramPtr program = Program::Make(Only(graph_, wanted), types, packed_, resources);
-  entries_.push_front({ShapesOf(fed), {wanted.begin(), wanted.end()}, program});
-  if (entries_.size() > kProgramsMax) entries_.pop_back();
-  return program;
+  return entries_.front().slot;
+}
+
+Compiled::ProgramPtr Compiled::ProgramFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
+                                          Resources& resources) const {
+  const std::shared_ptr<Slot> slot = SlotFor(fed, wanted);
+  std::call_once(slot->made, [&] {
+    std::map<std::string, graph::Type> types;
+    for (const auto& [name, value] : fed) types[name] = {value.type(), value.shape(), std::nullopt};
+    slot->program = Program::Make(Only(graph_, wanted), types, packed_, resources);
+  });
+  return slot->program;
 }
 
 Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
@@ -59,14 +70,9 @@ Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& f
   omp_set_num_threads(threads_);  // Of this thread: whoever's it is.
   const ProgramPtr program = plan_.has_bodies() ? nullptr : ProgramFor(fed, wanted, resources);
   if (!program) return plan_.Run(fed, wanted, resources, memory_bytes_max, nullptr, limits);
-  return program->Run(fed, resources, memory_bytes_max);
+  return program->Run(fed, resources, *memory_, memory_bytes_max);
 }
 
-int64_t Compiled::memory_bytes() const {
-  const std::lock_guard lock(mutex_);
-  int64_t bytes = packed_.bytes();
-  for (const Entry& entry : entries_) bytes += entry.program ? static_cast<int64_t>(entry.program->arena_bytes()) : 0;
-  return bytes;
-}
+int64_t Compiled::memory_bytes() const { return packed_.bytes(); }
 
 }  // namespace longshore::engine::cpu

@@ -14,8 +14,8 @@ inline constexpr size_t kProgramsMax = 32;  // Of one signature; the one that wa
 
 class Compiled final : public reference::Executable {
  public:
-  // `plan` must outlive it: it runs what has no program.
-  Compiled(const reference::Plan& plan, int threads);
+  // `plan` must outlive it: it runs what has no program. Runs work in `memory`.
+  Compiled(const reference::Plan& plan, int threads, std::shared_ptr<RunMemory> memory);
 
   Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                   Resources& resources, size_t memory_bytes_max,
@@ -24,17 +24,23 @@ class Compiled final : public reference::Executable {
 
  private:
   using ProgramPtr = std::shared_ptr<const Program>;
+  // One run makes the program; others of these shapes wait for it, and those of other shapes do not.
+  struct Slot {
+    std::once_flag made;
+    ProgramPtr program;  // nullptr: there is none for these.
+  };
   struct Entry {
     std::vector<Shape> shapes;
     std::vector<size_t> wanted;
-    ProgramPtr program;  // nullptr: there is none for these.
+    std::shared_ptr<Slot> slot;
   };
-  // Makes it when these shapes are new.
+  std::shared_ptr<Slot> SlotFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const;
   ProgramPtr ProgramFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                         Resources& resources) const;
 
   const reference::Plan& plan_;
   const int threads_;
+  const std::shared_ptr<RunMemory> memory_;
   graph::Graph graph_;
   mutable PackedWeights packed_;
   mutable std::mutex mutex_;

@@ -1,6 +1,7 @@
 // Programs against what TensorFlow answered, op by op, and against the plan that they stand for, model by model.
 #include "serving-node/engine/cpu/compiled.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -19,7 +20,7 @@ std::string Judge(const Json& json) {
   const auto plan = one.MakePlan();
   if (!plan) return json.contains("error") ? "" : ToString(plan.error());
   Resources resources;
-  const Compiled compiled(*plan, 1);
+  const Compiled compiled(*plan, 1, std::make_shared<RunMemory>());
   const auto answer = compiled.Run(one.fed, {}, resources, SIZE_MAX, {});
   if (json.contains("error"))
     return answer ? fmt::format("an answer instead of: {}", json.at("error").get<std::string>()) : "";
@@ -32,12 +33,23 @@ TEST(Compiled, AnswersEveryOpAsTensorFlowDoes) {
   }
 }
 
+// Of a graph as text, with these feeds and outputs.
+reference::Plan PlanOf(const std::string& text, const graph::Wanted& wanted, Resources& resources) {
+  tensorflow::GraphDef def;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &def));
+  auto graph = graph::Build(def, wanted);
+  EXPECT_TRUE(graph) << ToString(graph.error());
+  auto plan = reference::Plan::Make(std::move(*graph), {.fold = true, .fold_variables = true}, resources);
+  EXPECT_TRUE(plan) << ToString(plan.error());
+  return std::move(*plan);
+}
+
 // x: [2, 3] with a NaN in its second row; MatMul, BiasAdd and the activation become one step. A Relu in a step of
 // oneDNN makes zero of NaN, in TensorFlow too.
 TEST(Compiled, WhatIsDrawnInHidesNoNan) {
   for (const char* activation : {"Elu", "LeakyRelu", "Sigmoid", "Tanh"}) {
-    tensorflow::GraphDef def;
-    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(fmt::format(R"(
+    Resources resources;
+    const auto plan = PlanOf(fmt::format(R"(
       node {{ name: "x" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_FLOAT }} }} }}
       node {{ name: "w" op: "Const" attr {{ key: "dtype" value {{ type: DT_FLOAT }} }}
         attr {{ key: "value" value {{ tensor {{ dtype: DT_FLOAT tensor_shape {{ dim {{ size: 3 }} dim {{ size: 2 }} }}
@@ -48,14 +60,9 @@ TEST(Compiled, WhatIsDrawnInHidesNoNan) {
       node {{ name: "product" op: "MatMul" input: "x" input: "w" attr {{ key: "T" value {{ type: DT_FLOAT }} }} }}
       node {{ name: "biased" op: "BiasAdd" input: "product" input: "b" attr {{ key: "T" value {{ type: DT_FLOAT }} }} }}
       node {{ name: "y" op: "{}" input: "biased" attr {{ key: "T" value {{ type: DT_FLOAT }} }} }})",
-                                                                          activation),
-                                                              &def));
-    auto graph = graph::Build(def, {.feeds = {"x"}, .outputs = {"y"}, .targets = {}});
-    ASSERT_TRUE(graph) << ToString(graph.error());
-    Resources resources;
-    const auto plan = reference::Plan::Make(std::move(*graph), {.fold = true, .fold_variables = true}, resources);
-    ASSERT_TRUE(plan) << ToString(plan.error());
-    const Compiled compiled(*plan, 1);
+                                         activation),
+                             {.feeds = {"x"}, .outputs = {"y"}, .targets = {}}, resources);
+    const Compiled compiled(plan, 1, std::make_shared<RunMemory>());
     const auto nan = std::numeric_limits<float>::quiet_NaN();
     const auto answer =
         compiled.Run({{"x", Tensor::Of<float>({2, 3}, {1, 1, 1, 1, nan, 1})}}, {}, resources, SIZE_MAX, {});
@@ -64,6 +71,37 @@ TEST(Compiled, WhatIsDrawnInHidesNoNan) {
     EXPECT_TRUE(std::isfinite(values[0]) && std::isfinite(values[1])) << activation;
     EXPECT_TRUE(std::isnan(values[2]) && std::isnan(values[3])) << activation;
   }
+}
+
+// A kernel may answer with its input's own memory: a Reshape whose shape only the run knows, a list of tensors. That
+// memory is the next value's, and the next run's.
+TEST(Compiled, WhatAKernelKeepsOfItsInputsIsNotTheRunsMemory) {
+  Resources resources;
+  const auto plan =
+      PlanOf(R"(
+      node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+      node { name: "shape" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } } }
+      node { name: "each" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+        attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 2 } } } }
+      node { name: "doubled" op: "AddV2" input: "x" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+      node { name: "shaped" op: "Reshape" input: "doubled" input: "shape" attr { key: "T" value { type: DT_FLOAT } } }
+      node { name: "list" op: "TensorListFromTensor" input: "doubled" input: "each"
+        attr { key: "element_dtype" value { type: DT_FLOAT } } attr { key: "shape_type" value { type: DT_INT32 } } }
+      node { name: "squared" op: "Square" input: "x" input: "^list" attr { key: "T" value { type: DT_FLOAT } } }
+      node { name: "next" op: "Exp" input: "squared" attr { key: "T" value { type: DT_FLOAT } } }
+      node { name: "stacked" op: "TensorListStack" input: "list" input: "each" input: "^next"
+        attr { key: "element_dtype" value { type: DT_FLOAT } } })",
+             {.feeds = {"x", "shape"}, .outputs = {"shaped", "stacked", "next"}, .targets = {}}, resources);
+  const Compiled compiled(plan, 1, std::make_shared<RunMemory>());
+  const auto run = [&](float first) {
+    return compiled.Run({{"x", Tensor::Of<float>({2, 2}, {first, 2, 3, 4})}, {"shape", Tensor::Of<int32_t>({1}, {4})}},
+                        {}, resources, SIZE_MAX, {});
+  };
+  const auto one = run(1), other = run(5);
+  ASSERT_TRUE(one && other) << ToString(one.error());
+  EXPECT_THAT((*one)[0].values<float>(), testing::ElementsAre(2, 4, 6, 8));
+  EXPECT_THAT((*one)[1].values<float>(), testing::ElementsAre(2, 4, 6, 8));
+  EXPECT_THAT((*other)[1].values<float>(), testing::ElementsAre(10, 4, 6, 8));
 }
 
 // Nodes over [2, 3, 8] and what broadcasts to it, each of what came before, and two of them read at the end.
@@ -128,7 +166,7 @@ TEST(Compiled, AnswersRandomGraphsAsThePlanDoes) {
     Resources resources;
     const auto plan = reference::Plan::Make(std::move(*graph), {}, resources);
     const auto wanted = plan->Run(random.fed, {}, resources);
-    const auto given = Compiled(*plan, 1).Run(random.fed, {}, resources, SIZE_MAX, {});
+    const auto given = Compiled(*plan, 1, std::make_shared<RunMemory>()).Run(random.fed, {}, resources, SIZE_MAX, {});
     ASSERT_TRUE(wanted && given) << seed;
     for (size_t i = 0; i < wanted->size(); ++i) {
       ASSERT_TRUE(IsNear((*given)[i], (*wanted)[i])) << "seed " << seed << " " << random.def.DebugString();

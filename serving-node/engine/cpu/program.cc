@@ -1,7 +1,6 @@
 #include "serving-node/engine/cpu/program.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include "serving-node/engine/cpu/evaluate.h"
@@ -154,7 +153,10 @@ class ProgramMaker {
     }
     const ArenaPlan plan = PlanArena(lifetimes);
     program_->arena_bytes_ = plan.bytes;
-    for (ValueId id = 0; id < lifetimes.size(); ++id) program_->spots_[id].offset = plan.offsets[id];
+    for (ValueId id = 0; id < lifetimes.size(); ++id) {
+      program_->spots_[id].offset = plan.offsets[id];
+      if (program_->spots_[program_->roots_[id]].home == Program::Home::kArena) program_->in_arena_.push_back(id);
+    }
   }
 
   const Graph& graph_;
@@ -166,11 +168,7 @@ class ProgramMaker {
 };
 
 struct Program::OwnFrame : Frame {
-  explicit OwnFrame(size_t bytes)
-      : memory(static_cast<std::byte*>(std::aligned_alloc(kAlignment, std::max(bytes, kAlignment))), &std::free) {
-    if (!memory) throw std::bad_alloc();
-  }
-  std::unique_ptr<std::byte, void (*)(void*)> memory;
+  std::byte* memory = nullptr;
 };
 
 Program::Program() = default;
@@ -193,15 +191,11 @@ std::unique_ptr<Program::OwnFrame> Program::TakeFrame() const {
       return frame;
     }
   }
-  const size_t arena = (arena_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
-  const size_t scratch = (scratch_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
-  auto frame = std::make_unique<OwnFrame>(arena + scratch);
-  frame->scratch = frame->memory.get() + arena;
+  auto frame = std::make_unique<OwnFrame>();
   frame->data.resize(spots_.size());
   frame->made.resize(spots_.size());
   for (ValueId id = 0; id < spots_.size(); ++id) {
     const Spot& spot = spots_[roots_[id]];
-    if (spot.home == Home::kArena) frame->data[id] = frame->memory.get() + spot.offset;
     if (spot.home == Home::kConstant) frame->data[id] = const_cast<std::byte*>(spot.constant.data());
   }
   for (const StepPtr& step : steps_) frame->states.push_back(step->MakeState());
@@ -213,12 +207,19 @@ void Program::GiveBack(std::unique_ptr<OwnFrame> frame) const {
   free_frames_.push_back(std::move(frame));
 }
 
+void Program::Place(std::byte* memory, OwnFrame& frame) const {
+  if (frame.memory == memory) return;
+  frame.memory = memory;
+  frame.scratch = memory + RoundedUp(arena_bytes_);
+  for (const ValueId id : in_arena_) frame.data[id] = memory + spots_[roots_[id]].offset;
+}
+
 Status Program::Feed(const std::map<std::string, Tensor>& fed, OwnFrame& frame) const {
   for (const auto& [name, id] : fed_) {
     const auto given = fed.find(name);
     if (given == fed.end()) return InvalidArgument("no value for \"{}\"", name);
     frame.made[id] = given->second;
-    frame.data[id] = given->second.elements() == 0 ? frame.memory.get() : frame.made[id].mutable_data();
+    frame.data[id] = given->second.elements() == 0 ? frame.memory : frame.made[id].mutable_data();
   }
   for (ValueId id = 0; id < spots_.size(); ++id) {
     if (roots_[id] != id && spots_[roots_[id]].home == Home::kFed) frame.data[id] = frame.data[roots_[id]];
@@ -255,13 +256,15 @@ Result<std::vector<Tensor>> Program::Collect(OwnFrame& frame) const {
 }
 
 Result<std::vector<Tensor>> Program::Run(const std::map<std::string, Tensor>& fed, Resources& resources,
-                                         size_t bytes_max) const {
-  const size_t held = arena_bytes_ + scratch_bytes_;
+                                         RunMemory& memory, size_t bytes_max) const {
+  const size_t held = RoundedUp(arena_bytes_) + scratch_bytes_;
   if (held > bytes_max) {
     return ResourceExhausted("a run of these shapes needs {} bytes; the limit of a run's memory is {}", held,
                              bytes_max);
   }
+  const RunMemory::Buffer buffer = memory.Take(held);
   auto frame = TakeFrame();
+  Place(buffer.data(), *frame);
   frame->resources = &resources;
   frame->room_bytes = bytes_max - held;
   RETURN_IF_ERROR(Feed(fed, *frame));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/error.h"
+#include "serving-node/engine/cpu/run_memory.h"
 #include "serving-node/engine/cpu/steps/onednn.h"
 #include "serving-node/engine/cpu/steps/step.h"
 #include "serving-node/graph/graph.h"
@@ -36,10 +37,9 @@ class Program {
 
   // All outputs of the graph, in order. Errors: of the kernel that refused its inputs; ResourceExhausted when the run
   // would hold more than bytes_max.
-  Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, Resources& resources,
+  Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, Resources& resources, RunMemory& memory,
                                   size_t bytes_max) const;
 
-  size_t arena_bytes() const { return arena_bytes_; }
   const std::vector<StepLine>& lines() const { return lines_; }
 
  private:
@@ -57,6 +57,7 @@ class Program {
 
   std::unique_ptr<OwnFrame> TakeFrame() const;
   void GiveBack(std::unique_ptr<OwnFrame> frame) const;
+  void Place(std::byte* memory, OwnFrame& frame) const;
   Status Feed(const std::map<std::string, Tensor>& fed, OwnFrame& frame) const;
   Status RunSteps(OwnFrame& frame) const;
   Result<std::vector<Tensor>> Collect(OwnFrame& frame) const;
@@ -68,6 +69,7 @@ class Program {
   std::vector<std::vector<ValueId>> freed_after_;  // By step: values made by the run that nobody needs any more.
   std::map<std::string, ValueId> fed_;
   std::vector<ValueId> outputs_;
+  std::vector<ValueId> in_arena_;
   size_t arena_bytes_ = 0;
   size_t scratch_bytes_ = 0;
 

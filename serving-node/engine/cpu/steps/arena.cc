@@ -6,8 +6,6 @@
 namespace longshore::engine::cpu {
 namespace {
 
-size_t RoundedUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 bool Meet(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
 struct Placed {

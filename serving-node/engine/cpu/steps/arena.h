@@ -9,6 +9,8 @@ namespace longshore::engine::cpu {
 
 inline constexpr size_t kAlignment = 64;  // Of a cache line, and of the widest register.
 
+constexpr size_t RoundedUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
 // A value from the step that makes it to the last one that reads it, both included.
 struct Lifetime {
   size_t bytes = 0;

@@ -1,4 +1,5 @@
 // Every op that has no fast step, and every value whose shape only the run knows: the reference kernel.
+#include <algorithm>
 #include <cstring>
 
 #include "serving-node/engine/cpu/steps/step.h"
@@ -14,11 +15,17 @@ class KernelStep final : public Step {
       : node_(context.node), inputs_(context.inputs), outputs_(context.outputs) {
     for (graph::Fused& fused : node_.then) then_.push_back(NodeOf(fused));
     own_inputs_ = inputs_.size() - context.operands_drawn_in();
+    keeps_inputs_ = node_.has_effect || !std::ranges::all_of(outputs_, HoldsNoTensors);
   }
 
   Status Run(Frame& frame) const override {
     std::vector<Tensor> inputs;
     for (const Value& input : inputs_) inputs.push_back(TensorAt(frame, input));
+    if (keeps_inputs_) {
+      for (Tensor& input : inputs) {
+        ASSIGN_OR_RETURN(input, Owned(input));
+      }
+    }
     ASSIGN_OR_RETURN(auto made, Compute(node_, std::span(inputs).first(own_inputs_), frame));
     for (size_t i = 0; i < then_.size(); ++i) {
       std::vector<Tensor> operands = {made[0]};
@@ -30,6 +37,18 @@ class KernelStep final : public Step {
   std::string how() const override { return "kernel"; }
 
  private:
+  // A list or a variable holds the tensors that it was given, when the memory of the run is another value's already.
+  static bool HoldsNoTensors(const Value& output) {
+    return tensor::ElementBytes(output.type.type) > 0 || output.type.type == DType::kString;
+  }
+
+  static Result<Tensor> Owned(const Tensor& tensor) {
+    if (tensor.owns() || tensor.empty()) return tensor;
+    ASSIGN_OR_RETURN(Tensor copy, Tensor::Make(tensor.type(), tensor.shape()));
+    std::memcpy(copy.mutable_data(), tensor.data(), tensor.bytes());
+    return copy;
+  }
+
   static graph::Node NodeOf(const graph::Fused& fused) {
     graph::Node node{.name = fused.name, .op = fused.op};
     tensorflow::AttrValue alpha;
@@ -47,7 +66,7 @@ class KernelStep final : public Step {
 
   static Tensor TensorAt(const Frame& frame, const Value& value) {
     if (value.type.value) return *value.type.value;
-    if (frame.data[value.id] == nullptr) return frame.made[value.id];
+    if (!frame.made[value.id].empty()) return frame.made[value.id];  // Made by the run, or fed.
     return Tensor::Wrap(value.type.type, value.shape(), frame.data[value.id], nullptr);
   }
 
@@ -57,7 +76,7 @@ class KernelStep final : public Step {
       if (i >= made.size()) return DataLoss("op \"{}\" (node \"{}\") has no output {}", node_.op, node_.name, i);
       const Value& output = outputs_[i];
       if (frame.data[output.id] == nullptr) {
-        frame.made[output.id] = std::move(made[i]);
+        ASSIGN_OR_RETURN(frame.made[output.id], Owned(made[i]));
         continue;
       }
       if (made[i].shape() != output.shape() || made[i].type() != output.type.type) {
@@ -73,6 +92,7 @@ class KernelStep final : public Step {
   std::vector<graph::Node> then_;
   std::vector<Value> inputs_, outputs_;
   size_t own_inputs_ = 0;
+  bool keeps_inputs_ = false;
 };
 
 }  // namespace
