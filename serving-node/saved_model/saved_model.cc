@@ -1,5 +1,6 @@
 #include "serving-node/saved_model/saved_model.h"
 
+#include <algorithm>
 #include <set>
 
 namespace longshore::saved_model {
@@ -26,13 +27,26 @@ Result<std::string> ReadSavedModelBytes(const Path& version_dir) {
   return ReadFile(file, kSavedModelBytesMax);
 }
 
+// TensorFlow 1 keeps the assets in a collection, each in an Any; later ones in a field, which counts where there are
+// both.
+void TakeAssetsOfCollection(tensorflow::MetaGraphDef* graph) {
+  const auto collection = graph->collection_def().find("saved_model_assets");
+  if (graph->asset_file_def_size() > 0 || collection == graph->collection_def().end()) return;
+  for (const auto& any : collection->second.any_list().value()) {
+    tensorflow::AssetFileDef asset;
+    if (any.UnpackTo(&asset)) *graph->add_asset_file_def() = std::move(asset);
+  }
+}
+
 }  // namespace
 
 Result<tensorflow::SavedModel> ReadSavedModel(const Path& version_dir) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadSavedModelBytes(version_dir));
   tensorflow::SavedModel model;
-  if (!bytes.empty() && model.ParseFromString(bytes)) return model;
-  return DataLoss("{} is damaged or not a SavedModel", (version_dir / "saved_model.pb").string());
+  if (bytes.empty() || !model.ParseFromString(bytes))
+    return DataLoss("{} is damaged or not a SavedModel", (version_dir / "saved_model.pb").string());
+  std::ranges::for_each(*model.mutable_meta_graphs(), [](auto& graph) { TakeAssetsOfCollection(&graph); });
+  return model;
 }
 
 Result<tensorflow::MetaGraphDef> ReadMetaGraph(const Path& version_dir, const std::vector<std::string>& tags) {

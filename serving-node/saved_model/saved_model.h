@@ -12,7 +12,7 @@ namespace longshore::saved_model {
 
 inline constexpr size_t kSavedModelBytesMax = size_t{2} << 30;
 
-// All of saved_model.pb. NotFound when it is not there; DataLoss when it cannot be parsed; Unimplemented for
+// All of saved_model.pb, assets in their field wherever the file has them. NotFound when it is not there; DataLoss when it cannot be parsed; Unimplemented for
 // saved_model.pbtxt.
 Result<tensorflow::SavedModel> ReadSavedModel(const Path& version_dir);
 

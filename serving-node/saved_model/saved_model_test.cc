@@ -181,6 +181,20 @@ TEST_F(SavedModelTest, KeepsAssetsBelowTheirFolder) {
   }
 }
 
+TEST_F(SavedModelTest, FindsTheAssetsOfTensorFlow1InTheirCollection) {
+  auto model = ReadSavedModel(dir_);
+  ASSERT_TRUE(model);
+  auto* graph = model->mutable_meta_graphs(0);
+  tensorflow::AssetFileDef asset;
+  asset.set_filename("words.txt");
+  (*graph->mutable_collection_def())["saved_model_assets"].mutable_any_list()->add_value()->PackFrom(asset);
+  Write("saved_model.pb", model->SerializeAsString());
+  const auto read = ReadMetaGraph(dir_, {"serve"});
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->asset_file_def_size(), 1);
+  EXPECT_EQ(read->asset_file_def(0).filename(), "words.txt");
+}
+
 TEST_F(SavedModelTest, HasADigestOfNamesAndBytesAndNothingElse) {
   const std::string digest = *VersionDigest(dir_);
   EXPECT_EQ(digest, *VersionDigest(kModel));

@@ -133,9 +133,10 @@ Outputs Insert(const Call& call) {
   return std::vector<Tensor>{};
 }
 
-// Instead of all rows that there were.
+// Instead of all rows that there were; into a table that is filled once, its initialiser.
 Outputs Import(const Call& call) {
-  ASSIGN_OR_RETURN(Table * table, MutableTableOf(call));
+  ASSIGN_OR_RETURN(Table * table, TableOf(call));
+  if (!table->is_mutable) return Initialize(call);
   RETURN_IF_ERROR(CheckRows(call, call.in(1), call.in(2), *table));
   table->rows.clear();
   table->text_values.clear();
