@@ -60,12 +60,35 @@ struct NonFinite {
 std::string ToString(const NonFinite& found);
 using FindDone = std::function<void(Result<std::optional<NonFinite>>)>;
 
-// What one node did in a run.
+// What is computed at once: a node of the graph, and others that were drawn into it.
+struct PlanStep {
+  std::string node;
+  std::string op;
+  std::string then;   // "BiasAdd, Relu": what was drawn in.
+  std::string shape;  // Of the first output, "[1,112,112,64]"; "?" when only the run knows it.
+  std::string how;    // What computes it: "onednn brgconv:avx512_core", "loops"; "kernel" is the op's reference kernel.
+  int64_t flops = 0;  // Estimated: a multiplication and an addition of a product are two.
+};
+
+// How an engine runs a signature for the shapes of one request.
+struct PlanView {
+  struct Pass {
+    std::string name;
+    size_t nodes = 0;  // That were left after it.
+  };
+  size_t nodes = 0;  // As the graph was read, constants not counted.
+  std::vector<Pass> passes;
+  std::vector<PlanStep> steps;  // In the order in which they run.
+  size_t run_bytes = 0;         // Of one run beside weights and inputs, as far as shapes are known.
+};
+
+// What one step did in a run.
 struct NodeRun {
   std::string node;
   std::string op;
+  std::string how;  // As of PlanStep.
   std::chrono::nanoseconds took{0};
-  int64_t flops = 0;  // Estimated: a multiplication and an addition of a product are two.
+  int64_t flops = 0;
 };
 
 // A run and what it was made of.
@@ -107,6 +130,11 @@ class LoadedModel {
   // cannot look.
   virtual Result<RunProfile> Profile([[maybe_unused]] const RunRequest& request) {
     return Unimplemented("this engine does not look into its runs");
+  }
+
+  // How a run of the request would go, without running it. Errors as of Profile.
+  virtual Result<PlanView> Explain([[maybe_unused]] const RunRequest& request) {
+    return Unimplemented("this engine does not tell its plans");
   }
 
   // Bytes held on the device for weights and plans.

@@ -7,6 +7,7 @@ inline constexpr const char* kAbout = R"(Look at a SavedModel, see whether it ru
 
   longshore model show /models/digits              its signatures, and how much there is of everything
   longshore model check /models/digits             does it load here, what would a run take
+  longshore model explain /models/digits           what becomes of its graph, and what runs where
   longshore model run /models/digits --input image=image.npy
   longshore model ops                              which ops a model may have
 
@@ -26,6 +27,14 @@ addition are two FLOP. Exit codes: 0 supported, 1 not, 2 not understood.
 
   longshore model check /models/digits && echo it will load
   longshore model check /models/digits --ops)";
+
+inline constexpr const char* kExplainFooter =
+    R"(The graph as it was read, how many nodes each pass leaves, and the steps that a run of these shapes takes. RUNS AS
+says who computes: onednn with its implementation, our own loops, or the op's reference kernel, which is slower and of
+which a model that matters should have few. Without inputs the shapes are those of a request of --batch rows.
+
+  longshore model explain /models/digits
+  longshore model explain /models/digits --batch 32 --json | jq '.steps[] | select(.how == "kernel")')";
 
 inline constexpr const char* kRunFooter =
     R"(Outputs are JSON as TensorFlow Serving's REST answers it by columns: {"outputs": ...}, a single output without

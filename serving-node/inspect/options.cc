@@ -9,6 +9,7 @@ namespace longshore::inspect {
 namespace {
 
 constexpr int kRepeatMax = 1'000'000;
+constexpr int kBatchMax = 1'000'000;
 
 CLI::App* AddVerb(CLI::App& app, const char* name, const char* about, Verb verb, Options& options) {
   CLI::App* added = app.add_subcommand(name, about)->callback([&options, verb] { options.verb = verb; });
@@ -31,15 +32,28 @@ void AddCheck(CLI::App& app, Options& options) {
   check->footer(kCheckFooter);
 }
 
-void AddRun(CLI::App& app, Options& options) {
-  CLI::App* run = AddVerb(app, "run", "Run a signature", Verb::kRun, options);
-  run->add_option("--signature", options.signature, "Which one; default: serving_default");
-  CLI::Option* each = run->add_option("--input", options.inputs, "An input, as NAME=FILE.npy; once for each");
-  CLI::Option* all = run->add_option("--inputs", options.inputs_file,
+void AddRequest(CLI::App& verb, Options& options) {
+  verb.add_option("--signature", options.signature, "Which one; default: serving_default");
+  CLI::Option* each = verb.add_option("--input", options.inputs, "An input, as NAME=FILE.npy; once for each");
+  CLI::Option* all = verb.add_option("--inputs", options.inputs_file,
                                      "All inputs as the JSON of a REST prediction; - reads standard input");
   each->allow_extra_args(false);
   all->excludes(each);
-  run->add_option("--output", options.outputs, "Only this output; may be said again")->allow_extra_args(false);
+  verb.add_option("--output", options.outputs, "Only this output; may be said again")->allow_extra_args(false);
+}
+
+void AddExplain(CLI::App& app, Options& options) {
+  CLI::App* explain =
+      AddVerb(app, "explain", "What becomes of its graph, and what runs where", Verb::kExplain, options);
+  AddRequest(*explain, options);
+  explain->add_option("--batch", options.batch, "Rows, where no inputs are given [1]")->check(CLI::Range(1, kBatchMax));
+  explain->add_flag("--json", options.json, "As JSON");
+  explain->footer(kExplainFooter);
+}
+
+void AddRun(CLI::App& app, Options& options) {
+  CLI::App* run = AddVerb(app, "run", "Run a signature", Verb::kRun, options);
+  AddRequest(*run, options);
   run->add_option("--out", options.out, "Write each output to DIR/NAME.npy instead");
   run->add_option("--repeat", options.repeat, "Run so often, and say how long it took")
       ->check(CLI::Range(1, kRepeatMax));
@@ -54,7 +68,6 @@ void AddOps(CLI::App& app, Options& options) {
 }
 
 Status CheckInputs(const Options& options) {
-  if (options.verb != Verb::kRun) return {};
   std::set<std::string> names;
   for (const auto& input : options.inputs) {
     const size_t at = input.find('=');
@@ -76,6 +89,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   app.require_subcommand(1);
   AddShow(app, options);
   AddCheck(app, options);
+  AddExplain(app, options);
   AddRun(app, options);
   AddOps(app, options);
   try {

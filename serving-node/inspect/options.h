@@ -10,23 +10,27 @@
 
 namespace longshore::inspect {
 
-enum class Verb { kShow, kCheck, kRun, kOps };
+enum class Verb { kShow, kCheck, kExplain, kRun, kOps };
 
 struct Options {
   Verb verb = Verb::kShow;
   Path dir;
   std::vector<std::string> tags;  // Empty: of show all tag sets, of the others {"serve"}.
-  bool json = false;              // Of show.
+  bool json = false;              // Of show and explain.
   bool ops = false;               // Of check.
   bool markdown = false;          // Of ops.
-  // Of run.
+  int64_t batch = 1;              // Of explain.
+  // Of run and explain.
   std::string signature;            // "": what the JSON says, or serving_default.
   std::vector<std::string> inputs;  // "x=FILE.npy"
   std::string inputs_file;          // JSON; "-": standard input.
   std::vector<std::string> outputs;
+  // Of run.
   Path out;  // A folder for .npy files; "": JSON to standard output.
   int repeat = 1;
   bool profile = false;
+
+  std::vector<std::string> tags_or_serve() const { return tags.empty() ? std::vector<std::string>{"serve"} : tags; }
 };
 
 // Exit codes, so that scripts can tell what happened.

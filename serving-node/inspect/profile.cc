@@ -55,10 +55,10 @@ std::string NodesText(const RunProfile& profile) {
   std::vector<NodeRun> nodes = profile.nodes;
   std::ranges::stable_sort(nodes, [](const NodeRun& a, const NodeRun& b) { return a.took > b.took; });
   nodes.resize(std::min(nodes.size(), kNodesShown));
-  std::string text = fmt::format("  {:>7}  {:>9}  {:<24}  {}\n", "SHARE", "TIME", "OP", "NODE");
+  std::string text = fmt::format("  {:>7}  {:>9}  {:<24}  {:<30}  {}\n", "SHARE", "TIME", "OP", "RUNS AS", "NODE");
   for (const NodeRun& node : nodes) {
-    text += fmt::format("  {:>5.1f} %  {:>9}  {:<24}  {}\n", Percent(node.took, Total(profile)), TimeText(node.took),
-                        node.op, node.node);
+    text += fmt::format("  {:>5.1f} %  {:>9}  {:<24}  {:<30}  {}\n", Percent(node.took, Total(profile)),
+                        TimeText(node.took), node.op, node.how, node.node);
   }
   return text;
 }

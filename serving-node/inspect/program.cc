@@ -4,6 +4,7 @@
 
 #include "serving-node/engine/cpu/cpu.h"
 #include "serving-node/inspect/check.h"
+#include "serving-node/inspect/explain.h"
 #include "serving-node/inspect/ops.h"
 #include "serving-node/inspect/run.h"
 #include "serving-node/inspect/show.h"
@@ -25,6 +26,12 @@ Result<int> Check(const Options& options, const Path& version_dir, std::ostream&
   return verdict.is_supported() ? kExitOk : kExitFailed;
 }
 
+Result<int> Explain(const Options& options, const Path& version_dir, std::ostream& out) {
+  const auto engine = engine::MakeCpuEngine();
+  RETURN_IF_ERROR(ExplainSignature(*engine, version_dir, options, out));
+  return kExitOk;
+}
+
 Result<int> RunModel(const Options& options, const Path& version_dir, std::ostream& out, std::ostream& notes) {
   const auto engine = engine::MakeCpuEngine();
   RETURN_IF_ERROR(RunSignature(*engine, version_dir, options, out, notes));
@@ -44,6 +51,7 @@ Result<int> Run(const Options& options, std::ostream& out, std::ostream& notes) 
   switch (options.verb) {
     case Verb::kShow: return Show(options, version_dir, out);
     case Verb::kCheck: return Check(options, version_dir, out);
+    case Verb::kExplain: return Explain(options, version_dir, out);
     case Verb::kRun: return RunModel(options, version_dir, out, notes);
     case Verb::kOps: break;
   }

@@ -8,9 +8,10 @@
 namespace longshore::inspect {
 namespace {
 
-Result<tensor::Tensor> Zeros(const tensorflow::TensorInfo& info) {
+Result<tensor::Tensor> Zeros(const tensorflow::TensorInfo& info, int64_t rows) {
   if (info.encoding_case() != tensorflow::TensorInfo::kName) return Unimplemented("it is sparse or composite");
-  tensor::Shape shape = tensor::PatternFromProto(info.tensor_shape()).value_or(tensor::Shape{1});
+  tensor::Shape shape = tensor::PatternFromProto(info.tensor_shape()).value_or(tensor::Shape{-1});
+  if (!shape.empty() && shape[0] < 0) shape[0] = rows;
   for (int64_t& size : shape) {
     if (size < 0) size = 1;
   }
@@ -21,11 +22,11 @@ Result<tensor::Tensor> Zeros(const tensorflow::TensorInfo& info) {
 
 }  // namespace
 
-Result<engine::TensorMap> RowOfZeros(const tensorflow::SignatureDef& signature) {
+Result<engine::TensorMap> RowsOfZeros(const tensorflow::SignatureDef& signature, int64_t rows) {
   engine::TensorMap inputs;
   for (const auto& [name, info] : signature.inputs()) {
     if (signature.defaults().contains(name)) continue;
-    auto zeros = Zeros(info);
+    auto zeros = Zeros(info, rows);
     if (!zeros) return Prefixed(zeros.error(), fmt::format("input \"{}\"", name));
     inputs[name] = std::move(*zeros);
   }

@@ -5,8 +5,8 @@
 
 namespace longshore::inspect {
 
-// One row: every size that is open is 1, every rank that is open 1. Inputs that have a default are left out.
-// Unimplemented for inputs that are no plain tensors.
-Result<engine::TensorMap> RowOfZeros(const tensorflow::SignatureDef& signature);
+// The first dimension of `rows` where it is open, every other size that is open 1, every rank that is open 1. Inputs
+// that have a default are left out. Unimplemented for inputs that are no plain tensors.
+Result<engine::TensorMap> RowsOfZeros(const tensorflow::SignatureDef& signature, int64_t rows);
 
 }  // namespace longshore::inspect

@@ -1,16 +1,24 @@
 """The engines of ./dev bench engine, and how each comes to a model."""
 
-import os
+import importlib.metadata
 import pathlib
 import subprocess
 import sys
 
 import zoo
-from processes import say
+from processes import BIN, say
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 MODELS = ["mlp", "mobilenet_v2", "resnet50", "densenet121", "inception_v3", "efficientnet_b0", "bert_base", "gpt_step"]
+
+
+def settings():
+    """A line for each engine: what it is and how it is asked to run."""
+    version = importlib.metadata.version
+    return ["longshore: the engine of the node, one run on so many threads",
+            f"tensorflow {version('tensorflow-cpu')}: the signature as a concrete function, oneDNN on, intra-op as many threads, inter-op 1",
+            f"onnxruntime {version('onnxruntime')}: all graph optimisations, intra-op as many threads, by tf2onnx {version('tf2onnx')}, opset 17",
+            f"openvino {version('openvino')}: from the SavedModel, float32, hint LATENCY, as many threads"]
 
 
 def onnx_of(model) -> pathlib.Path | None:
@@ -30,9 +38,8 @@ def onnx_of(model) -> pathlib.Path | None:
 
 def commands(model, threads):
     """(name, command) of each, ours first."""
-    ours = pathlib.Path(os.environ.get("LONGSHORE_BIN", ROOT / "build/release/bin")) / "longshore-engine"
     runner = [sys.executable, HERE / "engine/runner.py"]
-    found = [("longshore", [ours, zoo.path(model), threads]),
+    found = [("longshore", [BIN / "longshore-engine", zoo.path(model), threads]),
              ("tensorflow", [*runner, "tensorflow", zoo.path(model), threads]),
              ("openvino", [*runner, "openvino", zoo.path(model), threads])]
     onnx = onnx_of(model)

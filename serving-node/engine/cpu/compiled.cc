@@ -15,6 +15,12 @@ graph::Graph Passed(graph::Graph graph) {
   return graph;
 }
 
+bool IsComputed(const graph::Node& node) { return node.op != "Placeholder" && node.values.empty(); }
+
+size_t CountNodes(const graph::Graph& graph) {
+  return static_cast<size_t>(std::ranges::count_if(graph.nodes, IsComputed));
+}
+
 graph::Graph Only(const graph::Graph& graph, std::span<const size_t> wanted) {
   if (wanted.empty()) return graph;
   graph::Graph some = graph;
@@ -71,6 +77,40 @@ Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& f
   const ProgramPtr program = plan_.has_bodies() ? nullptr : ProgramFor(fed, wanted, resources);
   if (!program) return plan_.Run(fed, wanted, resources, memory_bytes_max, nullptr, limits);
   return program->Run(fed, resources, *memory_, memory_bytes_max);
+}
+
+Result<std::vector<Tensor>> Compiled::Profile(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
+                                              Resources& resources, size_t memory_bytes_max,
+                                              RunProfile* profile) const {
+  omp_set_num_threads(threads_);
+  const ProgramPtr program = plan_.has_bodies() ? nullptr : ProgramFor(fed, wanted, resources);
+  if (!program) return plan_.Profile(fed, wanted, resources, memory_bytes_max, profile);
+  profile->bytes_peak = program->run_bytes();
+  return program->Run(fed, resources, *memory_, memory_bytes_max, [&](const PlanStep& step, auto took) {
+    profile->nodes.push_back({.node = step.node, .op = step.op, .how = step.how, .took = took, .flops = step.flops});
+  });
+}
+
+PlanView Compiled::Explain(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
+                           Resources& resources) const {
+  omp_set_num_threads(threads_);
+  graph::Graph graph = plan_.ToGraph();
+  PlanView view{.nodes = CountNodes(graph), .passes = {}, .steps = {}, .run_bytes = 0};
+  const ProgramPtr program = plan_.has_bodies() ? nullptr : ProgramFor(fed, wanted, resources);
+  if (!program) {
+    for (const graph::Node& node : graph.nodes) {
+      if (IsComputed(node))
+        view.steps.push_back({.node = node.name, .op = node.op, .then = {}, .shape = "?", .how = "kernel"});
+    }
+    return view;
+  }
+  for (const auto& pass : graph::passes::LoadPasses()) {
+    graph = pass.run(graph);
+    view.passes.push_back({std::string(pass.name), CountNodes(graph)});
+  }
+  view.steps = program->lines();
+  view.run_bytes = program->run_bytes();
+  return view;
 }
 
 int64_t Compiled::memory_bytes() const { return packed_.bytes(); }

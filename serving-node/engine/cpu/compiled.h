@@ -20,6 +20,11 @@ class Compiled final : public reference::Executable {
   Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                   Resources& resources, size_t memory_bytes_max,
                                   const reference::kernels::RunLimits& limits) const override;
+  Result<std::vector<Tensor>> Profile(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
+                                      Resources& resources, size_t memory_bytes_max,
+                                      RunProfile* profile) const override;
+  PlanView Explain(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
+                   Resources& resources) const override;
   int64_t memory_bytes() const override;
 
  private:

@@ -5,6 +5,7 @@
 
 #include "serving-node/engine/cpu/evaluate.h"
 #include "serving-node/engine/cpu/steps/arena.h"
+#include "serving-node/engine/reference/flops.h"
 #include "serving-node/graph/passes/passes.h"
 
 namespace longshore::engine::cpu {
@@ -126,10 +127,20 @@ class ProgramMaker {
     step_nodes_.push_back(node);
   }
 
-  static StepLine LineOf(const StepContext& context, const Step& step) {
-    StepLine line{.node = context.node.name, .op = context.node.op, .then = {}, .shape = "?", .how = step.how()};
+  static std::vector<Shape> ShapesOf(std::span<const Value> values) {
+    std::vector<Shape> shapes;
+    for (const Value& value : values) shapes.push_back(value.shape());
+    return shapes;
+  }
+
+  static PlanStep LineOf(const StepContext& context, const Step& step) {
+    PlanStep line{.node = context.node.name, .op = context.node.op, .then = {}, .shape = "?", .how = step.how()};
     for (const graph::Fused& fused : context.node.then) line.then += (line.then.empty() ? "" : ", ") + fused.op;
     if (context.outputs[0].is_static()) line.shape = tensor::ToString(context.outputs[0].shape());
+    const auto own = std::span(context.inputs).first(context.inputs.size() - context.operands_drawn_in());
+    const auto is_static = [](const Value& value) { return value.is_static(); };
+    if (std::ranges::all_of(own, is_static) && std::ranges::all_of(context.outputs, is_static))
+      line.flops = reference::Flops(context.node, ShapesOf(own), ShapesOf(context.outputs));
     return line;
   }
 
@@ -182,6 +193,8 @@ std::unique_ptr<Program> Program::Make(const Graph& graph, const std::map<std::s
   return ProgramMaker(drawn, types, packed).Make();
 }
 
+size_t Program::run_bytes() const { return RoundedUp(arena_bytes_) + scratch_bytes_; }
+
 std::unique_ptr<Program::OwnFrame> Program::TakeFrame() const {
   {
     const std::lock_guard lock(mutex_);
@@ -227,10 +240,13 @@ Status Program::Feed(const std::map<std::string, Tensor>& fed, OwnFrame& frame) 
   return {};
 }
 
-Status Program::RunSteps(OwnFrame& frame) const {
+Status Program::RunSteps(OwnFrame& frame, const OnStep& on_step) const {
+  using Clock = std::chrono::steady_clock;
   for (size_t i = 0; i < steps_.size(); ++i) {
     frame.state = frame.states[i].get();
+    const auto began = on_step ? Clock::now() : Clock::time_point();
     RETURN_IF_ERROR(steps_[i]->Run(frame));
+    if (on_step) on_step(lines_[i], Clock::now() - began);
     for (const ValueId id : freed_after_[i]) frame.made[id] = Tensor();
   }
   return {};
@@ -256,8 +272,8 @@ Result<std::vector<Tensor>> Program::Collect(OwnFrame& frame) const {
 }
 
 Result<std::vector<Tensor>> Program::Run(const std::map<std::string, Tensor>& fed, Resources& resources,
-                                         RunMemory& memory, size_t bytes_max) const {
-  const size_t held = RoundedUp(arena_bytes_) + scratch_bytes_;
+                                         RunMemory& memory, size_t bytes_max, const OnStep& on_step) const {
+  const size_t held = run_bytes();
   if (held > bytes_max) {
     return ResourceExhausted("a run of these shapes needs {} bytes; the limit of a run's memory is {}", held,
                              bytes_max);
@@ -268,7 +284,7 @@ Result<std::vector<Tensor>> Program::Run(const std::map<std::string, Tensor>& fe
   frame->resources = &resources;
   frame->room_bytes = bytes_max - held;
   RETURN_IF_ERROR(Feed(fed, *frame));
-  const Status ran = RunSteps(*frame);
+  const Status ran = RunSteps(*frame, on_step);
   auto outputs = ran ? Collect(*frame) : Result<std::vector<Tensor>>(tl::make_unexpected(ran.error()));
   for (Tensor& made : frame->made) made = Tensor();
   GiveBack(std::move(frame));

@@ -1,6 +1,8 @@
 // A graph for one set of input shapes: steps, and where every value lies.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,19 +13,14 @@
 #include "serving-node/engine/cpu/run_memory.h"
 #include "serving-node/engine/cpu/steps/onednn.h"
 #include "serving-node/engine/cpu/steps/step.h"
+#include "serving-node/engine/engine.h"
 #include "serving-node/graph/graph.h"
 #include "serving-node/graph/types.h"
 
 namespace longshore::engine::cpu {
 
-// What runs, for who wants to see it.
-struct StepLine {
-  std::string node;
-  std::string op;
-  std::string then;   // "BiasAdd, Relu".
-  std::string shape;  // Of the first output; "?" when only the run knows it.
-  std::string how;
-};
+// Told of each step when it has run, and how long it took.
+using OnStep = std::function<void(const PlanStep& step, std::chrono::nanoseconds took)>;
 
 // Immutable once made; any number of runs at once, each with a frame of its own.
 class Program {
@@ -35,12 +32,14 @@ class Program {
   static std::unique_ptr<Program> Make(const graph::Graph& graph, const std::map<std::string, graph::Type>& fed,
                                        PackedWeights& packed, Resources& resources);
 
-  // All outputs of the graph, in order. Errors: of the kernel that refused its inputs; ResourceExhausted when the run
-  // would hold more than bytes_max.
+  // All outputs of the graph, in order; `on_step` costs nothing where it is none. Errors: of the kernel that refused
+  // its inputs; ResourceExhausted when the run would hold more than bytes_max.
   Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, Resources& resources, RunMemory& memory,
-                                  size_t bytes_max) const;
+                                  size_t bytes_max, const OnStep& on_step = nullptr) const;
 
-  const std::vector<StepLine>& lines() const { return lines_; }
+  const std::vector<PlanStep>& lines() const { return lines_; }
+  // That a run holds, beside what only the run knows.
+  size_t run_bytes() const;
 
  private:
   friend class ProgramMaker;
@@ -59,13 +58,13 @@ class Program {
   void GiveBack(std::unique_ptr<OwnFrame> frame) const;
   void Place(std::byte* memory, OwnFrame& frame) const;
   Status Feed(const std::map<std::string, Tensor>& fed, OwnFrame& frame) const;
-  Status RunSteps(OwnFrame& frame) const;
+  Status RunSteps(OwnFrame& frame, const OnStep& on_step) const;
   Result<std::vector<Tensor>> Collect(OwnFrame& frame) const;
 
   std::vector<Spot> spots_;     // By value.
   std::vector<ValueId> roots_;  // By value: whose memory it shares; itself mostly.
   std::vector<StepPtr> steps_;
-  std::vector<StepLine> lines_;
+  std::vector<PlanStep> lines_;
   std::vector<std::vector<ValueId>> freed_after_;  // By step: values made by the run that nobody needs any more.
   std::map<std::string, ValueId> fed_;
   std::vector<ValueId> outputs_;

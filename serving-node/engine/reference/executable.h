@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/error.h"
+#include "serving-node/engine/engine.h"
 #include "serving-node/engine/reference/kernels/resources.h"
 #include "serving-node/engine/reference/plan.h"
 #include "serving-node/tensor/tensor.h"
@@ -23,6 +24,12 @@ class Executable {
   virtual Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed,
                                                   std::span<const size_t> wanted, kernels::Resources& resources,
                                                   size_t memory_bytes_max, const kernels::RunLimits& limits) const = 0;
+  // Runs on the caller's thread and looks at every step.
+  virtual Result<std::vector<tensor::Tensor>> Profile(const std::map<std::string, tensor::Tensor>& fed,
+                                                      std::span<const size_t> wanted, kernels::Resources& resources,
+                                                      size_t memory_bytes_max, RunProfile* profile) const = 0;
+  virtual PlanView Explain(const std::map<std::string, tensor::Tensor>& fed, std::span<const size_t> wanted,
+                           kernels::Resources& resources) const = 0;
   // Beside what the plan holds.
   virtual int64_t memory_bytes() const = 0;
 };

@@ -292,30 +292,33 @@ bool Model::IsShort(const RunRequest& request) const {
   return found != plans_.end() && found->second.short_runs->AreLikely(Bytes(request.inputs));
 }
 
-Result<RunResult> Model::Compute(const RunRequest& request) try {
+Result<Model::Asked> Model::Take(const RunRequest& request) const {
   const auto found = plans_.find(request.signature);
   if (found == plans_.end()) return NotFound("there is no signature \"{}\"", request.signature);
-  const SignaturePlan& signature = found->second;
-  if (signature.refusal) return tl::make_unexpected(*signature.refusal);
-  ASSIGN_OR_RETURN(const auto fed, Feeds(signature, request.inputs));
-  ASSIGN_OR_RETURN(const auto positions, Positions(signature, request.outputs));
+  Asked asked{.signature = &found->second, .fed = {}, .positions = {}};
+  if (asked.signature->refusal) return tl::make_unexpected(*asked.signature->refusal);
+  ASSIGN_OR_RETURN(asked.fed, Feeds(*asked.signature, request.inputs));
+  ASSIGN_OR_RETURN(asked.positions, Positions(*asked.signature, request.outputs));
+  return asked;
+}
+
+Result<RunResult> Model::Compute(const RunRequest& request) try {
+  ASSIGN_OR_RETURN(const Asked asked, Take(request));
+  const SignaturePlan& signature = *asked.signature;
   const auto began = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(auto values, signature.Run(fed, positions, resources_, run_bytes_max_, limits_));
+  ASSIGN_OR_RETURN(auto values, signature.Run(asked.fed, asked.positions, resources_, run_bytes_max_, limits_));
   RunResult result{.outputs = {}, .took = std::chrono::steady_clock::now() - began};
   signature.short_runs->Note(Bytes(request.inputs), result.took);
-  result.outputs = Named(signature, positions, std::move(values));
+  result.outputs = Named(signature, asked.positions, std::move(values));
   return result;
 } catch (const std::bad_alloc&) {
   return ResourceExhausted("memory does not suffice for a run of signature \"{}\"", request.signature);
 }
 
 Result<std::optional<NonFinite>> Model::LookFor(const RunRequest& request) try {
-  const auto found = plans_.find(request.signature);
-  if (found == plans_.end()) return NotFound("there is no signature \"{}\"", request.signature);
-  const SignaturePlan& signature = found->second;
-  if (signature.refusal) return tl::make_unexpected(*signature.refusal);
-  ASSIGN_OR_RETURN(const auto fed, Feeds(signature, request.inputs));
-  ASSIGN_OR_RETURN(const auto origin, signature.plan.FindNonFinite(fed, resources_, run_bytes_max_, limits_));
+  ASSIGN_OR_RETURN(const Asked asked, Take(request));
+  const SignaturePlan& signature = *asked.signature;
+  ASSIGN_OR_RETURN(const auto origin, signature.plan.FindNonFinite(asked.fed, resources_, run_bytes_max_, limits_));
   if (!origin) return std::nullopt;
   return NonFinite{.output = signature.outputs[origin->output], .node = origin->node, .op = origin->op};
 } catch (const std::bad_alloc&) {
@@ -323,17 +326,25 @@ Result<std::optional<NonFinite>> Model::LookFor(const RunRequest& request) try {
 }
 
 Result<RunProfile> Model::Profile(const RunRequest& request) try {
-  const auto found = plans_.find(request.signature);
-  if (found == plans_.end()) return NotFound("there is no signature \"{}\"", request.signature);
-  const SignaturePlan& signature = found->second;
-  ASSIGN_OR_RETURN(const auto fed, Feeds(signature, request.inputs));
-  ASSIGN_OR_RETURN(const auto positions, Positions(signature, request.outputs));
+  ASSIGN_OR_RETURN(const Asked asked, Take(request));
+  const SignaturePlan& signature = *asked.signature;
   RunProfile profile;
-  ASSIGN_OR_RETURN(auto values, signature.plan.Profile(fed, positions, resources_, run_bytes_max_, &profile));
-  profile.outputs = Named(signature, positions, std::move(values));
+  ASSIGN_OR_RETURN(auto values,
+                   signature.executable
+                       ? signature.executable->Profile(asked.fed, asked.positions, resources_, run_bytes_max_, &profile)
+                       : signature.plan.Profile(asked.fed, asked.positions, resources_, run_bytes_max_, &profile));
+  profile.outputs = Named(signature, asked.positions, std::move(values));
   return profile;
 } catch (const std::bad_alloc&) {
   return ResourceExhausted("memory does not suffice for a run of signature \"{}\"", request.signature);
+}
+
+Result<PlanView> Model::Explain(const RunRequest& request) try {
+  ASSIGN_OR_RETURN(const Asked asked, Take(request));
+  if (!asked.signature->executable) return Unimplemented("this engine runs the graph as it is");
+  return asked.signature->executable->Explain(asked.fed, asked.positions, resources_);
+} catch (const std::bad_alloc&) {
+  return ResourceExhausted("memory does not suffice to plan signature \"{}\"", request.signature);
 }
 
 template <typename Answer>

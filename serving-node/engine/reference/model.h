@@ -52,11 +52,19 @@ class Model final : public LoadedModel {
   void Run(RunRequest request, RunDone done) override;
   void FindNonFinite(RunRequest request, FindDone done) override;
   Result<RunProfile> Profile(const RunRequest& request) override;
+  Result<PlanView> Explain(const RunRequest& request) override;
   int64_t memory_bytes() const override;
 
  private:
   Model(Pool& pool, size_t run_bytes_max, const kernels::RunLimits& limits)
       : pool_(pool), run_bytes_max_(run_bytes_max), limits_(limits) {}
+  // A request as the plan of its signature takes it.
+  struct Asked {
+    const SignaturePlan* signature = nullptr;
+    std::map<std::string, tensor::Tensor> fed;
+    std::vector<size_t> positions;  // Of the outputs; empty: all.
+  };
+  Result<Asked> Take(const RunRequest& request) const;
   bool IsShort(const RunRequest& request) const;
   Result<RunResult> Compute(const RunRequest& request);
   void CountMemory();

@@ -35,6 +35,7 @@ Result<std::vector<Tensor>> Plan::Profile(const std::map<std::string, Tensor>& f
     const auto ended = Clock::now();
     profile->nodes.push_back({.node = node.name,
                               .op = node.op,
+                              .how = "kernel",
                               .took = ended - began,
                               .flops = Flops(node, ShapesOf(inputs), ShapesOf(outputs))});
     const auto at = &node - graph_.nodes.data();

@@ -8,6 +8,7 @@
 #include "common/file.h"
 #include "serving-node/engine/cpu/cpu.h"
 #include "serving-node/tensor/npy.h"
+#include "tests/bench/engine/allocations.h"
 
 namespace longshore::bench {
 namespace {
@@ -30,6 +31,7 @@ class Runner {
     if (verb == "inputs") return ReadInputs(name, rest);
     if (verb == "time") return Time(name, std::stoi(rest));
     if (verb == "save") return Save(name, rest);
+    if (verb == "allocations") return AllocationsOfRun(name);
     if (verb == "memory") return ResidentKilobytes();
     return InvalidArgument("\"{}\" is no word of ours", line);
   }
@@ -57,6 +59,21 @@ class Runner {
       seconds += fmt::format("{:.9f} ", SecondsSince(began));
     }
     return seconds;
+  }
+
+  // The request is made before; the answer is a part of the run.
+  Result<std::string> AllocationsOfRun(const std::string& name) {
+    engine::RunRequest request{.signature = kSignature, .inputs = inputs_[name], .outputs = {}};
+    request.thread = engine::Thread::kCallers;
+    int64_t after = 0;
+    Status ran;
+    const int64_t before = Allocations();
+    model_->Run(std::move(request), [&](Result<engine::RunResult> result) {
+      after = Allocations();
+      if (!result) ran = tl::make_unexpected(result.error());
+    });
+    RETURN_IF_ERROR(ran);
+    return std::to_string(after - before);
   }
 
   Result<std::string> Save(const std::string& name, const Path& folder) {

@@ -9,6 +9,7 @@ namespace longshore::bench {
 //   time NAME COUNT      runs so often                      -> the seconds of each run
 //   save NAME FOLDER     runs and writes FOLDER/<output>.npy -> "ok"
 //   memory               -> the resident kilobytes
+//   allocations NAME     runs -> how often the run asked for memory; ours only
 // A line that fails is answered with "error: ...".
 int EngineMain(int argc, char** argv);
 
