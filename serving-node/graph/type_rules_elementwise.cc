@@ -144,6 +144,7 @@ uint32_t InputsMoved(const Node& node) {
                                                                         {"DepthToSpace", 1},
                                                                         {"ExpandDims", 1},
                                                                         {"Fill", 2},
+                                                                        {"Gather", 3},
                                                                         {"GatherNd", 3},
                                                                         {"GatherV2", 3},
                                                                         {"MirrorPad", 1},

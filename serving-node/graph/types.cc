@@ -131,14 +131,16 @@ std::optional<Shape> Broadcast(const Shape& a, const Shape& b) {
 }
 
 std::optional<Lies> LiesBeside(const Shape& operand, const Shape& result) {
-  if (operand == result) return Lies::kWhole;
-  if (result.empty() || operand.size() > result.size()) return std::nullopt;
-  const int64_t count = tensor::ElementCount(operand).value_or(0);
-  if (count == 1) return Lies::kNumber;
-  if (!operand.empty() && count == result.back() && operand.back() == result.back()) return Lies::kRow;
-  Shape rows = result;
-  rows.back() = 1;
-  return operand == rows ? std::optional(Lies::kPerRow) : std::nullopt;
+  if (operand.size() > result.size()) return std::nullopt;
+  Shape full(result.size() - operand.size(), 1);
+  full.insert(full.end(), operand.begin(), operand.end());
+  if (full == result) return Lies::kWhole;
+  if (tensor::ElementCount(operand).value_or(0) == 1) return Lies::kNumber;
+  const auto is_one = [](int64_t size) { return size == 1; };
+  const auto repeated = std::find_if_not(full.begin(), full.end(), is_one);
+  if (std::equal(repeated, full.end(), result.begin() + (repeated - full.begin()))) return Lies::kRow;
+  if (full.back() != 1) return std::nullopt;
+  return std::equal(full.begin(), full.end() - 1, result.begin()) ? std::optional(Lies::kPerRow) : std::nullopt;
 }
 
 }  // namespace longshore::graph

@@ -46,9 +46,9 @@ Types InferTypes(const Graph& graph, const std::map<std::string, Type>& fed, con
 // The shape of both together as NumPy broadcasts, with -1 where it is not known; nullopt when they do not fit.
 std::optional<tensor::Shape> Broadcast(const tensor::Shape& a, const tensor::Shape& b);
 
-// How an operand of an element-wise op lies beside the rows of its result, a row being the last axis: as large as it,
-// one number, one row for all, or one number per row. nullopt for every other way of broadcasting. Requires: no size of
-// -1.
+// How an operand of an element-wise op lies beside its result: as large as it, one number, the last axes of it that
+// repeat for all others, or one number for each row, a row being the last axis. nullopt for every other way of
+// broadcasting. Requires: they broadcast, no size of -1.
 enum class Lies { kWhole, kNumber, kRow, kPerRow };
 std::optional<Lies> LiesBeside(const tensor::Shape& operand, const tensor::Shape& result);
 

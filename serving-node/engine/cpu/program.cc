@@ -34,7 +34,24 @@ class ProgramMaker {
   }
 
  private:
-  static bool IsAlias(const std::string& op) { return op == "Reshape" || op == "Squeeze" || op == "ExpandDims"; }
+  // Whether the output lies in memory as the first input does.
+  bool IsAlias(const graph::Node& node) const {
+    if (node.op == "Transpose") return KeepsOrder(types_.at(node.inputs[0]), types_.at(node.inputs[1]));
+    return node.op == "Reshape" || node.op == "Squeeze" || node.op == "ExpandDims";
+  }
+
+  // Whether a Transpose moves nothing but axes of size one.
+  static bool KeepsOrder(const Type& from, const Type& order) {
+    if (!from.is_static() || !order.value || order.value->type() != DType::kInt32) return false;
+    int32_t last = -1;
+    for (const int32_t axis : order.value->values<int32_t>()) {
+      const int32_t at = axis < 0 ? axis + static_cast<int32_t>(from.shape->size()) : axis;
+      if ((*from.shape)[static_cast<size_t>(at)] == 1) continue;
+      if (at < last) return false;
+      last = at;
+    }
+    return true;
+  }
 
   bool HasKernels() const {
     return std::ranges::all_of(graph_.nodes, [](const graph::Node& node) {
@@ -78,7 +95,7 @@ class ProgramMaker {
   // Whether it is the first input under another shape.
   bool SharesInput(size_t node) const {
     const graph::Node& of = graph_.nodes[node];
-    if (!IsAlias(of.op) || !of.then.empty()) return false;
+    if (!of.then.empty() || !IsAlias(of)) return false;
     const Type& from = types_.at(of.inputs[0]);
     const Type& to = types_.at({static_cast<int>(node), 0});
     return LiesStill(from) && LiesStill(to);

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "serving-node/graph/gathers.h"
 #include "serving-node/graph/prune.h"
 
 namespace longshore::engine::reference {
@@ -85,6 +86,7 @@ class Plan::Running final : public kernels::Bodies {
 };
 
 Result<Plan> Plan::Make(graph::Graph graph, Folding folding, kernels::Resources& resources) {
+  if (folding.fold_variables) graph = graph::ReadBeforeGather(std::move(graph));
   auto bodies = std::move(graph.bodies);
   ASSIGN_OR_RETURN(Plan plan, MakeOne(std::move(graph)));
   for (auto& body : bodies) {

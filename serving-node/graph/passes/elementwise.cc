@@ -1,3 +1,4 @@
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -9,7 +10,11 @@ namespace {
 
 using tensor::DType;
 
-bool IsProduct(const std::string& op) { return op == "Conv2D" || op == "DepthwiseConv2dNative" || op == "MatMul"; }
+bool IsProduct(const std::string& op) {
+  static const std::set<std::string_view> kProducts = {"BatchMatMul", "BatchMatMulV2", "Conv2D",
+                                                       "DepthwiseConv2dNative", "MatMul"};
+  return kProducts.contains(op);
+}
 
 bool IsActivation(const std::string& op) {
   static const std::set<std::string_view> kActivations = {"Relu", "Relu6", "Elu", "LeakyRelu", "Sigmoid", "Tanh"};
@@ -17,8 +22,8 @@ bool IsActivation(const std::string& op) {
 }
 
 bool IsOfOne(const std::string& op) {
-  static const std::set<std::string_view> kOps = {"Abs",   "Elu",   "Erf",     "Exp",  "Neg",    "Reciprocal", "Relu",
-                                                  "Relu6", "Rsqrt", "Sigmoid", "Sqrt", "Square", "Tanh"};
+  static const std::set<std::string_view> kOps = {"Abs",  "Elu",   "Erf",   "Erfc",    "Exp",  "Neg",    "Reciprocal",
+                                                  "Relu", "Relu6", "Rsqrt", "Sigmoid", "Sqrt", "Square", "Tanh"};
   return kOps.contains(op);
 }
 
@@ -47,6 +52,7 @@ class Drawing {
   bool DrawIn(size_t i) {
     const Node& node = graph_.nodes[i];
     if (!node.then.empty() || !node.values.empty()) return false;
+    if (node.op == "BiasAdd" && node.attributes.Text("data_format", "NHWC") != "NHWC") return false;
     if (node.inputs.size() == 1) return (IsActivation(node.op) || IsOfOne(node.op)) && Into(i, node.inputs[0], nullptr);
     if (!IsOfTwo(node.op) || node.inputs.size() != 2) return false;
     if (Into(i, node.inputs[0], &node.inputs[1])) return true;
@@ -57,17 +63,57 @@ class Drawing {
   bool Into(size_t i, const Edge& edge, const Edge* other) {
     if (edge.output != 0 || !rewrite_.has_one_reader(edge)) return false;
     const Edge mapped = rewrite_.Mapped(edge);
-    if (mapped.output != 0 || !Takes(rewrite_.At(mapped), i, edge, other)) return false;
+    if (mapped.output != 0) return false;
+    if (rewrite_.At(mapped).op == "Reshape") return IntoProductBefore(i, edge, other);
+    if (!Takes(rewrite_.At(mapped), i, edge, other)) return false;
+    rewrite_.Replace(i, {Extended(rewrite_.At(mapped), i, other)});
+    return true;
+  }
+
+  // The maker of a value with what node `i` does to it.
+  Edge Extended(Node made, size_t i, const Edge* other) {
     const Node& old = graph_.nodes[i];
-    Node made = rewrite_.At(mapped);
     Fused fused{.op = old.op, .name = old.name, .operand = -1, .alpha = old.attributes.Float("alpha", 0.2F)};
     if (other != nullptr) {
       fused.operand = static_cast<int>(made.inputs.size());
       made.inputs.push_back(rewrite_.Mapped(*other));
     }
     made.then.push_back(std::move(fused));
-    rewrite_.Replace(i, {rewrite_.Add(std::move(made))});
+    return rewrite_.Add(std::move(made));
+  }
+
+  // Keras writes a layer over the last of several axes as MatMul, Reshape, BiasAdd, activation. Past the Reshape go an
+  // activation, and a bias for each of the product's columns.
+  bool IntoProductBefore(size_t i, const Edge& edge, const Edge* other) {
+    Node reshape = rewrite_.At(rewrite_.Mapped(edge));
+    const Node& product = rewrite_.At(reshape.inputs[0]);
+    if (!IsProduct(product.op) || !BelongsTo(edge, reshape.inputs[0])) return false;
+    const std::string& op = graph_.nodes[i].op;
+    if (other == nullptr ? !IsActivation(op) : !IsBiasOf(channels_.at(reshape.inputs[0].node), i, *other)) return false;
+    const int64_t channels = channels_.at(reshape.inputs[0].node);
+    const Edge made = Extended(product, i, other);
+    channels_[made.node] = channels;
+    reshape.inputs[0] = made;
+    rewrite_.Replace(i, {rewrite_.Add(std::move(reshape))});
     return true;
+  }
+
+  // Whether nothing but the Reshape reads the product, or what was made of it here; notes how many columns it has.
+  bool BelongsTo(const Edge& shaped, const Edge& product) {
+    if (channels_.contains(product.node)) return true;
+    const Node& reshape = graph_.nodes[static_cast<size_t>(shaped.node)];
+    if (reshape.op != "Reshape" || !rewrite_.has_one_reader(reshape.inputs[0])) return false;
+    const Type& type = types_.at(reshape.inputs[0]);
+    if (!type.is_static() || type.type != DType::kFloat || type.shape->empty()) return false;
+    channels_[product.node] = type.shape->back();
+    return true;
+  }
+
+  bool IsBiasOf(int64_t channels, size_t i, const Edge& operand) const {
+    const Type& whole = types_.at({static_cast<int>(i), 0});
+    const Type& type = types_.at(operand);
+    return IsSum(graph_.nodes[i].op) && type.is_static() && whole.is_static() && type.type == DType::kFloat &&
+           *type.shape == tensor::Shape{channels} && whole.shape->back() == channels;
   }
 
   // Whether the maker of a value can go on with what node `i` does to it.
@@ -83,6 +129,7 @@ class Drawing {
     if (!operand.is_static() || operand.type != DType::kFloat) return false;
     const auto lies = LiesBeside(*operand.shape, *whole.shape);
     if (!by_product) return lies.has_value();
+    // A row of a product is what each of its columns, or channels, has.
     return lies == Lies::kWhole || (lies == Lies::kRow && operand.shape->size() == 1);
   }
 
@@ -94,6 +141,7 @@ class Drawing {
   const Graph& graph_;
   const Types& types_;
   Rewrite rewrite_;
+  std::map<int, int64_t> channels_;  // Of products that nothing but one Reshape reads, by their new node.
 };
 
 }  // namespace

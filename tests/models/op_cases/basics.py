@@ -195,6 +195,7 @@ def products() -> None:
                              ("a,b->ab", [(2,), (3,)]), ("ab,ab->", [(2, 3), (2, 3)]), ("ab,bc->ac", [(2, 3), (4, 5)])):
         case("Einsum", inputs=[ramp(*shape) for shape in shapes], equation=equation)
     case("BiasAdd", value=ramp(2, 3, 4), bias=ramp(4))
+    case("BiasAdd", value=ramp(2, 4, 3, 4), bias=ramp(4), data_format="NCHW")
     case("BiasAdd", value=ramp(2, 3), bias=ramp(4))
     norm = {"scale": f32(1, 2), "offset": f32(0.5, -1), "mean": f32(0.25, 0), "variance": f32(1, 0), "is_training": False}
     for op in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"):

@@ -53,7 +53,7 @@ StepPtr MakeConvolution(const StepContext& context) {
   if (!windows) return nullptr;
   const memory::desc from = Image(image.shape()), to = Image(result.shape());
   const Filter weights = FilterOf(context.node, filter.shape(), image.shape()[3]);
-  const auto post = MakePostOps(context, to);
+  const auto post = MakePostOps(context, to, 1);
   if (!post) return nullptr;
   const memory::desc bias({result.shape()[3]}, memory::data_type::f32, memory::format_tag::a);
   const dnnl::convolution_forward::primitive_desc descriptor(

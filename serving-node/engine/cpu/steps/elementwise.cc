@@ -1,25 +1,14 @@
-// Ops of one float at a time, and of two of which one may be a number, a row, or a number per row; and what a pass has
-// drawn into them. A chain goes over a block of the result at a time, which stays in the cache next to the processor.
-#include <algorithm>
+// Ops of one float at a time, and of two of which one may be a number, repeat, or be a number per row; and what a pass
+// has drawn into them. A chain goes over a block of the result at a time, which stays in the cache next to the
+// processor.
 #include <optional>
 
 #include "serving-node/engine/cpu/steps/loops.h"
 #include "serving-node/engine/cpu/steps/parallel.h"
-#include "serving-node/engine/cpu/steps/step.h"
+#include "serving-node/engine/cpu/steps/rows.h"
 
 namespace longshore::engine::cpu {
 namespace {
-
-using graph::Lies;
-
-constexpr int64_t kBlock = 4096;  // 16 KiB of floats.
-
-struct Operand {
-  ValueId id = 0;
-  Lies lies = Lies::kWhole;
-
-  bool is_number() const { return lies == Lies::kNumber || lies == Lies::kPerRow; }
-};
 
 // One op of the chain: of what was computed so far, and perhaps of a second operand.
 struct Link {
@@ -28,50 +17,38 @@ struct Link {
   Operand second = {};
 };
 
+std::vector<Operand> OperandsOf(const Operand& first, const std::vector<Link>& links) {
+  std::vector<Operand> operands = {first};
+  for (const Link& link : links) {
+    if (link.binary != nullptr) operands.push_back(link.second);
+  }
+  return operands;
+}
+
 class ElementwiseStep final : public Step {
  public:
-  ElementwiseStep(Operand first, std::vector<Link> links, ValueId out, const Shape& shape)
-      : first_(first), links_(std::move(links)), out_(out) {
-    const int64_t count = tensor::ElementCount(shape).value_or(0);
-    const bool by_rows = NeedsRows(first_) || std::ranges::any_of(links_, [](const Link& link) {
-                           return link.binary != nullptr && NeedsRows(link.second);
-                         });
-    // Without rows, whatever is a good block is one.
-    row_ = by_rows ? shape.back() : std::min(kBlock, count);
-    rows_ = (count + row_ - 1) / row_;
-    count_ = count;
-  }
+  ElementwiseStep(Operand first, std::vector<Link> links, const Value& out)
+      : first_(first), links_(std::move(links)), out_(out.id), rows_(out.shape(), OperandsOf(first_, links_)) {}
 
   Status Run(Frame& frame) const override {
     float* out = frame.As<float>(out_);
-    ForParts(rows_, row_ * static_cast<int64_t>(links_.size()), [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) DoRow(frame, row, out + row * row_);
+    ForParts(rows_.count(), rows_.size() * static_cast<int64_t>(links_.size()), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) DoRow(frame, row, out + row * rows_.size());
     });
     return {};
   }
   std::string how() const override { return "loops"; }
 
  private:
-  static bool NeedsRows(const Operand& operand) { return operand.lies == Lies::kRow || operand.lies == Lies::kPerRow; }
-
-  const float* At(const Frame& frame, const Operand& operand, int64_t row) const {
-    const float* data = frame.As<const float>(operand.id);
-    switch (operand.lies) {
-      case Lies::kWhole: return data + row * row_;
-      case Lies::kPerRow: return data + row;
-      default: return data;
-    }
-  }
-
   void DoRow(const Frame& frame, int64_t row, float* out) const {
-    const int64_t count = std::min(row_, count_ - row * row_);
-    const float* in = At(frame, first_, row);
+    const int64_t count = rows_.size_of(row);
+    const float* in = rows_.At<float>(frame, first_, row);
     bool is_number = first_.is_number();
     for (const Link& link : links_) {
       if (link.unary != nullptr) {
         link.unary(in, out, count);
       } else {
-        const float* second = At(frame, link.second, row);
+        const float* second = rows_.At<float>(frame, link.second, row);
         if (is_number) {
           link.binary->of_number(*in, second, out, count);
         } else if (link.second.is_number()) {
@@ -88,18 +65,8 @@ class ElementwiseStep final : public Step {
   Operand first_;
   std::vector<Link> links_;
   ValueId out_;
-  int64_t row_ = 0;
-  int64_t rows_ = 0;
-  int64_t count_ = 0;
+  Rows rows_;
 };
-
-bool IsFloats(const Value& value) { return value.is_static() && value.type.type == DType::kFloat; }
-
-std::optional<Operand> OperandOf(const Value& value, const Value& out) {
-  if (!IsFloats(value)) return std::nullopt;
-  const auto lies = graph::LiesBeside(value.shape(), out.shape());
-  return lies ? std::optional(Operand{value.id, *lies}) : std::nullopt;
-}
 
 // nullopt when there is no loop, or the operand lies otherwise.
 std::optional<Link> LinkOf(const std::string& op, const Value* second, const Value& out) {
@@ -109,7 +76,7 @@ std::optional<Link> LinkOf(const std::string& op, const Value* second, const Val
     return link.unary != nullptr ? std::optional(link) : std::nullopt;
   }
   link.binary = FindBinaryLoops(op);
-  const auto operand = OperandOf(*second, out);
+  const auto operand = OperandOf(*second, DType::kFloat, out);
   if (link.binary == nullptr || !operand) return std::nullopt;
   link.second = *operand;
   return link;
@@ -120,8 +87,9 @@ std::optional<Link> LinkOf(const std::string& op, const Value* second, const Val
 StepPtr MakeElementwise(const StepContext& context) {
   const Value& out = context.outputs[0];
   const size_t own = context.inputs.size() - context.operands_drawn_in();
-  if (own < 1 || own > 2 || !IsFloats(out) || out.elements() == 0) return nullptr;
-  const auto first = OperandOf(context.inputs[0], out);
+  if (own < 1 || own > 2 || !out.is_static() || out.type.type != DType::kFloat || out.elements() == 0) return nullptr;
+  if (context.node.attributes.Text("data_format", "NHWC") != "NHWC") return nullptr;  // BiasAdd.
+  const auto first = OperandOf(context.inputs[0], DType::kFloat, out);
   auto link = LinkOf(context.node.op, own == 2 ? &context.inputs[1] : nullptr, out);
   if (!first || !link || (first->is_number() && (own == 1 || link->second.is_number()))) return nullptr;
   std::vector<Link> links = {*link};
@@ -130,7 +98,7 @@ StepPtr MakeElementwise(const StepContext& context) {
     if (!link) return nullptr;
     links.push_back(*link);
   }
-  return std::make_unique<ElementwiseStep>(*first, std::move(links), out.id, out.shape());
+  return std::make_unique<ElementwiseStep>(*first, std::move(links), out);
 }
 
 }  // namespace longshore::engine::cpu

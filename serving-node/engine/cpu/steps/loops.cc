@@ -1,6 +1,6 @@
 // Plain loops that the compiler turns into vector code: no calls, no branches inside. Approximations are good to 2e-7
-// of the value, or of one; their constants are those of the Cephes library (S. Moshier) and of Abramowitz and
-// Stegun, 7.1.26.
+// of the value, or of one; their constants are those of the Cephes library (S. Moshier) and, of erfc, the
+// Chebyshev fit in Numerical Recipes (W. H. Press et al.), 6.2.
 #include "serving-node/engine/cpu/steps/loops.h"
 
 #include <algorithm>
@@ -64,8 +64,8 @@ LONGSHORE_INLINE float Sigmoid(float x) {
   return x == x ? value : x;
 }
 
-LONGSHORE_INLINE float Erf(float x) {
-  const float size = std::fabs(x);
+// Of |x| < 0.5.
+LONGSHORE_INLINE float ErfOfSmall(float x) {
   const float square = x * x;
   float p = -1.0F / 9360.0F;
   p = p * square + 1.0F / 1320.0F;
@@ -73,16 +73,38 @@ LONGSHORE_INLINE float Erf(float x) {
   p = p * square + 1.0F / 42.0F;
   p = p * square - 1.0F / 10.0F;
   p = p * square + 1.0F / 3.0F;
-  const float small = 1.1283791670955126F * (x - x * square * p);
-  const float t = 1.0F / (1.0F + 0.3275911F * size);
-  float q = 1.061405429F;
-  q = q * t - 1.453152027F;
-  q = q * t + 1.421413741F;
-  q = q * t - 0.284496736F;
-  q = q * t + 0.254829592F;
-  const float large = 1.0F - q * t * Exp(-square);
+  return 1.1283791670955126F * (x - x * square * p);
+}
+
+// 1 - erf(|x|), good to 2e-7 of itself.
+LONGSHORE_INLINE float ErfcOfSize(float x) {
+  const float size = std::fabs(x);
+  const float t = 1.0F / (1.0F + 0.5F * size);
+  float p = 0.17087277F;
+  p = p * t - 0.82215223F;
+  p = p * t + 1.48851587F;
+  p = p * t - 1.13520398F;
+  p = p * t + 0.27886807F;
+  p = p * t - 0.18628806F;
+  p = p * t + 0.09678418F;
+  p = p * t + 0.37409196F;
+  p = p * t + 1.00002368F;
+  p = p * t - 1.26551223F;
+  return t * Exp(p - size * size);
+}
+
+LONGSHORE_INLINE float Erf(float x) {
+  const float small = ErfOfSmall(x);
+  const float large = 1.0F - ErfcOfSize(x);
   const float signed_large = x < 0.0F ? -large : large;
-  return size < 0.5F ? small : signed_large;
+  return std::fabs(x) < 0.5F ? small : signed_large;
+}
+
+LONGSHORE_INLINE float Erfc(float x) {
+  const float small = 1.0F - ErfOfSmall(x);
+  const float of_size = ErfcOfSize(x);
+  const float large = x < 0.0F ? 2.0F - of_size : of_size;
+  return std::fabs(x) < 0.5F ? small : large;
 }
 
 // The compiler clones the loops, and what is inlined into them, for each kind of processor.
@@ -97,6 +119,7 @@ LONGSHORE_INLINE float Erf(float x) {
 LONGSHORE_UNARY(Abs, std::fabs(x))
 LONGSHORE_UNARY(Elu, x < 0.0F ? Exp(x) - 1.0F : x)
 LONGSHORE_UNARY(Erf, Erf(x))
+LONGSHORE_UNARY(Erfc, Erfc(x))
 LONGSHORE_UNARY(Exp, Exp(x))
 LONGSHORE_UNARY(Neg, -x)
 LONGSHORE_UNARY(Reciprocal, 1.0F / x)
@@ -143,11 +166,14 @@ constexpr int64_t kLanes = 16;
 
 UnaryLoop FindUnaryLoop(std::string_view op) {
   static const std::unordered_map<std::string_view, UnaryLoop> kLoops = {
-      {"Abs", AbsLoop},         {"Elu", EluLoop},        {"Erf", ErfLoop},
-      {"Exp", ExpLoop},         {"Inv", ReciprocalLoop}, {"Neg", NegLoop},
-      {"Relu", ReluLoop},       {"Relu6", Relu6Loop},    {"Reciprocal", ReciprocalLoop},
-      {"Rsqrt", RsqrtLoop},     {"Sqrt", SqrtLoop},      {"Square", SquareLoop},
-      {"Sigmoid", SigmoidLoop}, {"Tanh", TanhLoop}};
+      {"Abs", AbsLoop},       {"Elu", EluLoop},
+      {"Erf", ErfLoop},       {"Erfc", ErfcLoop},
+      {"Exp", ExpLoop},       {"Inv", ReciprocalLoop},
+      {"Neg", NegLoop},       {"Relu", ReluLoop},
+      {"Relu6", Relu6Loop},   {"Reciprocal", ReciprocalLoop},
+      {"Rsqrt", RsqrtLoop},   {"Sqrt", SqrtLoop},
+      {"Square", SquareLoop}, {"Sigmoid", SigmoidLoop},
+      {"Tanh", TanhLoop}};
   const auto found = kLoops.find(op);
   return found == kLoops.end() ? nullptr : found->second;
 }
@@ -184,6 +210,13 @@ LONGSHORE_LOOP float MaxOf(const float* in, int64_t count) {
 
 LONGSHORE_LOOP void ExpOf(const float* in, float shift, float* out, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] = Exp(in[i] - shift);
+}
+
+LONGSHORE_LOOP void SelectOf(const uint8_t* condition, const Choice& yes, const Choice& no, float* out, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float a = yes.values[i * yes.step], b = no.values[i * no.step];
+    out[i] = condition[i] != 0 ? a : b;
+  }
 }
 
 LONGSHORE_LOOP void AddTo(float* sums, const float* in, int64_t count) {

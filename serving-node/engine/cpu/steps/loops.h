@@ -25,6 +25,13 @@ float SumOf(const float* in, int64_t count);
 float MaxOf(const float* in, int64_t count);
 // out[i] = exp(in[i] - shift).
 void ExpOf(const float* in, float shift, float* out, int64_t count);
+// Values one after the other (step 1), or one number (step 0).
+struct Choice {
+  const float* values = nullptr;
+  int64_t step = 1;
+};
+// out[i] = condition[i] != 0 ? yes[i] : no[i].
+void SelectOf(const uint8_t* condition, const Choice& yes, const Choice& no, float* out, int64_t count);
 // sums[i] += in[i].
 void AddTo(float* sums, const float* in, int64_t count);
 

@@ -110,20 +110,17 @@ std::optional<Activation> ActivationOf(const graph::Fused& fused) {
   return std::nullopt;
 }
 
-// One number per channel: the dimension that is quickest in memory is the second of a convolution's result, the last of
-// a product's.
-memory::desc PerChannel(const memory::desc& result, memory::dim channels) {
+memory::desc PerChannel(const memory::desc& result, size_t axis, memory::dim count) {
   memory::dims sizes(static_cast<size_t>(result.get_ndims()), 1);
-  const size_t axis = sizes.size() == 4 ? 1 : sizes.size() - 1;
-  sizes[axis] = channels;
+  sizes[axis] = count;
   memory::dims strides(sizes.size(), 1);
-  for (size_t i = 0; i < axis; ++i) strides[i] = channels;
+  for (size_t i = 0; i < axis; ++i) strides[i] = count;
   return {sizes, memory::data_type::f32, strides};
 }
 
 }  // namespace
 
-std::optional<PostOps> MakePostOps(const StepContext& context, const memory::desc& result) {
+std::optional<PostOps> MakePostOps(const StepContext& context, const memory::desc& result, size_t channels) {
   PostOps made;
   dnnl::post_ops operations;
   for (const graph::Fused& fused : context.node.then) {
@@ -139,7 +136,7 @@ std::optional<PostOps> MakePostOps(const StepContext& context, const memory::des
       made.bias = operand;
       continue;
     }
-    const auto layout = per_channel ? PerChannel(result, operand.shape()[0]) : result;
+    const auto layout = per_channel ? PerChannel(result, channels, operand.shape()[0]) : result;
     made.operands.push_back(
         {DNNL_ARG_ATTR_MULTIPLE_POST_OP(operations.len()) | DNNL_ARG_SRC_1, layout, operand.id, std::nullopt});
     operations.append_binary(dnnl::algorithm::binary_add, layout);

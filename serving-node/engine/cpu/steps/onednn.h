@@ -68,12 +68,13 @@ StepPtr MakeOneDnnStep(const Descriptor& descriptor, std::vector<Binding> bindin
 dnnl::memory::desc Dense(const dnnl::memory::dims& sizes, const std::vector<size_t>& order);
 
 // What a pass has drawn into the node as post-operations, with the operands beside the bias bound; nullopt when there
-// is one that a primitive cannot do. A bias that comes first is left to the primitive.
+// is one that a primitive cannot do. A bias that comes first is left to the primitive. An operand of one axis has a
+// number for each place on `channels`, an axis of the result as oneDNN counts them.
 struct PostOps {
   dnnl::primitive_attr attributes;
   std::optional<Value> bias;
   std::vector<Binding> operands;
 };
-std::optional<PostOps> MakePostOps(const StepContext& context, const dnnl::memory::desc& result);
+std::optional<PostOps> MakePostOps(const StepContext& context, const dnnl::memory::desc& result, size_t channels);
 
 }  // namespace longshore::engine::cpu

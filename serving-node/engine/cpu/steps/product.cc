@@ -1,4 +1,8 @@
 // MatMul and BatchMatMul by oneDNN; constant weights are packed.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
 #include "serving-node/engine/cpu/steps/onednn.h"
 
 namespace longshore::engine::cpu {
@@ -7,12 +11,37 @@ namespace {
 using dnnl::memory;
 
 bool IsOurs(const StepContext& context) {
-  if (context.inputs.size() < 2 || !context.outputs[0].is_static()) return false;
-  for (const Value& input : context.inputs) {
-    if (!input.is_static() || input.type.type != DType::kFloat || input.elements() == 0) return false;
-  }
-  const size_t rank = context.inputs[0].shape().size();
-  return rank >= 2 && rank <= 6 && context.inputs[1].shape().size() == rank && context.outputs[0].elements() > 0;
+  if (context.inputs.size() < 2 || !context.outputs[0].is_static() || context.outputs[0].elements() == 0) return false;
+  const auto is_ours = [](const Value& input) {
+    return input.is_static() && input.type.type == DType::kFloat && input.elements() > 0;
+  };
+  if (!std::ranges::all_of(context.inputs, is_ours)) return false;
+  const size_t rank_a = context.inputs[0].shape().size(), rank_b = context.inputs[1].shape().size();
+  return std::min(rank_a, rank_b) >= 2 && std::max(rank_a, rank_b) <= 6;
+}
+
+// The shapes of a, b and the result as oneDNN takes them: of one rank.
+struct Shapes {
+  Shape a, b, result;
+};
+
+// With ones in front, where they have fewer axes than the result.
+Shape OfRank(Shape shape, size_t rank) {
+  shape.insert(shape.begin(), rank - shape.size(), 1);
+  return shape;
+}
+
+// Rows of all batches, where each is multiplied by the same matrix.
+Shape AsRows(const Shape& shape) {
+  return {std::accumulate(shape.begin(), shape.end() - 1, int64_t{1}, std::multiplies<>()), shape.back()};
+}
+
+Shapes ShapesOf(const StepContext& context, bool turn_a) {
+  const Shape& a = context.inputs[0].shape();
+  const Shape& b = context.inputs[1].shape();
+  const Shape& result = context.outputs[0].shape();
+  if (b.size() == 2 && !turn_a) return {AsRows(a), b, AsRows(result)};
+  return {OfRank(a, result.size()), OfRank(b, result.size()), result};
 }
 
 // A matrix, or a batch of them, turned over or not.
@@ -20,12 +49,18 @@ memory::desc Matrix(const Shape& shape, bool turned) {
   const size_t rank = shape.size();
   memory::dims sizes(shape.begin(), shape.end());
   std::vector<size_t> order(rank);
-  for (size_t i = 0; i < rank; ++i) order[i] = i;
+  std::iota(order.begin(), order.end(), size_t{0});
   if (turned) {
     std::swap(sizes[rank - 1], sizes[rank - 2]);
     std::swap(order[rank - 1], order[rank - 2]);
   }
   return Dense(sizes, order);
+}
+
+memory::desc BiasOf(const Shape& result) {
+  Shape sizes(result.size(), 1);
+  sizes.back() = result.back();
+  return Matrix(sizes, false);
 }
 
 }  // namespace
@@ -35,27 +70,22 @@ StepPtr MakeProduct(const StepContext& context) {
   const auto& attributes = context.node.attributes;
   const bool turn_a = attributes.Bool("transpose_a", false) || attributes.Bool("adj_x", false);
   const bool turn_b = attributes.Bool("transpose_b", false) || attributes.Bool("adj_y", false);
-  const Value& a = context.inputs[0];
   const Value& b = context.inputs[1];
-  const Value& result = context.outputs[0];
-  const memory::desc left = Matrix(a.shape(), turn_a), right = Matrix(b.shape(), turn_b);
-  const memory::desc to = Matrix(result.shape(), false);
-  const auto post = MakePostOps(context, to);
+  const Shapes shapes = ShapesOf(context, turn_a);
+  const memory::desc left = Matrix(shapes.a, turn_a), right = Matrix(shapes.b, turn_b);
+  const memory::desc to = Matrix(shapes.result, false);
+  const auto post = MakePostOps(context, to, shapes.result.size() - 1);
   if (!post) return nullptr;
-  memory::dims bias_sizes(result.shape().size(), 1);
-  bias_sizes.back() = result.shape().back();
-  std::vector<size_t> order(bias_sizes.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  const memory::desc bias = Dense(bias_sizes, order);
+  const memory::desc bias = BiasOf(shapes.result);
   const memory::desc any(right.get_dims(), memory::data_type::f32, memory::format_tag::any);
   const dnnl::matmul::primitive_desc descriptor(OneDnnEngine(), left, b.is_const() ? any : right,
                                                 post->bias ? bias : memory::desc(), to, post->attributes);
   std::vector<Binding> bindings = post->operands;
-  bindings.push_back({DNNL_ARG_SRC, left, a.id, std::nullopt});
+  bindings.push_back({DNNL_ARG_SRC, left, context.inputs[0].id, std::nullopt});
   Binding weights{DNNL_ARG_WEIGHTS, right, b.id, std::nullopt};
   if (b.is_const()) weights.fixed = context.packed.Pack(*b.type.value, right, descriptor.weights_desc());
   bindings.push_back(std::move(weights));
-  bindings.push_back({DNNL_ARG_DST, to, result.id, std::nullopt});
+  bindings.push_back({DNNL_ARG_DST, to, context.outputs[0].id, std::nullopt});
   if (post->bias) bindings.push_back({DNNL_ARG_BIAS, bias, post->bias->id, std::nullopt});
   return MakeOneDnnStep(descriptor, std::move(bindings));
 }

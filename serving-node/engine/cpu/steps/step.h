@@ -98,6 +98,7 @@ StepPtr MakeProduct(const StepContext& context);
 StepPtr MakeEinsum(const StepContext& context);
 StepPtr MakePooling(const StepContext& context);
 StepPtr MakeElementwise(const StepContext& context);
+StepPtr MakeSelect(const StepContext& context);
 StepPtr MakeSoftmax(const StepContext& context);
 StepPtr MakeReduction(const StepContext& context);
 StepPtr MakePad(const StepContext& context);

@@ -9,18 +9,20 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
+// Channels are the last axis, or the second one with data_format NCHW.
 Outputs BiasAdd(const Call& call) {
   const Tensor& in = call.in(0);
   const Tensor& bias = call.in(1);
-  if (in.rank() < 2 || bias.rank() != 1 || bias.dim(0) != in.shape().back() || bias.type() != in.type()) {
+  const size_t axis = call.attributes().Text("data_format", "NHWC") == "NCHW" ? 1 : in.shape().size() - 1;
+  if (in.rank() < 2 || bias.rank() != 1 || bias.dim(0) != in.shape()[axis] || bias.type() != in.type()) {
     return InvalidArgument("a bias of shape {} for values of shape {}", ToString(bias.shape()), ToString(in.shape()));
   }
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
+  const int64_t inner = Product(in.shape(), axis + 1, in.shape().size());
   return ForFloats(in.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const int64_t channels = bias.dim(0);
-    for (int64_t at = 0; at < in.elements(); at += channels) {
-      for (int64_t c = 0; c < channels; ++c) Raw<T>(out)[at + c] = Raw<T>(in)[at + c] + Raw<T>(bias)[c];
+    for (int64_t at = 0; at < in.elements(); ++at) {
+      Raw<T>(out)[at] = Raw<T>(in)[at] + Raw<T>(bias)[at / inner % bias.dim(0)];
     }
     return One(out);
   });
@@ -89,20 +91,16 @@ Outputs Softmax(const Call& call) {
   });
 }
 
-Status CheckLastChannel(const graph::Node& node) {
+Status CheckInference(const graph::Node& node) {
+  if (node.attributes.Bool("is_training", true)) return Unimplemented("{} with is_training", node.op);
+  if (node.inputs.size() < 5) return Unimplemented("{} with {} inputs", node.op, node.inputs.size());
   const std::string format = node.attributes.Text("data_format", "NHWC");
   if (format != "NHWC") return Unimplemented("{} with data_format {}", node.op, format);
   return {};
 }
 
-Status CheckInference(const graph::Node& node) {
-  if (node.attributes.Bool("is_training", true)) return Unimplemented("{} with is_training", node.op);
-  if (node.inputs.size() < 5) return Unimplemented("{} with {} inputs", node.op, node.inputs.size());
-  return CheckLastChannel(node);
-}
-
 constexpr Kernel kKernels[] = {
-    {"BiasAdd", AlsoShort<BiasAdd>, 2, kFloats | kShortFloats, CheckLastChannel},
+    {"BiasAdd", AlsoShort<BiasAdd>, 2, kFloats | kShortFloats},
     {"FusedBatchNorm", FusedBatchNorm, 5, Only(DType::kFloat), CheckInference},
     {"FusedBatchNormV2", FusedBatchNormOfAny, 5, Only(DType::kFloat) | kShortFloats, CheckInference},
     {"FusedBatchNormV3", FusedBatchNormOfAny, 5, Only(DType::kFloat) | kShortFloats, CheckInference},
