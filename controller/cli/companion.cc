@@ -32,7 +32,8 @@ Error Replace(const std::string& program, char** arguments) {
   execv((folder / program).c_str(), arguments);
   if (errno == ENOENT) execvp(program.c_str(), arguments);
   if (errno != ENOENT) return {Code::kFailedPrecondition, fmt::format("{}: {}", program, std::strerror(errno))};
-  return {Code::kNotFound, fmt::format("there is no program {} in {} or in the PATH", program, folder.string())};
+  return {Code::kNotFound, fmt::format("there is no program {} in {} or in the PATH; the node's image has it", program,
+                                       folder.string())};
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ import subprocess
 
 PROGRAMS = {
     "node": ["longshore-node", "longshore-model"],  # There the models lie that people want to look at.
-    "controller": ["longshore-controller", "longshore", "longshore-model"],
+    "controller": ["longshore-controller", "longshore"],
 }
 
 # Parts of these are compiled into the programs: their licenses want to come along.

@@ -60,7 +60,7 @@ def test_programs_say_their_version(image, scratch):
 
 @pytest.mark.parametrize(("name", "code"), [("longshore-node", 1), ("longshore-controller", 2), ("longshore", 2), ("longshore-model", 2)])
 def test_a_flag_that_is_wrong_ends_it_with_a_text(request, scratch, name, code):
-    image = request.getfixturevalue("node_image" if name == "longshore-node" else "controller_image")
+    image = request.getfixturevalue("node_image" if name in PROGRAMS["node"] else "controller_image")
     seen = image.run(scratch, "--no_such_flag", entrypoint=f"/usr/bin/{name}")
     assert (seen.returncode, seen.stdout) == (code, "")
     assert seen.stderr
