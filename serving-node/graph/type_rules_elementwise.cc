@@ -139,34 +139,14 @@ TypeRule FindElementwiseRule(std::string_view op) {
 }
 
 uint32_t InputsMoved(const Node& node) {
-  static const std::unordered_map<std::string_view, uint32_t> kMoved = {{"BatchToSpaceND", 1},
-                                                                        {"BroadcastTo", 1},
-                                                                        {"DepthToSpace", 1},
-                                                                        {"ExpandDims", 1},
-                                                                        {"Fill", 2},
-                                                                        {"Gather", 3},
-                                                                        {"GatherNd", 3},
-                                                                        {"GatherV2", 3},
-                                                                        {"MirrorPad", 1},
-                                                                        {"OneHot", 13},
-                                                                        {"Pack", ~0U},
-                                                                        {"Pad", 1},
-                                                                        {"PadV2", 1},
-                                                                        {"Reshape", 1},
-                                                                        {"ResizeBilinear", 1},
-                                                                        {"ResizeNearestNeighbor", 1},
-                                                                        {"Roll", 1},
-                                                                        {"Slice", 1},
-                                                                        {"SpaceToBatchND", 1},
-                                                                        {"SpaceToDepth", 1},
-                                                                        {"Split", 2},
-                                                                        {"SplitV", 1},
-                                                                        {"Squeeze", 1},
-                                                                        {"StridedSlice", 1},
-                                                                        {"Tile", 1},
-                                                                        {"TopKV2", 1},
-                                                                        {"Transpose", 1},
-                                                                        {"Unpack", 1}};
+  static const std::unordered_map<std::string_view, uint32_t> kMoved = {
+      {"BatchToSpaceND", 1}, {"BroadcastTo", 1}, {"DepthToSpace", 1},   {"ExpandDims", 1},
+      {"Fill", 2},           {"Gather", 3},      {"GatherNd", 3},       {"GatherV2", 3},
+      {"MirrorPad", 1},      {"OneHot", 13},     {"Pack", ~0U},         {"Pad", 1},
+      {"PadV2", 1},          {"Reshape", 1},     {"ResizeBilinear", 1}, {"ResizeNearestNeighbor", 1},
+      {"Roll", 1},           {"Slice", 1},       {"SpaceToBatchND", 1}, {"SpaceToDepth", 1},
+      {"Split", 2},          {"SplitV", 1},      {"Squeeze", 1},        {"StridedSlice", 1},
+      {"Tile", 1},           {"TopKV2", 1},      {"Transpose", 1},      {"Unpack", 1}};
   if (node.op == "ConcatV2") return (uint32_t{1} << (std::clamp<size_t>(node.inputs.size(), 1, 32) - 1)) - 1;
   const auto found = kMoved.find(node.op);
   return found == kMoved.end() ? 0 : found->second;

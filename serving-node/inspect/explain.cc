@@ -25,6 +25,17 @@ std::string KindsText(const PlanView& view) {
   return text;
 }
 
+// "StatefulPartitionedCall/functional_1/": what the names of all nodes begin with.
+std::string CommonFolder(const std::vector<PlanStep>& steps) {
+  if (steps.size() < 2) return "";
+  std::string common = steps[0].node;
+  for (const PlanStep& step : steps) {
+    const auto [end, _] = std::ranges::mismatch(common, step.node);
+    common.erase(end, common.end());
+  }
+  return common.substr(0, common.rfind('/') + 1);  // Without a "/" nothing: npos + 1 is 0.
+}
+
 std::string InputsText(const engine::TensorMap& inputs) {
   std::string text;
   for (const auto& [name, value] : inputs) {
@@ -53,13 +64,16 @@ std::string ToText(const PlanView& view) {
   text += fmt::format("  for the shapes  {}: {}; {} for a run beside weights and inputs\n",
                       CountText(static_cast<int64_t>(view.steps.size()), "step"), KindsText(view),
                       BytesText(static_cast<int64_t>(view.run_bytes)));
+  const std::string folder = CommonFolder(view.steps);
+  if (!folder.empty()) text += fmt::format("  nodes below     {}\n", folder);
   text +=
       fmt::format("  {:>4}  {:<34}  {:<20}  {:>12}  {:<30}  {}\n", "STEP", "OP", "SHAPE", "COST", "RUNS AS", "NODE");
   for (size_t i = 0; i < view.steps.size(); ++i) {
     const PlanStep& step = view.steps[i];
     const std::string op = step.then.empty() ? step.op : fmt::format("{} + {}", step.op, step.then);
     text += fmt::format("  {:>4}  {:<34}  {:<20}  {:>12}  {:<30}  {}\n", i + 1, op, step.shape,
-                        step.flops == 0 ? "" : FlopsText(static_cast<double>(step.flops)), step.how, step.node);
+                        step.flops == 0 ? "" : FlopsText(static_cast<double>(step.flops)), step.how,
+                        step.node.substr(folder.size()));
   }
   return text;
 }
