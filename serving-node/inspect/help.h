@@ -34,6 +34,9 @@ says who computes: onednn with its implementation, our own loops, or the op's re
 which a model that matters should have few. Without inputs the shapes are those of a request of --batch rows.
 
   longshore model explain /models/digits
+Answers that look wrong without reason: leave out one pass after the other, here and in run, and tell us which.
+
+  longshore model explain /models/digits --without scales
   longshore model explain /models/digits --batch 32 --json | jq '.steps[] | select(.how == "kernel")')";
 
 inline constexpr const char* kRunFooter =

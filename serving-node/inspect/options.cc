@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <set>
 
+#include "serving-node/graph/passes/passes.h"
 #include "serving-node/inspect/help.h"
 
 namespace longshore::inspect {
@@ -40,6 +41,9 @@ void AddRequest(CLI::App& verb, Options& options) {
   each->allow_extra_args(false);
   all->excludes(each);
   verb.add_option("--output", options.outputs, "Only this output; may be said again")->allow_extra_args(false);
+  verb.add_option("--without", options.passes_off, "Leave out a pass over the graph; may be said again")
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(graph::passes::Names()));
 }
 
 void AddExplain(CLI::App& app, Options& options) {

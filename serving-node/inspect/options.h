@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct Options {
   std::vector<std::string> inputs;  // "x=FILE.npy"
   std::string inputs_file;          // JSON; "-": standard input.
   std::vector<std::string> outputs;
+  std::set<std::string> passes_off;
   // Of run.
   Path out;  // A folder for .npy files; "": JSON to standard output.
   int repeat = 1;

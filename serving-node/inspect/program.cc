@@ -27,13 +27,13 @@ Result<int> Check(const Options& options, const Path& version_dir, std::ostream&
 }
 
 Result<int> Explain(const Options& options, const Path& version_dir, std::ostream& out) {
-  const auto engine = engine::MakeCpuEngine();
+  const auto engine = engine::MakeCpuEngine({.passes_off = options.passes_off});
   RETURN_IF_ERROR(ExplainSignature(*engine, version_dir, options, out));
   return kExitOk;
 }
 
 Result<int> RunModel(const Options& options, const Path& version_dir, std::ostream& out, std::ostream& notes) {
-  const auto engine = engine::MakeCpuEngine();
+  const auto engine = engine::MakeCpuEngine({.passes_off = options.passes_off});
   RETURN_IF_ERROR(RunSignature(*engine, version_dir, options, out, notes));
   return kExitOk;
 }

@@ -91,6 +91,8 @@ TEST_F(InspectTest, ExplainSaysWhatBecomesOfTheGraphAndWhoComputesIt) {
   EXPECT_THAT(json.out, Not(HasSubstr("ArgMax"))) << "an output that nobody wants";
   EXPECT_THAT(Say({"explain", model, "--signature", "x"}).notes, HasSubstr("there is no signature \"x\""));
   EXPECT_EQ(Say({"explain", model, "--batch", "0"}).code, kExitUsage);
+  EXPECT_THAT(Say({"explain", model, "--without", "elementwise"}).out, Not(HasSubstr("Conv2D +")));
+  EXPECT_THAT(Say({"explain", model, "--without", "x"}).notes, HasSubstr("identities"));
 }
 
 TEST_F(InspectTest, WhatIsNoModelIsSaid) {

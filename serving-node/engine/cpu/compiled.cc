@@ -10,8 +10,14 @@
 namespace longshore::engine::cpu {
 namespace {
 
-graph::Graph Passed(graph::Graph graph) {
-  for (const auto& pass : graph::passes::LoadPasses()) graph = pass.run(graph);
+// `seen`: told of each pass, and of the graph that it left.
+template <typename Seen>
+graph::Graph Passed(graph::Graph graph, const std::set<std::string>& off, const Seen& seen) {
+  for (const auto& pass : graph::passes::LoadPasses()) {
+    if (off.contains(std::string(pass.name))) continue;
+    graph = pass.run(graph);
+    seen(pass, graph);
+  }
   return graph;
 }
 
@@ -37,11 +43,10 @@ std::vector<Shape> ShapesOf(const std::map<std::string, Tensor>& fed) {
 
 }  // namespace
 
-Compiled::Compiled(const reference::Plan& plan, int threads, std::shared_ptr<RunMemory> memory)
-    : plan_(plan),
-      threads_(threads),
-      memory_(std::move(memory)),
-      graph_(plan.has_bodies() ? graph::Graph() : Passed(plan.ToGraph())) {}
+Compiled::Compiled(const reference::Plan& plan, HowToRun how, std::shared_ptr<RunMemory> memory)
+    : plan_(plan), how_(std::move(how)), memory_(std::move(memory)) {
+  if (!plan.has_bodies()) graph_ = Passed(plan.ToGraph(), how_.passes_off, [](const auto&, const auto&) {});
+}
 
 std::shared_ptr<Compiled::Slot> Compiled::SlotFor(const std::map<std::string, Tensor>& fed,
                                                   std::span<const size_t> wanted) const {
@@ -65,7 +70,8 @@ Compiled::ProgramPtr Compiled::ProgramFor(const std::map<std::string, Tensor>& f
   std::call_once(slot->made, [&] {
     std::map<std::string, graph::Type> types;
     for (const auto& [name, value] : fed) types[name] = {value.type(), value.shape(), std::nullopt};
-    slot->program = Program::Make(Only(graph_, wanted), types, packed_, resources);
+    slot->program =
+        Program::Make(Only(graph_, wanted), types, packed_, resources, !how_.passes_off.contains("elementwise"));
   });
   return slot->program;
 }
@@ -73,7 +79,7 @@ Compiled::ProgramPtr Compiled::ProgramFor(const std::map<std::string, Tensor>& f
 Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                           Resources& resources, size_t memory_bytes_max,
                                           const reference::kernels::RunLimits& limits) const {
-  omp_set_num_threads(threads_);  // Of this thread: whoever's it is.
+  omp_set_num_threads(how_.threads);  // Of this thread: whoever's it is.
   const ProgramPtr program = plan_.has_bodies() ? nullptr : ProgramFor(fed, wanted, resources);
   if (!program) return plan_.Run(fed, wanted, resources, memory_bytes_max, nullptr, limits);
   return program->Run(fed, resources, *memory_, memory_bytes_max);
@@ -82,7 +88,7 @@ Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& f
 Result<std::vector<Tensor>> Compiled::Profile(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                               Resources& resources, size_t memory_bytes_max,
                                               RunProfile* profile) const {
-  omp_set_num_threads(threads_);
+  omp_set_num_threads(how_.threads);
   const ProgramPtr program = plan_.has_bodies() ? nullptr : ProgramFor(fed, wanted, resources);
   if (!program) return plan_.Profile(fed, wanted, resources, memory_bytes_max, profile);
   profile->bytes_peak = program->run_bytes();
@@ -93,7 +99,7 @@ Result<std::vector<Tensor>> Compiled::Profile(const std::map<std::string, Tensor
 
 PlanView Compiled::Explain(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                            Resources& resources) const {
-  omp_set_num_threads(threads_);
+  omp_set_num_threads(how_.threads);
   graph::Graph graph = plan_.ToGraph();
   PlanView view{.nodes = CountNodes(graph), .passes = {}, .steps = {}, .run_bytes = 0};
   const ProgramPtr program = plan_.has_bodies() ? nullptr : ProgramFor(fed, wanted, resources);
@@ -104,10 +110,9 @@ PlanView Compiled::Explain(const std::map<std::string, Tensor>& fed, std::span<c
     }
     return view;
   }
-  for (const auto& pass : graph::passes::LoadPasses()) {
-    graph = pass.run(graph);
-    view.passes.push_back({std::string(pass.name), CountNodes(graph)});
-  }
+  Passed(std::move(graph), how_.passes_off, [&](const auto& pass, const graph::Graph& left) {
+    view.passes.push_back({std::string(pass.name), CountNodes(left)});
+  });
   view.steps = program->lines();
   view.run_bytes = program->run_bytes();
   return view;

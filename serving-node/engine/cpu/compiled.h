@@ -4,6 +4,8 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 
 #include "serving-node/engine/cpu/program.h"
 #include "serving-node/engine/reference/executable.h"
@@ -12,10 +14,15 @@ namespace longshore::engine::cpu {
 
 inline constexpr size_t kProgramsMax = 32;  // Of one signature; the one that was not used for longest goes.
 
+struct HowToRun {
+  int threads = 1;                   // Of one run.
+  std::set<std::string> passes_off;  // By graph::passes::Names.
+};
+
 class Compiled final : public reference::Executable {
  public:
   // `plan` must outlive it: it runs what has no program. Runs work in `memory`.
-  Compiled(const reference::Plan& plan, int threads, std::shared_ptr<RunMemory> memory);
+  Compiled(const reference::Plan& plan, HowToRun how, std::shared_ptr<RunMemory> memory);
 
   Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                   Resources& resources, size_t memory_bytes_max,
@@ -44,7 +51,7 @@ class Compiled final : public reference::Executable {
                         Resources& resources) const;
 
   const reference::Plan& plan_;
-  const int threads_;
+  const HowToRun how_;
   const std::shared_ptr<RunMemory> memory_;
   graph::Graph graph_;
   mutable PackedWeights packed_;

@@ -9,6 +9,7 @@
 #include "serving-node/engine/cpu/cpu.h"
 #include "serving-node/engine/reference/differences.h"
 #include "serving-node/engine/reference/reference.h"
+#include "serving-node/graph/passes/passes.h"
 
 namespace longshore::engine::cpu {
 namespace {
@@ -20,7 +21,7 @@ std::string Judge(const Json& json) {
   const auto plan = one.MakePlan();
   if (!plan) return json.contains("error") ? "" : ToString(plan.error());
   Resources resources;
-  const Compiled compiled(*plan, 1, std::make_shared<RunMemory>());
+  const Compiled compiled(*plan, HowToRun(), std::make_shared<RunMemory>());
   const auto answer = compiled.Run(one.fed, {}, resources, SIZE_MAX, {});
   if (json.contains("error"))
     return answer ? fmt::format("an answer instead of: {}", json.at("error").get<std::string>()) : "";
@@ -62,7 +63,7 @@ TEST(Compiled, WhatIsDrawnInHidesNoNan) {
       node {{ name: "y" op: "{}" input: "biased" attr {{ key: "T" value {{ type: DT_FLOAT }} }} }})",
                                          activation),
                              {.feeds = {"x"}, .outputs = {"y"}, .targets = {}}, resources);
-    const Compiled compiled(plan, 1, std::make_shared<RunMemory>());
+    const Compiled compiled(plan, HowToRun(), std::make_shared<RunMemory>());
     const auto nan = std::numeric_limits<float>::quiet_NaN();
     const auto answer =
         compiled.Run({{"x", Tensor::Of<float>({2, 3}, {1, 1, 1, 1, nan, 1})}}, {}, resources, SIZE_MAX, {});
@@ -92,7 +93,7 @@ TEST(Compiled, WhatAKernelKeepsOfItsInputsIsNotTheRunsMemory) {
       node { name: "stacked" op: "TensorListStack" input: "list" input: "each" input: "^next"
         attr { key: "element_dtype" value { type: DT_FLOAT } } })",
              {.feeds = {"x", "shape"}, .outputs = {"shaped", "stacked", "next"}, .targets = {}}, resources);
-  const Compiled compiled(plan, 1, std::make_shared<RunMemory>());
+  const Compiled compiled(plan, HowToRun(), std::make_shared<RunMemory>());
   const auto run = [&](float first) {
     return compiled.Run({{"x", Tensor::Of<float>({2, 2}, {first, 2, 3, 4})}, {"shape", Tensor::Of<int32_t>({1}, {4})}},
                         {}, resources, SIZE_MAX, {});
@@ -166,7 +167,8 @@ TEST(Compiled, AnswersRandomGraphsAsThePlanDoes) {
     Resources resources;
     const auto plan = reference::Plan::Make(std::move(*graph), {}, resources);
     const auto wanted = plan->Run(random.fed, {}, resources);
-    const auto given = Compiled(*plan, 1, std::make_shared<RunMemory>()).Run(random.fed, {}, resources, SIZE_MAX, {});
+    const auto given =
+        Compiled(*plan, HowToRun(), std::make_shared<RunMemory>()).Run(random.fed, {}, resources, SIZE_MAX, {});
     ASSERT_TRUE(wanted && given) << seed;
     for (size_t i = 0; i < wanted->size(); ++i) {
       ASSERT_TRUE(IsNear((*given)[i], (*wanted)[i])) << "seed " << seed << " " << random.def.DebugString();
@@ -188,8 +190,11 @@ RunRequest Images(int64_t count) {
           .outputs = {}};
 }
 
-TEST(CpuEngine, AnswersAsTheReferenceDoes) {
-  const auto cpu = MakeCpuEngine({.runs = 1});
+// With all passes, and with each of them off: none is what the numbers rest on.
+class WithoutPass : public testing::TestWithParam<std::string> {};
+
+TEST_P(WithoutPass, AnswersAsTheReferenceDoes) {
+  const auto cpu = MakeCpuEngine({.runs = 1, .passes_off = {GetParam()}});
   const auto plain = MakeReferenceEngine({.threads = 1});
   for (const char* version : {"digits/1", "digits/2", "digits/5"}) {
     const auto fast = Load(*cpu, version), slow = Load(*plain, version);
@@ -203,6 +208,14 @@ TEST(CpuEngine, AnswersAsTheReferenceDoes) {
     }
   }
 }
+
+std::vector<std::string> NoneAndEachPass() {
+  std::vector<std::string> names = graph::passes::Names();
+  names.emplace_back("none");
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(CpuEngine, WithoutPass, testing::ValuesIn(NoneAndEachPass()),
+                         [](const auto& pass) { return pass.param; });
 
 // The tenth image of any batch is the same image.
 TEST(CpuEngine, ARowIsTheSameBitsWhateverItsNeighboursAndItsPlace) {

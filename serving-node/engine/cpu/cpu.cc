@@ -8,13 +8,13 @@
 namespace longshore::engine {
 
 std::unique_ptr<Engine> MakeCpuEngine(const CpuOptions& options) {
-  const int threads = std::max(1, options.threads_per_run);
+  const cpu::HowToRun how{.threads = std::max(1, options.threads_per_run), .passes_off = options.passes_off};
   const auto memory = std::make_shared<cpu::RunMemory>();
   return MakeReferenceEngine({.threads = options.runs,
                               .waiting_runs_max = options.waiting_runs_max,
                               .run_bytes_max = options.run_bytes_max,
-                              .make_executable = [threads, memory](const reference::Plan& plan) {
-                                return std::make_unique<cpu::Compiled>(plan, threads, memory);
+                              .make_executable = [how, memory](const reference::Plan& plan) {
+                                return std::make_unique<cpu::Compiled>(plan, how, memory);
                               }});
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <string>
 
 #include "serving-node/engine/engine.h"
 
@@ -12,6 +14,7 @@ struct CpuOptions {
   int threads_per_run = 1;                 // Intra-op.
   int waiting_runs_max = 10'000;           // Runs that wait for a thread; more are refused with Unavailable.
   size_t run_bytes_max = size_t{2} << 30;  // Memory of one run beside its inputs; an op that wants more is refused.
+  std::set<std::string> passes_off = {};   // By graph::passes::Names, to find the one that is at fault.
 };
 
 // The engine must outlive the models that it loaded.

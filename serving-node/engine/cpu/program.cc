@@ -203,10 +203,12 @@ Program::Program() = default;
 Program::~Program() = default;
 
 std::unique_ptr<Program> Program::Make(const Graph& graph, const std::map<std::string, Type>& fed,
-                                       PackedWeights& packed, Resources& resources) {
+                                       PackedWeights& packed, Resources& resources, bool draws_in) {
   const auto evaluate = EvaluateByKernels(resources);
-  const Graph drawn = graph::passes::DrawInElementwise(graph, InferTypes(graph, fed, evaluate));
-  const graph::Types types = InferTypes(drawn, fed, evaluate);
+  graph::Types types = InferTypes(graph, fed, evaluate);
+  if (!draws_in) return ProgramMaker(graph, types, packed).Make();
+  const Graph drawn = graph::passes::DrawInElementwise(graph, types);
+  types = InferTypes(drawn, fed, evaluate);
   return ProgramMaker(drawn, types, packed).Make();
 }
 

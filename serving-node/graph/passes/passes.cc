@@ -10,4 +10,11 @@ std::span<const Pass> LoadPasses() {
   return kPasses;
 }
 
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const Pass& pass : LoadPasses()) names.emplace_back(pass.name);
+  names.emplace_back("elementwise");
+  return names;
+}
+
 }  // namespace longshore::graph::passes

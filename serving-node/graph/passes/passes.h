@@ -2,7 +2,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "serving-node/graph/graph.h"
 #include "serving-node/graph/types.h"
@@ -21,7 +23,10 @@ struct Pass {
 };
 std::span<const Pass> LoadPasses();
 
-// For shapes that are known: what an element-wise op does to a product's output is done by the product (Node::then).
+// The names of all passes, by which each can be switched off: those at load and "elementwise".
+std::vector<std::string> Names();
+
+// For shapes that are known, "elementwise": what an element-wise op does to a product's output is done by the product (Node::then).
 Graph DrawInElementwise(const Graph& graph, const Types& types);
 
 }  // namespace longshore::graph::passes

@@ -1,0 +1,215 @@
+// Each pass alone: what it makes of a graph that it is for, and of one that only looks like it.
+#include "serving-node/graph/passes/passes.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "serving-node/tensor/proto.h"
+
+namespace longshore::graph::passes {
+namespace {
+
+using tensor::DType;
+using testing::ElementsAre;
+using testing::FloatEq;
+using testing::Pointwise;
+
+std::string Floats(const std::string& name, const tensor::Shape& shape, const std::string& values) {
+  std::string dims;
+  for (const int64_t size : shape) dims += fmt::format("dim {{ size: {} }} ", size);
+  return fmt::format(R"(node {{ name: "{}" op: "Const" attr {{ key: "dtype" value {{ type: DT_FLOAT }} }}
+    attr {{ key: "value" value {{ tensor {{ dtype: DT_FLOAT tensor_shape {{ {}}} float_val: [{}] }} }} }} }})",
+                     name, dims, values);
+}
+
+std::string Ints(const std::string& name, const tensor::Shape& shape, const std::string& values) {
+  std::string text = Floats(name, shape, values);
+  for (size_t at; (at = text.find("DT_FLOAT")) != std::string::npos;) text.replace(at, 8, "DT_INT32");
+  return text.replace(text.find("float_val"), 9, "int_val");
+}
+
+std::string Input(const std::string& name) {
+  return fmt::format(R"(node {{ name: "{}" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_FLOAT }} }} }})",
+                     name);
+}
+
+// "Relu y(x)"; `attributes` as text.
+std::string Op(const std::string& op, const std::string& name, const std::vector<std::string>& inputs,
+               const std::string& attributes = "") {
+  std::string text = fmt::format(R"(node {{ name: "{}" op: "{}" )", name, op);
+  for (const auto& input : inputs) text += fmt::format("input: \"{}\" ", input);
+  return text + attributes + "}";
+}
+
+// Fed with "x" and, where it is there, "r"; constants have their values, as they do once a plan has folded them.
+Graph Read(const std::vector<std::string>& nodes, const std::vector<std::string>& outputs = {"y"}) {
+  std::string text;
+  for (const auto& node : nodes) text += node + "\n";
+  tensorflow::GraphDef def;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &def)) << text;
+  Wanted wanted{.feeds = {"x"}, .outputs = outputs, .targets = {}};
+  if (text.find("name: \"r\"") != std::string::npos) wanted.feeds.emplace_back("r");
+  auto graph = Build(def, wanted);
+  EXPECT_TRUE(graph) << ToString(graph.error());
+  for (Node& node : graph->nodes) {
+    if (node.op == "Const") node.values = {*tensor::FromProto(node.attributes.Find("value")->tensor())};
+  }
+  return std::move(*graph);
+}
+
+// The ops that are computed, with what was drawn into them: "MatMul+BiasAdd".
+std::vector<std::string> Ops(const Graph& graph) {
+  std::vector<std::string> ops;
+  for (const Node& node : graph.nodes) {
+    if (node.op == "Const" || node.op == "Placeholder") continue;
+    ops.push_back(node.op);
+    for (const Fused& fused : node.then) ops.back() += "+" + fused.op;
+  }
+  return ops;
+}
+
+const Node& Only(const Graph& graph, const std::string& op) {
+  const auto found = std::ranges::find(graph.nodes, op, &Node::op);
+  EXPECT_NE(found, graph.nodes.end()) << op;
+  return *found;
+}
+
+std::vector<float> ConstFloats(const Graph& graph, const Edge& edge) {
+  const auto values = graph.nodes[static_cast<size_t>(edge.node)].values.at(0).values<float>();
+  return {values.begin(), values.end()};
+}
+
+// What a Reshape gives: all of TensorFlow's arithmetic that these graphs need to know their shapes.
+std::optional<std::vector<tensor::Tensor>> Reshaped(const Node& node, std::span<const tensor::Tensor> inputs) {
+  if (node.op != "Reshape") return std::nullopt;
+  const auto sizes = inputs[1].values<int32_t>();
+  return std::vector<tensor::Tensor>{*inputs[0].Reshaped({sizes.begin(), sizes.end()})};
+}
+
+Graph DrawnIn(const Graph& graph, const std::map<std::string, tensor::Shape>& shapes) {
+  std::map<std::string, Type> fed;
+  for (const auto& [name, shape] : shapes) fed[name] = {DType::kFloat, shape, std::nullopt};
+  return DrawInElementwise(graph, InferTypes(graph, fed, Reshaped));
+}
+
+TEST(Identities, AreReadThrough) {
+  const Graph graph =
+      Read({Input("x"), Op("Identity", "i", {"x"}), Op("StopGradient", "s", {"i"}), Op("Relu", "y", {"s"})});
+  const Graph left = RemoveIdentities(graph);
+  EXPECT_THAT(Ops(left), ElementsAre("Relu"));
+  EXPECT_EQ(Only(left, "Relu").inputs[0].node, left.fed.at("x"));
+}
+
+std::vector<std::string> BatchNorm(const std::string& attributes) {
+  return {Input("x"),
+          Floats("gamma", {2}, "2, 3"),
+          Floats("beta", {2}, "10, 20"),
+          Floats("mean", {2}, "1, 2"),
+          Floats("variance", {2}, "3, 8"),
+          Op("FusedBatchNormV3", "y", {"x", "gamma", "beta", "mean", "variance"},
+             "attr { key: \"epsilon\" value { f: 1 } } " + attributes)};
+}
+constexpr char kInference[] = "attr { key: \"is_training\" value { b: false } }";
+
+TEST(BatchNorms, BecomeAFactorAndASum) {
+  const Graph split = SplitBatchNorms(Read(BatchNorm(kInference)));
+  EXPECT_THAT(Ops(split), ElementsAre("Mul", "AddV2"));
+  EXPECT_THAT(ConstFloats(split, Only(split, "Mul").inputs[1]), ElementsAre(FloatEq(1), FloatEq(1)));
+  EXPECT_THAT(ConstFloats(split, Only(split, "AddV2").inputs[1]), ElementsAre(FloatEq(9), FloatEq(18)));
+}
+
+TEST(BatchNorms, ThatTrainOrWhoseStatisticsAreReadStay) {
+  EXPECT_THAT(Ops(SplitBatchNorms(Read(BatchNorm("")))), ElementsAre("FusedBatchNormV3"));
+  EXPECT_THAT(Ops(SplitBatchNorms(Read(BatchNorm(kInference), {"y", "y:1"}))), ElementsAre("FusedBatchNormV3"));
+}
+
+std::vector<std::string> Scaled() {
+  return {Input("x"),
+          Floats("w", {2, 2}, "1, 2, 3, 4"),
+          Floats("s", {2}, "10, 100"),
+          Floats("b", {2}, "5, 6"),
+          Op("MatMul", "p", {"x", "w"}),
+          Op("Mul", "m", {"p", "s"}),
+          Op("AddV2", "y", {"b", "m"})};
+}
+
+TEST(Scales, BecomeOtherWeightsAndABias) {
+  const Graph drawn = DrawInScales(Read(Scaled()));
+  EXPECT_THAT(Ops(drawn), ElementsAre("MatMul", "BiasAdd"));
+  EXPECT_THAT(ConstFloats(drawn, Only(drawn, "MatMul").inputs[1]), ElementsAre(10, 200, 30, 400));
+  EXPECT_THAT(ConstFloats(drawn, Only(drawn, "BiasAdd").inputs[1]), ElementsAre(5, 6));
+}
+
+TEST(Scales, OfAProductThatOthersReadStay) {
+  EXPECT_THAT(Ops(DrawInScales(Read(Scaled(), {"y", "p"}))), ElementsAre("MatMul", "Mul", "AddV2"));
+}
+
+std::vector<std::string> Padded(const std::string& sizes) {
+  return {Input("x"), Ints("sizes", {4, 2}, sizes), Floats("w", {1, 1, 1, 1}, "2"), Op("Pad", "p", {"x", "sizes"}),
+          Op("Conv2D", "y", {"p", "w"}, "attr { key: \"padding\" value { s: \"VALID\" } }")};
+}
+
+TEST(Pads, OfHeightAndWidthBecomeTheConvolutions) {
+  const Graph drawn = DrawInPads(Read(Padded("0, 0, 1, 2, 3, 4, 0, 0")));
+  EXPECT_THAT(Ops(drawn), ElementsAre("Conv2D"));
+  EXPECT_EQ(Only(drawn, "Conv2D").attributes.Text("padding", ""), "EXPLICIT");
+  EXPECT_THAT(Only(drawn, "Conv2D").attributes.Ints("explicit_paddings"), ElementsAre(0, 0, 1, 2, 3, 4, 0, 0));
+}
+
+TEST(Pads, OfChannelsStay) {
+  EXPECT_THAT(Ops(DrawInPads(Read(Padded("0, 0, 1, 1, 1, 1, 0, 1")))), ElementsAre("Pad", "Conv2D"));
+}
+
+std::vector<std::string> Layer() {
+  return {Input("x"), Input("r"), Floats("w", {2, 2}, "1, 2, 3, 4"), Floats("b", {2}, "5, 6"),
+          Op("MatMul", "p", {"x", "w"})};
+}
+
+std::vector<std::string> operator+(std::vector<std::string> nodes, const std::vector<std::string>& more) {
+  nodes.insert(nodes.end(), more.begin(), more.end());
+  return nodes;
+}
+
+TEST(Elementwise, BiasResidualAndActivationGoIntoTheProduct) {
+  const auto nodes = Layer() + std::vector<std::string>{Op("BiasAdd", "biased", {"p", "b"}),
+                                                        Op("AddV2", "sum", {"r", "biased"}), Op("Relu", "y", {"sum"})};
+  EXPECT_THAT(Ops(DrawnIn(Read(nodes), {{"x", {3, 2}}, {"r", {3, 2}}})), ElementsAre("MatMul+BiasAdd+AddV2+Relu"));
+}
+
+TEST(Elementwise, WhatAnotherReadsStays) {
+  const auto nodes =
+      Layer() + std::vector<std::string>{Op("BiasAdd", "biased", {"p", "b"}), Op("Relu", "y", {"biased"})};
+  EXPECT_THAT(Ops(DrawnIn(Read(nodes, {"y", "biased"}), {{"x", {3, 2}}})), ElementsAre("MatMul+BiasAdd", "Relu"));
+}
+
+TEST(Elementwise, ABiasAndAnActivationGoPastAReshape) {
+  const auto nodes =
+      Layer() + std::vector<std::string>{Ints("sizes", {3}, "1, 3, 2"), Op("Reshape", "shaped", {"p", "sizes"}),
+                                         Op("BiasAdd", "biased", {"shaped", "b"}), Op("Relu", "y", {"biased"})};
+  const Graph drawn = DrawnIn(Read(nodes), {{"x", {3, 2}}});
+  EXPECT_THAT(Ops(drawn), ElementsAre("MatMul+BiasAdd+Relu", "Reshape"));
+  EXPECT_EQ(drawn.nodes[static_cast<size_t>(drawn.outputs[0].node)].op, "Reshape");
+}
+
+// What is one of the product's columns here is none of the result's last axis, though there are as many.
+TEST(Elementwise, ABiasOfOtherChannelsDoesNot) {
+  const auto nodes =
+      Layer() + std::vector<std::string>{
+                    Ints("sizes", {4}, "1, 2, 3, 1"), Op("Reshape", "shaped", {"p", "sizes"}),
+                    Op("BiasAdd", "y", {"shaped", "b"}, "attr { key: \"data_format\" value { s: \"NCHW\" } }")};
+  EXPECT_THAT(Ops(DrawnIn(Read(nodes), {{"x", {3, 2}}})), ElementsAre("MatMul", "Reshape", "BiasAdd"));
+}
+
+TEST(Elementwise, ChainsAreOneNode) {
+  const Graph graph = Read({Input("x"), Input("r"), Op("Sub", "d", {"x", "r"}), Op("Square", "s", {"d"}),
+                            Op("Mul", "m", {"r", "s"}), Op("Tanh", "y", {"m"})});
+  EXPECT_THAT(Ops(DrawnIn(graph, {{"x", {4, 8}}, {"r", {8}}})), ElementsAre("Sub+Square+Mul+Tanh"));
+}
+
+TEST(Names, AreOfEachPass) {
+  EXPECT_THAT(Names(), ElementsAre("identities", "batch_norms", "scales", "pads", "elementwise"));
+}
+
+}  // namespace
+}  // namespace longshore::graph::passes
