@@ -12,8 +12,8 @@ namespace longshore::saved_model {
 
 inline constexpr size_t kSavedModelBytesMax = size_t{2} << 30;
 
-// All of saved_model.pb, assets in their field wherever the file has them. NotFound when it is not there; DataLoss when it cannot be parsed; Unimplemented for
-// saved_model.pbtxt.
+// All of saved_model.pb, assets in their field wherever the file has them. NotFound when it is not there; DataLoss when
+// it cannot be parsed; Unimplemented for saved_model.pbtxt.
 Result<tensorflow::SavedModel> ReadSavedModel(const Path& version_dir);
 
 // The MetaGraphDef whose tags are exactly these. NotFound when there is no saved_model.pb or no such tags (the message

@@ -26,7 +26,8 @@ std::span<const Pass> LoadPasses();
 // The names of all passes, by which each can be switched off: those at load and "elementwise".
 std::vector<std::string> Names();
 
-// For shapes that are known, "elementwise": what an element-wise op does to a product's output is done by the product (Node::then).
+// For shapes that are known, "elementwise": what an element-wise op does to a product's output is done by the product
+// (Node::then).
 Graph DrawInElementwise(const Graph& graph, const Types& types);
 
 }  // namespace longshore::graph::passes
