@@ -104,6 +104,7 @@ Result<Graph> Builder::Run() {
 
 Status Builder::AddFeed(const std::string& feed) {
   const Reference reference = ParseReference(feed);
+  if (reference.index < 0 || reference.index >= kOutputsMax) return DataLoss("there is no \"{}\" to feed", feed);
   const auto found = root_.nodes->find(reference.node);
   if (found == root_.nodes->end()) return DataLoss("the graph has no node \"{}\" to feed", reference.node);
   const auto type = found->second->attr().find("dtype");
@@ -493,6 +494,7 @@ Result<Edge> Builder::Resolve(const Reference& reference, Scope* scope) {
   if (at != scope->positions.end()) {
     const auto& node = scope->into->graph.nodes[static_cast<size_t>(at->second)];
     if (!reference.output_name.empty()) index += OutputOffset(node.op, node.attributes, reference.output_name);
+    if (index < 0 || index >= kOutputsMax) return DataLoss("node \"{}\" has no output {}", node.name, index);
     return Edge{at->second, index};
   }
   if (!reference.output_name.empty()) index += CallOutputOffset(reference, *scope);

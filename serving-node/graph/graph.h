@@ -66,6 +66,7 @@ void ForEachNode(const Graph& graph, const F& f) {
 
 inline constexpr int kFunctionDepthMax = 64;  // Of calls and bodies within each other.
 inline constexpr size_t kNodesMax = 1'000'000;
+inline constexpr int kOutputsMax = 100'000;   // Of one node.
 inline constexpr size_t kCallsMax = 100'000;  // Of functions: some that call each other twice are soon too many.
 
 struct Wanted {

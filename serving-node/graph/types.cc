@@ -104,7 +104,11 @@ class Inference {
 }  // namespace
 
 bool Type::is_static() const {
-  return type != DType::kInvalid && shape && std::ranges::none_of(*shape, [](int64_t size) { return size < 0; });
+  if (type == DType::kInvalid || !shape || std::ranges::any_of(*shape, [](int64_t size) { return size < 0; }))
+    return false;
+  const auto count = tensor::ElementCount(*shape);
+  return count &&
+         static_cast<size_t>(*count) <= tensor::kTensorBytesMax / std::max<size_t>(tensor::ElementBytes(type), 1);
 }
 
 const Type& Types::at(const Edge& edge) const {

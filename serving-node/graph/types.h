@@ -18,7 +18,7 @@ struct Type {
   std::optional<tensor::Shape> shape;   // nullopt: not even the rank; -1: a size that only the run knows.
   std::optional<tensor::Tensor> value;  // Where it depends on no input, or only on shapes that are known.
 
-  bool is_static() const;  // Every size is known.
+  bool is_static() const;  // Every size is known, and a tensor may be as large.
 };
 
 // By node, by output. A node of which nothing is known has no outputs here.

@@ -100,16 +100,11 @@ Result<std::vector<Tensor>> Compiled::Profile(const std::map<std::string, Tensor
 PlanView Compiled::Explain(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                            Resources& resources) const {
   omp_set_num_threads(how_.threads);
+  if (plan_.has_bodies()) return plan_.Explain();
+  const ProgramPtr program = ProgramFor(fed, wanted, resources);
+  if (!program) return plan_.Explain();
   graph::Graph graph = plan_.ToGraph();
   PlanView view{.nodes = CountNodes(graph), .passes = {}, .steps = {}, .run_bytes = 0};
-  const ProgramPtr program = plan_.has_bodies() ? nullptr : ProgramFor(fed, wanted, resources);
-  if (!program) {
-    for (const graph::Node& node : graph.nodes) {
-      if (IsComputed(node))
-        view.steps.push_back({.node = node.name, .op = node.op, .then = {}, .shape = "?", .how = "kernel"});
-    }
-    return view;
-  }
   Passed(std::move(graph), how_.passes_off, [&](const auto& pass, const graph::Graph& left) {
     view.passes.push_back({std::string(pass.name), CountNodes(left)});
   });

@@ -95,10 +95,10 @@ class ProgramMaker {
   // Whether it is the first input under another shape.
   bool SharesInput(size_t node) const {
     const graph::Node& of = graph_.nodes[node];
-    if (!of.then.empty() || !IsAlias(of)) return false;
+    if (!of.then.empty() || of.inputs.empty()) return false;
     const Type& from = types_.at(of.inputs[0]);
     const Type& to = types_.at({static_cast<int>(node), 0});
-    return LiesStill(from) && LiesStill(to);
+    return LiesStill(from) && LiesStill(to) && IsAlias(of);  // A type is known of what is valid.
   }
 
   bool Runs(size_t node) const { return !IsFed(node) && !IsKnown(node) && !SharesInput(node); }

@@ -9,7 +9,11 @@
 namespace longshore::engine::cpu {
 
 void RunMemory::Note(size_t bytes) {
-  if (takes_++ % kWindow == 0) needed_ = {0, needed_[0]};
+  if (takes_++ % kWindow == 0) {
+    const size_t needed = std::max(needed_[0], needed_[1]);
+    while (!free_.empty() && free_.back().size / kSpareMax > needed) free_.pop_back();
+    needed_ = {0, needed_[0]};
+  }
   needed_[0] = std::max(needed_[0], bytes);
 }
 

@@ -43,5 +43,12 @@ TEST(RunMemory, OneGiantRunDoesNotHoldItsMemoryForEver) {
   EXPECT_LE(memory.free_bytes(), 128U);
 }
 
+TEST(RunMemory, NorDoesOneThatNoRunTakesAnyMore) {
+  RunMemory memory;
+  { const auto small = memory.Take(100), giant = memory.Take(1 << 20); }
+  for (size_t i = 0; i < 3 * RunMemory::kWindow; ++i) memory.Take(100);
+  EXPECT_LE(memory.free_bytes(), 128U);
+}
+
 }  // namespace
 }  // namespace longshore::engine::cpu

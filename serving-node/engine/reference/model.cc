@@ -85,11 +85,27 @@ Result<SignaturePlan::Input> InputOf(const std::string& name, const tensorflow::
   return input;
 }
 
+Status CheckInput(const std::string& name, const SignaturePlan::Input& wanted, const Tensor& given) {
+  if (given.type() != wanted.type)
+    return InvalidArgument("input \"{}\" must be of {}, not {}", name, DTypeName(wanted.type), DTypeName(given.type()));
+  if (given.device() != tensor::Device{})
+    return InvalidArgument("input \"{}\" does not lie in the memory of the CPU", name);
+  if (!tensor::Matches(given.shape(), wanted.pattern)) {
+    return InvalidArgument("input \"{}\" must be of shape {}, not {}", name, tensor::ToString(wanted.pattern),
+                           tensor::ToString(given.shape()));
+  }
+  return {};
+}
+
 // The signature without its plan.
 Result<SignaturePlan> Describe(const tensorflow::SignatureDef& def) {
   SignaturePlan signature;
   for (const auto& [name, info] : def.inputs()) {
-    ASSIGN_OR_RETURN(signature.inputs[name], InputOf(name, info, def));
+    ASSIGN_OR_RETURN(SignaturePlan::Input input, InputOf(name, info, def));
+    if (input.otherwise) {
+      if (auto fits = CheckInput(name, input, *input.otherwise); !fits) return Prefixed(fits.error(), "the default");
+    }
+    signature.inputs[name] = std::move(input);
   }
   for (const auto& [name, info] : def.outputs()) {
     if (info.encoding_case() != tensorflow::TensorInfo::kName)
@@ -154,18 +170,6 @@ std::string Names(const std::map<std::string, SignaturePlan::Input>& inputs) {
   std::vector<std::string> names;
   for (const auto& [name, input] : inputs) names.push_back(name);
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-Status CheckInput(const std::string& name, const SignaturePlan::Input& wanted, const Tensor& given) {
-  if (given.type() != wanted.type)
-    return InvalidArgument("input \"{}\" must be of {}, not {}", name, DTypeName(wanted.type), DTypeName(given.type()));
-  if (given.device() != tensor::Device{})
-    return InvalidArgument("input \"{}\" does not lie in the memory of the CPU", name);
-  if (!tensor::Matches(given.shape(), wanted.pattern)) {
-    return InvalidArgument("input \"{}\" must be of shape {}, not {}", name, tensor::ToString(wanted.pattern),
-                           tensor::ToString(given.shape()));
-  }
-  return {};
 }
 
 // The request's tensors by the names that the graph has for them.

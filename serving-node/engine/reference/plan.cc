@@ -312,6 +312,15 @@ graph::Graph Plan::ToGraph() const {
   return graph::Prune(std::move(graph));
 }
 
+PlanView Plan::Explain() const {
+  PlanView view{.nodes = order_.size(), .passes = {}, .steps = {}, .run_bytes = 0};
+  for (const size_t i : order_) {
+    const auto& node = graph_.nodes[i];
+    view.steps.push_back({.node = node.name, .op = node.op, .then = {}, .shape = "?", .how = "kernel"});
+  }
+  return view;
+}
+
 int64_t Plan::folded_bytes(kernels::CountedBuffers* counted) const {
   int64_t sum = 0;
   for (const auto& outputs : folded_) {

@@ -78,6 +78,8 @@ class Plan {
   // The graph with what was computed at load as constants, for passes and other engines. Values are shared, not copied.
   // Requires: !has_bodies().
   graph::Graph ToGraph() const;
+  // Its nodes in order, each by its kernel.
+  PlanView Explain() const;
 
  private:
   // The values of one run, or of one of a body: for each node its outputs, while somebody still needs them.

@@ -89,7 +89,8 @@ class Drawing {
     const Node& product = rewrite_.At(reshape.inputs[0]);
     if (!IsProduct(product.op) || !BelongsTo(edge, reshape.inputs[0])) return false;
     const std::string& op = graph_.nodes[i].op;
-    if (other == nullptr ? !IsActivation(op) : !IsBiasOf(channels_.at(reshape.inputs[0].node), i, *other)) return false;
+    if (other == nullptr ? !IsActivation(op) : !IsBiasOf(channels_.at(reshape.inputs[0].node), i, edge, *other))
+      return false;
     const int64_t channels = channels_.at(reshape.inputs[0].node);
     const Edge made = Extended(product, i, other);
     channels_[made.node] = channels;
@@ -109,11 +110,12 @@ class Drawing {
     return true;
   }
 
-  bool IsBiasOf(int64_t channels, size_t i, const Edge& operand) const {
-    const Type& whole = types_.at({static_cast<int>(i), 0});
+  // `shaped`: what it is added to, whose last axis must be the columns, as a size of one would be broadcast.
+  bool IsBiasOf(int64_t channels, size_t i, const Edge& shaped, const Edge& operand) const {
+    const Type& whole = types_.at(shaped);
     const Type& type = types_.at(operand);
     return IsSum(graph_.nodes[i].op) && type.is_static() && whole.is_static() && type.type == DType::kFloat &&
-           *type.shape == tensor::Shape{channels} && whole.shape->back() == channels;
+           *type.shape == tensor::Shape{channels} && !whole.shape->empty() && whole.shape->back() == channels;
   }
 
   // Whether the maker of a value can go on with what node `i` does to it.

@@ -9,17 +9,20 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
+constexpr int64_t kPaddingMax = 1 << 24;  // As of a convolution; what is more is the Pad's to refuse.
+
 // Before and behind, by axis: [0,0,1,1,1,1,0,0]; nothing unless only height and width of an image are padded.
 std::vector<int64_t> PaddingOf(const Graph& graph, const Node& pad) {
   if (pad.op != "Pad" || pad.inputs.size() != 2) return {};
   const Tensor* value = ConstOf(graph, pad.inputs[1]);
-  if (value == nullptr || value->elements() != 8) return {};
+  if (value == nullptr || value->shape() != tensor::Shape{4, 2}) return {};
+  if (value->type() != DType::kInt32 && value->type() != DType::kInt64) return {};
   std::vector<int64_t> padding;
   for (size_t i = 0; i < 8; ++i) {
     padding.push_back(value->type() == DType::kInt64 ? value->values<int64_t>()[i] : value->values<int32_t>()[i]);
   }
   const bool fits = padding[0] == 0 && padding[1] == 0 && padding[6] == 0 && padding[7] == 0 &&
-                    std::ranges::none_of(padding, [](int64_t size) { return size < 0; });
+                    std::ranges::none_of(padding, [](int64_t size) { return size < 0 || size > kPaddingMax; });
   return fits ? padding : std::vector<int64_t>();
 }
 

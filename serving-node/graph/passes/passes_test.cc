@@ -119,6 +119,11 @@ TEST(BatchNorms, BecomeAFactorAndASum) {
   EXPECT_THAT(ConstFloats(split, Only(split, "AddV2").inputs[1]), ElementsAre(FloatEq(9), FloatEq(18)));
 }
 
+TEST(BatchNorms, OfHalvesStay) {
+  const std::string half = std::string(kInference) + " attr { key: \"T\" value { type: DT_HALF } }";
+  EXPECT_THAT(Ops(SplitBatchNorms(Read(BatchNorm(half)))), ElementsAre("FusedBatchNormV3"));
+}
+
 TEST(BatchNorms, ThatTrainOrWhoseStatisticsAreReadStay) {
   EXPECT_THAT(Ops(SplitBatchNorms(Read(BatchNorm("")))), ElementsAre("FusedBatchNormV3"));
   EXPECT_THAT(Ops(SplitBatchNorms(Read(BatchNorm(kInference), {"y", "y:1"}))), ElementsAre("FusedBatchNormV3"));
@@ -143,6 +148,12 @@ TEST(Scales, BecomeOtherWeightsAndABias) {
 
 TEST(Scales, OfAProductThatOthersReadStay) {
   EXPECT_THAT(Ops(DrawInScales(Read(Scaled(), {"y", "p"}))), ElementsAre("MatMul", "Mul", "AddV2"));
+}
+
+TEST(Scales, OfMoreAxesThanTheProductStay) {
+  const Graph graph = Read({Input("x"), Floats("w", {2, 2}, "1, 2, 3, 4"), Floats("b", {1, 1, 2}, "5, 6"),
+                            Op("MatMul", "p", {"x", "w"}), Op("AddV2", "y", {"p", "b"})});
+  EXPECT_THAT(Ops(DrawInScales(graph)), ElementsAre("MatMul", "AddV2"));
 }
 
 std::vector<std::string> Padded(const std::string& sizes) {
@@ -190,6 +201,13 @@ TEST(Elementwise, ABiasAndAnActivationGoPastAReshape) {
   const Graph drawn = DrawnIn(Read(nodes), {{"x", {3, 2}}});
   EXPECT_THAT(Ops(drawn), ElementsAre("MatMul+BiasAdd+Relu", "Reshape"));
   EXPECT_EQ(drawn.nodes[static_cast<size_t>(drawn.outputs[0].node)].op, "Reshape");
+}
+
+TEST(Elementwise, ABiasThatMakesTheReshapedLargerDoesNot) {
+  const auto nodes =
+      Layer() + std::vector<std::string>{Ints("sizes", {2}, "6, 1"), Op("Reshape", "shaped", {"p", "sizes"}),
+                                         Op("AddV2", "y", {"shaped", "b"})};
+  EXPECT_THAT(Ops(DrawnIn(Read(nodes), {{"x", {3, 2}}})), ElementsAre("MatMul", "Reshape", "AddV2"));
 }
 
 // What is one of the product's columns here is none of the result's last axis, though there are as many.

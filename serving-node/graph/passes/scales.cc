@@ -31,11 +31,12 @@ std::optional<Weights> WeightsOf(const Graph& graph, const Node& node) {
 }
 
 // A constant that is one number, or one per channel along the last axis.
-const Tensor* PerChannel(const Graph& graph, const Edge& edge, int64_t channels) {
+// `rank`: of the product, which a constant of more axes would add some to.
+const Tensor* PerChannel(const Graph& graph, const Edge& edge, int64_t channels, int rank) {
   const Tensor* value = ConstOf(graph, edge);
   if (value == nullptr || value->type() != DType::kFloat) return nullptr;
   if (value->elements() == 1 && value->rank() <= 1) return value;
-  const bool fits = value->rank() > 0 && value->rank() <= 4 && value->elements() == channels &&
+  const bool fits = value->rank() > 0 && value->rank() <= rank && value->elements() == channels &&
                     value->dim(value->rank() - 1) == channels;
   return fits ? value : nullptr;
 }
@@ -98,6 +99,7 @@ class Drawing {
     const bool scales = node.op == "Mul";
     const bool shifts = node.op == "AddV2" || node.op == "Add" || node.op == "BiasAdd" || node.op == "Sub";
     if ((!scales && !shifts) || node.inputs.size() != 2 || !node.then.empty()) return false;
+    if (node.attributes.Text("data_format", "NHWC") != "NHWC") return false;  // Of BiasAdd.
     for (const size_t first : {size_t{0}, size_t{1}}) {
       if (first == 1 && (node.op == "Sub" || node.op == "BiasAdd")) continue;
       if (DrawInto(i, node.inputs[first], node.inputs[1 - first], scales)) return true;
@@ -111,7 +113,7 @@ class Drawing {
     const Node& product = graph_.nodes[part->product];
     auto weights = *WeightsOf(graph_, product);
     if (part->weights) weights.tensor = &*part->weights;
-    const Tensor* factor = PerChannel(graph_, by, weights.channels);
+    const Tensor* factor = PerChannel(graph_, by, weights.channels, product.op == "MatMul" ? 2 : 4);
     if (factor == nullptr) return false;
     Part made = *part;
     if (scales) made.weights = Scaled(weights, *factor);
