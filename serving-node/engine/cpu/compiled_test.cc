@@ -7,6 +7,7 @@
 #include <random>
 
 #include "serving-node/engine/cpu/cpu.h"
+#include "serving-node/engine/cpu/steps/loops.h"
 #include "serving-node/engine/reference/differences.h"
 #include "serving-node/engine/reference/reference.h"
 #include "serving-node/graph/passes/passes.h"
@@ -32,6 +33,11 @@ TEST(Compiled, AnswersEveryOpAsTensorFlowDoes) {
   for (const auto& json : reference::OpCases()) {
     EXPECT_EQ(Judge(json), "") << json.at("at") << ": " << json.at("op") << " " << json.at("attributes");
   }
+}
+
+TEST(Loops, ASumOfAMillionIsAsGoodAsAShortOne) {
+  EXPECT_NEAR(SumOf(std::vector<float>(1'000'000, 0.1F).data(), 1'000'000), 100'000.0F, 0.1F);
+  EXPECT_EQ(SumOf(std::vector<float>(1030, 1.0F).data(), 1030), 1030.0F);
 }
 
 // Of a graph as text, with these feeds and outputs.

@@ -161,6 +161,20 @@ LONGSHORE_BINARY(SquaredDifference, (a - b) * (a - b))
 LONGSHORE_BINARY(Sub, a - b)
 
 constexpr int64_t kLanes = 16;
+constexpr int64_t kFew = 1024;  // Of more the halves are summed, or what is added last would count for little.
+
+LONGSHORE_LOOP float SumOfFew(const float* in, int64_t count) {
+  float lanes[kLanes] = {};
+  const int64_t whole = count - count % kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += in[i + lane];
+  }
+  for (int64_t i = whole; i < count; ++i) lanes[i - whole] += in[i];
+  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+    for (int64_t lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+  }
+  return lanes[0];
+}
 
 }  // namespace
 
@@ -188,17 +202,10 @@ const BinaryLoops* FindBinaryLoops(std::string_view op) {
   return found == kLoops.end() ? nullptr : found->second;
 }
 
-LONGSHORE_LOOP float SumOf(const float* in, int64_t count) {
-  float lanes[kLanes] = {};
-  const int64_t whole = count - count % kLanes;
-  for (int64_t i = 0; i < whole; i += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += in[i + lane];
-  }
-  for (int64_t i = whole; i < count; ++i) lanes[i - whole] += in[i];
-  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
-    for (int64_t lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-  }
-  return lanes[0];
+float SumOf(const float* in, int64_t count) {
+  if (count <= kFew) return SumOfFew(in, count);
+  const int64_t half = count / 2 / kLanes * kLanes;
+  return SumOf(in, half) + SumOf(in + half, count - half);
 }
 
 LONGSHORE_LOOP float MaxOf(const float* in, int64_t count) {
