@@ -282,6 +282,7 @@ Result<std::vector<Tensor>> Program::Collect(OwnFrame& frame) const {
       continue;
     }
     Tensor whole = spot.home == Home::kConstant ? spot.constant : frame.made[roots_[id]];
+    if (whole.empty()) return DataLoss("an output of the signature is none of its node");
     if (roots_[id] != id) {
       ASSIGN_OR_RETURN(whole, whole.Reshaped(*spots_[id].type.shape));
     }

@@ -20,7 +20,11 @@ class KernelStep final : public Step {
 
   Status Run(Frame& frame) const override {
     std::vector<Tensor> inputs;
-    for (const Value& input : inputs_) inputs.push_back(TensorAt(frame, input));
+    for (const Value& input : inputs_) {
+      inputs.push_back(TensorAt(frame, input));
+      if (inputs.back().empty())
+        return DataLoss("op \"{}\" (node \"{}\") reads an output that there is none of", node_.op, node_.name);
+    }
     if (keeps_inputs_) {
       for (Tensor& input : inputs) {
         ASSIGN_OR_RETURN(input, Owned(input));
@@ -67,6 +71,7 @@ class KernelStep final : public Step {
   static Tensor TensorAt(const Frame& frame, const Value& value) {
     if (value.type.value) return *value.type.value;
     if (!frame.made[value.id].empty()) return frame.made[value.id];  // Made by the run, or fed.
+    if (frame.data[value.id] == nullptr) return {};                  // Its node has no such output.
     return Tensor::Wrap(value.type.type, value.shape(), frame.data[value.id], nullptr);
   }
 

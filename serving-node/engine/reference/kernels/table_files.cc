@@ -54,6 +54,7 @@ Result<Tensor> ScalarOf(const std::string& text, DType type) {
   }
 }
 
+// `number`: of the line, offset included.
 Status AddLine(const Call& call, const std::string& line, int64_t number, const Columns& columns, Table* table) {
   ASSIGN_OR_RETURN(const std::string key_text, Field(line, number, columns.key, columns.delimiter));
   ASSIGN_OR_RETURN(const std::string value_text, Field(line, number, columns.value, columns.delimiter));
@@ -82,17 +83,16 @@ Outputs FromTextFile(const Call& call) {
                         .value = attributes.Int("value_index", -1),
                         .delimiter = delimiter.empty() ? '\t' : delimiter[0]};
   const int64_t rows_max = attributes.Int("vocab_size", -1);
-  const int64_t skip = attributes.Int("offset", 0);
+  const int64_t offset = attributes.Int("offset", 0);  // Added to line numbers; no line is left out.
   std::istringstream lines(bytes);
   std::string line;
   int64_t at = 0;
-  for (; (rows_max < 0 || at - skip < rows_max) && std::getline(lines, line); ++at) {
-    if (at < skip) continue;
+  for (; (rows_max < 0 || at < rows_max) && std::getline(lines, line); ++at) {
     if (line.ends_with('\r')) line.pop_back();
-    RETURN_IF_ERROR(AddLine(call, line, at - skip, columns, table));
+    RETURN_IF_ERROR(AddLine(call, line, at + offset, columns, table));
   }
-  if (rows_max >= 0 && at - skip < rows_max)
-    return InvalidArgument("Invalid vocab_size: expected {} but got {}", rows_max, std::max<int64_t>(at - skip, 0));
+  if (rows_max >= 0 && at < rows_max)
+    return InvalidArgument("Invalid vocab_size: expected {} but got {}", rows_max, at);
   table->is_filled = true;
   return std::vector<Tensor>{};
 }
