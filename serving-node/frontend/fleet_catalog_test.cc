@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 
+#include <thread>
+
 #include "serving-node/frontend/grpc_server.h"
 #include "serving-node/frontend/rest_server.h"
 #include "serving-node/frontend/store_catalog.h"
@@ -91,6 +93,15 @@ TEST_F(FleetCatalogTest, DescribesStableAndNotTheCandidateThatIsHeldToo) {
   EXPECT_EQ(catalog_.Describe(spec)->version, 1);
   spec.set_version_label("next");
   EXPECT_EQ(catalog_.Describe(spec)->version, 2);
+}
+
+// Else a node that had the model once would say that it has ended, whoever serves it now.
+TEST_F(FleetCatalogTest, AModelThatHasLeftIsAskedForElsewhere) {
+  a_.Hold({1});
+  ASSERT_TRUE(catalog_.Versions("digits"));
+  a_.store.Apply({});
+  while (a_.store.Statuses("digits").front().state != models::State::kEnd) std::this_thread::yield();
+  EXPECT_EQ(catalog_.Versions("digits").error().code, Code::kNotFound);
 }
 
 TEST_F(FleetCatalogTest, AModelThatTheFleetDoesNotKnowIsNotFound) {

@@ -28,7 +28,9 @@ Result<Described> StoreCatalog::Describe(const tensorflow::serving::ModelSpec& s
 
 Result<std::vector<models::VersionStatus>> StoreCatalog::Versions(const std::string& model) const {
   auto versions = store_.Statuses(model);
-  if (versions.empty()) return NotFound("Could not find any versions of model {}", model);
+  const auto has_ended = [](const auto& status) { return status.state == models::State::kEnd; };
+  const bool may_be_elsewhere = of_fleet_ && std::ranges::all_of(versions, has_ended);
+  if (versions.empty() || may_be_elsewhere) return NotFound("Could not find any versions of model {}", model);
   return versions;
 }
 

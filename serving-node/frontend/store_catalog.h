@@ -12,7 +12,7 @@ namespace longshore::frontend {
 class StoreCatalog final : public Catalog {
  public:
   // of_fleet: a model that is wanted here and has no version ready is Unavailable, as other nodes may have one, and not
-  // NotFound as from a node that is alone.
+  // NotFound as from a node that is alone; and a model that has left this node has no versions, wherever it is now.
   StoreCatalog(const models::ModelStore& store, bool of_fleet) : store_(store), of_fleet_(of_fleet) {}
 
   Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const override;
