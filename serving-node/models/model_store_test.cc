@@ -60,6 +60,7 @@ class Models : public testing::Test {
     return {.name = model, .base_path = base_ / model, .versions = std::move(versions)};
   }
   VersionStatus WaitFor(const std::string& model, int64_t version, State state) {
+    SCOPED_TRACE(testing::Message() << "version " << version);
     return WaitFor(model,
                    [&](const VersionStatus& status) { return status.version == version && status.state == state; });
   }
