@@ -14,6 +14,15 @@ using tensor::Tensor;
 // What a trial may move: shapes are asked for at every new batch size.
 constexpr int64_t kTrialElementsMax = int64_t{1} << 28;
 
+// What the values that depend on shapes alone may hold, all together: an index table, a mask. Others are made in a run.
+constexpr size_t kKnownBytesMax = size_t{64} << 20;
+
+size_t BytesOf(std::span<const Tensor> values) {
+  size_t sum = 0;
+  for (const Tensor& value : values) sum += std::max(value.bytes(), static_cast<size_t>(value.elements()));
+  return sum;
+}
+
 Type TypeOf(const Tensor& value) { return {value.type(), value.shape(), value}; }
 
 std::vector<Type> TypesOf(std::vector<Tensor> values, bool with_values) {
@@ -55,11 +64,18 @@ class Inference {
     if (!node.values.empty()) return TypesOf(node.values, true);
     std::vector<Type> inputs;
     for (const Edge& edge : node.inputs) inputs.push_back(types_.at(edge));
-    if (auto values = ValuesOf(node, inputs)) return TypesOf(std::move(*values), true);
+    if (auto values = ValuesOf(node, inputs)) return Known(std::move(*values));
     for (const auto find : {FindElementwiseRule, FindProductRule, FindReductionRule}) {
       if (const TypeRule rule = find(node.op)) return rule(node, inputs);
     }
     return ByTrial(node, inputs);
+  }
+
+  std::vector<Type> Known(std::vector<Tensor> values) {
+    const size_t bytes = BytesOf(values);
+    const bool are_kept = bytes <= known_bytes_left_;
+    if (are_kept) known_bytes_left_ -= bytes;
+    return TypesOf(std::move(values), are_kept);
   }
 
   // All inputs are known, or only a shape is asked for and that is.
@@ -99,6 +115,7 @@ class Inference {
   const Graph& graph_;
   const Evaluate& evaluate_;
   Types types_;
+  size_t known_bytes_left_ = kKnownBytesMax;
 };
 
 }  // namespace

@@ -65,13 +65,13 @@ std::shared_ptr<Compiled::Slot> Compiled::SlotFor(const std::map<std::string, Te
 }
 
 Compiled::ProgramPtr Compiled::ProgramFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                          Resources& resources) const {
+                                          Resources& resources, size_t memory_bytes_max) const {
   const std::shared_ptr<Slot> slot = SlotFor(fed, wanted);
   std::call_once(slot->made, [&] {
     std::map<std::string, graph::Type> types;
     for (const auto& [name, value] : fed) types[name] = {value.type(), value.shape(), std::nullopt};
-    slot->program =
-        Program::Make(Only(graph_, wanted), types, packed_, resources, !how_.passes_off.contains("elementwise"));
+    slot->program = Program::Make(Only(graph_, wanted), types, packed_, resources,
+                                  !how_.passes_off.contains("elementwise"), memory_bytes_max);
   });
   return slot->program;
 }
@@ -80,7 +80,7 @@ Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& f
                                           Resources& resources, size_t memory_bytes_max,
                                           const reference::kernels::RunLimits& limits) const {
   omp_set_num_threads(how_.threads);  // Of this thread: whoever's it is.
-  const ProgramPtr program = plan_.has_bodies() ? nullptr : ProgramFor(fed, wanted, resources);
+  const ProgramPtr program = plan_.has_bodies() ? nullptr : ProgramFor(fed, wanted, resources, memory_bytes_max);
   if (!program) return plan_.Run(fed, wanted, resources, memory_bytes_max, nullptr, limits);
   return program->Run(fed, resources, *memory_, memory_bytes_max);
 }
@@ -89,7 +89,7 @@ Result<std::vector<Tensor>> Compiled::Profile(const std::map<std::string, Tensor
                                               Resources& resources, size_t memory_bytes_max,
                                               RunProfile* profile) const {
   omp_set_num_threads(how_.threads);
-  const ProgramPtr program = plan_.has_bodies() ? nullptr : ProgramFor(fed, wanted, resources);
+  const ProgramPtr program = plan_.has_bodies() ? nullptr : ProgramFor(fed, wanted, resources, memory_bytes_max);
   if (!program) return plan_.Profile(fed, wanted, resources, memory_bytes_max, profile);
   profile->bytes_peak = program->run_bytes();
   return program->Run(fed, resources, *memory_, memory_bytes_max, [&](const PlanStep& step, auto took) {
@@ -101,7 +101,7 @@ PlanView Compiled::Explain(const std::map<std::string, Tensor>& fed, std::span<c
                            Resources& resources) const {
   omp_set_num_threads(how_.threads);
   if (plan_.has_bodies()) return plan_.Explain();
-  const ProgramPtr program = ProgramFor(fed, wanted, resources);
+  const ProgramPtr program = ProgramFor(fed, wanted, resources, SIZE_MAX);
   if (!program) return plan_.Explain();
   graph::Graph graph = plan_.ToGraph();
   PlanView view{.nodes = CountNodes(graph), .passes = {}, .steps = {}, .run_bytes = 0};

@@ -47,8 +47,8 @@ class Compiled final : public reference::Executable {
     std::shared_ptr<Slot> slot;
   };
   std::shared_ptr<Slot> SlotFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted) const;
-  ProgramPtr ProgramFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                        Resources& resources) const;
+  ProgramPtr ProgramFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted, Resources& resources,
+                        size_t memory_bytes_max) const;
 
   const reference::Plan& plan_;
   const HowToRun how_;

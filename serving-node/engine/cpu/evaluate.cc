@@ -15,12 +15,13 @@ bool HasNumbersOrTexts(std::span<const Tensor> tensors) {
 
 }  // namespace
 
-graph::Evaluate EvaluateByKernels(reference::kernels::Resources& resources) {
-  return [&resources](const graph::Node& node, std::span<const Tensor> inputs) -> std::optional<std::vector<Tensor>> {
+graph::Evaluate EvaluateByKernels(reference::kernels::Resources& resources, size_t bytes_max) {
+  return [&resources, bytes_max](const graph::Node& node,
+                                 std::span<const Tensor> inputs) -> std::optional<std::vector<Tensor>> {
     const auto* kernel = reference::kernels::FindKernel(node.op);
     if (kernel == nullptr || !kernel->is_foldable || node.has_effect || !node.then.empty()) return std::nullopt;
     if (inputs.size() < static_cast<size_t>(kernel->inputs_min) || !HasNumbersOrTexts(inputs)) return std::nullopt;
-    auto made = kernel->compute({node, inputs, resources});
+    auto made = kernel->compute({node, inputs, resources, bytes_max});
     if (!made || !HasNumbersOrTexts(*made)) return std::nullopt;
     return std::move(*made);
   };

@@ -6,7 +6,8 @@
 
 namespace longshore::engine::cpu {
 
-// Of ops that always give the same for the same, and hold no state. `resources` must outlive it.
-graph::Evaluate EvaluateByKernels(reference::kernels::Resources& resources);
+// Of ops that always give the same for the same, hold no state, and make no more than `bytes_max`. `resources` must
+// outlive it.
+graph::Evaluate EvaluateByKernels(reference::kernels::Resources& resources, size_t bytes_max);
 
 }  // namespace longshore::engine::cpu

@@ -203,8 +203,8 @@ Program::Program() = default;
 Program::~Program() = default;
 
 std::unique_ptr<Program> Program::Make(const Graph& graph, const std::map<std::string, Type>& fed,
-                                       PackedWeights& packed, Resources& resources, bool draws_in) {
-  const auto evaluate = EvaluateByKernels(resources);
+                                       PackedWeights& packed, Resources& resources, bool draws_in, size_t bytes_max) {
+  const auto evaluate = EvaluateByKernels(resources, bytes_max);
   graph::Types types = InferTypes(graph, fed, evaluate);
   if (!draws_in) return ProgramMaker(graph, types, packed).Make();
   const Graph drawn = graph::passes::DrawInElementwise(graph, types);
@@ -266,7 +266,10 @@ Status Program::RunSteps(OwnFrame& frame, const OnStep& on_step) const {
     const auto began = on_step ? Clock::now() : Clock::time_point();
     RETURN_IF_ERROR(steps_[i]->Run(frame));
     if (on_step) on_step(lines_[i], Clock::now() - began);
-    for (const ValueId id : freed_after_[i]) frame.made[id] = Tensor();
+    for (const ValueId id : freed_after_[i]) {
+      frame.room_bytes += reference::kernels::HeldBytes({&frame.made[id], 1});
+      frame.made[id] = Tensor();
+    }
   }
   return {};
 }

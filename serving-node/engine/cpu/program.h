@@ -28,10 +28,10 @@ class Program {
   ~Program();
 
   // `fed`: the types of what is fed, by the graph's names for it; all static. nullptr when an op has no kernel, so that
-  // the graph is for another way of running. `draws_in`: whether passes::DrawInElementwise is run. Primitives are made
-  // for as many threads as OpenMP has for this one.
+  // the graph is for another way of running. `draws_in`: whether passes::DrawInElementwise is run. `bytes_max`: what a
+  // run may hold, and the making of any one value. Primitives are made for as many threads as OpenMP has for this one.
   static std::unique_ptr<Program> Make(const graph::Graph& graph, const std::map<std::string, graph::Type>& fed,
-                                       PackedWeights& packed, Resources& resources, bool draws_in);
+                                       PackedWeights& packed, Resources& resources, bool draws_in, size_t bytes_max);
 
   // All outputs of the graph, in order; `on_step` costs nothing where it is none. Errors: of the kernel that refused
   // its inputs; ResourceExhausted when the run would hold more than bytes_max.

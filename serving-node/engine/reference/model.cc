@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
 
+#include "common/thrown.h"
 #include "serving-node/saved_model/saved_model.h"
 #include "serving-node/tensor/proto.h"
 
@@ -315,8 +315,8 @@ Result<RunResult> Model::Compute(const RunRequest& request) try {
   signature.short_runs->Note(Bytes(request.inputs), result.took);
   result.outputs = Named(signature, asked.positions, std::move(values));
   return result;
-} catch (const std::bad_alloc&) {
-  return ResourceExhausted("memory does not suffice for a run of signature \"{}\"", request.signature);
+} catch (...) {
+  return FromThrown(fmt::format("a run of signature \"{}\"", request.signature));
 }
 
 Result<std::optional<NonFinite>> Model::LookFor(const RunRequest& request) try {
@@ -325,8 +325,8 @@ Result<std::optional<NonFinite>> Model::LookFor(const RunRequest& request) try {
   ASSIGN_OR_RETURN(const auto origin, signature.plan.FindNonFinite(asked.fed, resources_, run_bytes_max_, limits_));
   if (!origin) return std::nullopt;
   return NonFinite{.output = signature.outputs[origin->output], .node = origin->node, .op = origin->op};
-} catch (const std::bad_alloc&) {
-  return ResourceExhausted("memory does not suffice to look into a run of signature \"{}\"", request.signature);
+} catch (...) {
+  return FromThrown(fmt::format("a look into a run of signature \"{}\"", request.signature));
 }
 
 Result<RunProfile> Model::Profile(const RunRequest& request) try {
@@ -339,16 +339,16 @@ Result<RunProfile> Model::Profile(const RunRequest& request) try {
                        : signature.plan.Profile(asked.fed, asked.positions, resources_, run_bytes_max_, &profile));
   profile.outputs = Named(signature, asked.positions, std::move(values));
   return profile;
-} catch (const std::bad_alloc&) {
-  return ResourceExhausted("memory does not suffice for a run of signature \"{}\"", request.signature);
+} catch (...) {
+  return FromThrown(fmt::format("a run of signature \"{}\"", request.signature));
 }
 
 Result<PlanView> Model::Explain(const RunRequest& request) try {
   ASSIGN_OR_RETURN(const Asked asked, Take(request));
   if (!asked.signature->executable) return Unimplemented("this engine runs the graph as it is");
   return asked.signature->executable->Explain(asked.fed, asked.positions, resources_);
-} catch (const std::bad_alloc&) {
-  return ResourceExhausted("memory does not suffice to plan signature \"{}\"", request.signature);
+} catch (...) {
+  return FromThrown(fmt::format("the plan of signature \"{}\"", request.signature));
 }
 
 template <typename Answer>

@@ -80,14 +80,17 @@ inline tensor::Tensor TensorOf(const Json& json) {
 
 // The node "op" with a placeholder for each of its inputs; or, where state is kept between ops, the case's own graph.
 struct OneOp {
-  explicit OneOp(const Json& json) {
+  // Which inputs of the node are fed; the others are constants.
+  enum class Fed { kAll, kFirst };
+
+  explicit OneOp(const Json& json, Fed fed_inputs = Fed::kAll) {
     if (json.contains("graph"))
       TakeGraph(json);
     else
-      MakeGraph(json);
+      MakeGraph(json, fed_inputs);
   }
 
-  void MakeGraph(const Json& json) {
+  void MakeGraph(const Json& json, Fed fed_inputs) {
     tensorflow::NodeDef node;
     node.set_name("op");
     node.set_op(json.at("op").get<std::string>());
@@ -96,17 +99,33 @@ struct OneOp {
           google::protobuf::TextFormat::ParseFromString(text.get<std::string>(), &(*node.mutable_attr())[name]));
     }
     for (const auto& input : json.at("inputs")) {
-      const std::string name = fmt::format("in{}", wanted.feeds.size());
-      auto* placeholder = def.add_node();
-      placeholder->set_name(name);
-      placeholder->set_op("Placeholder");
+      const std::string name = fmt::format("in{}", node.input_size());
       node.add_input(name);
-      wanted.feeds.push_back(name);
-      fed[name] = TensorOf(input);
+      if (fed_inputs == Fed::kAll || node.input_size() == 1) {
+        AddPlaceholder(name, TensorOf(input));
+      } else {
+        AddConstant(name, TensorOf(input));
+      }
     }
     *def.add_node() = node;
     const size_t outputs = json.contains("outputs") ? json.at("outputs").size() : 1;
     for (size_t i = 0; i < outputs; ++i) wanted.outputs.push_back(fmt::format("op:{}", i));
+  }
+
+  void AddPlaceholder(const std::string& name, tensor::Tensor value) {
+    auto* placeholder = def.add_node();
+    placeholder->set_name(name);
+    placeholder->set_op("Placeholder");
+    wanted.feeds.push_back(name);
+    fed[name] = std::move(value);
+  }
+
+  void AddConstant(const std::string& name, const tensor::Tensor& value) {
+    auto* constant = def.add_node();
+    constant->set_name(name);
+    constant->set_op("Const");
+    (*constant->mutable_attr())["dtype"].set_type(static_cast<tensorflow::DataType>(value.type()));
+    tensor::ToProto(value, (*constant->mutable_attr())["value"].mutable_tensor());
   }
 
   // Its placeholders are "in0", "in1" and so on.
@@ -120,13 +139,13 @@ struct OneOp {
   }
 
   // Unimplemented when the op or one of its attributes is not supported.
-  Result<Plan> MakePlan() const {
+  Result<Plan> MakePlan(Plan::Folding folding = {}) const {
     ASSIGN_OR_RETURN(graph::Graph graph, graph::Build(def, wanted));
     Unsupported unsupported;
     unsupported.Check(graph);
     RETURN_IF_ERROR(unsupported.ToStatus());
     kernels::Resources resources;
-    return Plan::Make(std::move(graph), {}, resources);
+    return Plan::Make(std::move(graph), folding, resources);
   }
 
   tensorflow::GraphDef def;

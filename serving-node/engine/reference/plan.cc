@@ -22,9 +22,9 @@ bool TakesType(const Kernel& kernel, DType type) {
   return bit < 32 && (kernel.types & kernels::Only(type)) != 0;
 }
 
-// What folding a loop or a branch may take; what takes more is computed in each run.
-constexpr kernels::RunLimits kFoldLimits{.time_max = std::chrono::seconds(2)};
-constexpr size_t kFoldBytesMax = size_t{1} << 30;
+// What folding may take of a graph; what takes more is computed in each run.
+constexpr kernels::RunLimits kFoldLimits{.time_max = std::chrono::seconds(2)};  // Of a loop or a branch.
+constexpr size_t kFoldBytesMax = size_t{2} << 30;                               // Beside constants and variables.
 
 bool ReadsVariable(const std::string& op) {
   return op == "ReadVariableOp" || op == "VariableShape" || op == "ResourceGather" || op == "ResourceGatherNd";
@@ -143,16 +143,19 @@ std::vector<bool> Plan::PureBodies(Folding folding) const {
 Status Plan::Fold(Folding folding, kernels::Resources& resources) {
   const std::vector<bool> pure_bodies = PureBodies(folding);
   const auto is_known = [this](const graph::Edge& input) { return is_folded_[static_cast<size_t>(input.node)]; };
+  size_t bytes_left = kFoldBytesMax;
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     const auto& node = graph_.nodes[i];
     if (IsFoldable(i, folding, pure_bodies) && std::ranges::all_of(node.inputs, is_known)) {
-      const bool may_fail = !node.bodies.empty();
+      const bool is_held_anyway = node.inputs.empty() || ReadsVariable(node.op);
       const AfterNode nobody;
       Running running(*this, resources, nobody, kFoldLimits);
-      auto outputs = Compute(i, folded_, may_fail ? kFoldBytesMax : SIZE_MAX, running);
+      auto outputs = Compute(i, folded_, is_held_anyway ? SIZE_MAX : bytes_left, running);
+      const bool may_fail = !node.bodies.empty() || (!outputs && outputs.error().code == Code::kResourceExhausted);
       if (!outputs && !may_fail) return tl::make_unexpected(outputs.error());
       is_folded_[i] = outputs.has_value();
       if (outputs) folded_[i] = std::move(*outputs);
+      if (!is_held_anyway) bytes_left -= kernels::HeldBytes(folded_[i]);
     }
     if (kernels_[i] != nullptr && !is_folded_[i]) order_.push_back(i);
   }

@@ -64,6 +64,10 @@ class KernelStep final : public Step {
   static Result<std::vector<Tensor>> Compute(const graph::Node& node, std::span<const Tensor> inputs, Frame& frame) {
     const kernels::Kernel* kernel = kernels::FindKernel(node.op);
     auto made = kernel->compute(kernels::Call{node, inputs, *frame.resources, frame.room_bytes});
+    if (made && kernels::HeldBytes(*made) > frame.room_bytes) {
+      made = ResourceExhausted("its outputs need {} bytes where {} are left of the run's memory",
+                               kernels::HeldBytes(*made), frame.room_bytes);
+    }
     if (!made) return Prefixed(made.error(), fmt::format("op \"{}\" (node \"{}\")", node.op, node.name));
     return made;
   }
@@ -82,6 +86,7 @@ class KernelStep final : public Step {
       const Value& output = outputs_[i];
       if (frame.data[output.id] == nullptr) {
         ASSIGN_OR_RETURN(frame.made[output.id], Owned(made[i]));
+        frame.room_bytes -= std::min(frame.room_bytes, kernels::HeldBytes({&frame.made[output.id], 1}));
         continue;
       }
       if (made[i].shape() != output.shape() || made[i].type() != output.type.type) {

@@ -226,8 +226,17 @@ LONGSHORE_LOOP void SelectOf(const uint8_t* condition, const Choice& yes, const 
   }
 }
 
-LONGSHORE_LOOP void AddTo(float* sums, const float* in, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) sums[i] += in[i];
+LONGSHORE_LOOP void SumColumns(const float* in, int64_t rows, int64_t columns, float factor, float* out) {
+  constexpr int64_t kAtOnce = 64;
+  for (int64_t first = 0; first < columns; first += kAtOnce) {
+    const int64_t count = std::min(kAtOnce, columns - first);
+    double sums[kAtOnce] = {};
+    for (int64_t row = 0; row < rows; ++row) {
+      const float* from = in + row * columns + first;
+      for (int64_t i = 0; i < count; ++i) sums[i] += static_cast<double>(from[i]);
+    }
+    for (int64_t i = 0; i < count; ++i) out[first + i] = static_cast<float>(sums[i]) * factor;
+  }
 }
 
 }  // namespace longshore::engine::cpu

@@ -32,7 +32,7 @@ struct Choice {
 };
 // out[i] = condition[i] != 0 ? yes[i] : no[i].
 void SelectOf(const uint8_t* condition, const Choice& yes, const Choice& no, float* out, int64_t count);
-// sums[i] += in[i].
-void AddTo(float* sums, const float* in, int64_t count);
+// out[i] = factor times the sum of in[row][i].
+void SumColumns(const float* in, int64_t rows, int64_t columns, float factor, float* out);
 
 }  // namespace longshore::engine::cpu

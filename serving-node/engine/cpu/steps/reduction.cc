@@ -17,16 +17,19 @@ struct Extents {
   int64_t inner = 1;
 };
 
-std::vector<bool> AxesOf(const Tensor& axes, size_t rank) {
+// nullopt when one is named twice, which the kernel refuses. Requires: axes within the rank.
+std::optional<std::vector<bool>> AxesOf(const Tensor& axes, size_t rank) {
   std::vector<bool> reduced(rank);
   for (size_t i = 0; i < static_cast<size_t>(axes.elements()); ++i) {
     const int64_t axis = axes.type() == DType::kInt64 ? axes.values<int64_t>()[i] : axes.values<int32_t>()[i];
-    reduced[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis)] = true;
+    auto place = reduced[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis)];
+    if (place) return std::nullopt;
+    place = true;
   }
   return reduced;
 }
 
-// nullopt when other axes lie between those that are reduced. Requires: axes within the rank.
+// nullopt when other axes lie between those that are reduced.
 std::optional<Extents> ExtentsOf(const Shape& shape, const std::vector<bool>& reduced) {
   const auto first = std::ranges::find(reduced, true);
   const auto end = std::find(first, reduced.end(), false);
@@ -66,14 +69,10 @@ class ReductionStep final : public Step {
     *out = is_max_ ? MaxOf(in, extents_.reduced) : SumOf(in, extents_.reduced) * factor_;
   }
   void Columns(const float* in, float* out) const {
-    std::copy_n(in, extents_.inner, out);
-    for (int64_t i = 1; i < extents_.reduced; ++i) Join(in + i * extents_.inner, out);
-    if (factor_ == 1.0F) return;
-    for (int64_t i = 0; i < extents_.inner; ++i) out[i] *= factor_;
-  }
-  void Join(const float* in, float* out) const {
+    if (!is_max_) return SumColumns(in, extents_.reduced, extents_.inner, factor_, out);
     static const BinaryLoops* const kMaximum = FindBinaryLoops("Maximum");
-    is_max_ ? kMaximum->both(out, in, out, extents_.inner) : AddTo(out, in, extents_.inner);
+    std::copy_n(in, extents_.inner, out);
+    for (int64_t i = 1; i < extents_.reduced; ++i) kMaximum->both(out, in + i * extents_.inner, out, extents_.inner);
   }
 
   bool is_max_;
@@ -90,7 +89,9 @@ StepPtr MakeReduction(const StepContext& context) {
   if (context.inputs.size() != 2 || !context.inputs[1].is_const() || !in.is_static() || !out.is_static())
     return nullptr;
   if (in.type.type != DType::kFloat || in.elements() == 0 || !context.node.then.empty()) return nullptr;
-  const auto extents = ExtentsOf(in.shape(), AxesOf(*context.inputs[1].type.value, in.shape().size()));
+  const auto axes = AxesOf(*context.inputs[1].type.value, in.shape().size());
+  if (!axes) return nullptr;
+  const auto extents = ExtentsOf(in.shape(), *axes);
   if (!extents) return nullptr;
   return std::make_unique<ReductionStep>(context.node.op, *extents, in.id, out.id);
 }
