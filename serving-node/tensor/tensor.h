@@ -55,7 +55,7 @@ inline constexpr int kRankMax = 254;
 
 // Where a buffer lies. CPU memory is {kCpu, 0}.
 struct Device {
-  enum class Kind { kCpu, kCuda };
+  enum class Kind { kCpu, kCuda, kPacked };  // kPacked: in a layout that only the engine knows.
   Kind kind = Kind::kCpu;
   int index = 0;
 

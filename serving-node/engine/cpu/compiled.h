@@ -21,25 +21,27 @@ struct HowToRun {
 
 class Compiled final : public reference::Executable {
  public:
-  // `plan` must outlive it: it runs what has no program. Runs work in `memory`.
-  Compiled(const reference::Plan& plan, HowToRun how, std::shared_ptr<RunMemory> memory);
+  // Of a graph without bodies, every op of which has a kernel. Runs work in `memory`; constants of products move to
+  // `weights`, which the signatures of a model share.
+  Compiled(graph::Graph graph, HowToRun how, std::shared_ptr<RunMemory> memory, std::shared_ptr<Weights> weights);
 
   Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                  Resources& resources, size_t memory_bytes_max,
-                                  const reference::kernels::RunLimits& limits) const override;
+                                  Resources& resources, size_t memory_bytes_max) const override;
   Result<std::vector<Tensor>> Profile(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                       Resources& resources, size_t memory_bytes_max,
                                       RunProfile* profile) const override;
+  Result<std::optional<reference::Origin>> FindNonFinite(const std::map<std::string, Tensor>& fed, Resources& resources,
+                                                         size_t memory_bytes_max) const override;
   PlanView Explain(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                    Resources& resources) const override;
-  int64_t memory_bytes() const override;
+  int64_t memory_bytes(reference::kernels::CountedBuffers* counted) const override;
 
  private:
   using ProgramPtr = std::shared_ptr<const Program>;
   // One run makes the program; others of these shapes wait for it, and those of other shapes do not.
   struct Slot {
     std::once_flag made;
-    ProgramPtr program;  // nullptr: there is none for these.
+    ProgramPtr program;
   };
   struct Entry {
     std::vector<Shape> shapes;
@@ -50,11 +52,11 @@ class Compiled final : public reference::Executable {
   ProgramPtr ProgramFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted, Resources& resources,
                         size_t memory_bytes_max) const;
 
-  const reference::Plan& plan_;
   const HowToRun how_;
   const std::shared_ptr<RunMemory> memory_;
+  const std::shared_ptr<Weights> weights_;
+  PlanView passed_;  // What the passes left; no steps.
   graph::Graph graph_;
-  mutable PackedWeights packed_;
   mutable std::mutex mutex_;
   mutable std::list<Entry> entries_;  // The one that was used last comes first.
 };

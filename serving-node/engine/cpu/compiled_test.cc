@@ -22,8 +22,8 @@ std::string Judge(const Json& json, reference::OneOp::Fed fed) {
   const auto plan = one.MakePlan({.fold = fed == reference::OneOp::Fed::kFirst});
   if (!plan) return json.contains("error") ? "" : ToString(plan.error());
   Resources resources;
-  const Compiled compiled(*plan, HowToRun(), std::make_shared<RunMemory>());
-  const auto answer = compiled.Run(one.fed, {}, resources, SIZE_MAX, {});
+  const Compiled compiled(plan->ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>());
+  const auto answer = compiled.Run(one.fed, {}, resources, SIZE_MAX);
   if (json.contains("error"))
     return answer ? fmt::format("an answer instead of: {}", json.at("error").get<std::string>()) : "";
   return answer ? reference::FirstDifferenceOfAll(*answer, json.at("outputs")) : ToString(answer.error());
@@ -85,10 +85,9 @@ TEST(Compiled, WhatIsDrawnInHidesNoNan) {
       node {{ name: "y" op: "{}" input: "biased" attr {{ key: "T" value {{ type: DT_FLOAT }} }} }})",
                                          activation),
                              {.feeds = {"x"}, .outputs = {"y"}, .targets = {}}, resources);
-    const Compiled compiled(plan, HowToRun(), std::make_shared<RunMemory>());
+    const Compiled compiled(plan.ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>());
     const auto nan = std::numeric_limits<float>::quiet_NaN();
-    const auto answer =
-        compiled.Run({{"x", Tensor::Of<float>({2, 3}, {1, 1, 1, 1, nan, 1})}}, {}, resources, SIZE_MAX, {});
+    const auto answer = compiled.Run({{"x", Tensor::Of<float>({2, 3}, {1, 1, 1, 1, nan, 1})}}, {}, resources, SIZE_MAX);
     ASSERT_TRUE(answer) << ToString(answer.error());
     const auto values = (*answer)[0].values<float>();
     EXPECT_TRUE(std::isfinite(values[0]) && std::isfinite(values[1])) << activation;
@@ -115,10 +114,10 @@ TEST(Compiled, WhatAKernelKeepsOfItsInputsIsNotTheRunsMemory) {
       node { name: "stacked" op: "TensorListStack" input: "list" input: "each" input: "^next"
         attr { key: "element_dtype" value { type: DT_FLOAT } } })",
              {.feeds = {"x", "shape"}, .outputs = {"shaped", "stacked", "next"}, .targets = {}}, resources);
-  const Compiled compiled(plan, HowToRun(), std::make_shared<RunMemory>());
+  const Compiled compiled(plan.ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>());
   const auto run = [&](float first) {
     return compiled.Run({{"x", Tensor::Of<float>({2, 2}, {first, 2, 3, 4})}, {"shape", Tensor::Of<int32_t>({1}, {4})}},
-                        {}, resources, SIZE_MAX, {});
+                        {}, resources, SIZE_MAX);
   };
   const auto one = run(1), other = run(5);
   ASSERT_TRUE(one && other) << ToString(one.error());
@@ -143,11 +142,11 @@ TEST(Compiled, NothingIsMadeBeyondTheRunsMemory) {
   Resources resources;
   const auto plan =
       PlanOf(kGraph, {.feeds = {"x", "sizes"}, .outputs = {"of_shape", "both"}, .targets = {}}, resources);
-  const Compiled compiled(plan, HowToRun(), std::make_shared<RunMemory>());
+  const Compiled compiled(plan.ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>());
   const auto run = [&](int64_t by_shape, int32_t by_value) {
     const Tensor x = Tensor::Of<float>({by_shape}, std::vector<float>(static_cast<size_t>(by_shape)));
     const auto answer =
-        compiled.Run({{"x", x}, {"sizes", Tensor::Of<int32_t>({1}, {by_value})}}, {}, resources, kLimit, {});
+        compiled.Run({{"x", x}, {"sizes", Tensor::Of<int32_t>({1}, {by_value})}}, {}, resources, kLimit);
     return answer ? "" : ToString(answer.error());
   };
   EXPECT_EQ(run(1000, 1000), "");
@@ -219,13 +218,37 @@ TEST(Compiled, AnswersRandomGraphsAsThePlanDoes) {
     Resources resources;
     const auto plan = reference::Plan::Make(std::move(*graph), {}, resources);
     const auto wanted = plan->Run(random.fed, {}, resources);
-    const auto given =
-        Compiled(*plan, HowToRun(), std::make_shared<RunMemory>()).Run(random.fed, {}, resources, SIZE_MAX, {});
+    const auto given = Compiled(plan->ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>())
+                           .Run(random.fed, {}, resources, SIZE_MAX);
     ASSERT_TRUE(wanted && given) << seed;
     for (size_t i = 0; i < wanted->size(); ++i) {
       ASSERT_TRUE(IsNear((*given)[i], (*wanted)[i])) << "seed " << seed << " " << random.def.DebugString();
     }
   }
+}
+
+std::string NameOf(const Result<std::optional<reference::Origin>>& found) {
+  if (!found) return ToString(found.error());
+  return *found ? fmt::format("{} {} {}", (*found)->output, (*found)->maker.node, (*found)->maker.op) : "finite";
+}
+
+// Numbers whose squares are infinite, and an infinity of the request.
+TEST(Compiled, FindsTheNodeThatMadeTheFirstInfinityAsThePlanDoes) {
+  std::set<std::string> ops;
+  for (uint32_t seed = 1; seed <= 100; ++seed) {
+    RandomGraph random(seed);
+    random.fed.at("n4").mutable_values<float>().back() =
+        seed % 10 == 0 ? std::numeric_limits<float>::infinity() : 1e30F;
+    auto graph = graph::Build(random.def, random.wanted);
+    ASSERT_TRUE(graph) << ToString(graph.error());
+    Resources resources;
+    const auto plan = reference::Plan::Make(std::move(*graph), {}, resources);
+    const Compiled compiled(plan->ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>());
+    const std::string wanted = NameOf(plan->FindNonFinite(random.fed, resources, SIZE_MAX));
+    EXPECT_EQ(NameOf(compiled.FindNonFinite(random.fed, resources, SIZE_MAX)), wanted) << random.def.DebugString();
+    ops.insert(wanted.substr(wanted.rfind(' ') + 1));
+  }
+  EXPECT_THAT(ops, testing::IsSupersetOf({"finite", "Placeholder", "Square"}));
 }
 
 std::shared_ptr<LoadedModel> Load(Engine& engine, const std::string& model) {

@@ -13,8 +13,10 @@ std::unique_ptr<Engine> MakeCpuEngine(const CpuOptions& options) {
   return MakeReferenceEngine({.threads = options.runs,
                               .waiting_runs_max = options.waiting_runs_max,
                               .run_bytes_max = options.run_bytes_max,
-                              .make_executable = [how, memory](const reference::Plan& plan) {
-                                return std::make_unique<cpu::Compiled>(plan, how, memory);
+                              .compiler = [how, memory]() -> reference::MakeExecutable {
+                                return [how, memory, weights = std::make_shared<cpu::Weights>()](graph::Graph graph) {
+                                  return std::make_unique<cpu::Compiled>(std::move(graph), how, memory, weights);
+                                };
                               }});
 }
 

@@ -9,7 +9,8 @@ using tensor::Tensor;
 
 bool HasNumbersOrTexts(std::span<const Tensor> tensors) {
   return std::ranges::all_of(tensors, [](const Tensor& tensor) {
-    return tensor::ElementBytes(tensor.type()) > 0 || tensor.type() == tensor::DType::kString;
+    return tensor.device() == tensor::Device{} &&
+           (tensor::ElementBytes(tensor.type()) > 0 || tensor.type() == tensor::DType::kString);
   });
 }
 

@@ -17,11 +17,10 @@ using graph::Type;
 // Decides, for one graph and its types, what each value and each node becomes.
 class ProgramMaker {
  public:
-  ProgramMaker(const Graph& graph, const graph::Types& types, PackedWeights& packed)
-      : graph_(graph), types_(types), packed_(packed), program_(new Program) {}
+  ProgramMaker(const Graph& graph, const graph::Types& types, Weights& weights)
+      : graph_(graph), types_(types), weights_(weights), program_(new Program) {}
 
   std::unique_ptr<Program> Make() {
-    if (!HasKernels()) return nullptr;
     Number();
     Settle();
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -51,12 +50,6 @@ class ProgramMaker {
       last = at;
     }
     return true;
-  }
-
-  bool HasKernels() const {
-    return std::ranges::all_of(graph_.nodes, [](const graph::Node& node) {
-      return node.op == "Placeholder" || !node.values.empty() || reference::kernels::FindKernel(node.op) != nullptr;
-    });
   }
 
   ValueId IdOf(const Edge& edge) const {
@@ -129,7 +122,7 @@ class ProgramMaker {
   Value ValueOf(ValueId id) const { return {program_->spots_[id].type, id}; }
 
   void AddStep(size_t node) {
-    StepContext context{graph_.nodes[node], {}, {}, packed_};
+    StepContext context{graph_.nodes[node], {}, {}, weights_};
     for (const Edge& input : graph_.nodes[node].inputs) context.inputs.push_back(ValueOf(IdOf(input)));
     for (ValueId id = first_[node]; id < first_[node + 1]; ++id) context.outputs.push_back(ValueOf(id));
     StepPtr step;
@@ -137,11 +130,26 @@ class ProgramMaker {
     for (const MakeStep make : fast) {
       if ((step = make(context))) break;
     }
-    if (!step) step = MakeKernelStep(context);
+    if (!step) step = MakeKernelStepOf(context);
     program_->lines_.push_back(LineOf(context, *step));
+    program_->step_values_.push_back({RootsOf(context.inputs), RootsOf(context.outputs)});
     program_->scratch_bytes_ = std::max(program_->scratch_bytes_, step->scratch_bytes());
     program_->steps_.push_back(std::move(step));
     step_nodes_.push_back(node);
+  }
+
+  // Kernels read numbers as they are.
+  static StepPtr MakeKernelStepOf(StepContext& context) {
+    for (Value& input : context.inputs) {
+      if (input.is_const()) input.type.value = context.weights.Plain(*input.type.value);
+    }
+    return MakeKernelStep(context);
+  }
+
+  std::vector<ValueId> RootsOf(std::span<const Value> values) const {
+    std::vector<ValueId> roots;
+    for (const Value& value : values) roots.push_back(program_->roots_[value.id]);
+    return roots;
   }
 
   static std::vector<Shape> ShapesOf(std::span<const Value> values) {
@@ -189,7 +197,7 @@ class ProgramMaker {
 
   const Graph& graph_;
   const graph::Types& types_;
-  PackedWeights& packed_;
+  Weights& weights_;
   std::unique_ptr<Program> program_;
   std::vector<ValueId> first_;      // By node: its first value; one more at the end.
   std::vector<size_t> step_nodes_;  // By step.
@@ -202,17 +210,30 @@ struct Program::OwnFrame : Frame {
 Program::Program() = default;
 Program::~Program() = default;
 
-std::unique_ptr<Program> Program::Make(const Graph& graph, const std::map<std::string, Type>& fed,
-                                       PackedWeights& packed, Resources& resources, bool draws_in, size_t bytes_max) {
+std::unique_ptr<Program> Program::Make(const Graph& graph, const std::map<std::string, Type>& fed, Weights& weights,
+                                       Resources& resources, bool draws_in, size_t bytes_max) {
   const auto evaluate = EvaluateByKernels(resources, bytes_max);
   graph::Types types = InferTypes(graph, fed, evaluate);
-  if (!draws_in) return ProgramMaker(graph, types, packed).Make();
+  if (!draws_in) return ProgramMaker(graph, types, weights).Make();
   const Graph drawn = graph::passes::DrawInElementwise(graph, types);
   types = InferTypes(drawn, fed, evaluate);
-  return ProgramMaker(drawn, types, packed).Make();
+  return ProgramMaker(drawn, types, weights).Make();
 }
 
 size_t Program::run_bytes() const { return RoundedUp(arena_bytes_) + scratch_bytes_; }
+
+std::vector<ValueId> Program::outputs() const {
+  std::vector<ValueId> roots;
+  for (const ValueId id : outputs_) roots.push_back(roots_[id]);
+  return roots;
+}
+
+Tensor Program::ValueIn(const Frame& frame, ValueId id) const {
+  if (!frame.made[id].empty()) return frame.made[id];
+  const graph::Type& type = spots_[id].type;
+  if (frame.data[id] == nullptr || !type.is_static()) return {};
+  return Tensor::Wrap(type.type, *type.shape, frame.data[id], nullptr);
+}
 
 std::unique_ptr<Program::OwnFrame> Program::TakeFrame() const {
   {
@@ -265,7 +286,7 @@ Status Program::RunSteps(OwnFrame& frame, const OnStep& on_step) const {
     frame.state = frame.states[i].get();
     const auto began = on_step ? Clock::now() : Clock::time_point();
     RETURN_IF_ERROR(steps_[i]->Run(frame));
-    if (on_step) on_step(lines_[i], Clock::now() - began);
+    if (on_step) on_step(i, frame, Clock::now() - began);
     for (const ValueId id : freed_after_[i]) {
       frame.room_bytes += reference::kernels::HeldBytes({&frame.made[id], 1});
       frame.made[id] = Tensor();

@@ -19,19 +19,19 @@
 
 namespace longshore::engine::cpu {
 
-// Told of each step when it has run, and how long it took.
-using OnStep = std::function<void(const PlanStep& step, std::chrono::nanoseconds took)>;
+// Told of each step when it has run, what it has left in the frame, and how long it took.
+using OnStep = std::function<void(size_t step, const Frame& frame, std::chrono::nanoseconds took)>;
 
 // Immutable once made; any number of runs at once, each with a frame of its own.
 class Program {
  public:
   ~Program();
 
-  // `fed`: the types of what is fed, by the graph's names for it; all static. nullptr when an op has no kernel, so that
-  // the graph is for another way of running. `draws_in`: whether passes::DrawInElementwise is run. `bytes_max`: what a
-  // run may hold, and the making of any one value. Primitives are made for as many threads as OpenMP has for this one.
+  // `fed`: the types of what is fed, by the graph's names for it; all static. `draws_in`: whether
+  // passes::DrawInElementwise is run. `bytes_max`: what a run may hold, and the making of any one value. Primitives are
+  // made for as many threads as OpenMP has for this one.
   static std::unique_ptr<Program> Make(const graph::Graph& graph, const std::map<std::string, graph::Type>& fed,
-                                       PackedWeights& packed, Resources& resources, bool draws_in, size_t bytes_max);
+                                       Weights& weights, Resources& resources, bool draws_in, size_t bytes_max);
 
   // All outputs of the graph, in order; `on_step` costs nothing where it is none. Errors: of the kernel that refused
   // its inputs; ResourceExhausted when the run would hold more than bytes_max.
@@ -41,6 +41,17 @@ class Program {
   const std::vector<PlanStep>& lines() const { return lines_; }
   // That a run holds, beside what only the run knows.
   size_t run_bytes() const;
+
+  // For those who look at a run. Values that are the same under another shape have one id.
+  struct StepValues {
+    std::vector<ValueId> read;
+    std::vector<ValueId> made;
+  };
+  const StepValues& ValuesOf(size_t step) const { return step_values_[step]; }
+  const std::map<std::string, ValueId>& fed() const { return fed_; }
+  std::vector<ValueId> outputs() const;
+  // Empty where it lies nowhere. Shares the frame's memory.
+  Tensor ValueIn(const Frame& frame, ValueId id) const;
 
  private:
   friend class ProgramMaker;
@@ -66,6 +77,7 @@ class Program {
   std::vector<ValueId> roots_;  // By value: whose memory it shares; itself mostly.
   std::vector<StepPtr> steps_;
   std::vector<PlanStep> lines_;
+  std::vector<StepValues> step_values_;
   std::vector<std::vector<ValueId>> freed_after_;  // By step: values made by the run that nobody needs any more.
   std::map<std::string, ValueId> fed_;
   std::vector<ValueId> outputs_;

@@ -170,7 +170,7 @@ TEST(Control, NamesTheNodeWithinABodyThatMadeANan) {
   kernels::Resources resources;
   const auto origin = plan->FindNonFinite({{"x:0", Tensor::Of<float>({}, {0})}}, resources, SIZE_MAX);
   ASSERT_TRUE(origin && *origin);
-  EXPECT_EQ((*origin)->node, "no/div");
+  EXPECT_EQ((*origin)->maker.node, "no/div");
 }
 
 // What depends on no input is computed once, at load, loops included.

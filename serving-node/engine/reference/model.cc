@@ -4,6 +4,8 @@
 #include <chrono>
 
 #include "common/thrown.h"
+#include "serving-node/engine/reference/plan.h"
+#include "serving-node/engine/reference/plan_executable.h"
 #include "serving-node/saved_model/saved_model.h"
 #include "serving-node/tensor/proto.h"
 
@@ -246,7 +248,7 @@ Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOp
                                            size_t run_bytes_max, const kernels::RunLimits& limits,
                                            const MakeExecutable& make_executable) {
   ASSIGN_OR_RETURN(tensorflow::MetaGraphDef meta, saved_model::ReadMetaGraph(version_dir, options.tags));
-  std::shared_ptr<Model> model(new Model(pool, run_bytes_max, limits));
+  std::shared_ptr<Model> model(new Model(pool, run_bytes_max));
   auto& resources = model->resources_;
   ASSIGN_OR_RETURN(Graphs graphs, BuildGraphs(meta, version_dir, &resources));
   auto& [steps, step_graphs, signatures, unsupported] = graphs;
@@ -263,32 +265,22 @@ Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOp
   for (auto& [name, signature] : signatures) {
     auto plan = Plan::Make(std::move(signature.graph), folding, resources);
     if (!plan) return Prefixed(plan.error(), fmt::format("signature \"{}\"", name));
-    signature.prepared.plan = std::move(*plan);
-    SignaturePlan& kept = model->plans_[name] = std::move(signature.prepared);
-    if (make_executable) kept.executable = make_executable(kept.plan);
+    signature.prepared.executable =
+        make_executable && !plan->has_bodies() ? make_executable(plan->ToGraph()) : RunPlan(std::move(*plan), limits);
+    model->plans_[name] = std::move(signature.prepared);
   }
+  resources.ForgetVariables();
   model->signatures_ = std::move(*meta.mutable_signature_def());
-  model->CountMemory();
   return model;
 }
 
-Result<std::vector<Tensor>> SignaturePlan::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                               kernels::Resources& resources, size_t memory_bytes_max,
-                                               const kernels::RunLimits& limits) const {
-  if (executable) return executable->Run(fed, wanted, resources, memory_bytes_max, limits);
-  return plan.Run(fed, wanted, resources, memory_bytes_max, nullptr, limits);
-}
-
-void Model::CountMemory() {
-  kernels::CountedBuffers counted;  // A variable that is read at load is the same bytes in every signature.
-  memory_bytes_ = resources_.memory_bytes(&counted);
-  for (const auto& [name, signature] : plans_) memory_bytes_ += signature.plan.folded_bytes(&counted);
-}
-
 int64_t Model::memory_bytes() const {
-  int64_t bytes = memory_bytes_;
-  for (const auto& [name, signature] : plans_) bytes += signature.executable ? signature.executable->memory_bytes() : 0;
-  return bytes;
+  kernels::CountedBuffers counted;  // A variable that is read at load is the same bytes in every signature.
+  int64_t sum = resources_.memory_bytes(&counted);
+  for (const auto& [name, signature] : plans_) {
+    if (signature.executable) sum += signature.executable->memory_bytes(&counted);
+  }
+  return sum;
 }
 
 bool Model::IsShort(const RunRequest& request) const {
@@ -310,7 +302,7 @@ Result<RunResult> Model::Compute(const RunRequest& request) try {
   ASSIGN_OR_RETURN(const Asked asked, Take(request));
   const SignaturePlan& signature = *asked.signature;
   const auto began = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(auto values, signature.Run(asked.fed, asked.positions, resources_, run_bytes_max_, limits_));
+  ASSIGN_OR_RETURN(auto values, signature.executable->Run(asked.fed, asked.positions, resources_, run_bytes_max_));
   RunResult result{.outputs = {}, .took = std::chrono::steady_clock::now() - began};
   signature.short_runs->Note(Bytes(request.inputs), result.took);
   result.outputs = Named(signature, asked.positions, std::move(values));
@@ -322,9 +314,9 @@ Result<RunResult> Model::Compute(const RunRequest& request) try {
 Result<std::optional<NonFinite>> Model::LookFor(const RunRequest& request) try {
   ASSIGN_OR_RETURN(const Asked asked, Take(request));
   const SignaturePlan& signature = *asked.signature;
-  ASSIGN_OR_RETURN(const auto origin, signature.plan.FindNonFinite(asked.fed, resources_, run_bytes_max_, limits_));
+  ASSIGN_OR_RETURN(const auto origin, signature.executable->FindNonFinite(asked.fed, resources_, run_bytes_max_));
   if (!origin) return std::nullopt;
-  return NonFinite{.output = signature.outputs[origin->output], .node = origin->node, .op = origin->op};
+  return NonFinite{.output = signature.outputs[origin->output], .node = origin->maker.node, .op = origin->maker.op};
 } catch (...) {
   return FromThrown(fmt::format("a look into a run of signature \"{}\"", request.signature));
 }
@@ -334,9 +326,7 @@ Result<RunProfile> Model::Profile(const RunRequest& request) try {
   const SignaturePlan& signature = *asked.signature;
   RunProfile profile;
   ASSIGN_OR_RETURN(auto values,
-                   signature.executable
-                       ? signature.executable->Profile(asked.fed, asked.positions, resources_, run_bytes_max_, &profile)
-                       : signature.plan.Profile(asked.fed, asked.positions, resources_, run_bytes_max_, &profile));
+                   signature.executable->Profile(asked.fed, asked.positions, resources_, run_bytes_max_, &profile));
   profile.outputs = Named(signature, asked.positions, std::move(values));
   return profile;
 } catch (...) {
@@ -345,7 +335,6 @@ Result<RunProfile> Model::Profile(const RunRequest& request) try {
 
 Result<PlanView> Model::Explain(const RunRequest& request) try {
   ASSIGN_OR_RETURN(const Asked asked, Take(request));
-  if (!asked.signature->executable) return Unimplemented("this engine runs the graph as it is");
   return asked.signature->executable->Explain(asked.fed, asked.positions, resources_);
 } catch (...) {
   return FromThrown(fmt::format("the plan of signature \"{}\"", request.signature));

@@ -9,7 +9,7 @@
 
 #include "serving-node/engine/engine.h"
 #include "serving-node/engine/reference/executable.h"
-#include "serving-node/engine/reference/plan.h"
+#include "serving-node/engine/reference/kernels/bodies.h"
 #include "serving-node/engine/reference/pool.h"
 #include "serving-node/engine/reference/short_runs.h"
 
@@ -25,14 +25,9 @@ struct SignaturePlan {
   };
   std::optional<Error> refusal;  // Why it cannot run, though others of the model can.
   std::map<std::string, Input> inputs;
-  std::vector<std::string> outputs;  // In the order of the plan's.
-  Plan plan;
-  std::unique_ptr<Executable> executable;  // Runs in the plan's place, where there is one.
+  std::vector<std::string> outputs;  // In the order of the graph's.
+  std::unique_ptr<Executable> executable;
   std::unique_ptr<ShortRuns> short_runs = std::make_unique<ShortRuns>();
-
-  Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed,
-                                          std::span<const size_t> wanted, kernels::Resources& resources,
-                                          size_t memory_bytes_max, const kernels::RunLimits& limits) const;
 };
 
 class Model final : public LoadedModel {
@@ -56,8 +51,7 @@ class Model final : public LoadedModel {
   int64_t memory_bytes() const override;
 
  private:
-  Model(Pool& pool, size_t run_bytes_max, const kernels::RunLimits& limits)
-      : pool_(pool), run_bytes_max_(run_bytes_max), limits_(limits) {}
+  Model(Pool& pool, size_t run_bytes_max) : pool_(pool), run_bytes_max_(run_bytes_max) {}
   // A request as the plan of its signature takes it.
   struct Asked {
     const SignaturePlan* signature = nullptr;
@@ -67,7 +61,6 @@ class Model final : public LoadedModel {
   Result<Asked> Take(const RunRequest& request) const;
   bool IsShort(const RunRequest& request) const;
   Result<RunResult> Compute(const RunRequest& request);
-  void CountMemory();
   Result<std::optional<NonFinite>> LookFor(const RunRequest& request);
   template <typename Answer>
   void Post(RunRequest request, std::function<void(Result<Answer>)> done,
@@ -75,11 +68,9 @@ class Model final : public LoadedModel {
 
   Pool& pool_;
   const size_t run_bytes_max_;
-  const kernels::RunLimits limits_;
   Signatures signatures_;
   std::map<std::string, SignaturePlan> plans_;
   kernels::Resources resources_;
-  int64_t memory_bytes_ = 0;
 };
 
 }  // namespace longshore::engine::reference

@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "serving-node/engine/engine.h"
 #include "serving-node/engine/reference/kernels/bodies.h"
+#include "serving-node/engine/reference/origins.h"
 #include "serving-node/graph/graph.h"
 
 namespace longshore::engine::reference {
@@ -55,11 +56,6 @@ class Plan {
 
   // Which node made the first NaN or Inf of the first output that has one; nullopt: all outputs are finite. Errors as
   // of Run.
-  struct Origin {
-    size_t output = 0;  // Its position in the graph's outputs.
-    std::string node;
-    std::string op;
-  };
   Result<std::optional<Origin>> FindNonFinite(const std::map<std::string, tensor::Tensor>& fed,
                                               kernels::Resources& resources, size_t memory_bytes_max,
                                               const kernels::RunLimits& limits = {}) const;

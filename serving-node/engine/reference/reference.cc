@@ -31,7 +31,7 @@ class ReferenceEngine final : public Engine {
   explicit ReferenceEngine(const ReferenceOptions& options)
       : run_bytes_max_(options.run_bytes_max),
         limits_{.time_max = options.loop_time_max},
-        make_executable_(options.make_executable),
+        compiler_(options.compiler),
         pool_(ThreadsOf(options), static_cast<size_t>(std::max(options.waiting_runs_max, 1))) {}
 
   std::vector<tensor::Device> devices() const override { return {tensor::Device{}}; }
@@ -57,7 +57,8 @@ class ReferenceEngine final : public Engine {
   Result<std::shared_ptr<LoadedModel>> Load(const Path& version_dir, const LoadOptions& options) override {
     if (options.device != tensor::Device{}) return InvalidArgument("the reference engine runs on the CPU only");
     try {
-      return reference::Model::Load(version_dir, options, pool_, run_bytes_max_, limits_, make_executable_);
+      return reference::Model::Load(version_dir, options, pool_, run_bytes_max_, limits_,
+                                    compiler_ ? compiler_() : nullptr);
     } catch (const std::bad_alloc&) {
       return ResourceExhausted("memory does not suffice to load {}", version_dir.string());
     }
@@ -66,7 +67,7 @@ class ReferenceEngine final : public Engine {
  private:
   const size_t run_bytes_max_;
   const reference::kernels::RunLimits limits_;
-  const reference::MakeExecutable make_executable_;
+  const std::function<reference::MakeExecutable()> compiler_;
   reference::Pool pool_;
 };
 

@@ -8,12 +8,13 @@
 #include <memory>
 
 #include "serving-node/engine/engine.h"
+#include "serving-node/graph/graph.h"
 
 namespace longshore::engine {
 
 namespace reference {
 class Executable;
-class Plan;
+using MakeExecutable = std::function<std::unique_ptr<Executable>(graph::Graph graph)>;
 }  // namespace reference
 
 struct ReferenceOptions {
@@ -22,8 +23,8 @@ struct ReferenceOptions {
   size_t run_bytes_max = size_t{2} << 30;  // Memory of one run beside its inputs; an op that wants more is refused.
   // Of a run with loops or branches: looked at before each step, and what takes longer is refused.
   std::chrono::milliseconds loop_time_max = std::chrono::minutes(1);
-  // How another engine runs the plans; see reference/executable.h.
-  std::function<std::unique_ptr<reference::Executable>(const reference::Plan& plan)> make_executable = {};
+  // How another engine runs graphs; asked once for each model. See reference/executable.h.
+  std::function<reference::MakeExecutable()> compiler = {};
 };
 
 // The engine must outlive the models that it loaded.

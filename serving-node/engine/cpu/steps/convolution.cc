@@ -60,12 +60,11 @@ StepPtr MakeConvolution(const StepContext& context) {
       OneDnnEngine(), prop_kind::forward_inference, dnnl::algorithm::convolution_direct, from, weights.any,
       post->bias ? bias : memory::desc(), to, windows->strides, windows->dilations, windows->before, windows->after,
       post->attributes);
-  const memory packed = context.packed.Pack(*filter.type.value, weights.plain, descriptor.weights_desc());
   std::vector<Binding> bindings = post->operands;
-  bindings.push_back({DNNL_ARG_SRC, from, image.id, std::nullopt});
-  bindings.push_back({DNNL_ARG_WEIGHTS, descriptor.weights_desc(), filter.id, packed});
-  bindings.push_back({DNNL_ARG_DST, to, result.id, std::nullopt});
-  if (post->bias) bindings.push_back({DNNL_ARG_BIAS, bias, post->bias->id, std::nullopt});
+  bindings.push_back({DNNL_ARG_SRC, from, image.id});
+  bindings.push_back(Bind(context, DNNL_ARG_WEIGHTS, filter, weights.plain, descriptor.weights_desc()));
+  bindings.push_back({DNNL_ARG_DST, to, result.id});
+  if (post->bias) bindings.push_back({DNNL_ARG_BIAS, bias, post->bias->id});
   return MakeOneDnnStep(descriptor, std::move(bindings));
 }
 

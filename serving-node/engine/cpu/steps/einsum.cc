@@ -129,18 +129,15 @@ bool IsFloats(const Value& value) {
   return value.is_static() && value.type.type == DType::kFloat && value.elements() > 0;
 }
 
-StepPtr Make(const Matrices& matrices, const Value& a, const Value& b, const Value& out, PackedWeights& packed) {
+StepPtr Make(const StepContext& context, const Matrices& matrices, const Value& a, const Value& b) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const bool packs = b.is_const();
   const memory::desc any(matrices.b.get_dims(), memory::data_type::f32, memory::format_tag::any);
-  const dnnl::matmul::primitive_desc descriptor(OneDnnEngine(), matrices.a, packs ? any : matrices.b, matrices.out,
-                                                attributes);
-  Binding weights{DNNL_ARG_WEIGHTS, matrices.b, b.id, std::nullopt};
-  if (packs) weights.fixed = packed.Pack(*b.type.value, matrices.b, descriptor.weights_desc());
-  return MakeOneDnnStep(descriptor, {{DNNL_ARG_SRC, matrices.a, a.id, std::nullopt},
-                                     std::move(weights),
-                                     {DNNL_ARG_DST, matrices.out, out.id, std::nullopt}});
+  const dnnl::matmul::primitive_desc descriptor(OneDnnEngine(), matrices.a, b.is_const() ? any : matrices.b,
+                                                matrices.out, attributes);
+  return MakeOneDnnStep(descriptor, {Bind(context, DNNL_ARG_SRC, a, matrices.a, matrices.a),
+                                     Bind(context, DNNL_ARG_WEIGHTS, b, matrices.b, descriptor.weights_desc()),
+                                     {DNNL_ARG_DST, matrices.out, context.outputs[0].id}});
 }
 
 }  // namespace
@@ -154,10 +151,10 @@ StepPtr MakeEinsum(const StepContext& context) {
   if (!IsFloats(a) || !IsFloats(b) || !IsFloats(out)) return nullptr;
   auto equation = Parse(context.node.attributes.Text("equation", ""), context);
   if (!equation) return nullptr;
-  if (const auto matrices = MatricesOf(*equation)) return Make(*matrices, a, b, out, context.packed);
+  if (const auto matrices = MatricesOf(*equation)) return Make(context, *matrices, a, b);
   std::swap(equation->a, equation->b);
   const auto turned = MatricesOf(*equation);
-  return turned ? Make(*turned, b, a, out, context.packed) : nullptr;
+  return turned ? Make(context, *turned, b, a) : nullptr;
 }
 
 }  // namespace longshore::engine::cpu

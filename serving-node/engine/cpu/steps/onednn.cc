@@ -6,11 +6,6 @@ namespace longshore::engine::cpu {
 
 using dnnl::memory;
 
-const dnnl::engine& OneDnnEngine() {
-  static const dnnl::engine kEngine(dnnl::engine::kind::cpu, 0);
-  return kEngine;
-}
-
 namespace {
 
 dnnl::stream& StreamOfThread() {
@@ -20,30 +15,10 @@ dnnl::stream& StreamOfThread() {
 
 }  // namespace
 
-memory PackedWeights::Pack(const Tensor& constant, const memory::desc& plain, const memory::desc& wanted) {
-  const std::lock_guard lock(mutex_);
-  const auto [begin, end] = packed_.equal_range(constant.data());
-  for (auto known = begin; known != end; ++known) {
-    if (known->second.plain == plain && known->second.wanted == wanted) return known->second.memory;
-  }
-  memory from(plain, OneDnnEngine(), const_cast<std::byte*>(constant.data()));
-  memory packed = from;
-  if (plain != wanted) {
-    packed = memory(wanted, OneDnnEngine());
-    dnnl::reorder(from, packed).execute(StreamOfThread(), from, packed);
-    StreamOfThread().wait();
-  }
-  packed_.emplace(constant.data(), Packed{constant, plain, wanted, packed});
-  return packed;
-}
-
-int64_t PackedWeights::bytes() const {
-  const std::lock_guard lock(mutex_);
-  int64_t sum = 0;
-  for (const auto& [_, packed] : packed_) {
-    if (packed.plain != packed.wanted) sum += static_cast<int64_t>(packed.wanted.get_size());
-  }
-  return sum;
+Binding Bind(const StepContext& context, int argument, const Value& value, const memory::desc& plain,
+             const memory::desc& layout) {
+  if (!value.is_const()) return {argument, layout, value.id};
+  return {argument, layout, value.id, context.weights.In(*value.type.value, plain, layout)};
 }
 
 struct OneDnnStep::State final : StepState {
@@ -62,7 +37,8 @@ std::unique_ptr<StepState> OneDnnStep::MakeState() const {
     state->arguments.push_back({argument, state->memories.back().get()});
   };
   for (const Binding& binding : bindings_) {
-    add(binding.argument, binding.fixed ? *binding.fixed : memory(binding.layout, OneDnnEngine(), DNNL_MEMORY_NONE));
+    add(binding.argument,
+        binding.fixed ? memory(*binding.fixed) : memory(binding.layout, OneDnnEngine(), DNNL_MEMORY_NONE));
   }
   add(DNNL_ARG_SCRATCHPAD, memory(scratchpad_, OneDnnEngine(), DNNL_MEMORY_NONE));
   return state;
@@ -137,8 +113,7 @@ std::optional<PostOps> MakePostOps(const StepContext& context, const memory::des
       continue;
     }
     const auto layout = per_channel ? PerChannel(result, channels, operand.shape()[0]) : result;
-    made.operands.push_back(
-        {DNNL_ARG_ATTR_MULTIPLE_POST_OP(operations.len()) | DNNL_ARG_SRC_1, layout, operand.id, std::nullopt});
+    made.operands.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(operations.len()) | DNNL_ARG_SRC_1, layout, operand.id});
     operations.append_binary(dnnl::algorithm::binary_add, layout);
   }
   made.attributes.set_post_ops(operations);

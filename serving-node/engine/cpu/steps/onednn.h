@@ -1,44 +1,27 @@
 // oneDNN as the steps use it: primitives that are made once, and run on the memory of a frame.
 #pragma once
 
-#include <map>
-#include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "serving-node/engine/cpu/steps/step.h"
+#include "serving-node/engine/cpu/steps/weights.h"
 
 namespace longshore::engine::cpu {
-
-const dnnl::engine& OneDnnEngine();
-
-// Constants in the layout that a primitive wants: packed once, shared by all programs of a model. Thread-safe.
-class PackedWeights {
- public:
-  // Of the constant, which lies as `plain` says. The same layout of the same constant is the same memory.
-  dnnl::memory Pack(const Tensor& constant, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted);
-  int64_t bytes() const;
-
- private:
-  struct Packed {
-    Tensor constant;  // Keeps the address, which is the key, from being used again.
-    dnnl::memory::desc plain;
-    dnnl::memory::desc wanted;
-    dnnl::memory memory;
-  };
-  mutable std::mutex mutex_;
-  std::multimap<const std::byte*, Packed> packed_;
-};
 
 // What a primitive reads or writes.
 struct Binding {
   int argument = 0;  // DNNL_ARG_SRC.
   dnnl::memory::desc layout;
   ValueId value = 0;
-  std::optional<dnnl::memory> fixed;  // Instead of a value: packed weights.
+  Weights::Form fixed = nullptr;  // Instead of a value.
 };
+
+// The value, or what it is held as in the layout where it is constant, which lies as `plain` says.
+Binding Bind(const StepContext& context, int argument, const Value& value, const dnnl::memory::desc& plain,
+             const dnnl::memory::desc& layout);
 
 // A primitive with its arguments. Requires: made with a scratchpad of the user's.
 class OneDnnStep final : public Step {

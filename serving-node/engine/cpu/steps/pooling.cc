@@ -23,8 +23,7 @@ StepPtr MakePooling(const StepContext& context) {
   const dnnl::pooling_forward::primitive_desc descriptor(
       OneDnnEngine(), dnnl::prop_kind::forward_inference, algorithm, from, to, windows->strides, {window[1], window[2]},
       windows->dilations, windows->before, windows->after, attributes);
-  return MakeOneDnnStep(descriptor,
-                        {{DNNL_ARG_SRC, from, image.id, std::nullopt}, {DNNL_ARG_DST, to, result.id, std::nullopt}});
+  return MakeOneDnnStep(descriptor, {{DNNL_ARG_SRC, from, image.id}, {DNNL_ARG_DST, to, result.id}});
 }
 
 }  // namespace longshore::engine::cpu

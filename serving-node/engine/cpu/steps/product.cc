@@ -81,12 +81,10 @@ StepPtr MakeProduct(const StepContext& context) {
   const dnnl::matmul::primitive_desc descriptor(OneDnnEngine(), left, b.is_const() ? any : right,
                                                 post->bias ? bias : memory::desc(), to, post->attributes);
   std::vector<Binding> bindings = post->operands;
-  bindings.push_back({DNNL_ARG_SRC, left, context.inputs[0].id, std::nullopt});
-  Binding weights{DNNL_ARG_WEIGHTS, right, b.id, std::nullopt};
-  if (b.is_const()) weights.fixed = context.packed.Pack(*b.type.value, right, descriptor.weights_desc());
-  bindings.push_back(std::move(weights));
-  bindings.push_back({DNNL_ARG_DST, to, context.outputs[0].id, std::nullopt});
-  if (post->bias) bindings.push_back({DNNL_ARG_BIAS, bias, post->bias->id, std::nullopt});
+  bindings.push_back({DNNL_ARG_SRC, left, context.inputs[0].id});
+  bindings.push_back(Bind(context, DNNL_ARG_WEIGHTS, b, right, descriptor.weights_desc()));
+  bindings.push_back({DNNL_ARG_DST, to, context.outputs[0].id});
+  if (post->bias) bindings.push_back({DNNL_ARG_BIAS, bias, post->bias->id});
   return MakeOneDnnStep(descriptor, std::move(bindings));
 }
 

@@ -71,13 +71,13 @@ struct Value {
   int64_t elements() const { return tensor::ElementCount(*type.shape).value_or(0); }
 };
 
-class PackedWeights;
+class Weights;
 
 struct StepContext {
   const graph::Node& node;
   std::vector<Value> inputs;
   std::vector<Value> outputs;
-  PackedWeights& packed;
+  Weights& weights;
 
   // How many of the inputs are operands of what was drawn in; they come last.
   size_t operands_drawn_in() const;

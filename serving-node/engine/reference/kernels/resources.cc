@@ -54,6 +54,11 @@ std::shared_ptr<RandomStream> Resources::FindOrMakeRandomStream(const std::strin
   return FindOrMake(node_name, &random_streams_);
 }
 
+void Resources::ForgetVariables() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(variables_, [](const auto& named) { return named.second.use_count() == 1; });
+}
+
 int64_t Resources::memory_bytes(CountedBuffers* counted) const {
   const std::lock_guard lock(mutex_);
   int64_t sum = 0;

@@ -71,6 +71,8 @@ class Resources {
  public:
   std::shared_ptr<Variable> FindOrMakeVariable(const std::string& name);
   std::shared_ptr<Table> FindOrMakeTable(const std::string& name);
+  // Those that nobody has a handle of are gone.
+  void ForgetVariables();
   int64_t memory_bytes(CountedBuffers* counted) const;
   std::shared_ptr<RandomStream> FindOrMakeRandomStream(const std::string& node_name);
 
