@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "serving-node/graph/names.h"
+#include "serving-node/graph/outputs.h"
 
 namespace longshore::graph {
 namespace {
@@ -72,6 +73,14 @@ std::string KeyOf(const std::string& function, const google::protobuf::Map<std::
   std::string key = function;
   for (const auto& [name, value] : sorted) key += '\0' + name + '\0' + attributes.Find(name)->SerializeAsString();
   return key;
+}
+
+// Of a call in the old style, where the op is the function's name: its outputs have the function's names.
+std::optional<int> ResultOffset(const FunctionDef& function, const std::string& name) {
+  const auto& outputs = function.signature().output_arg();
+  const auto named = std::ranges::find_if(outputs, [&](const auto& output) { return output.name() == name; });
+  if (named == outputs.end()) return std::nullopt;
+  return static_cast<int>(named - outputs.begin());
 }
 
 std::set<std::string> NamesOf(const std::unordered_map<std::string, std::vector<Edge>>& emitted) {
@@ -489,30 +498,30 @@ Result<Edge> Builder::Resolve(const Reference& reference, Scope* scope) {
   if (const auto bound = scope->bound.find(ToString(reference)); bound != scope->bound.end()) return bound->second;
   const auto known = scope->emitted.find(reference.node);
   if (known == scope->emitted.end()) return DataLoss("there is no node \"{}{}\"", scope->prefix, reference.node);
+  ASSIGN_OR_RETURN(const int index, OutputIndex(reference, *scope));
   const auto at = scope->positions.find(reference.node);
-  int index = reference.index;
   if (at != scope->positions.end()) {
-    const auto& node = scope->into->graph.nodes[static_cast<size_t>(at->second)];
-    if (!reference.output_name.empty()) index += OutputOffset(node.op, node.attributes, reference.output_name);
-    if (index < 0 || index >= kOutputsMax) return DataLoss("node \"{}\" has no output {}", node.name, index);
-    return Edge{at->second, index};
+    if (index >= 0 && index < kOutputsMax) return Edge{at->second, index};
+  } else if (static_cast<size_t>(index) < known->second.size() && known->second[static_cast<size_t>(index)].node >= 0) {
+    return known->second[static_cast<size_t>(index)];
   }
-  if (!reference.output_name.empty()) index += CallOutputOffset(reference, *scope);
-  if (static_cast<size_t>(index) >= known->second.size() || known->second[static_cast<size_t>(index)].node < 0) {
-    return DataLoss("node \"{}{}\" has no output {}", scope->prefix, reference.node, index);
-  }
-  return known->second[static_cast<size_t>(index)];
+  return DataLoss("node \"{}{}\" has no output {}", scope->prefix, reference.node, index);
 }
 
-// For calls in the old style, where the op is the function's name and its outputs have the function's names.
-int Builder::CallOutputOffset(const Reference& reference, const Scope& scope) const {
+Result<int> Builder::OutputIndex(const Reference& reference, const Scope& scope) const {
   const auto def = scope.nodes->find(reference.node);
-  if (def == scope.nodes->end()) return 0;
-  const auto function = functions_.find(def->second->op());
-  if (function == functions_.end()) return OutputOffset(def->second->op(), {}, reference.output_name);
-  const auto& outputs = function->second->signature().output_arg();
-  const auto named = std::ranges::find_if(outputs, [&](const auto& o) { return o.name() == reference.output_name; });
-  return named == outputs.end() ? 0 : static_cast<int>(named - outputs.begin());
+  if (reference.output_name.empty() || def == scope.nodes->end()) return reference.index;
+  const std::string& op = def->second->op();
+  static const Attributes kNone;
+  const auto at = scope.positions.find(reference.node);
+  const Attributes& attributes =
+      at == scope.positions.end() ? kNone : scope.into->graph.nodes[static_cast<size_t>(at->second)].attributes;
+  const auto function = functions_.find(op);
+  const auto offset = function == functions_.end() ? OutputOffset(op, attributes, reference.output_name)
+                                                   : ResultOffset(*function->second, reference.output_name);
+  if (offset && reference.index < kOutputsMax) return *offset + reference.index;
+  return DataLoss("node \"{}{}\" (op \"{}\") has no output \"{}\"", scope.prefix, reference.node, op,
+                  reference.output_name);
 }
 
 }  // namespace longshore::graph

@@ -73,7 +73,8 @@ class Builder {
   Result<std::vector<Edge>> ResolveAll(const std::vector<std::string>& references, Scope* scope);
   Result<int> AddNode(Node node, Growing* growing);
   Result<Edge> AddArgument(const std::string& name, const tensorflow::AttrValue* type, Growing* growing);
-  int CallOutputOffset(const Reference& reference, const Scope& scope) const;
+  // Among all tensors that the node gives.
+  Result<int> OutputIndex(const Reference& reference, const Scope& scope) const;
 
   const Wanted& wanted_;
   std::unordered_map<std::string, const tensorflow::FunctionDef*> functions_;

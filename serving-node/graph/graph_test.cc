@@ -6,7 +6,10 @@
 
 #include <algorithm>
 
+#include "common/file.h"
+#include "common/json/json.h"
 #include "serving-node/graph/names.h"
+#include "serving-node/graph/outputs.h"
 
 namespace longshore::graph {
 namespace {
@@ -52,6 +55,19 @@ constexpr char kFunction[] = R"(
     ret { key: 'r' value: 'out:activations:0' } } }
 )";
 
+// A function that takes `a` and returns what one op makes of it.
+std::string Function(const std::string& name, const std::string& op, const std::string& output = "y:0") {
+  return fmt::format(
+      "library {{ function {{ signature {{ name: '{}' input_arg {{ name: 'a' type: DT_FLOAT }} output_arg {{ name: 'r' "
+      "}} }} node_def {{ name: 'op' op: '{}' input: 'a' }} ret {{ key: 'r' value: 'op:{}' }} }} }} ",
+      name, op, output);
+}
+
+constexpr char kIf[] = R"(
+  node { name: 'if' op: 'If' input: 'x' input: 'x'
+         attr { key: 'then_branch' value { func { name: 'yes' } } }
+         attr { key: 'else_branch' value { func { name: 'no' } } } } )";
+
 TEST(References, AreReadInTheFormsOfGraphsAndFunctions) {
   EXPECT_EQ(ParseReference("a/b:2").index, 2);
   EXPECT_TRUE(ParseReference("^a").control);
@@ -59,19 +75,94 @@ TEST(References, AreReadInTheFormsOfGraphsAndFunctions) {
   EXPECT_EQ(named.node, "norm");
   EXPECT_EQ(named.output_name, "batch_variance");
   EXPECT_EQ(named.index, 1);
-  EXPECT_EQ(OutputOffset("FusedBatchNormV3", {}, "batch_variance"), 2);
 }
 
-TEST(Names, PlaceTheOutputsOfParseExampleBehindAllThatComesBeforeThem) {
-  tensorflow::NodeDef node;
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "attr { key: 'sparse_types' value { list { type: [DT_STRING, DT_INT64] } } }"
-      "attr { key: 'Tdense' value { list { type: [DT_FLOAT] } } }",
-      &node));
-  const Attributes attributes(node.attr());
-  EXPECT_EQ(OutputOffset("ParseExample", attributes, "sparse_indices"), 0);
-  EXPECT_EQ(OutputOffset("ParseExample", attributes, "dense_values"), 6);
-  EXPECT_EQ(OutputOffset("ParseExampleV2", attributes, "ragged_row_splits"), 7);
+// As many tensors for each output of the list as it is long: one of the first, two of the second.
+Attributes CountsOf(const Json& outputs) {
+  Attributes attributes;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    tensorflow::AttrValue value;
+    if (outputs[i].contains("number")) {
+      value.set_i(static_cast<int64_t>(i) + 1);
+      attributes.Set(outputs[i].at("number").get<std::string>(), value);
+    } else if (outputs[i].contains("types")) {
+      for (size_t type = 0; type <= i; ++type) value.mutable_list()->add_type(tensorflow::DT_FLOAT);
+      attributes.Set(outputs[i].at("types").get<std::string>(), value);
+    }
+  }
+  return attributes;
+}
+
+int64_t CountOf(const Json& output, const Attributes& attributes) {
+  if (output.contains("number")) return attributes.Int(output.at("number").get<std::string>(), 0);
+  if (!output.contains("types")) return 1;
+  return attributes.Find(output.at("types").get<std::string>())->list().type_size();
+}
+
+TEST(Outputs, LieWhereTensorFlowHasThem) {
+  const auto text = ReadFile(Path(LONGSHORE_SOURCE_DIR) / "tests" / "golden" / "graph" / "outputs.json");
+  ASSERT_TRUE(text) << ToString(text.error());
+  const auto ops = ParseJson(*text);
+  ASSERT_TRUE(ops) << ToString(ops.error());
+  for (const auto& [op, outputs] : ops->items()) {
+    const Attributes attributes = CountsOf(outputs);
+    int64_t offset = 0;
+    for (const auto& output : outputs) {
+      const std::string name = output.at("name").get<std::string>();
+      EXPECT_EQ(OutputOffset(op, attributes, name), offset) << op << " " << name;
+      offset += CountOf(output, attributes);
+    }
+    EXPECT_EQ(OutputOffset(op, attributes, "no_such_output"), std::nullopt) << op;
+    const Node node{.name = "n", .op = op, .attributes = attributes};
+    const auto reads = [&](int64_t output) {
+      Graph graph;
+      graph.nodes = {node};
+      graph.outputs = {{0, static_cast<int>(output)}};
+      return graph;
+    };
+    if (op == "IdentityN") continue;  // As many as it has inputs.
+    EXPECT_EQ(offset == 0, !CheckOutputs(reads(0))) << op;
+    EXPECT_TRUE(offset == 0 || CheckOutputs(reads(offset - 1))) << op;
+    EXPECT_FALSE(CheckOutputs(reads(offset))) << op;
+  }
+}
+
+TEST(Outputs, OfANodeAreRefusedByNameWhereTheyAreNotThere) {
+  const auto error = [](const std::string& nodes) {
+    const auto graph = Build(Def(std::string(kIn) + nodes), {{"x:0"}, {"y:0"}, {}});
+    const Status checked = graph ? CheckOutputs(*graph) : tl::make_unexpected(graph.error());
+    return checked ? "" : checked.error().message;
+  };
+  EXPECT_EQ(error("node { name: 'n' op: 'IdentityN' input: 'x' input: 'x' } node { name: 'y' op: 'Neg' input: 'n:1' }"),
+            "");
+  EXPECT_EQ(error("node { name: 'i' op: 'Identity' input: 'x' } node { name: 'y' op: 'Neg' input: 'i:1' }"),
+            "node \"y\" reads output 1 of node \"i\" (op \"Identity\"), which has 1");
+  EXPECT_EQ(error("node { name: 'n' op: 'NoOp' } node { name: 'y' op: 'Neg' input: 'n' }"),
+            "node \"y\" reads output 0 of node \"n\" (op \"NoOp\"), which has 0");
+  EXPECT_EQ(error("node { name: 'y' op: 'NoOp' input: 'x' }"),
+            "what is asked for reads output 0 of node \"y\" (op \"NoOp\"), which has 0");
+  EXPECT_EQ(error("node { name: 'y' op: 'TopKV2' input: 'x:1' }"), "node \"x\" has no output 1");
+}
+
+TEST(Outputs, InBodiesAreLookedAtToo) {
+  const auto graph = BuildOrFail(
+      std::string(kIn) + kIf + Function("yes", "TopKV2", "indices") + Function("no", "Identity", "output:1"),
+      {{"x:0"}, {"if:0"}, {}});
+  const auto checked = CheckOutputs(graph);
+  ASSERT_FALSE(checked);
+  EXPECT_THAT(checked.error().message, HasSubstr("output 1 of node \"no/op\" (op \"Identity\")"));
+}
+
+TEST(Outputs, HaveTheNamesThatAnOpGivesThem) {
+  const auto error = [](const std::string& op, const std::string& output) {
+    const auto graph =
+        Build(Def(std::string(kIn) + "node { name: 'call' op: 'f' input: 'x' }" + Function("f", op, output)),
+              {{"x:0"}, {"call:0"}, {}});
+    return graph ? "" : graph.error().message;
+  };
+  EXPECT_EQ(error("TopKV2", "indices:0"), "");
+  EXPECT_EQ(error("TopKV2", "indexes:0"), "node \"call/op\" (op \"TopKV2\") has no output \"indexes\"");
+  EXPECT_EQ(error("NoOp", "y:0"), "node \"call/op\" (op \"NoOp\") has no output \"y\"");
 }
 
 TEST(Graph, PutsEveryNodeAfterWhatItNeeds) {
@@ -160,20 +251,6 @@ TEST(Graph, RefusesCyclesAndNamesLoops) {
   EXPECT_THAT(loop.error().message, HasSubstr("loop"));
 }
 
-// A function that takes `a` and returns what one op makes of it.
-std::string Function(const std::string& name, const std::string& op) {
-  return fmt::format(
-      "library {{ function {{ signature {{ name: '{}' input_arg {{ name: 'a' type: DT_FLOAT }} output_arg {{ name: 'r' "
-      "}} "
-      "}} node_def {{ name: 'op' op: '{}' input: 'a' }} ret {{ key: 'r' value: 'op:y:0' }} }} }} ",
-      name, op);
-}
-
-constexpr char kIf[] = R"(
-  node { name: 'if' op: 'If' input: 'x' input: 'x'
-         attr { key: 'then_branch' value { func { name: 'yes' } } }
-         attr { key: 'else_branch' value { func { name: 'no' } } } } )";
-
 TEST(Graph, GivesIfTheGraphsOfItsBranches) {
   const auto graph =
       BuildOrFail(std::string(kIn) + kIf + Function("yes", "Exp") + Function("no", "Neg"), {{"x:0"}, {"if:0"}, {}});
@@ -187,8 +264,13 @@ TEST(Graph, GivesIfTheGraphsOfItsBranches) {
 }
 
 TEST(Graph, KnowsThatAnIfHasAnEffectWhenABranchHas) {
-  const std::string text = std::string(kIn) + "node { name: 'y' op: 'Identity' input: 'x' input: '^if' }" + kIf +
-                           Function("yes", "Assert") + Function("no", "Neg");
+  const std::string text =
+      std::string(kIn) + "node { name: 'y' op: 'Identity' input: 'x' input: '^if' }" + kIf + Function("no", "Neg") + R"(
+    library { function {
+      signature { name: 'yes' input_arg { name: 'a' } output_arg { name: 'r' } }
+      node_def { name: 'check' op: 'Assert' input: 'a' }
+      node_def { name: 'op' op: 'Identity' input: 'a' input: '^check' }
+      ret { key: 'r' value: 'op:output:0' } } })";
   EXPECT_THAT(Names(BuildOrFail(text, {{"x:0"}, {"y:0"}, {}})), ElementsAre("x", "if", "y"));
 }
 

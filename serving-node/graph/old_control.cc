@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "serving-node/graph/outputs.h"
+
 namespace longshore::graph {
 namespace {
 
@@ -27,9 +29,12 @@ std::string FrameOf(const NodeDef& enter) {
   return found == enter.attr().end() ? "" : found->second.s();
 }
 
-// Which of the two outputs of a Switch.
+constexpr int kNoOutput = 2;
+
+// Which of the two outputs of a Switch. What is neither is on no side of a condition.
 int SwitchOutput(const Reference& reference) {
-  return reference.index + (reference.output_name.empty() ? 0 : OutputOffset("Switch", {}, reference.output_name));
+  if (reference.output_name.empty()) return reference.index;
+  return reference.index > 0 ? kNoOutput : OutputOffset("Switch", {}, reference.output_name).value_or(kNoOutput);
 }
 
 tl::unexpected<Error> Refuse(const NodeDef& def, std::string_view why) {
