@@ -66,6 +66,17 @@ void Substitute(const google::protobuf::Map<std::string, AttrValue>& values, con
   }
 }
 
+// What the placeholders of a called function stand for. "f" names the function and says what its attributes are; of a
+// call in the old style they are those of the node.
+Attributes AttributesForBody(const NodeDef& def, const Attributes& attributes, const Attributes* callers) {
+  Attributes given = attributes;
+  if (!Calls().contains(def.op())) return given;
+  const auto& named = attributes.Find("f")->func().attr();
+  for (const auto& [name, value] : named) given.Set(name, value);
+  Substitute(named, callers, &given);
+  return given;
+}
+
 // Of functions with the same key the bodies are the same.
 std::string KeyOf(const std::string& function, const google::protobuf::Map<std::string, AttrValue>& values,
                   const Attributes& attributes) {
@@ -236,11 +247,12 @@ Status Builder::Inline(const NodeDef& def, const FunctionDef& function, const At
     return DataLoss("node \"{}\" calls \"{}\" with {} arguments instead of {}", name, signature.name(), inputs.size(),
                     signature.input_arg_size());
   }
+  const Attributes given = AttributesForBody(def, attributes, caller->call_attributes);
   Scope body;
   body.into = caller->into;
   body.nodes = IndexOf(function.node_def());
   body.prefix = name + "/";
-  body.call_attributes = &attributes;
+  body.call_attributes = &given;
   body.depth = caller->depth + 1;
   for (int i = 0; i < signature.input_arg_size(); ++i)
     body.emitted[signature.input_arg(i).name()] = {inputs[static_cast<size_t>(i)]};
@@ -294,8 +306,13 @@ Status Builder::Append(const NodeDef& def, const Attributes& attributes, std::ve
     node.op = "NoOp";
   }
   ASSIGN_OR_RETURN(node.bodies, BodiesOf(node, *scope));
-  scope->emitted[def.name()] = {};
-  ASSIGN_OR_RETURN(scope->positions[def.name()], AddNode(std::move(node), scope->into));
+  ASSIGN_OR_RETURN(const int at, AddNode(std::move(node), scope->into));
+  auto& emitted = scope->emitted[def.name()];
+  if (IsAssign(def.op()) && !inputs.empty()) {
+    emitted = {inputs[0]};  // The variable: who reads that comes after this node, and so reads what it has written.
+  } else {
+    scope->positions[def.name()] = at;
+  }
   return {};
 }
 

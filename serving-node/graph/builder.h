@@ -33,7 +33,8 @@ class Builder {
     std::shared_ptr<const NodeIndex> nodes;
     std::string prefix;
     std::unordered_map<std::string, Edge> bound;  // What references stand for that are given from outside.
-    // The outputs of arguments, calls and conditions, and of what is fed; none of nodes and of what is bound.
+    // The outputs of arguments, calls and conditions, of assignments and of what is fed; none of other nodes and of
+    // what is bound.
     std::unordered_map<std::string, std::vector<Edge>> emitted;
     std::unordered_map<std::string, int> positions;  // Where nodes are in the graph: outputs are counted by kernels.
     const Attributes* call_attributes = nullptr;     // What the body's placeholders of attributes stand for.

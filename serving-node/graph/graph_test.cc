@@ -206,6 +206,20 @@ TEST(Graph, InlinesCallsOfFunctions) {
   EXPECT_EQ(Find(graph, "call/n").attributes.Type("T"), tensor::DType::kFloat);
 }
 
+TEST(Graph, GivesAFunctionTheAttributesThatItsNameHasInACall) {
+  const auto graph = BuildOrFail(std::string(R"(
+    node { name: 'call' op: 'PartitionedCall' input: 'x' attr { key: 'f' value { func { name: 'g'
+           attr { key: 'U' value { type: DT_INT32 } } } } } }
+    library { function {
+      signature { name: 'g' input_arg { name: 'a' } output_arg { name: 'r' } }
+      node_def { name: 'inner' op: 'PartitionedCall' input: 'a' attr { key: 'f' value { func { name: 'f'
+                 attr { key: 'T' value { placeholder: 'U' } } } } } }
+      ret { key: 'r' value: 'inner:output:0' } } })") +
+                                     kFunction + kIn,
+                                 {{"x:0"}, {"call:0"}, {}});
+  EXPECT_EQ(Find(graph, "call/inner/n").attributes.Type("T"), tensor::DType::kInt32);
+}
+
 TEST(Graph, RefusesFunctionsThatCallThemselves) {
   const auto refused = Build(Def(std::string(R"(
     node { name: 'call' op: 'f' input: 'x' }
@@ -413,6 +427,21 @@ TEST(Graph, TurnsReferenceVariablesIntoResources) {
   EXPECT_EQ(Find(graph, "set").op, "AssignVariableOp");
   EXPECT_EQ(Find(graph, "set").inputs[0].node, static_cast<int>(&Find(graph, "v") - graph.nodes.data()));
   EXPECT_EQ(graph.nodes[static_cast<size_t>(Find(graph, "y").inputs[0].node)].op, "ReadVariableOp");
+}
+
+TEST(Graph, ReadsTheVariableOfTensorFlow1AfterTheAssignmentThatIsReadAsAValue) {
+  const auto graph = BuildOrFail(R"(
+    node { name: 'v' op: 'VariableV2' attr { key: 'dtype' value { type: DT_FLOAT } } }
+    node { name: 'one' op: 'Const' }
+    node { name: 'set' op: 'Assign' input: 'v' input: 'one' }
+    node { name: 'again' op: 'Assign' input: 'set' input: 'one' }
+    node { name: 'y' op: 'Neg' input: 'again' })",
+                                 {{}, {"y:0", "set:0"}, {}});
+  EXPECT_THAT(Names(graph), ElementsAre("one", "v", "set", "again", "v/read_for/y", "y", "v/read_for/set:0"));
+  EXPECT_EQ(Find(graph, "again").inputs[0], (Edge{1, 0}));
+  EXPECT_EQ(Find(graph, "y").inputs[0], (Edge{4, 0}));
+  EXPECT_THAT(graph.outputs, ElementsAre(Edge{5, 0}, Edge{6, 0}));
+  EXPECT_TRUE(CheckOutputs(graph));
 }
 
 TEST(Graph, FeedsWhatWasToBeComputed) {
