@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "common/file.h"
 #include "common/json/json.h"
@@ -234,20 +235,127 @@ TEST(Graph, RefusesFunctionsThatCallThemselves) {
   EXPECT_THAT(refused.error().message, HasSubstr("recursion"));
 }
 
-TEST(Graph, RefusesFunctionsThatCallEachOtherTwiceAtEveryLevel) {
+// A graph that calls f0, which calls f1 twice, and so on for so many levels: the last calls "leaf", 2^levels times in
+// all.
+std::string CallsOfLeaf(int levels, const std::string& leaf) {
   std::string text = std::string(kIn) + "node { name: 'call' op: 'f0' input: 'x' } library {";
-  for (int level = 0; level < 40; ++level) {
-    const std::string next = level == 39 ? "nothing" : fmt::format("f{}", level + 1);
+  for (int level = 0; level < levels; ++level) {
+    const std::string next = level == levels - 1 ? "leaf" : fmt::format("f{}", level + 1);
     text += fmt::format(
         "function {{ signature {{ name: 'f{0}' input_arg {{ name: 'a' }} output_arg {{ name: 'r' }} }} "
-        "node_def {{ name: 'p' op: '{1}' input: 'a' }} node_def {{ name: 'q' op: '{1}' input: 'p:r:0' }} "
+        "node_def {{ name: 'p' op: '{1}' input: 'a' }} node_def {{ name: 'q' op: '{1}' input: 'a' input: '^p' }} "
         "ret {{ key: 'r' value: 'q:r:0' }} }} ",
         level, next);
   }
-  text +=
-      "function { signature { name: 'nothing' input_arg { name: 'a' } output_arg { name: 'r' } } ret { key: 'r' value: "
-      "'a' } } }";
-  EXPECT_EQ(Build(Def(text), {{"x:0"}, {"call:0"}, {}}).error().code, Code::kResourceExhausted);
+  return text + "function { signature { name: 'leaf' input_arg { name: 'a' } output_arg { name: 'r' } } " + leaf +
+         "} } ";
+}
+
+std::string RefusalOf(const std::string& text) {
+  const auto built = Build(Def(text), {{"x:0"}, {"call:0"}, {}});
+  return built ? "" : ToString(built.error());
+}
+
+TEST(Graph, RefusesFunctionsThatCallEachOtherTwiceAtEveryLevel) {
+  EXPECT_THAT(RefusalOf(CallsOfLeaf(40, "ret { key: 'r' value: 'a' }")),
+              HasSubstr("RESOURCE_EXHAUSTED: the graph calls"));
+}
+
+TEST(Graph, HoldsTheConstantsOfAFunctionOnceHoweverOftenItIsCalled) {
+  const auto graph =
+      BuildOrFail(CallsOfLeaf(1,
+                              "node_def { name: 'c' op: 'Const' attr { key: 'value' value { s: 'much' } } } "
+                              "ret { key: 'r' value: 'c:output:0' }") +
+                      "node { name: 'again' op: 'leaf' input: 'x' }",
+                  {{"x:0"}, {"call:0", "again:0"}, {}});
+  EXPECT_EQ(Find(graph, "call/q/c").attributes.Find("value"), Find(graph, "again/c").attributes.Find("value"));
+}
+
+TEST(Graph, RefusesConstantsThatAreTooLargeForHowOftenTheyAreUsed) {
+  const std::string constant = fmt::format(
+      "node_def {{ name: 'c' op: 'Const' attr {{ key: 'value' value {{ s: '{}' }} }} }} ", std::string(1 << 20, 'c'));
+  EXPECT_THAT(RefusalOf(CallsOfLeaf(13, constant + "ret { key: 'r' value: 'c:output:0' }")),
+              HasSubstr("RESOURCE_EXHAUSTED: the graph needs more than 4294967296 bytes"));
+}
+
+TEST(Graph, RefusesCallsWithAttributesThatAreTooLargeForHowOftenTheyAreMade) {
+  const std::string text =
+      fmt::format(
+          "node_def {{ name: 'c' op: 'nothing' attr {{ key: 'value' value {{ s: '{}' }} }} }} ret {{ key: 'r' "
+          "value: 'c:r:0' }}",
+          std::string(1 << 20, 'c')) +
+      "} function { signature { name: 'nothing' output_arg { name: 'r' } } node_def { name: 'c' op: 'Const' } "
+      "ret { key: 'r' value: 'c:output:0' }";
+  EXPECT_THAT(RefusalOf(CallsOfLeaf(13, text)),
+              HasSubstr("RESOURCE_EXHAUSTED: the graph needs more than 4294967296 bytes"));
+}
+
+std::string Repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST(Graph, RefusesTooManyInputs) {
+  const std::string sum =
+      "node_def { name: 's' op: 'AddN' " + Repeated("input: 'a' ", 1000) + "} ret { key: 'r' value: 's:sum:0' }";
+  EXPECT_THAT(RefusalOf(CallsOfLeaf(13, sum)),
+              HasSubstr("RESOURCE_EXHAUSTED: the graph needs more than 5000000 edges"));
+}
+
+TEST(Graph, CountsWhatReadsTheVariablesOfTensorFlow1AmongTheNodes) {
+  const std::string sum =
+      "node_def { name: 's' op: 'AddN' " + Repeated("input: 'a' ", 1000) + "} ret { key: 'r' value: 's:sum:0' }";
+  std::string text = CallsOfLeaf(10, sum);
+  text.replace(text.find("op: 'f0' input: 'x'"), 19, "op: 'f0' input: 'v'");
+  EXPECT_THAT(RefusalOf(text + "node { name: 'v' op: 'VariableV2' }"),
+              HasSubstr("RESOURCE_EXHAUSTED: the graph needs more than 1000000 nodes"));
+}
+
+// Of the processor, which others may use too.
+template <typename F>
+double SecondsOf(const F& f) {
+  const std::clock_t began = std::clock();
+  f();
+  return static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+}
+constexpr double kSoonSeconds = 40;  // What takes three, and minutes when it is quadratic.
+
+TEST(Graph, LooksOnceAtTheNodesOfAFunctionThatIsCalledOften) {
+  std::string leaf;
+  for (int i = 0; i < 50'000; ++i) leaf += fmt::format("node_def {{ name: 'n{}' op: 'Neg' }} ", i);
+  const auto def = Def(CallsOfLeaf(14, leaf + "ret { key: 'r' value: 'a' }"));
+  EXPECT_LT(SecondsOf([&] { EXPECT_TRUE(Build(def, {{"x:0"}, {"call:0"}, {}})); }), kSoonSeconds);
+}
+
+TEST(Graph, FindsManyConditionsSoon) {
+  std::string text = kIn;
+  std::vector<std::string> outputs;
+  for (int i = 0; i < 50'000; ++i) {
+    text += fmt::format(
+        "node {{ name: 'p{0}' op: 'Const' }} node {{ name: 's{0}' op: 'Switch' input: 'x' input: 'p{0}' }} "
+        "node {{ name: 'm{0}' op: 'Merge' input: 's{0}' input: 's{0}:1' }} ",
+        i);
+    outputs.push_back(fmt::format("m{}:0", i));
+  }
+  const auto def = Def(text);
+  EXPECT_LT(SecondsOf([&] { EXPECT_TRUE(Build(def, {{"x:0"}, outputs, {}})); }), kSoonSeconds);
+}
+
+TEST(Graph, RefusesLoopsWithTooManyVariables) {
+  std::string text = kIn;
+  for (int i = 0; i < 3'000; ++i) {
+    text += fmt::format(
+        "node {{ name: 'e{0}' op: 'Enter' input: 'x' }} node {{ name: 'm{0}' op: 'Merge' input: 'e{0}' input: 'n{0}' "
+        "}} "
+        "node {{ name: 's{0}' op: 'Switch' input: 'm{0}' input: 'c' }} node {{ name: 'n{0}' op: 'NextIteration' input: "
+        "'s{0}:1' }} ",
+        i);
+  }
+  text += "node { name: 'c' op: 'LoopCond' input: 'all' } node { name: 'all' op: 'AddN' ";
+  for (int i = 0; i < 3'000; ++i) text += fmt::format("input: 'm{}' ", i);
+  text += "} node { name: 'call' op: 'Exit' input: 's0' }";
+  EXPECT_THAT(RefusalOf(text), HasSubstr("RESOURCE_EXHAUSTED: conditions and loops have more than 5000000 edges"));
 }
 
 TEST(Graph, RefusesCyclesAndNamesLoops) {
