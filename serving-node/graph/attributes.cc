@@ -4,12 +4,23 @@ namespace longshore::graph {
 
 using tensorflow::AttrValue;
 
-Attributes::Attributes(const google::protobuf::Map<std::string, AttrValue>& values)
-    : values_(values.begin(), values.end()) {}
+Attributes::Attributes(const google::protobuf::Map<std::string, AttrValue>& values) {
+  for (const auto& [name, value] : values) Set(name, value);
+}
+
+void Attributes::Set(const std::string& name, AttrValue value) {
+  values_[name] = std::make_shared<const AttrValue>(std::move(value));
+}
 
 const AttrValue* Attributes::Find(const std::string& name) const {
   const auto found = values_.find(name);
-  return found == values_.end() ? nullptr : &found->second;
+  return found == values_.end() ? nullptr : found->second.get();
+}
+
+size_t Attributes::bytes() const {
+  size_t sum = 0;
+  for (const auto& [name, value] : values_) sum += sizeof(*values_.begin()) + name.size() + value->ByteSizeLong();
+  return sum;
 }
 
 int64_t Attributes::Int(const std::string& name, int64_t absent) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,14 +11,16 @@
 
 namespace longshore::graph {
 
+// Copies share the values, which never change: a function's constants lie in memory once however often it is called.
 class Attributes {
  public:
   Attributes() = default;
   explicit Attributes(const google::protobuf::Map<std::string, tensorflow::AttrValue>& values);
 
   bool Has(const std::string& name) const { return values_.contains(name); }
-  void Set(const std::string& name, tensorflow::AttrValue value) { values_[name] = std::move(value); }
+  void Set(const std::string& name, tensorflow::AttrValue value);
   const tensorflow::AttrValue* Find(const std::string& name) const;
+  size_t bytes() const;  // Of names and values, as if nobody shared them.
 
   // An attribute of another kind counts as absent.
   int64_t Int(const std::string& name, int64_t absent) const;
@@ -28,7 +31,7 @@ class Attributes {
   tensor::DType Type(const std::string& name, tensor::DType absent = tensor::DType::kInvalid) const;
 
  private:
-  std::map<std::string, tensorflow::AttrValue> values_;
+  std::map<std::string, std::shared_ptr<const tensorflow::AttrValue>> values_;
 };
 
 }  // namespace longshore::graph

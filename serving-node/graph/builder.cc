@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "serving-node/graph/names.h"
+#include "serving-node/graph/outputs.h"
 
 namespace longshore::graph {
 namespace {
@@ -65,6 +66,17 @@ void Substitute(const google::protobuf::Map<std::string, AttrValue>& values, con
   }
 }
 
+// What the placeholders of a called function stand for. "f" names the function and says what its attributes are; of a
+// call in the old style they are those of the node.
+Attributes AttributesForBody(const NodeDef& def, const Attributes& attributes, const Attributes* callers) {
+  Attributes given = attributes;
+  if (!Calls().contains(def.op())) return given;
+  const auto& named = attributes.Find("f")->func().attr();
+  for (const auto& [name, value] : named) given.Set(name, value);
+  Substitute(named, callers, &given);
+  return given;
+}
+
 // Of functions with the same key the bodies are the same.
 std::string KeyOf(const std::string& function, const google::protobuf::Map<std::string, AttrValue>& values,
                   const Attributes& attributes) {
@@ -72,6 +84,14 @@ std::string KeyOf(const std::string& function, const google::protobuf::Map<std::
   std::string key = function;
   for (const auto& [name, value] : sorted) key += '\0' + name + '\0' + attributes.Find(name)->SerializeAsString();
   return key;
+}
+
+// Of a call in the old style, where the op is the function's name: its outputs have the function's names.
+std::optional<int> ResultOffset(const FunctionDef& function, const std::string& name) {
+  const auto& outputs = function.signature().output_arg();
+  const auto named = std::ranges::find_if(outputs, [&](const auto& output) { return output.name() == name; });
+  if (named == outputs.end()) return std::nullopt;
+  return static_cast<int>(named - outputs.begin());
 }
 
 std::set<std::string> NamesOf(const std::unordered_map<std::string, std::vector<Edge>>& emitted) {
@@ -96,7 +116,8 @@ Result<Graph> Builder::Run() {
   RETURN_IF_ERROR(EmitAll(roots, &root_));
   for (const auto& output : wanted_.outputs) {
     ASSIGN_OR_RETURN(const Edge edge, Resolve(ParseReference(output), &root_));
-    root_graph_.graph.outputs.push_back(Read(edge, output, &root_graph_));
+    ASSIGN_OR_RETURN(const Edge value, Read(edge, output, &root_graph_));
+    root_graph_.graph.outputs.push_back(value);
   }
   root_graph_.graph.bodies = std::move(bodies_);
   return std::move(root_graph_.graph);
@@ -120,8 +141,20 @@ Status Builder::AddFeed(const std::string& feed) {
 
 Result<int> Builder::AddNode(Node node, Growing* growing) {
   if (++nodes_ > kNodesMax) return ResourceExhausted("the graph needs more than {} nodes", kNodesMax);
+  RETURN_IF_ERROR(CountBytes(node.name.size() + node.attributes.bytes()));
   growing->graph.nodes.push_back(std::move(node));
   return static_cast<int>(growing->graph.nodes.size()) - 1;
+}
+
+Status Builder::CountEdges(size_t edges) {
+  edges_ += edges;
+  return edges_ <= kEdgesMax ? Status{} : ResourceExhausted("the graph needs more than {} edges", kEdgesMax);
+}
+
+Status Builder::CountBytes(size_t bytes) {
+  bytes_ += bytes;
+  if (bytes_ <= kAttributeBytesMax) return {};
+  return ResourceExhausted("the graph needs more than {} bytes of names and attributes", kAttributeBytesMax);
 }
 
 Result<Edge> Builder::AddArgument(const std::string& name, const AttrValue* type, Growing* growing) {
@@ -188,6 +221,7 @@ Status Builder::Emit(const NodeDef& def, Scope* scope) {
   if (const auto* condition = old == nullptr ? nullptr : old->ConditionOf(def.name()))
     return EmitCondition(*condition, scope);
   if (const auto* loop = old == nullptr ? nullptr : old->LoopOf(def.name())) return EmitLoop(*loop, scope);
+  RETURN_IF_ERROR(CountEdges(static_cast<size_t>(def.input_size())));
   std::vector<Edge> inputs;
   for (const auto& input : def.input()) {
     const Reference reference = ParseReference(input);
@@ -195,7 +229,7 @@ Status Builder::Emit(const NodeDef& def, Scope* scope) {
     ASSIGN_OR_RETURN(const Edge edge, Resolve(reference, scope));
     inputs.push_back(edge);
   }
-  Attributes attributes(def.attr());
+  Attributes attributes = attributes_.try_emplace(&def, def.attr()).first->second;
   Substitute(def.attr(), scope->call_attributes, &attributes);
   const auto* function = CalledFunction(def, attributes);
   if (function != nullptr) return Inline(def, *function, attributes, inputs, scope);
@@ -223,15 +257,16 @@ Status Builder::Inline(const NodeDef& def, const FunctionDef& function, const At
                          kFunctionDepthMax, signature.name(), name);
   }
   if (++calls_ > kCallsMax) return ResourceExhausted("the graph calls functions more than {} times", kCallsMax);
+  RETURN_IF_ERROR(CountBytes(attributes.bytes()));
   if (signature.input_arg_size() != static_cast<int>(inputs.size())) {
     return DataLoss("node \"{}\" calls \"{}\" with {} arguments instead of {}", name, signature.name(), inputs.size(),
                     signature.input_arg_size());
   }
+  const Attributes given = AttributesForBody(def, attributes, caller->call_attributes);
   Scope body;
   body.into = caller->into;
-  body.nodes = IndexOf(function.node_def());
   body.prefix = name + "/";
-  body.call_attributes = &attributes;
+  body.call_attributes = &given;
   body.depth = caller->depth + 1;
   for (int i = 0; i < signature.input_arg_size(); ++i)
     body.emitted[signature.input_arg(i).name()] = {inputs[static_cast<size_t>(i)]};
@@ -239,10 +274,25 @@ Status Builder::Inline(const NodeDef& def, const FunctionDef& function, const At
   return {};
 }
 
+Result<const Builder::Content*> Builder::ContentOf(const FunctionDef& function) {
+  const auto [at, is_new] = contents_.try_emplace(&function);
+  Content& content = at->second;
+  if (!is_new) return &content;
+  content.nodes = IndexOf(function.node_def());
+  content.roots = RootsOf(function);
+  std::set<std::string> arguments;
+  for (const auto& argument : function.signature().input_arg()) arguments.insert(argument.name());
+  ASSIGN_OR_RETURN(content.old_control, OldControl::Find(*content.nodes, content.roots, arguments));
+  return &content;
+}
+
+// Requires: `body` has the arguments.
 Result<std::vector<Edge>> Builder::EmitFunction(const FunctionDef& function, Scope* body) {
-  const auto roots = RootsOf(function);
-  ASSIGN_OR_RETURN(body->old_control, OldControl::Find(*body->nodes, roots, NamesOf(body->emitted)));
-  RETURN_IF_ERROR(EmitAll(roots, body));
+  ASSIGN_OR_RETURN(const Content* content, ContentOf(function));
+  body->nodes = content->nodes;
+  body->old_control = content->old_control;
+  RETURN_IF_ERROR(CountEdges(content->roots.size()));
+  RETURN_IF_ERROR(EmitAll(content->roots, body));
   std::vector<Edge> outputs;
   for (const auto& output : function.signature().output_arg()) {
     const auto ret = function.ret().find(output.name());
@@ -264,8 +314,12 @@ Status Builder::Append(const NodeDef& def, const Attributes& attributes, std::ve
   }
   Node node{.name = scope->prefix + def.name(), .op = def.op(), .attributes = attributes, .inputs = {}};
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const bool by_reference = TakesReference(def.op()) && i == 0;
-    node.inputs.push_back(by_reference ? inputs[i] : Read(inputs[i], node.name, scope->into));
+    if (TakesReference(def.op()) && i == 0) {
+      node.inputs.push_back(inputs[i]);
+      continue;
+    }
+    ASSIGN_OR_RETURN(const Edge value, Read(inputs[i], node.name, scope->into));
+    node.inputs.push_back(value);
   }
   if (IsReferenceVariable(def.op())) {
     node.op = "VarHandleOp";
@@ -285,8 +339,13 @@ Status Builder::Append(const NodeDef& def, const Attributes& attributes, std::ve
     node.op = "NoOp";
   }
   ASSIGN_OR_RETURN(node.bodies, BodiesOf(node, *scope));
-  scope->emitted[def.name()] = {};
-  ASSIGN_OR_RETURN(scope->positions[def.name()], AddNode(std::move(node), scope->into));
+  ASSIGN_OR_RETURN(const int at, AddNode(std::move(node), scope->into));
+  auto& emitted = scope->emitted[def.name()];
+  if (IsAssign(def.op()) && !inputs.empty()) {
+    emitted = {inputs[0]};  // The variable: who reads that comes after this node, and so reads what it has written.
+  } else {
+    scope->positions[def.name()] = at;
+  }
   return {};
 }
 
@@ -325,6 +384,7 @@ Result<int> Builder::BodyOf(const tensorflow::NameAttrList& named, const Node& n
   Attributes attributes(named.attr());
   Substitute(named.attr(), caller.call_attributes, &attributes);
   const std::string key = KeyOf(named.name(), named.attr(), attributes);
+  RETURN_IF_ERROR(CountBytes(key.size()));
   const auto [at, is_new] = body_of_.emplace(key, static_cast<int>(bodies_.size()));
   const int body = at->second;
   if (!is_new) return body;
@@ -342,7 +402,6 @@ Result<Graph> Builder::BuildBody(const FunctionDef& function, const Attributes& 
   Growing growing;
   Scope scope;
   scope.into = &growing;
-  scope.nodes = IndexOf(function.node_def());
   scope.prefix = function.signature().name() + "/";
   scope.call_attributes = &attributes;
   scope.depth = depth;
@@ -354,7 +413,10 @@ Result<Graph> Builder::BuildBody(const FunctionDef& function, const Attributes& 
     scope.emitted[argument.name()] = {edge};
   }
   ASSIGN_OR_RETURN(const auto outputs, EmitFunction(function, &scope));
-  for (const auto& output : outputs) growing.graph.outputs.push_back(Read(output, scope.prefix, &growing));
+  for (const auto& output : outputs) {
+    ASSIGN_OR_RETURN(const Edge value, Read(output, scope.prefix, &growing));
+    growing.graph.outputs.push_back(value);
+  }
   return std::move(growing.graph);
 }
 
@@ -384,13 +446,14 @@ Result<int> Builder::AddOldBody(const Scope& around, std::span<const Edge> argum
   if (around.depth == kFunctionDepthMax)
     return Unimplemented("conditions and loops lie within each other deeper than {} levels", kFunctionDepthMax);
   if (++calls_ > kCallsMax) return ResourceExhausted("the graph has more than {} bodies", kCallsMax);
+  RETURN_IF_ERROR(CountEdges(arguments.size() + old.results.size()));
   Growing growing;
   ASSIGN_OR_RETURN(Scope scope, OldBodyScope(around, arguments, old, &growing));
   RETURN_IF_ERROR(EmitAll(old.results, &scope));
   ASSIGN_OR_RETURN(const auto outputs, ResolveAll(old.results, &scope));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const bool may_stay = i >= old.values;
-    growing.graph.outputs.push_back(may_stay ? outputs[i] : Read(outputs[i], scope.prefix, &growing));
+    ASSIGN_OR_RETURN(const Edge value, i < old.values ? Read(outputs[i], scope.prefix, &growing) : outputs[i]);
+    growing.graph.outputs.push_back(value);
   }
   bodies_.push_back(std::move(growing.graph));
   return static_cast<int>(bodies_.size()) - 1;
@@ -411,7 +474,8 @@ Status Builder::EmitCondition(const OldCondition& condition, Scope* scope) {
     ASSIGN_OR_RETURN(const int body, AddOldBody(*scope, arguments, old));
     node.bodies.push_back(body);
   }
-  node.inputs.push_back(Read(predicate, node.name, scope->into));
+  ASSIGN_OR_RETURN(const Edge value, Read(predicate, node.name, scope->into));
+  node.inputs.push_back(value);
   node.inputs.insert(node.inputs.end(), arguments.begin(), arguments.end());
   ASSIGN_OR_RETURN(const int at, AddNode(std::move(node), scope->into));
   for (size_t i = 0; i < condition.merges.size(); ++i)
@@ -439,7 +503,8 @@ Status Builder::EmitLoop(const OldLoop& loop, Scope* scope) {
   OldBody step{.names = {}, .results = {}, .values = loop.variables.size()};
   for (const auto& variable : loop.variables) {
     ASSIGN_OR_RETURN(const Edge first, Resolve(ParseReference(variable.first), scope));
-    node.inputs.push_back(Read(first, node.name, scope->into));
+    ASSIGN_OR_RETURN(const Edge value, Read(first, node.name, scope->into));
+    node.inputs.push_back(value);
     step.results.push_back(variable.next);
     condition.names.push_back(NamesInLoop(variable.merge, ""));
     step.names.push_back(NamesInLoop(variable.merge, variable.switch_node));
@@ -463,17 +528,17 @@ Status Builder::EmitLoop(const OldLoop& loop, Scope* scope) {
 }
 
 // The value of a reference variable, where an op wants a value.
-Edge Builder::Read(Edge edge, const std::string& reader, Growing* growing) {
+Result<Edge> Builder::Read(Edge edge, const std::string& reader, Growing* growing) {
   if (!growing->references.contains(edge.node)) return edge;
-  auto& nodes = growing->graph.nodes;
-  const Node& variable = nodes[static_cast<size_t>(edge.node)];
+  const Node& variable = growing->graph.nodes[static_cast<size_t>(edge.node)];
   Node read{.name = fmt::format("{}/read_for/{}", variable.name, reader),
             .op = "ReadVariableOp",
             .attributes = {},
             .inputs = {edge}};
   if (const auto* type = variable.attributes.Find("dtype")) read.attributes.Set("dtype", *type);
-  nodes.push_back(std::move(read));
-  return {static_cast<int>(nodes.size()) - 1, 0};
+  RETURN_IF_ERROR(CountEdges(1));
+  ASSIGN_OR_RETURN(const int at, AddNode(std::move(read), growing));
+  return Edge{at, 0};
 }
 
 Result<std::vector<Edge>> Builder::ResolveAll(const std::vector<std::string>& references, Scope* scope) {
@@ -486,33 +551,36 @@ Result<std::vector<Edge>> Builder::ResolveAll(const std::vector<std::string>& re
 }
 
 Result<Edge> Builder::Resolve(const Reference& reference, Scope* scope) {
-  if (const auto bound = scope->bound.find(ToString(reference)); bound != scope->bound.end()) return bound->second;
+  if (!scope->bound.empty()) {
+    const auto bound = scope->bound.find(ToString(reference));
+    if (bound != scope->bound.end()) return bound->second;
+  }
   const auto known = scope->emitted.find(reference.node);
   if (known == scope->emitted.end()) return DataLoss("there is no node \"{}{}\"", scope->prefix, reference.node);
+  ASSIGN_OR_RETURN(const int index, OutputIndex(reference, *scope));
   const auto at = scope->positions.find(reference.node);
-  int index = reference.index;
   if (at != scope->positions.end()) {
-    const auto& node = scope->into->graph.nodes[static_cast<size_t>(at->second)];
-    if (!reference.output_name.empty()) index += OutputOffset(node.op, node.attributes, reference.output_name);
-    if (index < 0 || index >= kOutputsMax) return DataLoss("node \"{}\" has no output {}", node.name, index);
-    return Edge{at->second, index};
+    if (index >= 0 && index < kOutputsMax) return Edge{at->second, index};
+  } else if (static_cast<size_t>(index) < known->second.size() && known->second[static_cast<size_t>(index)].node >= 0) {
+    return known->second[static_cast<size_t>(index)];
   }
-  if (!reference.output_name.empty()) index += CallOutputOffset(reference, *scope);
-  if (static_cast<size_t>(index) >= known->second.size() || known->second[static_cast<size_t>(index)].node < 0) {
-    return DataLoss("node \"{}{}\" has no output {}", scope->prefix, reference.node, index);
-  }
-  return known->second[static_cast<size_t>(index)];
+  return DataLoss("node \"{}{}\" has no output {}", scope->prefix, reference.node, index);
 }
 
-// For calls in the old style, where the op is the function's name and its outputs have the function's names.
-int Builder::CallOutputOffset(const Reference& reference, const Scope& scope) const {
+Result<int> Builder::OutputIndex(const Reference& reference, const Scope& scope) const {
   const auto def = scope.nodes->find(reference.node);
-  if (def == scope.nodes->end()) return 0;
-  const auto function = functions_.find(def->second->op());
-  if (function == functions_.end()) return OutputOffset(def->second->op(), {}, reference.output_name);
-  const auto& outputs = function->second->signature().output_arg();
-  const auto named = std::ranges::find_if(outputs, [&](const auto& o) { return o.name() == reference.output_name; });
-  return named == outputs.end() ? 0 : static_cast<int>(named - outputs.begin());
+  if (reference.output_name.empty() || def == scope.nodes->end()) return reference.index;
+  const std::string& op = def->second->op();
+  static const Attributes kNone;
+  const auto at = scope.positions.find(reference.node);
+  const Attributes& attributes =
+      at == scope.positions.end() ? kNone : scope.into->graph.nodes[static_cast<size_t>(at->second)].attributes;
+  const auto function = functions_.find(op);
+  const auto offset = function == functions_.end() ? OutputOffset(op, attributes, reference.output_name)
+                                                   : ResultOffset(*function->second, reference.output_name);
+  if (offset && reference.index < kOutputsMax) return *offset + reference.index;
+  return DataLoss("node \"{}{}\" (op \"{}\") has no output \"{}\"", scope.prefix, reference.node, op,
+                  reference.output_name);
 }
 
 }  // namespace longshore::graph

@@ -33,12 +33,20 @@ class Builder {
     std::shared_ptr<const NodeIndex> nodes;
     std::string prefix;
     std::unordered_map<std::string, Edge> bound;  // What references stand for that are given from outside.
-    // The outputs of arguments, calls and conditions, and of what is fed; none of nodes and of what is bound.
+    // The outputs of arguments, calls and conditions, of assignments and of what is fed; none of other nodes and of
+    // what is bound.
     std::unordered_map<std::string, std::vector<Edge>> emitted;
     std::unordered_map<std::string, int> positions;  // Where nodes are in the graph: outputs are counted by kernels.
     const Attributes* call_attributes = nullptr;     // What the body's placeholders of attributes stand for.
     std::shared_ptr<const OldControl> old_control;   // nullptr where there is none.
     int depth = 0;
+  };
+
+  // What is the same in every call of a function.
+  struct Content {
+    std::shared_ptr<const NodeIndex> nodes;
+    std::vector<std::string> roots;
+    std::shared_ptr<const OldControl> old_control;
   };
 
   Status AddFeed(const std::string& feed);
@@ -51,6 +59,7 @@ class Builder {
   Status Append(const tensorflow::NodeDef& def, const Attributes& attributes, std::vector<Edge> inputs, Scope* scope);
 
   const tensorflow::FunctionDef* CalledFunction(const tensorflow::NodeDef& def, const Attributes& attributes) const;
+  Result<const Content*> ContentOf(const tensorflow::FunctionDef& function);
   Result<std::vector<Edge>> EmitFunction(const tensorflow::FunctionDef& function, Scope* body);
 
   // The bodies that a functional If, Case or While names. Empty for other ops.
@@ -68,12 +77,15 @@ class Builder {
   Result<Scope> OldBodyScope(const Scope& around, std::span<const Edge> arguments, const OldBody& old,
                              Growing* growing);
 
-  Edge Read(Edge edge, const std::string& reader, Growing* growing);
+  Result<Edge> Read(Edge edge, const std::string& reader, Growing* growing);
   Result<Edge> Resolve(const Reference& reference, Scope* scope);
   Result<std::vector<Edge>> ResolveAll(const std::vector<std::string>& references, Scope* scope);
   Result<int> AddNode(Node node, Growing* growing);
+  Status CountEdges(size_t edges);
+  Status CountBytes(size_t bytes);
   Result<Edge> AddArgument(const std::string& name, const tensorflow::AttrValue* type, Growing* growing);
-  int CallOutputOffset(const Reference& reference, const Scope& scope) const;
+  // Among all tensors that the node gives.
+  Result<int> OutputIndex(const Reference& reference, const Scope& scope) const;
 
   const Wanted& wanted_;
   std::unordered_map<std::string, const tensorflow::FunctionDef*> functions_;
@@ -81,8 +93,12 @@ class Builder {
   Scope root_;
   std::vector<Graph> bodies_;
   std::unordered_map<std::string, int> body_of_;  // By function and attributes.
+  std::unordered_map<const tensorflow::FunctionDef*, Content> contents_;
+  std::unordered_map<const tensorflow::NodeDef*, Attributes> attributes_;  // As they are in the file.
   size_t calls_ = 0;
   size_t nodes_ = 0;
+  size_t edges_ = 0;
+  size_t bytes_ = 0;
 };
 
 }  // namespace longshore::graph

@@ -66,8 +66,12 @@ void ForEachNode(const Graph& graph, const F& f) {
 
 inline constexpr int kFunctionDepthMax = 64;  // Of calls and bodies within each other.
 inline constexpr size_t kNodesMax = 1'000'000;
-inline constexpr int kOutputsMax = 100'000;   // Of one node.
-inline constexpr size_t kCallsMax = 100'000;  // Of functions: some that call each other twice are soon too many.
+inline constexpr size_t kEdgesMax = 5'000'000;  // What nodes read, and what calls, conditions and loops take and give.
+inline constexpr int kOutputsMax = 100'000;     // Of one node.
+// Of functions: some that call each other twice are soon too many. What follows of a function counts for each call.
+inline constexpr size_t kCallsMax = 100'000;
+// Names and attributes of all nodes: twice what a file may hold.
+inline constexpr size_t kAttributeBytesMax = size_t{4} << 30;
 
 struct Wanted {
   std::vector<std::string> feeds;    // Tensors whose value the caller gives: "serving_default_x:0".
@@ -77,7 +81,8 @@ struct Wanted {
 
 // DataLoss when names or numbers of arguments do not fit together or the graph has a cycle; Unimplemented for functions
 // that call themselves other than in a branch, functions nested deeper than kFunctionDepthMax and control flow of
-// TensorFlow 1 that is not written as TensorFlow writes it; ResourceExhausted above kNodesMax nodes or kCallsMax calls.
+// TensorFlow 1 that is not written as TensorFlow writes it; ResourceExhausted above kNodesMax, kEdgesMax, kCallsMax or
+// kAttributeBytesMax.
 Result<Graph> Build(const tensorflow::GraphDef& def, const Wanted& wanted);
 
 }  // namespace longshore::graph

@@ -5,8 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 
+#include "common/file.h"
+#include "common/json/json.h"
 #include "serving-node/graph/names.h"
+#include "serving-node/graph/outputs.h"
 
 namespace longshore::graph {
 namespace {
@@ -52,6 +56,19 @@ constexpr char kFunction[] = R"(
     ret { key: 'r' value: 'out:activations:0' } } }
 )";
 
+// A function that takes `a` and returns what one op makes of it.
+std::string Function(const std::string& name, const std::string& op, const std::string& output = "y:0") {
+  return fmt::format(
+      "library {{ function {{ signature {{ name: '{}' input_arg {{ name: 'a' type: DT_FLOAT }} output_arg {{ name: 'r' "
+      "}} }} node_def {{ name: 'op' op: '{}' input: 'a' }} ret {{ key: 'r' value: 'op:{}' }} }} }} ",
+      name, op, output);
+}
+
+constexpr char kIf[] = R"(
+  node { name: 'if' op: 'If' input: 'x' input: 'x'
+         attr { key: 'then_branch' value { func { name: 'yes' } } }
+         attr { key: 'else_branch' value { func { name: 'no' } } } } )";
+
 TEST(References, AreReadInTheFormsOfGraphsAndFunctions) {
   EXPECT_EQ(ParseReference("a/b:2").index, 2);
   EXPECT_TRUE(ParseReference("^a").control);
@@ -59,19 +76,94 @@ TEST(References, AreReadInTheFormsOfGraphsAndFunctions) {
   EXPECT_EQ(named.node, "norm");
   EXPECT_EQ(named.output_name, "batch_variance");
   EXPECT_EQ(named.index, 1);
-  EXPECT_EQ(OutputOffset("FusedBatchNormV3", {}, "batch_variance"), 2);
 }
 
-TEST(Names, PlaceTheOutputsOfParseExampleBehindAllThatComesBeforeThem) {
-  tensorflow::NodeDef node;
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "attr { key: 'sparse_types' value { list { type: [DT_STRING, DT_INT64] } } }"
-      "attr { key: 'Tdense' value { list { type: [DT_FLOAT] } } }",
-      &node));
-  const Attributes attributes(node.attr());
-  EXPECT_EQ(OutputOffset("ParseExample", attributes, "sparse_indices"), 0);
-  EXPECT_EQ(OutputOffset("ParseExample", attributes, "dense_values"), 6);
-  EXPECT_EQ(OutputOffset("ParseExampleV2", attributes, "ragged_row_splits"), 7);
+// As many tensors for each output of the list as it is long: one of the first, two of the second.
+Attributes CountsOf(const Json& outputs) {
+  Attributes attributes;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    tensorflow::AttrValue value;
+    if (outputs[i].contains("number")) {
+      value.set_i(static_cast<int64_t>(i) + 1);
+      attributes.Set(outputs[i].at("number").get<std::string>(), value);
+    } else if (outputs[i].contains("types")) {
+      for (size_t type = 0; type <= i; ++type) value.mutable_list()->add_type(tensorflow::DT_FLOAT);
+      attributes.Set(outputs[i].at("types").get<std::string>(), value);
+    }
+  }
+  return attributes;
+}
+
+int64_t CountOf(const Json& output, const Attributes& attributes) {
+  if (output.contains("number")) return attributes.Int(output.at("number").get<std::string>(), 0);
+  if (!output.contains("types")) return 1;
+  return attributes.Find(output.at("types").get<std::string>())->list().type_size();
+}
+
+TEST(Outputs, LieWhereTensorFlowHasThem) {
+  const auto text = ReadFile(Path(LONGSHORE_SOURCE_DIR) / "tests" / "golden" / "graph" / "outputs.json");
+  ASSERT_TRUE(text) << ToString(text.error());
+  const auto ops = ParseJson(*text);
+  ASSERT_TRUE(ops) << ToString(ops.error());
+  for (const auto& [op, outputs] : ops->items()) {
+    const Attributes attributes = CountsOf(outputs);
+    int64_t offset = 0;
+    for (const auto& output : outputs) {
+      const std::string name = output.at("name").get<std::string>();
+      EXPECT_EQ(OutputOffset(op, attributes, name), offset) << op << " " << name;
+      offset += CountOf(output, attributes);
+    }
+    EXPECT_EQ(OutputOffset(op, attributes, "no_such_output"), std::nullopt) << op;
+    const Node node{.name = "n", .op = op, .attributes = attributes};
+    const auto reads = [&](int64_t output) {
+      Graph graph;
+      graph.nodes = {node};
+      graph.outputs = {{0, static_cast<int>(output)}};
+      return graph;
+    };
+    if (op == "IdentityN") continue;  // As many as it has inputs.
+    EXPECT_EQ(offset == 0, !CheckOutputs(reads(0))) << op;
+    EXPECT_TRUE(offset == 0 || CheckOutputs(reads(offset - 1))) << op;
+    EXPECT_FALSE(CheckOutputs(reads(offset))) << op;
+  }
+}
+
+TEST(Outputs, OfANodeAreRefusedByNameWhereTheyAreNotThere) {
+  const auto error = [](const std::string& nodes) {
+    const auto graph = Build(Def(std::string(kIn) + nodes), {{"x:0"}, {"y:0"}, {}});
+    const Status checked = graph ? CheckOutputs(*graph) : tl::make_unexpected(graph.error());
+    return checked ? "" : checked.error().message;
+  };
+  EXPECT_EQ(error("node { name: 'n' op: 'IdentityN' input: 'x' input: 'x' } node { name: 'y' op: 'Neg' input: 'n:1' }"),
+            "");
+  EXPECT_EQ(error("node { name: 'i' op: 'Identity' input: 'x' } node { name: 'y' op: 'Neg' input: 'i:1' }"),
+            "node \"y\" reads output 1 of node \"i\" (op \"Identity\"), which has 1");
+  EXPECT_EQ(error("node { name: 'n' op: 'NoOp' } node { name: 'y' op: 'Neg' input: 'n' }"),
+            "node \"y\" reads output 0 of node \"n\" (op \"NoOp\"), which has 0");
+  EXPECT_EQ(error("node { name: 'y' op: 'NoOp' input: 'x' }"),
+            "what is asked for reads output 0 of node \"y\" (op \"NoOp\"), which has 0");
+  EXPECT_EQ(error("node { name: 'y' op: 'TopKV2' input: 'x:1' }"), "node \"x\" has no output 1");
+}
+
+TEST(Outputs, InBodiesAreLookedAtToo) {
+  const auto graph = BuildOrFail(
+      std::string(kIn) + kIf + Function("yes", "TopKV2", "indices") + Function("no", "Identity", "output:1"),
+      {{"x:0"}, {"if:0"}, {}});
+  const auto checked = CheckOutputs(graph);
+  ASSERT_FALSE(checked);
+  EXPECT_THAT(checked.error().message, HasSubstr("output 1 of node \"no/op\" (op \"Identity\")"));
+}
+
+TEST(Outputs, HaveTheNamesThatAnOpGivesThem) {
+  const auto error = [](const std::string& op, const std::string& output) {
+    const auto graph =
+        Build(Def(std::string(kIn) + "node { name: 'call' op: 'f' input: 'x' }" + Function("f", op, output)),
+              {{"x:0"}, {"call:0"}, {}});
+    return graph ? "" : graph.error().message;
+  };
+  EXPECT_EQ(error("TopKV2", "indices:0"), "");
+  EXPECT_EQ(error("TopKV2", "indexes:0"), "node \"call/op\" (op \"TopKV2\") has no output \"indexes\"");
+  EXPECT_EQ(error("NoOp", "y:0"), "node \"call/op\" (op \"NoOp\") has no output \"y\"");
 }
 
 TEST(Graph, PutsEveryNodeAfterWhatItNeeds) {
@@ -115,6 +207,20 @@ TEST(Graph, InlinesCallsOfFunctions) {
   EXPECT_EQ(Find(graph, "call/n").attributes.Type("T"), tensor::DType::kFloat);
 }
 
+TEST(Graph, GivesAFunctionTheAttributesThatItsNameHasInACall) {
+  const auto graph = BuildOrFail(std::string(R"(
+    node { name: 'call' op: 'PartitionedCall' input: 'x' attr { key: 'f' value { func { name: 'g'
+           attr { key: 'U' value { type: DT_INT32 } } } } } }
+    library { function {
+      signature { name: 'g' input_arg { name: 'a' } output_arg { name: 'r' } }
+      node_def { name: 'inner' op: 'PartitionedCall' input: 'a' attr { key: 'f' value { func { name: 'f'
+                 attr { key: 'T' value { placeholder: 'U' } } } } } }
+      ret { key: 'r' value: 'inner:output:0' } } })") +
+                                     kFunction + kIn,
+                                 {{"x:0"}, {"call:0"}, {}});
+  EXPECT_EQ(Find(graph, "call/inner/n").attributes.Type("T"), tensor::DType::kInt32);
+}
+
 TEST(Graph, RefusesFunctionsThatCallThemselves) {
   const auto refused = Build(Def(std::string(R"(
     node { name: 'call' op: 'f' input: 'x' }
@@ -129,20 +235,127 @@ TEST(Graph, RefusesFunctionsThatCallThemselves) {
   EXPECT_THAT(refused.error().message, HasSubstr("recursion"));
 }
 
-TEST(Graph, RefusesFunctionsThatCallEachOtherTwiceAtEveryLevel) {
+// A graph that calls f0, which calls f1 twice, and so on for so many levels: the last calls "leaf", 2^levels times in
+// all.
+std::string CallsOfLeaf(int levels, const std::string& leaf) {
   std::string text = std::string(kIn) + "node { name: 'call' op: 'f0' input: 'x' } library {";
-  for (int level = 0; level < 40; ++level) {
-    const std::string next = level == 39 ? "nothing" : fmt::format("f{}", level + 1);
+  for (int level = 0; level < levels; ++level) {
+    const std::string next = level == levels - 1 ? "leaf" : fmt::format("f{}", level + 1);
     text += fmt::format(
         "function {{ signature {{ name: 'f{0}' input_arg {{ name: 'a' }} output_arg {{ name: 'r' }} }} "
-        "node_def {{ name: 'p' op: '{1}' input: 'a' }} node_def {{ name: 'q' op: '{1}' input: 'p:r:0' }} "
+        "node_def {{ name: 'p' op: '{1}' input: 'a' }} node_def {{ name: 'q' op: '{1}' input: 'a' input: '^p' }} "
         "ret {{ key: 'r' value: 'q:r:0' }} }} ",
         level, next);
   }
-  text +=
-      "function { signature { name: 'nothing' input_arg { name: 'a' } output_arg { name: 'r' } } ret { key: 'r' value: "
-      "'a' } } }";
-  EXPECT_EQ(Build(Def(text), {{"x:0"}, {"call:0"}, {}}).error().code, Code::kResourceExhausted);
+  return text + "function { signature { name: 'leaf' input_arg { name: 'a' } output_arg { name: 'r' } } " + leaf +
+         "} } ";
+}
+
+std::string RefusalOf(const std::string& text) {
+  const auto built = Build(Def(text), {{"x:0"}, {"call:0"}, {}});
+  return built ? "" : ToString(built.error());
+}
+
+TEST(Graph, RefusesFunctionsThatCallEachOtherTwiceAtEveryLevel) {
+  EXPECT_THAT(RefusalOf(CallsOfLeaf(40, "ret { key: 'r' value: 'a' }")),
+              HasSubstr("RESOURCE_EXHAUSTED: the graph calls"));
+}
+
+TEST(Graph, HoldsTheConstantsOfAFunctionOnceHoweverOftenItIsCalled) {
+  const auto graph =
+      BuildOrFail(CallsOfLeaf(1,
+                              "node_def { name: 'c' op: 'Const' attr { key: 'value' value { s: 'much' } } } "
+                              "ret { key: 'r' value: 'c:output:0' }") +
+                      "node { name: 'again' op: 'leaf' input: 'x' }",
+                  {{"x:0"}, {"call:0", "again:0"}, {}});
+  EXPECT_EQ(Find(graph, "call/q/c").attributes.Find("value"), Find(graph, "again/c").attributes.Find("value"));
+}
+
+TEST(Graph, RefusesConstantsThatAreTooLargeForHowOftenTheyAreUsed) {
+  const std::string constant = fmt::format(
+      "node_def {{ name: 'c' op: 'Const' attr {{ key: 'value' value {{ s: '{}' }} }} }} ", std::string(1 << 20, 'c'));
+  EXPECT_THAT(RefusalOf(CallsOfLeaf(13, constant + "ret { key: 'r' value: 'c:output:0' }")),
+              HasSubstr("RESOURCE_EXHAUSTED: the graph needs more than 4294967296 bytes"));
+}
+
+TEST(Graph, RefusesCallsWithAttributesThatAreTooLargeForHowOftenTheyAreMade) {
+  const std::string text =
+      fmt::format(
+          "node_def {{ name: 'c' op: 'nothing' attr {{ key: 'value' value {{ s: '{}' }} }} }} ret {{ key: 'r' "
+          "value: 'c:r:0' }}",
+          std::string(1 << 20, 'c')) +
+      "} function { signature { name: 'nothing' output_arg { name: 'r' } } node_def { name: 'c' op: 'Const' } "
+      "ret { key: 'r' value: 'c:output:0' }";
+  EXPECT_THAT(RefusalOf(CallsOfLeaf(13, text)),
+              HasSubstr("RESOURCE_EXHAUSTED: the graph needs more than 4294967296 bytes"));
+}
+
+std::string Repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST(Graph, RefusesTooManyInputs) {
+  const std::string sum =
+      "node_def { name: 's' op: 'AddN' " + Repeated("input: 'a' ", 1000) + "} ret { key: 'r' value: 's:sum:0' }";
+  EXPECT_THAT(RefusalOf(CallsOfLeaf(13, sum)),
+              HasSubstr("RESOURCE_EXHAUSTED: the graph needs more than 5000000 edges"));
+}
+
+TEST(Graph, CountsWhatReadsTheVariablesOfTensorFlow1AmongTheNodes) {
+  const std::string sum =
+      "node_def { name: 's' op: 'AddN' " + Repeated("input: 'a' ", 1000) + "} ret { key: 'r' value: 's:sum:0' }";
+  std::string text = CallsOfLeaf(10, sum);
+  text.replace(text.find("op: 'f0' input: 'x'"), 19, "op: 'f0' input: 'v'");
+  EXPECT_THAT(RefusalOf(text + "node { name: 'v' op: 'VariableV2' }"),
+              HasSubstr("RESOURCE_EXHAUSTED: the graph needs more than 1000000 nodes"));
+}
+
+// Of the processor, which others may use too.
+template <typename F>
+double SecondsOf(const F& f) {
+  const std::clock_t began = std::clock();
+  f();
+  return static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+}
+constexpr double kSoonSeconds = 40;  // What takes three, and minutes when it is quadratic.
+
+TEST(Graph, LooksOnceAtTheNodesOfAFunctionThatIsCalledOften) {
+  std::string leaf;
+  for (int i = 0; i < 50'000; ++i) leaf += fmt::format("node_def {{ name: 'n{}' op: 'Neg' }} ", i);
+  const auto def = Def(CallsOfLeaf(14, leaf + "ret { key: 'r' value: 'a' }"));
+  EXPECT_LT(SecondsOf([&] { EXPECT_TRUE(Build(def, {{"x:0"}, {"call:0"}, {}})); }), kSoonSeconds);
+}
+
+TEST(Graph, FindsManyConditionsSoon) {
+  std::string text = kIn;
+  std::vector<std::string> outputs;
+  for (int i = 0; i < 50'000; ++i) {
+    text += fmt::format(
+        "node {{ name: 'p{0}' op: 'Const' }} node {{ name: 's{0}' op: 'Switch' input: 'x' input: 'p{0}' }} "
+        "node {{ name: 'm{0}' op: 'Merge' input: 's{0}' input: 's{0}:1' }} ",
+        i);
+    outputs.push_back(fmt::format("m{}:0", i));
+  }
+  const auto def = Def(text);
+  EXPECT_LT(SecondsOf([&] { EXPECT_TRUE(Build(def, {{"x:0"}, outputs, {}})); }), kSoonSeconds);
+}
+
+TEST(Graph, RefusesLoopsWithTooManyVariables) {
+  std::string text = kIn;
+  for (int i = 0; i < 3'000; ++i) {
+    text += fmt::format(
+        "node {{ name: 'e{0}' op: 'Enter' input: 'x' }} node {{ name: 'm{0}' op: 'Merge' input: 'e{0}' input: 'n{0}' "
+        "}} "
+        "node {{ name: 's{0}' op: 'Switch' input: 'm{0}' input: 'c' }} node {{ name: 'n{0}' op: 'NextIteration' input: "
+        "'s{0}:1' }} ",
+        i);
+  }
+  text += "node { name: 'c' op: 'LoopCond' input: 'all' } node { name: 'all' op: 'AddN' ";
+  for (int i = 0; i < 3'000; ++i) text += fmt::format("input: 'm{}' ", i);
+  text += "} node { name: 'call' op: 'Exit' input: 's0' }";
+  EXPECT_THAT(RefusalOf(text), HasSubstr("RESOURCE_EXHAUSTED: conditions and loops have more than 5000000 edges"));
 }
 
 TEST(Graph, RefusesCyclesAndNamesLoops) {
@@ -160,20 +373,6 @@ TEST(Graph, RefusesCyclesAndNamesLoops) {
   EXPECT_THAT(loop.error().message, HasSubstr("loop"));
 }
 
-// A function that takes `a` and returns what one op makes of it.
-std::string Function(const std::string& name, const std::string& op) {
-  return fmt::format(
-      "library {{ function {{ signature {{ name: '{}' input_arg {{ name: 'a' type: DT_FLOAT }} output_arg {{ name: 'r' "
-      "}} "
-      "}} node_def {{ name: 'op' op: '{}' input: 'a' }} ret {{ key: 'r' value: 'op:y:0' }} }} }} ",
-      name, op);
-}
-
-constexpr char kIf[] = R"(
-  node { name: 'if' op: 'If' input: 'x' input: 'x'
-         attr { key: 'then_branch' value { func { name: 'yes' } } }
-         attr { key: 'else_branch' value { func { name: 'no' } } } } )";
-
 TEST(Graph, GivesIfTheGraphsOfItsBranches) {
   const auto graph =
       BuildOrFail(std::string(kIn) + kIf + Function("yes", "Exp") + Function("no", "Neg"), {{"x:0"}, {"if:0"}, {}});
@@ -187,8 +386,13 @@ TEST(Graph, GivesIfTheGraphsOfItsBranches) {
 }
 
 TEST(Graph, KnowsThatAnIfHasAnEffectWhenABranchHas) {
-  const std::string text = std::string(kIn) + "node { name: 'y' op: 'Identity' input: 'x' input: '^if' }" + kIf +
-                           Function("yes", "Assert") + Function("no", "Neg");
+  const std::string text =
+      std::string(kIn) + "node { name: 'y' op: 'Identity' input: 'x' input: '^if' }" + kIf + Function("no", "Neg") + R"(
+    library { function {
+      signature { name: 'yes' input_arg { name: 'a' } output_arg { name: 'r' } }
+      node_def { name: 'check' op: 'Assert' input: 'a' }
+      node_def { name: 'op' op: 'Identity' input: 'a' input: '^check' }
+      ret { key: 'r' value: 'op:output:0' } } })";
   EXPECT_THAT(Names(BuildOrFail(text, {{"x:0"}, {"y:0"}, {}})), ElementsAre("x", "if", "y"));
 }
 
@@ -331,6 +535,21 @@ TEST(Graph, TurnsReferenceVariablesIntoResources) {
   EXPECT_EQ(Find(graph, "set").op, "AssignVariableOp");
   EXPECT_EQ(Find(graph, "set").inputs[0].node, static_cast<int>(&Find(graph, "v") - graph.nodes.data()));
   EXPECT_EQ(graph.nodes[static_cast<size_t>(Find(graph, "y").inputs[0].node)].op, "ReadVariableOp");
+}
+
+TEST(Graph, ReadsTheVariableOfTensorFlow1AfterTheAssignmentThatIsReadAsAValue) {
+  const auto graph = BuildOrFail(R"(
+    node { name: 'v' op: 'VariableV2' attr { key: 'dtype' value { type: DT_FLOAT } } }
+    node { name: 'one' op: 'Const' }
+    node { name: 'set' op: 'Assign' input: 'v' input: 'one' }
+    node { name: 'again' op: 'Assign' input: 'set' input: 'one' }
+    node { name: 'y' op: 'Neg' input: 'again' })",
+                                 {{}, {"y:0", "set:0"}, {}});
+  EXPECT_THAT(Names(graph), ElementsAre("one", "v", "set", "again", "v/read_for/y", "y", "v/read_for/set:0"));
+  EXPECT_EQ(Find(graph, "again").inputs[0], (Edge{1, 0}));
+  EXPECT_EQ(Find(graph, "y").inputs[0], (Edge{4, 0}));
+  EXPECT_THAT(graph.outputs, ElementsAre(Edge{5, 0}, Edge{6, 0}));
+  EXPECT_TRUE(CheckOutputs(graph));
 }
 
 TEST(Graph, FeedsWhatWasToBeComputed) {

@@ -4,8 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "serving-node/graph/attributes.h"
-
 namespace longshore::graph {
 
 // In a graph: "node" (output 0), "node:2", "^node" (control). In a function: "argument", "node:output_name:2", "^node".
@@ -21,11 +19,6 @@ Reference ParseReference(std::string_view text);
 
 // The one text of all that mean the same: "x:0" for "x".
 std::string ToString(const Reference& reference);
-
-// The position of the first tensor of a named output of an op: FusedBatchNormV3's "batch_variance" is its third.
-// How many tensors a name stands for may depend on the attributes: ParseExample's "dense_values" come after as many
-// indices, values and shapes as there are sparse features. 0 for ops with one named output.
-int OutputOffset(const std::string& op, const Attributes& attributes, const std::string& output_name);
 
 // The ops of TensorFlow 1 on references are those on values: "Switch" for "RefSwitch".
 std::string_view WithoutRef(std::string_view op);

@@ -1,7 +1,10 @@
 #include "serving-node/graph/old_control.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
+
+#include "serving-node/graph/outputs.h"
 
 namespace longshore::graph {
 namespace {
@@ -27,9 +30,12 @@ std::string FrameOf(const NodeDef& enter) {
   return found == enter.attr().end() ? "" : found->second.s();
 }
 
-// Which of the two outputs of a Switch.
+constexpr int kNoOutput = 2;
+
+// Which of the two outputs of a Switch. What is neither is on no side of a condition.
 int SwitchOutput(const Reference& reference) {
-  return reference.index + (reference.output_name.empty() ? 0 : OutputOffset("Switch", {}, reference.output_name));
+  if (reference.output_name.empty()) return reference.index;
+  return reference.index > 0 ? kNoOutput : OutputOffset("Switch", {}, reference.output_name).value_or(kNoOutput);
 }
 
 tl::unexpected<Error> Refuse(const NodeDef& def, std::string_view why) {
@@ -64,11 +70,8 @@ class OldControlFinder {
   }
 
  private:
-  // A condition, and what tells it from others.
   struct Group {
     int predicate = 0;
-    std::string scope;
-    Guards guards;
     OldCondition condition;
   };
   struct Place {
@@ -198,6 +201,13 @@ class OldControlFinder {
     return needs;
   }
 
+  // Every loop is seen by all its variables, and what conditions share by each of them.
+  Status CountEdges(size_t edges) {
+    edges_ += edges;
+    return edges_ <= kEdgesMax ? Status{}
+                               : ResourceExhausted("conditions and loops have more than {} edges", kEdgesMax);
+  }
+
   // Depth first and without recursion, as the builder goes.
   Status Guard(const NodeDef& root) {
     std::vector<const NodeDef*> stack = {&root};
@@ -209,7 +219,9 @@ class OldControlFinder {
       }
       open_.insert(def.name());
       const size_t before = stack.size();
-      for (const auto& need : NeedsOf(def)) {
+      const auto needs = NeedsOf(def);
+      RETURN_IF_ERROR(CountEdges(needs.size()));
+      for (const auto& need : needs) {
         const NodeDef* needed = Find(ParseReference(need).node);
         if (needed == nullptr || guards_.contains(needed->name())) continue;
         if (open_.contains(needed->name())) return DataLoss("the graph has a cycle at node \"{}\"", needed->name());
@@ -249,6 +261,7 @@ class OldControlFinder {
       read = DataInputs(*def)[0];
     }
     const auto [at, is_new] = predicates_.emplace(ToString(read), static_cast<int>(predicates_.size()));
+    if (is_new) predicate_texts_.push_back(at->first);
     return at->second;
   }
 
@@ -271,20 +284,16 @@ class OldControlFinder {
   void AddToGroup(const NodeDef& merge, const std::vector<Reference>& inputs, std::pair<int, int> first,
                   const Guards& rest) {
     const std::string scope = merge.name().substr(0, merge.name().find_last_of('/') + 1);
-    auto at = std::ranges::find_if(groups_, [&](const Group& group) {
-      return group.predicate == first.first && group.scope == scope && group.guards == rest;
-    });
-    if (at == groups_.end()) {
-      groups_.push_back({.predicate = first.first, .scope = scope, .guards = rest, .condition = {}});
-      at = std::prev(groups_.end());
-      for (const auto& [text, id] : predicates_) {
-        if (id == first.first) at->condition.predicate = text;
-      }
+    const auto [at, is_new] = group_of_.emplace(std::tuple(first.first, scope, rest), groups_.size());
+    if (is_new) {
+      groups_.push_back({.predicate = first.first, .condition = {}});
+      groups_.back().condition.predicate = predicate_texts_[static_cast<size_t>(first.first)];
     }
-    at->condition.merges.push_back(merge.name());
-    at->condition.results[static_cast<size_t>(first.second)].push_back(ToString(inputs[0]));
-    at->condition.results[static_cast<size_t>(1 - first.second)].push_back(ToString(inputs[1]));
-    found_->condition_of_[merge.name()] = static_cast<size_t>(at - groups_.begin());
+    OldCondition& condition = groups_[at->second].condition;
+    condition.merges.push_back(merge.name());
+    condition.results[static_cast<size_t>(first.second)].push_back(ToString(inputs[0]));
+    condition.results[static_cast<size_t>(1 - first.second)].push_back(ToString(inputs[1]));
+    found_->condition_of_[merge.name()] = at->second;
   }
 
   // Walks each branch back from its results to where it is no longer under the condition.
@@ -296,6 +305,7 @@ class OldControlFinder {
       while (!stack.empty()) {
         const Reference reference = ParseReference(stack.back());
         stack.pop_back();
+        RETURN_IF_ERROR(CountEdges(1));
         const NodeDef* def = Find(reference.node);
         const bool is_inside = def != nullptr && Has(GuardsOf(reference), {group->predicate, branch});
         if (is_inside && !IsSwitchOf(*def, group->predicate)) {
@@ -342,7 +352,10 @@ class OldControlFinder {
   std::unordered_map<std::string, Guards> guards_;  // By node.
   std::set<std::string> open_;
   std::map<std::string, int> predicates_;
+  std::vector<std::string> predicate_texts_;
+  size_t edges_ = 0;
   std::vector<Group> groups_;
+  std::map<std::tuple<int, std::string, Guards>, size_t> group_of_;  // By predicate, scope and what guards it.
 };
 
 Result<std::shared_ptr<const OldControl>> OldControl::Find(const NodeIndex& nodes,

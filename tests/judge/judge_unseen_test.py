@@ -16,7 +16,7 @@ UNSEEN |= CONTROL
 EVERYDAY = {"dense_relu", "dense_relu6", "dense_elu", "dense_tanh", "dense_sigmoid", "dense_softmax_v2", "batch_norm",
             "conv_dilated", "max_pool", "average_pool", "global_average", "reduce_sum", "concat", "gather", "transpose",
             "slices", "where", "one_hot", "integer_arithmetic", "attention", "layer_norm",
-            "keras_cnn", "keras_embedding", "looped", "branched", "keras_gru", "keras_lstm",
+            "keras_cnn", "keras_embedding", "looped", "branched", "keras_gru", "keras_lstm", "suppressed", "drawn",
             *(CONTROL.keys() - REFUSABLE),
             *(name for name in UNSEEN if name.startswith("random_") or name.startswith("conv_") and name[5].isdigit())}
 

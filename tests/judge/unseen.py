@@ -102,6 +102,16 @@ def _batch_norm(x):
 ACTIVATIONS = (tf.nn.relu, tf.nn.relu6, tf.nn.elu, tf.nn.selu, tf.nn.gelu, tf.nn.tanh, tf.nn.sigmoid, tf.nn.softplus,
                tf.nn.softsign, tf.nn.leaky_relu, tf.nn.swish, tf.nn.softmax, tf.nn.log_softmax, tf.exp, tf.abs)
 
+
+def _suppressed(x):
+    """All three outputs of an op."""
+    boxes, scores = tf.reshape(x[..., :4], [-1, 4]), tf.reshape(x[..., 4], [-1])
+    chosen, of_chosen, count = tf.raw_ops.NonMaxSuppressionV5(
+        boxes=boxes, scores=scores, max_output_size=7, iou_threshold=0.5, score_threshold=0.0, soft_nms_sigma=0.0,
+        pad_to_max_output_size=True)
+    return x[:, 0] + tf.reduce_sum(of_chosen) + tf.cast(count * 100 + tf.reduce_sum(chosen), tf.float32)
+
+
 UNSEEN = {
     **{f"dense_{activation.__name__}": _dense(activation) for activation in ACTIVATIONS},
     **{f"conv_{size}_stride_{stride}_{padding.lower()}": _conv(size, stride, padding)
@@ -173,5 +183,7 @@ UNSEEN = {
         layers.ZeroPadding2D(1), layers.Conv2D(2, 3), layers.UpSampling2D(2), layers.Cropping2D(1)]),
     "keras_gru": Unseen(None, SEQUENCE, lambda: [layers.GRU(6), layers.Dense(2)]),
     "keras_lstm": Unseen(None, SEQUENCE, lambda: [layers.LSTM(6, return_sequences=True), layers.Dense(2)]),
+    "suppressed": Unseen(_suppressed, SEQUENCE),
+    "drawn": Unseen(lambda x: x * tf.random.stateless_uniform(tf.shape(x), [1, 2]), SEQUENCE),
     "resized": Unseen(lambda x: tf.image.resize(x, [5, 11]), IMAGE),
 }

@@ -301,6 +301,11 @@ def _old_variable_in_branch(x):
         lambda i, _: i < 2, lambda i, y: (i + 1, y + v), [0, v])[1])
 
 
+def _old_assigned(x):
+    v = tf1.get_variable("v", [], initializer=tf1.constant_initializer(1.5))
+    return x + tf1.assign(tf1.assign(v, x[0, 0]), x[0, 1])
+
+
 def _partitioned(x):
     with tf1.variable_scope("parts", partitioner=tf1.fixed_size_partitioner(3)):
         kernel = tf1.get_variable("kernel", [12, 5], initializer=tf1.random_normal_initializer())
@@ -348,6 +353,7 @@ CONTROL |= {
     "old_bidirectional_rnn": _old(_old_bidirectional_rnn, SEQUENCE | LENGTHS),
     "old_variable_in_branch": _old(_old_variable_in_branch),
     "old_variable_in_branch_by_reference": _old(_old_variable_in_branch, resources=False),
+    "old_assigned_by_reference": _old(_old_assigned, resources=False),
     "old_partitioned": _old(_partitioned),
     "old_partitioned_by_reference": _old(_partitioned, resources=False),
     "old_sharded": _old(_on_several_devices, sharded=True),

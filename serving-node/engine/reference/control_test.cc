@@ -126,7 +126,8 @@ TEST(Control, StopsALoopThatDoesNotEnd) {
 }
 
 TEST(Control, RefusesBodiesThatDoNotGiveWhatTheLoopNeeds) {
-  EXPECT_THAT(ErrorOf({Loop(10, 1) + Op("c", "Cast", {"x"}, "", false), "y:3"}, 0), HasSubstr("no output 3"));
+  EXPECT_THAT(ErrorOf({Loop(10, 1) + Op("c", "Cast", {"x"}, "", false), "y:3"}, 0),
+              HasSubstr("reads output 3 of node"));
   const std::string cond = Function("cond", "a", Op("less", "Less", {"a", "a"}), {"less:z:0"});
   const std::string loop = Op("y", "While", {"x"}, Func("cond", "true") + Func("body", "body"), false) + cond +
                            Function("true", "a", Number("one", 1), {"one:output:0"});
@@ -161,6 +162,14 @@ TEST(Control, RefusesAtLoadWhatABodyNeedsAndIsNotThere) {
   const auto plan = MakePlan({Branches(Op("out", "Unheard", {"a"}))});
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().message, "unsupported ops: \"Unheard\" (node \"no/out\")");
+}
+
+// Before any pass has made other nodes of these.
+TEST(Outputs, ThatANodeDoesNotHaveAreRefusedAtLoad) {
+  const auto made = MakePlan({Op("i", "Identity", {"x"}, "", false) + Op("y", "Neg", {"i:1"}, "", false)});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(ToString(made.error()),
+            "INVALID_ARGUMENT: node \"y\" reads output 1 of node \"i\" (op \"Identity\"), which has 1");
 }
 
 TEST(Control, NamesTheNodeWithinABodyThatMadeANan) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "serving-node/graph/gathers.h"
+#include "serving-node/graph/outputs.h"
 #include "serving-node/graph/prune.h"
 
 namespace longshore::engine::reference {
@@ -86,6 +87,7 @@ class Plan::Running final : public kernels::Bodies {
 };
 
 Result<Plan> Plan::Make(graph::Graph graph, Folding folding, kernels::Resources& resources) {
+  RETURN_IF_ERROR(graph::CheckOutputs(graph));
   if (folding.fold_variables) graph = graph::ReadBeforeGather(std::move(graph));
   auto bodies = std::move(graph.bodies);
   ASSIGN_OR_RETURN(Plan plan, MakeOne(std::move(graph)));

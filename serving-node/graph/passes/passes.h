@@ -1,4 +1,5 @@
-// The passes, in the order in which they are run. Each takes a graph and gives another that computes the same.
+// The passes, in the order in which they are run. Each takes a graph that CheckOutputs accepts and gives another that
+// computes the same.
 #pragma once
 
 #include <span>
