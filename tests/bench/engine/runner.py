@@ -132,8 +132,15 @@ class OpenVino:
         shared = {name: self.ov.Tensor(value, shared_memory=True) for name, value in arrays.items()}
         for name, value in shared.items():
             request.set_tensor(name, value)
+        names = {self._name_of(output.get_any_name(), arrays): output for output in compiled.outputs}
         return Prepared(lambda: request.infer(share_outputs=True),
-                        lambda _: {output.get_any_name(): request.get_tensor(output).data for output in compiled.outputs})
+                        lambda _: {name: request.get_tensor(output).data for name, output in names.items()})
+
+    @staticmethod
+    def _name_of(output, inputs):
+        """OpenVINO calls the output "keys" of a model with an input "keys" keys_1."""
+        name = output.removesuffix("_1")
+        return name if name in inputs else output
 
 
 class Runner:
