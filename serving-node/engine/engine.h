@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/error.h"
@@ -97,6 +98,9 @@ struct RunProfile {
   std::vector<NodeRun> nodes;  // In the order in which they ran; what is known since load ran then.
   size_t bytes_peak = 0;       // Held at once beside weights and inputs.
 };
+
+// What the refusal of a model begins with that has such ops.
+inline constexpr std::string_view kUnsupportedOps = "unsupported ops: ";
 
 // An op that an engine cannot run, or a kind of it.
 struct UnsupportedOp {

@@ -48,14 +48,14 @@ void LoadAndRun(engine::Engine& engine, const engine::LoadOptions& options, Verd
 }
 
 std::string RefusalText(const Verdict& verdict) {
-  if (verdict.unsupported.empty()) return fmt::format("  {}\n", verdict.refusal->message);
   std::string text;
   for (const auto& op : verdict.unsupported) {
     const std::string reason = op.reason.empty() ? ": there is no such op here" : op.reason;
     const std::string more = op.more == 0 ? "" : fmt::format(", and {} more", op.more);
     text += fmt::format("  {}{} (node \"{}\"{})\n", op.op, reason, op.node, more);
   }
-  return text;
+  const bool is_said = !verdict.unsupported.empty() && verdict.refusal->message.starts_with(engine::kUnsupportedOps);
+  return is_said ? text : text + fmt::format("  {}\n", verdict.refusal->message);
 }
 
 std::string RowText(const std::string& signature, const Result<RowRun>& row) {

@@ -47,11 +47,10 @@ std::string InputsText(const engine::TensorMap& inputs) {
 
 Result<Inputs> InputsOf(const Options& options, const engine::LoadedModel& model) {
   if (!options.inputs.empty() || !options.inputs_file.empty()) return ReadInputs(options, model);
-  const std::string signature = options.signature.empty() ? "serving_default" : options.signature;
-  const auto found = model.signatures().find(signature);
-  if (found == model.signatures().end()) return NotFound("there is no signature \"{}\"", signature);
-  ASSIGN_OR_RETURN(auto zeros, RowsOfZeros(found->second, options.batch));
-  return Inputs{.signature = signature, .tensors = std::move(zeros)};
+  Inputs inputs{.signature = SignatureOf(options), .tensors = {}};
+  ASSIGN_OR_RETURN(const auto* signature, FindSignature(model, inputs.signature));
+  ASSIGN_OR_RETURN(inputs.tensors, RowsOfZeros(*signature, options.batch));
+  return inputs;
 }
 
 }  // namespace

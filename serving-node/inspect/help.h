@@ -34,14 +34,16 @@ says who computes: onednn with its implementation, our own loops, or the op's re
 which a model that matters should have few. Without inputs the shapes are those of a request of --batch rows.
 
   longshore model explain /models/digits
+  longshore model explain /models/digits --batch 32 --json | jq '.steps[] | select(.how == "kernel")'
+
 Answers that look wrong without reason: leave out one pass after the other, here and in run, and tell us which.
 
-  longshore model explain /models/digits --without scales
-  longshore model explain /models/digits --batch 32 --json | jq '.steps[] | select(.how == "kernel")')";
+  longshore model explain /models/digits --without scales)";
 
 inline constexpr const char* kRunFooter =
     R"(Outputs are JSON as TensorFlow Serving's REST answers it by columns: {"outputs": ...}, a single output without
-its name; bytes that are no text are {"b64": "..."}. Timings go to standard error.
+its name; bytes that are no text are {"b64": "..."}. Timings go to standard error. --out writes the output "a/b" as
+a%2Fb.npy.
 
   longshore model run /models/digits --input image=image.npy --output label
   echo '{"inputs": {"x": [1.0, 2.0]}}' | longshore model run /models/half_plus_two --inputs -

@@ -29,12 +29,6 @@ std::string NamesOf(const Map& map) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-Result<const SignatureDef*> FindSignature(const engine::LoadedModel& model, const std::string& name) {
-  const auto found = model.signatures().find(name);
-  if (found != model.signatures().end()) return &found->second;
-  return InvalidArgument("there is no signature \"{}\"; there are: {}", name, NamesOf(model.signatures()));
-}
-
 // numpy's word for a type, for the one who is to convert.
 std::string_view NumpyName(tensor::DType type) {
   switch (type) {
@@ -73,7 +67,7 @@ Result<Tensor> ReadInput(const std::string& name, const std::string& file, const
 }
 
 Result<Inputs> ReadFiles(const Options& options, const engine::LoadedModel& model) {
-  Inputs inputs{.signature = options.signature.empty() ? kDefaultSignature : options.signature, .tensors = {}};
+  Inputs inputs{.signature = SignatureOf(options), .tensors = {}};
   ASSIGN_OR_RETURN(const SignatureDef* signature, FindSignature(model, inputs.signature));
   for (const auto& input : options.inputs) {
     const size_t at = input.find('=');
@@ -109,6 +103,16 @@ Result<Inputs> ParseInputs(std::string_view json, const std::string& signature, 
 }
 
 }  // namespace
+
+std::string SignatureOf(const Options& options) {
+  return options.signature.empty() ? kDefaultSignature : options.signature;
+}
+
+Result<const SignatureDef*> FindSignature(const engine::LoadedModel& model, const std::string& name) {
+  const auto found = model.signatures().find(name);
+  if (found != model.signatures().end()) return &found->second;
+  return InvalidArgument("there is no signature \"{}\"; there are: {}", name, NamesOf(model.signatures()));
+}
 
 Result<Inputs> ReadInputs(const Options& options, const engine::LoadedModel& model) {
   if (options.inputs_file.empty()) return ReadFiles(options, model);

@@ -13,6 +13,13 @@
 namespace longshore::inspect {
 namespace {
 
+// A full disk or a reader that has gone: what was printed is not all there.
+Status Finish(std::ostream& out) {
+  out.flush();
+  if (!out) return DataLoss("standard output takes no more; what was printed is not complete");
+  return {};
+}
+
 Result<int> Show(const Options& options, const Path& version_dir, std::ostream& out) {
   ASSIGN_OR_RETURN(const Summary summary, Summarize(version_dir, options.tags));
   out << (options.json ? ToJson(summary).dump(2) + "\n" : ToText(summary));
@@ -38,9 +45,7 @@ Result<int> RunModel(const Options& options, const Path& version_dir, std::ostre
   return kExitOk;
 }
 
-}  // namespace
-
-Result<int> Run(const Options& options, std::ostream& out, std::ostream& notes) {
+Result<int> Obey(const Options& options, std::ostream& out, std::ostream& notes) {
   if (options.verb == Verb::kOps) {
     out << (options.markdown ? OpsAsMarkdown() : OpsAsText());
     return kExitOk;
@@ -58,18 +63,27 @@ Result<int> Run(const Options& options, std::ostream& out, std::ostream& notes) 
   return kExitOk;
 }
 
+int Refuse(const Error& error, int code) {
+  std::cerr << "longshore model: " << error.message << "\n";
+  return code;
+}
+
+}  // namespace
+
+Result<int> Run(const std::optional<Options>& options, std::ostream& out, std::ostream& notes) {
+  int code = kExitOk;
+  if (options) {
+    ASSIGN_OR_RETURN(code, Obey(*options, out, notes));
+  }
+  RETURN_IF_ERROR(Finish(out));
+  return code;
+}
+
 int Main(int argc, char** argv) {
   const auto options = ParseOptions(argc, argv);
-  if (options && !*options) return kExitOk;
-  if (options) {
-    const Result<int> code = Run(**options, std::cout, std::cerr);
-    std::cout.flush();
-    if (code) return *code;
-    std::cerr << "longshore model: " << code.error().message << "\n";
-    return kExitFailed;
-  }
-  std::cerr << "longshore model: " << options.error().message << "\n";
-  return kExitUsage;
+  if (!options) return Refuse(options.error(), kExitUsage);
+  const Result<int> code = Run(*options, std::cout, std::cerr);
+  return code ? *code : Refuse(code.error(), kExitFailed);
 }
 
 }  // namespace longshore::inspect

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "common/json/json.h"
@@ -34,7 +36,7 @@ Ended Say(const std::vector<std::string>& words) {
   const auto options = ParseOptions(static_cast<int>(argv.size()), argv.data());
   if (!options) return {kExitUsage, "", options.error().message};
   std::ostringstream out, notes;
-  const auto code = Run(**options, out, notes);
+  const auto code = Run(*options, out, notes);
   return {code.value_or(kExitFailed), out.str(), notes.str() + (code ? "" : code.error().message)};
 }
 
@@ -46,6 +48,17 @@ class InspectTest : public testing::Test {
   std::string File(const std::string& name, std::string_view bytes) {
     EXPECT_TRUE(WriteFileAtomically(dir_ / name, bytes));
     return (dir_ / name).string();
+  }
+
+  // A copy of a model of the tests, changed.
+  std::string Changed(const Path& model, const std::function<void(tensorflow::MetaGraphDef&)>& change) {
+    std::filesystem::copy(kModels / model, dir_ / "changed", std::filesystem::copy_options::recursive);
+    const Path file = dir_ / "changed" / "saved_model.pb";
+    tensorflow::SavedModel saved;
+    EXPECT_TRUE(saved.ParseFromString(*ReadFile(file)));
+    change(*saved.mutable_meta_graphs(0));
+    EXPECT_TRUE(WriteFileAtomically(file, saved.SerializeAsString()));
+    return file.parent_path().string();
   }
 
   const Path dir_ = Path(testing::TempDir()) / fmt::format("inspect_{}", getpid());
@@ -77,6 +90,29 @@ TEST_F(InspectTest, CheckSaysWhatARowTakes) {
   EXPECT_THAT(ended.out, testing::ContainsRegex(" [0-9]+  Conv2D\n"));
 }
 
+TEST_F(InspectTest, CheckNamesOpsThatAreNotThereAndWhateverElseStandsInTheWay) {
+  const std::string model = Changed("half_plus_two_tf1/1", [](tensorflow::MetaGraphDef& meta) {
+    for (auto& node : *meta.mutable_graph_def()->mutable_node())
+      if (node.op() == "RestoreV2") node.set_op("NoSuchOp");
+    auto& inputs = *meta.mutable_signature_def()->at("serving_default").mutable_inputs();
+    inputs.at("x").mutable_coo_sparse()->set_values_tensor_name("x:0");
+  });
+  const Ended ended = Say({"check", model});
+  EXPECT_EQ(ended.code, kExitFailed);
+  EXPECT_THAT(ended.out, HasSubstr("NoSuchOp: there is no such op here"));
+  EXPECT_THAT(ended.out, HasSubstr("input \"x\" is a sparse"));
+}
+
+TEST_F(InspectTest, CheckSaysTheOpsOnce) {
+  const std::string model = Changed("half_plus_two_tf1/1", [](tensorflow::MetaGraphDef& meta) {
+    for (auto& node : *meta.mutable_graph_def()->mutable_node())
+      if (node.op() == "Mul") node.set_op("NoSuchOp");
+  });
+  const Ended ended = Say({"check", model});
+  EXPECT_THAT(ended.out, HasSubstr("NoSuchOp: there is no such op here"));
+  EXPECT_THAT(ended.out, Not(HasSubstr("unsupported ops")));
+}
+
 TEST_F(InspectTest, ExplainSaysWhatBecomesOfTheGraphAndWhoComputesIt) {
   const std::string model = (kModels / "digits/2").string();
   const Ended ended = Say({"explain", model, "--batch", "3"});
@@ -89,7 +125,8 @@ TEST_F(InspectTest, ExplainSaysWhatBecomesOfTheGraphAndWhoComputesIt) {
   ASSERT_TRUE(view) << json.out;
   EXPECT_LT(view->at("steps").size(), view->at("nodes").get<size_t>());
   EXPECT_THAT(json.out, Not(HasSubstr("ArgMax"))) << "an output that nobody wants";
-  EXPECT_THAT(Say({"explain", model, "--signature", "x"}).notes, HasSubstr("there is no signature \"x\""));
+  EXPECT_THAT(Say({"explain", model, "--signature", "x"}).notes,
+              HasSubstr("there is no signature \"x\"; there are: serve, serving_default"));
   EXPECT_EQ(Say({"explain", model, "--batch", "0"}).code, kExitUsage);
   EXPECT_THAT(Say({"explain", model, "--without", "elementwise"}).out, Not(HasSubstr("Conv2D +")));
   EXPECT_THAT(Say({"explain", model, "--without", "x"}).notes, HasSubstr("identities"));
@@ -111,6 +148,18 @@ TEST_F(InspectTest, RunReadsNpyFilesAndWritesThem) {
   EXPECT_THAT(ended.notes, HasSubstr("ran 3 times"));
   EXPECT_THAT(ended.out, HasSubstr("y.npy  DT_FLOAT [2]"));
   EXPECT_THAT(tensor::ParseNpy(*ReadFile(dir_ / "answers" / "y.npy"))->values<float>(), ElementsAre(2.5F, 3.0F));
+}
+
+TEST_F(InspectTest, RunWritesEachOutputIntoAFileOfItsOwn) {
+  const std::string model = Changed("half_plus_two_tf2/1", [](tensorflow::MetaGraphDef& meta) {
+    auto& outputs = *meta.mutable_signature_def()->at("serving_default").mutable_outputs();
+    for (const char* name : {"a/b", "a_b", "a%2Fb"}) outputs[name] = outputs["y"];
+  });
+  const std::string x = File("x.npy", *tensor::ToNpy(tensor::Tensor::Of<float>({1}, {1})));
+  const Ended ended = Say({"run", model, "--input", "x=" + x, "--out", (dir_ / "answers").string()});
+  ASSERT_EQ(ended.code, kExitOk) << ended.notes;
+  for (const char* file : {"y.npy", "a%2Fb.npy", "a_b.npy", "a%252Fb.npy"})
+    EXPECT_TRUE(std::filesystem::exists(dir_ / "answers" / file)) << file;
 }
 
 TEST_F(InspectTest, RunReadsJsonAndProfiles) {
@@ -149,6 +198,17 @@ TEST_F(InspectTest, WrongUsageIsToldFromFailure) {
   EXPECT_EQ(Say({"run", "x", "--input", "a=b", "--input", "a=c"}).code, kExitUsage);
   EXPECT_EQ(Say({"run", "x", "--input", "a=b", "--inputs", "-"}).code, kExitUsage);
   EXPECT_EQ(Say({"run", "x", "--repeat", "0"}).code, kExitUsage);
+}
+
+TEST_F(InspectTest, AnOutputThatTakesNoMoreIsAFailure) {
+  const char* argv[] = {"longshore-model", "ops"};
+  const auto options = ParseOptions(2, argv);
+  std::ofstream full("/dev/full");
+  std::ostringstream notes;
+  const auto code = inspect::Run(*options, full, notes);
+  ASSERT_FALSE(code);
+  EXPECT_THAT(code.error().message, HasSubstr("standard output takes no more"));
+  EXPECT_FALSE(inspect::Run(std::nullopt, full, notes)) << "the help";
 }
 
 TEST_F(InspectTest, AFlagMayStandBeforeTheDirectory) {

@@ -36,10 +36,14 @@ Result<TensorMap> RunOften(engine::LoadedModel& model, const RunRequest& request
   return outputs;
 }
 
-// An output's name may hold what a file's name may not.
-Path FileOf(const Path& dir, std::string output) {
-  std::ranges::replace(output, '/', '_');
-  return dir / (output + ".npy");
+// An output's name may hold what a file's name may not: "a/b" is a%2Fb.npy, so that no two outputs share a file.
+Path FileOf(const Path& dir, const std::string& output) {
+  std::string name;
+  for (const char letter : output) {
+    const bool is_plain = letter != '/' && letter != '%' && letter != '\0';
+    name += is_plain ? std::string(1, letter) : fmt::format("%{:02X}", letter);
+  }
+  return dir / (name + ".npy");
 }
 
 Status WriteFiles(const TensorMap& outputs, const Path& dir, std::ostream& out) {

@@ -66,6 +66,16 @@ TEST(Npy, ReadsTextsOfBytesAndOfUnicode) {
   EXPECT_THAT(unicode->values<std::string>(), ElementsAre("\u00e9\u20ac"));
 }
 
+TEST(Npy, ReadsTextsOfWhichThereAreNone) {
+  for (const char* descr : {"|S5", "|S0", "<U3", "<U0"}) {
+    const auto none = ParseNpy(File(Dictionary(descr, "(2, 0)"), ""));
+    ASSERT_TRUE(none) << descr << ": " << MessageOf(none);
+    EXPECT_THAT(none->shape(), ElementsAre(2, 0));
+  }
+  EXPECT_TRUE(ParseNpy(*ToNpy(Tensor::Of<std::string>({0}, {}))));
+  EXPECT_FALSE(ParseNpy(File(Dictionary("|S5", "(0,)"), "abcde")));
+}
+
 TEST(Npy, WritesTextsThatItCanReadAgainAndRefusesOthers) {
   const auto bytes = ToNpy(Tensor::Of<std::string>({3}, {"a", "", "long one"}));
   ASSERT_TRUE(bytes);

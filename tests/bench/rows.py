@@ -17,6 +17,12 @@ def row(what: str, peer: str, ours: float, theirs: float, goal: str, ratio: floa
     return {"what": what, "peer": peer, "ours": ours, "theirs": theirs, "ratio": value, "goal": goal, "met": met}
 
 
+def failed(what: str, peer: str, goal: str) -> dict:
+    """A goal that is missed without a figure."""
+    say(f"  {what}, {peer}, goal: {goal}: MISSED")
+    return {"what": what, "peer": peer, "ours": None, "theirs": None, "ratio": None, "goal": goal, "met": False}
+
+
 def in_turns(measures: dict, rounds: int = ROUNDS) -> dict:
     """The median of each measure, all of them taken once in every round."""
     taken = {name: [] for name in measures}

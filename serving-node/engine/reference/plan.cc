@@ -66,7 +66,7 @@ Status Unsupported::ToStatus() const {
     parts.push_back(seen.more == 0 ? fmt::format("{} (node \"{}\")", what, seen.node)
                                    : fmt::format("{} (node \"{}\", and {} more)", what, seen.node, seen.more));
   }
-  return Unimplemented("unsupported ops: {}", fmt::join(parts, ", "));
+  return Unimplemented("{}{}", kUnsupportedOps, fmt::join(parts, ", "));
 }
 
 // One run: what its bodies share.

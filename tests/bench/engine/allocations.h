@@ -5,7 +5,7 @@
 
 namespace longshore::bench {
 
-// Calls of operator new since the start, in whatever form.
+// Calls of malloc, its kin and operator new since the start, in whatever form: oneDNN, too, asks by posix_memalign.
 int64_t Allocations();
 
 }  // namespace longshore::bench
