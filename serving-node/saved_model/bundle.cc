@@ -1,78 +1,15 @@
 #include "serving-node/saved_model/bundle.h"
 
-#include <leveldb/env.h>
-#include <leveldb/iterator.h>
-#include <leveldb/options.h>
-#include <leveldb/table.h>
-
 #include <cstring>
-#include <fstream>
-#include <memory>
 
 #include "common/process/steady_reader.h"
 #include "serving-node/saved_model/crc32c.h"
+#include "serving-node/saved_model/index.h"
+#include "serving-node/saved_model/varint.h"
 #include "serving-node/tensor/proto.h"
 
 namespace longshore::saved_model {
 namespace {
-
-std::string_view View(const leveldb::Slice& slice) { return {slice.data(), slice.size()}; }
-
-// The index file opened as a table; the order of the members is the order in which they must go.
-struct Index {
-  std::unique_ptr<leveldb::RandomAccessFile> file;
-  std::unique_ptr<leveldb::Table> table;
-};
-
-// Takes a varint of at most ten bytes off the front; false when there is none.
-bool TakeVarint(std::string_view* bytes, uint64_t* value) {
-  *value = 0;
-  for (unsigned shift = 0; shift < 64 && !bytes->empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(bytes->front());
-    bytes->remove_prefix(1);
-    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return true;
-  }
-  return false;
-}
-
-// The library takes the memory that the footer announces for two blocks before it reads them: they must lie within the
-// file.
-bool FooterFits(const Path& path, uint64_t size) {
-  static constexpr size_t kFooterBytes = 48;
-  std::string footer(kFooterBytes, '\0');
-  std::ifstream file(path, std::ios::binary);
-  if (size < kFooterBytes || !file.seekg(-static_cast<std::streamoff>(kFooterBytes), std::ios::end) ||
-      !file.read(footer.data(), kFooterBytes)) {
-    return false;
-  }
-  std::string_view rest = footer;
-  for (int block = 0; block < 2; ++block) {
-    uint64_t offset = 0, bytes = 0;
-    if (!TakeVarint(&rest, &offset) || !TakeVarint(&rest, &bytes)) return false;
-    if (offset > size || bytes > size - offset) return false;
-  }
-  return true;
-}
-
-Result<Index> OpenIndex(const Path& path) {
-  std::error_code error;
-  const uint64_t size = std::filesystem::file_size(path, error);
-  if (error) return NotFound("no {}", path.string());
-  if (size == 0) return DataLoss("{} is empty", path.string());
-  if (!FooterFits(path, size)) return DataLoss("{} is damaged or truncated: its footer makes no sense", path.string());
-  leveldb::Options options;
-  options.paranoid_checks = true;
-  leveldb::RandomAccessFile* file = nullptr;
-  auto status = options.env->NewRandomAccessFile(path.string(), &file);
-  if (!status.ok()) return NotFound("cannot open {}: {}", path.string(), status.ToString());
-  Index index{std::unique_ptr<leveldb::RandomAccessFile>(file), nullptr};
-  leveldb::Table* table = nullptr;
-  status = leveldb::Table::Open(options, file, size, &table);
-  if (!status.ok()) return DataLoss("{} is damaged or truncated: {}", path.string(), status.ToString());
-  index.table.reset(table);
-  return index;
-}
 
 // Strings are stored as: all lengths as varints, the masked checksum of the lengths, the bytes one after the other. The
 // checksum of the entry covers the lengths as numbers (u32, or u64 when they do not fit), the checksum and the bytes.
@@ -103,14 +40,6 @@ Result<uint32_t> DecodeStrings(std::string_view bytes, std::span<std::string> ou
   }());
 }
 
-Status CheckHeader(const Path& index, const tensorflow::BundleHeaderProto& header) {
-  if (header.num_shards() < 1) return DataLoss("{}: no shards", index.string());
-  if (header.endianness() != tensorflow::BundleHeaderProto::LITTLE) {
-    return Unimplemented("{}: the variables are stored big-endian", index.string());
-  }
-  return {};
-}
-
 Path IndexFile(const Path& prefix) { return prefix.string() + ".index"; }
 
 }  // namespace
@@ -118,24 +47,25 @@ Path IndexFile(const Path& prefix) { return prefix.string() + ".index"; }
 Result<Bundle> Bundle::Open(const Path& prefix) {
   Bundle bundle;
   bundle.prefix_ = prefix;
-  const Path path = IndexFile(prefix);
-  ASSIGN_OR_RETURN(const Index index, OpenIndex(path));
-  leveldb::ReadOptions options;
-  options.verify_checksums = true;
-  const std::unique_ptr<leveldb::Iterator> at(index.table->NewIterator(options));
-  at->SeekToFirst();
-  tensorflow::BundleHeaderProto header;
-  if (!at->Valid() || !at->key().empty() ||
-      !header.ParseFromArray(at->value().data(), static_cast<int>(at->value().size()))) {
-    return DataLoss("{} is damaged: it has no header", path.string());
-  }
-  RETURN_IF_ERROR(CheckHeader(path, header));
-  bundle.shards_ = header.num_shards();
-  for (at->Next(); at->Valid(); at->Next()) RETURN_IF_ERROR(bundle.AddEntry(at->key().ToString(), View(at->value())));
-  if (!at->status().ok()) return DataLoss("{} is damaged: {}", path.string(), at->status().ToString());
+  RETURN_IF_ERROR(ReadIndex(IndexFile(prefix), [&](std::string_view key, std::string_view value) {
+    return bundle.shards_ == 0 ? bundle.TakeHeader(key, value) : bundle.AddEntry(std::string(key), value);
+  }));
+  if (bundle.shards_ == 0) return DataLoss("{} is damaged: it has no header", IndexFile(prefix).string());
   RETURN_IF_ERROR(bundle.CheckDataFiles());
   RETURN_IF_ERROR(bundle.FindParts());
   return bundle;
+}
+
+Status Bundle::TakeHeader(std::string_view key, std::string_view value) {
+  const std::string index = IndexFile(prefix_).string();
+  tensorflow::BundleHeaderProto header;
+  if (!key.empty() || !header.ParseFromArray(value.data(), static_cast<int>(value.size())))
+    return DataLoss("{} is damaged: it has no header", index);
+  if (header.num_shards() < 1) return DataLoss("{}: no shards", index);
+  if (header.endianness() != tensorflow::BundleHeaderProto::LITTLE)
+    return Unimplemented("{}: the variables are stored big-endian", index);
+  shards_ = header.num_shards();
+  return {};
 }
 
 Status Bundle::AddEntry(const std::string& key, std::string_view value) {

@@ -47,6 +47,7 @@ class Bundle {
  private:
   Path DataFile(int shard) const;
   Status CheckDataFiles() const;
+  Status TakeHeader(std::string_view key, std::string_view value);
   Status AddEntry(const std::string& key, std::string_view value);
   // The keys of a partitioned tensor's parts, with where they lie in it.
   using Parts = std::vector<std::pair<Slice, std::string>>;
