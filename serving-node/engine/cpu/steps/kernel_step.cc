@@ -63,7 +63,7 @@ class KernelStep final : public Step {
 
   static Result<std::vector<Tensor>> Compute(const graph::Node& node, std::span<const Tensor> inputs, Frame& frame) {
     const kernels::Kernel* kernel = kernels::FindKernel(node.op);
-    auto made = kernel->compute(kernels::Call{node, inputs, *frame.resources, frame.room_bytes});
+    auto made = kernel->compute(kernels::Call{node, inputs, *frame.resources, frame.room_bytes, &frame.tables});
     if (!made) return Prefixed(made.error(), fmt::format("op \"{}\" (node \"{}\")", node.op, node.name));
     return made;
   }

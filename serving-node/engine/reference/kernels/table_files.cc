@@ -61,7 +61,7 @@ Status AddLine(const Call& call, const std::string& line, int64_t number, const 
   ASSIGN_OR_RETURN(const Tensor key, ScalarOf(key_text, table->key_type));
   ASSIGN_OR_RETURN(const Tensor value, ScalarOf(value_text, table->value_type));
   RETURN_IF_ERROR(CheckRows(call, key, value, *table));
-  return AddRow(key, value, 0, table);
+  return AddRow(call, key, value, 0, table);
 }
 
 Result<std::string> ReadAsset(const Call& call) {
