@@ -59,7 +59,7 @@ Status CountVariables(const Path& version_dir, Summary* summary) {
   ASSIGN_OR_RETURN(const auto bundle, saved_model::Bundle::Open(prefix));
   for (const auto& [name, entry] : bundle.entries()) {
     if (name == kObjectGraph) continue;
-    ++summary->variables;
+    if (!saved_model::IsSliceKey(name)) ++summary->variables;
     summary->variables_bytes += entry.size();
   }
   return {};

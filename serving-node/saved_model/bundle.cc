@@ -1,78 +1,15 @@
 #include "serving-node/saved_model/bundle.h"
 
-#include <leveldb/env.h>
-#include <leveldb/iterator.h>
-#include <leveldb/options.h>
-#include <leveldb/table.h>
-
 #include <cstring>
-#include <fstream>
-#include <memory>
 
 #include "common/process/steady_reader.h"
 #include "serving-node/saved_model/crc32c.h"
+#include "serving-node/saved_model/index.h"
+#include "serving-node/saved_model/varint.h"
 #include "serving-node/tensor/proto.h"
 
 namespace longshore::saved_model {
 namespace {
-
-std::string_view View(const leveldb::Slice& slice) { return {slice.data(), slice.size()}; }
-
-// The index file opened as a table; the order of the members is the order in which they must go.
-struct Index {
-  std::unique_ptr<leveldb::RandomAccessFile> file;
-  std::unique_ptr<leveldb::Table> table;
-};
-
-// Takes a varint of at most ten bytes off the front; false when there is none.
-bool TakeVarint(std::string_view* bytes, uint64_t* value) {
-  *value = 0;
-  for (unsigned shift = 0; shift < 64 && !bytes->empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(bytes->front());
-    bytes->remove_prefix(1);
-    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return true;
-  }
-  return false;
-}
-
-// The library takes the memory that the footer announces for two blocks before it reads them: they must lie within the
-// file.
-bool FooterFits(const Path& path, uint64_t size) {
-  static constexpr size_t kFooterBytes = 48;
-  std::string footer(kFooterBytes, '\0');
-  std::ifstream file(path, std::ios::binary);
-  if (size < kFooterBytes || !file.seekg(-static_cast<std::streamoff>(kFooterBytes), std::ios::end) ||
-      !file.read(footer.data(), kFooterBytes)) {
-    return false;
-  }
-  std::string_view rest = footer;
-  for (int block = 0; block < 2; ++block) {
-    uint64_t offset = 0, bytes = 0;
-    if (!TakeVarint(&rest, &offset) || !TakeVarint(&rest, &bytes)) return false;
-    if (offset > size || bytes > size - offset) return false;
-  }
-  return true;
-}
-
-Result<Index> OpenIndex(const Path& path) {
-  std::error_code error;
-  const uint64_t size = std::filesystem::file_size(path, error);
-  if (error) return NotFound("no {}", path.string());
-  if (size == 0) return DataLoss("{} is empty", path.string());
-  if (!FooterFits(path, size)) return DataLoss("{} is damaged or truncated: its footer makes no sense", path.string());
-  leveldb::Options options;
-  options.paranoid_checks = true;
-  leveldb::RandomAccessFile* file = nullptr;
-  auto status = options.env->NewRandomAccessFile(path.string(), &file);
-  if (!status.ok()) return NotFound("cannot open {}: {}", path.string(), status.ToString());
-  Index index{std::unique_ptr<leveldb::RandomAccessFile>(file), nullptr};
-  leveldb::Table* table = nullptr;
-  status = leveldb::Table::Open(options, file, size, &table);
-  if (!status.ok()) return DataLoss("{} is damaged or truncated: {}", path.string(), status.ToString());
-  index.table.reset(table);
-  return index;
-}
 
 // Strings are stored as: all lengths as varints, the masked checksum of the lengths, the bytes one after the other. The
 // checksum of the entry covers the lengths as numbers (u32, or u64 when they do not fit), the checksum and the bytes.
@@ -103,21 +40,6 @@ Result<uint32_t> DecodeStrings(std::string_view bytes, std::span<std::string> ou
   }());
 }
 
-Status CheckHeader(const Path& index, const tensorflow::BundleHeaderProto& header) {
-  if (header.num_shards() < 1) return DataLoss("{}: no shards", index.string());
-  if (header.endianness() != tensorflow::BundleHeaderProto::LITTLE) {
-    return Unimplemented("{}: the variables are stored big-endian", index.string());
-  }
-  return {};
-}
-
-// Zeros, or empty texts.
-Result<tensor::Tensor> MakeZeros(tensor::DType type, const tensor::Shape& shape) {
-  ASSIGN_OR_RETURN(tensor::Tensor made, tensor::Tensor::Make(type, shape));
-  if (type != tensor::DType::kString) std::memset(made.mutable_data(), 0, made.bytes());
-  return made;
-}
-
 Path IndexFile(const Path& prefix) { return prefix.string() + ".index"; }
 
 }  // namespace
@@ -125,23 +47,25 @@ Path IndexFile(const Path& prefix) { return prefix.string() + ".index"; }
 Result<Bundle> Bundle::Open(const Path& prefix) {
   Bundle bundle;
   bundle.prefix_ = prefix;
-  const Path path = IndexFile(prefix);
-  ASSIGN_OR_RETURN(const Index index, OpenIndex(path));
-  leveldb::ReadOptions options;
-  options.verify_checksums = true;
-  const std::unique_ptr<leveldb::Iterator> at(index.table->NewIterator(options));
-  at->SeekToFirst();
-  tensorflow::BundleHeaderProto header;
-  if (!at->Valid() || !at->key().empty() ||
-      !header.ParseFromArray(at->value().data(), static_cast<int>(at->value().size()))) {
-    return DataLoss("{} is damaged: it has no header", path.string());
-  }
-  RETURN_IF_ERROR(CheckHeader(path, header));
-  bundle.shards_ = header.num_shards();
-  for (at->Next(); at->Valid(); at->Next()) RETURN_IF_ERROR(bundle.AddEntry(at->key().ToString(), View(at->value())));
-  if (!at->status().ok()) return DataLoss("{} is damaged: {}", path.string(), at->status().ToString());
+  RETURN_IF_ERROR(ReadIndex(IndexFile(prefix), [&](std::string_view key, std::string_view value) {
+    return bundle.shards_ == 0 ? bundle.TakeHeader(key, value) : bundle.AddEntry(std::string(key), value);
+  }));
+  if (bundle.shards_ == 0) return DataLoss("{} is damaged: it has no header", IndexFile(prefix).string());
   RETURN_IF_ERROR(bundle.CheckDataFiles());
+  RETURN_IF_ERROR(bundle.FindParts());
   return bundle;
+}
+
+Status Bundle::TakeHeader(std::string_view key, std::string_view value) {
+  const std::string index = IndexFile(prefix_).string();
+  tensorflow::BundleHeaderProto header;
+  if (!key.empty() || !header.ParseFromArray(value.data(), static_cast<int>(value.size())))
+    return DataLoss("{} is damaged: it has no header", index);
+  if (header.num_shards() < 1) return DataLoss("{}: no shards", index);
+  if (header.endianness() != tensorflow::BundleHeaderProto::LITTLE)
+    return Unimplemented("{}: the variables are stored big-endian", index);
+  shards_ = header.num_shards();
+  return {};
 }
 
 Status Bundle::AddEntry(const std::string& key, std::string_view value) {
@@ -154,7 +78,11 @@ Status Bundle::AddEntry(const std::string& key, std::string_view value) {
   }
   if (entries_.size() == kBundleEntriesMax)
     return ResourceExhausted("{} names more than {} tensors", index, kBundleEntriesMax);
-  entries_.emplace(key, std::move(entry));
+  if (entry.slices_size() > 0) entry.set_size(0);  // Its bytes are those of its parts.
+  if (entry.size() > kBundleBytesMax - stored_bytes_)
+    return ResourceExhausted("{} names tensors of more than {} bytes", index, kBundleBytesMax);
+  const int64_t bytes = entry.size();
+  if (entries_.emplace(key, std::move(entry)).second) stored_bytes_ += bytes;
   return {};
 }
 
@@ -213,83 +141,120 @@ Result<uint32_t> Bundle::ReadElements(const std::string& name, const tensorflow:
   return DecodeStrings(bytes, made->mutable_values<std::string>());
 }
 
-Result<tensor::Tensor> Bundle::Read(const std::string& name) const {
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) return NotFound("{} has no tensor \"{}\"", IndexFile(prefix_).string(), name);
-  if (found->second.slices_size() == 0) return ReadStored(name, found->second);
-  return ReadSlice(name, WholeOf(tensor::PatternFromProto(found->second.shape()).value_or(tensor::Shape{})));
-}
-
 Result<Bundle::Parts> Bundle::PartsOf(const std::string& name, const tensorflow::BundleEntryProto& entry) const {
+  const std::string where = fmt::format("{}: tensor \"{}\"", IndexFile(prefix_).string(), name);
   const auto shape = tensor::PatternFromProto(entry.shape());
   const auto whole = tensor::ElementCount(shape.value_or(tensor::Shape{-1}));
-  if (!whole) return DataLoss("{}: tensor \"{}\" has no shape", IndexFile(prefix_).string(), name);
-  if (entry.slices_size() == 0) return Parts{{WholeOf(*shape), &entry}};
+  if (!whole) return DataLoss("{} has no shape", where);
+  if (entry.slices_size() > kPartsMax) return ResourceExhausted("{} has more than {} parts", where, kPartsMax);
   Parts parts;
-  int64_t elements = 0;
+  int64_t missing = *whole;
   for (const auto& proto : entry.slices()) {
     const auto slice = SliceFromProto(proto, *shape);
     const auto stored = entries_.find(SliceKey(name, proto));
     const bool fits = slice && stored != entries_.end() && stored->second.slices_size() == 0 &&
                       stored->second.dtype() == entry.dtype() &&
                       tensor::PatternFromProto(stored->second.shape()) == slice->sizes;
-    if (!fits) return DataLoss("{}: a part of tensor \"{}\" is not there", IndexFile(prefix_).string(), name);
-    parts.emplace_back(*slice, &stored->second);
-    elements += *tensor::ElementCount(slice->sizes);  // At most the whole each, of which there are less than a million.
-    if (elements > *whole) break;
+    if (!fits) return DataLoss("{}: a part is not there, or not within its shape {}", where, tensor::ToString(*shape));
+    for (const auto& [place, _] : parts) {
+      if (HaveCommon(place, *slice)) return DataLoss("{}: its parts overlap", where);
+    }
+    parts.emplace_back(*slice, stored->first);
+    missing -= *tensor::ElementCount(slice->sizes);  // Never below zero, as none overlaps another.
   }
-  if (elements == *whole) return parts;
-  return DataLoss("{}: the parts of tensor \"{}\" do not make up its shape {}", IndexFile(prefix_).string(), name,
-                  tensor::ToString(*shape));
+  if (missing == 0) return parts;
+  return DataLoss("{}: its parts do not make up its shape {}", where, tensor::ToString(*shape));
 }
 
-Result<tensor::Tensor> Bundle::ReadSlice(const std::string& name, const Slice& slice) const {
+Status Bundle::FindParts() {
+  for (const auto& [name, entry] : entries_) {
+    if (entry.slices_size() == 0) continue;
+    ASSIGN_OR_RETURN(parts_[name], PartsOf(name, entry));
+  }
+  return {};
+}
+
+Result<tensor::Tensor> Bundle::Read(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) return NotFound("{} has no tensor \"{}\"", IndexFile(prefix_).string(), name);
-  ASSIGN_OR_RETURN(const Parts parts, PartsOf(name, found->second));
+  if (found->second.slices_size() == 0) return ReadStored(name, found->second);
   const auto shape = tensor::PatternFromProto(found->second.shape()).value_or(tensor::Shape{});
-  tensor::Tensor made;
-  for (const auto& [place, entry] : parts) {
-    if (place.starts.size() != slice.starts.size()) break;
-    ASSIGN_OR_RETURN(tensor::Tensor part, ReadStored(name, *entry));
-    if (place == slice) return part;
-    if (made.empty()) {
-      ASSIGN_OR_RETURN(made, MakeZeros(part.type(), slice.sizes));
-    }
-    CopyCommon(part, place, slice, &made);
-  }
-  if (!made.empty()) return made;
-  return InvalidArgument("tensor \"{}\" of shape {} has no such part", name, tensor::ToString(shape));
+  const SliceSpec whole{.whole = shape, .part = WholeOf(shape)};
+  ASSIGN_OR_RETURN(auto read, ReadSlices(name, {&whole, 1}));
+  return std::move(read[0]);
 }
 
-Result<tensor::Tensor> Bundle::ReadStored(const std::string& name, const tensorflow::BundleEntryProto& entry) const {
+Result<std::vector<tensor::Tensor>> Bundle::ReadSlices(const std::string& name,
+                                                       std::span<const SliceSpec> asked) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return NotFound("{} has no tensor \"{}\"", IndexFile(prefix_).string(), name);
+  const auto shape = tensor::PatternFromProto(found->second.shape()).value_or(tensor::Shape{-1});
+  for (const auto& spec : asked) {
+    if (spec.whole == shape) continue;
+    return InvalidArgument("{}: tensor \"{}\" has the shape {}, and a part of one of {} was asked for",
+                           IndexFile(prefix_).string(), name, tensor::ToString(shape), tensor::ToString(spec.whole));
+  }
+  const auto held = parts_.find(name);
+  const Parts parts = held == parts_.end() ? Parts{{WholeOf(shape), name}} : held->second;
+  for (const auto& [place, key] : parts) RETURN_IF_ERROR(CheckFits(name, entries_.at(key)));
+  std::vector<tensor::Tensor> made(asked.size());
+  for (const auto& [place, key] : parts) RETURN_IF_ERROR(CopyPart(name, place, entries_.at(key), asked, made));
+  for (size_t i = 0; i < asked.size(); ++i) {
+    if (!made[i].empty()) continue;  // An empty part has nothing in common with any.
+    ASSIGN_OR_RETURN(made[i], tensor::Tensor::Make(tensor::FromProto(found->second.dtype()), asked[i].part.sizes));
+  }
+  return made;
+}
+
+// Reads the part that is stored when a part that is asked for has something of it.
+Status Bundle::CopyPart(const std::string& name, const Slice& place, const tensorflow::BundleEntryProto& entry,
+                        std::span<const SliceSpec> asked, std::span<tensor::Tensor> made) const {
+  tensor::Tensor part;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    const Slice& wanted = asked[i].part;
+    if (!HaveCommon(place, wanted)) continue;
+    if (part.empty()) {
+      ASSIGN_OR_RETURN(part, ReadStored(name, entry));
+    }
+    if (place == wanted) {
+      made[i] = part;
+      continue;
+    }
+    if (made[i].empty()) {
+      ASSIGN_OR_RETURN(made[i], tensor::Tensor::Make(part.type(), wanted.sizes));
+    }
+    CopyCommon(part, place, wanted, &made[i]);
+  }
+  return {};
+}
+
+// Before memory is taken for it: a damaged shape must not cost gigabytes. That the file has the entry's bytes was
+// checked when it was opened.
+Status Bundle::CheckFits(const std::string& name, const tensorflow::BundleEntryProto& entry) const {
   const std::string where = fmt::format("{}: tensor \"{}\"", DataFile(entry.shard_id()).string(), name);
   const auto pattern = tensor::PatternFromProto(entry.shape());
   if (!pattern) return DataLoss("{} has no shape", where);
   const auto type = tensor::FromProto(entry.dtype());
   const auto count = tensor::ElementCount(*pattern);
-  // Before memory is taken for it: a damaged shape must not cost gigabytes. That the file has the entry's bytes was
-  // checked when it was opened. A string takes at least one byte.
   const auto stored = static_cast<size_t>(entry.size());
-  const size_t least = std::max<size_t>(tensor::ElementBytes(type), 1);
-  if (!count || static_cast<size_t>(*count) > stored / least) {
+  const size_t least = std::max<size_t>(tensor::ElementBytes(type), 1);  // A string takes at least one byte.
+  if (!count || static_cast<size_t>(*count) > stored / least)
     return DataLoss("{} has the shape {}, but only {} bytes", where, tensor::ToString(*pattern), stored);
-  }
-  auto made = tensor::Tensor::Make(type, *pattern);
+  const size_t needed = static_cast<size_t>(*count) * tensor::ElementBytes(type);
+  if (tensor::ElementBytes(type) == 0 || stored == needed) return {};
+  return DataLoss("{}: {} bytes stored, {} needed", where, stored, needed);
+}
+
+Result<tensor::Tensor> Bundle::ReadStored(const std::string& name, const tensorflow::BundleEntryProto& entry) const {
+  RETURN_IF_ERROR(CheckFits(name, entry));
+  const std::string where = fmt::format("{}: tensor \"{}\"", DataFile(entry.shard_id()).string(), name);
+  const auto type = tensor::FromProto(entry.dtype());
+  auto made = tensor::Tensor::Make(type, tensor::PatternFromProto(entry.shape()).value_or(tensor::Shape{}));
   if (!made) return Unimplemented("{} is of {}", where, tensor::DTypeName(type));
-  if (type != tensor::DType::kString && stored != made->bytes()) {
-    return DataLoss("{}: {} bytes stored, {} needed", where, stored, made->bytes());
-  }
   const auto crc = ReadElements(name, entry, &*made);
   if (!crc) return Prefixed(crc.error(), where);
   if (MaskCrc32c(*crc) != entry.crc32c()) return DataLoss("{} is damaged: its checksum does not fit", where);
   return *made;
-}
-
-int64_t Bundle::stored_bytes() const {
-  int64_t sum = 0;
-  for (const auto& [name, entry] : entries_) sum += entry.size();
-  return sum;
 }
 
 }  // namespace longshore::saved_model

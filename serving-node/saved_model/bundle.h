@@ -18,37 +18,45 @@
 namespace longshore::saved_model {
 
 inline constexpr size_t kBundleEntriesMax = 1'000'000;
+inline constexpr int64_t kBundleBytesMax = int64_t{1} << 50;  // Of all tensors together.
+inline constexpr int kPartsMax = 10'000;                      // Of one partitioned tensor.
 
 // The index in memory; tensors are read when asked for. Thread-safe after Open.
 class Bundle {
  public:
   // `prefix` is the path without ".index": ".../variables/variables". NotFound without the index; DataLoss when it is
-  // damaged; FailedPrecondition when a data file is missing or shorter than the index says (a copy that is not
-  // finished).
+  // damaged, or the parts of a partitioned tensor do not make it up; FailedPrecondition when a data file is missing or
+  // shorter than the index says (a copy that is not finished); ResourceExhausted above the limits.
   static Result<Bundle> Open(const Path& prefix);
 
+  // By the index's keys: a partitioned tensor has an entry with its slices and no bytes, and one for each part.
   const std::map<std::string, tensorflow::BundleEntryProto>& entries() const { return entries_; }
   bool Has(const std::string& name) const { return entries_.contains(name); }
 
   // The tensor. NotFound when there is none of that name; Unimplemented for types without values (DT_VARIANT); DataLoss
-  // when bytes and checksum do not agree, or when the parts of a partitioned tensor do not make it up. The message
-  // names the file and the tensor.
+  // when bytes and checksum do not agree. The message names the file and the tensor.
   Result<tensor::Tensor> Read(const std::string& name) const;
 
-  // A part of the tensor. Errors as of Read; InvalidArgument when it does not lie within the tensor.
-  Result<tensor::Tensor> ReadSlice(const std::string& name, const Slice& slice) const;
+  // So many parts of the tensor, for which no byte of it is read twice. Errors as of Read; InvalidArgument when a shape
+  // that is asked for is not the tensor's. Requires: each part lies within its shape.
+  Result<std::vector<tensor::Tensor>> ReadSlices(const std::string& name, std::span<const SliceSpec> asked) const;
 
   // Bytes of all tensors as stored.
-  int64_t stored_bytes() const;
+  int64_t stored_bytes() const { return stored_bytes_; }
 
  private:
   Path DataFile(int shard) const;
   Status CheckDataFiles() const;
+  Status TakeHeader(std::string_view key, std::string_view value);
   Status AddEntry(const std::string& key, std::string_view value);
-  Result<tensor::Tensor> ReadStored(const std::string& name, const tensorflow::BundleEntryProto& entry) const;
-  // The parts of a partitioned tensor, with where they lie in it.
-  using Parts = std::vector<std::pair<Slice, const tensorflow::BundleEntryProto*>>;
+  // The keys of a partitioned tensor's parts, with where they lie in it.
+  using Parts = std::vector<std::pair<Slice, std::string>>;
+  Status FindParts();
   Result<Parts> PartsOf(const std::string& name, const tensorflow::BundleEntryProto& entry) const;
+  Status CheckFits(const std::string& name, const tensorflow::BundleEntryProto& entry) const;
+  Result<tensor::Tensor> ReadStored(const std::string& name, const tensorflow::BundleEntryProto& entry) const;
+  Status CopyPart(const std::string& name, const Slice& place, const tensorflow::BundleEntryProto& entry,
+                  std::span<const SliceSpec> asked, std::span<tensor::Tensor> made) const;
   // The entry's bytes as stored; their checksum. Requires: as many as the entry says.
   Result<uint32_t> ReadBytes(const std::string& name, const tensorflow::BundleEntryProto& entry,
                              std::span<char> bytes) const;
@@ -57,7 +65,9 @@ class Bundle {
 
   Path prefix_;
   int shards_ = 0;
+  int64_t stored_bytes_ = 0;
   std::map<std::string, tensorflow::BundleEntryProto> entries_;
+  std::map<std::string, Parts> parts_;  // By the names of partitioned tensors.
 };
 
 }  // namespace longshore::saved_model

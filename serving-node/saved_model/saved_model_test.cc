@@ -144,8 +144,8 @@ TEST_F(SavedModelTest, IsRefusedWithoutOrWithADamagedGraph) {
 }
 
 TEST(Slices, AreReadAsRestoreWantsThem) {
-  EXPECT_EQ(*ParseSlice("10 4 2,5:-"), (Slice{{2, 0}, {5, 4}}));
-  EXPECT_EQ(*ParseSlice("10 4 -:0,1"), (Slice{{0, 0}, {10, 1}}));
+  EXPECT_EQ(*ParseSlice("10 4 2,5:-"), (SliceSpec{{10, 4}, {{2, 0}, {5, 4}}}));
+  EXPECT_EQ(*ParseSlice("10 4 -:0,1"), (SliceSpec{{10, 4}, {{0, 0}, {10, 1}}}));
   for (const char* wrong :
        {"", "10", "10 4", "10 4 2,5", "10 2,5:-", "10 4 6,5:-", "10 4 -1,5:-", "10 x -:-", "10 4 --:"})
     EXPECT_EQ(ParseSlice(wrong).error().code, Code::kInvalidArgument) << wrong;
@@ -158,6 +158,13 @@ TEST(Slices, HaveAKeyOfBytesThatSort) {
   slice.mutable_extent(1)->set_length(5);
   using std::string_literals::operator""s;
   EXPECT_EQ(SliceKey("v", slice), "\x00v\x00\x01\x01\x02\x80\x7f\xc0\x40\x85"s);
+}
+
+TEST(Slices, AreToldFromTensorsByTheirKeys) {
+  tensorflow::TensorSliceProto slice;
+  slice.add_extent();
+  EXPECT_TRUE(IsSliceKey(SliceKey("v", slice)));
+  EXPECT_FALSE(IsSliceKey("v"));
 }
 
 TEST(Slices, ShareWhatTheyHaveInCommon) {

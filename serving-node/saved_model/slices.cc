@@ -80,6 +80,14 @@ int64_t OffsetIn(const Slice& place, const Shape& element) {
 
 Slice WholeOf(const Shape& shape) { return {Shape(shape.size(), 0), shape}; }
 
+bool HaveCommon(const Slice& a, const Slice& b) {
+  for (size_t i = 0; i < a.starts.size(); ++i) {
+    const int64_t begin = std::max(a.starts[i], b.starts[i]);
+    if (begin >= std::min(a.starts[i] + a.sizes[i], b.starts[i] + b.sizes[i])) return false;
+  }
+  return true;
+}
+
 Result<Slice> SliceFromProto(const tensorflow::TensorSliceProto& proto, const Shape& whole) {
   if (proto.extent_size() != static_cast<int>(whole.size()))
     return InvalidArgument("a part with {} dimensions of a tensor {}", proto.extent_size(), tensor::ToString(whole));
@@ -95,15 +103,15 @@ Result<Slice> SliceFromProto(const tensorflow::TensorSliceProto& proto, const Sh
   return slice;
 }
 
-Result<Slice> ParseSlice(std::string_view text) {
+Result<SliceSpec> ParseSlice(std::string_view text) {
   const auto wrong = [whole = text] { return InvalidArgument("\"{}\" is no shape with a part of it", whole); };
   const size_t last = text.find_last_of(' ');
   if (last == text.npos) return wrong();
   std::string_view sizes = text.substr(0, last), parts = text.substr(last + 1);
-  Slice slice;
+  SliceSpec spec;
   while (!sizes.empty()) {
     int64_t whole = 0, start = 0;
-    if (slice.sizes.size() == tensor::kRankMax || !TakeNumber(&sizes, ' ', &whole)) return wrong();
+    if (spec.whole.size() == tensor::kRankMax || !TakeNumber(&sizes, ' ', &whole)) return wrong();
     int64_t size = whole;
     if (parts.starts_with('-')) {
       parts.remove_prefix(std::min<size_t>(2, parts.size()));
@@ -111,11 +119,12 @@ Result<Slice> ParseSlice(std::string_view text) {
       return wrong();
     }
     RETURN_IF_ERROR(CheckWithin(start, size, whole));
-    slice.starts.push_back(start);
-    slice.sizes.push_back(size);
+    spec.whole.push_back(whole);
+    spec.part.starts.push_back(start);
+    spec.part.sizes.push_back(size);
   }
   if (!parts.empty()) return wrong();
-  return slice;
+  return spec;
 }
 
 std::string SliceKey(std::string_view name, const tensorflow::TensorSliceProto& slice) {
@@ -130,6 +139,8 @@ std::string SliceKey(std::string_view name, const tensorflow::TensorSliceProto& 
   }
   return key;
 }
+
+bool IsSliceKey(std::string_view key) { return key.starts_with('\0'); }
 
 void CopyCommon(const Tensor& from, const Slice& from_place, const Slice& to_place, Tensor* to) {
   Shape begin, end;

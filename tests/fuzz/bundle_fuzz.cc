@@ -1,5 +1,9 @@
-// The variables of a SavedModel, beside a data file of 64 bytes. When the first byte is odd, the rest is the index
-// file; when it is even, each two lines of the rest become a key and its entry in a table whose checksums fit.
+// The variables of a SavedModel, beside a data file of 64 bytes. The first byte says what the rest is:
+//   0  keys and their entries, each after a byte that says how long it is, for a table whose checksums fit
+//   1  the index file
+//   2  the data file, beside the index of "half_plus_two_tf1"
+//   3  where the blocks of an index lie whose checksums fit: each two bytes are an offset, and a size five below what
+//      they say, so that both may be negative
 #include <leveldb/env.h>
 #include <leveldb/options.h>
 #include <leveldb/table_builder.h>
@@ -7,6 +11,7 @@
 #include <map>
 
 #include "serving-node/saved_model/bundle.h"
+#include "serving-node/saved_model/crafted_index.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -28,23 +33,44 @@ class Text final : public leveldb::WritableFile {
   std::string bytes;
 };
 
-std::string_view TakeLine(std::string_view* lines) {
-  const std::string_view line = lines->substr(0, lines->find('\n'));
-  lines->remove_prefix(std::min(lines->size(), line.size() + 1));
-  return line;
+std::string_view TakeText(std::string_view* texts) {
+  const std::string_view text = texts->substr(std::min<size_t>(texts->size(), 1), static_cast<uint8_t>(texts->front()));
+  texts->remove_prefix(1 + text.size());
+  return text;
 }
 
-std::string TableOf(std::string_view lines) {
+std::string TableOf(std::string_view texts) {
   std::map<std::string, std::string> entries;  // A table is sorted.
-  while (!lines.empty()) {
-    const std::string key(TakeLine(&lines));
-    entries[key] = TakeLine(&lines);
+  while (!texts.empty()) {
+    const std::string key(TakeText(&texts));
+    entries[key] = texts.empty() ? "" : TakeText(&texts);
   }
   Text file;
   leveldb::TableBuilder builder(leveldb::Options(), &file);
   for (const auto& [key, value] : entries) builder.Add(key, value);
   CHECK(builder.Finish().ok());
   return std::move(file.bytes);
+}
+
+std::string IndexOf(std::string_view places) {
+  static constexpr size_t kBlocksMax = 100;
+  std::vector<saved_model::BlockHandle> blocks;
+  for (; places.size() >= 2 && blocks.size() < kBlocksMax; places.remove_prefix(2)) {
+    blocks.push_back({.offset = static_cast<uint64_t>(static_cast<int8_t>(places[0])),
+                      .bytes = static_cast<uint64_t>(static_cast<uint8_t>(places[1])) - 5});
+  }
+  return saved_model::CraftedIndex("", "\x08\x01", blocks);
+}
+
+std::string IndexFile(uint8_t kind, std::string_view rest) {
+  static const auto half =
+      *ReadFile(Path(LONGSHORE_SOURCE_DIR) / "tests/models/half_plus_two_tf1/1/variables/variables.index");
+  switch (kind) {
+    case 1: return std::string(rest);
+    case 2: return half;
+    case 3: return IndexOf(rest);
+    default: return TableOf(rest);
+  }
 }
 
 }  // namespace
@@ -55,11 +81,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const fuzz::Folder folder;
   if (size == 0) return 0;
   const auto rest = fuzz::View(data + 1, size - 1);
-  static const auto half =
-      *ReadFile(Path(LONGSHORE_SOURCE_DIR) / "tests/models/half_plus_two_tf1/1/variables/variables.index");
-  const bool is_data = data[0] == 2;
-  folder.Write("variables.data-00000-of-00001", is_data ? std::string(rest) : std::string(64, '\1'));
-  folder.Write("variables.index", is_data ? half : data[0] == 1 ? std::string(rest) : fuzz::TableOf(rest));
+  folder.Write("variables.data-00000-of-00001", data[0] == 2 ? std::string(rest) : std::string(64, '\1'));
+  folder.Write("variables.index", fuzz::IndexFile(data[0], rest));
   const auto bundle = saved_model::Bundle::Open(folder.path() / "variables");
   if (!bundle) return 0;
   for (const auto& [name, entry] : bundle->entries()) bundle->Read(name);

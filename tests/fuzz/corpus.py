@@ -180,6 +180,16 @@ def tfrecord() -> None:
           many=b"\0" + b"\n" * 2000)
 
 
+def masked_crc32c(content: bytes) -> int:
+    crc = 0xffffffff
+    for byte in content:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    crc ^= 0xffffffff
+    return ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff
+
+
 def bundle() -> None:
     def entry(**fields) -> bytes:
         made = tensor_bundle_pb2.BundleEntryProto(dtype=1, shard_id=0, offset=0, size=8)
@@ -188,14 +198,35 @@ def bundle() -> None:
             setattr(made, name, value)
         return made.SerializeToString()
 
-    header = b"\n" + tensor_bundle_pb2.BundleHeaderProto(num_shards=1).SerializeToString() + b"\n"
+    def text(value: bytes) -> bytes:
+        return bytes([len(value)]) + value
+
+    def table(**entries: bytes) -> bytes:
+        header = tensor_bundle_pb2.BundleHeaderProto(num_shards=1).SerializeToString()
+        pairs = {b"": header} | {name.encode("latin-1"): value for name, value in entries.items()}
+        return b"\0" + b"".join(text(name) + text(value) for name, value in pairs.items())
+
+    def parts(*places: tuple[int, int]) -> bytes:
+        """A tensor of two elements in the parts, each a start and a length below 64."""
+        whole = tensor_bundle_pb2.BundleEntryProto(dtype=1)
+        whole.shape.dim.add(size=2)
+        entries = {}
+        for start, length in places:
+            whole.slices.add().extent.add(start=start, length=length)
+            part = tensor_bundle_pb2.BundleEntryProto(dtype=1, size=4 * length, crc32c=masked_crc32c(b"\1" * 4 * length))
+            part.shape.dim.add(size=length)
+            entries[f"\0v\0\1\1\1{chr(0x80 + start)}{chr(0x80 + length)}"] = part.SerializeToString()
+        return table(**entries, v=whole.SerializeToString())
+
     huge = tensor_bundle_pb2.BundleEntryProto(dtype=1, size=8)
     huge.shape.dim.add(size=1 << 40)
-    write("bundle", one=b"\0" + header + b"a\n" + entry(), far=b"\0" + header + b"a\n" + entry(offset=60),
-          negative=b"\0" + header + b"a\n" + entry(size=-1), last=b"\0" + header + b"a\n" + entry(offset=2**63 - 1),
-          huge=b"\0" + header + b"a\n" + huge.SerializeToString(), shard=b"\0" + header + b"a\n" + entry(shard_id=7),
-          text=b"\0" + header + b"a\n" + entry(dtype=7, size=64), none=b"\0", empty=b"\1",
-          many=b"\0" + header + b"".join(b"%d\n%s\n" % (i, entry()) for i in range(100)),
+    write("bundle", one=table(a=entry()), far=table(a=entry(offset=60)), negative=table(a=entry(size=-1)),
+          last=table(a=entry(offset=2**63 - 1)), huge=table(a=huge.SerializeToString()),
+          shard=table(a=entry(shard_id=7)), text=table(a=entry(dtype=7, size=64)), none=b"\0", empty=b"\1",
+          many=table(**{str(i): entry() for i in range(100)}), parts=parts((0, 1), (1, 1)),
+          parts_overlap=parts((0, 1), (0, 2)), parts_missing=parts((1, 1)), parts_outside=parts((0, 1), (1, 2)),
+          blocks=b"\3" + bytes([0, 18]) * 2, blocks_wrap=b"\3" + bytes(byte for size in range(11) for byte in (0, size)),
+          blocks_outside=b"\3" + bytes([250, 18, 127, 18, 0, 255]),
           half=b"\1" + (HERE.parents[1] / "models/half_plus_two_tf1/1/variables/variables.index").read_bytes(),
           data=b"\2" + (HERE.parents[1] / "models/half_plus_two_tf1/1/variables/variables.data-00000-of-00001").read_bytes(),
           strings=b"\1" + (HERE.parents[1] / "models/strings/1/variables/variables.index").read_bytes())

@@ -53,6 +53,17 @@ def test_show_has_the_signatures_that_tensorflow_has(version):
         assert shown["outputs"].keys() == signature.structured_outputs.keys()
 
 
+def test_show_counts_a_partitioned_variable_once(tmp_path):
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        with v1.variable_scope("parts", partitioner=v1.fixed_size_partitioner(3)):
+            y = tf.identity(v1.get_variable("kernel", [12, 5]))
+        session.run(v1.global_variables_initializer())
+        v1.saved_model.simple_save(session, str(tmp_path / "1"), {}, {"y": y})
+    shown = json.loads(done("show", tmp_path / "1", "--json"))
+    assert (shown["variables"]["count"], shown["variables"]["bytes"]) == (1, 12 * 5 * 4)
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_check_says_that_it_runs_here(version):
     said = done("check", MODELS / version, "--ops")

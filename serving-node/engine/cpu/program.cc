@@ -327,6 +327,7 @@ Result<std::vector<Tensor>> Program::Run(const std::map<std::string, Tensor>& fe
   Place(buffer.data(), *frame);
   frame->resources = &resources;
   frame->room_bytes = bytes_max - held;
+  frame->tables = {};
   RETURN_IF_ERROR(Feed(fed, *frame));
   const Status ran = RunSteps(*frame, on_step);
   auto outputs = ran ? Collect(*frame) : Result<std::vector<Tensor>>(tl::make_unexpected(ran.error()));

@@ -77,6 +77,7 @@ class Plan::Running final : public kernels::Bodies {
 
   kernels::Resources& resources;
   const AfterNode& after;
+  kernels::RunTables tables;
 
  private:
   kernels::Outputs Compute(int body, std::vector<Tensor> arguments, size_t room_bytes) override {
@@ -224,10 +225,11 @@ Result<std::vector<Tensor>> Plan::Compute(size_t at, const Values& values, size_
     ASSIGN_OR_RETURN(Tensor input, ValueAt(edge, values));
     inputs.push_back(std::move(input));
   }
-  auto outputs = kernels_[at]->compute(Call{node, inputs, running.resources, room_bytes, &running});
-  if (outputs && kernels::HeldBytes(*outputs) > room_bytes) {
+  const Call call{node, inputs, running.resources, room_bytes, &running.tables, &running};
+  auto outputs = kernels_[at]->compute(call);
+  if (outputs && kernels::HeldBytes(*outputs) > call.LeftBytes()) {
     outputs = ResourceExhausted("its outputs need {} bytes where {} are left of the run's memory",
-                                kernels::HeldBytes(*outputs), room_bytes);
+                                kernels::HeldBytes(*outputs), call.LeftBytes());
   }
   if (outputs) {
     if (running.after) running.after(node, inputs, *outputs);

@@ -1,5 +1,8 @@
 // Tables while a model serves: what it loaded with stays as it is, and what a run makes is its own.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <numeric>
 
 #include "serving-node/engine/reference/one_op.h"
 
@@ -40,6 +43,69 @@ TEST(Tables, OfARunAreFilledByIt) {
     kernels::CountedBuffers counted;
     EXPECT_EQ(resources.memory_bytes(&counted), 0) << "what a run makes is gone with it";
   }
+}
+
+constexpr int kRows = 1000;
+constexpr size_t kTableBytes = kRows * (sizeof(int64_t) + sizeof(std::string) + sizeof(int64_t) + sizeof(int64_t));
+
+// A run that makes so many tables "table_0" and so on, and inserts the same thousand rows into each so many times. It
+// asks for the sizes when all are filled, so that it holds all of them then.
+OneOp Filling(int tables, int times) {
+  std::string graph = R"(node { name: "in0" op: "Placeholder" attr { key: "dtype" value { type: DT_INT64 } } })";
+  std::string last = "in0";
+  Json fetches = Json::array();
+  for (int i = 0; i < tables; ++i) {
+    graph += fmt::format(R"(node {{ name: "table_{}" op: "AnonymousMutableHashTable"
+                                    attr {{ key: "key_dtype" value {{ type: DT_INT64 }} }}
+                                    attr {{ key: "value_dtype" value {{ type: DT_INT64 }} }} }})",
+                         i);
+    for (int k = 0; k < times; ++k) {
+      const std::string insert = fmt::format("insert_{}_{}", i, k);
+      graph += fmt::format(R"(node {{ name: "{}" op: "LookupTableInsertV2" input: "table_{}" input: "in0" input: "in0"
+                                      input: "^{}" }})",
+                           insert, i, last);
+      last = insert;
+    }
+    fetches.push_back(fmt::format("size_{}:0", i));
+  }
+  for (int i = 0; i < tables; ++i)
+    graph +=
+        fmt::format(R"(node {{ name: "size_{0}" op: "LookupTableSizeV2" input: "table_{0}" input: "^{1}" }})", i, last);
+  std::vector<int64_t> rows(kRows);
+  std::iota(rows.begin(), rows.end(), 0);
+  return OneOp(
+      Json{{"graph", graph}, {"inputs", {{{"type", 9}, {"shape", {kRows}}, {"values", rows}}}}, {"fetches", fetches}});
+}
+
+Result<std::vector<tensor::Tensor>> RunWithin(size_t bytes_max, const OneOp& one) {
+  ASSIGN_OR_RETURN(const Plan plan, one.MakePlan());
+  kernels::Resources resources;
+  return plan.Run(one.fed, {}, resources, bytes_max);
+}
+
+TEST(Tables, OfARunGrowWithinItsMemory) {
+  constexpr size_t kBesides = 100;  // The handles and the sizes.
+  EXPECT_TRUE(RunWithin(kTableBytes + kBesides, Filling(1, 1)));
+  EXPECT_TRUE(RunWithin(kTableBytes + kBesides, Filling(1, 3))) << "rows that are replaced are no more of them";
+  EXPECT_TRUE(RunWithin(2 * kTableBytes + kBesides, Filling(2, 1)));
+  for (const auto& refused :
+       {RunWithin(kTableBytes - 1, Filling(1, 1)), RunWithin(2 * kTableBytes - 1, Filling(2, 1))}) {
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("table \"table_"));
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("that are left of the run's memory"));
+  }
+}
+
+TEST(Tables, GiveTheirMemoryBackToTheRun) {
+  kernels::RunTables tables;
+  {
+    kernels::Table table;
+    table.run_bytes = tables.count();
+    table.CountMore(100);
+    EXPECT_EQ(tables.bytes(), 100U);
+  }
+  EXPECT_EQ(tables.bytes(), 0U);
 }
 
 TEST(Tables, CountAsMemoryOfTheModel) {

@@ -39,6 +39,7 @@ struct Frame {
   StepState* state = nullptr;                      // Of the step that runs.
   Resources* resources = nullptr;
   size_t room_bytes = 0;  // What is left of the run's memory.
+  reference::kernels::RunTables tables;
 
   template <typename T>
   T* As(ValueId value) const {

@@ -219,7 +219,7 @@ Outputs SquaredDifferenceOf(const Call& call) {
   if (!HasShortFloats(call.inputs)) return Numbers<SquaredDifference>(call);
   ASSIGN_OR_RETURN(const auto apart, AlsoShort<Numbers<Sub>>(call));
   const Tensor both[] = {apart[0], apart[0]};
-  return AlsoShort<Numbers<Mul>>({call.node, both, call.resources, call.room_bytes});
+  return AlsoShort<Numbers<Mul>>(call.With(both));
 }
 
 Outputs AddN(const Call& call) {

@@ -97,9 +97,9 @@ Outputs While(const Call& call) {
   std::vector<Tensor> values(call.inputs.begin(), call.inputs.end());
   for (int64_t step = 0; step <= call.bodies->limits().steps_max; ++step) {
     const size_t own_bytes = OwnBytes(call, values);
-    if (own_bytes > call.room_bytes) {
+    if (own_bytes > call.LeftBytes()) {
       return ResourceExhausted("its values need {} bytes after {} steps where {} are left of the run's memory",
-                               own_bytes, step, call.room_bytes);
+                               own_bytes, step, call.LeftBytes());
     }
     const size_t room_bytes = call.room_bytes - own_bytes;
     ASSIGN_OR_RETURN(const auto condition, call.bodies->Run(call.node.bodies[0], values, room_bytes));

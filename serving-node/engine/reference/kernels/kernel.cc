@@ -88,12 +88,17 @@ const Kernel* FindKernel(std::string_view op) {
   return found != all.end() && found->op == op ? &*found : nullptr;
 }
 
+size_t Call::LeftBytes() const {
+  const size_t taken = tables == nullptr ? 0 : tables->bytes();
+  return taken < room_bytes ? room_bytes - taken : 0;
+}
+
 Status Call::HasRoomFor(DType type, const Shape& shape) const {
   ASSIGN_OR_RETURN(const int64_t count, tensor::ElementCount(shape));
   const size_t element_bytes = type == DType::kString ? sizeof(std::string) : tensor::ElementBytes(type);
-  if (element_bytes == 0 || static_cast<size_t>(count) <= room_bytes / element_bytes) return {};
+  if (element_bytes == 0 || static_cast<size_t>(count) <= LeftBytes() / element_bytes) return {};
   return ResourceExhausted("a tensor {}{} does not fit into the {} bytes that are left of the run's memory",
-                           DTypeName(type), ToString(shape), room_bytes);
+                           DTypeName(type), ToString(shape), LeftBytes());
 }
 
 size_t HeldBytes(std::span<const Tensor> tensors) {

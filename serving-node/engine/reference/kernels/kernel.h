@@ -29,8 +29,15 @@ struct Call {
   const graph::Node& node;
   std::span<const Tensor> inputs;
   Resources& resources;
-  size_t room_bytes = SIZE_MAX;  // What is left of the run's memory.
+  size_t room_bytes = SIZE_MAX;  // What is left of the run's memory for tensors and tables.
+  RunTables* tables = nullptr;   // Those that the run made; nullptr where it makes none.
   Bodies* bodies = nullptr;      // Runs those of the node; see bodies.h.
+
+  // The call with other inputs.
+  Call With(std::span<const Tensor> others) const { return {node, others, resources, room_bytes, tables, bodies}; }
+
+  // What the run may take more.
+  size_t LeftBytes() const;
 
   // ResourceExhausted when the run has no memory for such a tensor. To be asked before an output is made whose size is
   // more than a few times that of the inputs.

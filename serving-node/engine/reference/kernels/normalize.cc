@@ -59,7 +59,7 @@ Outputs FusedBatchNormOfAny(const Call& call) {
   if (!HasShortFloats(call.inputs.first(1))) return FusedBatchNorm(call);
   std::vector<Tensor> wide(call.inputs.begin(), call.inputs.end());
   ASSIGN_OR_RETURN(wide[0], FromShortFloat(call.in(0)));
-  ASSIGN_OR_RETURN(auto outputs, FusedBatchNorm(Call{call.node, wide, call.resources, call.room_bytes}));
+  ASSIGN_OR_RETURN(auto outputs, FusedBatchNorm(call.With(wide)));
   ASSIGN_OR_RETURN(outputs[0], ToShortFloat(outputs[0], call.in(0).type()));
   return outputs;
 }

@@ -28,11 +28,14 @@ int64_t Table::value_elements() const {
   return product;
 }
 
-int64_t Table::memory_bytes() const {
-  size_t sum = number_values.size();
-  for (const auto& [key, row] : rows) sum += key.size() + sizeof(std::string) + sizeof(row);
-  for (const auto& value : text_values) sum += value.size() + sizeof(std::string);
-  return static_cast<int64_t>(sum);
+void Table::CountMore(size_t more) {
+  bytes += more;
+  if (run_bytes) *run_bytes += more;
+}
+
+void Table::CountLess(size_t less) {
+  bytes -= less;
+  if (run_bytes) *run_bytes -= less;
 }
 
 std::shared_ptr<Variable> Resources::FindOrMakeVariable(const std::string& name) {
@@ -63,7 +66,7 @@ int64_t Resources::memory_bytes(CountedBuffers* counted) const {
   const std::lock_guard lock(mutex_);
   int64_t sum = 0;
   for (const auto& [name, variable] : variables_) sum += UncountedBytes(variable->Get(), counted);
-  for (const auto& [name, table] : tables_) sum += table->memory_bytes();
+  for (const auto& [name, table] : tables_) sum += static_cast<int64_t>(table->bytes);
   return sum;
 }
 

@@ -39,7 +39,7 @@ Outputs ComputeInFloat(const Call& call, Compute compute) {
       return InvalidArgument("inputs of {} and {}", DTypeName(type), DTypeName(input.type()));
     }
   }
-  ASSIGN_OR_RETURN(auto outputs, compute(Call{call.node, wide, call.resources, call.room_bytes}));
+  ASSIGN_OR_RETURN(auto outputs, compute(call.With(wide)));
   for (Tensor& output : outputs) {
     if (output.type() != DType::kFloat) continue;
     ASSIGN_OR_RETURN(output, ToShortFloat(output, type));

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <sstream>
+#include <string_view>
 
 #include "serving-node/engine/reference/kernels/tables.h"
 #include "serving-node/engine/reference/kernels/types.h"
@@ -9,90 +10,133 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// Where keys and values are in a line: -2 is the whole line, -1 the line's number, else a field.
+constexpr int64_t kLineNumber = -1, kWholeLine = -2;  // Else the position of a field.
+
 struct Columns {
-  int64_t key = -2, value = -1;
+  int64_t key = kWholeLine, value = kLineNumber;
   char delimiter = '\t';
 };
 
-Result<std::string> Field(const std::string& line, int64_t line_number, int64_t column, char delimiter) {
-  if (column == -2) return line;
-  if (column == -1) return std::to_string(line_number);
-  size_t begin = 0;
+struct Line {
+  std::string_view text;
+  int64_t number = 0;  // With the offset.
+};
+
+Status CheckColumn(std::string_view what, int64_t column, DType type) {
+  if (column < kWholeLine) return InvalidArgument("{} index is {}, and must be at least -2", what, column);
+  if (column == kLineNumber && type != DType::kInt64)
+    return InvalidArgument("{} index for line number requires DT_INT64, not {}", what, DTypeName(type));
+  if (column == kWholeLine && type != DType::kString && (Only(type) & kIntegers) == 0)
+    return InvalidArgument("{} index for whole line requires integers or DT_STRING, not {}", what, DTypeName(type));
+  return {};
+}
+
+Result<std::string_view> Field(std::string_view line, int64_t column, char delimiter) {
+  if (column == kWholeLine) return line;
   for (int64_t i = 0; i < column; ++i) {
-    begin = line.find(delimiter, begin);
-    if (begin == line.npos) return InvalidArgument("line {} has {} columns, not {}", line_number, i + 1, column + 1);
-    ++begin;
+    const size_t end = line.find(delimiter);
+    if (end == line.npos) return InvalidArgument("expected at least {} columns, got {}", column + 1, i + 1);
+    line.remove_prefix(end + 1);
   }
-  return line.substr(begin, line.find(delimiter, begin) - begin);
+  return line.substr(0, line.find(delimiter));
+}
+
+constexpr std::string_view kSpaces = " \t\n\v\f\r";
+
+// Spaces around a whole number are none of it, nor are a plus and what follows a zero byte.
+template <typename T>
+Result<Tensor> Integer(std::string_view field) {
+  std::string_view text = field.substr(0, field.find('\0'));
+  text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size()));
+  text.remove_suffix(text.size() - (text.find_last_not_of(kSpaces) + 1));
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  T number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return Tensor::Of<T>({}, {number});
+  return InvalidArgument("Field {} is not a valid {}", field, DTypeName(tensor::DTypeOf<T>()));
 }
 
 template <typename T>
-Result<Tensor> Number(const std::string& text) {
-  T number{};
-  if constexpr (std::is_floating_point_v<T>) {
-    char* end = nullptr;
-    number = static_cast<T>(std::strtod(text.c_str(), &end));
-    if (end == text.c_str() || end != text.c_str() + text.size())
-      return InvalidArgument("Field {} is no valid number", text);
-  } else {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size())
-      return InvalidArgument("Field {} is no valid {}", text, DTypeName(tensor::DTypeOf<T>()));
-  }
-  return Tensor::Of<T>({}, {number});
+Result<Tensor> Float(std::string_view field, T (*parse)(const char*, char**)) {
+  const std::string text(field.substr(0, field.find('\0')));
+  char* end = nullptr;
+  const T number = parse(text.c_str(), &end);
+  const auto rest = std::string_view(text).substr(static_cast<size_t>(end - text.c_str()));
+  if (end != text.c_str() && rest.find_first_not_of(kSpaces) == rest.npos) return Tensor::Of<T>({}, {number});
+  return InvalidArgument("Field {} is not a valid {}", field, DTypeName(tensor::DTypeOf<T>()));
 }
 
-Result<Tensor> ScalarOf(const std::string& text, DType type) {
+Result<Tensor> ScalarOf(std::string_view field, DType type) {
   switch (type) {
-    case DType::kString: return Tensor::Of<std::string>({}, {text});
-    case DType::kInt32: return Number<int32_t>(text);
-    case DType::kInt64: return Number<int64_t>(text);
-    case DType::kFloat: return Number<float>(text);
-    case DType::kDouble: return Number<double>(text);
+    case DType::kString: return Tensor::Of<std::string>({}, {std::string(field)});
+    case DType::kInt32: return Integer<int32_t>(field);
+    case DType::kInt64: return Integer<int64_t>(field);
+    case DType::kFloat: return Float<float>(field, std::strtof);
+    case DType::kDouble: return Float<double>(field, std::strtod);
     default: return InvalidArgument("a column of {}", DTypeName(type));
   }
 }
 
-// `number`: of the line, offset included.
-Status AddLine(const Call& call, const std::string& line, int64_t number, const Columns& columns, Table* table) {
-  ASSIGN_OR_RETURN(const std::string key_text, Field(line, number, columns.key, columns.delimiter));
-  ASSIGN_OR_RETURN(const std::string value_text, Field(line, number, columns.value, columns.delimiter));
-  ASSIGN_OR_RETURN(const Tensor key, ScalarOf(key_text, table->key_type));
-  ASSIGN_OR_RETURN(const Tensor value, ScalarOf(value_text, table->value_type));
-  RETURN_IF_ERROR(CheckRows(call, key, value, *table));
-  return AddRow(key, value, 0, table);
+Result<Tensor> ValueOf(const Line& line, int64_t column, char delimiter, DType type) {
+  if (column == kLineNumber) return Tensor::Of<int64_t>({}, {line.number});
+  ASSIGN_OR_RETURN(const std::string_view field, Field(line.text, column, delimiter));
+  return ScalarOf(field, type);
 }
 
-Result<std::string> ReadAsset(const Call& call) {
+Status AddLine(const Call& call, const Line& line, const Columns& columns, Table* table) {
+  if (line.text.empty()) return InvalidArgument("it is empty");
+  ASSIGN_OR_RETURN(const Tensor key, ValueOf(line, columns.key, columns.delimiter, table->key_type));
+  ASSIGN_OR_RETURN(const Tensor value, ValueOf(line, columns.value, columns.delimiter, table->value_type));
+  RETURN_IF_ERROR(CheckRows(call, key, value, *table));
+  return AddRow(call, key, value, 0, table);
+}
+
+Result<Columns> ColumnsOf(const Call& call, const Table& table) {
+  const std::string delimiter = call.attributes().Text("delimiter", "\t");
+  if (delimiter.size() != 1) return InvalidArgument("delimiter should be only 1 char");
+  const Columns columns{.key = call.attributes().Int("key_index", kWholeLine),
+                        .value = call.attributes().Int("value_index", kLineNumber),
+                        .delimiter = delimiter[0]};
+  RETURN_IF_ERROR(CheckColumn("Key", columns.key, table.key_type));
+  RETURN_IF_ERROR(CheckColumn("Value", columns.value, table.value_type));
+  return columns;
+}
+
+Result<std::string> FileName(const Call& call) {
   if (call.in(1).type() != DType::kString || call.in(1).elements() != 1)
     return InvalidArgument("the file's name must be one string");
   const std::string name = call.in(1).values<std::string>()[0];
-  if (!call.resources.readable_files.contains(name))
-    return FailedPrecondition("\"{}\" is no asset of this version", name);
-  return ReadFile(name);
+  if (call.resources.readable_files.contains(name)) return name;
+  return FailedPrecondition("\"{}\" is no asset of this version", name);
+}
+
+// What follows the first vocab_size lines is not looked at. The offset is added to line numbers; no line is left out.
+Status AddLines(const Call& call, const std::string& file, const Columns& columns, Table* table) {
+  const int64_t rows = call.attributes().Int("vocab_size", -1);
+  if (rows < -1 || rows == 0) return InvalidArgument("a vocab_size of {}", rows);
+  const auto offset = static_cast<uint64_t>(call.attributes().Int("offset", 0));
+  ASSIGN_OR_RETURN(std::string bytes, ReadFile(file));
+  std::istringstream lines(std::move(bytes));
+  std::string text;
+  int64_t at = 0;
+  for (; at != rows && std::getline(lines, text); ++at) {
+    if (text.ends_with('\r')) text.pop_back();
+    const Line line{.text = text, .number = static_cast<int64_t>(offset + static_cast<uint64_t>(at))};
+    if (const auto added = AddLine(call, line, columns, table); !added)
+      return Prefixed(added.error(), fmt::format("{} line {}", file, at));
+  }
+  if (rows >= 0 && at < rows)
+    return InvalidArgument("Invalid vocab_size in {}: expected {} but got {}", file, rows, at);
+  if (at == 0) return InvalidArgument("{} has no lines", file);
+  return {};
 }
 
 Outputs FromTextFile(const Call& call) {
   ASSIGN_OR_RETURN(Table * table, TableOf(call));
   if (table->is_mutable) return InvalidArgument("a mutable table has no initialiser");
-  ASSIGN_OR_RETURN(const std::string bytes, ReadAsset(call));
-  const auto& attributes = call.attributes();
-  const std::string delimiter = attributes.Text("delimiter", "\t");
-  const Columns columns{.key = attributes.Int("key_index", -2),
-                        .value = attributes.Int("value_index", -1),
-                        .delimiter = delimiter.empty() ? '\t' : delimiter[0]};
-  const int64_t rows_max = attributes.Int("vocab_size", -1);
-  const int64_t offset = attributes.Int("offset", 0);  // Added to line numbers; no line is left out.
-  std::istringstream lines(bytes);
-  std::string line;
-  int64_t at = 0;
-  for (; (rows_max < 0 || at < rows_max) && std::getline(lines, line); ++at) {
-    if (line.ends_with('\r')) line.pop_back();
-    RETURN_IF_ERROR(AddLine(call, line, at + offset, columns, table));
-  }
-  if (rows_max >= 0 && at < rows_max)
-    return InvalidArgument("Invalid vocab_size: expected {} but got {}", rows_max, at);
+  ASSIGN_OR_RETURN(const std::string file, FileName(call));
+  ASSIGN_OR_RETURN(const Columns columns, ColumnsOf(call, *table));
+  RETURN_IF_ERROR(AddLines(call, file, columns, table));
   table->is_filled = true;
   return std::vector<Tensor>{};
 }

@@ -57,17 +57,22 @@ Outputs MakeDense(const Call& call) {
   return One(HandleOf(std::move(table)));
 }
 
+std::shared_ptr<Table> MakeOfRun(const Call& call) {
+  auto table = std::make_shared<Table>();
+  table->name = call.node.name;
+  table->run_bytes = call.tables == nullptr ? std::make_shared<size_t>(0) : call.tables->count();
+  return table;
+}
+
 template <Kind kKind>
 Outputs MakeAnonymous(const Call& call) {
-  auto table = std::make_shared<Table>();
-  table->is_of_run = true;
+  auto table = MakeOfRun(call);
   RETURN_IF_ERROR(Describe(call, kKind, call.attributes().Type("key_dtype", DType::kString), table.get()));
   return One(HandleOf(std::move(table)));
 }
 
 Outputs MakeAnonymousDense(const Call& call) {
-  auto table = std::make_shared<Table>();
-  table->is_of_run = true;
+  auto table = MakeOfRun(call);
   RETURN_IF_ERROR(Describe(call, Kind::kMutable, call.in(0).type(), table.get()));
   RETURN_IF_ERROR(Reserve(call, table.get()));
   return One(HandleOf(std::move(table)));
@@ -92,6 +97,38 @@ bool IsSame(const Table& table, int64_t row, const Tensor& values, int64_t at) {
                     table.number_values.begin() + row * bytes);
 }
 
+size_t KeyBytes(const std::string& key) { return key.size() + sizeof(key) + sizeof(int64_t); }
+
+size_t TextBytes(std::span<const std::string> texts) {
+  size_t sum = texts.size() * sizeof(std::string);
+  for (const auto& text : texts) sum += text.size();
+  return sum;
+}
+
+size_t ValueBytes(const Tensor& values, int64_t at, const Table& table) {
+  const auto count = static_cast<size_t>(table.value_elements());
+  if (values.type() != DType::kString) return count * tensor::ElementBytes(values.type());
+  return TextBytes(values.values<std::string>().subspan(static_cast<size_t>(at) * count, count));
+}
+
+// Of a row that the table has.
+size_t HeldValueBytes(const Table& table, int64_t row) {
+  const auto count = static_cast<size_t>(table.value_elements());
+  if (table.value_type != DType::kString) return count * tensor::ElementBytes(table.value_type);
+  return TextBytes(std::span(table.text_values).subspan(static_cast<size_t>(row) * count, count));
+}
+
+Status CountRow(const Call& call, size_t more, size_t less, Table* table) {
+  if (table->is_of_run() && more > less && more - less > call.LeftBytes()) {
+    return ResourceExhausted(
+        "table \"{}\" of {} bytes: a row of {} more does not fit into the {} bytes that are left of the run's memory",
+        table->name, table->bytes, more - less, call.LeftBytes());
+  }
+  table->CountMore(more);
+  table->CountLess(less);
+  return {};
+}
+
 // Requires: the row is one of the table's, or the next.
 void Write(const Tensor& values, int64_t at, int64_t row, Table* table) {
   const int64_t count = table->value_elements();
@@ -107,7 +144,7 @@ void Write(const Tensor& values, int64_t at, int64_t row, Table* table) {
 
 Status AddRows(const Call& call, Table* table) {
   RETURN_IF_ERROR(CheckRows(call, call.in(1), call.in(2), *table));
-  for (int64_t i = 0; i < call.in(1).elements(); ++i) RETURN_IF_ERROR(AddRow(call.in(1), call.in(2), i, table));
+  for (int64_t i = 0; i < call.in(1).elements(); ++i) RETURN_IF_ERROR(AddRow(call, call.in(1), call.in(2), i, table));
   table->is_filled = true;
   return {};
 }
@@ -142,19 +179,21 @@ Outputs Import(const Call& call) {
   table->text_values.clear();
   table->number_values.clear();
   table->rows_made = 0;
+  table->CountLess(table->bytes);
   RETURN_IF_ERROR(AddRows(call, table));
   return std::vector<Tensor>{};
 }
 
 Outputs Remove(const Call& call) {
   ASSIGN_OR_RETURN(Table * table, MutableTableOf(call));
-  if (call.resources.is_serving && !table->is_of_run)
+  if (call.resources.is_serving && !table->is_of_run())
     return FailedPrecondition("tables are only changed while the model loads");
   if (call.in(1).type() != table->key_type)
     return InvalidArgument("keys of {} for a table of {}", DTypeName(call.in(1).type()), DTypeName(table->key_type));
   for (int64_t i = 0; i < call.in(1).elements(); ++i) {
     if (table->keys_refused.contains(KeyOf(call.in(1), i))) return InvalidArgument("the key at {} is reserved", i);
-    table->rows.erase(KeyOf(call.in(1), i));
+    const std::string key = KeyOf(call.in(1), i);
+    if (table->rows.erase(key) > 0) table->CountLess(KeyBytes(key));  // The value's place stays taken.
   }
   return std::vector<Tensor>{};
 }
@@ -280,22 +319,29 @@ std::string KeyOf(const Tensor& keys, int64_t at) {
   return {reinterpret_cast<const char*>(keys.data()) + static_cast<size_t>(at) * bytes, bytes};
 }
 
-Status AddRow(const Tensor& keys, const Tensor& values, int64_t at, Table* table) {
+Status AddRow(const Call& call, const Tensor& keys, const Tensor& values, int64_t at, Table* table) {
   const std::string key = KeyOf(keys, at);
   if (table->keys_refused.contains(key)) return InvalidArgument("the key at {} is reserved", at);
   if (table->rows_made == kTableRowsMax) return ResourceExhausted("a table of more than {} rows", kTableRowsMax);
-  const auto [held, is_new] = table->rows.emplace(key, table->rows_made);
-  if (!is_new && !table->is_mutable) {
-    if (IsSame(*table, held->second, values, at)) return {};
-    return FailedPrecondition("HashTable has different value for same key: that of row {}", at);
+  const auto held = table->rows.find(key);
+  if (held == table->rows.end()) {
+    RETURN_IF_ERROR(CountRow(call, KeyBytes(key) + ValueBytes(values, at, *table), 0, table));
+    table->rows.emplace(key, table->rows_made);
+    Write(values, at, table->rows_made, table);
+    ++table->rows_made;
+    return {};
   }
-  Write(values, at, held->second, table);
-  if (is_new) ++table->rows_made;
-  return {};
+  if (table->is_mutable) {
+    RETURN_IF_ERROR(CountRow(call, ValueBytes(values, at, *table), HeldValueBytes(*table, held->second), table));
+    Write(values, at, held->second, table);
+    return {};
+  }
+  if (IsSame(*table, held->second, values, at)) return {};
+  return FailedPrecondition("HashTable has different value for same key: that of row {}", at);
 }
 
 Status CheckRows(const Call& call, const Tensor& keys, const Tensor& values, const Table& table) {
-  if (call.resources.is_serving && !table.is_of_run)
+  if (call.resources.is_serving && !table.is_of_run())
     return FailedPrecondition("tables are only filled while the model loads");
   if (keys.type() != table.key_type || values.type() != table.value_type) {
     return InvalidArgument("rows from {} to {} for a table from {} to {}", DTypeName(keys.type()),

@@ -14,8 +14,9 @@ Result<Table*> TableOf(const Call& call);
 std::string KeyOf(const Tensor& keys, int64_t at);
 
 // Row `row` of the values under the key of element `at`. What the table has for the key already stays when it is the
-// same, is replaced in a mutable table, and else is an error. Requires: the types and shapes are the table's.
-Status AddRow(const Tensor& keys, const Tensor& values, int64_t at, Table* table);
+// same, is replaced in a mutable table, and else is an error. ResourceExhausted when the table is the run's and grows
+// beyond its memory. Requires: the types and shapes are the table's.
+Status AddRow(const Call& call, const Tensor& keys, const Tensor& values, int64_t at, Table* table);
 
 // FailedPrecondition when the table may not be filled any more; InvalidArgument when keys and values are not the
 // table's.

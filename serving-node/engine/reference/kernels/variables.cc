@@ -50,10 +50,19 @@ Outputs VariableShape(const Call& call) {
   return One(Tensor::Of<int32_t>(vector, {shape.begin(), shape.end()}));
 }
 
-Result<Tensor> Restored(const saved_model::Bundle& bundle, const std::string& name, const std::string& slice) {
-  if (slice.empty()) return bundle.Read(name);
-  ASSIGN_OR_RETURN(const saved_model::Slice part, saved_model::ParseSlice(slice));
-  return bundle.ReadSlice(name, part);
+// The parts of one tensor that are asked for, and which outputs they become.
+struct Asked {
+  std::vector<saved_model::SliceSpec> parts;
+  std::vector<size_t> outputs;
+};
+
+Status RestoreParts(const saved_model::Bundle& bundle, const std::map<std::string, Asked>& by_name,
+                    std::vector<Tensor>* values) {
+  for (const auto& [name, asked] : by_name) {
+    ASSIGN_OR_RETURN(auto parts, bundle.ReadSlices(name, asked.parts));
+    for (size_t i = 0; i < parts.size(); ++i) (*values)[asked.outputs[i]] = std::move(parts[i]);
+  }
+  return {};
 }
 
 // The prefix (the first input) is ignored: what is restored is the bundle of this version, whatever the graph was told.
@@ -65,11 +74,18 @@ Outputs RestoreV2(const Call& call) {
   }
   const auto names = call.in(1).values<std::string>();
   const auto slices = call.in(2).values<std::string>();
-  std::vector<Tensor> values;
+  std::vector<Tensor> values(names.size());
+  std::map<std::string, Asked> in_parts;
   for (size_t i = 0; i < names.size(); ++i) {
-    ASSIGN_OR_RETURN(Tensor value, Restored(*call.resources.bundle, names[i], slices[i]));
-    values.push_back(std::move(value));
+    if (slices[i].empty()) {
+      ASSIGN_OR_RETURN(values[i], call.resources.bundle->Read(names[i]));
+      continue;
+    }
+    Asked& asked = in_parts[names[i]];
+    ASSIGN_OR_RETURN(asked.parts.emplace_back(), saved_model::ParseSlice(slices[i]));
+    asked.outputs.push_back(i);
   }
+  RETURN_IF_ERROR(RestoreParts(*call.resources.bundle, in_parts, &values));
   return values;
 }
 

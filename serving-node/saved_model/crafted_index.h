@@ -1,0 +1,66 @@
+// For tests: an index whose checksums fit, and whose blocks lie wherever it is said.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "serving-node/saved_model/crc32c.h"
+
+namespace longshore::saved_model {
+
+// Where the index says that a block lies, without the five bytes that follow each.
+struct BlockHandle {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+inline void AppendVarint(uint64_t value, std::string* bytes) {
+  for (; value >= 0x80; value >>= 7) bytes->push_back(static_cast<char>(value | 0x80));
+  bytes->push_back(static_cast<char>(value));
+}
+
+inline void AppendFixed32(uint32_t value, std::string* bytes) {
+  bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+inline void AppendBlockEntry(std::string_view key, std::string_view value, std::string* block) {
+  AppendVarint(0, block);  // No bytes of the key are those of the one before it.
+  AppendVarint(key.size(), block);
+  AppendVarint(value.size(), block);
+  block->append(key).append(value);
+}
+
+// Ends the block and appends it to the file.
+inline BlockHandle AppendBlock(std::string block, std::string* file) {
+  AppendFixed32(0, &block);  // Where the only run of entries begins.
+  AppendFixed32(1, &block);  // How many runs there are.
+  const BlockHandle handle{.offset = file->size(), .bytes = block.size()};
+  block.push_back('\0');  // Not compressed.
+  AppendFixed32(MaskCrc32c(Crc32c(block)), &block);
+  file->append(block);
+  return handle;
+}
+
+// A file that begins with a block of one entry, with an index of the blocks.
+inline std::string CraftedIndex(std::string_view key, std::string_view value, std::span<const BlockHandle> blocks) {
+  std::string file, first, index, footer;
+  AppendBlockEntry(key, value, &first);
+  AppendBlock(first, &file);
+  char name = 0;
+  for (const auto& block : blocks) {
+    std::string handle;
+    AppendVarint(block.offset, &handle);
+    AppendVarint(block.bytes, &handle);
+    AppendBlockEntry({&++name, 1}, handle, &index);
+  }
+  const BlockHandle last = AppendBlock(index, &file);
+  for (const auto& handle : {BlockHandle{}, last}) {
+    AppendVarint(handle.offset, &footer);
+    AppendVarint(handle.bytes, &footer);
+  }
+  footer.resize(40);
+  return file + footer + "\x57\xfb\x80\x8b\x24\x75\x47\xdb";
+}
+
+}  // namespace longshore::saved_model
