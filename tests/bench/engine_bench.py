@@ -12,6 +12,7 @@ import random
 import statistics
 import sys
 import tempfile
+import textwrap
 
 import numpy as np
 
@@ -29,6 +30,7 @@ MODELS = ["mlp", "mobilenet_v2", "resnet50", "densenet121", "inception_v3", "eff
 ROUNDS, QUICK_ROUNDS = 9, 3
 TURN_S = 0.15  # Of one engine in one round: at least one run.
 RUNS_OF_TURN_MAX = 200
+WHY_LETTERS_MAX = 200  # In a row; what is printed has all of it.
 TINY = ROOT / "tests/models/half_plus_two_tf2/1"
 
 
@@ -46,7 +48,7 @@ class Bench:
 
     def lack(self, where, engine, why, goal="runs"):
         say(f"  {where}: {engine}: {why}")
-        self.found.lacks.append(Lack(where, engine, why, goal))
+        self.found.lacks.append(Lack(where, engine, textwrap.shorten(why, WHY_LETTERS_MAX, placeholder=" ..."), goal))
 
     def each(self, where, engines, do):
         """What `do` gives of each engine; one that fails is a lack, and has no result."""

@@ -4,8 +4,8 @@
 
 namespace longshore::bench {
 
-// longshore-engine DIR THREADS. Prints "loaded SECONDS", which a peer follows by the seconds of opening its library, and
-// then answers each line of standard input with one:
+// longshore-engine DIR THREADS. Prints "loaded SECONDS", which a peer follows by the seconds of opening its library,
+// and then answers each line of standard input with one:
 //   inputs NAME FOLDER   reads FOLDER/<input>.npy and makes ready for them -> the seconds of making ready
 //   time NAME COUNT      runs so often                      -> the seconds of each run
 //   save NAME FOLDER     runs and writes FOLDER/<output>.npy -> "ok"
