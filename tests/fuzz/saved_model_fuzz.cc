@@ -1,5 +1,5 @@
-// A saved_model.pb beside the variables of "half_plus_two_tf1": loaded and run.
-#include "serving-node/engine/reference/reference.h"
+// A saved_model.pb beside the variables of "half_plus_two_tf1": loaded and run as a node does.
+#include "serving-node/engine/cpu/cpu.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -9,7 +9,7 @@ const longshore::fuzz::Allowance longshore::fuzz::kAllowance{.per_byte = 2, .fix
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace longshore;
   static const std::unique_ptr<engine::Engine> engine =
-      engine::MakeReferenceEngine({.threads = 1, .loop_time_max = std::chrono::milliseconds(100)});
+      engine::MakeCpuEngine({.runs = 1, .loop_time_max = std::chrono::milliseconds(100)});
   static const fuzz::Folder folder;
   static const bool has_variables = [] {
     const Path from = Path(LONGSHORE_SOURCE_DIR) / "tests" / "models" / "half_plus_two_tf1" / "1" / "variables";

@@ -57,9 +57,10 @@ def test_show_counts_a_partitioned_variable_once(tmp_path):
     v1 = tf.compat.v1
     with tf.Graph().as_default(), v1.Session() as session:
         with v1.variable_scope("parts", partitioner=v1.fixed_size_partitioner(3)):
-            y = tf.identity(v1.get_variable("kernel", [12, 5]))
+            x = v1.placeholder(tf.float32, [None, 12])
+            y = x @ v1.get_variable("kernel", [12, 5])
         session.run(v1.global_variables_initializer())
-        v1.saved_model.simple_save(session, str(tmp_path / "1"), {}, {"y": y})
+        v1.saved_model.simple_save(session, str(tmp_path / "1"), {"x": x}, {"y": y})
     shown = json.loads(done("show", tmp_path / "1", "--json"))
     assert (shown["variables"]["count"], shown["variables"]["bytes"]) == (1, 12 * 5 * 4)
 
