@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -57,11 +58,12 @@ class PodFleetTest : public ::testing::Test {
               changed_.notify_all();
             }).value();
   }
-  // As the reconciler does it: what the fleet is made of goes into its status.
+  // As the reconciler does it: what the fleet is made of goes into its status, and the next look is of what was made.
   void Ensure() {
     const auto ensured = pods_->Ensure(fleet_);
     ASSERT_TRUE(ensured) << ensured.error().message;
     fleet_.status.image = ensured->pod_image;
+    ASSERT_TRUE(WaitUntil([&] { return std::ranges::count(pods_->Fleets(), Name()) == 1; }));
   }
   Json Send(const std::string& method, const std::string& path, const Json& body = {},
             const std::string& type = "application/json") {
