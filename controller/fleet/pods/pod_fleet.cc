@@ -17,7 +17,7 @@
 namespace longshore::fleet {
 namespace {
 
-constexpr int kConflictsMax = 3;  // Of one scaling.
+constexpr int kConflictsMax = 10;  // Of one scaling: the controllers of Kubernetes write several times in a row.
 
 // An object that goes with a fleet, as much as is needed to see that it is as it should be.
 struct Child {
