@@ -1,7 +1,6 @@
 // What runs a signature in place of its plan.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,8 +34,5 @@ class Executable {
                            kernels::Resources& resources) const = 0;
   virtual int64_t memory_bytes(kernels::CountedBuffers* counted) const = 0;
 };
-
-// Another engine's way to run a signature's graph, which has no bodies. Of one model's signatures.
-using MakeExecutable = std::function<std::unique_ptr<Executable>(graph::Graph graph)>;
 
 }  // namespace longshore::engine::reference

@@ -11,6 +11,7 @@
 #include "serving-node/engine/reference/executable.h"
 #include "serving-node/engine/reference/kernels/bodies.h"
 #include "serving-node/engine/reference/pool.h"
+#include "serving-node/engine/reference/reference.h"
 #include "serving-node/engine/reference/short_runs.h"
 
 namespace longshore::engine::reference {

@@ -226,11 +226,7 @@ Result<std::vector<Tensor>> Plan::Compute(size_t at, const Values& values, size_
     inputs.push_back(std::move(input));
   }
   const Call call{node, inputs, running.resources, room_bytes, &running.tables, &running};
-  auto outputs = kernels_[at]->compute(call);
-  if (outputs && kernels::HeldBytes(*outputs) > call.LeftBytes()) {
-    outputs = ResourceExhausted("its outputs need {} bytes where {} are left of the run's memory",
-                                kernels::HeldBytes(*outputs), call.LeftBytes());
-  }
+  auto outputs = kernels::RunKernel(*kernels_[at], call);
   if (outputs) {
     if (running.after) running.after(node, inputs, *outputs);
     return outputs;

@@ -1,9 +1,9 @@
 #include "serving-node/engine/reference/reference.h"
 
 #include <algorithm>
+#include <new>
 #include <thread>
 
-#include "common/thrown.h"
 #include "serving-node/engine/reference/model.h"
 #include "serving-node/saved_model/saved_model.h"
 #include "serving-node/tensor/proto.h"

@@ -62,13 +62,8 @@ class KernelStep final : public Step {
   }
 
   static Result<std::vector<Tensor>> Compute(const graph::Node& node, std::span<const Tensor> inputs, Frame& frame) {
-    const kernels::Kernel* kernel = kernels::FindKernel(node.op);
     const kernels::Call call{node, inputs, *frame.resources, frame.room_bytes, &frame.tables};
-    auto made = kernel->compute(call);
-    if (made && kernels::HeldBytes(*made) > call.LeftBytes()) {
-      made = ResourceExhausted("its outputs need {} bytes where {} are left of the run's memory",
-                               kernels::HeldBytes(*made), call.LeftBytes());
-    }
+    auto made = kernels::RunKernel(*kernels::FindKernel(node.op), call);
     if (!made) return Prefixed(made.error(), fmt::format("op \"{}\" (node \"{}\")", node.op, node.name));
     return made;
   }

@@ -6,15 +6,6 @@ namespace longshore::engine::cpu {
 
 using dnnl::memory;
 
-namespace {
-
-dnnl::stream& StreamOfThread() {
-  thread_local dnnl::stream stream(OneDnnEngine());
-  return stream;
-}
-
-}  // namespace
-
 Binding Bind(const StepContext& context, int argument, const Value& value, const memory::desc& plain,
              const memory::desc& layout) {
   if (!value.is_const()) return {argument, layout, value.id};
@@ -51,7 +42,7 @@ Status OneDnnStep::Run(Frame& frame) const {
     if (!bindings_[i].fixed) state.memories[i].set_data_handle(frame.data[bindings_[i].value]);
   }
   state.memories.back().set_data_handle(frame.scratch);
-  const auto status = dnnl_primitive_execute(primitive_.get(), StreamOfThread().get(),
+  const auto status = dnnl_primitive_execute(primitive_.get(), OneDnnStream().get(),
                                              static_cast<int>(state.arguments.size()), state.arguments.data());
   if (status != dnnl_success) return Internal("oneDNN's {} failed with status {}", how_, static_cast<int>(status));
   return {};

@@ -10,14 +10,9 @@ using tensor::Tensor;
 
 namespace {
 
-dnnl::stream& StreamOfThread() {
-  thread_local dnnl::stream stream(OneDnnEngine());
-  return stream;
-}
-
 void Reorder(memory from, memory to) {
-  dnnl::reorder(from, to).execute(StreamOfThread(), from, to);
-  StreamOfThread().wait();
+  dnnl::reorder(from, to).execute(OneDnnStream(), from, to);
+  OneDnnStream().wait();
 }
 
 memory Over(const Tensor& plain, const memory::desc& layout) {
@@ -35,6 +30,11 @@ bool IsTaken(const Tensor& constant) { return constant.device().kind == Device::
 const dnnl::engine& OneDnnEngine() {
   static const dnnl::engine kEngine(dnnl::engine::kind::cpu, 0);
   return kEngine;
+}
+
+dnnl::stream& OneDnnStream() {
+  thread_local dnnl::stream stream(OneDnnEngine());
+  return stream;
 }
 
 Tensor Weights::TakeOver(const Tensor& constant) {

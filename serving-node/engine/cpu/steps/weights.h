@@ -13,6 +13,8 @@
 namespace longshore::engine::cpu {
 
 const dnnl::engine& OneDnnEngine();
+// Of the thread that asks.
+dnnl::stream& OneDnnStream();
 
 // Shared by all programs of a model. A constant that was taken over is held once: as it was until it is asked for in a
 // layout, then in the one that was asked for last; others live as long as somebody has them. Thread-safe.

@@ -114,6 +114,15 @@ size_t HeldBytes(std::span<const Tensor> tensors) {
   return sum;
 }
 
+Outputs RunKernel(const Kernel& kernel, const Call& call) {
+  auto made = kernel.compute(call);
+  if (made && HeldBytes(*made) > call.LeftBytes()) {
+    return ResourceExhausted("its outputs need {} bytes where {} are left of the run's memory", HeldBytes(*made),
+                             call.LeftBytes());
+  }
+  return made;
+}
+
 Result<std::vector<int64_t>> IntsOf(const Tensor& tensor, std::string_view what, size_t count_max) {
   if (tensor.rank() > 1)
     return InvalidArgument("{} must be a scalar or a vector, not of shape {}", what, ToString(tensor.shape()));

@@ -80,6 +80,9 @@ std::span<const Kernel> AllKernels();
 // What tensors hold, lists and texts' places included, as if none shared a buffer.
 size_t HeldBytes(std::span<const Tensor> tensors);
 
+// What the kernel computes. Its errors; ResourceExhausted when the run has no memory for what it made.
+Outputs RunKernel(const Kernel& kernel, const Call& call);
+
 // The families, each in its own file.
 std::span<const Kernel> BinaryKernels();
 std::span<const Kernel> CastKernels();
