@@ -29,25 +29,6 @@ std::vector<bool> Needed(const Graph& graph) {
   return needed;
 }
 
-void PruneNodes(Graph* graph) {
-  const std::vector<bool> needed = Needed(*graph);
-  std::vector<int> moved(graph->nodes.size(), -1);
-  std::vector<Node> kept;
-  for (size_t i = 0; i < graph->nodes.size(); ++i) {
-    if (!needed[i]) continue;
-    moved[i] = static_cast<int>(kept.size());
-    kept.push_back(std::move(graph->nodes[i]));
-  }
-  const auto move = [&moved](int* node) { *node = moved[static_cast<size_t>(*node)]; };
-  graph->nodes = std::move(kept);
-  for (auto& node : graph->nodes) {
-    for (auto& input : node.inputs) move(&input.node);
-  }
-  for (auto& [name, node] : graph->fed) move(&node);
-  for (auto& node : graph->arguments) move(&node);
-  for (auto& edge : graph->outputs) move(&edge.node);
-}
-
 // The bodies that the nodes use, and those that these use.
 std::set<int> UsedBodies(const Graph& graph) {
   std::set<int> used;
@@ -92,9 +73,29 @@ Graph MarkEffects(Graph graph) {
   return graph;
 }
 
+Graph PruneNodes(Graph graph) {
+  const std::vector<bool> needed = Needed(graph);
+  std::vector<int> moved(graph.nodes.size(), -1);
+  std::vector<Node> kept;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!needed[i]) continue;
+    moved[i] = static_cast<int>(kept.size());
+    kept.push_back(std::move(graph.nodes[i]));
+  }
+  const auto move = [&moved](int* node) { *node = moved[static_cast<size_t>(*node)]; };
+  graph.nodes = std::move(kept);
+  for (auto& node : graph.nodes) {
+    for (auto& input : node.inputs) move(&input.node);
+  }
+  for (auto& [name, node] : graph.fed) move(&node);
+  for (auto& node : graph.arguments) move(&node);
+  for (auto& edge : graph.outputs) move(&edge.node);
+  return graph;
+}
+
 Graph Prune(Graph graph) {
-  PruneNodes(&graph);
-  for (auto& body : graph.bodies) PruneNodes(&body);
+  graph = PruneNodes(std::move(graph));
+  for (auto& body : graph.bodies) body = PruneNodes(std::move(body));
   const std::set<int> used = UsedBodies(graph);
   for (size_t i = 0; i < graph.bodies.size(); ++i) {
     if (!used.contains(static_cast<int>(i))) graph.bodies[i] = {};

@@ -17,6 +17,9 @@ constexpr int64_t kTrialElementsMax = int64_t{1} << 28;
 // What the values that depend on shapes alone may hold, all together: an index table, a mask. Others are made in a run.
 constexpr size_t kKnownBytesMax = size_t{64} << 20;
 
+// Of bodies within bodies, each as often as it is come to: more, and it is left to the run what they give.
+constexpr size_t kBodyNodesMax = 500'000;
+
 size_t BytesOf(std::span<const Tensor> values) {
   size_t sum = 0;
   for (const Tensor& value : values) sum += std::max(value.bytes(), static_cast<size_t>(value.elements()));
@@ -43,27 +46,67 @@ std::optional<Tensor> Zeros(const Type& type) {
   return std::move(*made);
 }
 
+Type WithoutValue(Type type) {
+  type.value.reset();
+  return type;
+}
+
+bool IsSame(const Type& a, const Type& b) { return a.type == b.type && a.shape == b.shape; }
+
+// What holds of either.
+Type Either(const Type& a, const Type& b) {
+  if (a.type != b.type) return {};
+  Type both{.type = a.type, .shape = std::nullopt, .value = std::nullopt};
+  if (!a.shape || !b.shape || a.shape->size() != b.shape->size()) return both;
+  both.shape = a.shape;
+  for (size_t i = 0; i < both.shape->size(); ++i) {
+    if ((*a.shape)[i] != (*b.shape)[i]) (*both.shape)[i] = -1;
+  }
+  return both;
+}
+
+// What the inference of a graph and of all bodies that it comes to may take.
+struct Budget {
+  size_t known_bytes = kKnownBytesMax;
+  size_t nodes_of_bodies = kBodyNodesMax;
+};
+
 class Inference {
  public:
-  Inference(const Graph& graph, const Evaluate& evaluate)
-      : graph_(graph), evaluate_(evaluate), types_(graph.nodes.size()) {}
+  Inference(const Graph& graph, std::span<const Graph> bodies, const Evaluate& evaluate, Budget& budget)
+      : graph_(graph), bodies_(bodies), evaluate_(evaluate), budget_(budget), types_(graph.nodes.size()) {}
 
   Types Run(const std::map<std::string, Type>& fed) {
     for (const auto& [name, node] : graph_.fed) {
       const auto given = fed.find(name);
       if (given != fed.end()) types_.Set(static_cast<size_t>(node), {given->second});
     }
+    return Run();
+  }
+
+  // What the graph, a body, returns for such arguments.
+  std::vector<Type> Run(std::span<const Type> arguments) {
+    for (size_t i = 0; i < std::min(arguments.size(), graph_.arguments.size()); ++i)
+      types_.Set(static_cast<size_t>(graph_.arguments[i]), {arguments[i]});
+    const Types types = Run();
+    std::vector<Type> outputs;
+    for (const Edge& output : graph_.outputs) outputs.push_back(WithoutValue(types.at(output)));
+    return outputs;
+  }
+
+ private:
+  Types Run() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (graph_.nodes[i].op != "Placeholder") types_.Set(i, Infer(graph_.nodes[i]));
     }
     return std::move(types_);
   }
 
- private:
   std::vector<Type> Infer(const Node& node) {
     if (!node.values.empty()) return TypesOf(node.values, true);
     std::vector<Type> inputs;
     for (const Edge& edge : node.inputs) inputs.push_back(types_.at(edge));
+    if (!node.bodies.empty()) return node.op.ends_with("While") ? OfLoop(node, inputs) : OfBranches(node, inputs);
     if (auto values = ValuesOf(node, inputs)) return Known(std::move(*values));
     for (const auto find : {FindElementwiseRule, FindProductRule, FindReductionRule}) {
       if (const TypeRule rule = find(node.op)) return rule(node, inputs);
@@ -73,9 +116,41 @@ class Inference {
 
   std::vector<Type> Known(std::vector<Tensor> values) {
     const size_t bytes = BytesOf(values);
-    const bool are_kept = bytes <= known_bytes_left_;
-    if (are_kept) known_bytes_left_ -= bytes;
+    const bool are_kept = bytes <= budget_.known_bytes;
+    if (are_kept) budget_.known_bytes -= bytes;
     return TypesOf(std::move(values), are_kept);
+  }
+
+  // Nothing where the budget does not suffice.
+  std::vector<Type> OfBody(int body, std::span<const Type> arguments) {
+    const Graph& of = bodies_[static_cast<size_t>(body)];
+    if (of.nodes.size() >= budget_.nodes_of_bodies) return {};
+    budget_.nodes_of_bodies -= of.nodes.size() + 1;
+    return Inference(of, bodies_, evaluate_, budget_).Run(arguments);
+  }
+
+  std::vector<Type> OfBranches(const Node& node, std::span<const Type> inputs) {
+    std::vector<Type> either = OfBody(node.bodies[0], inputs.subspan(1));
+    for (size_t i = 1; i < node.bodies.size(); ++i) {
+      const std::vector<Type> other = OfBody(node.bodies[i], inputs.subspan(1));
+      if (other.size() != either.size()) return {};
+      for (size_t k = 0; k < other.size(); ++k) either[k] = Either(either[k], other[k]);
+    }
+    return either;
+  }
+
+  // What holds before and after each step.
+  std::vector<Type> OfLoop(const Node& node, std::span<const Type> inputs) {
+    std::vector<Type> always;
+    for (const Type& input : inputs) always.push_back(WithoutValue(input));
+    for (;;) {
+      const std::vector<Type> next = OfBody(node.bodies.back(), always);
+      if (next.size() != always.size()) return {};
+      std::vector<Type> either;
+      for (size_t i = 0; i < next.size(); ++i) either.push_back(Either(always[i], next[i]));
+      if (std::ranges::equal(always, either, IsSame)) return always;
+      always = std::move(either);
+    }
   }
 
   // All inputs are known, or only a shape is asked for and that is.
@@ -113,9 +188,10 @@ class Inference {
   }
 
   const Graph& graph_;
+  const std::span<const Graph> bodies_;
   const Evaluate& evaluate_;
+  Budget& budget_;
   Types types_;
-  size_t known_bytes_left_ = kKnownBytesMax;
 };
 
 }  // namespace
@@ -135,8 +211,10 @@ const Type& Types::at(const Edge& edge) const {
   return edge.output >= 0 && at < outputs.size() ? outputs[at] : kUnknown;
 }
 
-Types InferTypes(const Graph& graph, const std::map<std::string, Type>& fed, const Evaluate& evaluate) {
-  return Inference(graph, evaluate).Run(fed);
+Types InferTypes(const Graph& graph, std::span<const Graph> bodies, const std::map<std::string, Type>& fed,
+                 const Evaluate& evaluate) {
+  Budget budget;
+  return Inference(graph, bodies, evaluate, budget).Run(fed);
 }
 
 std::optional<Shape> Broadcast(const Shape& a, const Shape& b) {

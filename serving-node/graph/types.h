@@ -39,9 +39,10 @@ class Types {
 using Evaluate =
     std::function<std::optional<std::vector<tensor::Tensor>>(const Node& node, std::span<const tensor::Tensor> inputs)>;
 
-// `fed`: types by the names that the graph has for what is fed. Never fails: what does not fit is left for the run to
-// say.
-Types InferTypes(const Graph& graph, const std::map<std::string, Type>& fed, const Evaluate& evaluate);
+// `fed`: types by the names that the graph has for what is fed. `bodies`: of the whole graph; what If, Case and While
+// give follows from theirs. Never fails: what does not fit is left for the run to say.
+Types InferTypes(const Graph& graph, std::span<const Graph> bodies, const std::map<std::string, Type>& fed,
+                 const Evaluate& evaluate);
 
 // The shape of both together as NumPy broadcasts, with -1 where it is not known; nullopt when they do not fit.
 std::optional<tensor::Shape> Broadcast(const tensor::Shape& a, const tensor::Shape& b);

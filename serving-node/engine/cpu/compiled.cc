@@ -5,15 +5,21 @@
 #include <algorithm>
 
 #include "serving-node/graph/passes/passes.h"
-#include "serving-node/graph/prune.h"
 
 namespace longshore::engine::cpu {
 namespace {
 
-bool IsComputed(const graph::Node& node) { return node.op != "Placeholder" && node.values.empty(); }
+namespace kernels = reference::kernels;
+
+// A body that is called with so many shapes is called with others each time.
+constexpr size_t kBodyShapesMax = 8;
 
 size_t CountNodes(const graph::Graph& graph) {
-  return static_cast<size_t>(std::ranges::count_if(graph.nodes, IsComputed));
+  size_t count = 0;
+  graph::ForEachNode(graph, [&](const graph::Node& node) {
+    if (node.op != "Placeholder" && node.values.empty()) ++count;
+  });
+  return count;
 }
 
 // Of a product: its weights.
@@ -39,18 +45,11 @@ void HandOver(graph::Graph* graph, Weights* weights) {
   }
 }
 
-graph::Graph Only(const graph::Graph& graph, std::span<const size_t> wanted) {
-  if (wanted.empty()) return graph;
-  graph::Graph some = graph;
-  some.outputs.clear();
-  for (const size_t output : wanted) some.outputs.push_back(graph.outputs[output]);
-  return graph::Prune(std::move(some));
-}
+// Arguments by name, as what is fed.
+std::string ArgumentName(size_t position) { return fmt::format("{:04}", position); }
 
-std::vector<Shape> ShapesOf(const std::map<std::string, Tensor>& fed) {
-  std::vector<Shape> shapes;
-  for (const auto& [name, value] : fed) shapes.push_back(value.shape());
-  return shapes;
+void NameArguments(graph::Graph* body) {
+  for (size_t i = 0; i < body->arguments.size(); ++i) body->fed[ArgumentName(i)] = body->arguments[i];
 }
 
 }  // namespace
@@ -66,83 +65,158 @@ Compiled::Compiled(graph::Graph graph, HowToRun how, std::shared_ptr<RunMemory> 
   }
   HandOver(&graph, weights_.get());
   graph_ = std::move(graph);
-}
-
-std::shared_ptr<Compiled::Slot> Compiled::SlotFor(const std::map<std::string, Tensor>& fed,
-                                                  std::span<const size_t> wanted) const {
-  const std::lock_guard lock(mutex_);
-  const auto known = std::ranges::find_if(entries_, [&](const Entry& entry) {
-    return std::ranges::equal(entry.wanted, wanted) &&
-           std::ranges::equal(entry.shapes, fed, {}, {}, [](const auto& named) { return named.second.shape(); });
-  });
-  if (known != entries_.end()) {
-    entries_.splice(entries_.begin(), entries_, known);
-  } else {
-    entries_.push_front({ShapesOf(fed), {wanted.begin(), wanted.end()}, std::make_shared<Slot>()});
-    if (entries_.size() > kProgramsMax) entries_.pop_back();
+  const bool draws_in = !how_.passes_off.contains("elementwise");
+  programs_ = std::make_unique<Programs>(graph_, graph_.bodies, *weights_, Programs::Options{.draws_in = draws_in});
+  for (graph::Graph& body : graph_.bodies) {
+    HandOver(&body, weights_.get());
+    NameArguments(&body);
+    bodies_.push_back(std::make_unique<Programs>(
+        body, graph_.bodies, *weights_, Programs::Options{.draws_in = draws_in, .shapes_max = kBodyShapesMax}));
   }
-  return entries_.front().slot;
 }
 
-namespace {
+// Of one run: its bodies run as programs of their own.
+class Compiled::Bodies : public kernels::Bodies {
+ public:
+  Bodies(const Compiled& compiled, Resources& resources, size_t memory_bytes_max)
+      : kernels::Bodies(compiled.how_.limits),
+        compiled_(compiled),
+        memory_bytes_max_(memory_bytes_max),
+        context_{.resources = &resources, .tables = &tables_, .bodies = this} {
+    omp_set_num_threads(compiled.how_.threads);  // Of this thread: whoever's it is.
+  }
 
-std::map<std::string, graph::Type> TypesOf(const std::map<std::string, Tensor>& fed) {
-  std::map<std::string, graph::Type> types;
-  for (const auto& [name, value] : fed) types[name] = {value.type(), value.shape(), std::nullopt};
-  return types;
-}
+  Result<std::vector<Tensor>> RunWith(const Program& program, const std::map<std::string, Tensor>& fed,
+                                      size_t room_bytes, const OnStep& on_step = nullptr) {
+    return program.Run(fed, context_, *compiled_.memory_, room_bytes, on_step);
+  }
 
-}  // namespace
+ private:
+  // One run of a body.
+  virtual kernels::Outputs RunBody(const Program& program, const std::map<std::string, Tensor>& fed,
+                                   size_t room_bytes) {
+    return RunWith(program, fed, room_bytes);
+  }
 
-Compiled::ProgramPtr Compiled::ProgramFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                          Resources& resources, size_t memory_bytes_max) const {
-  omp_set_num_threads(how_.threads);  // Of this thread: whoever's it is.
-  const std::shared_ptr<Slot> slot = SlotFor(fed, wanted);
-  std::call_once(slot->made, [&] {
-    slot->program = Program::Make(Only(graph_, wanted), TypesOf(fed), *weights_, resources,
-                                  !how_.passes_off.contains("elementwise"), memory_bytes_max);
-  });
-  return slot->program;
-}
+  kernels::Outputs Compute(int body, std::vector<Tensor> arguments, size_t room_bytes) override {
+    const graph::Graph& graph = compiled_.graph_.bodies[static_cast<size_t>(body)];
+    if (arguments.size() != graph.arguments.size())
+      return InvalidArgument("a body gets {} arguments instead of {}", arguments.size(), graph.arguments.size());
+    std::map<std::string, Tensor> fed;
+    for (size_t i = 0; i < arguments.size(); ++i) fed.emplace_hint(fed.end(), ArgumentName(i), std::move(arguments[i]));
+    const auto program =
+        compiled_.bodies_[static_cast<size_t>(body)]->For(fed, {}, *context_.resources, memory_bytes_max_);
+    return RunBody(*program, fed, room_bytes);
+  }
+
+  const Compiled& compiled_;
+  const size_t memory_bytes_max_;
+  kernels::RunTables tables_;
+  const RunContext context_;
+};
 
 Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                           Resources& resources, size_t memory_bytes_max) const {
-  return ProgramFor(fed, wanted, resources, memory_bytes_max)->Run(fed, resources, *memory_, memory_bytes_max);
+  Bodies bodies(*this, resources, memory_bytes_max);
+  return bodies.RunWith(*programs_->For(fed, wanted, resources, memory_bytes_max), fed, memory_bytes_max);
 }
+
+// Notes what each step took, those of bodies too, before the step that they are part of.
+class Compiled::Profiling final : public Compiled::Bodies {
+ public:
+  Profiling(const Compiled& compiled, Resources& resources, size_t memory_bytes_max, RunProfile* profile)
+      : Bodies(compiled, resources, memory_bytes_max), profile_(profile) {}
+
+  Result<std::vector<Tensor>> RunWatched(const Program& program, const std::map<std::string, Tensor>& fed,
+                                         size_t room_bytes) {
+    return RunWith(program, fed, room_bytes, [&](size_t at, const Frame&, auto) {
+      const PlanStep& step = program.lines()[at];
+      const auto now = std::chrono::steady_clock::now();
+      profile_->nodes.push_back(
+          {.node = step.node, .op = step.op, .how = step.how, .took = now - last_, .flops = step.flops});
+      last_ = std::chrono::steady_clock::now();
+    });
+  }
+
+ private:
+  kernels::Outputs RunBody(const Program& program, const std::map<std::string, Tensor>& fed,
+                           size_t room_bytes) override {
+    return RunWatched(program, fed, room_bytes);
+  }
+
+  RunProfile* const profile_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
 
 Result<std::vector<Tensor>> Compiled::Profile(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                               Resources& resources, size_t memory_bytes_max,
                                               RunProfile* profile) const {
-  const ProgramPtr program = ProgramFor(fed, wanted, resources, memory_bytes_max);
+  Profiling bodies(*this, resources, memory_bytes_max, profile);
+  const auto program = programs_->For(fed, wanted, resources, memory_bytes_max);
   profile->bytes_peak = program->run_bytes();
-  return program->Run(fed, resources, *memory_, memory_bytes_max, [&](size_t at, const Frame&, auto took) {
-    const PlanStep& step = program->lines()[at];
-    profile->nodes.push_back({.node = step.node, .op = step.op, .how = step.how, .took = took, .flops = step.flops});
-  });
+  return bodies.RunWatched(*program, fed, memory_bytes_max);
 }
 
-// Nothing is drawn in, so that the node is named and not what it was computed with.
+// Follows values that are not finite, into bodies and out of them.
+class Compiled::Looking final : public Compiled::Bodies {
+ public:
+  using Bodies::Bodies;
+
+  // `origins`: of what is fed; then of all values.
+  Result<std::vector<Tensor>> RunTraced(const Program& program, const std::map<std::string, Tensor>& fed,
+                                        reference::Origins<ValueId>* origins, size_t room_bytes) {
+    return RunWith(program, fed, room_bytes, [&](size_t at, const Frame& frame, auto) {
+      const Program::StepValues& values = program.ValuesOf(at);
+      const reference::Maker maker = MakerOf(program, at, *origins);
+      for (const ValueId made : values.made) {
+        const Tensor value = program.ValueIn(frame, made);
+        const reference::Maker* in_body = values.has_bodies ? across_.Of(value.data()) : nullptr;
+        origins->Note(made, value, in_body != nullptr && !in_body->node.empty() ? *in_body : maker);
+      }
+    });
+  }
+
+ private:
+  // The maker of the first value that it read and that was not finite, or itself.
+  static reference::Maker MakerOf(const Program& program, size_t at, const reference::Origins<ValueId>& origins) {
+    for (const ValueId read : program.ValuesOf(at).read) {
+      if (const reference::Maker* blamed = origins.Of(read)) return *blamed;
+    }
+    return {.node = program.lines()[at].node, .op = program.lines()[at].op};
+  }
+
+  kernels::Outputs RunBody(const Program& program, const std::map<std::string, Tensor>& fed,
+                           size_t room_bytes) override {
+    reference::Origins<ValueId> origins;
+    for (const auto& [name, id] : program.fed()) {
+      const Tensor& value = fed.at(name);
+      const reference::Maker* before = across_.Of(value.data());
+      origins.Note(id, value, before == nullptr ? reference::Maker() : *before);
+    }
+    ASSIGN_OR_RETURN(auto outputs, RunTraced(program, fed, &origins, room_bytes));
+    const std::vector<ValueId> ids = program.outputs();
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const reference::Maker* maker = origins.Of(ids[i]);
+      across_.Note(outputs[i].data(), outputs[i], maker == nullptr ? reference::Maker() : *maker);
+    }
+    return outputs;
+  }
+
+  // Of what bodies have returned, by where it lies. A maker without a name lies before the loop or the branch.
+  reference::Origins<const std::byte*> across_;
+};
+
+// Nothing is drawn in, so that the node is named and not what it was computed with; but for nodes in bodies.
 Result<std::optional<reference::Origin>> Compiled::FindNonFinite(const std::map<std::string, Tensor>& fed,
                                                                  Resources& resources, size_t memory_bytes_max) const {
-  omp_set_num_threads(how_.threads);
-  const auto program = Program::Make(graph_, TypesOf(fed), *weights_, resources, false, memory_bytes_max);
+  Looking bodies(*this, resources, memory_bytes_max);
+  const auto program = programs_->ForLooking(fed, resources, memory_bytes_max);
   reference::Origins<ValueId> origins;
   for (const auto& [name, id] : program->fed()) {
     const auto& node = graph_.nodes[static_cast<size_t>(graph_.fed.at(name))];
     if (const auto given = fed.find(name); given != fed.end()) origins.Note(id, given->second, {node.name, node.op});
   }
-  const auto trace = [&](size_t at, const Frame& frame, auto) {
-    const PlanStep& step = program->lines()[at];
-    reference::Maker maker{.node = step.node, .op = step.op};
-    for (const ValueId read : program->ValuesOf(at).read) {
-      const reference::Maker* blamed = origins.Of(read);
-      if (blamed == nullptr) continue;
-      maker = *blamed;
-      break;
-    }
-    for (const ValueId made : program->ValuesOf(at).made) origins.Note(made, program->ValueIn(frame, made), maker);
-  };
-  RETURN_IF_ERROR(program->Run(fed, resources, *memory_, memory_bytes_max, trace));
+  RETURN_IF_ERROR(bodies.RunTraced(*program, fed, &origins, memory_bytes_max));
   const std::vector<ValueId> outputs = program->outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (const reference::Maker* maker = origins.Of(outputs[i])) return reference::Origin{.output = i, .maker = *maker};
@@ -152,20 +226,17 @@ Result<std::optional<reference::Origin>> Compiled::FindNonFinite(const std::map<
 
 PlanView Compiled::Explain(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                            Resources& resources) const {
-  const ProgramPtr program = ProgramFor(fed, wanted, resources, SIZE_MAX);
+  omp_set_num_threads(how_.threads);
+  const auto program = programs_->For(fed, wanted, resources, SIZE_MAX);
   PlanView view = passed_;
   view.steps = program->lines();
   view.run_bytes = program->run_bytes();
   return view;
 }
 
-int64_t Compiled::memory_bytes(reference::kernels::CountedBuffers* counted) const {
-  int64_t sum = weights_->memory_bytes(counted);
-  for (const graph::Node& node : graph_.nodes) {
-    for (const Tensor& value : node.values) {
-      if (value.device() == tensor::Device{}) sum += reference::kernels::UncountedBytes(value, counted);
-    }
-  }
+int64_t Compiled::memory_bytes(kernels::CountedBuffers* counted) const {
+  int64_t sum = weights_->memory_bytes(counted) + programs_->memory_bytes(counted);
+  for (const auto& body : bodies_) sum += body->memory_bytes(counted);
   return sum;
 }
 

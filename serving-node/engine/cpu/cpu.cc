@@ -8,7 +8,9 @@
 namespace longshore::engine {
 
 std::unique_ptr<Engine> MakeCpuEngine(const CpuOptions& options) {
-  const cpu::HowToRun how{.threads = std::max(1, options.threads_per_run), .passes_off = options.passes_off};
+  const cpu::HowToRun how{.threads = std::max(1, options.threads_per_run),
+                          .limits = {.time_max = options.loop_time_max},
+                          .passes_off = options.passes_off};
   const auto memory = std::make_shared<cpu::RunMemory>();
   return MakeReferenceEngine({.threads = options.runs,
                               .waiting_runs_max = options.waiting_runs_max,

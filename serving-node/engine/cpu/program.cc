@@ -132,7 +132,7 @@ class ProgramMaker {
     }
     if (!step) step = MakeKernelStepOf(context);
     program_->lines_.push_back(LineOf(context, *step));
-    program_->step_values_.push_back({RootsOf(context.inputs), RootsOf(context.outputs)});
+    program_->step_values_.push_back({RootsOf(context.inputs), RootsOf(context.outputs), !context.node.bodies.empty()});
     program_->scratch_bytes_ = std::max(program_->scratch_bytes_, step->scratch_bytes());
     program_->steps_.push_back(std::move(step));
     step_nodes_.push_back(node);
@@ -210,17 +210,27 @@ struct Program::OwnFrame : Frame {
 Program::Program() = default;
 Program::~Program() = default;
 
-std::unique_ptr<Program> Program::Make(const Graph& graph, const std::map<std::string, Type>& fed, Weights& weights,
-                                       Resources& resources, bool draws_in, size_t bytes_max) {
+std::unique_ptr<Program> Program::Make(const Graph& graph, std::span<const Graph> bodies,
+                                       const std::map<std::string, Type>& fed, Weights& weights, Resources& resources,
+                                       bool draws_in, size_t bytes_max) {
   const auto evaluate = EvaluateByKernels(resources, bytes_max);
-  graph::Types types = InferTypes(graph, fed, evaluate);
+  graph::Types types = InferTypes(graph, bodies, fed, evaluate);
   if (!draws_in) return ProgramMaker(graph, types, weights).Make();
   const Graph drawn = graph::passes::DrawInElementwise(graph, types);
-  types = InferTypes(drawn, fed, evaluate);
+  types = InferTypes(drawn, bodies, fed, evaluate);
   return ProgramMaker(drawn, types, weights).Make();
 }
 
 size_t Program::run_bytes() const { return RoundedUp(arena_bytes_) + scratch_bytes_; }
+
+int64_t Program::memory_bytes(reference::kernels::CountedBuffers* counted) const {
+  int64_t sum = 0;
+  for (const Spot& spot : spots_) {
+    if (!spot.constant.empty() && spot.constant.device() == tensor::Device{})
+      sum += reference::kernels::UncountedBytes(spot.constant, counted);
+  }
+  return sum;
+}
 
 std::vector<ValueId> Program::outputs() const {
   std::vector<ValueId> roots;
@@ -249,7 +259,8 @@ std::unique_ptr<Program::OwnFrame> Program::TakeFrame() const {
   frame->made.resize(spots_.size());
   for (ValueId id = 0; id < spots_.size(); ++id) {
     const Spot& spot = spots_[roots_[id]];
-    if (spot.home == Home::kConstant) frame->data[id] = const_cast<std::byte*>(spot.constant.data());
+    if (spot.home == Home::kConstant && spot.constant.device() == tensor::Device{})
+      frame->data[id] = const_cast<std::byte*>(spot.constant.data());
   }
   for (const StepPtr& step : steps_) frame->states.push_back(step->MakeState());
   return frame;
@@ -315,7 +326,7 @@ Result<std::vector<Tensor>> Program::Collect(OwnFrame& frame) const {
   return outputs;
 }
 
-Result<std::vector<Tensor>> Program::Run(const std::map<std::string, Tensor>& fed, Resources& resources,
+Result<std::vector<Tensor>> Program::Run(const std::map<std::string, Tensor>& fed, const RunContext& context,
                                          RunMemory& memory, size_t bytes_max, const OnStep& on_step) const {
   const size_t held = run_bytes();
   if (held > bytes_max) {
@@ -325,9 +336,8 @@ Result<std::vector<Tensor>> Program::Run(const std::map<std::string, Tensor>& fe
   const RunMemory::Buffer buffer = memory.Take(held);
   auto frame = TakeFrame();
   Place(buffer.data(), *frame);
-  frame->resources = &resources;
+  frame->context = context;
   frame->room_bytes = bytes_max - held;
-  frame->tables = {};
   RETURN_IF_ERROR(Feed(fed, *frame));
   const Status ran = RunSteps(*frame, on_step);
   auto outputs = ran ? Collect(*frame) : Result<std::vector<Tensor>>(tl::make_unexpected(ran.error()));

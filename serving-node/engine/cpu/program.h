@@ -27,25 +27,30 @@ class Program {
  public:
   ~Program();
 
-  // `fed`: the types of what is fed, by the graph's names for it; all static. `draws_in`: whether
-  // passes::DrawInElementwise is run. `bytes_max`: what a run may hold, and the making of any one value. Primitives are
-  // made for as many threads as OpenMP has for this one.
-  static std::unique_ptr<Program> Make(const graph::Graph& graph, const std::map<std::string, graph::Type>& fed,
-                                       Weights& weights, Resources& resources, bool draws_in, size_t bytes_max);
+  // `bodies`: of the whole graph. `fed`: the types of what is fed, by the graph's names for it; what is not known of
+  // them is left to each run. `draws_in`: whether passes::DrawInElementwise is run. `bytes_max`: what a run may hold,
+  // and the making of any one value. Primitives are made for as many threads as OpenMP has for this one.
+  static std::unique_ptr<Program> Make(const graph::Graph& graph, std::span<const graph::Graph> bodies,
+                                       const std::map<std::string, graph::Type>& fed, Weights& weights,
+                                       Resources& resources, bool draws_in, size_t bytes_max);
 
   // All outputs of the graph, in order; `on_step` costs nothing where it is none. Errors: of the kernel that refused
   // its inputs; ResourceExhausted when the run would hold more than bytes_max.
-  Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, Resources& resources, RunMemory& memory,
-                                  size_t bytes_max, const OnStep& on_step = nullptr) const;
+  Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, const RunContext& context,
+                                  RunMemory& memory, size_t bytes_max, const OnStep& on_step = nullptr) const;
 
   const std::vector<PlanStep>& lines() const { return lines_; }
   // That a run holds, beside what only the run knows.
   size_t run_bytes() const;
 
+  // Of the constants that are not those of Weights.
+  int64_t memory_bytes(reference::kernels::CountedBuffers* counted) const;
+
   // For those who look at a run. Values that are the same under another shape have one id.
   struct StepValues {
     std::vector<ValueId> read;
     std::vector<ValueId> made;
+    bool has_bodies = false;
   };
   const StepValues& ValuesOf(size_t step) const { return step_values_[step]; }
   const std::map<std::string, ValueId>& fed() const { return fed_; }

@@ -266,7 +266,7 @@ Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOp
     auto plan = Plan::Make(std::move(signature.graph), folding, resources);
     if (!plan) return Prefixed(plan.error(), fmt::format("signature \"{}\"", name));
     signature.prepared.executable =
-        make_executable && !plan->has_bodies() ? make_executable(plan->ToGraph()) : RunPlan(std::move(*plan), limits);
+        make_executable ? make_executable(plan->ToGraph()) : RunPlan(std::move(*plan), limits);
     model->plans_[name] = std::move(signature.prepared);
   }
   resources.ForgetVariables();

@@ -231,10 +231,7 @@ Result<std::vector<Tensor>> Plan::Compute(size_t at, const Values& values, size_
     if (running.after) running.after(node, inputs, *outputs);
     return outputs;
   }
-  // Of bodies within bodies the innermost node is named, and the outermost.
-  const bool is_named = running.depth() > 0 && !node.bodies.empty() && outputs.error().message.starts_with("op \"");
-  if (is_named) return outputs;
-  return Prefixed(outputs.error(), fmt::format("op \"{}\" (node \"{}\")", node.op, node.name));
+  return kernels::AtNode(outputs.error(), node, &running);
 }
 
 std::vector<bool> Plan::NeededFor(std::span<const size_t> wanted) const {
@@ -307,12 +304,19 @@ Result<std::vector<Tensor>> Plan::Run(const std::map<std::string, Tensor>& fed, 
 }
 
 graph::Graph Plan::ToGraph() const {
+  graph::Graph graph = WithFolded();
+  for (const Plan& body : bodies_) graph.bodies.push_back(body.WithFolded());
+  return graph::Prune(std::move(graph));
+}
+
+graph::Graph Plan::WithFolded() const {
   graph::Graph graph = graph_;
+  graph.bodies.clear();
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     if (!is_folded_[i]) continue;
     graph.nodes[i] = {.name = graph_.nodes[i].name, .op = "Const", .values = folded_[i]};
   }
-  return graph::Prune(std::move(graph));
+  return graph;
 }
 
 PlanView Plan::Explain() const {

@@ -68,11 +68,7 @@ class Plan {
   // Bytes of what was computed at load.
   int64_t folded_bytes(kernels::CountedBuffers* counted) const;
 
-  // Whether it loops or branches.
-  bool has_bodies() const { return !bodies_.empty(); }
-
   // The graph with what was computed at load as constants, for passes and other engines. Values are shared, not copied.
-  // Requires: !has_bodies().
   graph::Graph ToGraph() const;
   // Its nodes in order, each by its kernel.
   PlanView Explain() const;
@@ -86,6 +82,7 @@ class Plan {
   Status Fold(Folding folding, kernels::Resources& resources);
   void FoldInBody(Folding folding, kernels::Resources& resources);
   void KeepWhatIsRead();
+  graph::Graph WithFolded() const;
   bool IsFoldable(size_t node, Folding folding, const std::vector<bool>& pure_bodies) const;
   std::vector<bool> PureBodies(Folding folding) const;
   void CountUses();

@@ -14,7 +14,7 @@ namespace longshore::engine {
 
 namespace reference {
 class Executable;
-// Another engine's way to run a signature's graph, which has no bodies. Of one model's signatures.
+// Another engine's way to run the graph of a signature. Of one model's signatures.
 using MakeExecutable = std::function<std::unique_ptr<Executable>(graph::Graph graph)>;
 }  // namespace reference
 

@@ -1,12 +1,26 @@
 #include "serving-node/graph/passes/passes.h"
 
 namespace longshore::graph::passes {
+namespace {
+
+using OfNodes = Graph (*)(const Graph& graph);
+
+// Of a whole graph and of each of its bodies.
+template <OfNodes kPass>
+Graph Each(const Graph& whole) {
+  Graph made = kPass(whole);
+  for (const Graph& body : whole.bodies) made.bodies.push_back(kPass(body));
+  return made;
+}
+
+}  // namespace
 
 std::span<const Pass> LoadPasses() {
-  static constexpr Pass kPasses[] = {{"identities", RemoveIdentities},
-                                     {"batch_norms", SplitBatchNorms},
-                                     {"scales", DrawInScales},
-                                     {"pads", DrawInPads}};
+  static constexpr Pass kPasses[] = {{"identities", Each<RemoveIdentities>},
+                                     {"invariants", DrawInInvariants},
+                                     {"batch_norms", Each<SplitBatchNorms>},
+                                     {"scales", Each<DrawInScales>},
+                                     {"pads", Each<DrawInPads>}};
   return kPasses;
 }
 

@@ -12,15 +12,18 @@
 
 namespace longshore::graph::passes {
 
-// Once, when the model is loaded. Constants are nodes with values.
+// Once, when the model is loaded. Constants are nodes with values. Of the nodes of one graph, a body or the whole one
+// without its bodies:
 Graph RemoveIdentities(const Graph& graph);  // Identity, StopGradient and the like: readers read what they read.
 Graph SplitBatchNorms(const Graph& graph);   // FusedBatchNorm of a model that does not train: x * scale + shift.
 Graph DrawInScales(const Graph& graph);      // Conv2D, MatMul, ... * scale + shift: other weights, and a bias.
 Graph DrawInPads(const Graph& graph);        // Pad with zeros before a convolution: explicit padding.
+// Of a whole graph:
+Graph DrawInInvariants(const Graph& graph);  // What a body is given and is always the same: a body of its own.
 
 struct Pass {
   std::string_view name;
-  Graph (*run)(const Graph& graph);
+  Graph (*run)(const Graph& graph);  // Of a whole graph, bodies included.
 };
 std::span<const Pass> LoadPasses();
 

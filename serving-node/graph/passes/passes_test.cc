@@ -5,6 +5,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include "serving-node/graph/passes/rewrite.h"
 #include "serving-node/tensor/proto.h"
 
 namespace longshore::graph::passes {
@@ -90,7 +91,7 @@ std::optional<std::vector<tensor::Tensor>> Reshaped(const Node& node, std::span<
 Graph DrawnIn(const Graph& graph, const std::map<std::string, tensor::Shape>& shapes) {
   std::map<std::string, Type> fed;
   for (const auto& [name, shape] : shapes) fed[name] = {DType::kFloat, shape, std::nullopt};
-  return DrawInElementwise(graph, InferTypes(graph, fed, Reshaped));
+  return DrawInElementwise(graph, InferTypes(graph, {}, fed, Reshaped));
 }
 
 TEST(Identities, AreReadThrough) {
@@ -225,8 +226,72 @@ TEST(Elementwise, ChainsAreOneNode) {
   EXPECT_THAT(Ops(DrawnIn(graph, {{"x", {4, 8}}, {"r", {8}}})), ElementsAre("Sub+Square+Mul+Tanh"));
 }
 
+// while (...) a = a + b, of x and a constant; `returned`: which argument each step returns as the second.
+Graph LoopOf(int returned) {
+  const auto node = [](const std::string& name, const std::string& op, std::vector<Edge> inputs = {}) {
+    Node made{.name = name, .op = op, .inputs = std::move(inputs)};
+    tensorflow::AttrValue type;
+    type.set_type(tensorflow::DT_FLOAT);
+    made.attributes.Set("T", type);
+    return made;
+  };
+  const auto body = [&](const std::string& op) {
+    return Graph{.nodes = {node("a", "Placeholder"), node("b", "Placeholder"), node(op, op, {{0, 0}, {1, 0}})},
+                 .fed = {},
+                 .outputs = {{2, 0}},
+                 .arguments = {0, 1},
+                 .bodies = {}};
+  };
+  Graph whole{.nodes = {node("x", "Placeholder"), node("c", "Const"), node("y", "While", {{0, 0}, {1, 0}})},
+              .fed = {{"x", 0}},
+              .outputs = {{2, 0}},
+              .arguments = {},
+              .bodies = {body("Less"), body("AddV2")}};
+  whole.nodes[1].values = {tensor::Tensor::Of<float>({3}, {1, 2, 3})};
+  whole.nodes[2].bodies = {0, 1};
+  whole.bodies[1].outputs.push_back({returned, 0});
+  return whole;
+}
+
+TEST(Invariants, WhatEachStepReturnsAsItCameIsAConstantOfTheBodies) {
+  const Graph drawn = DrawInInvariants(LoopOf(1));
+  for (const int body : drawn.nodes.back().bodies) {
+    const Graph& made = drawn.bodies[static_cast<size_t>(body)];
+    ASSERT_NE(ConstOf(made, made.nodes.back().inputs[1]), nullptr);
+    EXPECT_EQ(made.nodes.back().inputs[0].node, made.arguments[0]);
+  }
+  const Graph& step = drawn.bodies[static_cast<size_t>(drawn.nodes.back().bodies[1])];
+  EXPECT_EQ(step.outputs[1].node, step.arguments[1]) << "the next step is given what this one was";
+  EXPECT_TRUE(drawn.bodies[0].nodes.empty()) << "nobody needs the body as it was";
+}
+
+TEST(Invariants, WhatAStepChangesIsNone) {
+  const Graph drawn = DrawInInvariants(LoopOf(0));
+  EXPECT_THAT(drawn.nodes.back().bodies, ElementsAre(0, 1));
+}
+
+TEST(Invariants, ABodyThatCallsItselfStays) {
+  Graph loop = LoopOf(1);
+  loop.bodies[1].nodes[2].op = "If";
+  loop.bodies[1].nodes[2].bodies = {1, 1};
+  EXPECT_THAT(DrawInInvariants(loop).nodes.back().bodies, ElementsAre(0, 1));
+}
+
+std::string ShapeOfLoop(const tensor::Shape& x) {
+  const Graph loop = LoopOf(1);
+  const auto nothing = [](const Node&, auto) { return std::optional<std::vector<tensor::Tensor>>(); };
+  const Type type = InferTypes(loop, loop.bodies, {{"x", {DType::kFloat, x, std::nullopt}}}, nothing).at({2, 0});
+  return type.shape ? tensor::ToString(*type.shape) : "?";
+}
+
+TEST(Types, OfALoopAreThoseThatEachStepKeeps) {
+  EXPECT_EQ(ShapeOfLoop({2, 3}), "[2,3]");
+  EXPECT_EQ(ShapeOfLoop({1}), "[-1]") << "3 after the first step";
+  EXPECT_EQ(ShapeOfLoop({}), "?");
+}
+
 TEST(Names, AreOfEachPass) {
-  EXPECT_THAT(Names(), ElementsAre("identities", "batch_norms", "scales", "pads", "elementwise"));
+  EXPECT_THAT(Names(), ElementsAre("identities", "invariants", "batch_norms", "scales", "pads", "elementwise"));
 }
 
 }  // namespace

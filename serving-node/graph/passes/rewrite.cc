@@ -72,8 +72,9 @@ void Rewrite::Replace(size_t node, std::vector<Edge> outputs) { replaced_[node] 
 
 Graph Rewrite::Take() {
   for (const auto& [name, node] : from_.fed) to_.fed[name] = Mapped({node, 0}).node;
+  for (const int argument : from_.arguments) to_.arguments.push_back(Mapped({argument, 0}).node);
   for (const Edge& output : from_.outputs) to_.outputs.push_back(Mapped(output));
-  return Prune(std::move(to_));
+  return PruneNodes(std::move(to_));
 }
 
 const tensor::Tensor* ConstOf(const Graph& graph, const Edge& edge) {

@@ -35,7 +35,7 @@ class Rewrite {
   // Whoever read output `i` of the old node reads outputs[i] now.
   void Replace(size_t node, std::vector<Edge> outputs);
 
-  // The new graph without what nothing needs any more.
+  // The new graph without what nothing needs any more, and without bodies.
   Graph Take();
 
  private:

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <new>
 #include <unordered_map>
 
 #include "serving-node/engine/cpu/steps/onednn.h"
@@ -10,7 +11,8 @@ namespace {
 template <MakeStep kMake>
 StepPtr WhereOneDnnCan(const StepContext& context) try {
   return kMake(context);
-} catch (const dnnl::error&) {
+} catch (const dnnl::error& refused) {
+  if (refused.status == dnnl_out_of_memory) throw std::bad_alloc();
   return nullptr;
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "serving-node/engine/cpu/steps/step.h"
+#include "serving-node/engine/reference/kernels/bodies.h"
 
 namespace longshore::engine::cpu {
 namespace {
@@ -62,9 +63,10 @@ class KernelStep final : public Step {
   }
 
   static Result<std::vector<Tensor>> Compute(const graph::Node& node, std::span<const Tensor> inputs, Frame& frame) {
-    const kernels::Call call{node, inputs, *frame.resources, frame.room_bytes, &frame.tables};
+    const RunContext& context = frame.context;
+    const kernels::Call call{node, inputs, *context.resources, frame.room_bytes, context.tables, context.bodies};
     auto made = kernels::RunKernel(*kernels::FindKernel(node.op), call);
-    if (!made) return Prefixed(made.error(), fmt::format("op \"{}\" (node \"{}\")", node.op, node.name));
+    if (!made) return kernels::AtNode(made.error(), node, context.bodies);
     return made;
   }
 

@@ -29,6 +29,13 @@ class StepState {
   virtual ~StepState() = default;
 };
 
+// What a run shares with those of the bodies of its loops and branches.
+struct RunContext {
+  Resources* resources = nullptr;
+  reference::kernels::RunTables* tables = nullptr;
+  reference::kernels::Bodies* bodies = nullptr;
+};
+
 // The memory of one run. Values of static shape lie in the arena, in constants, or in what was fed; `data` says where.
 // Others are tensors that the run makes.
 struct Frame {
@@ -37,9 +44,8 @@ struct Frame {
   std::byte* scratch = nullptr;                    // For the step that runs, as many bytes as it asked for.
   std::vector<std::unique_ptr<StepState>> states;  // By step.
   StepState* state = nullptr;                      // Of the step that runs.
-  Resources* resources = nullptr;
+  RunContext context;
   size_t room_bytes = 0;  // What is left of the run's memory.
-  reference::kernels::RunTables tables;
 
   template <typename T>
   T* As(ValueId value) const {

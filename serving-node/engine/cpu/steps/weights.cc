@@ -39,23 +39,24 @@ dnnl::stream& OneDnnStream() {
 
 Tensor Weights::TakeOver(const Tensor& constant) {
   const std::lock_guard lock(mutex_);
-  const auto known = std::ranges::find_if(entries_, [&](const Entry& entry) {
-    return entry.plain.data() == constant.data() && entry.plain.shape() == constant.shape();
-  });
-  if (known != entries_.end()) return known->constant;
-  const auto address = std::make_shared<std::byte>();
-  const Tensor stands_for_it =
-      Tensor::Wrap(constant.type(), constant.shape(), address.get(), address, {.kind = Device::Kind::kPacked});
-  entries_.push_back({.constant = stands_for_it, .plain = constant, .home = {}, .home_plain = {}, .made = {}});
+  Tensor& stands_for_it = stands_for_[constant.data()];
+  if (stands_for_it.empty() || stands_for_it.shape() != constant.shape()) {
+    const auto address = std::make_shared<std::byte>();
+    stands_for_it =
+        Tensor::Wrap(constant.type(), constant.shape(), address.get(), address, {.kind = Device::Kind::kPacked});
+    taken_[address.get()] = {.constant = stands_for_it, .plain = constant, .home = {}, .home_plain = {}, .made = {}};
+  }
   return stands_for_it;
 }
 
 Weights::Entry& Weights::EntryOf(const Tensor& constant) {
-  const auto known =
-      std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.constant.data() == constant.data(); });
-  if (known != entries_.end()) return *known;
-  entries_.push_back({.constant = constant, .plain = constant, .home = {}, .home_plain = {}, .made = {}});
-  return entries_.back();
+  if (IsTaken(constant)) return taken_.at(constant.data());
+  std::erase_if(passing_, [](const auto& known) {
+    return std::ranges::all_of(known.second.made, [](const Made& made) { return made.form.expired(); });
+  });
+  Entry& entry = passing_[constant.data()];
+  entry.constant = entry.plain = constant;
+  return entry;
 }
 
 Tensor Weights::PlainOf(const Entry& entry) {
@@ -67,10 +68,22 @@ Tensor Weights::PlainOf(const Entry& entry) {
   return std::move(*plain);
 }
 
-// What was not taken over, and nobody has any more in a layout of its own.
-void Weights::Forget() {
-  for (Entry& entry : entries_) std::erase_if(entry.made, [](const Made& made) { return made.form.expired(); });
-  entries_.remove_if([](const Entry& entry) { return !IsTaken(entry.constant) && entry.made.empty(); });
+// nullptr when nobody has it.
+Weights::Form Weights::FormOf(const Entry& entry, const memory::desc& plain, const memory::desc& wanted) {
+  for (const Made& made : entry.made) {
+    if (made.plain == plain && made.layout == wanted) {
+      if (Form form = made.form.lock()) return form;
+    }
+  }
+  return nullptr;
+}
+
+void Weights::MoveHome(Entry& entry, const Form& form, const memory::desc& plain) {
+  if (!IsTaken(entry.constant) || entry.home.use_count() > 1) return;
+  entry.home = form;
+  entry.home_plain = plain;
+  stands_for_.erase(entry.plain.data());
+  entry.plain = Tensor();
 }
 
 Weights::Form Weights::In(const Tensor& constant, const memory::desc& plain, const memory::desc& wanted) {
@@ -79,27 +92,22 @@ Weights::Form Weights::In(const Tensor& constant, const memory::desc& plain, con
     memory packed;
   };
   const std::lock_guard lock(mutex_);
-  Forget();
   Entry& entry = EntryOf(constant);
-  for (const Made& made : entry.made) {
-    if (made.plain != plain || made.layout != wanted) continue;
-    if (Form form = made.form.lock()) return form;
+  Form form = FormOf(entry, plain, wanted);
+  if (!form) {
+    auto held = std::make_shared<Held>();
+    held->plain = PlainOf(entry);
+    held->packed = Over(held->plain, plain);
+    if (plain != wanted) {
+      held->packed = memory(wanted, OneDnnEngine());
+      Reorder(Over(held->plain, plain), held->packed);
+      held->plain = Tensor();
+    }
+    form = Form(held, &held->packed);
+    std::erase_if(entry.made, [](const Made& made) { return made.form.expired(); });
+    entry.made.push_back({plain, wanted, form});
   }
-  auto held = std::make_shared<Held>();
-  held->plain = PlainOf(entry);
-  held->packed = Over(held->plain, plain);
-  if (plain != wanted) {
-    held->packed = memory(wanted, OneDnnEngine());
-    Reorder(Over(held->plain, plain), held->packed);
-    held->plain = Tensor();
-  }
-  const Form form(held, &held->packed);
-  entry.made.push_back({plain, wanted, form});
-  if (IsTaken(constant)) {
-    entry.home = form;
-    entry.home_plain = plain;
-    entry.plain = Tensor();
-  }
+  MoveHome(entry, form, plain);
   return form;
 }
 
@@ -109,10 +117,9 @@ Tensor Weights::Plain(const Tensor& constant) {
   return Over(In(constant, flat, flat), constant);
 }
 
-int64_t Weights::memory_bytes(reference::kernels::CountedBuffers* counted) const {
-  const std::lock_guard lock(mutex_);
+int64_t Weights::Count(const Entries& entries, reference::kernels::CountedBuffers* counted) {
   int64_t sum = 0;
-  for (const Entry& entry : entries_) {
+  for (const auto& [_, entry] : entries) {
     if (!entry.plain.empty()) sum += reference::kernels::UncountedBytes(entry.plain, counted);
     for (const Made& made : entry.made) {
       const Form form = made.form.lock();
@@ -121,6 +128,11 @@ int64_t Weights::memory_bytes(reference::kernels::CountedBuffers* counted) const
     }
   }
   return sum;
+}
+
+int64_t Weights::memory_bytes(reference::kernels::CountedBuffers* counted) const {
+  const std::lock_guard lock(mutex_);
+  return Count(taken_, counted) + Count(passing_, counted);
 }
 
 }  // namespace longshore::engine::cpu

@@ -1,10 +1,10 @@
 // The constants of a model's products, in the layouts that primitives want and mostly in no other.
 #pragma once
 
-#include <list>
 #include <memory>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <unordered_map>
 #include <vector>
 
 #include "serving-node/engine/reference/kernels/resources.h"
@@ -16,8 +16,9 @@ const dnnl::engine& OneDnnEngine();
 // Of the thread that asks.
 dnnl::stream& OneDnnStream();
 
-// Shared by all programs of a model. A constant that was taken over is held once: as it was until it is asked for in a
-// layout, then in the one that was asked for last; others live as long as somebody has them. Thread-safe.
+// Shared by all programs of a model. A constant that was taken over is held as it was until it is asked for in a
+// layout, then in that one; when nobody has it in that one any more, in the next that is asked for. Other layouts live
+// as long as somebody has them. Thread-safe.
 class Weights {
  public:
   using Form = std::shared_ptr<const dnnl::memory>;
@@ -41,18 +42,23 @@ class Weights {
     std::weak_ptr<const dnnl::memory> form;
   };
   struct Entry {
-    tensor::Tensor constant;  // Or what stands for it; keeps the address, which is the key, from being used again.
+    tensor::Tensor constant;  // Or what stands for it; keeps the key from being used again.
     tensor::Tensor plain;     // Empty once the home holds it.
     Form home;
     dnnl::memory::desc home_plain;
     std::vector<Made> made;
   };
+  using Entries = std::unordered_map<const std::byte*, Entry>;
   Entry& EntryOf(const tensor::Tensor& constant);
   static tensor::Tensor PlainOf(const Entry& entry);
-  void Forget();
+  static Form FormOf(const Entry& entry, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted);
+  void MoveHome(Entry& entry, const Form& form, const dnnl::memory::desc& plain);
+  static int64_t Count(const Entries& entries, reference::kernels::CountedBuffers* counted);
 
   mutable std::mutex mutex_;
-  std::list<Entry> entries_;
+  Entries taken_;    // By the address of what stands for the constant.
+  Entries passing_;  // Constants that were not taken over, by their address, as long as somebody has a form of them.
+  std::unordered_map<const std::byte*, tensor::Tensor> stands_for_;  // By the address of what is held as it was.
 };
 
 }  // namespace longshore::engine::cpu

@@ -49,4 +49,7 @@ class Bodies {
   int depth_ = 0;
 };
 
+// The error of a kernel with its node in front. Of bodies within bodies the innermost node is named, and the outermost.
+tl::unexpected<Error> AtNode(const Error& error, const graph::Node& node, const Bodies* bodies);
+
 }  // namespace longshore::engine::reference::kernels

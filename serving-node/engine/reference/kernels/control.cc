@@ -16,6 +16,12 @@ Outputs Bodies::Run(int body, std::vector<Tensor> arguments, size_t room_bytes) 
   return outputs;
 }
 
+tl::unexpected<Error> AtNode(const Error& error, const graph::Node& node, const Bodies* bodies) {
+  const bool is_within = bodies != nullptr && bodies->depth() > 0 && !node.bodies.empty();
+  if (is_within && error.message.starts_with("op \"")) return tl::make_unexpected(error);
+  return Prefixed(error, fmt::format("op \"{}\" (node \"{}\")", node.op, node.name));
+}
+
 namespace {
 
 // A condition is a truth, a number that is not zero, a text that is not empty, or anything with elements.

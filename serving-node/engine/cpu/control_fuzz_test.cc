@@ -1,14 +1,17 @@
-// Graphs with branches, loops and lists, changed at random: an answer or an error, never a crash and never for long.
+// Graphs with branches, loops and lists, changed at random: an answer or an error, never a crash and never for long,
+// and the same of plans and of programs.
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "serving-node/engine/cpu/compiled.h"
 #include "serving-node/engine/reference/plan.h"
 
-namespace longshore::engine::reference {
+namespace longshore::engine::cpu {
 namespace {
 
+namespace kernels = reference::kernels;
 using tensor::Tensor;
 
 constexpr uint32_t kSeed = 20261;
@@ -114,14 +117,33 @@ class Mutator {
   std::mt19937 random_{kSeed};
 };
 
+// The limits of memory and time may end one and not the other.
+bool AreAlike(const Result<std::vector<Tensor>>& of_plan, const Result<std::vector<Tensor>>& of_programs) {
+  const auto is_at_limit = [](const auto& result) {
+    return !result && result.error().code == Code::kResourceExhausted;
+  };
+  if (is_at_limit(of_plan) || is_at_limit(of_programs)) return true;
+  if (!of_plan || !of_programs) return !of_plan && !of_programs;
+  const Tensor& a = (*of_plan)[0];
+  const Tensor& b = (*of_programs)[0];
+  if (a.type() != b.type() || a.shape() != b.shape()) return false;
+  return a.type() != tensor::DType::kFloat || std::ranges::equal(a.values<float>(), b.values<float>());
+}
+
 Result<std::vector<Tensor>> BuildAndRun(const tensorflow::GraphDef& def) {
   ASSIGN_OR_RETURN(auto graph, graph::Build(def, {{"x:0"}, {"y:0"}, {}}));
-  Unsupported unsupported;
+  reference::Unsupported unsupported;
   unsupported.Check(graph);
   RETURN_IF_ERROR(unsupported.ToStatus());
   kernels::Resources resources;
-  ASSIGN_OR_RETURN(const Plan plan, Plan::Make(std::move(graph), {}, resources));
-  return plan.Run({{"x:0", Tensor::Of<float>({}, {2})}}, {}, resources, kRunBytesMax, nullptr, kLimits);
+  ASSIGN_OR_RETURN(const auto plan, reference::Plan::Make(std::move(graph), {}, resources));
+  const std::map<std::string, Tensor> fed = {{"x:0", Tensor::Of<float>({}, {2})}};
+  const Compiled compiled(plan.ToGraph(), {.threads = 1, .limits = kLimits, .passes_off = {}},
+                          std::make_shared<RunMemory>(), std::make_shared<Weights>());
+  auto of_plan = plan.Run(fed, {}, resources, kRunBytesMax, nullptr, kLimits);
+  const auto of_programs = compiled.Run(fed, {}, resources, kRunBytesMax);
+  EXPECT_TRUE(AreAlike(of_plan, of_programs)) << def.DebugString();
+  return of_plan;
 }
 
 TEST(ControlFuzz, NoGraphCrashesOrRunsForLong) {
@@ -141,4 +163,4 @@ TEST(ControlFuzz, NoGraphCrashesOrRunsForLong) {
 }
 
 }  // namespace
-}  // namespace longshore::engine::reference
+}  // namespace longshore::engine::cpu

@@ -1,12 +1,18 @@
-// Branches, loops, recursion and lists in graphs made by hand: what they give, and what stops them.
+// Branches, loops, recursion and lists in graphs made by hand: what they give, and what stops them, in plans and in
+// programs.
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include "serving-node/engine/cpu/compiled.h"
 #include "serving-node/engine/reference/plan.h"
+#include "serving-node/engine/reference/plan_executable.h"
 
-namespace longshore::engine::reference {
+namespace longshore::engine::cpu {
 namespace {
+
+namespace kernels = reference::kernels;
+using reference::Plan;
 
 using tensor::Tensor;
 using testing::AllOf;
@@ -60,25 +66,37 @@ Result<Plan> MakePlan(const Given& given, Plan::Folding folding = {.fold = true,
   EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(kX + given.graph, &def)) << given.graph;
   const graph::Wanted wanted{{"x:0"}, {given.output}, {}};
   ASSIGN_OR_RETURN(auto graph, graph::Build(def, wanted));
-  Unsupported unsupported;
+  reference::Unsupported unsupported;
   unsupported.Check(graph);
   RETURN_IF_ERROR(unsupported.ToStatus());
   kernels::Resources resources;
   return Plan::Make(std::move(graph), folding, resources);
 }
 
-Result<float> Answer(const Given& given, float x) {
-  ASSIGN_OR_RETURN(const Plan plan, MakePlan(given));
-  kernels::Resources resources;
-  ASSIGN_OR_RETURN(const auto outputs, plan.Run({{"x:0", Tensor::Of<float>({}, {x})}}, {}, resources, given.bytes_max,
-                                                nullptr, given.limits));
-  return outputs[0].values<float>()[0];
+std::unique_ptr<reference::Executable> MakePrograms(Plan plan, const kernels::RunLimits& limits) {
+  return std::make_unique<Compiled>(plan.ToGraph(), HowToRun{.threads = 1, .limits = limits, .passes_off = {}},
+                                    std::make_shared<RunMemory>(), std::make_shared<Weights>());
 }
 
-std::string ErrorOf(const Given& given, float x) {
-  const auto result = Answer(given, x);
-  return result ? fmt::format("an answer: {}", *result) : ToString(result.error());
-}
+// Each test twice: by the plan, and by programs.
+using MakeExecutable = std::unique_ptr<reference::Executable> (*)(Plan plan, const kernels::RunLimits& limits);
+class Control : public testing::TestWithParam<MakeExecutable> {
+ protected:
+  static Result<float> Answer(const Given& given, float x) {
+    ASSIGN_OR_RETURN(Plan plan, MakePlan(given));
+    kernels::Resources resources;
+    const auto executable = GetParam()(std::move(plan), given.limits);
+    ASSIGN_OR_RETURN(const auto outputs,
+                     executable->Run({{"x:0", Tensor::Of<float>({}, {x})}}, {}, resources, given.bytes_max));
+    return outputs[0].values<float>()[0];
+  }
+  static std::string ErrorOf(const Given& given, float x) {
+    const auto result = Answer(given, x);
+    return result ? fmt::format("an answer: {}", *result) : ToString(result.error());
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Plans, Control, testing::Values(reference::RunPlan));
+INSTANTIATE_TEST_SUITE_P(Programs, Control, testing::Values(MakePrograms));
 
 // f(a) = a <= 1 ? 1 : a * f(a - 1)
 std::string Factorial(const std::string& of) {
@@ -94,12 +112,12 @@ std::string Factorial(const std::string& of) {
          Op("y", "PartitionedCall", {"x"}, Func("f", "f"), false);
 }
 
-TEST(Control, RunsAFunctionThatCallsItselfInABranch) {
+TEST_P(Control, RunsAFunctionThatCallsItselfInABranch) {
   EXPECT_EQ(Answer({Factorial("less:z:0")}, 5), 120.0F);
   EXPECT_EQ(Answer({Factorial("less:z:0")}, 0), 1.0F);
 }
 
-TEST(Control, StopsARecursionThatDoesNotEnd) {
+TEST_P(Control, StopsARecursionThatDoesNotEnd) {
   const std::string error = ErrorOf({Factorial("a")}, 5);
   EXPECT_THAT(error, StartsWith("RESOURCE_EXHAUSTED: op \"If\" (node \"y/if\"): op \"If\" (node \"again/f/if\"): "));
   EXPECT_THAT(error, HasSubstr("deeper than 200 levels"));
@@ -113,19 +131,19 @@ std::string Loop(double limit, double by, const std::string& result = "sum:z:0")
          Op("y", "While", {"x"}, Func("cond", "cond") + Func("body", "body"), false);
 }
 
-TEST(Control, RunsALoopUntilItsConditionNoLongerHolds) {
+TEST_P(Control, RunsALoopUntilItsConditionNoLongerHolds) {
   EXPECT_EQ(Answer({Loop(10, 3)}, 0), 12.0F);
   EXPECT_EQ(Answer({Loop(10, 3)}, 11), 11.0F) << "no step at all";
 }
 
-TEST(Control, StopsALoopThatDoesNotEnd) {
+TEST_P(Control, StopsALoopThatDoesNotEnd) {
   EXPECT_THAT(ErrorOf({Loop(10, 0), "y:0", {.steps_max = 1000}}, 0),
               AllOf(StartsWith("RESOURCE_EXHAUSTED: op \"While\" (node \"y\")"), HasSubstr("more than 1000 steps")));
   EXPECT_THAT(ErrorOf({Loop(10, 0), "y:0", {.time_max = std::chrono::milliseconds(20)}}, 0),
               AllOf(StartsWith("RESOURCE_EXHAUSTED: op \"While\""), HasSubstr("longer than the limit of 20 ms")));
 }
 
-TEST(Control, RefusesBodiesThatDoNotGiveWhatTheLoopNeeds) {
+TEST_P(Control, RefusesBodiesThatDoNotGiveWhatTheLoopNeeds) {
   EXPECT_THAT(ErrorOf({Loop(10, 1) + Op("c", "Cast", {"x"}, "", false), "y:3"}, 0),
               HasSubstr("reads output 3 of node"));
   const std::string cond = Function("cond", "a", Op("less", "Less", {"a", "a"}), {"less:z:0"});
@@ -139,7 +157,7 @@ TEST(Control, RefusesBodiesThatDoNotGiveWhatTheLoopNeeds) {
 }
 
 // Doubles a vector at every step.
-TEST(Control, StopsALoopThatNeedsMoreMemoryThanARunHas) {
+TEST_P(Control, StopsALoopThatNeedsMoreMemoryThanARunHas) {
   const std::string doubling =
       Function("true", "a", Number("one", 1), {"one:output:0"}) +
       Function("body", "a", Op("twice", "Pack", {"a", "a"}, "attr { key: 'N' value { i: 2 } }"), {"twice:output:0"}) +
@@ -152,13 +170,13 @@ std::string Branches(const std::string& no) {
          Function("yes", "a", "", {"a"}) + Function("no", "a", no, {"out:y:0"});
 }
 
-TEST(Control, ComputesNothingOfTheBranchThatIsNotTaken) {
+TEST_P(Control, ComputesNothingOfTheBranchThatIsNotTaken) {
   const std::string fails = Number("c", 1) + Op("out", "Reshape", {"c:output:0", "c:output:0"});
   EXPECT_EQ(Answer({Branches(fails)}, 3), 3.0F);
   EXPECT_THAT(ErrorOf({Branches(fails)}, 0), HasSubstr("op \"If\" (node \"y\"): op \"Reshape\" (node \"no/out\")"));
 }
 
-TEST(Control, RefusesAtLoadWhatABodyNeedsAndIsNotThere) {
+TEST(Plans, RefuseAtLoadWhatABodyNeedsAndIsNotThere) {
   const auto plan = MakePlan({Branches(Op("out", "Unheard", {"a"}))});
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().message, "unsupported ops: \"Unheard\" (node \"no/out\")");
@@ -172,18 +190,19 @@ TEST(Outputs, ThatANodeDoesNotHaveAreRefusedAtLoad) {
             "INVALID_ARGUMENT: node \"y\" reads output 1 of node \"i\" (op \"Identity\"), which has 1");
 }
 
-TEST(Control, NamesTheNodeWithinABodyThatMadeANan) {
-  const auto plan =
+TEST_P(Control, NamesTheNodeWithinABodyThatMadeANan) {
+  auto plan =
       MakePlan({Branches(Number("c", 0) + Op("div", "RealDiv", {"a", "c:output:0"}) + Op("out", "Neg", {"div:z:0"}))});
   ASSERT_TRUE(plan) << ToString(plan.error());
   kernels::Resources resources;
-  const auto origin = plan->FindNonFinite({{"x:0", Tensor::Of<float>({}, {0})}}, resources, SIZE_MAX);
+  const auto executable = GetParam()(std::move(*plan), {});
+  const auto origin = executable->FindNonFinite({{"x:0", Tensor::Of<float>({}, {0})}}, resources, SIZE_MAX);
   ASSERT_TRUE(origin && *origin);
   EXPECT_EQ((*origin)->maker.node, "no/div");
 }
 
 // What depends on no input is computed once, at load, loops included.
-TEST(Control, ComputesALoopOfConstantsAtLoad) {
+TEST(Plans, ComputeALoopOfConstantsAtLoad) {
   const Given given{Number("zero", 0, false) +
                     Function("cond", "a", Number("l", 9) + Op("less", "Less", {"a", "l:output:0"}), {"less:z:0"}) +
                     Function("body", "a", Number("by", 2) + Op("sum", "AddV2", {"a", "by:output:0"}), {"sum:z:0"}) +
@@ -209,7 +228,7 @@ std::string Int(const std::string& name, int64_t value, bool in_function = false
       in_function ? "node_def" : "node", name, value);
 }
 
-TEST(Lists, AreValuesThatAnOpDoesNotChange) {
+TEST_P(Control, ListsAreValuesThatAnOpDoesNotChange) {
   const std::string graph = Int("any", -1) + Int("two", 2) + Int("one", 1) +
                             Op("empty", "TensorListReserve", {"any", "two"}, kFloats, false) +
                             Op("first", "TensorListSetItem", {"empty", "one", "x"}, "", false) +
@@ -221,7 +240,7 @@ TEST(Lists, AreValuesThatAnOpDoesNotChange) {
   EXPECT_EQ(Answer({graph}, 3), 6.0F);
 }
 
-TEST(Lists, RefuseWhatDoesNotFit) {
+TEST_P(Control, ListsRefuseWhatDoesNotFit) {
   const auto error = [](int64_t size, int64_t at, const std::string& element) {
     return ErrorOf({Int("any", -1) + Int("size", size) + Int("at", at) +
                     Op("empty", "TensorListReserve", {"any", "size"}, kFloats, false) +
@@ -237,7 +256,7 @@ TEST(Lists, RefuseWhatDoesNotFit) {
   EXPECT_THAT(error(-5, 0, "x"), HasSubstr("a list of -5 elements"));
 }
 
-TEST(Lists, WithinListsHaveALimit) {
+TEST_P(Control, ListsWithinListsHaveALimit) {
   const std::string of_lists = "attr { key: 'element_dtype' value { type: DT_VARIANT } } ";
   const std::string graph =
       Int("any", -1) + Op("l", "EmptyTensorList", {"any", "any"}, of_lists, false) +
@@ -251,4 +270,4 @@ TEST(Lists, WithinListsHaveALimit) {
 }
 
 }  // namespace
-}  // namespace longshore::engine::reference
+}  // namespace longshore::engine::cpu

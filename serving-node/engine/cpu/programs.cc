@@ -1,0 +1,86 @@
+#include "serving-node/engine/cpu/programs.h"
+
+#include <algorithm>
+
+#include "serving-node/graph/prune.h"
+
+namespace longshore::engine::cpu {
+namespace {
+
+graph::Graph Only(const graph::Graph& graph, std::span<const size_t> wanted) {
+  graph::Graph some{.nodes = graph.nodes, .fed = graph.fed, .outputs = {}, .arguments = graph.arguments, .bodies = {}};
+  for (const size_t output : wanted) some.outputs.push_back(graph.outputs[output]);
+  return graph::PruneNodes(std::move(some));
+}
+
+std::map<std::string, graph::Type> TypesOf(const std::map<std::string, Tensor>& fed, bool with_shapes) {
+  std::map<std::string, graph::Type> types;
+  for (const auto& [name, value] : fed) {
+    types[name] = {value.type(), with_shapes ? std::optional(value.shape()) : std::nullopt, std::nullopt};
+  }
+  return types;
+}
+
+}  // namespace
+
+bool Programs::Entry::IsFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> outputs) const {
+  const auto type = [](const auto& named) { return named.second.type(); };
+  const auto shape = [](const auto& named) -> const Shape& { return named.second.shape(); };
+  return std::ranges::equal(wanted, outputs) && std::ranges::equal(types, fed, {}, {}, type) &&
+         (shapes.empty() || std::ranges::equal(shapes, fed, {}, {}, shape));
+}
+
+std::pair<std::shared_ptr<Programs::Slot>, bool> Programs::SlotFor(const std::map<std::string, Tensor>& fed,
+                                                                   std::span<const size_t> wanted) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.IsFor(fed, wanted); });
+  if (known != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, known);
+  } else {
+    Entry entry{.types = {}, .shapes = {}, .wanted = {wanted.begin(), wanted.end()}, .slot = std::make_shared<Slot>()};
+    for (const auto& [name, value] : fed) {
+      entry.types.push_back(value.type());
+      if (shapes_met_ < options_.shapes_max) entry.shapes.push_back(value.shape());
+    }
+    ++shapes_met_;
+    entries_.push_front(std::move(entry));
+    if (entries_.size() > kProgramsMax) entries_.pop_back();
+  }
+  return {entries_.front().slot, !entries_.front().shapes.empty()};
+}
+
+std::shared_ptr<const Program> Programs::For(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
+                                             Resources& resources, size_t bytes_max) const {
+  const auto [slot, knows_shapes] = SlotFor(fed, wanted);
+  std::call_once(slot->made, [&, &slot = *slot, with_shapes = knows_shapes] {
+    const auto make = [&](const graph::Graph& graph) {
+      return Program::Make(graph, bodies_, TypesOf(fed, with_shapes), weights_, resources, options_.draws_in,
+                           bytes_max);
+    };
+    auto program = wanted.empty() ? make(graph_) : make(Only(graph_, wanted));
+    const std::lock_guard lock(mutex_);  // Others count its memory.
+    slot.program = std::move(program);
+  });
+  return slot->program;
+}
+
+std::unique_ptr<const Program> Programs::ForLooking(const std::map<std::string, Tensor>& fed, Resources& resources,
+                                                    size_t bytes_max) const {
+  return Program::Make(graph_, bodies_, TypesOf(fed, true), weights_, resources, false, bytes_max);
+}
+
+int64_t Programs::memory_bytes(reference::kernels::CountedBuffers* counted) const {
+  int64_t sum = 0;
+  for (const graph::Node& node : graph_.nodes) {
+    for (const Tensor& value : node.values) {
+      if (value.device() == tensor::Device{}) sum += reference::kernels::UncountedBytes(value, counted);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  for (const Entry& entry : entries_) {
+    if (entry.slot->program) sum += entry.slot->program->memory_bytes(counted);
+  }
+  return sum;
+}
+
+}  // namespace longshore::engine::cpu

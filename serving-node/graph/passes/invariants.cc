@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <set>
+
+#include "serving-node/graph/passes/passes.h"
+#include "serving-node/graph/passes/rewrite.h"
+#include "serving-node/graph/prune.h"
+
+namespace longshore::graph::passes {
+namespace {
+
+// More than that many copies of bodies, or nodes in them, and the rest stays as it is.
+constexpr size_t kCopiesMax = 256;
+constexpr size_t kCopiedNodesMax = 200'000;
+
+bool IsLoop(const Node& node) { return node.op == "While" || node.op == "StatelessWhile"; }
+
+// An argument of a body, and what it always is.
+struct Known {
+  size_t argument = 0;
+  std::string name;
+  std::vector<tensor::Tensor> values;
+  int output = 0;
+};
+
+// The body with constants instead of what reads the arguments. A body that returns one of them goes on doing so.
+Graph WithKnown(const Graph& body, const std::vector<Known>& known) {
+  Graph made = body;
+  const int moved = static_cast<int>(known.size());
+  made.nodes.clear();
+  for (const Known& constant : known)
+    made.nodes.push_back({.name = constant.name, .op = "Const", .values = constant.values});
+  const auto move = [&](int* node) { *node += moved; };
+  for (int& argument : made.arguments) move(&argument);
+  for (Edge& output : made.outputs) move(&output.node);
+  for (Node node : body.nodes) {
+    for (Edge& input : node.inputs) {
+      move(&input.node);
+      for (size_t i = 0; i < known.size(); ++i) {
+        if (input.node == made.arguments[known[i].argument]) input = {static_cast<int>(i), known[i].output};
+      }
+    }
+    made.nodes.push_back(std::move(node));
+  }
+  return made;
+}
+
+class Drawing {
+ public:
+  explicit Drawing(const Graph& whole) : whole_(whole) {}
+
+  Graph Run() {
+    Visit(kWhole);
+    for (size_t body = 0; body < whole_.bodies.size(); ++body) Visit(static_cast<int>(body));
+    return Prune(std::move(whole_));
+  }
+
+ private:
+  static constexpr int kWhole = -1;
+
+  Graph& At(int graph) { return graph == kWhole ? whole_ : whole_.bodies[static_cast<size_t>(graph)]; }
+
+  void Visit(int graph) {
+    for (size_t node = 0; node < At(graph).nodes.size(); ++node) {
+      if (!At(graph).nodes[node].bodies.empty()) DrawIn(graph, node);
+    }
+  }
+
+  void DrawIn(int graph, size_t at) {
+    const Node node = At(graph).nodes[at];
+    const std::vector<Known> known = KnownArguments(At(graph), node);
+    if (known.empty() || std::ranges::any_of(node.bodies, [&](int body) { return CallsItself(body); })) return;
+    for (size_t i = 0; i < node.bodies.size(); ++i) {
+      if (!Reads(At(node.bodies[i]), known)) continue;
+      Graph made = WithKnown(At(node.bodies[i]), known);
+      copied_nodes_ += made.nodes.size();
+      if (++copies_ > kCopiesMax || copied_nodes_ > kCopiedNodesMax) return;
+      whole_.bodies.push_back(std::move(made));
+      At(graph).nodes[at].bodies[i] = static_cast<int>(whole_.bodies.size()) - 1;
+    }
+  }
+
+  // Of a loop those that each step returns as they came.
+  std::vector<Known> KnownArguments(const Graph& graph, const Node& node) {
+    const bool is_loop = IsLoop(node);
+    const size_t first = is_loop ? 0 : 1;
+    std::vector<Known> known;
+    for (size_t i = first; i < node.inputs.size(); ++i) {
+      const Node& from = graph.nodes[static_cast<size_t>(node.inputs[i].node)];
+      if (ConstOf(graph, node.inputs[i]) == nullptr) continue;
+      if (is_loop && !IsReturned(At(node.bodies.back()), i)) continue;
+      known.push_back({i - first, from.name, from.values, node.inputs[i].output});
+    }
+    return known;
+  }
+
+  static bool IsReturned(const Graph& body, size_t argument) {
+    return argument < body.arguments.size() && argument < body.outputs.size() &&
+           body.outputs[argument] == Edge{body.arguments[argument], 0};
+  }
+
+  static bool Reads(const Graph& body, const std::vector<Known>& known) {
+    std::set<int> nodes;
+    for (const Known& constant : known) {
+      if (constant.argument >= body.arguments.size()) return false;
+      nodes.insert(body.arguments[constant.argument]);
+    }
+    return std::ranges::any_of(body.nodes, [&](const Node& node) {
+      return std::ranges::any_of(node.inputs, [&](const Edge& input) { return nodes.contains(input.node); });
+    });
+  }
+
+  bool CallsItself(int body) {
+    std::set<int> seen;
+    std::vector<int> to_see = {body};
+    while (!to_see.empty()) {
+      const int next = to_see.back();
+      to_see.pop_back();
+      for (const Node& node : At(next).nodes) {
+        for (const int called : node.bodies) {
+          if (called == body) return true;
+          if (seen.insert(called).second) to_see.push_back(called);
+        }
+      }
+    }
+    return false;
+  }
+
+  Graph whole_;
+  size_t copies_ = 0;
+  size_t copied_nodes_ = 0;
+};
+
+}  // namespace
+
+Graph DrawInInvariants(const Graph& graph) { return Drawing(graph).Run(); }
+
+}  // namespace longshore::graph::passes
