@@ -19,6 +19,7 @@ constexpr size_t kKnownBytesMax = size_t{64} << 20;
 
 // Of bodies within bodies, each as often as it is come to: more, and it is left to the run what they give.
 constexpr size_t kBodyNodesMax = 500'000;
+constexpr int kBodyDepthMax = 8;
 
 size_t BytesOf(std::span<const Tensor> values) {
   size_t sum = 0;
@@ -69,6 +70,7 @@ Type Either(const Type& a, const Type& b) {
 struct Budget {
   size_t known_bytes = kKnownBytesMax;
   size_t nodes_of_bodies = kBodyNodesMax;
+  int depth = 0;  // Of the bodies within each other that are looked at now.
 };
 
 class Inference {
@@ -124,9 +126,12 @@ class Inference {
   // Nothing where the budget does not suffice.
   std::vector<Type> OfBody(int body, std::span<const Type> arguments) {
     const Graph& of = bodies_[static_cast<size_t>(body)];
-    if (of.nodes.size() >= budget_.nodes_of_bodies) return {};
+    if (of.nodes.size() >= budget_.nodes_of_bodies || budget_.depth >= kBodyDepthMax) return {};
     budget_.nodes_of_bodies -= of.nodes.size() + 1;
-    return Inference(of, bodies_, evaluate_, budget_).Run(arguments);
+    ++budget_.depth;
+    auto outputs = Inference(of, bodies_, evaluate_, budget_).Run(arguments);
+    --budget_.depth;
+    return outputs;
   }
 
   std::vector<Type> OfBranches(const Node& node, std::span<const Type> inputs) {

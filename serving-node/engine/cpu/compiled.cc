@@ -166,13 +166,13 @@ class Compiled::Looking final : public Compiled::Bodies {
   Result<std::vector<Tensor>> RunTraced(const Program& program, const std::map<std::string, Tensor>& fed,
                                         reference::Origins<ValueId>* origins, size_t room_bytes) {
     return RunWith(program, fed, room_bytes, [&](size_t at, const Frame& frame, auto) {
-      const Program::StepValues& values = program.ValuesOf(at);
+      const std::vector<ValueId>& made = program.ValuesOf(at).made;
       const reference::Maker maker = MakerOf(program, at, *origins);
-      for (const ValueId made : values.made) {
-        const Tensor value = program.ValueIn(frame, made);
-        const reference::Maker* in_body = values.has_bodies ? across_.Of(value.data()) : nullptr;
-        origins->Note(made, value, in_body != nullptr && !in_body->node.empty() ? *in_body : maker);
+      for (size_t i = 0; i < made.size(); ++i) {
+        const bool is_of_body = i < returned_.size() && !returned_[i].node.empty();
+        origins->Note(made[i], program.ValueIn(frame, made[i]), is_of_body ? returned_[i] : maker);
       }
+      returned_.clear();
     });
   }
 
@@ -194,16 +194,23 @@ class Compiled::Looking final : public Compiled::Bodies {
       origins.Note(id, value, before == nullptr ? reference::Maker() : *before);
     }
     ASSIGN_OR_RETURN(auto outputs, RunTraced(program, fed, &origins, room_bytes));
-    const std::vector<ValueId> ids = program.outputs();
-    for (size_t i = 0; i < ids.size(); ++i) {
-      const reference::Maker* maker = origins.Of(ids[i]);
-      across_.Note(outputs[i].data(), outputs[i], maker == nullptr ? reference::Maker() : *maker);
-    }
+    const bool is_condition = outputs.size() == 1 && outputs[0].type() == DType::kBool;
+    if (!is_condition) Note(program, outputs, origins);
     return outputs;
   }
 
-  // Of what bodies have returned, by where it lies. A maker without a name lies before the loop or the branch.
-  reference::Origins<const std::byte*> across_;
+  void Note(const Program& program, const std::vector<Tensor>& outputs, const reference::Origins<ValueId>& origins) {
+    const std::vector<ValueId> ids = program.outputs();
+    returned_.assign(ids.size(), {});
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (const reference::Maker* maker = origins.Of(ids[i])) returned_[i] = *maker;
+      across_.Note(outputs[i].data(), outputs[i], returned_[i]);
+    }
+  }
+
+  // A maker without a name lies before the loop or the branch.
+  std::vector<reference::Maker> returned_;       // By the body that has run last, within the step that runs.
+  reference::Origins<const std::byte*> across_;  // Of what bodies have returned, by where it lies.
 };
 
 // Nothing is drawn in, so that the node is named and not what it was computed with; but for nodes in bodies.

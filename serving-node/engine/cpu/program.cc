@@ -132,7 +132,7 @@ class ProgramMaker {
     }
     if (!step) step = MakeKernelStepOf(context);
     program_->lines_.push_back(LineOf(context, *step));
-    program_->step_values_.push_back({RootsOf(context.inputs), RootsOf(context.outputs), !context.node.bodies.empty()});
+    program_->step_values_.push_back({RootsOf(context.inputs), RootsOf(context.outputs)});
     program_->scratch_bytes_ = std::max(program_->scratch_bytes_, step->scratch_bytes());
     program_->steps_.push_back(std::move(step));
     step_nodes_.push_back(node);

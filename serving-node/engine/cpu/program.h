@@ -50,7 +50,6 @@ class Program {
   struct StepValues {
     std::vector<ValueId> read;
     std::vector<ValueId> made;
-    bool has_bodies = false;
   };
   const StepValues& ValuesOf(size_t step) const { return step_values_[step]; }
   const std::map<std::string, ValueId>& fed() const { return fed_; }
