@@ -108,6 +108,7 @@ int64_t CountOf(const Output& output, const Attributes& attributes) {
 // Bodies say themselves what they give: conditions and loops of TensorFlow 1 have no attributes. Of IdentityN it counts
 // what it has, for its readers will read that.
 int64_t CountOutputs(const Node& node, const std::vector<Graph>& bodies) {
+  if (!node.values.empty()) return std::ssize(node.values);
   if (!node.bodies.empty()) return std::ssize(bodies[static_cast<size_t>(node.bodies.back())].outputs);
   if (node.op == "IdentityN") return std::ssize(node.inputs);
   const Outputs* outputs = OutputsOf(node.op);

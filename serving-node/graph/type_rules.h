@@ -15,6 +15,7 @@ using TypeRule = std::vector<Type> (*)(const Node& node, std::span<const Type> i
 TypeRule FindElementwiseRule(std::string_view op);
 TypeRule FindProductRule(std::string_view op);
 TypeRule FindReductionRule(std::string_view op);
+TypeRule FindListRule(std::string_view op);
 
 // Ops that move elements about: their outputs' shapes are found by running them on zeros. Which inputs may stand for
 // others of the same shape: bit i for input i. 0 for every other op.

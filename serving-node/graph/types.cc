@@ -52,18 +52,15 @@ Type WithoutValue(Type type) {
   return type;
 }
 
-bool IsSame(const Type& a, const Type& b) { return a.type == b.type && a.shape == b.shape; }
+bool IsSame(const Type& a, const Type& b) { return a.type == b.type && a.shape == b.shape && a.element == b.element; }
 
 // What holds of either.
 Type Either(const Type& a, const Type& b) {
   if (a.type != b.type) return {};
-  Type both{.type = a.type, .shape = std::nullopt, .value = std::nullopt};
-  if (!a.shape || !b.shape || a.shape->size() != b.shape->size()) return both;
-  both.shape = a.shape;
-  for (size_t i = 0; i < both.shape->size(); ++i) {
-    if ((*a.shape)[i] != (*b.shape)[i]) (*both.shape)[i] = -1;
-  }
-  return both;
+  return {.type = a.type,
+          .shape = EitherShape(a.shape, b.shape),
+          .value = std::nullopt,
+          .element = EitherShape(a.element, b.element)};
 }
 
 // What the inference of a graph and of all bodies that it comes to may take.
@@ -110,7 +107,7 @@ class Inference {
     for (const Edge& edge : node.inputs) inputs.push_back(types_.at(edge));
     if (!node.bodies.empty()) return node.op.ends_with("While") ? OfLoop(node, inputs) : OfBranches(node, inputs);
     if (auto values = ValuesOf(node, inputs)) return Known(std::move(*values));
-    for (const auto find : {FindElementwiseRule, FindProductRule, FindReductionRule}) {
+    for (const auto find : {FindElementwiseRule, FindProductRule, FindReductionRule, FindListRule}) {
       if (const TypeRule rule = find(node.op)) return rule(node, inputs);
     }
     return ByTrial(node, inputs);
@@ -230,6 +227,15 @@ std::optional<Shape> Broadcast(const Shape& a, const Shape& b) {
     if (x != y && x != 1 && y != 1 && x >= 0 && y >= 0) return std::nullopt;
     // Beside a size that is not known, one that is neither 1 nor unknown decides.
     both[both.size() - i] = x == 1 || (x < 0 && y != 1) ? y : x;
+  }
+  return both;
+}
+
+std::optional<Shape> EitherShape(const std::optional<Shape>& a, const std::optional<Shape>& b) {
+  if (!a || !b || a->size() != b->size()) return std::nullopt;
+  Shape both = *a;
+  for (size_t i = 0; i < both.size(); ++i) {
+    if (both[i] != (*b)[i]) both[i] = -1;
   }
   return both;
 }

@@ -17,6 +17,8 @@ struct Type {
   tensor::DType type = tensor::DType::kInvalid;
   std::optional<tensor::Shape> shape;   // nullopt: not even the rank; -1: a size that only the run knows.
   std::optional<tensor::Tensor> value;  // Where it depends on no input, or only on shapes that are known.
+  // Of each tensor in a list of tensors, as `shape`.
+  std::optional<tensor::Shape> element = std::nullopt;
 
   bool is_static() const;  // Every size is known, and a tensor may be as large.
 };
@@ -46,6 +48,9 @@ Types InferTypes(const Graph& graph, std::span<const Graph> bodies, const std::m
 
 // The shape of both together as NumPy broadcasts, with -1 where it is not known; nullopt when they do not fit.
 std::optional<tensor::Shape> Broadcast(const tensor::Shape& a, const tensor::Shape& b);
+
+// What holds of a value that has the one shape or the other.
+std::optional<tensor::Shape> EitherShape(const std::optional<tensor::Shape>& a, const std::optional<tensor::Shape>& b);
 
 // How an operand of an element-wise op lies beside its result: as large as it, one number, the last axes of it that
 // repeat for all others, or one number for each row, a row being the last axis. nullopt for every other way of

@@ -55,12 +55,13 @@ void NameArguments(graph::Graph* body) {
 }  // namespace
 
 Compiled::Compiled(graph::Graph graph, HowToRun how, std::shared_ptr<RunMemory> memory,
-                   std::shared_ptr<Weights> weights)
+                   std::shared_ptr<Weights> weights, const reference::Fold& fold)
     : how_(std::move(how)), memory_(std::move(memory)), weights_(std::move(weights)) {
   passed_.nodes = CountNodes(graph);
   for (const auto& pass : graph::passes::LoadPasses()) {
     if (how_.passes_off.contains(std::string(pass.name))) continue;
     graph = pass.run(graph);
+    if (fold && pass.name == graph::passes::kInvariants) graph = fold(std::move(graph));
     passed_.passes.push_back({std::string(pass.name), CountNodes(graph)});
   }
   HandOver(&graph, weights_.get());

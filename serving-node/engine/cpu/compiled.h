@@ -9,6 +9,7 @@
 #include "serving-node/engine/cpu/programs.h"
 #include "serving-node/engine/reference/executable.h"
 #include "serving-node/engine/reference/kernels/bodies.h"
+#include "serving-node/engine/reference/reference.h"
 
 namespace longshore::engine::cpu {
 
@@ -21,8 +22,9 @@ struct HowToRun {
 class Compiled final : public reference::Executable {
  public:
   // Of a graph every op of which has a kernel. Runs work in `memory`; constants of products move to `weights`, which
-  // the signatures of a model share.
-  Compiled(graph::Graph graph, HowToRun how, std::shared_ptr<RunMemory> memory, std::shared_ptr<Weights> weights);
+  // the signatures of a model share. `fold`: see reference::Fold.
+  Compiled(graph::Graph graph, HowToRun how, std::shared_ptr<RunMemory> memory, std::shared_ptr<Weights> weights,
+           const reference::Fold& fold = nullptr);
 
   Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                   Resources& resources, size_t memory_bytes_max) const override;

@@ -17,8 +17,9 @@ std::unique_ptr<Engine> MakeCpuEngine(const CpuOptions& options) {
                               .run_bytes_max = options.run_bytes_max,
                               .loop_time_max = options.loop_time_max,
                               .compiler = [how, memory]() -> reference::MakeExecutable {
-                                return [how, memory, weights = std::make_shared<cpu::Weights>()](graph::Graph graph) {
-                                  return std::make_unique<cpu::Compiled>(std::move(graph), how, memory, weights);
+                                return [how, memory, weights = std::make_shared<cpu::Weights>()](
+                                           graph::Graph graph, const reference::Fold& fold) {
+                                  return std::make_unique<cpu::Compiled>(std::move(graph), how, memory, weights, fold);
                                 };
                               }});
 }

@@ -262,11 +262,15 @@ Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOp
   resources.readable_files.clear();
   resources.is_serving = true;
   const Plan::Folding folding{.fold = true, .fold_variables = !WritesVariables(signatures)};
+  const Fold fold = [&](graph::Graph graph) {
+    const auto folded = Plan::Make(graph, folding, resources);
+    return folded ? folded->ToGraph() : graph;
+  };
   for (auto& [name, signature] : signatures) {
     auto plan = Plan::Make(std::move(signature.graph), folding, resources);
     if (!plan) return Prefixed(plan.error(), fmt::format("signature \"{}\"", name));
     signature.prepared.executable =
-        make_executable ? make_executable(plan->ToGraph()) : RunPlan(std::move(*plan), limits);
+        make_executable ? make_executable(plan->ToGraph(), fold) : RunPlan(std::move(*plan), limits);
     model->plans_[name] = std::move(signature.prepared);
   }
   resources.ForgetVariables();

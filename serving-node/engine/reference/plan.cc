@@ -107,15 +107,16 @@ Result<Plan> Plan::MakeOne(graph::Graph graph) {
   Plan plan;
   plan.graph_ = std::move(graph);
   for (const auto& node : plan.graph_.nodes) {
-    const Kernel* kernel = node.op == "Placeholder" ? nullptr : kernels::FindKernel(node.op);
+    const bool is_computed = node.op != "Placeholder" && node.values.empty();
+    const Kernel* kernel = is_computed ? kernels::FindKernel(node.op) : nullptr;
     if (kernel != nullptr && node.inputs.size() < static_cast<size_t>(kernel->inputs_min)) {
       return DataLoss("op \"{}\" (node \"{}\") has {} inputs instead of {}", node.op, node.name, node.inputs.size(),
                       kernel->inputs_min);
     }
     plan.kernels_.push_back(kernel);
+    plan.folded_.push_back(node.values);
+    plan.is_folded_.push_back(!node.values.empty());
   }
-  plan.folded_.resize(plan.graph_.nodes.size());
-  plan.is_folded_.resize(plan.graph_.nodes.size());
   return plan;
 }
 

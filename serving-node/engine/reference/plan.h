@@ -96,7 +96,7 @@ class Plan {
 
   graph::Graph graph_;
   std::vector<Plan> bodies_;                         // As in the graph.
-  std::vector<const kernels::Kernel*> kernels_;      // By node; nullptr for what is fed.
+  std::vector<const kernels::Kernel*> kernels_;      // By node; nullptr for what is fed or has a value.
   std::vector<std::vector<tensor::Tensor>> folded_;  // By node; empty for what is computed in a run.
   std::vector<bool> is_folded_;
   std::vector<size_t> order_;                  // The nodes that a run computes.

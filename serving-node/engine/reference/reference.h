@@ -14,8 +14,10 @@ namespace longshore::engine {
 
 namespace reference {
 class Executable;
+// Computes what depends on constants alone, for a pass that has made more of them.
+using Fold = std::function<graph::Graph(graph::Graph graph)>;
 // Another engine's way to run the graph of a signature. Of one model's signatures.
-using MakeExecutable = std::function<std::unique_ptr<Executable>(graph::Graph graph)>;
+using MakeExecutable = std::function<std::unique_ptr<Executable>(graph::Graph graph, const Fold& fold)>;
 }  // namespace reference
 
 struct ReferenceOptions {

@@ -17,7 +17,7 @@ Graph Each(const Graph& whole) {
 
 std::span<const Pass> LoadPasses() {
   static constexpr Pass kPasses[] = {{"identities", Each<RemoveIdentities>},
-                                     {"invariants", DrawInInvariants},
+                                     {kInvariants, DrawInInvariants},
                                      {"batch_norms", Each<SplitBatchNorms>},
                                      {"scales", Each<DrawInScales>},
                                      {"pads", Each<DrawInPads>}};

@@ -21,6 +21,8 @@ Graph DrawInPads(const Graph& graph);        // Pad with zeros before a convolut
 // Of a whole graph:
 Graph DrawInInvariants(const Graph& graph);  // What a body is given and is always the same: a body of its own.
 
+inline constexpr std::string_view kInvariants = "invariants";  // After it there is more to fold.
+
 struct Pass {
   std::string_view name;
   Graph (*run)(const Graph& graph);  // Of a whole graph, bodies included.

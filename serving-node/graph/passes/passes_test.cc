@@ -277,6 +277,35 @@ TEST(Invariants, ABodyThatCallsItselfStays) {
   EXPECT_THAT(DrawInInvariants(loop).nodes.back().bodies, ElementsAre(0, 1));
 }
 
+// The shape of what is read from a list of such a tensor's rows, and of that with an item more.
+std::vector<std::string> ShapesOfElements(const tensor::Shape& x, const tensor::Shape& item) {
+  Graph lists{.nodes = {{.name = "x", .op = "Placeholder"},
+                        {.name = "item", .op = "Placeholder"},
+                        {.name = "at", .op = "Placeholder"},
+                        {.name = "l", .op = "TensorListFromTensor", .inputs = {{0, 0}, {2, 0}}},
+                        {.name = "m", .op = "TensorListPushBack", .inputs = {{3, 0}, {1, 0}}},
+                        {.name = "y", .op = "TensorListGetItem", .inputs = {{3, 0}, {2, 0}, {2, 0}}},
+                        {.name = "z", .op = "TensorListGetItem", .inputs = {{4, 0}, {2, 0}, {2, 0}}}},
+              .fed = {{"x", 0}, {"item", 1}},
+              .outputs = {{5, 0}, {6, 0}},
+              .arguments = {},
+              .bodies = {}};
+  const auto nothing = [](const Node&, auto) { return std::optional<std::vector<tensor::Tensor>>(); };
+  const Types types = InferTypes(
+      lists, {}, {{"x", {DType::kFloat, x, std::nullopt}}, {"item", {DType::kFloat, item, std::nullopt}}}, nothing);
+  std::vector<std::string> shapes;
+  for (const Edge& output : lists.outputs) {
+    const auto& shape = types.at(output).shape;
+    shapes.push_back(shape ? tensor::ToString(*shape) : "?");
+  }
+  return shapes;
+}
+
+TEST(Types, OfAListAreThoseOfAllItsItems) {
+  EXPECT_THAT(ShapesOfElements({5, 32, 16}, {32, 16}), ElementsAre("[32,16]", "[32,16]"));
+  EXPECT_THAT(ShapesOfElements({5, 32, 16}, {31, 16}), ElementsAre("[32,16]", "?"));
+}
+
 std::string ShapeOfLoop(const tensor::Shape& x) {
   const Graph loop = LoopOf(1);
   const auto nothing = [](const Node&, auto) { return std::optional<std::vector<tensor::Tensor>>(); };
