@@ -62,6 +62,7 @@ std::span<const MakeStep> FastSteps(std::string_view op) {
     steps["SelectV2"] = {MakeSelect};
     steps["ConcatV2"] = {MakeConcat};
     steps["Pad"] = {MakePad};
+    steps["Split"] = {MakeSplit};
     return steps;
   }();
   const auto found = kSteps.find(op);

@@ -7,16 +7,18 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// The parts lie side by side along one axis: rows of bytes, one of each part in turn.
-class ConcatStep final : public Step {
+// What lies side by side along one axis: rows of bytes, one of each part in turn.
+struct Part {
+  ValueId id = 0;
+  size_t row_bytes = 0;
+};
+
+// Between the parts and the whole that they make up, in one direction or the other.
+class SideBySideStep final : public Step {
  public:
-  struct Part {
-    ValueId id = 0;
-    size_t row_bytes = 0;
-  };
-  ConcatStep(std::vector<Part> parts, int64_t rows, ValueId out) : parts_(std::move(parts)), rows_(rows), out_(out) {
-    for (const Part& part : parts_) row_bytes_ += part.row_bytes;
-  }
+  enum class Does { kJoin, kSplit };
+  SideBySideStep(Does does, std::vector<Part> parts, int64_t rows, ValueId whole, size_t whole_row_bytes)
+      : does_(does), parts_(std::move(parts)), rows_(rows), whole_(whole), row_bytes_(whole_row_bytes) {}
   Status Run(Frame& frame) const override {
     ForParts(rows_, static_cast<int64_t>(row_bytes_ / sizeof(float)), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) CopyRow(frame, static_cast<size_t>(row));
@@ -27,15 +29,17 @@ class ConcatStep final : public Step {
 
  private:
   void CopyRow(const Frame& frame, size_t row) const {
-    std::byte* to = frame.data[out_] + row * row_bytes_;
+    std::byte* whole = frame.data[whole_] + row * row_bytes_;
     for (const Part& part : parts_) {
-      std::memcpy(to, frame.data[part.id] + row * part.row_bytes, part.row_bytes);
-      to += part.row_bytes;
+      std::byte* own = frame.data[part.id] + row * part.row_bytes;
+      does_ == Does::kJoin ? std::memcpy(whole, own, part.row_bytes) : std::memcpy(own, whole, part.row_bytes);
+      whole += part.row_bytes;
     }
   }
+  Does does_;
   std::vector<Part> parts_;
   int64_t rows_;
-  ValueId out_;
+  ValueId whole_;
   size_t row_bytes_ = 0;
 };
 
@@ -77,27 +81,36 @@ int64_t IntAt(const Tensor& tensor, size_t i) {
   return tensor.type() == DType::kInt64 ? tensor.values<int64_t>()[i] : tensor.values<int32_t>()[i];
 }
 
+StepPtr MakeSideBySide(const StepContext& context, SideBySideStep::Does does, std::span<const Value> values,
+                       const Value& whole, const Value& axis_value) {
+  const size_t element = tensor::ElementBytes(whole.type.type);
+  if (!whole.is_static() || element == 0 || !axis_value.is_const() || !context.node.then.empty()) return nullptr;
+  const int64_t given = IntAt(*axis_value.type.value, 0);
+  const auto axis = static_cast<size_t>(given < 0 ? given + std::ssize(whole.shape()) : given);
+  if (axis >= whole.shape().size()) return nullptr;
+  int64_t rows = 1;
+  for (size_t i = 0; i < axis; ++i) rows *= whole.shape()[i];
+  if (rows == 0) return nullptr;
+  std::vector<Part> parts;
+  for (const Value& value : values) {
+    if (!value.is_static()) return nullptr;
+    parts.push_back({value.id, static_cast<size_t>(value.elements() / rows) * element});
+  }
+  const auto row_bytes = static_cast<size_t>(whole.elements() / rows) * element;
+  return std::make_unique<SideBySideStep>(does, std::move(parts), rows, whole.id, row_bytes);
+}
+
 }  // namespace
 
 StepPtr MakeConcat(const StepContext& context) {
-  const Value& out = context.outputs[0];
-  const size_t count = context.inputs.size() - 1;
-  const size_t element = tensor::ElementBytes(out.type.type);
-  if (!out.is_static() || element == 0 || !context.inputs[count].is_const() || !context.node.then.empty())
-    return nullptr;
-  const int64_t given = IntAt(*context.inputs[count].type.value, 0);
-  const auto rank = static_cast<int64_t>(out.shape().size());
-  const auto axis = static_cast<size_t>(given < 0 ? given + rank : given);
-  int64_t rows = 1;
-  for (size_t i = 0; i < axis; ++i) rows *= out.shape()[i];
-  if (rows == 0) return nullptr;
-  std::vector<ConcatStep::Part> parts;
-  for (size_t i = 0; i < count; ++i) {
-    const Value& part = context.inputs[i];
-    if (!part.is_static()) return nullptr;
-    parts.push_back({part.id, static_cast<size_t>(part.elements() / rows) * element});
-  }
-  return std::make_unique<ConcatStep>(std::move(parts), rows, out.id);
+  const auto parts = std::span(context.inputs).first(context.inputs.size() - 1);
+  return MakeSideBySide(context, SideBySideStep::Does::kJoin, parts, context.outputs[0], context.inputs.back());
+}
+
+// Of the outputs those at the end may be missing, where nobody reads them.
+StepPtr MakeSplit(const StepContext& context) {
+  if (context.inputs.size() != 2) return nullptr;
+  return MakeSideBySide(context, SideBySideStep::Does::kSplit, context.outputs, context.inputs[1], context.inputs[0]);
 }
 
 StepPtr MakePad(const StepContext& context) {

@@ -110,5 +110,6 @@ StepPtr MakeSoftmax(const StepContext& context);
 StepPtr MakeReduction(const StepContext& context);
 StepPtr MakePad(const StepContext& context);
 StepPtr MakeConcat(const StepContext& context);
+StepPtr MakeSplit(const StepContext& context);
 
 }  // namespace longshore::engine::cpu
