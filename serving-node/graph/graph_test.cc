@@ -342,6 +342,60 @@ TEST(Graph, FindsManyConditionsSoon) {
   EXPECT_LT(SecondsOf([&] { EXPECT_TRUE(Build(def, {{"x:0"}, outputs, {}})); }), kSoonSeconds);
 }
 
+TEST(Graph, RefusesSoonWhatReadsManyConditions) {
+  constexpr int kConditions = 200'000;
+  std::string text = kIn, sum = "node { name: 'call' op: 'AddN' ";
+  for (int i = 0; i < kConditions; ++i) {
+    text += fmt::format(
+        "node {{ name: 'p{0}' op: 'Const' }} node {{ name: 's{0}' op: 'Switch' input: 'x' input: 'p{0}' }} ", i);
+    sum += fmt::format("input: 's{}' ", i);
+  }
+  const auto def = Def(text + sum + "}");
+  const auto refuse = [&] {
+    EXPECT_THAT(Build(def, {{"x:0"}, {"call:0"}, {}}).error().message, HasSubstr("too deep"));
+  };
+  EXPECT_LT(SecondsOf(refuse), kSoonSeconds);
+}
+
+// So many inputs that a node waits for, and the nodes.
+constexpr int kWaitedFor = 30'000;
+std::string WaitedFor() {
+  std::string inputs;
+  for (int i = 0; i < kWaitedFor; ++i) inputs += fmt::format("input: '^w{}' ", i);
+  return inputs;
+}
+std::string NodesWaitedFor() {
+  std::string nodes;
+  for (int i = 0; i < kWaitedFor; ++i) nodes += fmt::format("node {{ name: 'w{}' op: 'NoOp' }} ", i);
+  return nodes;
+}
+
+TEST(Graph, FindsSoonAConditionThatWaitsForMuchAndIsReadByMany) {
+  std::string text = kIn + NodesWaitedFor() + "node { name: 'p' op: 'Const' } node { name: 'copy' op: 'Identity' " +
+                     "input: 'p' " + WaitedFor() + "} node { name: 's' op: 'Switch' input: 'x' input: 'copy' " +
+                     WaitedFor() + "} ";
+  std::string sum = "node { name: 'sum' op: 'AddN' ";
+  for (int i = 0; i < kWaitedFor; ++i) {
+    text += fmt::format("node {{ name: 'n{}' op: 'Identity' input: 's:1' }} ", i);
+    sum += fmt::format("input: 'n{}' ", i);
+  }
+  const auto def = Def(text + sum + "} node { name: 'm' op: 'Merge' input: 's' input: 'sum' }");
+  EXPECT_LT(SecondsOf([&] { EXPECT_TRUE(Build(def, {{"x:0"}, {"m:0"}, {}})); }), kSoonSeconds);
+}
+
+TEST(Graph, FindsSoonALoopThatWaitsForMuchAndHasManyVariables) {
+  std::string text = kIn + NodesWaitedFor() + "node { name: 'e' op: 'Enter' input: 'x' " + WaitedFor() +
+                     "} node { name: 'c' op: 'LoopCond' input: 'm0' " + WaitedFor() + "} ";
+  for (int i = 0; i < kWaitedFor; ++i) {
+    text += fmt::format(
+        "node {{ name: 'm{0}' op: 'Merge' input: 'e' input: 'n{0}' }} node {{ name: 's{0}' op: 'Switch' input: "
+        "'m{0}' input: 'c' }} node {{ name: 'n{0}' op: 'NextIteration' input: 's{0}:1' input: '^s{1}' }} ",
+        i, (i + 1) % kWaitedFor);
+  }
+  const auto def = Def(text + "node { name: 'y' op: 'Exit' input: 's0' }");
+  EXPECT_LT(SecondsOf([&] { EXPECT_TRUE(Build(def, {{"x:0"}, {"y:0"}, {}})); }), kSoonSeconds);
+}
+
 TEST(Graph, RefusesLoopsWithTooManyVariables) {
   std::string text = kIn;
   for (int i = 0; i < 3'000; ++i) {

@@ -11,16 +11,18 @@ namespace {
 
 using tensorflow::NodeDef;
 
-constexpr size_t kGuardsMax = 64;  // As deep as bodies may lie within each other.
-constexpr int kCopiesMax = 16;     // Of a predicate; TensorFlow writes one.
+constexpr size_t kGuardsMax = 64;   // As deep as bodies may lie within each other.
+constexpr size_t kInputsTaken = 3;  // One more than any op of control flow has.
 
 bool IsOp(const NodeDef& def, std::string_view op) { return WithoutRef(def.op()) == op; }
 
+// The first of them. What is only waited for comes last, and may be a million nodes: many that read one node must not
+// look at all of these each.
 std::vector<Reference> DataInputs(const NodeDef& def) {
   std::vector<Reference> inputs;
   for (const auto& input : def.input()) {
-    Reference reference = ParseReference(input);
-    if (!reference.control) inputs.push_back(std::move(reference));
+    if (input.starts_with('^') || inputs.size() == kInputsTaken) break;
+    inputs.push_back(ParseReference(input));
   }
   return inputs;
 }
@@ -231,6 +233,7 @@ class OldControlFinder {
       ASSIGN_OR_RETURN(Guards guards, GuardsOfNode(def));
       if (guards.size() > kGuardsMax) return Refuse(def, "conditions lie within each other too deep");
       guards_[def.name()] = std::move(guards);
+      NotePredicate(def);
       open_.erase(def.name());
       stack.pop_back();
     }
@@ -240,28 +243,33 @@ class OldControlFinder {
   Result<Guards> GuardsOfNode(const NodeDef& def) {
     if (IsOp(def, "Merge") && !variable_at_.contains(def.name())) return AddMerge(def);
     Guards guards;
-    for (const auto& need : NeedsOf(def)) guards = Union(guards, GuardsOf(ParseReference(need)));
+    for (const auto& need : NeedsOf(def)) {
+      guards = Union(guards, GuardsOf(ParseReference(need)));
+      if (guards.size() > kGuardsMax) break;  // To be refused, and the rest may be as many as the graph has.
+    }
     return guards;
   }
 
   Guards GuardsOf(const Reference& reference) {
-    const NodeDef* def = Find(reference.node);
-    if (def == nullptr) return {};
+    if (Find(reference.node) == nullptr) return {};
     const Guards& own = guards_[reference.node];
-    if (reference.control || !IsOp(*def, "Switch") || switch_at_.contains(reference.node)) return own;
-    return Union(own, {{PredicateOf(*def), SwitchOutput(reference)}});
+    const auto predicate = predicate_of_.find(reference.node);
+    if (reference.control || predicate == predicate_of_.end()) return own;
+    return Union(own, {{predicate->second, SwitchOutput(reference)}});
+  }
+
+  // Once for each node, after those that it reads: whoever looks back from it finds what is noted here.
+  void NotePredicate(const NodeDef& def) {
+    const auto inputs = DataInputs(def);
+    if (def.op() == "Identity" && inputs.size() == 1) copy_of_[def.name()] = NumberOf(inputs[0]);
+    if (IsOp(def, "Switch") && !switch_at_.contains(def.name())) predicate_of_[def.name()] = NumberOf(inputs[1]);
   }
 
   // The same for all that is a copy of one value: some switches of a condition read the copy.
-  int PredicateOf(const NodeDef& switch_node) {
-    Reference read = DataInputs(switch_node)[1];
-    for (int copies = 0; copies < kCopiesMax; ++copies) {
-      const NodeDef* def = Find(read.node);
-      if (def == nullptr || def->op() != "Identity" || DataInputs(*def).size() != 1) break;
-      read = DataInputs(*def)[0];
-    }
-    const auto [at, is_new] = predicates_.emplace(ToString(read), static_cast<int>(predicates_.size()));
-    if (is_new) predicate_texts_.push_back(at->first);
+  int NumberOf(const Reference& read) {
+    if (const auto copy = copy_of_.find(read.node); copy != copy_of_.end()) return copy->second;
+    const auto [at, is_new] = values_.emplace(ToString(read), static_cast<int>(values_.size()));
+    if (is_new) value_texts_.push_back(at->first);
     return at->second;
   }
 
@@ -287,7 +295,7 @@ class OldControlFinder {
     const auto [at, is_new] = group_of_.emplace(std::tuple(first.first, scope, rest), groups_.size());
     if (is_new) {
       groups_.push_back({.predicate = first.first, .condition = {}});
-      groups_.back().condition.predicate = predicate_texts_[static_cast<size_t>(first.first)];
+      groups_.back().condition.predicate = value_texts_[static_cast<size_t>(first.first)];
     }
     OldCondition& condition = groups_[at->second].condition;
     condition.merges.push_back(merge.name());
@@ -319,8 +327,9 @@ class OldControlFinder {
     return {};
   }
 
-  bool IsSwitchOf(const NodeDef& def, int predicate) {
-    return IsOp(def, "Switch") && !switch_at_.contains(def.name()) && PredicateOf(def) == predicate;
+  bool IsSwitchOf(const NodeDef& def, int predicate) const {
+    const auto found = predicate_of_.find(def.name());
+    return found != predicate_of_.end() && found->second == predicate;
   }
 
   // A value that comes from outside, or a node outside that is waited for.
@@ -351,8 +360,10 @@ class OldControlFinder {
   std::set<std::string> variable_enters_;
   std::unordered_map<std::string, Guards> guards_;  // By node.
   std::set<std::string> open_;
-  std::map<std::string, int> predicates_;
-  std::vector<std::string> predicate_texts_;
+  std::map<std::string, int> values_;                  // What switches ask or copies copy, by its text.
+  std::vector<std::string> value_texts_;               // By number.
+  std::unordered_map<std::string, int> copy_of_;       // By Identity.
+  std::unordered_map<std::string, int> predicate_of_;  // By the Switch of a condition.
   size_t edges_ = 0;
   std::vector<Group> groups_;
   std::map<std::tuple<int, std::string, Guards>, size_t> group_of_;  // By predicate, scope and what guards it.
