@@ -156,17 +156,24 @@ Result<Bundle::Parts> Bundle::PartsOf(const std::string& name, const tensorflow:
                       stored->second.dtype() == entry.dtype() &&
                       tensor::PatternFromProto(stored->second.shape()) == slice->sizes;
     if (!fits) return DataLoss("{}: a part is not there, or not within its shape {}", where, tensor::ToString(*shape));
+    const int64_t elements = *tensor::ElementCount(slice->sizes);
+    if (elements == 0 && *whole > 0) return DataLoss("{}: a part has no elements", where);
     for (const auto& [place, _] : parts) {
-      if (HaveCommon(place, *slice)) return DataLoss("{}: its parts overlap", where);
+      if (place == *slice || HaveCommon(place, *slice)) return DataLoss("{}: its parts overlap", where);
     }
     parts.emplace_back(*slice, stored->first);
-    missing -= *tensor::ElementCount(slice->sizes);  // Never below zero, as none overlaps another.
+    missing -= elements;  // Never below zero, as none overlaps another.
   }
   if (missing == 0) return parts;
   return DataLoss("{}: its parts do not make up its shape {}", where, tensor::ToString(*shape));
 }
 
 Status Bundle::FindParts() {
+  int64_t parts = 0;
+  for (const auto& [name, entry] : entries_) parts += entry.slices_size();
+  if (parts > kPartsInAllMax) {
+    return ResourceExhausted("{} names more than {} parts of tensors", IndexFile(prefix_).string(), kPartsInAllMax);
+  }
   for (const auto& [name, entry] : entries_) {
     if (entry.slices_size() == 0) continue;
     ASSIGN_OR_RETURN(parts_[name], PartsOf(name, entry));

@@ -19,7 +19,9 @@ namespace longshore::saved_model {
 
 inline constexpr size_t kBundleEntriesMax = 1'000'000;
 inline constexpr int64_t kBundleBytesMax = int64_t{1} << 50;  // Of all tensors together.
-inline constexpr int kPartsMax = 10'000;                      // Of one partitioned tensor.
+// Of one partitioned tensor, and of all. Each part of a tensor is held against each other one: seconds at most.
+inline constexpr int kPartsMax = 10'000;
+inline constexpr int kPartsInAllMax = 100'000;
 
 // The index in memory; tensors are read when asked for. Thread-safe after Open.
 class Bundle {

@@ -127,6 +127,7 @@ TEST_F(BundleTest, IsRefusedWhenThePartsAreNotTheTensor) {
       {{{{0}, {2}}, {{0}, {2}}}, "overlap"},
       {{{{0}, {3}}, {{2}, {1}}}, "overlap"},
       {{{{0}, {3}}, {{2}, {2}}}, "overlap"},
+      {{{{0}, {2}}, {{2}, {0}}, {{2}, {2}}}, "a part has no elements"},
       {{{{0}, {2}}}, "do not make up its shape [4]"},
       {{{{0}, {2}}, {{3}, {1}}}, "do not make up its shape [4]"},
       {{{{0}, {2}}, {{2}, {3}}}, "not within its shape [4]"},
@@ -139,6 +140,24 @@ TEST_F(BundleTest, IsRefusedWhenThePartsAreNotTheTensor) {
     EXPECT_EQ(refused.error().code, Code::kDataLoss);
     EXPECT_THAT(refused.error().message, AllOf(HasSubstr("variables.index: tensor \"v\""), HasSubstr(why)));
   }
+}
+
+TEST_F(BundleTest, IsRefusedWhenAPartWithoutElementsIsNamedTwice) {
+  StoreInParts({2, 0}, {{{0, 0}, {1, 0}}, {{1, 0}, {1, 0}}});
+  EXPECT_TRUE(Open());
+  StoreInParts({2, 0}, {{{0, 0}, {1, 0}}, {{0, 0}, {1, 0}}});
+  EXPECT_EQ(Open().error().code, Code::kDataLoss);
+}
+
+// Before any is looked at: no part is there.
+TEST_F(BundleTest, IsRefusedWhenItsTensorsHaveTooManyPartsInAll) {
+  auto entry = EntryOf({kPartsMax});
+  for (int i = 0; i < kPartsMax; ++i) *entry.add_slices() = ProtoOf({{i}, {1}});
+  for (int i = 0; i <= kPartsInAllMax / kPartsMax; ++i) entries_[fmt::format("v{:02}", i)] = entry.SerializeAsString();
+  const auto refused = Open();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
+  EXPECT_THAT(refused.error().message, HasSubstr("variables.index names more than 100000 parts"));
 }
 
 TEST_F(BundleTest, GivesNoPartOfATensorOfAnotherShape) {
