@@ -1,9 +1,9 @@
 #include "serving-node/engine/reference/reference.h"
 
 #include <algorithm>
-#include <new>
 #include <thread>
 
+#include "common/thrown.h"
 #include "serving-node/engine/reference/model.h"
 #include "serving-node/saved_model/saved_model.h"
 #include "serving-node/tensor/proto.h"
@@ -36,7 +36,7 @@ class ReferenceEngine final : public Engine {
 
   std::vector<tensor::Device> devices() const override { return {tensor::Device{}}; }
 
-  Result<Estimate> EstimateLoad(const Path& version_dir, const LoadOptions& options) const override {
+  Result<Estimate> EstimateLoad(const Path& version_dir, const LoadOptions& options) const override try {
     ASSIGN_OR_RETURN(const auto meta, saved_model::ReadMetaGraph(version_dir, options.tags));
     Estimate estimate{.weights_bytes = static_cast<int64_t>(meta.graph_def().ByteSizeLong()), .run_bytes = 0};
     const Path prefix = saved_model::VariablesPrefix(version_dir);
@@ -52,16 +52,16 @@ class ReferenceEngine final : public Engine {
       estimate.run_bytes = std::max(estimate.run_bytes, bytes);
     }
     return estimate;
+  } catch (...) {
+    return FromThrown(fmt::format("the estimate of {}", version_dir.string()));
   }
 
-  Result<std::shared_ptr<LoadedModel>> Load(const Path& version_dir, const LoadOptions& options) override {
+  Result<std::shared_ptr<LoadedModel>> Load(const Path& version_dir, const LoadOptions& options) override try {
     if (options.device != tensor::Device{}) return InvalidArgument("the reference engine runs on the CPU only");
-    try {
-      return reference::Model::Load(version_dir, options, pool_, run_bytes_max_, limits_,
-                                    compiler_ ? compiler_() : nullptr);
-    } catch (const std::bad_alloc&) {
-      return ResourceExhausted("memory does not suffice to load {}", version_dir.string());
-    }
+    return reference::Model::Load(version_dir, options, pool_, run_bytes_max_, limits_,
+                                  compiler_ ? compiler_() : nullptr);
+  } catch (...) {
+    return FromThrown(fmt::format("the load of {}", version_dir.string()));
   }
 
  private:

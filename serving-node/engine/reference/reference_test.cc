@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
@@ -11,6 +13,7 @@
 #include <fstream>
 #include <future>
 #include <limits>
+#include <stdexcept>
 #include <thread>
 
 namespace longshore::engine {
@@ -261,6 +264,51 @@ TEST(ReferenceEngine, RunsTheOtherSignaturesWhereOneHasASparseInput) {
   const auto x = Tensor::Of<float>({1}, {2.0F});
   const auto& inputs = loaded->signatures().at("serving_default").inputs();
   EXPECT_TRUE(RunAndWait(*loaded, {"serving_default", {{inputs.begin()->first, x}}, {}}));
+}
+
+TEST(ReferenceEngine, GivesWhatIsThrownInALoadAsAnError) {
+  const auto engine =
+      MakeReferenceEngine({.compiler = []() -> reference::MakeExecutable { throw std::length_error("too long"); }});
+  const Path dir = kModels / "half_plus_two_tf2" / "1";
+  EXPECT_EQ(engine->Load(dir, {}).error(),
+            (Error{Code::kInternal, fmt::format("the load of {}: too long", dir.string())}));
+}
+
+// While it lives, the process gets no more memory than it has, and a little.
+class NoMoreMemory {
+ public:
+  NoMoreMemory() {
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    getrlimit(RLIMIT_AS, &before_);
+    const rlimit now{.rlim_cur = pages * static_cast<size_t>(getpagesize()) + (64 << 20), .rlim_max = before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_AS, &now), 0);
+  }
+  ~NoMoreMemory() { setrlimit(RLIMIT_AS, &before_); }
+  NoMoreMemory(const NoMoreMemory&) = delete;
+  NoMoreMemory& operator=(const NoMoreMemory&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(ReferenceEngine, EstimatesWithAnErrorWhereMemoryDoesNotSuffice) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizers end a process that gets no memory";
+#endif
+  const Path dir = Path(testing::TempDir()) / fmt::format("no_memory_{}", getpid());
+  std::filesystem::create_directories(dir);
+  ASSERT_TRUE(WriteFileAtomically(dir / "saved_model.pb", ""));
+  std::filesystem::resize_file(dir / "saved_model.pb", 1 << 30);
+  const auto engine = MakeReferenceEngine();
+  const auto estimate = [&] {
+    const NoMoreMemory no_more;
+    return engine->EstimateLoad(dir, {});
+  }();
+  std::filesystem::remove_all(dir);
+  ASSERT_FALSE(estimate);
+  EXPECT_EQ(estimate.error(), (Error{Code::kResourceExhausted,
+                                     fmt::format("memory does not suffice for the estimate of {}", dir.string())}));
 }
 
 TEST(ReferenceEngine, NamesWhatIsMissing) {
