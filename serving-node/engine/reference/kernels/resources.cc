@@ -28,16 +28,6 @@ int64_t Table::value_elements() const {
   return product;
 }
 
-void Table::CountMore(size_t more) {
-  bytes += more;
-  if (run_bytes) *run_bytes += more;
-}
-
-void Table::CountLess(size_t less) {
-  bytes -= less;
-  if (run_bytes) *run_bytes -= less;
-}
-
 std::shared_ptr<Variable> Resources::FindOrMakeVariable(const std::string& name) {
   const std::lock_guard lock(mutex_);
   return FindOrMake(name, &variables_);
@@ -66,7 +56,7 @@ int64_t Resources::memory_bytes(CountedBuffers* counted) const {
   const std::lock_guard lock(mutex_);
   int64_t sum = 0;
   for (const auto& [name, variable] : variables_) sum += UncountedBytes(variable->Get(), counted);
-  for (const auto& [name, table] : tables_) sum += static_cast<int64_t>(table->bytes);
+  for (const auto& [name, table] : tables_) sum += static_cast<int64_t>(table->rows.bytes());
   return sum;
 }
 

@@ -9,8 +9,8 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 
+#include "serving-node/engine/reference/kernels/table_rows.h"
 #include "serving-node/saved_model/bundle.h"
 #include "serving-node/tensor/tensor.h"
 
@@ -35,31 +35,18 @@ class Variable final : public Resource {
 // A lookup table from scalars to values of one shape. Filled while the model loads and only read afterwards, so that
 // requests need no lock; one that is made within a run is that run's alone.
 struct Table final : Resource {
-  Table() = default;
-  ~Table() override { CountLess(bytes); }
-  Table(const Table&) = delete;
-  Table& operator=(const Table&) = delete;
+  explicit Table(std::shared_ptr<size_t> run_bytes = nullptr) : rows(std::move(run_bytes)) {}
 
   tensor::DType key_type = tensor::DType::kInvalid;
   tensor::DType value_type = tensor::DType::kInvalid;
   tensor::Shape value_shape;
   bool is_mutable = false;  // Takes more rows, and others for the same keys; else it is filled once.
   bool is_filled = false;
-  std::string name;  // Of the node that made it, for messages.
-  std::shared_ptr<size_t>
-      run_bytes;  // What all tables hold that one run made, this one among them; nullptr: the model's.
-  std::set<std::string> keys_refused;             // Keys that may not occur.
-  std::unordered_map<std::string, int64_t> rows;  // A string, or the bytes of a number -> its row of the values.
-  int64_t rows_made = 0;
-  std::vector<std::string> text_values;  // Row after row,
-  std::vector<std::byte> number_values;  // or so for numbers.
-
-  size_t bytes = 0;  // What all that takes.
+  std::string name;                    // Of the node that made it, for messages.
+  std::set<std::string> keys_refused;  // Keys that may not occur.
+  TableRows rows;
 
   int64_t value_elements() const;
-  bool is_of_run() const { return run_bytes != nullptr; }
-  void CountMore(size_t more);
-  void CountLess(size_t less);
 };
 
 // The memory of the tables that one run makes. They share the count with it, as they may be held for longer.

@@ -58,9 +58,8 @@ Outputs MakeDense(const Call& call) {
 }
 
 std::shared_ptr<Table> MakeOfRun(const Call& call) {
-  auto table = std::make_shared<Table>();
+  auto table = std::make_shared<Table>(call.tables == nullptr ? std::make_shared<size_t>(0) : call.tables->count());
   table->name = call.node.name;
-  table->run_bytes = call.tables == nullptr ? std::make_shared<size_t>(0) : call.tables->count();
   return table;
 }
 
@@ -85,61 +84,17 @@ Status CheckShapes(const Tensor& keys, const Tensor& values, const Table& table)
   return InvalidArgument("values of shape {} instead of {}", ToString(values.shape()), ToString(wanted));
 }
 
-// Whether the table has the values of `at` in its row `row`.
-bool IsSame(const Table& table, int64_t row, const Tensor& values, int64_t at) {
-  const int64_t count = table.value_elements();
-  if (values.type() == DType::kString) {
-    const auto* texts = Raw<std::string>(values) + at * count;
-    return std::equal(texts, texts + count, table.text_values.begin() + row * count);
-  }
-  const auto bytes = count * static_cast<int64_t>(tensor::ElementBytes(values.type()));
-  return std::equal(values.data() + at * bytes, values.data() + (at + 1) * bytes,
-                    table.number_values.begin() + row * bytes);
-}
-
-size_t KeyBytes(const std::string& key) { return key.size() + sizeof(key) + sizeof(int64_t); }
-
-size_t TextBytes(std::span<const std::string> texts) {
-  size_t sum = texts.size() * sizeof(std::string);
-  for (const auto& text : texts) sum += text.size();
-  return sum;
-}
-
-size_t ValueBytes(const Tensor& values, int64_t at, const Table& table) {
-  const auto count = static_cast<size_t>(table.value_elements());
-  if (values.type() != DType::kString) return count * tensor::ElementBytes(values.type());
-  return TextBytes(values.values<std::string>().subspan(static_cast<size_t>(at) * count, count));
-}
-
-// Of a row that the table has.
-size_t HeldValueBytes(const Table& table, int64_t row) {
-  const auto count = static_cast<size_t>(table.value_elements());
-  if (table.value_type != DType::kString) return count * tensor::ElementBytes(table.value_type);
-  return TextBytes(std::span(table.text_values).subspan(static_cast<size_t>(row) * count, count));
-}
-
-Status CountRow(const Call& call, size_t more, size_t less, Table* table) {
-  if (table->is_of_run() && more > less && more - less > call.LeftBytes()) {
-    return ResourceExhausted(
-        "table \"{}\" of {} bytes: a row of {} more does not fit into the {} bytes that are left of the run's memory",
-        table->name, table->bytes, more - less, call.LeftBytes());
-  }
-  table->CountMore(more);
-  table->CountLess(less);
-  return {};
-}
-
-// Requires: the row is one of the table's, or the next.
-void Write(const Tensor& values, int64_t at, int64_t row, Table* table) {
-  const int64_t count = table->value_elements();
-  const auto put = [&](const auto* from, int64_t width, auto* to) {
-    if (row == table->rows_made) to->resize(to->size() + static_cast<size_t>(width));
-    std::copy_n(from + at * width, width, to->begin() + row * width);
-  };
+// Row `at` of the values.
+RowValue ValueAt(const Tensor& values, int64_t at, const Table& table) {
+  const auto count = static_cast<size_t>(table.value_elements()), row = static_cast<size_t>(at);
   if (values.type() == DType::kString)
-    put(Raw<std::string>(values), count, &table->text_values);
-  else
-    put(values.data(), count * static_cast<int64_t>(tensor::ElementBytes(values.type())), &table->number_values);
+    return {.texts = values.values<std::string>().subspan(row * count, count), .numbers = {}};
+  const size_t bytes = count * tensor::ElementBytes(values.type());
+  return {.texts = {}, .numbers = {values.data() + row * bytes, bytes}};
+}
+
+bool AreSame(const RowValue& a, const RowValue& b) {
+  return std::ranges::equal(a.texts, b.texts) && std::ranges::equal(a.numbers, b.numbers);
 }
 
 Status AddRows(const Call& call, Table* table) {
@@ -175,25 +130,20 @@ Outputs Import(const Call& call) {
   ASSIGN_OR_RETURN(Table * table, TableOf(call));
   if (!table->is_mutable) return Initialize(call);
   RETURN_IF_ERROR(CheckRows(call, call.in(1), call.in(2), *table));
-  table->rows.clear();
-  table->text_values.clear();
-  table->number_values.clear();
-  table->rows_made = 0;
-  table->CountLess(table->bytes);
+  table->rows.Clear();
   RETURN_IF_ERROR(AddRows(call, table));
   return std::vector<Tensor>{};
 }
 
 Outputs Remove(const Call& call) {
   ASSIGN_OR_RETURN(Table * table, MutableTableOf(call));
-  if (call.resources.is_serving && !table->is_of_run())
+  if (call.resources.is_serving && !table->rows.is_of_run())
     return FailedPrecondition("tables are only changed while the model loads");
   if (call.in(1).type() != table->key_type)
     return InvalidArgument("keys of {} for a table of {}", DTypeName(call.in(1).type()), DTypeName(table->key_type));
   for (int64_t i = 0; i < call.in(1).elements(); ++i) {
     if (table->keys_refused.contains(KeyOf(call.in(1), i))) return InvalidArgument("the key at {} is reserved", i);
-    const std::string key = KeyOf(call.in(1), i);
-    if (table->rows.erase(key) > 0) table->CountLess(KeyBytes(key));  // The value's place stays taken.
+    table->rows.Remove(KeyOf(call.in(1), i));
   }
   return std::vector<Tensor>{};
 }
@@ -214,8 +164,8 @@ Result<std::vector<int64_t>> RowsOf(const Tensor& keys, const Table& table) {
   for (int64_t i = 0; i < keys.elements(); ++i) {
     const std::string key = KeyOf(keys, i);
     if (table.keys_refused.contains(key)) return InvalidArgument("the key at {} is reserved", i);
-    const auto found = table.rows.find(key);
-    rows.push_back(found == table.rows.end() ? -1 : found->second);
+    const auto found = table.rows.by_key().find(key);
+    rows.push_back(found == table.rows.by_key().end() ? -1 : found->second);
   }
   return rows;
 }
@@ -236,9 +186,9 @@ Result<Tensor> ValuesAt(const Call& call, const Table& table, const std::vector<
     }
   };
   if (out.type() == DType::kString)
-    copy(table.text_values.data(), Raw<std::string>(otherwise), count, Raw<std::string>(out));
+    copy(table.rows.texts().data(), Raw<std::string>(otherwise), count, Raw<std::string>(out));
   else
-    copy(table.number_values.data(), otherwise.data(), count * static_cast<int64_t>(tensor::ElementBytes(out.type())),
+    copy(table.rows.numbers().data(), otherwise.data(), count * static_cast<int64_t>(tensor::ElementBytes(out.type())),
          out.mutable_data());
   return out;
 }
@@ -254,14 +204,14 @@ Outputs Find(const Call& call) {
 
 Outputs SizeOf(const Call& call) {
   ASSIGN_OR_RETURN(const Table* table, TableOf(call));
-  return One(Tensor::Of<int64_t>({}, {static_cast<int64_t>(table->rows.size())}));
+  return One(Tensor::Of<int64_t>({}, {static_cast<int64_t>(table->rows.by_key().size())}));
 }
 
 // In the order in which the keys came; TensorFlow promises none.
 Outputs Export(const Call& call) {
   ASSIGN_OR_RETURN(const Table* table, TableOf(call));
   std::vector<std::pair<int64_t, std::string>> ordered;
-  for (const auto& [key, row] : table->rows) ordered.emplace_back(row, key);
+  for (const auto& [key, row] : table->rows.by_key()) ordered.emplace_back(row, key);
   std::ranges::sort(ordered);
   const auto count = static_cast<int64_t>(ordered.size());
   RETURN_IF_ERROR(call.HasRoomFor(table->key_type, {count}));
@@ -322,26 +272,25 @@ std::string KeyOf(const Tensor& keys, int64_t at) {
 Status AddRow(const Call& call, const Tensor& keys, const Tensor& values, int64_t at, Table* table) {
   const std::string key = KeyOf(keys, at);
   if (table->keys_refused.contains(key)) return InvalidArgument("the key at {} is reserved", at);
-  if (table->rows_made == kTableRowsMax) return ResourceExhausted("a table of more than {} rows", kTableRowsMax);
-  const auto held = table->rows.find(key);
-  if (held == table->rows.end()) {
-    RETURN_IF_ERROR(CountRow(call, KeyBytes(key) + ValueBytes(values, at, *table), 0, table));
-    table->rows.emplace(key, table->rows_made);
-    Write(values, at, table->rows_made, table);
-    ++table->rows_made;
-    return {};
+  auto& rows = table->rows;
+  if (rows.made() == kTableRowsMax) return ResourceExhausted("a table of more than {} rows", kTableRowsMax);
+  const RowValue value = ValueAt(values, at, *table);
+  const auto held = rows.by_key().find(key);
+  if (held != rows.by_key().end() && !table->is_mutable) {
+    if (AreSame(rows.At(held->second), value)) return {};
+    return FailedPrecondition("HashTable has different value for same key: that of row {}", at);
   }
-  if (table->is_mutable) {
-    RETURN_IF_ERROR(CountRow(call, ValueBytes(values, at, *table), HeldValueBytes(*table, held->second), table));
-    Write(values, at, held->second, table);
-    return {};
-  }
-  if (IsSame(*table, held->second, values, at)) return {};
-  return FailedPrecondition("HashTable has different value for same key: that of row {}", at);
+  const size_t room_bytes = rows.is_of_run() ? call.LeftBytes() : SIZE_MAX;
+  const bool fits =
+      held == rows.by_key().end() ? rows.Add(key, value, room_bytes) : rows.Replace(held->second, value, room_bytes);
+  if (fits) return {};
+  return ResourceExhausted(
+      "table \"{}\" of {} bytes: a row does not fit into the {} bytes that are left of the run's memory", table->name,
+      rows.bytes(), room_bytes);
 }
 
 Status CheckRows(const Call& call, const Tensor& keys, const Tensor& values, const Table& table) {
-  if (call.resources.is_serving && !table.is_of_run())
+  if (call.resources.is_serving && !table.rows.is_of_run())
     return FailedPrecondition("tables are only filled while the model loads");
   if (keys.type() != table.key_type || values.type() != table.value_type) {
     return InvalidArgument("rows from {} to {} for a table from {} to {}", DTypeName(keys.type()),
