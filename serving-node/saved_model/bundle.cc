@@ -181,34 +181,58 @@ Status Bundle::FindParts() {
   return {};
 }
 
-Result<tensor::Tensor> Bundle::Read(const std::string& name) const {
+Result<SliceSpec> Bundle::Whole(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) return NotFound("{} has no tensor \"{}\"", IndexFile(prefix_).string(), name);
-  if (found->second.slices_size() == 0) return ReadStored(name, found->second);
-  const auto shape = tensor::PatternFromProto(found->second.shape()).value_or(tensor::Shape{});
-  const SliceSpec whole{.whole = shape, .part = WholeOf(shape)};
+  const auto shape = tensor::PatternFromProto(found->second.shape()).value_or(tensor::Shape{-1});
+  return SliceSpec{.whole = shape, .part = WholeOf(shape)};
+}
+
+Result<tensor::Tensor> Bundle::Read(const std::string& name) const {
+  ASSIGN_OR_RETURN(const SliceSpec whole, Whole(name));
   ASSIGN_OR_RETURN(auto read, ReadSlices(name, {&whole, 1}));
   return std::move(read[0]);
 }
 
+Result<Bundle::Parts> Bundle::PartsHeld(const std::string& name, std::span<const SliceSpec> asked) const {
+  ASSIGN_OR_RETURN(const SliceSpec held, Whole(name));
+  if (asked.size() > kPartsMax) {
+    return ResourceExhausted("{}: more than {} parts of tensor \"{}\" were asked for", IndexFile(prefix_).string(),
+                             kPartsMax, name);
+  }
+  for (const auto& spec : asked) {
+    if (spec.whole == held.whole) continue;
+    return InvalidArgument("{}: tensor \"{}\" has the shape {}, and a part of one of {} was asked for",
+                           IndexFile(prefix_).string(), name, tensor::ToString(held.whole),
+                           tensor::ToString(spec.whole));
+  }
+  const auto found = parts_.find(name);
+  Parts parts = found == parts_.end() ? Parts{{held.part, name}} : found->second;
+  for (const auto& [place, key] : parts) RETURN_IF_ERROR(CheckFits(name, entries_.at(key)));
+  return parts;
+}
+
+Result<size_t> Bundle::StoredBytes(const std::string& name, std::span<const SliceSpec> asked) const {
+  ASSIGN_OR_RETURN(const Parts parts, PartsHeld(name, asked));
+  const size_t element_bytes = tensor::ElementBytes(tensor::FromProto(entries_.at(name).dtype()));
+  size_t sum = 0;
+  for (const auto& spec : asked) {
+    sum += static_cast<size_t>(*tensor::ElementCount(spec.part.sizes)) * element_bytes;
+    for (const auto& [place, key] : parts) {
+      if (element_bytes == 0 && HaveCommon(place, spec.part)) sum += static_cast<size_t>(entries_.at(key).size());
+    }
+  }
+  return sum;
+}
+
 Result<std::vector<tensor::Tensor>> Bundle::ReadSlices(const std::string& name,
                                                        std::span<const SliceSpec> asked) const {
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) return NotFound("{} has no tensor \"{}\"", IndexFile(prefix_).string(), name);
-  const auto shape = tensor::PatternFromProto(found->second.shape()).value_or(tensor::Shape{-1});
-  for (const auto& spec : asked) {
-    if (spec.whole == shape) continue;
-    return InvalidArgument("{}: tensor \"{}\" has the shape {}, and a part of one of {} was asked for",
-                           IndexFile(prefix_).string(), name, tensor::ToString(shape), tensor::ToString(spec.whole));
-  }
-  const auto held = parts_.find(name);
-  const Parts parts = held == parts_.end() ? Parts{{WholeOf(shape), name}} : held->second;
-  for (const auto& [place, key] : parts) RETURN_IF_ERROR(CheckFits(name, entries_.at(key)));
+  ASSIGN_OR_RETURN(const Parts parts, PartsHeld(name, asked));
   std::vector<tensor::Tensor> made(asked.size());
   for (const auto& [place, key] : parts) RETURN_IF_ERROR(CopyPart(name, place, entries_.at(key), asked, made));
   for (size_t i = 0; i < asked.size(); ++i) {
     if (!made[i].empty()) continue;  // An empty part has nothing in common with any.
-    ASSIGN_OR_RETURN(made[i], tensor::Tensor::Make(tensor::FromProto(found->second.dtype()), asked[i].part.sizes));
+    ASSIGN_OR_RETURN(made[i], tensor::Tensor::Make(tensor::FromProto(entries_.at(name).dtype()), asked[i].part.sizes));
   }
   return made;
 }

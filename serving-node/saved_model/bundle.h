@@ -39,9 +39,17 @@ class Bundle {
   // when bytes and checksum do not agree. The message names the file and the tensor.
   Result<tensor::Tensor> Read(const std::string& name) const;
 
+  // All of the tensor, as a part of it. NotFound when there is none of that name.
+  Result<SliceSpec> Whole(const std::string& name) const;
+
   // So many parts of the tensor, for which no byte of it is read twice. Errors as of Read; InvalidArgument when a shape
-  // that is asked for is not the tensor's. Requires: each part lies within its shape.
+  // that is asked for is not the tensor's; ResourceExhausted for more than kPartsMax. Requires: each part lies within
+  // its shape.
   Result<std::vector<tensor::Tensor>> ReadSlices(const std::string& name, std::span<const SliceSpec> asked) const;
+
+  // How many stored bytes ReadSlices would give. A string counts with all that is stored as one part with it: how long
+  // each is only shows when they are read. Errors and requirements as of ReadSlices.
+  Result<size_t> StoredBytes(const std::string& name, std::span<const SliceSpec> asked) const;
 
   // Bytes of all tensors as stored.
   int64_t stored_bytes() const { return stored_bytes_; }
@@ -54,6 +62,8 @@ class Bundle {
   // The keys of a partitioned tensor's parts, with where they lie in it.
   using Parts = std::vector<std::pair<Slice, std::string>>;
   Status FindParts();
+  // Those of a tensor that is not partitioned: itself. Errors as of ReadSlices.
+  Result<Parts> PartsHeld(const std::string& name, std::span<const SliceSpec> asked) const;
   Result<Parts> PartsOf(const std::string& name, const tensorflow::BundleEntryProto& entry) const;
   Status CheckFits(const std::string& name, const tensorflow::BundleEntryProto& entry) const;
   Result<tensor::Tensor> ReadStored(const std::string& name, const tensorflow::BundleEntryProto& entry) const;

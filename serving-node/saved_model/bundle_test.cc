@@ -203,6 +203,25 @@ TEST_F(BundleTest, ReadsOnlyThePartsThatAreAskedFor) {
   EXPECT_EQ(bundle->ReadSlices("v", {&first, 1}).error().code, Code::kDataLoss);
 }
 
+TEST_F(BundleTest, CountsTheBytesOfWhatIsAskedFor) {
+  StoreInParts({4}, {{{0}, {2}}, {{2}, {2}}});
+  const std::vector<SliceSpec> asked = {*ParseSlice("4 2,2"), *ParseSlice("4 1,2"), *ParseSlice("4 3,0")};
+  EXPECT_EQ(Open()->StoredBytes("v", asked), (2 + 2) * sizeof(int32_t));
+  EXPECT_EQ(Open()->StoredBytes("v", std::vector<SliceSpec>(kPartsMax + 1, asked[0])).error().code,
+            Code::kResourceExhausted);
+}
+
+// Of nine bytes: the lengths, their checksum and the texts.
+TEST_F(BundleTest, CountsAllStringsThatAreStoredWithOneThatIsAskedFor) {
+  auto entry = EntryOf({2});
+  entry.set_dtype(tensorflow::DT_STRING);
+  entry.set_size(9);
+  entries_["s"] = entry.SerializeAsString();
+  data_.resize(9);
+  const std::vector<SliceSpec> asked = {*ParseSlice("2 0,1"), *ParseSlice("2 1,1"), *ParseSlice("2 1,0")};
+  EXPECT_EQ(Open()->StoredBytes("s", asked), 2 * 9U);
+}
+
 // Entries may share their bytes: no file has to be as large.
 TEST_F(BundleTest, IsRefusedWhenItsTensorsAreMoreThanCanBe) {
   auto entry = EntryOf({2});

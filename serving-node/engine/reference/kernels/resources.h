@@ -89,6 +89,7 @@ class Resources {
 
   // Only while loading; then empty, so that no request makes an op read a file.
   std::optional<saved_model::Bundle> bundle;
+  size_t restored_bytes = 0;  // Of the bundle, by all runs of all nodes.
   std::set<std::string> readable_files;
   bool is_serving = false;  // Then nothing fills a table any more.
 

@@ -50,17 +50,36 @@ Outputs VariableShape(const Call& call) {
   return One(Tensor::Of<int32_t>(vector, {shape.begin(), shape.end()}));
 }
 
-// The parts of one tensor that are asked for, and which outputs they become.
-struct Asked {
-  std::vector<saved_model::SliceSpec> parts;
-  std::vector<size_t> outputs;
-};
+constexpr size_t kRestoredTimesMax = 4;
 
-Status RestoreParts(const saved_model::Bundle& bundle, const std::map<std::string, Asked>& by_name,
-                    std::vector<Tensor>* values) {
-  for (const auto& [name, asked] : by_name) {
-    ASSIGN_OR_RETURN(auto parts, bundle.ReadSlices(name, asked.parts));
-    for (size_t i = 0; i < parts.size(); ++i) (*values)[asked.outputs[i]] = std::move(parts[i]);
+// A tensor is asked for once, or in parts that do not overlap. A graph that asks for more of it could take any memory.
+Status CountRestored(const Call& call, size_t bytes) {
+  auto& resources = call.resources;
+  const size_t bytes_max = kRestoredTimesMax * static_cast<size_t>(resources.bundle->stored_bytes());
+  if (bytes > bytes_max - resources.restored_bytes) {
+    return ResourceExhausted("more than {} bytes are restored, which is {} times what the version stores", bytes_max,
+                             kRestoredTimesMax);
+  }
+  resources.restored_bytes += bytes;
+  return {};
+}
+
+// Which outputs a part of a tensor becomes, by the text that asks for it: "" for all of the tensor.
+using Asked = std::map<std::string, std::vector<size_t>>;
+
+Status RestoreTensor(const Call& call, const std::string& name, const Asked& asked, std::vector<Tensor>* values) {
+  const auto& bundle = *call.resources.bundle;
+  std::vector<saved_model::SliceSpec> parts;
+  for (const auto& [text, outputs] : asked) {
+    ASSIGN_OR_RETURN(parts.emplace_back(), text.empty() ? bundle.Whole(name) : saved_model::ParseSlice(text));
+  }
+  ASSIGN_OR_RETURN(const size_t bytes, bundle.StoredBytes(name, parts));
+  RETURN_IF_ERROR(CountRestored(call, bytes));
+  ASSIGN_OR_RETURN(const auto tensors, bundle.ReadSlices(name, parts));
+  size_t at = 0;
+  for (const auto& [text, outputs] : asked) {
+    for (const size_t output : outputs) (*values)[output] = tensors[at];
+    ++at;
   }
   return {};
 }
@@ -74,18 +93,10 @@ Outputs RestoreV2(const Call& call) {
   }
   const auto names = call.in(1).values<std::string>();
   const auto slices = call.in(2).values<std::string>();
+  std::map<std::string, Asked> asked_of;
+  for (size_t i = 0; i < names.size(); ++i) asked_of[names[i]][slices[i]].push_back(i);
   std::vector<Tensor> values(names.size());
-  std::map<std::string, Asked> in_parts;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (slices[i].empty()) {
-      ASSIGN_OR_RETURN(values[i], call.resources.bundle->Read(names[i]));
-      continue;
-    }
-    Asked& asked = in_parts[names[i]];
-    ASSIGN_OR_RETURN(asked.parts.emplace_back(), saved_model::ParseSlice(slices[i]));
-    asked.outputs.push_back(i);
-  }
-  RETURN_IF_ERROR(RestoreParts(*call.resources.bundle, in_parts, &values));
+  for (const auto& [name, asked] : asked_of) RETURN_IF_ERROR(RestoreTensor(call, name, asked, &values));
   return values;
 }
 
