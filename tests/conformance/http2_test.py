@@ -4,6 +4,8 @@ import contextlib
 import os
 import resource
 import socket
+import subprocess
+import sys
 import threading
 import time
 
@@ -17,7 +19,9 @@ from serving import running_node
 
 MODEL = "half_plus_two_tf1"
 HEALTH = "/grpc.health.v1.Health/Check"
+PREDICT = "/tensorflow.serving.PredictionService/Predict"
 NOWHERE = "/no.Such/Method"
+RESET_CALL_BYTES = 64 << 10  # Seen: 20 to 40 KB.
 
 
 @pytest.fixture(scope="module")
@@ -115,11 +119,37 @@ class Neighbour:
         return float(np.quantile(self.seconds, 0.5))
 
 
+@contextlib.contextmanager
+def busy_processors():
+    """Every processor has other work, so that the node's threads get their turns late and unevenly."""
+    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(1 + os.cpu_count())]
+    try:
+        yield
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+
+
 @pytest.mark.contract("S8")
-def test_cve_2023_44487_rapid_reset_neither_ends_the_program_nor_its_other_clients(node):
+@pytest.mark.parametrize("around", [contextlib.nullcontext, busy_processors], ids=["quiet", "busy"])
+@pytest.mark.parametrize("path", [NOWHERE, HEALTH, PREDICT])
+def test_cve_2023_44487_rapid_reset_neither_ends_the_program_nor_its_other_clients(node, path, around):
+    """A call that was reset lives until gRPC has ended it, which may be late; it costs no more, and is given back."""
     before = resident_bytes(node)
+    with around():
+        sent = rapid_reset(node, path)
+    assert resident_bytes(node) - before < max(64 << 20, sent * RESET_CALL_BYTES)
+    give_up = time.monotonic() + SECONDS
+    while resident_bytes(node) - before > 64 << 20 and time.monotonic() < give_up:
+        predict(node, request(MODEL, x=np.array([2], np.float32)))
+    assert resident_bytes(node) - before < 64 << 20
+
+
+def rapid_reset(node, path) -> int:
+    """Opens streams and resets them for as long as it may; other clients are served meanwhile. Gives their number."""
     neighbour = Neighbour(node)
-    block, sent, begun = call(NOWHERE), 0, time.monotonic()
+    block, sent, begun = call(path), 0, time.monotonic()
     with Connection(node.grpc_port) as connection:
         reader = threading.Thread(target=lambda: [None for _ in iter(connection.read, None)])
         reader.start()
@@ -135,7 +165,7 @@ def test_cve_2023_44487_rapid_reset_neither_ends_the_program_nor_its_other_clien
         connection.socket.shutdown(socket.SHUT_RDWR)
         reader.join()
     assert neighbour.stop() < 1
-    assert resident_bytes(node) - before < 64 << 20
+    return sent
 
 
 @pytest.mark.contract("S8")
