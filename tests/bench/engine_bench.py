@@ -77,7 +77,7 @@ class Bench:
         ours = next((answer for engine, answer in answers.items() if engine.name == OURS), None)
         if ours is None:
             return []
-        told = {engine: differences(ours, theirs) for engine, theirs in answers.items()}
+        told = {engine: differences(ours, theirs, engine.name) for engine, theirs in answers.items()}
         for engine in [engine for engine, wrong in told.items() if wrong]:
             self.lack(where, engine.name, "; ".join(told[engine]), "the same answers")
         return [engine for engine, wrong in told.items() if not wrong]
