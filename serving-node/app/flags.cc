@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "serving-node/app/refused_flags.h"
 
@@ -100,7 +101,9 @@ void AddNodeFlags(CLI::App& app, Flags& flags) {
   app.add_option("--max_concurrent_runs", flags.max_concurrent_runs, "runs admitted at once [one per processor]")
       ->check(CLI::Range(0, batching::kConcurrentRunsMax))
       ->group(group);
-  app.add_option("--threads", flags.threads, "threads of the engine [one per processor]")
+  app.add_option("--threads", flags.threads,
+                 "threads of the engine [one per processor], shared evenly by --max_concurrent_runs: with 1, each run "
+                 "has all of them")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
   app.add_option("--simulated_run_ms", flags.simulated_run_ms,
@@ -286,6 +289,12 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   RETURN_IF_ERROR(CheckChannelArguments(flags));
   if (!flags.managed()) RETURN_IF_ERROR(CheckAlone(app, flags));
   return parsed;
+}
+
+Parallelism ParallelismOf(const Flags& flags, int processors) {
+  const int threads = flags.threads > 0 ? flags.threads : std::max(1, processors);
+  const int runs = flags.max_concurrent_runs > 0 ? std::min(flags.max_concurrent_runs, threads) : threads;
+  return {.runs = runs, .threads_per_run = threads / runs};
 }
 
 }  // namespace longshore::app

@@ -38,7 +38,7 @@ struct Flags {
   bool enable_serialization_as_tensor_content = false;
   std::vector<std::string> saved_model_tags = {"serve"};
   int tensorflow_session_parallelism = 0;   // Stands for both of the next where they are 0.
-  int tensorflow_intra_op_parallelism = 0;  // Threads of the engine.
+  int tensorflow_intra_op_parallelism = 0;  // Threads of the engine, see ParallelismOf.
   int tensorflow_inter_op_parallelism = 0;  // Runs at once.
   Path tensorflow_session_config_file;
   std::vector<std::string> grpc_channel_arguments;  // "name=value".
@@ -95,5 +95,14 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
 
 // "0.1.0".
 std::string SoftwareVersion();
+
+// How the engine uses its threads.
+struct Parallelism {
+  int runs = 1;             // At once.
+  int threads_per_run = 1;  // runs * threads_per_run is never more than the threads.
+
+  bool operator==(const Parallelism&) const = default;
+};
+Parallelism ParallelismOf(const Flags& flags, int processors);
 
 }  // namespace longshore::app

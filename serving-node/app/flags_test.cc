@@ -80,6 +80,30 @@ TEST(Flags, TensorFlowsParallelismIsThatOfTheEngine) {
   EXPECT_EQ(each.max_concurrent_runs, 5);
 }
 
+TEST(Flags, TheThreadsOfTheEngineAreSharedEvenlyByTheRunsAtOnce) {
+  struct Case {
+    int threads;
+    int runs;
+    int processors;
+    Parallelism is;
+  };
+  for (const auto& [threads, runs, processors, is] : std::vector<Case>{
+           {0, 0, 8, {.runs = 8, .threads_per_run = 1}},  // Of one thread each, as many as there are processors.
+           {0, 1, 8, {.runs = 1, .threads_per_run = 8}},
+           {0, 2, 8, {.runs = 2, .threads_per_run = 4}},
+           {0, 3, 8, {.runs = 3, .threads_per_run = 2}},
+           {0, 100, 8, {.runs = 8, .threads_per_run = 1}},
+           {4, 0, 8, {.runs = 4, .threads_per_run = 1}},
+           {4, 1, 8, {.runs = 1, .threads_per_run = 4}},
+           {1, 5, 8, {.runs = 1, .threads_per_run = 1}},
+           {0, 0, 0, {.runs = 1, .threads_per_run = 1}}}) {  // The system does not say how many.
+    Flags flags;
+    flags.threads = threads;
+    flags.max_concurrent_runs = runs;
+    EXPECT_EQ(ParallelismOf(flags, processors), is) << threads << " threads, " << runs << " runs";
+  }
+}
+
 TEST(Flags, TheEnvironmentNamesTheModelUnlessAFlagDoes) {
   const Environment image{.model_name = "digits", .model_base_path = "/models"};
   EXPECT_EQ(ParseFlags({}, image)->flags.model_name, "digits");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <thread>
 
 #include "common/metrics/process.h"
 #include "serving-node/app/flags.h"
@@ -100,7 +101,10 @@ void BuildCapture(const Flags& flags, Parts& parts) {
 
 Result<std::unique_ptr<Parts>> BuildParts(const Flags& flags, const Security& security, models::OnChange on_change) {
   auto parts = std::make_unique<Parts>();
-  parts->engine = engine::MakeCpuEngine({.runs = flags.threads, .run_bytes_max = flags.limits.budget.run_bytes_max});
+  const Parallelism parallelism = ParallelismOf(flags, static_cast<int>(std::thread::hardware_concurrency()));
+  parts->engine = engine::MakeCpuEngine({.runs = parallelism.runs,
+                                         .threads_per_run = parallelism.threads_per_run,
+                                         .run_bytes_max = flags.limits.budget.run_bytes_max});
   parts->admission = std::make_unique<batching::Admission>(
       batching::Limits{.concurrent_runs_max = flags.max_concurrent_runs,
                        .simulated_run = std::chrono::milliseconds(flags.simulated_run_ms)});

@@ -10,6 +10,7 @@ namespace longshore::inspect {
 namespace {
 
 constexpr int kRepeatMax = 1'000'000;
+constexpr int kThreadsMax = 256;
 constexpr int kBatchMax = 1'000'000;
 
 CLI::App* AddVerb(CLI::App& app, const char* name, const char* about, Verb verb, Options& options) {
@@ -61,6 +62,8 @@ void AddRun(CLI::App& app, Options& options) {
   run->add_option("--out", options.out, "Write each output to DIR/NAME.npy instead");
   run->add_option("--repeat", options.repeat, "Run so often, and say how long it took")
       ->check(CLI::Range(1, kRepeatMax));
+  run->add_option("--threads", options.threads, "Threads of the run [1]; its answer is the same with any number")
+      ->check(CLI::Range(1, kThreadsMax));
   run->add_flag("--profile", options.profile, "Say where the time goes: ops and nodes");
   run->footer(kRunFooter);
 }

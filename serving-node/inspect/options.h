@@ -30,6 +30,7 @@ struct Options {
   // Of run.
   Path out;  // A folder for .npy files; "": JSON to standard output.
   int repeat = 1;
+  int threads = 1;
   bool profile = false;
 
   std::vector<std::string> tags_or_serve() const { return tags.empty() ? std::vector<std::string>{"serve"} : tags; }

@@ -40,7 +40,7 @@ Result<int> Explain(const Options& options, const Path& version_dir, std::ostrea
 }
 
 Result<int> RunModel(const Options& options, const Path& version_dir, std::ostream& out, std::ostream& notes) {
-  const auto engine = engine::MakeCpuEngine({.passes_off = options.passes_off});
+  const auto engine = engine::MakeCpuEngine({.threads_per_run = options.threads, .passes_off = options.passes_off});
   RETURN_IF_ERROR(RunSignature(*engine, version_dir, options, out, notes));
   return kExitOk;
 }

@@ -45,9 +45,10 @@ def _flags_of(inputs: dict[str, np.ndarray], folder: pathlib.Path) -> list[str]:
     return flags
 
 
-def _answers(version_dir: pathlib.Path, inputs: dict[str, np.ndarray], folder: pathlib.Path) -> dict[str, np.ndarray]:
+def _answers(version_dir: pathlib.Path, inputs: dict[str, np.ndarray], folder: pathlib.Path,
+             threads: int = 1) -> dict[str, np.ndarray]:
     out = folder / "out"
-    ran = _model("run", version_dir, *_flags_of(inputs, folder), "--out", out)
+    ran = _model("run", version_dir, *_flags_of(inputs, folder), "--out", out, "--threads", threads)
     assert ran.returncode == 0, ran.stderr
     return {file.stem: np.load(file) for file in out.glob("*.npy")}
 
@@ -86,6 +87,43 @@ def test_a_model_of_the_zoo_answers_what_tensorflow_answers(name, tmp_path):
             _assert_same(output, got[output], value)
         if batch > 1:
             _assert_tells_rows_apart(want)
+
+
+def _assert_same_bits(got: dict[str, np.ndarray], want: dict[str, np.ndarray], what: str) -> None:
+    assert got.keys() == want.keys()
+    for output in want:
+        assert got[output].tobytes() == want[output].tobytes(), f"{output}: {what}"
+
+
+@pytest.mark.parametrize("name", zoo.MODELS)
+def test_a_row_has_the_same_bits_whatever_its_neighbours_its_place_the_threads_and_the_run(name, tmp_path):
+    batch = 4 if zoo.MODELS[name].is_large else 8
+    kept = batch // 2
+    version_dir, all_rows = zoo.path(name), zoo.inputs(name, batch + kept)
+    places = np.random.default_rng(11).permutation(batch)  # Of the rows that are kept, and of others.
+    moved = np.empty(batch, int)
+    moved[places] = [*range(kept), *range(batch, batch + kept)]
+
+    def answers(folder, rows, threads=1, stranger=None):
+        inputs = {key: value[rows].copy() for key, value in all_rows.items()}
+        for value in inputs.values():
+            if stranger is not None and value.dtype.kind == "f":
+                value[places[-1]] = stranger
+        (tmp_path / folder).mkdir()
+        return _answers(version_dir, inputs, tmp_path / folder, threads)
+
+    def of_kept(outputs):
+        return {key: value[places[:kept]] for key, value in outputs.items()}
+
+    once = answers("once", np.arange(batch))
+    _assert_same_bits(answers("again", np.arange(batch)), once, "another run")
+    _assert_same_bits(answers("threads", np.arange(batch), threads=2), once, "two threads")
+    want = {key: value[:kept] for key, value in once.items()}
+    _assert_same_bits(of_kept(answers("moved", moved)), want, "other places and neighbours")
+    _assert_same_bits(of_kept(answers("moved2", moved, threads=2)), want, "other places and neighbours, two threads")
+    for stranger in (np.nan, np.inf, 3e38):
+        got = answers(f"beside {stranger}", moved, stranger=stranger)
+        _assert_same_bits(of_kept(got), want, f"beside a row of {stranger}")
 
 
 @pytest.mark.parametrize("name", zoo.MODELS)
