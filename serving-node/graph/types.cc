@@ -17,6 +17,9 @@ constexpr int64_t kTrialElementsMax = int64_t{1} << 28;
 // What the values that depend on shapes alone may hold, all together: an index table, a mask. Others are made in a run.
 constexpr size_t kKnownBytesMax = size_t{64} << 20;
 
+// What all trials of an inference may move: one that is come to in a loop's body is made again and again.
+constexpr int64_t kTriedElementsMax = int64_t{1} << 31;
+
 // Of bodies within bodies, each as often as it is come to: more, and it is left to the run what they give.
 constexpr size_t kBodyNodesMax = 500'000;
 constexpr int kBodyDepthMax = 8;
@@ -67,6 +70,7 @@ Type Either(const Type& a, const Type& b) {
 struct Budget {
   size_t known_bytes = kKnownBytesMax;
   size_t nodes_of_bodies = kBodyNodesMax;
+  int64_t tried_elements = kTriedElementsMax;
   int depth = 0;  // Of the bodies within each other that are looked at now.
 };
 
@@ -156,7 +160,7 @@ class Inference {
   }
 
   // All inputs are known, or only a shape is asked for and that is.
-  std::optional<std::vector<Tensor>> ValuesOf(const Node& node, std::span<const Type> inputs) const {
+  std::optional<std::vector<Tensor>> ValuesOf(const Node& node, std::span<const Type> inputs) {
     const bool of_shape = node.op == "Shape" || node.op == "ShapeN" || node.op == "Size" || node.op == "Rank";
     std::vector<Tensor> values;
     for (const Type& input : inputs) {
@@ -165,7 +169,16 @@ class Inference {
       if (!value) return std::nullopt;
       values.push_back(std::move(*value));
     }
-    return evaluate_(node, values);
+    return Evaluated(node, values);
+  }
+
+  // Nothing where the budget is spent.
+  std::optional<std::vector<Tensor>> Evaluated(const Node& node, std::span<const Tensor> values) {
+    if (budget_.tried_elements <= 0) return std::nullopt;
+    auto outputs = evaluate_(node, values);
+    for (const Tensor& output : outputs ? std::span<const Tensor>(*outputs) : std::span<const Tensor>())
+      budget_.tried_elements -= output.elements();
+    return outputs;
   }
 
   // A tensor that has only a shape. Its elements are nobody's business.
@@ -174,18 +187,21 @@ class Inference {
     return Tensor::Wrap(type.type, *type.shape, &nothing, nullptr);
   }
 
-  std::vector<Type> ByTrial(const Node& node, std::span<const Type> inputs) const {
+  std::vector<Type> ByTrial(const Node& node, std::span<const Type> inputs) {
     const uint32_t moved = InputsMoved(node);
     std::vector<Tensor> values;
     for (size_t i = 0; i < inputs.size(); ++i) {
       std::optional<Tensor> value = inputs[i].value;
       const bool may_stand_in = i < 32 && ((moved >> i) & 1) != 0;
-      if (!value && may_stand_in && inputs[i].is_static()) value = Zeros(inputs[i]);
+      if (!value && may_stand_in && inputs[i].is_static() && budget_.tried_elements > 0) {
+        value = Zeros(inputs[i]);
+        if (value) budget_.tried_elements -= value->elements();
+      }
       if (!value) return {};
       values.push_back(std::move(*value));
     }
     if (moved == 0) return {};
-    auto outputs = evaluate_(node, values);
+    auto outputs = Evaluated(node, values);
     return outputs ? TypesOf(std::move(*outputs), false) : std::vector<Type>();
   }
 

@@ -212,17 +212,22 @@ Result<Bundle::Parts> Bundle::PartsHeld(const std::string& name, std::span<const
   return parts;
 }
 
-Result<size_t> Bundle::StoredBytes(const std::string& name, std::span<const SliceSpec> asked) const {
+Result<Bundle::Cost> Bundle::CostOf(const std::string& name, std::span<const SliceSpec> asked) const {
+  constexpr size_t kPairBytes =
+      16;  // To look whether two parts have something in common takes as long as to read so many.
   ASSIGN_OR_RETURN(const Parts parts, PartsHeld(name, asked));
   const size_t element_bytes = tensor::ElementBytes(tensor::FromProto(entries_.at(name).dtype()));
-  size_t sum = 0;
-  for (const auto& spec : asked) {
-    sum += static_cast<size_t>(*tensor::ElementCount(spec.part.sizes)) * element_bytes;
-    for (const auto& [place, key] : parts) {
-      if (element_bytes == 0 && HaveCommon(place, spec.part)) sum += static_cast<size_t>(entries_.at(key).size());
-    }
+  Cost cost{.given_bytes = 0, .read_bytes = parts.size() * asked.size() * kPairBytes};
+  for (const auto& spec : asked)
+    cost.given_bytes += static_cast<size_t>(*tensor::ElementCount(spec.part.sizes)) * element_bytes;
+  for (const auto& [place, key] : parts) {
+    const auto readers = static_cast<size_t>(
+        std::ranges::count_if(asked, [&place](const SliceSpec& spec) { return HaveCommon(place, spec.part); }));
+    const auto bytes = static_cast<size_t>(entries_.at(key).size());
+    if (readers > 0) cost.read_bytes += bytes;
+    if (element_bytes == 0) cost.given_bytes += readers * bytes;
   }
-  return sum;
+  return cost;
 }
 
 Result<std::vector<tensor::Tensor>> Bundle::ReadSlices(const std::string& name,

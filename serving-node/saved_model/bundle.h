@@ -47,9 +47,14 @@ class Bundle {
   // its shape.
   Result<std::vector<tensor::Tensor>> ReadSlices(const std::string& name, std::span<const SliceSpec> asked) const;
 
-  // How many stored bytes ReadSlices would give. A string counts with all that is stored as one part with it: how long
-  // each is only shows when they are read. Errors and requirements as of ReadSlices.
-  Result<size_t> StoredBytes(const std::string& name, std::span<const SliceSpec> asked) const;
+  struct Cost {
+    // Stored bytes that ReadSlices would give. A string counts with all that is stored as one part with it: how long
+    // each is only shows when they are read.
+    size_t given_bytes = 0;
+    size_t read_bytes = 0;  // To give them; finding the parts counts as some, too.
+  };
+  // Errors and requirements as of ReadSlices.
+  Result<Cost> CostOf(const std::string& name, std::span<const SliceSpec> asked) const;
 
   // Bytes of all tensors as stored.
   int64_t stored_bytes() const { return stored_bytes_; }

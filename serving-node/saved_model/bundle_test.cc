@@ -206,8 +206,12 @@ TEST_F(BundleTest, ReadsOnlyThePartsThatAreAskedFor) {
 TEST_F(BundleTest, CountsTheBytesOfWhatIsAskedFor) {
   StoreInParts({4}, {{{0}, {2}}, {{2}, {2}}});
   const std::vector<SliceSpec> asked = {*ParseSlice("4 2,2"), *ParseSlice("4 1,2"), *ParseSlice("4 3,0")};
-  EXPECT_EQ(Open()->StoredBytes("v", asked), (2 + 2) * sizeof(int32_t));
-  EXPECT_EQ(Open()->StoredBytes("v", std::vector<SliceSpec>(kPartsMax + 1, asked[0])).error().code,
+  const auto cost = Open()->CostOf("v", asked);
+  ASSERT_TRUE(cost);
+  EXPECT_EQ(cost->given_bytes, (2 + 2) * sizeof(int32_t));
+  EXPECT_EQ(cost->read_bytes, 4 * sizeof(int32_t) + 2 * 3 * 16U);  // Each part once; each was looked at for each.
+  EXPECT_EQ(Open()->CostOf("v", {&asked[2], 1})->read_bytes, 2 * 16U);
+  EXPECT_EQ(Open()->CostOf("v", std::vector<SliceSpec>(kPartsMax + 1, asked[0])).error().code,
             Code::kResourceExhausted);
 }
 
@@ -219,7 +223,9 @@ TEST_F(BundleTest, CountsAllStringsThatAreStoredWithOneThatIsAskedFor) {
   entries_["s"] = entry.SerializeAsString();
   data_.resize(9);
   const std::vector<SliceSpec> asked = {*ParseSlice("2 0,1"), *ParseSlice("2 1,1"), *ParseSlice("2 1,0")};
-  EXPECT_EQ(Open()->StoredBytes("s", asked), 2 * 9U);
+  const auto cost = Open()->CostOf("s", asked);
+  ASSERT_TRUE(cost);
+  EXPECT_EQ(cost->given_bytes, 2 * 9U);
 }
 
 // Entries may share their bytes: no file has to be as large.

@@ -11,8 +11,10 @@ namespace {
 
 namespace kernels = reference::kernels;
 
-// A body that is called with so many shapes is called with others each time.
-constexpr size_t kBodyShapesMax = 8;
+// A body that is called with so many shapes, more than a batcher has buckets, is called with others each time. Fewer
+// than kProgramsMax, so that those which it has met first are kept.
+constexpr size_t kBodyShapesMax = 24;
+static_assert(kBodyShapesMax < kProgramsMax);
 
 size_t CountNodes(const graph::Graph& graph) {
   size_t count = 0;
@@ -107,13 +109,14 @@ class Compiled::Bodies : public kernels::Bodies {
     for (size_t i = 0; i < arguments.size(); ++i) fed.emplace_hint(fed.end(), ArgumentName(i), std::move(arguments[i]));
     const auto program =
         compiled_.bodies_[static_cast<size_t>(body)]->For(fed, {}, *context_.resources, memory_bytes_max_);
+    context_.is_body = true;  // Whatever runs from now on is within a step of the graph's own run.
     return RunBody(*program, fed, room_bytes);
   }
 
   const Compiled& compiled_;
   const size_t memory_bytes_max_;
   kernels::RunTables tables_;
-  const RunContext context_;
+  RunContext context_;
 };
 
 Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
@@ -194,9 +197,14 @@ class Compiled::Looking final : public Compiled::Bodies {
       const reference::Maker* before = across_.Of(value.data());
       origins.Note(id, value, before == nullptr ? reference::Maker() : *before);
     }
+    std::vector<reference::Maker> returned = std::exchange(returned_, {});
     ASSIGN_OR_RETURN(auto outputs, RunTraced(program, fed, &origins, room_bytes));
     const bool is_condition = outputs.size() == 1 && outputs[0].type() == DType::kBool;
-    if (!is_condition) Note(program, outputs, origins);
+    if (is_condition) {
+      returned_ = std::move(returned);
+    } else {
+      Note(program, outputs, origins);
+    }
     return outputs;
   }
 

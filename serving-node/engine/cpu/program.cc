@@ -333,7 +333,7 @@ Result<std::vector<Tensor>> Program::Run(const std::map<std::string, Tensor>& fe
     return ResourceExhausted("a run of these shapes needs {} bytes; the limit of a run's memory is {}", held,
                              bytes_max);
   }
-  const RunMemory::Buffer buffer = memory.Take(held);
+  const RunMemory::Buffer buffer = memory.Take(held, context.is_body ? RunMemory::Of::kBody : RunMemory::Of::kRun);
   auto frame = TakeFrame();
   Place(buffer.data(), *frame);
   frame->context = context;

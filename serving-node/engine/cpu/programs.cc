@@ -27,13 +27,16 @@ bool Programs::Entry::IsFor(const std::map<std::string, Tensor>& fed, std::span<
   const auto type = [](const auto& named) { return named.second.type(); };
   const auto shape = [](const auto& named) -> const Shape& { return named.second.shape(); };
   return std::ranges::equal(wanted, outputs) && std::ranges::equal(types, fed, {}, {}, type) &&
-         (shapes.empty() || std::ranges::equal(shapes, fed, {}, {}, shape));
+         (!knows_shapes() || std::ranges::equal(shapes, fed, {}, {}, shape));
 }
 
 std::pair<std::shared_ptr<Programs::Slot>, bool> Programs::SlotFor(const std::map<std::string, Tensor>& fed,
                                                                    std::span<const size_t> wanted) const {
   const std::lock_guard lock(mutex_);
-  const auto known = std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.IsFor(fed, wanted); });
+  const auto serves = [&](const Entry& entry) { return entry.IsFor(fed, wanted); };
+  const auto serves_best = [&](const Entry& entry) { return entry.knows_shapes() && serves(entry); };
+  auto known = std::ranges::find_if(entries_, serves_best);
+  if (known == entries_.end()) known = std::ranges::find_if(entries_, serves);
   if (known != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, known);
   } else {
@@ -46,7 +49,7 @@ std::pair<std::shared_ptr<Programs::Slot>, bool> Programs::SlotFor(const std::ma
     entries_.push_front(std::move(entry));
     if (entries_.size() > kProgramsMax) entries_.pop_back();
   }
-  return {entries_.front().slot, !entries_.front().shapes.empty()};
+  return {entries_.front().slot, entries_.front().knows_shapes()};
 }
 
 std::shared_ptr<const Program> Programs::For(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,

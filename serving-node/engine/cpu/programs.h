@@ -53,6 +53,7 @@ class Programs {
     std::vector<size_t> wanted;
     std::shared_ptr<Slot> slot;
 
+    bool knows_shapes() const { return !shapes.empty(); }
     bool IsFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> outputs) const;
   };
   // The program that is to serve, and whether it knows the shapes.

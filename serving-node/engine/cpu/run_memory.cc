@@ -17,12 +17,12 @@ void RunMemory::Note(size_t bytes) {
   needed_[0] = std::max(needed_[0], bytes);
 }
 
-RunMemory::Buffer RunMemory::Take(size_t bytes) {
+RunMemory::Buffer RunMemory::Take(size_t bytes, Of of) {
   const size_t size = RoundedUp(std::max(bytes, kAlignment));
   std::unique_ptr<std::byte, void (*)(void*)> outgrown(nullptr, &std::free);
   {
     const std::lock_guard lock(mutex_);
-    Note(size);
+    if (of == Of::kRun) Note(size);
     const auto found = std::ranges::lower_bound(free_, size, {}, &Free::size);
     if (found != free_.end()) {
       Buffer taken(*this, found->bytes.release(), found->size);

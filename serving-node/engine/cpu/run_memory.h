@@ -14,7 +14,7 @@ class RunMemory {
  public:
   // A run that needs this many times less than a buffer is no reason to keep it.
   static constexpr size_t kSpareMax = 4;
-  static constexpr size_t kWindow = 1024;  // In takes: what none of so many has needed goes.
+  static constexpr size_t kWindow = 1024;  // In takes of runs: what none of so many has needed goes.
 
   // Of one run; goes back when it is destroyed.
   class Buffer {
@@ -33,8 +33,11 @@ class RunMemory {
     size_t size_;
   };
 
+  // Bodies run within a run, thousands of times maybe: they say nothing of what runs need.
+  enum class Of { kRun, kBody };
+
   // At least so many bytes, aligned to kAlignment; what they hold is anything. Throws std::bad_alloc.
-  Buffer Take(size_t bytes);
+  Buffer Take(size_t bytes, Of of = Of::kRun);
   // Of the buffers that no run has.
   size_t free_bytes() const;
 

@@ -25,7 +25,7 @@ bool TakesType(const Kernel& kernel, DType type) {
 
 // What folding may take of a graph; what takes more is computed in each run.
 constexpr kernels::RunLimits kFoldLimits{.time_max = std::chrono::seconds(2)};  // Of a loop or a branch.
-constexpr size_t kFoldBytesMax = size_t{2} << 30;                               // Beside constants and variables.
+constexpr size_t kFoldBytesMax = size_t{2} << 30;  // Of a load, beside constants and variables.
 
 bool ReadsVariable(const std::string& op) {
   return op == "ReadVariableOp" || op == "VariableShape" || op == "ResourceGather" || op == "ResourceGatherNd";
@@ -144,22 +144,29 @@ std::vector<bool> Plan::PureBodies(Folding folding) const {
   return pure;
 }
 
+// Within what a load may still compute; what it holds anyway does not count.
+kernels::Outputs Plan::ComputeNow(size_t at, Running& running) const {
+  const auto& node = graph_.nodes[at];
+  if (node.inputs.empty() || ReadsVariable(node.op)) return Compute(at, folded_, SIZE_MAX, running);
+  size_t& spent = running.resources.folded_bytes;
+  auto outputs = Compute(at, folded_, kFoldBytesMax - spent, running);
+  if (outputs) spent += std::min(kernels::HeldBytes(*outputs), kFoldBytesMax - spent);
+  return outputs;
+}
+
 Status Plan::Fold(Folding folding, kernels::Resources& resources) {
   const std::vector<bool> pure_bodies = PureBodies(folding);
   const auto is_known = [this](const graph::Edge& input) { return is_folded_[static_cast<size_t>(input.node)]; };
-  size_t bytes_left = kFoldBytesMax;
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     const auto& node = graph_.nodes[i];
     if (IsFoldable(i, folding, pure_bodies) && std::ranges::all_of(node.inputs, is_known)) {
-      const bool is_held_anyway = node.inputs.empty() || ReadsVariable(node.op);
       const AfterNode nobody;
       Running running(*this, resources, nobody, kFoldLimits);
-      auto outputs = Compute(i, folded_, is_held_anyway ? SIZE_MAX : bytes_left, running);
+      auto outputs = ComputeNow(i, running);
       const bool may_fail = !node.bodies.empty() || (!outputs && outputs.error().code == Code::kResourceExhausted);
       if (!outputs && !may_fail) return tl::make_unexpected(outputs.error());
       is_folded_[i] = outputs.has_value();
       if (outputs) folded_[i] = std::move(*outputs);
-      if (!is_held_anyway) bytes_left -= kernels::HeldBytes(folded_[i]);
     }
     if (kernels_[i] != nullptr && !is_folded_[i]) order_.push_back(i);
   }
@@ -175,7 +182,7 @@ void Plan::FoldInBody(Folding folding, kernels::Resources& resources) {
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     const auto& node = graph_.nodes[i];
     if (node.bodies.empty() && IsFoldable(i, folding, {}) && std::ranges::all_of(node.inputs, is_known)) {
-      auto outputs = Compute(i, folded_, kFoldBytesMax, running);
+      auto outputs = ComputeNow(i, running);
       is_folded_[i] = outputs.has_value();
       if (outputs) folded_[i] = std::move(*outputs);
     }

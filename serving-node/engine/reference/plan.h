@@ -80,6 +80,7 @@ class Plan {
 
   static Result<Plan> MakeOne(graph::Graph graph);
   Status Fold(Folding folding, kernels::Resources& resources);
+  kernels::Outputs ComputeNow(size_t node, Running& running) const;
   void FoldInBody(Folding folding, kernels::Resources& resources);
   void KeepWhatIsRead();
   graph::Graph WithFolded() const;

@@ -46,7 +46,7 @@ Graph WithKnown(const Graph& body, const std::vector<Known>& known) {
 
 class Drawing {
  public:
-  explicit Drawing(const Graph& whole) : whole_(whole) {}
+  explicit Drawing(const Graph& whole) : whole_(whole), recurs_(Recurring(whole)) {}
 
   Graph Run() {
     Visit(kWhole);
@@ -60,7 +60,7 @@ class Drawing {
   Graph& At(int graph) { return graph == kWhole ? whole_ : whole_.bodies[static_cast<size_t>(graph)]; }
 
   void Visit(int graph) {
-    for (size_t node = 0; node < At(graph).nodes.size(); ++node) {
+    for (size_t node = 0; node < At(graph).nodes.size() && !is_full_; ++node) {
       if (!At(graph).nodes[node].bodies.empty()) DrawIn(graph, node);
     }
   }
@@ -68,13 +68,14 @@ class Drawing {
   void DrawIn(int graph, size_t at) {
     const Node node = At(graph).nodes[at];
     const std::vector<Known> known = KnownArguments(At(graph), node);
-    if (known.empty() || std::ranges::any_of(node.bodies, [&](int body) { return CallsItself(body); })) return;
+    if (known.empty() || std::ranges::any_of(node.bodies, [&](int body) { return Recurs(body); })) return;
     for (size_t i = 0; i < node.bodies.size(); ++i) {
       if (!Reads(At(node.bodies[i]), known)) continue;
-      Graph made = WithKnown(At(node.bodies[i]), known);
-      copied_nodes_ += made.nodes.size();
-      if (++copies_ > kCopiesMax || copied_nodes_ > kCopiedNodesMax) return;
-      whole_.bodies.push_back(std::move(made));
+      copied_nodes_ += At(node.bodies[i]).nodes.size() + known.size();
+      is_full_ = ++copies_ > kCopiesMax || copied_nodes_ > kCopiedNodesMax;
+      if (is_full_) return;
+      whole_.bodies.push_back(WithKnown(At(node.bodies[i]), known));
+      recurs_.push_back(false);
       At(graph).nodes[at].bodies[i] = static_cast<int>(whole_.bodies.size()) - 1;
     }
   }
@@ -109,23 +110,38 @@ class Drawing {
     });
   }
 
-  bool CallsItself(int body) {
-    std::set<int> seen;
-    std::vector<int> to_see = {body};
-    while (!to_see.empty()) {
-      const int next = to_see.back();
-      to_see.pop_back();
-      for (const Node& node : At(next).nodes) {
-        for (const int called : node.bodies) {
-          if (called == body) return true;
-          if (seen.insert(called).second) to_see.push_back(called);
-        }
+  bool Recurs(int body) const { return recurs_[static_cast<size_t>(body)]; }
+
+  // Which bodies call themselves, or one that does: those that are left when bodies that call none of the rest are
+  // taken away, again and again.
+  static std::vector<bool> Recurring(const Graph& whole) {
+    std::vector<std::vector<size_t>> callers(whole.bodies.size());
+    std::vector<size_t> calls(whole.bodies.size());
+    for (size_t body = 0; body < whole.bodies.size(); ++body) {
+      for (const Node& node : whole.bodies[body].nodes) {
+        calls[body] += node.bodies.size();
+        for (const int called : node.bodies) callers[static_cast<size_t>(called)].push_back(body);
       }
     }
-    return false;
+    std::vector<bool> recurs(whole.bodies.size(), true);
+    std::vector<size_t> ending;
+    for (size_t body = 0; body < calls.size(); ++body) {
+      if (calls[body] == 0) ending.push_back(body);
+    }
+    while (!ending.empty()) {
+      const size_t body = ending.back();
+      ending.pop_back();
+      recurs[body] = false;
+      for (const size_t caller : callers[body]) {
+        if (--calls[caller] == 0) ending.push_back(caller);
+      }
+    }
+    return recurs;
   }
 
   Graph whole_;
+  std::vector<bool> recurs_;  // By body, as Recurring.
+  bool is_full_ = false;
   size_t copies_ = 0;
   size_t copied_nodes_ = 0;
 };

@@ -77,16 +77,21 @@ class PadStep final : public Step {
   ValueId from_, to_;
 };
 
-int64_t IntAt(const Tensor& tensor, size_t i) {
-  return tensor.type() == DType::kInt64 ? tensor.values<int64_t>()[i] : tensor.values<int32_t>()[i];
+// nullopt where the value is no such constant.
+std::optional<int64_t> IntAt(const Value& value, int64_t i) {
+  if (!value.is_const() || i >= value.type.value->elements()) return std::nullopt;
+  const Tensor& tensor = *value.type.value;
+  if (tensor.type() == DType::kInt64) return tensor.values<int64_t>()[static_cast<size_t>(i)];
+  if (tensor.type() == DType::kInt32) return tensor.values<int32_t>()[static_cast<size_t>(i)];
+  return std::nullopt;
 }
 
 StepPtr MakeSideBySide(const StepContext& context, SideBySideStep::Does does, std::span<const Value> values,
                        const Value& whole, const Value& axis_value) {
   const size_t element = tensor::ElementBytes(whole.type.type);
-  if (!whole.is_static() || element == 0 || !axis_value.is_const() || !context.node.then.empty()) return nullptr;
-  const int64_t given = IntAt(*axis_value.type.value, 0);
-  const auto axis = static_cast<size_t>(given < 0 ? given + std::ssize(whole.shape()) : given);
+  const std::optional<int64_t> given = IntAt(axis_value, 0);
+  if (!whole.is_static() || element == 0 || !given || !context.node.then.empty()) return nullptr;
+  const auto axis = static_cast<size_t>(*given < 0 ? *given + std::ssize(whole.shape()) : *given);
   if (axis >= whole.shape().size()) return nullptr;
   int64_t rows = 1;
   for (size_t i = 0; i < axis; ++i) rows *= whole.shape()[i];
@@ -117,10 +122,10 @@ StepPtr MakePad(const StepContext& context) {
   const Value& in = context.inputs[0];
   const Value& out = context.outputs[0];
   if (!in.is_static() || !out.is_static() || in.type.type != DType::kFloat || in.shape().size() != 4) return nullptr;
-  if (!context.inputs[1].is_const() || !context.node.then.empty() || in.elements() == 0) return nullptr;
-  const Tensor& padding = *context.inputs[1].type.value;
+  const std::optional<int64_t> top = IntAt(context.inputs[1], 2), left = IntAt(context.inputs[1], 4);
+  if (!top || !left || !context.node.then.empty() || in.elements() == 0) return nullptr;
   if (in.shape()[0] != out.shape()[0] || in.shape()[3] != out.shape()[3]) return nullptr;
-  return std::make_unique<PadStep>(in.shape(), out.shape(), IntAt(padding, 2), IntAt(padding, 4), in.id, out.id);
+  return std::make_unique<PadStep>(in.shape(), out.shape(), *top, *left, in.id, out.id);
 }
 
 }  // namespace longshore::engine::cpu

@@ -34,6 +34,7 @@ struct RunContext {
   Resources* resources = nullptr;
   reference::kernels::RunTables* tables = nullptr;
   reference::kernels::Bodies* bodies = nullptr;
+  bool is_body = false;  // What runs is within a step of another run.
 };
 
 // The memory of one run. Values of static shape lie in the arena, in constants, or in what was fed; `data` says where.

@@ -39,8 +39,8 @@ dnnl::stream& OneDnnStream() {
 
 Tensor Weights::TakeOver(const Tensor& constant) {
   const std::lock_guard lock(mutex_);
-  Tensor& stands_for_it = stands_for_[constant.data()];
-  if (stands_for_it.empty() || stands_for_it.shape() != constant.shape()) {
+  Tensor& stands_for_it = stands_for_[{constant.data(), constant.shape()}];
+  if (stands_for_it.empty()) {
     const auto address = std::make_shared<std::byte>();
     stands_for_it =
         Tensor::Wrap(constant.type(), constant.shape(), address.get(), address, {.kind = Device::Kind::kPacked});
@@ -82,7 +82,7 @@ void Weights::MoveHome(Entry& entry, const Form& form, const memory::desc& plain
   if (!IsTaken(entry.constant) || entry.home.use_count() > 1) return;
   entry.home = form;
   entry.home_plain = plain;
-  stands_for_.erase(entry.plain.data());
+  stands_for_.erase({entry.plain.data(), entry.plain.shape()});
   entry.plain = Tensor();
 }
 

@@ -1,10 +1,12 @@
 // The constants of a model's products, in the layouts that primitives want and mostly in no other.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "serving-node/engine/reference/kernels/resources.h"
@@ -58,7 +60,8 @@ class Weights {
   mutable std::mutex mutex_;
   Entries taken_;    // By the address of what stands for the constant.
   Entries passing_;  // Constants that were not taken over, by their address, as long as somebody has a form of them.
-  std::unordered_map<const std::byte*, tensor::Tensor> stands_for_;  // By the address of what is held as it was.
+  // By the address and the shape of what is held as it was.
+  std::map<std::pair<const std::byte*, tensor::Shape>, tensor::Tensor> stands_for_;
 };
 
 }  // namespace longshore::engine::cpu

@@ -90,6 +90,8 @@ class Resources {
   // Only while loading; then empty, so that no request makes an op read a file.
   std::optional<saved_model::Bundle> bundle;
   size_t restored_bytes = 0;  // Of the bundle, by all runs of all nodes.
+  size_t read_bytes = 0;      // As those, with what was read to give them.
+  size_t folded_bytes = 0;    // Computed at load, beside constants and variables.
   std::set<std::string> readable_files;
   bool is_serving = false;  // Then nothing fills a table any more.
 

@@ -51,16 +51,26 @@ Outputs VariableShape(const Call& call) {
 }
 
 constexpr size_t kRestoredTimesMax = 4;
+constexpr size_t kReadTimesMax = 64;  // A node for each part of a tensor that is stored whole reads it as often.
+constexpr size_t kReadBytesMin = size_t{1} << 30;
 
-// A tensor is asked for once, or in parts that do not overlap. A graph that asks for more of it could take any memory.
-Status CountRestored(const Call& call, size_t bytes) {
+// A tensor is asked for once, or in parts that do not overlap. A graph that asks for more of it could take any memory,
+// and any time.
+Status CountRestored(const Call& call, const saved_model::Bundle::Cost& cost) {
   auto& resources = call.resources;
-  const size_t bytes_max = kRestoredTimesMax * static_cast<size_t>(resources.bundle->stored_bytes());
-  if (bytes > bytes_max - resources.restored_bytes) {
-    return ResourceExhausted("more than {} bytes are restored, which is {} times what the version stores", bytes_max,
+  const auto stored = static_cast<size_t>(resources.bundle->stored_bytes());
+  const size_t given_max = kRestoredTimesMax * stored;
+  if (cost.given_bytes > given_max - resources.restored_bytes) {
+    return ResourceExhausted("more than {} bytes are restored, which is {} times what the version stores", given_max,
                              kRestoredTimesMax);
   }
-  resources.restored_bytes += bytes;
+  const size_t read_max = std::max(kReadTimesMax * stored, kReadBytesMin);
+  if (cost.read_bytes > read_max - resources.read_bytes) {
+    return ResourceExhausted("more than {} bytes are read to restore parts of tensors; the version stores {}", read_max,
+                             stored);
+  }
+  resources.restored_bytes += cost.given_bytes;
+  resources.read_bytes += cost.read_bytes;
   return {};
 }
 
@@ -73,8 +83,8 @@ Status RestoreTensor(const Call& call, const std::string& name, const Asked& ask
   for (const auto& [text, outputs] : asked) {
     ASSIGN_OR_RETURN(parts.emplace_back(), text.empty() ? bundle.Whole(name) : saved_model::ParseSlice(text));
   }
-  ASSIGN_OR_RETURN(const size_t bytes, bundle.StoredBytes(name, parts));
-  RETURN_IF_ERROR(CountRestored(call, bytes));
+  ASSIGN_OR_RETURN(const auto cost, bundle.CostOf(name, parts));
+  RETURN_IF_ERROR(CountRestored(call, cost));
   ASSIGN_OR_RETURN(const auto tensors, bundle.ReadSlices(name, parts));
   size_t at = 0;
   for (const auto& [text, outputs] : asked) {
