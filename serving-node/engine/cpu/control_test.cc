@@ -201,6 +201,59 @@ TEST_P(Control, NamesTheNodeWithinABodyThatMadeANan) {
   EXPECT_EQ((*origin)->maker.node, "no/div");
 }
 
+TEST_P(Control, RefusesASplitAlongWhatIsNoAxis) {
+  const auto along = [](const std::string& axis) {
+    return Given{axis + Op("y", "Split", {"axis", "x"}, "attr { key: 'num_split' value { i: 1 } } ", false)};
+  };
+  const auto ints = [](const std::string& tensor) {
+    return "node { name: 'axis' op: 'Const' attr { key: 'value' value { tensor { dtype: DT_INT32 " + tensor +
+           " } } } } ";
+  };
+  for (const std::string& axis : {Number("axis", 0, false), ints("tensor_shape { dim { size: 0 } }"),
+                                  ints("tensor_shape {} int_val: 7"), ints("tensor_shape {} int_val: -2147483648")}) {
+    EXPECT_THAT(ErrorOf(along(axis), 1), HasSubstr("Split")) << axis;
+  }
+}
+
+// The loop ends with a run of its condition, which made nothing of it.
+TEST_P(Control, NamesTheNodeWithinALoopThatMadeANan) {
+  auto plan = MakePlan(
+      {Number("first", 0, false) +
+           Function("cond", "ia", Number("steps", 3) + Op("less", "Less", {"i", "steps:output:0"}), {"less:z:0"}) +
+           Function("body", "ia",
+                    Number("one", 1) + Op("next", "AddV2", {"i", "one:output:0"}) + Op("root", "Sqrt", {"a"}) +
+                        Op("out", "Neg", {"root:y:0"}),
+                    {"next:z:0", "out:y:0"}) +
+           Op("y", "While", {"first", "x"}, Func("cond", "cond") + Func("body", "body"), false),
+       "y:1"});
+  ASSERT_TRUE(plan) << ToString(plan.error());
+  kernels::Resources resources;
+  const auto executable = GetParam()(std::move(*plan), {});
+  const auto origin = executable->FindNonFinite({{"x:0", Tensor::Of<float>({}, {4})}}, resources, SIZE_MAX);
+  ASSERT_TRUE(origin && *origin);
+  EXPECT_EQ((*origin)->maker.node, "body/root");
+}
+
+// So that a shape runs as it has run before.
+TEST(OfABody, TheProgramThatKnowsTheShapesComesBeforeTheOneThatKnowsNone) {
+  const auto plan = MakePlan({Op("y", "Neg", {"x"}, "", false)});
+  ASSERT_TRUE(plan);
+  const graph::Graph graph = plan->ToGraph();
+  Weights weights;
+  kernels::Resources resources;
+  const Programs programs(graph, {}, weights, {.draws_in = true, .shapes_max = 2});
+  const auto of_rows = [&](int64_t rows) {
+    const Tensor x = *Tensor::Make(tensor::DType::kFloat, {rows});
+    return programs.For({{"x:0", x}}, {}, resources, SIZE_MAX);
+  };
+  const auto one = of_rows(1), two = of_rows(2), any = of_rows(3);
+  EXPECT_NE(one, two);
+  EXPECT_EQ(of_rows(4), any);
+  EXPECT_EQ(of_rows(1), one);
+  EXPECT_EQ(of_rows(2), two);
+  EXPECT_EQ(of_rows(3), any);
+}
+
 // What depends on no input is computed once, at load, loops included.
 TEST(Plans, ComputeALoopOfConstantsAtLoad) {
   const Given given{Number("zero", 0, false) +
