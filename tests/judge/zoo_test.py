@@ -18,6 +18,7 @@ BATCHES, BATCHES_OF_LARGE = (1, 3, 8), (1, 2)
 RANKED = {"probabilities", "logits", "scores"}  # Outputs of which the first place is what a client reads.
 RUN_SECONDS = 120
 
+MIX_ROWS = {"branches"}  # What becomes of a row is decided by all of them.
 NOT_OF_ZEROS = {"jpeg", "parse_example"}  # What they take is no text of no letters.
 
 
@@ -118,6 +119,8 @@ def test_a_row_has_the_same_bits_whatever_its_neighbours_its_place_the_threads_a
     once = answers("once", np.arange(batch))
     _assert_same_bits(answers("again", np.arange(batch)), once, "another run")
     _assert_same_bits(answers("threads", np.arange(batch), threads=2), once, "two threads")
+    if name in MIX_ROWS:
+        return
     want = {key: value[:kept] for key, value in once.items()}
     _assert_same_bits(of_kept(answers("moved", moved)), want, "other places and neighbours")
     _assert_same_bits(of_kept(answers("moved2", moved, threads=2)), want, "other places and neighbours, two threads")
