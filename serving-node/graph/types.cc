@@ -176,8 +176,8 @@ class Inference {
   std::optional<std::vector<Tensor>> Evaluated(const Node& node, std::span<const Tensor> values) {
     if (budget_.tried_elements <= 0) return std::nullopt;
     auto outputs = evaluate_(node, values);
-    for (const Tensor& output : outputs ? std::span<const Tensor>(*outputs) : std::span<const Tensor>())
-      budget_.tried_elements -= output.elements();
+    if (!outputs) return std::nullopt;
+    for (const Tensor& output : *outputs) budget_.tried_elements -= output.elements();
     return outputs;
   }
 

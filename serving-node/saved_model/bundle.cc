@@ -213,8 +213,7 @@ Result<Bundle::Parts> Bundle::PartsHeld(const std::string& name, std::span<const
 }
 
 Result<Bundle::Cost> Bundle::CostOf(const std::string& name, std::span<const SliceSpec> asked) const {
-  constexpr size_t kPairBytes =
-      16;  // To look whether two parts have something in common takes as long as to read so many.
+  constexpr size_t kPairBytes = 16;  // To compare two parts takes as long as to read so many.
   ASSIGN_OR_RETURN(const Parts parts, PartsHeld(name, asked));
   const size_t element_bytes = tensor::ElementBytes(tensor::FromProto(entries_.at(name).dtype()));
   Cost cost{.given_bytes = 0, .read_bytes = parts.size() * asked.size() * kPairBytes};

@@ -90,6 +90,16 @@ class Control : public testing::TestWithParam<MakeExecutable> {
                      executable->Run({{"x:0", Tensor::Of<float>({}, {x})}}, {}, resources, given.bytes_max));
     return outputs[0].values<float>()[0];
   }
+  // The node that is named, or why none is.
+  static std::string MakerOfNan(const Given& given, float x) {
+    auto plan = MakePlan(given);
+    if (!plan) return ToString(plan.error());
+    kernels::Resources resources;
+    const auto executable = GetParam()(std::move(*plan), given.limits);
+    const auto origin = executable->FindNonFinite({{"x:0", Tensor::Of<float>({}, {x})}}, resources, SIZE_MAX);
+    if (!origin) return ToString(origin.error());
+    return *origin ? (*origin)->maker.node : "all is finite";
+  }
   static std::string ErrorOf(const Given& given, float x) {
     const auto result = Answer(given, x);
     return result ? fmt::format("an answer: {}", *result) : ToString(result.error());
@@ -191,14 +201,9 @@ TEST(Outputs, ThatANodeDoesNotHaveAreRefusedAtLoad) {
 }
 
 TEST_P(Control, NamesTheNodeWithinABodyThatMadeANan) {
-  auto plan =
-      MakePlan({Branches(Number("c", 0) + Op("div", "RealDiv", {"a", "c:output:0"}) + Op("out", "Neg", {"div:z:0"}))});
-  ASSERT_TRUE(plan) << ToString(plan.error());
-  kernels::Resources resources;
-  const auto executable = GetParam()(std::move(*plan), {});
-  const auto origin = executable->FindNonFinite({{"x:0", Tensor::Of<float>({}, {0})}}, resources, SIZE_MAX);
-  ASSERT_TRUE(origin && *origin);
-  EXPECT_EQ((*origin)->maker.node, "no/div");
+  const Given given{
+      Branches(Number("c", 0) + Op("div", "RealDiv", {"a", "c:output:0"}) + Op("out", "Neg", {"div:z:0"}))};
+  EXPECT_EQ(MakerOfNan(given, 0), "no/div");
 }
 
 TEST_P(Control, RefusesASplitAlongWhatIsNoAxis) {
@@ -217,21 +222,16 @@ TEST_P(Control, RefusesASplitAlongWhatIsNoAxis) {
 
 // The loop ends with a run of its condition, which made nothing of it.
 TEST_P(Control, NamesTheNodeWithinALoopThatMadeANan) {
-  auto plan = MakePlan(
-      {Number("first", 0, false) +
-           Function("cond", "ia", Number("steps", 3) + Op("less", "Less", {"i", "steps:output:0"}), {"less:z:0"}) +
-           Function("body", "ia",
-                    Number("one", 1) + Op("next", "AddV2", {"i", "one:output:0"}) + Op("root", "Sqrt", {"a"}) +
-                        Op("out", "Neg", {"root:y:0"}),
-                    {"next:z:0", "out:y:0"}) +
-           Op("y", "While", {"first", "x"}, Func("cond", "cond") + Func("body", "body"), false),
-       "y:1"});
-  ASSERT_TRUE(plan) << ToString(plan.error());
-  kernels::Resources resources;
-  const auto executable = GetParam()(std::move(*plan), {});
-  const auto origin = executable->FindNonFinite({{"x:0", Tensor::Of<float>({}, {4})}}, resources, SIZE_MAX);
-  ASSERT_TRUE(origin && *origin);
-  EXPECT_EQ((*origin)->maker.node, "body/root");
+  const Given given{
+      Number("first", 0, false) +
+          Function("cond", "ia", Number("steps", 3) + Op("less", "Less", {"i", "steps:output:0"}), {"less:z:0"}) +
+          Function("body", "ia",
+                   Number("one", 1) + Op("next", "AddV2", {"i", "one:output:0"}) + Op("root", "Sqrt", {"a"}) +
+                       Op("out", "Neg", {"root:y:0"}),
+                   {"next:z:0", "out:y:0"}) +
+          Op("y", "While", {"first", "x"}, Func("cond", "cond") + Func("body", "body"), false),
+      "y:1"};
+  EXPECT_EQ(MakerOfNan(given, 4), "body/root");
 }
 
 // So that a shape runs as it has run before.

@@ -32,7 +32,11 @@ class SideBySideStep final : public Step {
     std::byte* whole = frame.data[whole_] + row * row_bytes_;
     for (const Part& part : parts_) {
       std::byte* own = frame.data[part.id] + row * part.row_bytes;
-      does_ == Does::kJoin ? std::memcpy(whole, own, part.row_bytes) : std::memcpy(own, whole, part.row_bytes);
+      if (does_ == Does::kJoin) {
+        std::memcpy(whole, own, part.row_bytes);
+      } else {
+        std::memcpy(own, whole, part.row_bytes);
+      }
       whole += part.row_bytes;
     }
   }
