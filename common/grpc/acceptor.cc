@@ -33,6 +33,14 @@ uint64_t SocketInode(int fd) {
   return info.st_ino;
 }
 
+// That its peer has reset it. gRPC 1.51 misses some resets that come while it reads, and holds the socket until it next
+// writes to it.
+bool IsReset(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_state == TCP_CLOSE;
+}
+
 }  // namespace
 
 ConnectionAcceptor::ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder,
@@ -125,7 +133,10 @@ size_t ConnectionAcceptor::connections() {
 size_t ConnectionAcceptor::Count() {
   const std::lock_guard lock(mutex_);
   counted_at_ = std::chrono::steady_clock::now();
-  std::erase_if(handed_over_, [](const auto& entry) { return SocketInode(entry.first) != entry.second; });
+  std::erase_if(handed_over_, [](const auto& entry) {
+    const auto& [fd, inode] = entry;
+    return SocketInode(fd) != inode || IsReset(fd);
+  });
   return handed_over_.size();
 }
 

@@ -48,13 +48,14 @@ class ConnectionAcceptor {
   // Takes what waits in the backlog, closes the listening socket and joins the thread. The server must still run.
   void StopAccepting();
 
-  // Returns when every connection is closed. Calls log about once a second. Requires: StopAccepting was called.
+  // Returns when every connection is closed or was reset by its client. Calls log about once a second. Requires:
+  // StopAccepting was called.
   void AwaitNoConnections(const std::function<void(size_t left)>& log);
 
   int listen_fd() const { return listen_fd_; }  // -1 after StopAccepting.
 
-  // Connections handed over and not closed since, as of a moment ago: counting them costs a system call for each. Any
-  // thread.
+  // Connections handed over and neither closed nor reset since, as of a moment ago: counting them costs two system
+  // calls for each. Any thread.
   size_t connections();
 
  private:

@@ -144,7 +144,10 @@ def running_node(scratch: pathlib.Path, model: str, base_path: pathlib.Path | No
         with node.channel:
             yield node
         process.terminate()
-        code = process.wait(START_SECONDS)
+        try:
+            code = process.wait(START_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"the node did not leave in {START_SECONDS} s:\n{log.read_text()[-4000:]}") from None
         assert code == 0, f"the node ended with {code}:\n{log.read_text()[-4000:]}"
     finally:
         if process.poll() is None:
