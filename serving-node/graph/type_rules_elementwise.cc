@@ -70,6 +70,8 @@ std::unordered_map<std::string_view, TypeRule> MakeRules() {
                          "Exp",
                          "Expm1",
                          "Floor",
+                         "Gelu",
+                         "GeluTanh",
                          "Identity",
                          "Inv",
                          "Invert",

@@ -24,6 +24,13 @@ size_t CountNodes(const graph::Graph& graph) {
   return count;
 }
 
+std::vector<graph::passes::ShapePass> ShapePassesBut(const std::set<std::string>& off) {
+  std::vector<graph::passes::ShapePass> passes;
+  std::ranges::copy_if(graph::passes::ShapePasses(), std::back_inserter(passes),
+                       [&](const auto& pass) { return !off.contains(std::string(pass.name)); });
+  return passes;
+}
+
 // Of a product: its weights.
 bool TakesLayouts(const graph::Node& node, size_t input) {
   static const std::set<std::string_view> kProducts = {
@@ -68,13 +75,13 @@ Compiled::Compiled(graph::Graph graph, HowToRun how, std::shared_ptr<RunMemory> 
   }
   HandOver(&graph, weights_.get());
   graph_ = std::move(graph);
-  const bool draws_in = !how_.passes_off.contains("elementwise");
-  programs_ = std::make_unique<Programs>(graph_, graph_.bodies, *weights_, Programs::Options{.draws_in = draws_in});
+  const auto passes = ShapePassesBut(how_.passes_off);
+  programs_ = std::make_unique<Programs>(graph_, graph_.bodies, *weights_, Programs::Options{.passes = passes});
   for (graph::Graph& body : graph_.bodies) {
     HandOver(&body, weights_.get());
     NameArguments(&body);
-    bodies_.push_back(std::make_unique<Programs>(
-        body, graph_.bodies, *weights_, Programs::Options{.draws_in = draws_in, .shapes_max = kBodyShapesMax}));
+    bodies_.push_back(std::make_unique<Programs>(body, graph_.bodies, *weights_,
+                                                 Programs::Options{.passes = passes, .shapes_max = kBodyShapesMax}));
   }
 }
 

@@ -95,6 +95,68 @@ TEST(Compiled, WhatIsDrawnInHidesNoNan) {
   }
 }
 
+bool IsNear(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape()) return false;
+  const auto near = [](float x, float y) {
+    if (std::isnan(y)) return std::isnan(x);
+    return x == y || std::fabs(x - y) <= 1e-4F * std::max(1.0F, std::fabs(y));
+  };
+  return std::ranges::equal(a.values<float>(), b.values<float>(), near);
+}
+
+std::string Node(const std::string& name, const std::string& op, const std::vector<std::string>& inputs,
+                 const std::string& attributes = "") {
+  std::string text = fmt::format("node {{ name: \"{}\" op: \"{}\" ", name, op);
+  for (const std::string& input : inputs) text += fmt::format("input: \"{}\" ", input);
+  return text + "attr { key: \"T\" value { type: DT_FLOAT } } " + attributes + "}\n";
+}
+
+std::string Fed(const std::string& name) {
+  return Node(name, "Placeholder", {}, "attr { key: \"dtype\" value { type: DT_FLOAT } }");
+}
+
+std::string Number(const std::string& name, const std::string& value) {
+  return fmt::format(R"(node {{ name: "{}" op: "Const" attr {{ key: "dtype" value {{ type: DT_FLOAT }} }}
+    attr {{ key: "value" value {{ tensor {{ dtype: DT_FLOAT tensor_shape {{ }} float_val: {} }} }} }} }})",
+                     name, value);
+}
+
+// Whether a pattern is one step of the op, and that answers what its nodes do.
+void ExpectOneStep(const std::string& graph, const std::map<std::string, Tensor>& fed, const std::string& op) {
+  graph::Wanted wanted{.feeds = {}, .outputs = {"y"}, .targets = {}};
+  for (const auto& [name, value] : fed) wanted.feeds.push_back(name);
+  Resources resources;
+  const auto plan = PlanOf(graph, wanted, resources);
+  const Compiled compiled(plan.ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>());
+  const auto steps = compiled.Explain(fed, {}, resources).steps;
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_EQ(steps[0].op, op);
+  const auto plain = plan.Run(fed, {}, resources);
+  const auto given = compiled.Run(fed, {}, resources, SIZE_MAX);
+  ASSERT_TRUE(plain && given) << ToString(given.error());
+  EXPECT_TRUE(IsNear((*given)[0], (*plain)[0])) << op;
+}
+
+// From -12 to 12, and what is hardly a number.
+Tensor ManyNumbers() {
+  const float infinite = std::numeric_limits<float>::infinity();
+  std::vector<float> x = {0.0F, -0.0F, 1e-30F, 1e30F, -1e30F, infinite, -infinite, std::nanf("")};
+  for (int i = -12'000; i < 12'000; ++i) x.push_back(static_cast<float>(i) / 1000.0F);
+  return Tensor::Of<float>({static_cast<int64_t>(x.size()) / 8, 8}, x);
+}
+
+TEST(Compiled, AGeluIsOneStep) {
+  ExpectOneStep(Fed("x") + Number("half", "0.5") + Number("root", "0.70710678") + Node("n", "Neg", {"x"}) +
+                    Node("d", "Mul", {"n", "root"}) + Node("e", "Erfc", {"d"}) + Node("h", "Mul", {"half", "x"}) +
+                    Node("y", "Mul", {"h", "e"}),
+                {{"x", ManyNumbers()}}, "Gelu");
+  ExpectOneStep(Fed("x") + Number("half", "0.5") + Number("one", "1") + Number("three", "3") + Number("c", "0.044715") +
+                    Number("root", "0.79788456") + Node("p", "Pow", {"x", "three"}) + Node("q", "Mul", {"c", "p"}) +
+                    Node("w", "AddV2", {"x", "q"}) + Node("v", "Mul", {"root", "w"}) + Node("t", "Tanh", {"v"}) +
+                    Node("s", "AddV2", {"one", "t"}) + Node("h", "Mul", {"half", "x"}) + Node("y", "Mul", {"h", "s"}),
+                {{"x", ManyNumbers()}}, "GeluTanh");
+}
+
 // A kernel may answer with its input's own memory: a Reshape whose shape only the run knows, a list of tensors. That
 // memory is the next value's, and the next run's.
 TEST(Compiled, WhatAKernelKeepsOfItsInputsIsNotTheRunsMemory) {
@@ -203,12 +265,6 @@ class RandomGraph {
   std::mt19937 random_;
   size_t names_ = 0;
 };
-
-bool IsNear(const Tensor& a, const Tensor& b) {
-  if (a.shape() != b.shape()) return false;
-  const auto near = [](float x, float y) { return x == y || std::fabs(x - y) <= 1e-4F * std::max(1.0F, std::fabs(y)); };
-  return std::ranges::equal(a.values<float>(), b.values<float>(), near);
-}
 
 TEST(Compiled, AnswersRandomGraphsAsThePlanDoes) {
   for (uint32_t seed = 1; seed <= 300; ++seed) {

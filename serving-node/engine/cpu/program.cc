@@ -6,7 +6,6 @@
 #include "serving-node/engine/cpu/evaluate.h"
 #include "serving-node/engine/cpu/steps/arena.h"
 #include "serving-node/engine/reference/flops.h"
-#include "serving-node/graph/passes/passes.h"
 
 namespace longshore::engine::cpu {
 
@@ -212,13 +211,18 @@ Program::~Program() = default;
 
 std::unique_ptr<Program> Program::Make(const Graph& graph, std::span<const Graph> bodies,
                                        const std::map<std::string, Type>& fed, Weights& weights, Resources& resources,
-                                       bool draws_in, size_t bytes_max) {
+                                       std::span<const graph::passes::ShapePass> passes, size_t bytes_max) {
   const auto evaluate = EvaluateByKernels(resources, bytes_max);
   graph::Types types = InferTypes(graph, bodies, fed, evaluate);
-  if (!draws_in) return ProgramMaker(graph, types, weights).Make();
-  const Graph drawn = graph::passes::DrawInElementwise(graph, types);
-  types = InferTypes(drawn, bodies, fed, evaluate);
-  return ProgramMaker(drawn, types, weights).Make();
+  std::optional<Graph> passed;
+  for (const auto& pass : passes) {
+    const Graph& before = passed ? *passed : graph;
+    Graph after = pass.run(before, types);
+    if (after.nodes.size() == before.nodes.size()) continue;  // It found nothing.
+    passed = std::move(after);
+    types = InferTypes(*passed, bodies, fed, evaluate);
+  }
+  return ProgramMaker(passed ? *passed : graph, types, weights).Make();
 }
 
 size_t Program::run_bytes() const { return RoundedUp(arena_bytes_) + scratch_bytes_; }

@@ -15,6 +15,7 @@
 #include "serving-node/engine/cpu/steps/step.h"
 #include "serving-node/engine/engine.h"
 #include "serving-node/graph/graph.h"
+#include "serving-node/graph/passes/passes.h"
 #include "serving-node/graph/types.h"
 
 namespace longshore::engine::cpu {
@@ -28,11 +29,12 @@ class Program {
   ~Program();
 
   // `bodies`: of the whole graph. `fed`: the types of what is fed, by the graph's names for it; what is not known of
-  // them is left to each run. `draws_in`: whether passes::DrawInElementwise is run. `bytes_max`: what a run may hold,
-  // and the making of any one value. Primitives are made for as many threads as OpenMP has for this one.
+  // them is left to each run. `passes`: those that are run. `bytes_max`: what a run may hold, and the making of any
+  // one value. Primitives are made for as many threads as OpenMP has for this one.
   static std::unique_ptr<Program> Make(const graph::Graph& graph, std::span<const graph::Graph> bodies,
                                        const std::map<std::string, graph::Type>& fed, Weights& weights,
-                                       Resources& resources, bool draws_in, size_t bytes_max);
+                                       Resources& resources, std::span<const graph::passes::ShapePass> passes,
+                                       size_t bytes_max);
 
   // All outputs of the graph, in order; `on_step` costs nothing where it is none. Errors: of the kernel that refused
   // its inputs; ResourceExhausted when the run would hold more than bytes_max.

@@ -57,8 +57,7 @@ std::shared_ptr<const Program> Programs::For(const std::map<std::string, Tensor>
   const auto [slot, knows_shapes] = SlotFor(fed, wanted);
   std::call_once(slot->made, [&, &slot = *slot, with_shapes = knows_shapes] {
     const auto make = [&](const graph::Graph& graph) {
-      return Program::Make(graph, bodies_, TypesOf(fed, with_shapes), weights_, resources, options_.draws_in,
-                           bytes_max);
+      return Program::Make(graph, bodies_, TypesOf(fed, with_shapes), weights_, resources, options_.passes, bytes_max);
     };
     auto program = wanted.empty() ? make(graph_) : make(Only(graph_, wanted));
     const std::lock_guard lock(mutex_);  // Others count its memory.
@@ -69,7 +68,7 @@ std::shared_ptr<const Program> Programs::For(const std::map<std::string, Tensor>
 
 std::unique_ptr<const Program> Programs::ForLooking(const std::map<std::string, Tensor>& fed, Resources& resources,
                                                     size_t bytes_max) const {
-  return Program::Make(graph_, bodies_, TypesOf(fed, true), weights_, resources, false, bytes_max);
+  return Program::Make(graph_, bodies_, TypesOf(fed, true), weights_, resources, {}, bytes_max);
 }
 
 int64_t Programs::memory_bytes(reference::kernels::CountedBuffers* counted) const {

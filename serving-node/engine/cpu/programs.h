@@ -21,7 +21,7 @@ inline constexpr size_t kProgramsMax = 32;  // Of one graph; the one that was no
 class Programs {
  public:
   struct Options {
-    bool draws_in = true;  // Whether passes::DrawInElementwise is run.
+    std::vector<graph::passes::ShapePass> passes;
     // After so many different shapes one program that knows no shapes serves all that are new.
     size_t shapes_max = SIZE_MAX;
   };
@@ -35,7 +35,7 @@ class Programs {
   std::shared_ptr<const Program> For(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                      Resources& resources, size_t bytes_max) const;
 
-  // One in which nothing is drawn in, for those who look. Not kept.
+  // One that no pass has changed for its shapes, for those who look. Not kept.
   std::unique_ptr<const Program> ForLooking(const std::map<std::string, Tensor>& fed, Resources& resources,
                                             size_t bytes_max) const;
 

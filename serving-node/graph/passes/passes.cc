@@ -15,19 +15,24 @@ Graph Each(const Graph& whole) {
 
 }  // namespace
 
-std::span<const Pass> LoadPasses() {
-  static constexpr Pass kPasses[] = {{"identities", Each<RemoveIdentities>},
-                                     {kInvariants, DrawInInvariants},
-                                     {"batch_norms", Each<SplitBatchNorms>},
-                                     {"scales", Each<DrawInScales>},
-                                     {"pads", Each<DrawInPads>}};
+std::span<const LoadPass> LoadPasses() {
+  static constexpr LoadPass kPasses[] = {{"identities", Each<RemoveIdentities>},
+                                         {kInvariants, DrawInInvariants},
+                                         {"batch_norms", Each<SplitBatchNorms>},
+                                         {"scales", Each<DrawInScales>},
+                                         {"pads", Each<DrawInPads>}};
+  return kPasses;
+}
+
+std::span<const ShapePass> ShapePasses() {
+  static constexpr ShapePass kPasses[] = {{"gelus", DrawTogetherGelus}, {"elementwise", DrawInElementwise}};
   return kPasses;
 }
 
 std::vector<std::string> Names() {
   std::vector<std::string> names;
-  for (const Pass& pass : LoadPasses()) names.emplace_back(pass.name);
-  names.emplace_back("elementwise");
+  for (const LoadPass& pass : LoadPasses()) names.emplace_back(pass.name);
+  for (const ShapePass& pass : ShapePasses()) names.emplace_back(pass.name);
   return names;
 }
 

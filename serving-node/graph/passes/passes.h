@@ -23,17 +23,24 @@ Graph DrawInInvariants(const Graph& graph);  // What a body is given and is alwa
 
 inline constexpr std::string_view kInvariants = "invariants";  // After it there is more to fold.
 
-struct Pass {
+struct LoadPass {
   std::string_view name;
   Graph (*run)(const Graph& graph);  // Of a whole graph, bodies included.
 };
-std::span<const Pass> LoadPasses();
+std::span<const LoadPass> LoadPasses();
 
-// The names of all passes, by which each can be switched off: those at load and "elementwise".
-std::vector<std::string> Names();
-
-// For shapes that are known, "elementwise": what an element-wise op does to a product's output is done by the product
-// (Node::then).
+// For shapes that are known. Ops that no model has, for only the CPU engine computes them: Gelu and GeluTanh of x.
+Graph DrawTogetherGelus(const Graph& graph, const Types& types);  // Each a node of its own.
+// What an element-wise op does to a product's output is done by the product (Node::then), and chains are one node.
 Graph DrawInElementwise(const Graph& graph, const Types& types);
+
+struct ShapePass {
+  std::string_view name;
+  Graph (*run)(const Graph& graph, const Types& types);  // Of one graph, its bodies being others.
+};
+std::span<const ShapePass> ShapePasses();
+
+// The names of all passes, by which each can be switched off.
+std::vector<std::string> Names();
 
 }  // namespace longshore::graph::passes

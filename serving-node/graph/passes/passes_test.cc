@@ -12,8 +12,10 @@ namespace longshore::graph::passes {
 namespace {
 
 using tensor::DType;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::FloatEq;
+using testing::Not;
 using testing::Pointwise;
 
 std::string Floats(const std::string& name, const tensor::Shape& shape, const std::string& values) {
@@ -88,11 +90,14 @@ std::optional<std::vector<tensor::Tensor>> Reshaped(const Node& node, std::span<
   return std::vector<tensor::Tensor>{*inputs[0].Reshaped({sizes.begin(), sizes.end()})};
 }
 
-Graph DrawnIn(const Graph& graph, const std::map<std::string, tensor::Shape>& shapes) {
+using Shapes = std::map<std::string, tensor::Shape>;
+Types TypesFor(const Graph& graph, const Shapes& shapes, DType type = DType::kFloat) {
   std::map<std::string, Type> fed;
-  for (const auto& [name, shape] : shapes) fed[name] = {DType::kFloat, shape, std::nullopt};
-  return DrawInElementwise(graph, InferTypes(graph, {}, fed, Reshaped));
+  for (const auto& [name, shape] : shapes) fed[name] = {type, shape, std::nullopt};
+  return InferTypes(graph, {}, fed, Reshaped);
 }
+
+Graph DrawnIn(const Graph& graph, const Shapes& shapes) { return DrawInElementwise(graph, TypesFor(graph, shapes)); }
 
 TEST(Identities, AreReadThrough) {
   const Graph graph =
@@ -226,6 +231,80 @@ TEST(Elementwise, ChainsAreOneNode) {
   EXPECT_THAT(Ops(DrawnIn(graph, {{"x", {4, 8}}, {"r", {8}}})), ElementsAre("Sub+Square+Mul+Tanh"));
 }
 
+// x * 0.5 * (1 + erf(x / sqrt 2)), with the factors in some order.
+std::vector<std::string> GeluOfErf(const tensor::Shape& half = {}) {
+  return {Input("x"),
+          Floats("half", half, "0.5"),
+          Floats("root", {}, "1.41421356"),
+          Floats("one", {}, "1"),
+          Op("RealDiv", "d", {"x", "root"}),
+          Op("Erf", "e", {"d"}),
+          Op("AddV2", "s", {"one", "e"}),
+          Op("Mul", "h", {"half", "s"}),
+          Op("Mul", "y", {"x", "h"})};
+}
+
+std::vector<std::string> GeluOfErfc() {
+  return {Input("x"),
+          Floats("half", {}, "0.5"),
+          Floats("root", {}, "0.70710678"),
+          Op("Neg", "n", {"x"}),
+          Op("Mul", "d", {"n", "root"}),
+          Op("Erfc", "e", {"d"}),
+          Op("Mul", "h", {"half", "x"}),
+          Op("Mul", "y", {"h", "e"})};
+}
+
+std::vector<std::string> GeluOfTanh(const std::string& power = "3") {
+  return {Input("x"),
+          Floats("half", {}, "0.5"),
+          Floats("one", {}, "1"),
+          Floats("three", {}, power),
+          Floats("c", {}, "0.044715"),
+          Floats("root", {}, "0.79788456"),
+          Op("Pow", "p", {"x", "three"}),
+          Op("Mul", "q", {"c", "p"}),
+          Op("AddV2", "w", {"x", "q"}),
+          Op("Mul", "v", {"root", "w"}),
+          Op("Tanh", "t", {"v"}),
+          Op("AddV2", "s", {"one", "t"}),
+          Op("Mul", "h", {"half", "x"}),
+          Op("Mul", "y", {"h", "s"})};
+}
+
+std::vector<std::string> OpsWithGelus(const std::vector<std::string>& nodes,
+                                      const std::vector<std::string>& outputs = {"y"}, DType type = DType::kFloat) {
+  const Graph graph = Read(nodes, outputs);
+  return Ops(DrawTogetherGelus(graph, TypesFor(graph, {{"x", {3, 4}}}, type)));
+}
+
+TEST(Gelus, AreOneNodeHoweverTheyAreWritten) {
+  EXPECT_THAT(OpsWithGelus(GeluOfErf()), ElementsAre("Gelu"));
+  EXPECT_THAT(OpsWithGelus(GeluOfErfc()), ElementsAre("Gelu"));
+  EXPECT_THAT(OpsWithGelus(GeluOfTanh()), ElementsAre("GeluTanh"));
+}
+
+TEST(Gelus, OfWhichAPartIsReadStay) {
+  EXPECT_THAT(OpsWithGelus(GeluOfErf(), {"y", "s"}), ElementsAre("RealDiv", "Erf", "AddV2", "Mul", "Mul"));
+  EXPECT_THAT(OpsWithGelus(GeluOfErfc(), {"y", "h"}), ElementsAre("Neg", "Mul", "Erfc", "Mul", "Mul"));
+  auto nodes = GeluOfErf();
+  nodes.push_back(Op("Relu", "other", {"e"}));
+  EXPECT_THAT(OpsWithGelus(nodes, {"y", "other"}), ElementsAre("RealDiv", "Erf", "AddV2", "Mul", "Mul", "Relu"));
+}
+
+TEST(Gelus, OfOtherNumbersTypesOrShapesStay) {
+  EXPECT_THAT(OpsWithGelus(GeluOfTanh("2")), Not(Contains("GeluTanh")));
+  EXPECT_THAT(OpsWithGelus(GeluOfErf({1, 1, 1})), Not(Contains("Gelu"))) << "the result has an axis more";
+  EXPECT_THAT(OpsWithGelus(GeluOfErf(), {"y"}, DType::kHalf), Not(Contains("Gelu")));
+}
+
+TEST(Gelus, OfSomethingElseThanTheirFactorStay) {
+  auto nodes = GeluOfErf();
+  nodes.back() = Op("Mul", "y", {"r", "h"});
+  nodes.push_back(Input("r"));
+  EXPECT_THAT(OpsWithGelus(nodes), Not(Contains("Gelu")));
+}
+
 // while (...) a = a + b, of x and a constant; `returned`: which argument each step returns as the second.
 Graph LoopOf(int returned) {
   const auto node = [](const std::string& name, const std::string& op, std::vector<Edge> inputs = {}) {
@@ -320,7 +399,8 @@ TEST(Types, OfALoopAreThoseThatEachStepKeeps) {
 }
 
 TEST(Names, AreOfEachPass) {
-  EXPECT_THAT(Names(), ElementsAre("identities", "invariants", "batch_norms", "scales", "pads", "elementwise"));
+  EXPECT_THAT(Names(),
+              ElementsAre("identities", "invariants", "batch_norms", "scales", "pads", "gelus", "elementwise"));
 }
 
 }  // namespace

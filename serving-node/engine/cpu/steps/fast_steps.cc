@@ -31,31 +31,10 @@ std::span<const MakeStep> FastSteps(std::string_view op) {
     for (const char* name : {"MaxPool", "AvgPool"}) steps[name] = {WhereOneDnnCan<MakePooling>};
     for (const char* name : {"Softmax", "LogSoftmax"}) steps[name] = {MakeSoftmax};
     for (const char* name : {"Sum", "Mean", "Max"}) steps[name] = {MakeReduction};
-    for (const char* name : {"Abs",
-                             "Add",
-                             "AddV2",
-                             "BiasAdd",
-                             "Div",
-                             "Elu",
-                             "Erf",
-                             "Erfc",
-                             "Exp",
-                             "Inv",
-                             "Maximum",
-                             "Minimum",
-                             "Mul",
-                             "Neg",
-                             "RealDiv",
-                             "Reciprocal",
-                             "Relu",
-                             "Relu6",
-                             "Rsqrt",
-                             "Sigmoid",
-                             "Sqrt",
-                             "Square",
-                             "SquaredDifference",
-                             "Sub",
-                             "Tanh"}) {
+    for (const char* name : {"Abs",     "Add",  "AddV2",   "BiasAdd",           "Div",  "Elu",     "Erf",
+                             "Erfc",    "Exp",  "Gelu",    "GeluTanh",          "Inv",  "Maximum", "Minimum",
+                             "Mul",     "Neg",  "RealDiv", "Reciprocal",        "Relu", "Relu6",   "Rsqrt",
+                             "Sigmoid", "Sqrt", "Square",  "SquaredDifference", "Sub",  "Tanh"}) {
       steps[name] = {MakeElementwise};
     }
     steps["Einsum"] = {WhereOneDnnCan<MakeEinsum>};

@@ -107,6 +107,17 @@ LONGSHORE_INLINE float Erfc(float x) {
   return std::fabs(x) < 0.5F ? small : large;
 }
 
+// What lies below zero is small by its own size, so erfc is good for all of x.
+LONGSHORE_INLINE float Gelu(float x) {
+  const float half = 0.5F * ErfcOfSize(0.70710678118654752F * x);
+  return x * (x < 0.0F ? half : 1.0F - half);
+}
+
+// x / 2 * (1 + tanh(y)) = x / (1 + exp(-2y)), 2y = sqrt(8 / pi) * (x + 0.044715 * x^3).
+LONGSHORE_INLINE float GeluTanh(float x) {
+  return x / (1.0F + Exp(-1.5957691216057308F * (x + 0.044715F * x * x * x)));
+}
+
 // The compiler clones the loops, and what is inlined into them, for each kind of processor.
 #define LONGSHORE_UNARY(Name, expression)                                      \
   LONGSHORE_LOOP void Name##Loop(const float* in, float* out, int64_t count) { \
@@ -121,6 +132,8 @@ LONGSHORE_UNARY(Elu, x < 0.0F ? Exp(x) - 1.0F : x)
 LONGSHORE_UNARY(Erf, Erf(x))
 LONGSHORE_UNARY(Erfc, Erfc(x))
 LONGSHORE_UNARY(Exp, Exp(x))
+LONGSHORE_UNARY(Gelu, Gelu(x))
+LONGSHORE_UNARY(GeluTanh, GeluTanh(x))
 LONGSHORE_UNARY(Neg, -x)
 LONGSHORE_UNARY(Reciprocal, 1.0F / x)
 LONGSHORE_UNARY(Relu, x < 0.0F ? 0.0F : x)
@@ -180,13 +193,10 @@ LONGSHORE_LOOP float SumOfFew(const float* in, int64_t count) {
 
 UnaryLoop FindUnaryLoop(std::string_view op) {
   static const std::unordered_map<std::string_view, UnaryLoop> kLoops = {
-      {"Abs", AbsLoop},       {"Elu", EluLoop},
-      {"Erf", ErfLoop},       {"Erfc", ErfcLoop},
-      {"Exp", ExpLoop},       {"Inv", ReciprocalLoop},
-      {"Neg", NegLoop},       {"Relu", ReluLoop},
-      {"Relu6", Relu6Loop},   {"Reciprocal", ReciprocalLoop},
-      {"Rsqrt", RsqrtLoop},   {"Sqrt", SqrtLoop},
-      {"Square", SquareLoop}, {"Sigmoid", SigmoidLoop},
+      {"Abs", AbsLoop},     {"Elu", EluLoop},   {"Erf", ErfLoop},           {"Erfc", ErfcLoop},
+      {"Exp", ExpLoop},     {"Gelu", GeluLoop}, {"GeluTanh", GeluTanhLoop}, {"Inv", ReciprocalLoop},
+      {"Neg", NegLoop},     {"Relu", ReluLoop}, {"Relu6", Relu6Loop},       {"Reciprocal", ReciprocalLoop},
+      {"Rsqrt", RsqrtLoop}, {"Sqrt", SqrtLoop}, {"Square", SquareLoop},     {"Sigmoid", SigmoidLoop},
       {"Tanh", TanhLoop}};
   const auto found = kLoops.find(op);
   return found == kLoops.end() ? nullptr : found->second;
