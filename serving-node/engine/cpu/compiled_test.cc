@@ -50,6 +50,19 @@ TEST(Loops, ASumOfAMillionIsAsGoodAsAShortOne) {
   EXPECT_EQ(SumOf(std::vector<float>(1030, 1.0F).data(), 1030), 1030.0F);
 }
 
+TEST(Loops, TheLargestIsFoundWhereverItIs) {
+  std::vector<float> numbers(37, -5.0F);
+  for (size_t at = 0; at < numbers.size(); ++at) {
+    numbers[at] = -2.0F;
+    EXPECT_EQ(MaxOf(numbers.data(), 37), -2.0F);
+    numbers[at] = std::nanf("");
+    EXPECT_TRUE(std::isnan(MaxOf(numbers.data(), 37)));
+    numbers[at] = -5.0F;
+  }
+  numbers.assign(3, -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(MaxOf(numbers.data(), 3), numbers[0]);
+}
+
 TEST(Loops, AColumnOfAMillionIsAsGoodAsAShortOne) {
   std::vector<float> sums(3);
   SumColumns(std::vector<float>(3'000'000, 0.1F).data(), 1'000'000, 3, 0.5F, sums.data());

@@ -218,11 +218,16 @@ float SumOf(const float* in, int64_t count) {
   return SumOf(in, half) + SumOf(in + half, count - half);
 }
 
+// The largest is the same in whatever order they are looked at.
 LONGSHORE_LOOP float MaxOf(const float* in, int64_t count) {
   float largest = -std::numeric_limits<float>::infinity();
-  for (int64_t i = 0; i < count; ++i)
-    largest = largest != largest ? largest : (in[i] > largest || in[i] != in[i]) ? in[i] : largest;
-  return largest;
+  int32_t has_nan = 0;
+#pragma omp simd reduction(max : largest) reduction(| : has_nan)
+  for (int64_t i = 0; i < count; ++i) {
+    largest = in[i] > largest ? in[i] : largest;
+    has_nan |= in[i] != in[i] ? 1 : 0;
+  }
+  return has_nan != 0 ? std::numeric_limits<float>::quiet_NaN() : largest;
 }
 
 LONGSHORE_LOOP void ExpOf(const float* in, float shift, float* out, int64_t count) {
