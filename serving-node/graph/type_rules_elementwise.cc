@@ -75,6 +75,7 @@ std::unordered_map<std::string_view, TypeRule> MakeRules() {
                          "Identity",
                          "Inv",
                          "Invert",
+                         "LayerNorm",
                          "LeakyRelu",
                          "Lgamma",
                          "Log",

@@ -170,6 +170,37 @@ TEST(Compiled, AGeluIsOneStep) {
                 {{"x", ManyNumbers()}}, "GeluTanh");
 }
 
+// Of some width, as Keras writes it.
+std::string LayerNormOf(int64_t width) {
+  const auto row = [&](const std::string& name, float first) {
+    std::string values;
+    for (int64_t i = 0; i < width; ++i) values += fmt::format(" float_val: {}", first + static_cast<float>(i) / 10);
+    return fmt::format(R"(node {{ name: "{}" op: "Const" attr {{ key: "dtype" value {{ type: DT_FLOAT }} }}
+      attr {{ key: "value" value {{ tensor {{ dtype: DT_FLOAT tensor_shape {{ dim {{ size: {} }} }} {} }} }} }} }})",
+                       name, width, values);
+  };
+  const std::string keep = "attr { key: \"keep_dims\" value { b: true } }";
+  return Fed("x") + row("gamma", 1) + row("beta", -2) + Number("epsilon", "1e-5") +
+         R"(node { name: "axis" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+              attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: -1 } } } })" +
+         Node("mean", "Mean", {"x", "axis"}, keep) + Node("squares", "SquaredDifference", {"x", "mean"}) +
+         Node("variance", "Mean", {"squares", "axis"}, keep) + Node("sum", "AddV2", {"variance", "epsilon"}) +
+         Node("factor", "Rsqrt", {"sum"}) + Node("slope", "Mul", {"factor", "gamma"}) + Node("n", "Neg", {"mean"}) +
+         Node("m", "Mul", {"n", "slope"}) + Node("shift", "AddV2", {"m", "beta"}) + Node("s", "Mul", {"x", "slope"}) +
+         Node("y", "AddV2", {"s", "shift"});
+}
+
+TEST(Compiled, ALayerNormIsOneStep) {
+  for (const int64_t width : {1, 7, 16, 100, 2051}) {
+    std::vector<float> x(static_cast<size_t>(width) * 12);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 37 % 101) / 8.0F + 3.0F;
+    x[x.size() - 1] = std::nanf("");
+    x[x.size() - static_cast<size_t>(width) - 1] = std::numeric_limits<float>::infinity();
+    std::fill_n(x.begin(), width, 2.5F);
+    ExpectOneStep(LayerNormOf(width), {{"x", Tensor::Of<float>({3, 4, width}, x)}}, "LayerNorm");
+  }
+}
+
 // A kernel may answer with its input's own memory: a Reshape whose shape only the run knows, a list of tensors. That
 // memory is the next value's, and the next run's.
 TEST(Compiled, WhatAKernelKeepsOfItsInputsIsNotTheRunsMemory) {

@@ -25,7 +25,8 @@ std::span<const LoadPass> LoadPasses() {
 }
 
 std::span<const ShapePass> ShapePasses() {
-  static constexpr ShapePass kPasses[] = {{"gelus", DrawTogetherGelus}, {"elementwise", DrawInElementwise}};
+  static constexpr ShapePass kPasses[] = {
+      {"gelus", DrawTogetherGelus}, {"layer_norms", DrawTogetherLayerNorms}, {"elementwise", DrawInElementwise}};
   return kPasses;
 }
 

@@ -29,8 +29,10 @@ struct LoadPass {
 };
 std::span<const LoadPass> LoadPasses();
 
-// For shapes that are known. Ops that no model has, for only the CPU engine computes them: Gelu and GeluTanh of x.
-Graph DrawTogetherGelus(const Graph& graph, const Types& types);  // Each a node of its own.
+// For shapes that are known. Ops that no model has, for only the CPU engine computes them: Gelu and GeluTanh of x,
+// LayerNorm of x, gamma and beta with "epsilon".
+Graph DrawTogetherGelus(const Graph& graph, const Types& types);
+Graph DrawTogetherLayerNorms(const Graph& graph, const Types& types);  // Over the last axis.
 // What an element-wise op does to a product's output is done by the product (Node::then), and chains are one node.
 Graph DrawInElementwise(const Graph& graph, const Types& types);
 

@@ -305,6 +305,88 @@ TEST(Gelus, OfSomethingElseThanTheirFactorStay) {
   EXPECT_THAT(OpsWithGelus(nodes), Not(Contains("Gelu")));
 }
 
+constexpr char kKeep[] = "attr { key: \"keep_dims\" value { b: true } }";
+
+std::vector<std::string> Statistics(const std::string& axis = "-1", const std::string& attributes = kKeep) {
+  return {Input("x"),
+          Ints("axis", {1}, axis),
+          Floats("epsilon", {}, "0.001"),
+          Floats("gamma", {4}, "1, 2, 3, 4"),
+          Floats("beta", {4}, "5, 6, 7, 8"),
+          Op("Mean", "mean", {"x", "axis"}, attributes),
+          Op("SquaredDifference", "squares", {"x", "mean"}),
+          Op("Mean", "variance", {"squares", "axis"}, attributes),
+          Op("AddV2", "sum", {"variance", "epsilon"}),
+          Op("Rsqrt", "factor", {"sum"})};
+}
+
+// Keras 3; batch_normalization of tf.nn, which Keras 2 calls; by hand.
+std::vector<std::string> OfKeras() {
+  return {Op("Mul", "slope", {"factor", "gamma"}), Op("Neg", "n", {"mean"}),       Op("Mul", "m", {"n", "slope"}),
+          Op("AddV2", "shift", {"m", "beta"}),     Op("Mul", "s", {"x", "slope"}), Op("AddV2", "y", {"s", "shift"})};
+}
+std::vector<std::string> OfTf() {
+  return {Op("Mul", "slope", {"factor", "gamma"}), Op("Mul", "s", {"x", "slope"}), Op("Mul", "m", {"mean", "slope"}),
+          Op("Sub", "shift", {"beta", "m"}), Op("AddV2", "y", {"s", "shift"})};
+}
+std::vector<std::string> ByHand() {
+  return {Op("Sub", "less", {"x", "mean"}), Op("Mul", "z", {"less", "factor"}), Op("Mul", "s", {"gamma", "z"}),
+          Op("AddV2", "y", {"s", "beta"})};
+}
+
+std::vector<std::string> OpsWithLayerNorms(const std::vector<std::string>& nodes,
+                                           const std::vector<std::string>& outputs = {"y"},
+                                           const tensor::Shape& x = {3, 4}) {
+  const Graph graph = Read(nodes, outputs);
+  return Ops(DrawTogetherLayerNorms(graph, TypesFor(graph, {{"x", x}})));
+}
+
+TEST(LayerNorms, AreOneNodeHoweverTheyAreWritten) {
+  for (const auto& written : {OfKeras(), OfTf(), ByHand()}) {
+    for (const char* axis : {"-1", "1"}) {
+      const Graph graph = Read(Statistics(axis) + written);
+      const Graph drawn = DrawTogetherLayerNorms(graph, TypesFor(graph, {{"x", {3, 4}}}));
+      ASSERT_THAT(Ops(drawn), ElementsAre("LayerNorm"));
+      const Node& node = Only(drawn, "LayerNorm");
+      EXPECT_EQ(node.inputs[0].node, drawn.fed.at("x"));
+      EXPECT_THAT(ConstFloats(drawn, node.inputs[1]), ElementsAre(1, 2, 3, 4));
+      EXPECT_THAT(ConstFloats(drawn, node.inputs[2]), ElementsAre(5, 6, 7, 8));
+      EXPECT_FLOAT_EQ(node.attributes.Float("epsilon", 0), 0.001F);
+    }
+  }
+}
+
+TEST(LayerNorms, OfNoGammaHaveOnes) {
+  const Graph graph = Read(Statistics() + ByHand(), {"z"});
+  const Graph drawn = DrawTogetherLayerNorms(graph, TypesFor(graph, {{"x", {3, 4}}}));
+  ASSERT_THAT(Ops(drawn), ElementsAre("LayerNorm"));
+  EXPECT_THAT(ConstFloats(drawn, Only(drawn, "LayerNorm").inputs[1]), ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(ConstFloats(drawn, Only(drawn, "LayerNorm").inputs[2]), ElementsAre(0, 0, 0, 0));
+}
+
+TEST(LayerNorms, OfWhichAPartIsReadStay) {
+  for (const char* part : {"mean", "variance", "factor", "slope", "shift"})
+    EXPECT_THAT(OpsWithLayerNorms(Statistics() + OfKeras(), {"y", part}), Not(Contains("LayerNorm"))) << part;
+  const auto read = Statistics() + ByHand() + std::vector<std::string>{Op("Relu", "other", {"less"})};
+  EXPECT_THAT(OpsWithLayerNorms(read, {"y", "other"}), Not(Contains("LayerNorm")));
+}
+
+TEST(LayerNorms, OverOtherAxesOrOfOtherShapesStay) {
+  EXPECT_THAT(OpsWithLayerNorms(Statistics("0") + OfKeras(), {"y"}, {4, 4}), Not(Contains("LayerNorm")));
+  EXPECT_THAT(OpsWithLayerNorms(Statistics("-1", "") + OfKeras(), {"y"}, {4, 4}), Not(Contains("LayerNorm")));
+  EXPECT_THAT(OpsWithLayerNorms(Statistics() + OfKeras(), {"y"}, {3, 1}), Not(Contains("LayerNorm")))
+      << "the result has more columns";
+}
+
+TEST(LayerNorms, ByTheMeanOfSomethingElseStay) {
+  auto nodes = Statistics() + OfTf();
+  nodes[5] = Op("Mean", "mean", {"r", "axis"}, kKeep);
+  nodes.push_back(Input("r"));
+  const Graph graph = Read(nodes);
+  EXPECT_THAT(Ops(DrawTogetherLayerNorms(graph, TypesFor(graph, {{"x", {3, 4}}, {"r", {3, 4}}}))),
+              Not(Contains("LayerNorm")));
+}
+
 // while (...) a = a + b, of x and a constant; `returned`: which argument each step returns as the second.
 Graph LoopOf(int returned) {
   const auto node = [](const std::string& name, const std::string& op, std::vector<Edge> inputs = {}) {
@@ -399,8 +481,8 @@ TEST(Types, OfALoopAreThoseThatEachStepKeeps) {
 }
 
 TEST(Names, AreOfEachPass) {
-  EXPECT_THAT(Names(),
-              ElementsAre("identities", "invariants", "batch_norms", "scales", "pads", "gelus", "elementwise"));
+  EXPECT_THAT(Names(), ElementsAre("identities", "invariants", "batch_norms", "scales", "pads", "gelus", "layer_norms",
+                                   "elementwise"));
 }
 
 }  // namespace

@@ -241,6 +241,12 @@ LONGSHORE_LOOP void SelectOf(const uint8_t* condition, const Choice& yes, const 
   }
 }
 
+LONGSHORE_LOOP void NormalizedOf(const float* in, const Spread& spread, const float* gamma, const float* beta,
+                                 float* out, int64_t count) {
+  const float mean = spread.mean, factor = spread.factor;
+  for (int64_t i = 0; i < count; ++i) out[i] = (in[i] - mean) * factor * gamma[i] + beta[i];
+}
+
 LONGSHORE_LOOP void SumColumns(const float* in, int64_t rows, int64_t columns, float factor, float* out) {
   constexpr int64_t kAtOnce = 64;
   for (int64_t first = 0; first < columns; first += kAtOnce) {

@@ -32,6 +32,13 @@ struct Choice {
 };
 // out[i] = condition[i] != 0 ? yes[i] : no[i].
 void SelectOf(const uint8_t* condition, const Choice& yes, const Choice& no, float* out, int64_t count);
+struct Spread {
+  float mean = 0;
+  float factor = 1;  // One by the deviation.
+};
+// out[i] = (in[i] - mean) * factor * gamma[i] + beta[i].
+void NormalizedOf(const float* in, const Spread& spread, const float* gamma, const float* beta, float* out,
+                  int64_t count);
 // out[i] = factor times the sum of in[row][i].
 void SumColumns(const float* in, int64_t rows, int64_t columns, float factor, float* out);
 
