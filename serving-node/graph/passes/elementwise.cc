@@ -1,4 +1,5 @@
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -66,56 +67,76 @@ class Drawing {
     if (mapped.output != 0) return false;
     if (rewrite_.At(mapped).op == "Reshape") return IntoProductBefore(i, edge, other);
     if (!Takes(rewrite_.At(mapped), i, edge, other)) return false;
-    rewrite_.Replace(i, {Extended(rewrite_.At(mapped), i, other)});
+    const auto operand = other == nullptr ? std::nullopt : std::optional(rewrite_.Mapped(*other));
+    rewrite_.Replace(i, {Extended(rewrite_.At(mapped), i, operand)});
     return true;
   }
 
-  // The maker of a value with what node `i` does to it.
-  Edge Extended(Node made, size_t i, const Edge* other) {
+  // The maker of a value with what node `i` does to it. `operand`: of the new graph.
+  Edge Extended(Node made, size_t i, const std::optional<Edge>& operand) {
     const Node& old = graph_.nodes[i];
     Fused fused{.op = old.op, .name = old.name, .operand = -1, .alpha = old.attributes.Float("alpha", 0.2F)};
-    if (other != nullptr) {
+    if (operand) {
       fused.operand = static_cast<int>(made.inputs.size());
-      made.inputs.push_back(rewrite_.Mapped(*other));
+      made.inputs.push_back(*operand);
     }
     made.then.push_back(std::move(fused));
     return rewrite_.Add(std::move(made));
   }
 
-  // Keras writes a layer over the last of several axes as MatMul, Reshape, BiasAdd, activation. Past the Reshape go an
-  // activation, and a bias for each of the product's columns.
+  // Keras writes a layer over the last of several axes as MatMul, Reshape, BiasAdd, activation, and the heads of an
+  // attention with a bias of two axes. Past the Reshape go an activation, a number for each of the product's columns,
+  // and what has a number for each of its own.
   bool IntoProductBefore(size_t i, const Edge& edge, const Edge* other) {
     Node reshape = rewrite_.At(rewrite_.Mapped(edge));
     const Node& product = rewrite_.At(reshape.inputs[0]);
     if (!IsProduct(product.op) || !BelongsTo(edge, reshape.inputs[0])) return false;
-    const std::string& op = graph_.nodes[i].op;
-    if (other == nullptr ? !IsActivation(op) : !IsBiasOf(channels_.at(reshape.inputs[0].node), i, edge, *other))
+    const tensor::Shape shape = products_.at(reshape.inputs[0].node);
+    std::optional<Edge> operand;
+    if (other == nullptr) {
+      if (!IsActivation(graph_.nodes[i].op)) return false;
+    } else if (const auto beside = ShapeBeside(shape, i, edge, *other)) {
+      operand = Shaped(*other, *beside, graph_.nodes[i].name);
+    } else {
       return false;
-    const int64_t channels = channels_.at(reshape.inputs[0].node);
-    const Edge made = Extended(product, i, other);
-    channels_[made.node] = channels;
+    }
+    const Edge made = Extended(rewrite_.At(reshape.inputs[0]), i, operand);
+    products_[made.node] = shape;
     reshape.inputs[0] = made;
     rewrite_.Replace(i, {rewrite_.Add(std::move(reshape))});
     return true;
   }
 
-  // Whether nothing but the Reshape reads the product, or what was made of it here; notes how many columns it has.
+  // Whether nothing but the Reshape reads the product, or what was made of it here; notes the product's shape.
   bool BelongsTo(const Edge& shaped, const Edge& product) {
-    if (channels_.contains(product.node)) return true;
+    if (products_.contains(product.node)) return true;
     const Node& reshape = graph_.nodes[static_cast<size_t>(shaped.node)];
     if (reshape.op != "Reshape" || !rewrite_.has_one_reader(reshape.inputs[0])) return false;
     const Type& type = types_.at(reshape.inputs[0]);
     if (!type.is_static() || type.type != DType::kFloat || type.shape->empty()) return false;
-    channels_[product.node] = type.shape->back();
+    products_[product.node] = *type.shape;
     return true;
   }
 
-  // `shaped`: what it is added to, whose last axis must be the columns, as a size of one would be broadcast.
-  bool IsBiasOf(int64_t channels, size_t i, const Edge& shaped, const Edge& operand) const {
+  // The shape that what is added to the reshaped product has beside the product: [columns], or the product's own.
+  std::optional<tensor::Shape> ShapeBeside(const tensor::Shape& product, size_t i, const Edge& shaped,
+                                           const Edge& operand) const {
     const Type& whole = types_.at(shaped);
     const Type& type = types_.at(operand);
-    return IsSum(graph_.nodes[i].op) && type.is_static() && whole.is_static() && type.type == DType::kFloat &&
-           *type.shape == tensor::Shape{channels} && !whole.shape->empty() && whole.shape->back() == channels;
+    if (!IsSum(graph_.nodes[i].op) || !type.is_static() || !whole.is_static() || type.type != DType::kFloat)
+      return std::nullopt;
+    const auto lies = LiesBeside(*type.shape, *whole.shape);
+    const int64_t count = tensor::ElementCount(*type.shape).value_or(0);
+    if (lies == Lies::kRow && count == product.back()) return tensor::Shape{count};
+    return lies == Lies::kWhole ? std::optional(product) : std::nullopt;
+  }
+
+  Edge Shaped(const Edge& edge, const tensor::Shape& shape, const std::string& name) {
+    const Edge mapped = rewrite_.Mapped(edge);
+    if (types_.at(edge).shape == shape) return mapped;
+    const tensor::Shape rank = {std::ssize(shape)};
+    const Edge sizes = rewrite_.AddConst(name + "/sizes", tensor::Tensor::Of<int64_t>(rank, shape));
+    return rewrite_.Add(Node{.name = name + "/operand", .op = "Reshape", .attributes = {}, .inputs = {mapped, sizes}});
   }
 
   // Whether the maker of a value can go on with what node `i` does to it.
@@ -143,7 +164,7 @@ class Drawing {
   const Graph& graph_;
   const Types& types_;
   Rewrite rewrite_;
-  std::map<int, int64_t> channels_;  // Of products that nothing but one Reshape reads, by their new node.
+  std::map<int, tensor::Shape> products_;  // The shapes of those that nothing but one Reshape reads, by their new node.
 };
 
 }  // namespace

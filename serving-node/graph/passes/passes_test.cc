@@ -86,8 +86,13 @@ std::vector<float> ConstFloats(const Graph& graph, const Edge& edge) {
 // What a Reshape gives: all of TensorFlow's arithmetic that these graphs need to know their shapes.
 std::optional<std::vector<tensor::Tensor>> Reshaped(const Node& node, std::span<const tensor::Tensor> inputs) {
   if (node.op != "Reshape") return std::nullopt;
-  const auto sizes = inputs[1].values<int32_t>();
-  return std::vector<tensor::Tensor>{*inputs[0].Reshaped({sizes.begin(), sizes.end()})};
+  tensor::Shape shape;
+  if (inputs[1].type() == DType::kInt64) {
+    std::ranges::copy(inputs[1].values<int64_t>(), std::back_inserter(shape));
+  } else {
+    std::ranges::copy(inputs[1].values<int32_t>(), std::back_inserter(shape));
+  }
+  return std::vector<tensor::Tensor>{*inputs[0].Reshaped(shape)};
 }
 
 using Shapes = std::map<std::string, tensor::Shape>;
@@ -207,6 +212,27 @@ TEST(Elementwise, ABiasAndAnActivationGoPastAReshape) {
   const Graph drawn = DrawnIn(Read(nodes), {{"x", {3, 2}}});
   EXPECT_THAT(Ops(drawn), ElementsAre("MatMul+BiasAdd+Relu", "Reshape"));
   EXPECT_EQ(drawn.nodes[static_cast<size_t>(drawn.outputs[0].node)].op, "Reshape");
+}
+
+// As Keras writes the heads of an attention, and what is added to it.
+TEST(Elementwise, ABiasOfSeveralAxesAndAResidualGoPastAReshape) {
+  const auto nodes =
+      Layer() + std::vector<std::string>{Ints("sizes", {4}, "1, 3, 2, 1"), Op("Reshape", "shaped", {"p", "sizes"}),
+                                         Floats("heads", {2, 1}, "7, 8"), Op("AddV2", "biased", {"shaped", "heads"}),
+                                         Op("AddV2", "y", {"r", "biased"})};
+  const Graph drawn = DrawnIn(Read(nodes), {{"x", {3, 2}}, {"r", {1, 3, 2, 1}}});
+  EXPECT_THAT(Ops(drawn), ElementsAre("Reshape", "Reshape", "MatMul+AddV2+AddV2", "Reshape"));
+  EXPECT_EQ(drawn.nodes[static_cast<size_t>(drawn.outputs[0].node)].op, "Reshape");
+  const Types types = TypesFor(drawn, {{"x", {3, 2}}, {"r", {1, 3, 2, 1}}});
+  EXPECT_THAT(*types.at(Only(drawn, "MatMul").inputs[2]).shape, ElementsAre(2));
+  EXPECT_THAT(*types.at(Only(drawn, "MatMul").inputs[3]).shape, ElementsAre(3, 2));
+}
+
+TEST(Elementwise, WhatRepeatsOverOthersThanTheColumnsDoesNot) {
+  const auto nodes = Layer() + std::vector<std::string>{
+                                   Ints("sizes", {4}, "2, 3, 1, 2"), Op("Reshape", "shaped", {"p", "sizes"}),
+                                   Floats("more", {3, 1, 2}, "1, 2, 3, 4, 5, 6"), Op("AddV2", "y", {"shaped", "more"})};
+  EXPECT_THAT(Ops(DrawnIn(Read(nodes), {{"x", {6, 2}}})), ElementsAre("MatMul", "Reshape", "AddV2"));
 }
 
 TEST(Elementwise, ABiasThatMakesTheReshapedLargerDoesNot) {
