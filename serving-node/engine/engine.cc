@@ -20,6 +20,16 @@ std::string ToString(const NonFinite& found) {
   return fmt::format("output \"{}\", made by node \"{}\" (op {})", found.output, found.node, found.op);
 }
 
+void RunProfile::Note(NodeRun node) {
+  const size_t texts = node.node.size() + node.op.size() + node.then.size() + node.how.size() + node.output.size();
+  const auto bytes = static_cast<int64_t>(sizeof(node) + texts);
+  if (room_bytes != nullptr && room_bytes->fetch_sub(bytes, std::memory_order_relaxed) < bytes) {
+    left_out += 1;
+    return;
+  }
+  nodes.push_back(std::move(node));
+}
+
 Result<TensorMap> RunAndWait(LoadedModel& model, RunRequest request) {
   std::promise<Result<RunResult>> promise;
   auto future = promise.get_future();

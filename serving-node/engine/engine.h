@@ -5,6 +5,7 @@
 // device.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -26,6 +27,8 @@ using TensorMap = std::map<std::string, tensor::Tensor>;
 // What they hold, texts included.
 size_t Bytes(const TensorMap& tensors);
 
+struct RunProfile;
+
 // Where an engine computes that can choose. On the caller's thread it is at the caller's priority, and calls done from
 // within Run.
 enum class Thread {
@@ -39,6 +42,9 @@ struct RunRequest {
   TensorMap inputs;                  // Every input of the signature that has no default, nothing else.
   std::vector<std::string> outputs;  // Which outputs to compute; empty: all.
   Thread thread = Thread::kEngines;
+  // Where Run is to note what each node did; null: nowhere, at no cost. The outputs are the same, and are not put
+  // there. An engine that cannot look leaves it as it is.
+  std::shared_ptr<RunProfile> profile = {};
 };
 
 // What a run computed, and for how long: a wait for one of the engine's threads or for the device does not count.
@@ -87,16 +93,32 @@ struct PlanView {
 struct NodeRun {
   std::string node;
   std::string op;
-  std::string how;  // As of PlanStep.
-  std::chrono::nanoseconds took{0};
+  std::string then = {};  // This and the next as of PlanStep.
+  std::string how;
+  std::string output = {};           // The first, "DT_FLOAT [1,8,8,24]"; "" when there is none.
+  std::chrono::nanoseconds took{0};  // Without the steps of the bodies that it ran.
+  // Since the run began. Those steps lie between the two, but for the reference engine: there they lie before.
+  std::chrono::nanoseconds began{0};
+  std::chrono::nanoseconds ended{0};
   int64_t flops = 0;
+  size_t bytes = 0;       // Of its outputs.
+  size_t held_bytes = 0;  // By the run when the node had run, beside weights and inputs.
 };
 
 // A run and what it was made of.
 struct RunProfile {
   TensorMap outputs;
-  std::vector<NodeRun> nodes;  // In the order in which they ran; what is known since load ran then.
-  size_t bytes_peak = 0;       // Held at once beside weights and inputs.
+  std::vector<NodeRun> nodes;        // As they ended, those of a body before the node that ran it.
+  size_t bytes_peak = 0;             // Held at once beside weights and inputs.
+  std::chrono::nanoseconds took{0};  // By the whole run.
+  std::chrono::nanoseconds plan{0};  // By what is done before the first node: mostly once for a set of shapes.
+  std::chrono::steady_clock::time_point began{};  // What the times of nodes count from.
+  // What nodes may still take in memory, of all profiles that share it; null: without a limit.
+  std::atomic<int64_t>* room_bytes = nullptr;
+  int64_t left_out = 0;  // Nodes for which there was no room.
+
+  // Adds it where there is room.
+  void Note(NodeRun node);
 };
 
 // What the refusal of a model begins with that has such ops.

@@ -90,8 +90,8 @@ class Compiled::Bodies : public kernels::Bodies {
  public:
   Bodies(const Compiled& compiled, Resources& resources, size_t memory_bytes_max)
       : kernels::Bodies(compiled.how_.limits),
-        compiled_(compiled),
         memory_bytes_max_(memory_bytes_max),
+        compiled_(compiled),
         context_{.resources = &resources, .tables = &tables_, .bodies = this} {
     omp_set_num_threads(compiled.how_.threads);  // Of this thread: whoever's it is.
   }
@@ -100,6 +100,9 @@ class Compiled::Bodies : public kernels::Bodies {
                                       size_t room_bytes, const OnStep& on_step = nullptr) {
     return program.Run(fed, context_, *compiled_.memory_, room_bytes, on_step);
   }
+
+ protected:
+  const size_t memory_bytes_max_;  // Of the whole run.
 
  private:
   // One run of a body.
@@ -121,7 +124,6 @@ class Compiled::Bodies : public kernels::Bodies {
   }
 
   const Compiled& compiled_;
-  const size_t memory_bytes_max_;
   kernels::RunTables tables_;
   RunContext context_;
 };
@@ -140,23 +142,44 @@ class Compiled::Profiling final : public Compiled::Bodies {
 
   Result<std::vector<Tensor>> RunWatched(const Program& program, const std::map<std::string, Tensor>& fed,
                                          size_t room_bytes) {
-    return RunWith(program, fed, room_bytes, [&](size_t at, const Frame&, auto) {
-      const PlanStep& step = program.lines()[at];
-      const auto now = std::chrono::steady_clock::now();
-      profile_->nodes.push_back(
-          {.node = step.node, .op = step.op, .how = step.how, .took = now - last_, .flops = step.flops});
-      last_ = std::chrono::steady_clock::now();
+    return RunWith(program, fed, room_bytes, [&](size_t at, const Frame& frame, const StepTime& time) {
+      Note(program, at, frame, time);
+      last_ = Clock::now();
     });
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  void Note(const Program& program, size_t at, const Frame& frame, const StepTime& time) {
+    const PlanStep& step = program.lines()[at];
+    NodeRun run{.node = step.node,
+                .op = step.op,
+                .then = step.then,
+                .how = step.how,
+                .took = time.ended - std::max(last_, time.began),
+                .began = time.began - profile_->began,
+                .ended = time.ended - profile_->began,
+                .flops = step.flops,
+                .held_bytes = memory_bytes_max_ - frame.room_bytes};
+    for (const ValueId id : program.ValuesOf(at).made) {
+      const Tensor value = program.ValueIn(frame, id);
+      if (value.empty()) continue;
+      if (run.output.empty())
+        run.output = fmt::format("{} {}", DTypeName(value.type()), tensor::ToString(value.shape()));
+      run.bytes += kernels::HeldBytes({&value, 1});
+    }
+    profile_->bytes_peak = std::max(profile_->bytes_peak, run.held_bytes);
+    profile_->Note(std::move(run));
+  }
+
   kernels::Outputs RunBody(const Program& program, const std::map<std::string, Tensor>& fed,
                            size_t room_bytes) override {
     return RunWatched(program, fed, room_bytes);
   }
 
   RunProfile* const profile_;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  Clock::time_point last_{};  // When the last step was noted.
 };
 
 Result<std::vector<Tensor>> Compiled::Profile(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
@@ -164,6 +187,7 @@ Result<std::vector<Tensor>> Compiled::Profile(const std::map<std::string, Tensor
                                               RunProfile* profile) const {
   Profiling bodies(*this, resources, memory_bytes_max, profile);
   const auto program = programs_->For(fed, wanted, resources, memory_bytes_max);
+  profile->plan = std::chrono::steady_clock::now() - profile->began;
   profile->bytes_peak = program->run_bytes();
   return bodies.RunWatched(*program, fed, memory_bytes_max);
 }

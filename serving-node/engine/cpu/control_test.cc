@@ -146,6 +146,51 @@ TEST_P(Control, RunsALoopUntilItsConditionNoLongerHolds) {
   EXPECT_EQ(Answer({Loop(10, 3)}, 11), 11.0F) << "no step at all";
 }
 
+TEST_P(Control, AProfileHasTheAnswerAndEveryStepOfALoop) {
+  const auto executable = GetParam()(MakePlan({Loop(10, 3)}).value(), {});
+  kernels::Resources resources;
+  RunProfile profile;
+  const auto outputs = executable->Profile({{"x:0", Tensor::Of<float>({}, {0})}}, {}, resources, SIZE_MAX, &profile);
+  ASSERT_TRUE(outputs);
+  EXPECT_EQ((*outputs)[0].values<float>()[0], 12.0F);
+  std::map<std::string, int> counts;
+  for (const NodeRun& node : profile.nodes) counts[node.op] += 1;
+  EXPECT_EQ(counts, (std::map<std::string, int>{{"Less", 5}, {"AddV2", 4}, {"While", 1}}));
+  EXPECT_EQ(profile.nodes.back().op, "While");
+  EXPECT_EQ(profile.nodes.back().output, "DT_FLOAT []");
+}
+
+TEST(Programs, StepsOfABodyAreProfiledWithinTheStepThatRanIt) {
+  const auto executable = MakePrograms(MakePlan({Loop(10, 3)}).value(), {});
+  kernels::Resources resources;
+  RunProfile profile;
+  profile.began = std::chrono::steady_clock::now();
+  ASSERT_TRUE(executable->Profile({{"x:0", Tensor::Of<float>({}, {0})}}, {}, resources, SIZE_MAX, &profile));
+  const NodeRun& loop = profile.nodes.back();
+  std::chrono::nanoseconds sum{0};
+  for (const NodeRun& node : profile.nodes) {
+    EXPECT_GE(node.began, loop.began);
+    EXPECT_LE(node.ended, loop.ended);
+    EXPECT_GE(loop.held_bytes, node.bytes);
+    sum += node.took;
+  }
+  EXPECT_LE(sum, loop.ended - loop.began);
+  EXPECT_LT(loop.took, loop.ended - loop.began);
+}
+
+TEST_P(Control, AProfilesRunHasTheLimitsOfARun) {
+  const auto executable = GetParam()(MakePlan({Loop(10, 0)}).value(), {.steps_max = 100});
+  kernels::Resources resources;
+  std::atomic<int64_t> room_bytes = 10'000;
+  RunProfile profile;
+  profile.room_bytes = &room_bytes;
+  const auto outputs = executable->Profile({{"x:0", Tensor::Of<float>({}, {0})}}, {}, resources, SIZE_MAX, &profile);
+  ASSERT_FALSE(outputs);
+  EXPECT_THAT(outputs.error().message, HasSubstr("more than 100 steps"));
+  EXPECT_LT(profile.nodes.size(), 10'000 / sizeof(NodeRun));
+  EXPECT_GT(profile.left_out, 100);
+}
+
 TEST_P(Control, StopsALoopThatDoesNotEnd) {
   EXPECT_THAT(ErrorOf({Loop(10, 0), "y:0", {.steps_max = 1000}}, 0),
               AllOf(StartsWith("RESOURCE_EXHAUSTED: op \"While\" (node \"y\")"), HasSubstr("more than 1000 steps")));

@@ -301,7 +301,7 @@ Status Program::RunSteps(OwnFrame& frame, const OnStep& on_step) const {
     frame.state = frame.states[i].get();
     const auto began = on_step ? Clock::now() : Clock::time_point();
     RETURN_IF_ERROR(steps_[i]->Run(frame));
-    if (on_step) on_step(i, frame, Clock::now() - began);
+    if (on_step) on_step(i, frame, {.began = began, .ended = Clock::now()});
     for (const ValueId id : freed_after_[i]) {
       frame.room_bytes += reference::kernels::HeldBytes({&frame.made[id], 1});
       frame.made[id] = Tensor();

@@ -20,8 +20,12 @@
 
 namespace longshore::engine::cpu {
 
-// Told of each step when it has run, what it has left in the frame, and how long it took.
-using OnStep = std::function<void(size_t step, const Frame& frame, std::chrono::nanoseconds took)>;
+struct StepTime {
+  std::chrono::steady_clock::time_point began;
+  std::chrono::steady_clock::time_point ended;
+};
+// Told of each step when it has run, what it has left in the frame, and when it ran.
+using OnStep = std::function<void(size_t step, const Frame& frame, const StepTime& time)>;
 
 // Immutable once made; any number of runs at once, each with a frame of its own.
 class Program {

@@ -27,6 +27,7 @@ class Executable {
                                                   size_t memory_bytes_max) const = 0;
   virtual Result<std::optional<Origin>> FindNonFinite(const std::map<std::string, tensor::Tensor>& fed,
                                                       kernels::Resources& resources, size_t memory_bytes_max) const = 0;
+  // As Run; fills the nodes and the peak of the profile, the times of which count from profile->began.
   virtual Result<std::vector<tensor::Tensor>> Profile(const std::map<std::string, tensor::Tensor>& fed,
                                                       std::span<const size_t> wanted, kernels::Resources& resources,
                                                       size_t memory_bytes_max, RunProfile* profile) const = 0;

@@ -302,9 +302,19 @@ Result<Model::Asked> Model::Take(const RunRequest& request) const {
   return asked;
 }
 
+Result<RunResult> Model::ComputeProfiled(const Asked& asked, RunProfile* profile) {
+  const SignaturePlan& signature = *asked.signature;
+  profile->began = std::chrono::steady_clock::now();
+  auto values = signature.executable->Profile(asked.fed, asked.positions, resources_, run_bytes_max_, profile);
+  profile->took = std::chrono::steady_clock::now() - profile->began;
+  if (!values) return tl::make_unexpected(std::move(values.error()));
+  return RunResult{.outputs = Named(signature, asked.positions, std::move(*values)), .took = profile->took};
+}
+
 Result<RunResult> Model::Compute(const RunRequest& request) try {
   ASSIGN_OR_RETURN(const Asked asked, Take(request));
   const SignaturePlan& signature = *asked.signature;
+  if (request.profile) return ComputeProfiled(asked, request.profile.get());
   const auto began = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(auto values, signature.executable->Run(asked.fed, asked.positions, resources_, run_bytes_max_));
   RunResult result{.outputs = {}, .took = std::chrono::steady_clock::now() - began};
@@ -327,11 +337,9 @@ Result<std::optional<NonFinite>> Model::LookFor(const RunRequest& request) try {
 
 Result<RunProfile> Model::Profile(const RunRequest& request) try {
   ASSIGN_OR_RETURN(const Asked asked, Take(request));
-  const SignaturePlan& signature = *asked.signature;
   RunProfile profile;
-  ASSIGN_OR_RETURN(auto values,
-                   signature.executable->Profile(asked.fed, asked.positions, resources_, run_bytes_max_, &profile));
-  profile.outputs = Named(signature, asked.positions, std::move(values));
+  ASSIGN_OR_RETURN(RunResult result, ComputeProfiled(asked, &profile));
+  profile.outputs = std::move(result.outputs);
   return profile;
 } catch (...) {
   return FromThrown(fmt::format("a run of signature \"{}\"", request.signature));

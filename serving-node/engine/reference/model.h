@@ -62,6 +62,7 @@ class Model final : public LoadedModel {
   Result<Asked> Take(const RunRequest& request) const;
   bool IsShort(const RunRequest& request) const;
   Result<RunResult> Compute(const RunRequest& request);
+  Result<RunResult> ComputeProfiled(const Asked& asked, RunProfile* profile);
   Result<std::optional<NonFinite>> LookFor(const RunRequest& request);
   template <typename Answer>
   void Post(RunRequest request, std::function<void(Result<Answer>)> done,

@@ -63,7 +63,8 @@ class Plan {
   // As Run; fills the nodes and the peak of the profile.
   Result<std::vector<tensor::Tensor>> Profile(const std::map<std::string, tensor::Tensor>& fed,
                                               std::span<const size_t> wanted, kernels::Resources& resources,
-                                              size_t memory_bytes_max, RunProfile* profile) const;
+                                              size_t memory_bytes_max, RunProfile* profile,
+                                              const kernels::RunLimits& limits = {}) const;
 
   // Bytes of what was computed at load.
   int64_t folded_bytes(kernels::CountedBuffers* counted) const;

@@ -20,7 +20,7 @@ class PlanExecutable final : public Executable {
   Result<std::vector<Tensor>> Profile(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                       kernels::Resources& resources, size_t memory_bytes_max,
                                       RunProfile* profile) const override {
-    return plan_.Profile(fed, wanted, resources, memory_bytes_max, profile);
+    return plan_.Profile(fed, wanted, resources, memory_bytes_max, profile, limits_);
   }
   PlanView Explain(const std::map<std::string, Tensor>&, std::span<const size_t>, kernels::Resources&) const override {
     return plan_.Explain();

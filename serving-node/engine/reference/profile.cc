@@ -17,33 +17,41 @@ std::vector<Shape> ShapesOf(std::span<const Tensor> tensors) {
   return shapes;
 }
 
+std::string OutputText(std::span<const Tensor> outputs) {
+  return outputs.empty() ? ""
+                         : fmt::format("{} {}", DTypeName(outputs[0].type()), tensor::ToString(outputs[0].shape()));
+}
+
 }  // namespace
 
 Result<std::vector<Tensor>> Plan::Profile(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
-                                          kernels::Resources& resources, size_t memory_bytes_max,
-                                          RunProfile* profile) const {
+                                          kernels::Resources& resources, size_t memory_bytes_max, RunProfile* profile,
+                                          const kernels::RunLimits& limits) const {
   std::vector<size_t> held(graph_.nodes.size(), 0);  // By node: bytes of its outputs.
   size_t held_bytes = 0;
   auto began = Clock::now();
-  const auto count = [&](size_t at, const std::vector<Tensor>& outputs) {
-    held[at] = kernels::HeldBytes(outputs);
-    held_bytes += held[at];
-    profile->bytes_peak = std::max(profile->bytes_peak, held_bytes);
-    for (const int freed : freed_after_[at]) held_bytes -= held[static_cast<size_t>(freed)];
-  };
   const auto watch = [&](const graph::Node& node, std::span<const Tensor> inputs, const std::vector<Tensor>& outputs) {
     const auto ended = Clock::now();
-    profile->nodes.push_back({.node = node.name,
-                              .op = node.op,
-                              .how = "kernel",
-                              .took = ended - began,
-                              .flops = Flops(node, ShapesOf(inputs), ShapesOf(outputs))});
-    const auto at = &node - graph_.nodes.data();
-    const bool is_ours = at >= 0 && static_cast<size_t>(at) < graph_.nodes.size();  // And not of a body.
-    if (is_ours) count(static_cast<size_t>(at), outputs);
+    const auto at = static_cast<size_t>(&node - graph_.nodes.data());
+    const bool is_ours = at < graph_.nodes.size();  // And not of a body.
+    const size_t bytes = kernels::HeldBytes(outputs);
+    if (is_ours) held_bytes += held[at] = bytes;
+    profile->bytes_peak = std::max(profile->bytes_peak, held_bytes);
+    profile->Note({.node = node.name,
+                   .op = node.op,
+                   .how = "kernel",
+                   .output = OutputText(outputs),
+                   .took = ended - began,
+                   .began = began - profile->began,
+                   .ended = ended - profile->began,
+                   .flops = Flops(node, ShapesOf(inputs), ShapesOf(outputs)),
+                   .bytes = bytes,
+                   .held_bytes = held_bytes});
+    for (const int freed : is_ours ? freed_after_[at] : std::vector<int>())
+      held_bytes -= held[static_cast<size_t>(freed)];
     began = Clock::now();  // What is measured is the node, not the watching.
   };
-  return Run(fed, wanted, resources, memory_bytes_max, watch);
+  return Run(fed, wanted, resources, memory_bytes_max, watch, limits);
 }
 
 }  // namespace longshore::engine::reference
