@@ -15,8 +15,9 @@ Load Admission::load() const { return scheduler_->load(); }
 int64_t Admission::queued() const { return scheduler_->queued(); }
 
 Queue::Queue(Admission& admission, std::shared_ptr<engine::LoadedModel> model, Options options,
-             const std::string& share)
-    : state_(std::make_shared<State>(std::move(model), options, admission.scheduler_->ShareOf(share))),
+             const std::string& share, std::shared_ptr<RunWatch> watch)
+    : state_(
+          std::make_shared<State>(std::move(model), options, admission.scheduler_->ShareOf(share), std::move(watch))),
       scheduler_(admission.scheduler_) {}
 
 Queue::~Queue() {

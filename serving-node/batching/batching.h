@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/error.h"
+#include "serving-node/batching/run_watch.h"
 #include "serving-node/engine/engine.h"
 
 namespace longshore::batching {
@@ -100,9 +101,10 @@ class Queue {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // Queues of one share get together what a queue of its own share gets alone. "": its own.
+  // Queues of one share get together what a queue of its own share gets alone. "": its own. `watch`: who looks into its
+  // runs; null: nobody.
   Queue(Admission& admission, std::shared_ptr<engine::LoadedModel> model, Options options,
-        const std::string& share = "");
+        const std::string& share = "", std::shared_ptr<RunWatch> watch = nullptr);
   // Runs what still waits, without delay, and returns when all of it is answered. Not from within a Done.
   ~Queue();
   Queue(const Queue&) = delete;

@@ -77,6 +77,47 @@ TEST_F(Batching, JoinsRequestsUntilTheBatchIsFull) {
   EXPECT_EQ(RowsOfRuns(), std::vector<int64_t>{3});
 }
 
+class Watch final : public RunWatch {
+ public:
+  std::shared_ptr<WatchedRun> Begin() override { return looks ? std::make_shared<WatchedRun>() : nullptr; }
+  void Ended(const std::shared_ptr<WatchedRun>& run) override { ended.push_back(run); }
+
+  std::atomic<bool> looks = true;
+  std::vector<std::shared_ptr<WatchedRun>> ended;  // Read when the queue is gone.
+};
+
+TEST_F(Batching, TellsWhoWatchesOfEachRunWithItsRequests) {
+  const auto watch = std::make_shared<Watch>();
+  {
+    const Options options{.max_batch_size = 3, .max_delay = hours(1), .allowed_batch_sizes = {4}};
+    Queue queue(admission_, Model(1), options, "", watch);
+    auto first = Submit(queue, RowsRequest({1, 2}));
+    EXPECT_EQ(Answer(Submit(queue, RowsRequest({3, 4, 5, 6})).get()), (std::vector<float>{7, 9, 11, 13}));
+    first.get();
+    watch->looks = false;
+    Submit(queue, RowsRequest({1, 2, 1, 2, 1, 2})).get();
+  }
+  ASSERT_EQ(watch->ended.size(), 1U);
+  const WatchedRun& run = *watch->ended[0];
+  EXPECT_EQ(run.signature, "serving_default");
+  EXPECT_EQ(run.inputs, "x DT_FLOAT [4,2]");
+  EXPECT_EQ(run.requests, 2);
+  EXPECT_EQ(run.rows, 3);
+  EXPECT_EQ(run.rows_padded, 4);
+  EXPECT_LE(run.began, run.ended);
+  EXPECT_EQ(run.error, "");
+}
+
+TEST_F(Batching, TellsWhoWatchesOfARunThatFailed) {
+  const auto watch = std::make_shared<Watch>();
+  {
+    Queue queue(admission_, Model(1), {}, "", watch);
+    Submit(queue, RowsRequest({kPoison, 0})).get();
+  }
+  ASSERT_EQ(watch->ended.size(), 1U);
+  EXPECT_EQ(watch->ended[0]->error, "INVALID_ARGUMENT: poison");
+}
+
 TEST_F(Batching, RunsAPartialBatchAfterTheDelay) {
   Queue queue(admission_, Model(1), {.max_batch_size = 100, .max_delay = milliseconds(20)});
   const auto outcome = Submit(queue, RowsRequest({1, 2})).get();

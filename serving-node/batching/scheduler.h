@@ -23,12 +23,14 @@ namespace longshore::batching {
 
 // Guarded by the scheduler's mutex, but for what is const.
 struct Queue::State : Waiter, std::enable_shared_from_this<Queue::State> {
-  State(std::shared_ptr<engine::LoadedModel> loaded, const Options& wanted, std::shared_ptr<Share> its_share)
-      : Waiter(wanted, std::move(its_share)), model(std::move(loaded)), options(wanted) {}
+  State(std::shared_ptr<engine::LoadedModel> loaded, const Options& wanted, std::shared_ptr<Share> its_share,
+        std::shared_ptr<RunWatch> its_watch)
+      : Waiter(wanted, std::move(its_share)), model(std::move(loaded)), options(wanted), watch(std::move(its_watch)) {}
 
   // Until the queue is drained: an engine's thread must not be the last owner.
   std::shared_ptr<engine::LoadedModel> model;
   const Options options;
+  const std::shared_ptr<RunWatch> watch;
   int64_t in_use = 0;                 // Requests whose done has not returned, and runs being started.
   std::set<std::string> unbatchable;  // Signatures whose outputs turned out not to have the rows of the inputs.
   Forecast forecast;
@@ -59,8 +61,9 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
     TimePoint started;
     TimePoint filled;  // When it waited for no more company.
     int64_t rows_padded = 0;
-    int64_t bytes = 0;    // Of its inputs, padded.
-    Duration charged{0};  // What its share was charged with when it began.
+    int64_t bytes = 0;                              // Of its inputs, padded.
+    Duration charged{0};                            // What its share was charged with when it began.
+    std::shared_ptr<WatchedRun> watched = nullptr;  // Null: nobody looks into it.
   };
   using RunPtr = std::shared_ptr<Run>;
   // A request that waited in vain, until it is told so.
@@ -85,6 +88,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   // Without the mutex: answers what is unrun and starts what is startable. `here`: a short run may be computed on this
   // thread, which has nothing else to do: no answer and no other deadline waits for it.
   void Pump(bool here);
+  static void BeginWatch(Run& run, engine::RunRequest* request);
+  static void EndWatch(Run& run, const Result<engine::RunResult>& result);
   void Start(const RunPtr& run, bool here);  // `here`: it may be computed on this thread.
   void Ended(const RunPtr& run, Result<engine::RunResult> result);
   void Finish(const RunPtr& run, Result<engine::RunResult> result, Duration held);  // `held`: the slot.

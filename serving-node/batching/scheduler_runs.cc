@@ -56,6 +56,29 @@ void Scheduler::Pump(bool here) {
   }
 }
 
+void Scheduler::BeginWatch(Run& run, engine::RunRequest* request) {
+  if (run.queue->watch) run.watched = run.queue->watch->Begin();
+  if (!run.watched) return;
+  WatchedRun& watched = *run.watched;
+  watched.signature = request->signature;
+  for (const auto& [name, input] : request->inputs) {
+    watched.inputs += fmt::format("{}{} {} {}", watched.inputs.empty() ? "" : ", ", name, DTypeName(input.type()),
+                                  tensor::ToString(input.shape()));
+  }
+  watched.requests = static_cast<int64_t>(run.batch.size());
+  watched.rows = RowsOf(run.batch);
+  watched.rows_padded = run.rows_padded;
+  watched.began = run.started;
+  request->profile = {run.watched, &watched.profile};
+}
+
+void Scheduler::EndWatch(Run& run, const Result<engine::RunResult>& result) {
+  if (!run.watched) return;
+  run.watched->ended = steady_clock::now();
+  if (!result) run.watched->error = ToString(result.error());
+  run.queue->watch->Ended(std::exchange(run.watched, nullptr));
+}
+
 void Scheduler::Start(const RunPtr& run, bool here) {
   run->started = steady_clock::now();
   {
@@ -66,8 +89,10 @@ void Scheduler::Start(const RunPtr& run, bool here) {
   auto joined = JoinWithin(run->batch, run->rows_padded);
   run->started = steady_clock::now();
   if (!joined) return Ended(run, tl::make_unexpected(joined.error()));
+  BeginWatch(*run, &*joined);
   if (here) joined->thread = engine::Thread::kCallersIfShort;
   run->queue->model->Run(std::move(*joined), [self = shared_from_this(), run](Result<engine::RunResult> result) {
+    EndWatch(*run, result);
     self->Ended(run, std::move(result));
   });
 }

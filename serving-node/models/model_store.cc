@@ -84,7 +84,8 @@ class ModelStore::Impl {
 
   Handle MakeReady(const std::string& model, int64_t version, std::shared_ptr<engine::LoadedModel> loaded,
                    const batching::Options& batching) {
-    auto queue = std::make_shared<batching::Queue>(admission_, loaded, batching, model);
+    auto watch = options_.watch_of ? options_.watch_of(model, version) : nullptr;
+    auto queue = std::make_shared<batching::Queue>(admission_, loaded, batching, model, std::move(watch));
     return reaper_.Guard(
         std::make_unique<const ReadyVersion>(ReadyVersion{model, version, std::move(loaded), std::move(queue)}));
   }

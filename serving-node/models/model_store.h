@@ -37,6 +37,7 @@ class ModelStore {
     // A version that is still being copied is no failure: it is tried again until it stays the same.
     std::chrono::milliseconds copy_retry_interval{1000};
     BatchingOf batching_of{};  // Empty: every version as its model.
+    WatchOf watch_of{};        // Empty: nobody looks into runs.
     // A model's versions that are no longer wanted are unloaded before the new ones are loaded: two need not fit into
     // memory at once, and no version answers meanwhile.
     bool unload_first = false;

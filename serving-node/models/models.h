@@ -58,6 +58,8 @@ using LoadGate = std::function<Status(const std::string& model, int64_t version,
 // How a version wants its requests joined, by a file in its directory; nullopt: as its model does. An error fails the
 // load with it.
 using BatchingOf = std::function<Result<std::optional<batching::Options>>(const Path& version_dir)>;
+// Who looks into the runs of a version.
+using WatchOf = std::function<std::shared_ptr<batching::RunWatch>(const std::string& model, int64_t version)>;
 // After every change of a version's state; any thread, no lock held.
 using OnChange = std::function<void(const std::string& model, const VersionStatus& status)>;
 
