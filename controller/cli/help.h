@@ -13,6 +13,7 @@ inline constexpr const char* kAbout = R"(Look at models and fleets, and tell the
   longshore apply -f digits.yaml        say what should be served; the controller does the rest
   longshore import tfserving FILE       manifests from TensorFlow Serving's or KServe's configuration
   longshore model check /models/digits  whether a SavedModel runs here; show and run it
+  longshore profile localhost:8502      what each op of a live node takes, as a trace for Perfetto or Chrome
   longshore promote digits              go on to the next step of the rollout now
   longshore abort digits                all traffic back to the stable version, now
 
@@ -37,6 +38,18 @@ refusals are real. Exit codes: 0 nothing differs, 1 something does, 2 and more i
 inline constexpr const char* kApplyFooter =
     R"(A dry run writes nothing. What would be refused is refused, and for each model it prints the rollout that would begin:
 the history that there would be if nothing went wrong, how long it takes at least, what is checked and what is judged.)";
+
+inline constexpr const char* kProfileFooter =
+    R"(The node records the next runs that requests lead to, each with its ops in order: when each ran and for how long, what
+it made, how many bytes that takes, what computed it, and what the run held in memory. It ends by itself. While it lasts
+these runs are a little slower; answers stay the same, and nothing is recorded but names, shapes and times.
+
+  longshore profile localhost:8502 --model digits --runs 20 --out trace.json
+  kubectl port-forward pod/NAME 8502 & longshore profile localhost:8502
+
+Open the file at https://ui.perfetto.dev or in chrome://tracing; both read it in the browser, and send it nowhere.
+Exit codes: 0 written, 1 refused or failed (somebody else is recording there), 2 not understood, 3 no such model, 4 no run
+came in time.)";
 
 inline constexpr const char* kImportFooter =
     R"(A setting that has no counterpart is a note on standard error, and a comment in the manifest; nothing is dropped

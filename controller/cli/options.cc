@@ -132,6 +132,21 @@ void AddModel(CLI::App& app) {
   });
 }
 
+void AddProfile(CLI::App& app, Flags& flags) {
+  ProfileOptions& options = flags.options.profile;
+  CLI::App* profile =
+      app.add_subcommand("profile", "What each op takes in the next runs of a node, for a trace viewer");
+  profile->callback([&] { flags.options.verb = Verb::kProfile; });
+  profile->add_option("address", options.address, "host:port of the node's administration")->required();
+  profile->add_option("--model", options.model, "Its runs only; default: those of all models");
+  profile->add_option("--runs", options.runs, "How many; default: 20")->check(CLI::Range(1, 1000));
+  profile->add_option("--seconds", options.seconds, "How long to wait for them; default: 30")
+      ->check(CLI::Range(1, 300));
+  profile->add_option("--out", options.out, "Where the trace goes; - is standard output; default: trace.json");
+  profile->add_option("--token-file", options.token_file, "Holds the bearer token, of a node with --auth_tokens_file");
+  profile->footer(kProfileFooter);
+}
+
 CLI::App* AddImport(CLI::App& imports, const char* name, const char* about, Verb verb, Flags& flags) {
   CLI::App* import = imports.add_subcommand(name, about)->callback([&flags, verb] { flags.options.verb = verb; });
   import->add_option("files", flags.options.files, "The files; - reads standard input")->required();
@@ -242,6 +257,7 @@ Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv) {
   AddCommands(app, flags);
   AddImports(app, flags);
   AddModel(app);
+  AddProfile(app, flags);
   AddInstallation(app, flags);
   try {
     app.parse(argc, argv);

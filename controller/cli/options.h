@@ -22,9 +22,20 @@ enum class Verb {
   kCommand,
   kImportTfServing,
   kImportKserve,
-  kEnsureCa
+  kEnsureCa,
+  kProfile
 };
 enum class Output { kText, kJson, kYaml };
+
+// Of kProfile.
+struct ProfileOptions {
+  std::string address;  // "host:port" of the node's administration.
+  std::string model;    // "": all of them.
+  int runs = 20;
+  int seconds = 30;
+  std::string out = "trace.json";  // "-": standard output.
+  Path token_file;
+};
 
 struct Options {
   Verb verb = Verb::kGet;
@@ -45,6 +56,7 @@ struct Options {
   std::string batching_file;
   std::string monitoring_file;
   std::string secret;  // Of kEnsureCa.
+  ProfileOptions profile;
   Output output = Output::kText;
   bool watch = false;
   bool wait = false;

@@ -8,6 +8,7 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/companion.h"
 #include "controller/cli/import_files.h"
+#include "controller/cli/profile.h"
 #include "controller/cli/show.h"
 #include "controller/cli/status.h"
 
@@ -49,6 +50,7 @@ Result<int> Do(const Options& options, std::ostream& out) {
   const SteadyClock timer;
   if (options.verb == Verb::kImportTfServing || options.verb == Verb::kImportKserve)
     return OkAfter(Import(options, out, std::cerr));
+  if (options.verb == Verb::kProfile) return OkAfter(RecordProfile(options.profile, out, std::cerr));
   if (options.verb == Verb::kEnsureCa) return EnsureCaThere(options, timer, out);
   ASSIGN_OR_RETURN(const Place place, OpenPlace(options, timer));
   return Run(options, place, SystemClock(), out);
@@ -70,6 +72,7 @@ Result<int> Run(Options options, const Place& place, const Clock& clock, std::os
     case Verb::kCommand: return OkAfter(Command(options, store, out));
     case Verb::kImportTfServing:
     case Verb::kImportKserve:
+    case Verb::kProfile:
     case Verb::kEnsureCa: break;  // They ask no store: see Do.
   }
   return kExitOk;

@@ -26,7 +26,7 @@ Managed, as a node of a fleet (the controller starts it so):
 
 A request that failed runs again:  longshore-node replay BUNDLE  (see --capture_dir, and replay --help)
 
-Health and metrics:  curl http://localhost:8502/readyz   (also /livez /metrics /debug/state /debug/log_level)
+Health and metrics:  curl http://localhost:8502/readyz   (also /livez /metrics /debug/state /debug/log_level /debug/profile)
 It leaves gracefully on SIGTERM; a second signal ends it at once.
 )";
 

@@ -1,9 +1,14 @@
 #include "serving-node/app/models.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
+
+#include "common/log.h"
+#include "serving-node/profiling/trace.h"
 
 namespace longshore::app {
 namespace {
@@ -75,6 +80,32 @@ Json LoadToJson(const batching::Load& load) {
           {"queue_seconds", load.queue_seconds},
           {"started", load.started},
           {"refused", load.refused}};
+}
+
+frontend::ProfileSources ProfileSourcesOf(const models::ModelStore& store, profiling::Recorder& recorder) {
+  const auto recorded = [&recorder]() -> Result<profiling::Recording> {
+    if (auto recording = recorder.recording()) return std::move(*recording);
+    return NotFound("nothing was recorded yet: POST /debug/profile begins");
+  };
+  const auto start = [&store, &recorder](const std::string& text) -> Status {
+    ASSIGN_OR_RETURN(const profiling::Wanted wanted, profiling::ParseWanted(text));
+    const std::vector<std::string> names = store.Names();
+    if (!wanted.model.empty() && !std::ranges::binary_search(names, wanted.model))
+      return NotFound("there is no model \"{}\" here: say one of {}", wanted.model, fmt::join(names, ", "));
+    RETURN_IF_ERROR(recorder.Start(wanted));
+    spdlog::info("recording the next {} runs of {}, for {} s at most", wanted.runs,
+                 wanted.model.empty() ? "all models" : "\"" + wanted.model + "\"", wanted.time.count());
+    return {};
+  };
+  const auto state = [recorded]() -> Result<Json> {
+    ASSIGN_OR_RETURN(const profiling::Recording recording, recorded());
+    return profiling::StateToJson(recording);
+  };
+  const auto trace = [recorded]() -> Result<std::string> {
+    ASSIGN_OR_RETURN(const profiling::Recording recording, recorded());
+    return profiling::ToTrace(recording);
+  };
+  return {.start = start, .state = state, .trace = trace};
 }
 
 void ExportModelGauges(const models::ModelStore& store, const batching::Admission& admission,

@@ -105,7 +105,8 @@ class ServingNode final : public Node {
     auto admin = frontend::AdminServer::Start(address, {.gate = security_.gate,
                                                         .missing = [this] { return WhyNotReady(); },
                                                         .metrics = [this] { return parts_->registry.Text(); },
-                                                        .state = [this] { return StateToJson(); }});
+                                                        .state = [this] { return StateToJson(); },
+                                                        .profile = ProfileSourcesOf(*parts_->store, parts_->profiles)});
     if (!admin) return Fail(admin.error().code, "--admin_port={}: {}", flags_.admin_port, admin.error().message);
     admin_ = std::move(*admin);
     return {};

@@ -55,6 +55,9 @@ void BuildStore(const Flags& flags, models::OnChange on_change, Parts& parts) {
   options.tags = flags.saved_model_tags;
   options.meter = parts.loads.get();
   options.warm_up_iterations = flags.warm_up.iterations();
+  options.watch_of = [&parts](const std::string& model, int64_t version) {
+    return parts.profiles.WatchOf(model, version);
+  };
   if (flags.batching.enable_per_model_batching_parameters) options.batching_of = BatchingOfVersion;
   models::LoadGate gate;
   if (parts.gate) {

@@ -18,6 +18,7 @@
 #include "serving-node/frontend/store_catalog.h"
 #include "serving-node/identity/node_identity.h"
 #include "serving-node/models/model_store.h"
+#include "serving-node/profiling/recorder.h"
 #include "serving-node/replay/capture.h"
 #include "serving-node/requestlog/request_log.h"
 #include "serving-node/routing/forwarder.h"
@@ -36,6 +37,7 @@ struct Parts {
   SteadyClock timer;
   metrics::Registry registry;
   std::unique_ptr<engine::Engine> engine;
+  profiling::Recorder profiles{clock, timer};
   std::unique_ptr<batching::Admission> admission;
   evidence::Recorder recorder;
   std::unique_ptr<trial::Journal> journal;  // Journal and gate: of a managed node only.

@@ -20,7 +20,7 @@ constexpr std::array kSwitches = {
     Refused{"xla_cpu_compilation_enabled", "false", "there is no XLA in this engine"},
     Refused{"xla_gpu_compilation_enabled", "false", "there is no XLA in this engine"},
     Refused{"enable_profiler", "false",
-            "there is no profiler service: see /metrics and /debug/state on the admin port"},
+            "there is no profiler service: see /metrics and /debug/profile on the admin port"},
     Refused{"remove_unused_fields_from_bundle_metagraph", "true", "the engine keeps of a model only what it needs"},
     Refused{"skip_initialize_tpu", "true|false", ""},
     Refused{"enable_grpc_healthcheck_service", "true", "grpc.health.v1 is always there, and tells the truth"},

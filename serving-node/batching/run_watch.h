@@ -19,7 +19,7 @@ struct WatchedRun {
   int64_t rows_padded = 0;                        // That it ran with.
   std::chrono::steady_clock::time_point began{};  // When it was given to the engine.
   std::chrono::steady_clock::time_point ended{};
-  std::string error;  // "": it went well.
+  std::string error;  // Its code: texts may have what clients sent. "": it went well.
   engine::RunProfile profile;
 };
 

@@ -75,7 +75,7 @@ void Scheduler::BeginWatch(Run& run, engine::RunRequest* request) {
 void Scheduler::EndWatch(Run& run, const Result<engine::RunResult>& result) {
   if (!run.watched) return;
   run.watched->ended = steady_clock::now();
-  if (!result) run.watched->error = ToString(result.error());
+  if (!result) run.watched->error = CodeName(result.error().code);
   run.queue->watch->Ended(std::exchange(run.watched, nullptr));
 }
 

@@ -17,9 +17,23 @@ constexpr auto kBeatAgeMax = std::chrono::seconds(10);
 constexpr size_t kBodyBytesMax = 1024;  // A word.
 
 constexpr std::string_view kLevelPath = "/debug/log_level";
+constexpr std::string_view kProfilePath = "/debug/profile";
+constexpr std::string_view kProfileStatePath = "/debug/profile/state";
 
 http::Response Text(int status, std::string body) {
   return {.status = status, .content_type = "text/plain", .body = std::move(body)};
+}
+
+http::Response ToText(const Error& error) {
+  const int status = error.code == Code::kInvalidArgument      ? 400
+                     : error.code == Code::kNotFound           ? 404
+                     : error.code == Code::kFailedPrecondition ? 409
+                                                               : 500;
+  return Text(status, error.message + "\n");
+}
+
+http::Response ToText(const Json& json) {
+  return {.body = json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n"};
 }
 
 class Admin final : public AdminServer {
@@ -42,9 +56,9 @@ class Admin final : public AdminServer {
  private:
   // Before the body is read.
   std::optional<http::Response> Refusal(const http::Request& head) const {
-    const bool may_post = head.target == kLevelPath && head.method == "POST";
+    const bool may_post = (head.target == kLevelPath || head.target == kProfilePath) && head.method == "POST";
     if (head.method != "GET" && head.method != "HEAD" && !may_post) {
-      return Text(405, "only GET is answered here, and POST /debug/log_level\n");
+      return Text(405, "only GET is answered here, and POST /debug/log_level and /debug/profile\n");
     }
     if (!sources_.gate || head.target == "/livez" || head.target == "/readyz") return std::nullopt;
     const Status admitted = sources_.gate->Admit(head.Header("authorization"));
@@ -58,10 +72,28 @@ class Admin final : public AdminServer {
     if (request.target == "/metrics") {
       return {.content_type = "text/plain; version=0.0.4", .body = sources_.metrics()};
     }
-    if (request.target == "/debug/state")
-      return {.body = sources_.state().dump(2, ' ', true, Json::error_handler_t::replace) + "\n"};
+    if (request.target == "/debug/state") return ToText(sources_.state());
     if (request.target == kLevelPath) return Level(request);
-    return Text(404, "here are /livez /readyz /metrics /debug/state /debug/log_level\n");
+    if (request.target == kProfilePath && request.method == "POST") return StartProfile(request);
+    if (request.target == kProfilePath) return Trace();
+    if (request.target == kProfileStatePath) return ProfileState();
+    return Text(404,
+                "here are /livez /readyz /metrics /debug/state /debug/log_level /debug/profile /debug/profile/state\n");
+  }
+
+  http::Response StartProfile(const http::Request& request) const {
+    if (const Status started = sources_.profile.start(request.body); !started) return ToText(started.error());
+    return ProfileState();
+  }
+
+  http::Response ProfileState() const {
+    const auto state = sources_.profile.state();
+    return state ? ToText(*state) : ToText(state.error());
+  }
+
+  http::Response Trace() const {
+    auto trace = sources_.profile.trace();
+    return trace ? http::Response{.body = std::move(*trace)} : ToText(trace.error());
   }
 
   static http::Response Level(const http::Request& request) {

@@ -6,6 +6,10 @@
 //   GET /metrics        Prometheus text.
 //   GET /debug/state    JSON.
 //   GET /debug/log_level   The level; POST sets it from now on: curl -d debug http://localhost:8502/debug/log_level
+//   POST /debug/profile        Begins to record the next runs; says how far it is. 409 while another recording is under
+//   way.
+//   GET /debug/profile         What was recorded, by now, as a trace. 404 when nothing was.
+//   GET /debug/profile/state   How far it is, JSON.
 #pragma once
 
 #include <functional>
@@ -19,12 +23,20 @@
 
 namespace longshore::frontend {
 
+// Errors: InvalidArgument is 400, NotFound 404, FailedPrecondition 409.
+struct ProfileSources {
+  std::function<Status(const std::string& wanted)> start;
+  std::function<Result<Json>()> state;
+  std::function<Result<std::string>()> trace;
+};
+
 // Called on the server's thread; must not block.
 struct AdminSources {
   std::shared_ptr<const auth::Gate> gate = {};        // Of all but /livez and /readyz. Null: open.
   std::function<std::vector<std::string>()> missing;  // Why the node is not ready; empty: it is.
   std::function<std::string()> metrics;
   std::function<Json()> state;
+  ProfileSources profile = {};
 };
 
 class AdminServer {

@@ -15,11 +15,29 @@ using testing::StartsWith;
 
 class AdminTest : public testing::Test {
  protected:
+  // Begins with "go", once.
+  ProfileSources Profile() {
+    return {.start = [this](const std::string& wanted) -> Status {
+              if (wanted != "go") return InvalidArgument("not go");
+              if (std::exchange(recording_, true)) return FailedPrecondition("one is under way");
+              return {};
+            },
+            .state = [this]() -> Result<Json> {
+              if (!recording_) return NotFound("nothing yet");
+              return Json{{"state", "recording"}};
+            },
+            .trace = [this]() -> Result<std::string> {
+              if (!recording_) return NotFound("nothing yet");
+              return "{}";
+            }};
+  }
+
   AdminTest() {
     EXPECT_TRUE(InitLog("test", "info"));
     auto started = AdminServer::Start("127.0.0.1:0", {.missing = [] { return std::vector<std::string>{"no model"}; },
                                                       .metrics = [] { return "metrics"; },
-                                                      .state = [] { return Json::object(); }});
+                                                      .state = [] { return Json::object(); },
+                                                      .profile = Profile()});
     EXPECT_TRUE(started);
     admin_ = std::move(*started);
   }
@@ -27,8 +45,19 @@ class AdminTest : public testing::Test {
     return Fetch(admin_->port(), method, target, body);
   }
 
+  bool recording_ = false;
   std::unique_ptr<AdminServer> admin_;
 };
+
+TEST_F(AdminTest, AProfileIsBegunAndFetched) {
+  for (const char* target : {"/debug/profile", "/debug/profile/state"})
+    EXPECT_THAT(Ask("GET", target), AllOf(StartsWith("HTTP/1.1 404"), EndsWith("\r\nnothing yet\n")));
+  EXPECT_THAT(Ask("POST", "/debug/profile", "come"), AllOf(StartsWith("HTTP/1.1 400"), EndsWith("\r\nnot go\n")));
+  EXPECT_THAT(Ask("POST", "/debug/profile", "go"), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\"recording\"")));
+  EXPECT_THAT(Ask("POST", "/debug/profile", "go"), StartsWith("HTTP/1.1 409"));
+  EXPECT_THAT(Ask("GET", "/debug/profile/state"), HasSubstr("\"recording\""));
+  EXPECT_THAT(Ask("GET", "/debug/profile"), AllOf(StartsWith("HTTP/1.1 200"), EndsWith("\r\n{}")));
+}
 
 TEST_F(AdminTest, TheLogLevelIsToldAndSet) {
   EXPECT_THAT(Ask("GET", "/debug/log_level"), AllOf(StartsWith("HTTP/1.1 200"), EndsWith("\r\ninfo\n")));
@@ -40,7 +69,7 @@ TEST_F(AdminTest, TheLogLevelIsToldAndSet) {
 }
 
 TEST_F(AdminTest, NothingElseIsPosted) {
-  for (const char* target : {"/metrics", "/livez", "/debug/state", "/debug/log_level/x"})
+  for (const char* target : {"/metrics", "/livez", "/debug/state", "/debug/log_level/x", "/debug/profile/state"})
     EXPECT_THAT(Ask("POST", target, "debug"), StartsWith("HTTP/1.1 405"));
   EXPECT_THAT(Ask("PUT", "/debug/log_level", "debug"), StartsWith("HTTP/1.1 405"));
   EXPECT_EQ(LogLevel(), "info");

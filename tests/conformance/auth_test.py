@@ -160,16 +160,18 @@ def test_health_asks_for_no_token(node):
 
 @pytest.mark.contract("S5")
 @pytest.mark.parametrize("path, status", [("/livez", 200), ("/readyz", 200), ("/metrics", 401), ("/debug/state", 401),
-                                          ("/debug/log_level", 401)])
+                                          ("/debug/log_level", 401), ("/debug/profile", 401)])
 def test_administration_asks_for_a_token_and_health_does_not(node, path, status):
     class Admin:
         rest_url = node.admin_url
     assert ask(Admin, "GET", path).status == status
-    assert ask(Admin, "GET", path, headers={"Authorization": f"Bearer {WEB}"}).status == 200
+    nothing_yet = path == "/debug/profile"
+    assert ask(Admin, "GET", path, headers={"Authorization": f"Bearer {WEB}"}).status == (404 if nothing_yet else 200)
 
 
 @pytest.mark.contract("S5")
-@pytest.mark.parametrize("path", ["/metrics", "/debug/state", "/livez", "/readyz", "/monitoring/prometheus/metrics"])
+@pytest.mark.parametrize("path", ["/metrics", "/debug/state", "/debug/profile", "/livez", "/readyz",
+                                  "/monitoring/prometheus/metrics"])
 def test_nothing_administrative_is_on_the_clients_port(node, path):
     assert ask(node, "GET", path, headers={"Authorization": f"Bearer {WEB}"}).status == 404
 

@@ -1,0 +1,137 @@
+#include "controller/cli/profile.h"
+
+#include <chrono>
+#include <ostream>
+#include <thread>
+
+#include "common/auth/tokens.h"
+#include "common/file.h"
+#include "common/http_client/client.h"
+#include "common/json/json.h"
+
+namespace longshore::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kLookEvery{200};
+constexpr std::chrono::seconds kGrace{10};  // For the last run, after the time is up.
+constexpr size_t kTraceBytesMax = size_t{512} << 20;
+constexpr const char* kProfile = "/debug/profile";
+constexpr const char* kState = "/debug/profile/state";
+
+Code CodeOf(int status) {
+  switch (status) {
+    case 400: return Code::kInvalidArgument;
+    case 401: return Code::kUnauthenticated;
+    case 404: return Code::kNotFound;
+    case 409: return Code::kFailedPrecondition;
+    default: return Code::kInternal;
+  }
+}
+
+// The administration of one node.
+class Admin {
+ public:
+  static Result<Admin> Open(const ProfileOptions& options) {
+    Admin admin;
+    admin.address_ = options.address;
+    const bool is_url = options.address.find("://") != std::string::npos;
+    ASSIGN_OR_RETURN(admin.client_,
+                     http_client::Client::Make({.base_url = is_url ? options.address : "http://" + options.address,
+                                                .body_bytes_max = kTraceBytesMax}));
+    if (options.token_file.empty()) return admin;
+    auto token = auth::ReadToken(options.token_file);
+    if (!token) return Prefixed(token.error(), "--token-file");
+    admin.headers_["Authorization"] = "Bearer " + *token;
+    return admin;
+  }
+
+  Result<std::string> Ask(const std::string& method, const std::string& target, const std::string& body = "") const {
+    ASSIGN_OR_RETURN(http_client::Response response, client_->Send({method, target, headers_, body}));
+    if (response.status == 200) return std::move(response.body);
+    std::string said = response.body.substr(0, response.body.find('\n'));
+    if (response.status == 401) said += ": say --token-file";
+    return Fail(CodeOf(response.status), "{}: {}", address_, said.empty() ? std::to_string(response.status) : said);
+  }
+
+  Result<Json> State() const {
+    ASSIGN_OR_RETURN(const std::string text, Ask("GET", kState));
+    return ParseJson(text);
+  }
+
+ private:
+  std::string address_;
+  std::unique_ptr<http_client::Client> client_;
+  std::map<std::string, std::string> headers_;
+};
+
+struct Progress {
+  bool done = false;
+  int64_t runs = 0;
+  int64_t nodes = 0;
+  int64_t nodes_left_out = 0;
+  std::string began;
+};
+
+Result<Progress> ProgressOf(const Json& state) {
+  if (!state.is_object()) return DataLoss("the node's state of a recording is no object");
+  return Progress{.done = state.value("state", "") == "done",
+                  .runs = state.value("runs", int64_t{0}),
+                  .nodes = state.value("nodes", int64_t{0}),
+                  .nodes_left_out = state.value("nodes_left_out", int64_t{0}),
+                  .began = state.value("began", "")};
+}
+
+Result<Progress> Wait(const Admin& admin, const Progress& first, const ProfileOptions& options, std::ostream& notes) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds) + kGrace;
+  Progress seen = first;
+  while (!seen.done) {
+    if (std::chrono::steady_clock::now() > deadline) return DeadlineExceeded("the recording does not end");
+    std::this_thread::sleep_for(kLookEvery);
+    ASSIGN_OR_RETURN(const Json state, admin.State());
+    ASSIGN_OR_RETURN(const Progress now, ProgressOf(state));
+    if (now.began != first.began) return FailedPrecondition("somebody else's recording has begun meanwhile: try again");
+    if (now.runs != seen.runs) notes << fmt::format("recorded {} of {} runs", now.runs, options.runs) << std::endl;
+    seen = now;
+  }
+  return seen;
+}
+
+void TellEnd(const Progress& seen, const ProfileOptions& options, std::ostream& notes) {
+  if (seen.runs < options.runs) {
+    notes << fmt::format("{} of {} runs came within {} s\n", seen.runs, options.runs, options.seconds);
+  }
+  if (seen.nodes_left_out > 0) {
+    notes << fmt::format("{} more nodes did not fit into the recording: say fewer --runs\n", seen.nodes_left_out);
+  }
+  if (options.out == "-") return;
+  notes << fmt::format("{}: {} runs, {} nodes; open it at https://ui.perfetto.dev or in chrome://tracing\n",
+                       options.out, seen.runs, seen.nodes);
+}
+
+}  // namespace
+
+Status RecordProfile(const ProfileOptions& options, std::ostream& out, std::ostream& notes) {
+  ASSIGN_OR_RETURN(const Admin admin, Admin::Open(options));
+  const Json wanted = {{"model", options.model}, {"runs", options.runs}, {"seconds", options.seconds}};
+  ASSIGN_OR_RETURN(const std::string begun, admin.Ask("POST", kProfile, wanted.dump()));
+  ASSIGN_OR_RETURN(const Json state, ParseJson(begun));
+  ASSIGN_OR_RETURN(const Progress first, ProgressOf(state));
+  const std::string whose = options.model.empty() ? "all models" : "\"" + options.model + "\"";
+  notes << fmt::format("waiting for {} runs of {}, for {} s at most", options.runs, whose, options.seconds)
+        << std::endl;
+  ASSIGN_OR_RETURN(const Progress seen, Wait(admin, first, options, notes));
+  if (seen.runs == 0) {
+    return DeadlineExceeded("no run of {} came within {} s: send it requests meanwhile, or say more --seconds", whose,
+                            options.seconds);
+  }
+  ASSIGN_OR_RETURN(const std::string trace, admin.Ask("GET", kProfile));
+  if (options.out == "-") {
+    out << trace;
+  } else {
+    RETURN_IF_ERROR(WriteFileAtomically(options.out, trace));
+  }
+  TellEnd(seen, options, notes);
+  return {};
+}
+
+}  // namespace longshore::cli
