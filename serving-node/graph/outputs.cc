@@ -55,6 +55,7 @@ const Outputs* OutputsOf(const std::string& op) {
         {"dense_values", "Tdense"},
         {"ragged_values", "ragged_value_types"},
         {"ragged_row_splits", "ragged_split_types"}}},
+      {"QuantizeV2", {{"output"}, {"output_min"}, {"output_max"}}},
       {"RaggedGather", {{"output_nested_splits", "OUTPUT_RAGGED_RANK"}, {"output_dense_values"}}},
       {"RaggedRange", {{"rt_nested_splits"}, {"rt_dense_values"}}},
       {"RaggedTensorToSparse", {{"sparse_indices"}, {"sparse_values"}, {"sparse_dense_shape"}}},

@@ -49,6 +49,21 @@ std::vector<Type> Casted(const Node& node, std::span<const Type> inputs) {
   return {{node.attributes.Type("DstT"), inputs[0].shape, std::nullopt}};
 }
 
+std::vector<Type> Dequantized(const Node& node, std::span<const Type> inputs) {
+  if (inputs.empty()) return {};
+  return {{node.attributes.Type("dtype", DType::kFloat), inputs[0].shape, std::nullopt}};
+}
+
+// What the integers reach is said with them: two floats, or two for each place along an axis.
+std::vector<Type> Quantized(const Node& node, std::span<const Type> inputs) {
+  if (inputs.empty()) return {};
+  const int64_t axis = node.attributes.Int("axis", -1);
+  std::optional<tensor::Shape> ends;
+  if (axis < 0) ends = tensor::Shape{};
+  const Type end{DType::kFloat, ends, std::nullopt};
+  return {{node.attributes.Type("T"), inputs[0].shape, std::nullopt}, end, end};
+}
+
 std::unordered_map<std::string_view, TypeRule> MakeRules() {
   std::unordered_map<std::string_view, TypeRule> rules;
   for (const char* op : {"Abs",
@@ -130,6 +145,8 @@ std::unordered_map<std::string_view, TypeRule> MakeRules() {
   for (const char* op : {"IsFinite", "IsInf", "IsNan"}) rules[op] = Judged;
   for (const char* op : {"Select", "SelectV2"}) rules[op] = Selected;
   rules["Cast"] = Casted;
+  rules["Dequantize"] = Dequantized;
+  rules["QuantizeV2"] = Quantized;
   return rules;
 }
 

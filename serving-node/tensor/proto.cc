@@ -49,11 +49,16 @@ Status FillFromFields(const tensorflow::TensorProto& proto, Tensor* made) {
   switch (made->type()) {
     case DType::kFloat: return FillFrom<float>(proto.float_val(), made);
     case DType::kDouble: return FillFrom<double>(proto.double_val(), made);
-    case DType::kInt32: return FillFrom<int32_t>(proto.int_val(), made);
-    case DType::kUint8: return FillFrom<uint8_t>(proto.int_val(), made);
-    case DType::kInt16: return FillFrom<int16_t>(proto.int_val(), made);
-    case DType::kInt8: return FillFrom<int8_t>(proto.int_val(), made);
-    case DType::kUint16: return FillFrom<uint16_t>(proto.int_val(), made);
+    case DType::kInt32:
+    case DType::kQint32: return FillFrom<int32_t>(proto.int_val(), made);
+    case DType::kUint8:
+    case DType::kQuint8: return FillFrom<uint8_t>(proto.int_val(), made);
+    case DType::kInt16:
+    case DType::kQint16: return FillFrom<int16_t>(proto.int_val(), made);
+    case DType::kInt8:
+    case DType::kQint8: return FillFrom<int8_t>(proto.int_val(), made);
+    case DType::kUint16:
+    case DType::kQuint16: return FillFrom<uint16_t>(proto.int_val(), made);
     case DType::kInt64: return FillFrom<int64_t>(proto.int64_val(), made);
     case DType::kUint32: return FillFrom<uint32_t>(proto.uint32_val(), made);
     case DType::kUint64: return FillFrom<uint64_t>(proto.uint64_val(), made);
@@ -92,7 +97,12 @@ int64_t ElementsGiven(const tensorflow::TensorProto& proto) {
     case DType::kUint8:
     case DType::kInt16:
     case DType::kInt8:
-    case DType::kUint16: return proto.int_val_size();
+    case DType::kUint16:
+    case DType::kQint32:
+    case DType::kQuint8:
+    case DType::kQint16:
+    case DType::kQint8:
+    case DType::kQuint16: return proto.int_val_size();
     case DType::kInt64: return proto.int64_val_size();
     case DType::kUint32: return proto.uint32_val_size();
     case DType::kUint64: return proto.uint64_val_size();
@@ -143,11 +153,16 @@ void PutFields(const Tensor& tensor, tensorflow::TensorProto* proto) {
   switch (tensor.type()) {
     case DType::kFloat: return PutValues<float>(tensor, proto->mutable_float_val());
     case DType::kDouble: return PutValues<double>(tensor, proto->mutable_double_val());
-    case DType::kInt32: return PutValues<int32_t>(tensor, proto->mutable_int_val());
-    case DType::kUint8: return PutValues<uint8_t>(tensor, proto->mutable_int_val());
-    case DType::kInt16: return PutValues<int16_t>(tensor, proto->mutable_int_val());
-    case DType::kInt8: return PutValues<int8_t>(tensor, proto->mutable_int_val());
-    case DType::kUint16: return PutValues<uint16_t>(tensor, proto->mutable_int_val());
+    case DType::kInt32:
+    case DType::kQint32: return PutValues<int32_t>(tensor, proto->mutable_int_val());
+    case DType::kUint8:
+    case DType::kQuint8: return PutValues<uint8_t>(tensor, proto->mutable_int_val());
+    case DType::kInt16:
+    case DType::kQint16: return PutValues<int16_t>(tensor, proto->mutable_int_val());
+    case DType::kInt8:
+    case DType::kQint8: return PutValues<int8_t>(tensor, proto->mutable_int_val());
+    case DType::kUint16:
+    case DType::kQuint16: return PutValues<uint16_t>(tensor, proto->mutable_int_val());
     case DType::kInt64: return PutValues<int64_t>(tensor, proto->mutable_int64_val());
     case DType::kUint32: return PutValues<uint32_t>(tensor, proto->mutable_uint32_val());
     case DType::kUint64: return PutValues<uint64_t>(tensor, proto->mutable_uint64_val());

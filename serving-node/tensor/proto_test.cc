@@ -46,6 +46,19 @@ TEST(TensorProto, ReadsHalvesAsBits) {
   EXPECT_EQ(HalfToFloat(bits[1]), -2.0F);
 }
 
+TEST(TensorProto, HasTheIntegersOfQuantisedModelsWhereTheOthersAre) {
+  for (const char* type : {"DT_QINT8", "DT_QUINT8", "DT_QINT16", "DT_QUINT16", "DT_QINT32"}) {
+    const auto given =
+        Proto(fmt::format("dtype: {} tensor_shape {{ dim {{ size: 2 }} }} int_val: 3 int_val: 127", type));
+    const auto made = FromProto(given);
+    ASSERT_TRUE(made) << ToString(made.error());
+    EXPECT_EQ(DTypeName(made->type()), type);
+    tensorflow::TensorProto again;
+    ToProto(*made, &again, Encoding::kTypedFields);
+    EXPECT_EQ(again.DebugString(), given.DebugString());
+  }
+}
+
 TEST(TensorProto, ReadsComplexNumbersAsPairs) {
   const auto made =
       FromProto(Proto("dtype: DT_COMPLEX64 tensor_shape { dim { size: 2 } } scomplex_val: 1 scomplex_val: 2"));

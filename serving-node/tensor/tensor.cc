@@ -17,7 +17,12 @@ std::string_view DTypeName(DType type) {
     case DType::kComplex64: return "DT_COMPLEX64";
     case DType::kInt64: return "DT_INT64";
     case DType::kBool: return "DT_BOOL";
+    case DType::kQint8: return "DT_QINT8";
+    case DType::kQuint8: return "DT_QUINT8";
+    case DType::kQint32: return "DT_QINT32";
     case DType::kBfloat16: return "DT_BFLOAT16";
+    case DType::kQint16: return "DT_QINT16";
+    case DType::kQuint16: return "DT_QUINT16";
     case DType::kUint16: return "DT_UINT16";
     case DType::kHalf: return "DT_HALF";
     case DType::kResource: return "DT_RESOURCE";
@@ -32,13 +37,18 @@ size_t ElementBytes(DType type) {
   switch (type) {
     case DType::kUint8:
     case DType::kInt8:
+    case DType::kQint8:
+    case DType::kQuint8:
     case DType::kBool: return 1;
     case DType::kInt16:
+    case DType::kQint16:
+    case DType::kQuint16:
     case DType::kUint16:
     case DType::kHalf:
     case DType::kBfloat16: return 2;
     case DType::kFloat:
     case DType::kInt32:
+    case DType::kQint32:
     case DType::kUint32: return 4;
     case DType::kDouble:
     case DType::kInt64:

@@ -27,7 +27,12 @@ enum class DType : int {
   kComplex64 = 8,
   kInt64 = 9,
   kBool = 10,
+  kQint8 = 11,  // The integers of quantised models: as those without a q, but no op computes with them.
+  kQuint8 = 12,
+  kQint32 = 13,
   kBfloat16 = 14,
+  kQint16 = 15,
+  kQuint16 = 16,
   kUint16 = 17,
   kHalf = 19,
   kResource = 20,

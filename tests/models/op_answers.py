@@ -41,9 +41,12 @@ def plain(value):
     return float(str(value))
 
 
-def tensor(array) -> dict:
+def tensor(array, dtype=None) -> dict:
+    """`dtype`: TensorFlow's, where the array does not say it; a quantised type comes out as integers."""
     array = np.asarray(array)
-    dtype = tf.string if array.dtype.kind in "OSU" else tf.as_dtype(array.dtype)
+    dtype = dtype or (tf.string if array.dtype.kind in "OSU" else tf.as_dtype(array.dtype))
+    if array.dtype.names:  # A quantised type goes in as a record of one integer.
+        array = array[array.dtype.names[0]]
     values = [v.encode() if isinstance(v, str) else v for v in array.reshape(-1)]
     return {"type": dtype.as_datatype_enum, "shape": list(array.shape), "values": [plain(v) for v in values]}
 
@@ -90,7 +93,8 @@ def quiet() -> tf.compat.v1.ConfigProto:
 def run(case: dict, wanted: list, fed: dict, runs: int = 1) -> dict:
     with tf.compat.v1.Session(config=quiet()) as session:
         try:
-            answers = [[tensor(value) for value in session.run(wanted, fed)] for _ in range(runs)]
+            answers = [[tensor(value, of.dtype if of.dtype.is_quantized else None)
+                        for of, value in zip(wanted, session.run(wanted, fed))] for _ in range(runs)]
             return case | {"outputs": answers[0]} | ({"later": answers[1:]} if runs > 1 else {})
         except tf.errors.OpError as error:
             return case | {"error": reason(error.message)}

@@ -22,7 +22,8 @@ std::string NamesOf(kernels::TypeSet types) {
   std::string names;
   for (const DType type :
        {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBfloat16, DType::kInt8, DType::kInt16, DType::kInt32,
-        DType::kInt64, DType::kUint8, DType::kUint16, DType::kUint32, DType::kUint64, DType::kBool, DType::kString}) {
+        DType::kInt64, DType::kUint8, DType::kUint16, DType::kUint32, DType::kUint64, DType::kBool, DType::kString,
+        DType::kQint8, DType::kQint16, DType::kQint32, DType::kQuint8, DType::kQuint16}) {
     if ((types & kernels::Only(type)) != 0) names += (names.empty() ? "" : ", ") + ShortName(type);
   }
   return names;

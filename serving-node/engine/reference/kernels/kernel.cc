@@ -38,6 +38,7 @@ std::vector<Kernel> JoinFamilies() {
                             PartitionKernels,
                             PoolKernels,
                             QuantizeKernels,
+                            QuantizedKernels,
                             RaggedDenseKernels,
                             RaggedKernels,
                             RandomKernels,

@@ -61,6 +61,8 @@ inline constexpr TypeSet kIntegers = Only(DType::kInt32) | Only(DType::kInt64) |
                                      Only(DType::kInt8) | Only(DType::kInt16) | Only(DType::kUint16) |
                                      Only(DType::kUint32) | Only(DType::kUint64);
 inline constexpr TypeSet kNumbers = kFloats | kIntegers;
+inline constexpr TypeSet kQuantized =
+    Only(DType::kQint8) | Only(DType::kQuint8) | Only(DType::kQint16) | Only(DType::kQuint16) | Only(DType::kQint32);
 
 struct Kernel {
   std::string_view op;
@@ -123,6 +125,7 @@ std::span<const Kernel> MatrixKernels();
 std::span<const Kernel> ScatterKernels();
 std::span<const Kernel> VectorKernels();
 std::span<const Kernel> QuantizeKernels();
+std::span<const Kernel> QuantizedKernels();
 std::span<const Kernel> RandomKernels();
 std::span<const Kernel> StatelessRandomKernels();
 std::span<const Kernel> Base64Kernels();
