@@ -1,8 +1,10 @@
-"""Strings: case, parts, patterns, joins, splits, numbers, hashes, encodings."""
+"""Strings: case, parts, patterns, joins, splits, numbers, hashes, encodings, tensors as texts."""
 
+import ml_dtypes
 import numpy as np
+import tensorflow as tf
 
-from op_cases.case import INF, INTS, NAN, case, f32, f64, flags, i8, i32, i64, ramp, text, u8
+from op_cases.case import INF, INTS, NAN, case, f32, f64, flags, graph, i8, i32, i64, ramp, text, u8
 
 NONE = np.zeros((0,), object)
 # Characters of one to four bytes, what is no UTF-8 (a lone trail byte, a cut character, a surrogate), and a NUL inside.
@@ -233,5 +235,36 @@ def unicode() -> None:
     case("UnicodeScript", input=i32(97, 0x65E5, 0x3042, 0x0416, -1, 0x110000, 33, 0x0E01))
 
 
-for family in (cases_of_letters, parts, patterns, joins, splits, ngrams, numbers, hashes, base64, padded, unicode):
+def quantized(type_) -> np.ndarray:
+    return np.array([(1,), (2,), (3,)], type_.as_numpy_dtype)
+
+
+def formats() -> None:
+    floats = [0.0, -0.0, 1.5, 0.1, 1e9, 1e10, 123456789, 1e16, 1e-4, 1e-5, 1e-7, 3.4028235e38, 1e-45, NAN, INF, -INF, -2.5, 1e21, 16777216, 2 / 3]
+    f16 = np.array([0.1, 1e-7, 65504, NAN, INF, 2 / 3], np.float16)
+    for values in (f32(floats), f64(floats), f64(2 / 3, 1e100, 5e-324, 1.7976931348623157e308, 123456789012345678), f16, f16.astype(ml_dtypes.bfloat16),
+                   i32(INTS), i64(2**62, -(2**63), 5), u8(0, 255), i8(-128, 127), np.array([0, 65535], np.uint16),
+                   np.array([-(2**15)], np.int16), np.array([2**32 - 1], np.uint32), np.array([2**64 - 1], np.uint64),
+                   flags(True, False), quantized(tf.qint32), quantized(tf.qint8), quantized(tf.quint16), WORDS,
+                   text("\"q\" 'r' \\ \n\r\t\x01\x7f"), NONE, scalar("a\"b"), f32(2.5),
+                   np.array(True), np.array(7, np.int32)):
+        for summarize in (-1, 0, 1, 3, 100):
+            case("StringFormat", inputs=[values], template="<%s>", summarize=summarize)
+    for shape in ((0,), (0, 2), (2, 0), (2, 0, 3), (1, 1), (5,), (6,), (7,), (1, 7), (3, 4, 5), (2, 1, 2, 9), (8, 1, 1)):
+        for summarize in (-1, 0, 1, 2, 3):
+            case("StringFormat", inputs=[ramp(*shape)], summarize=summarize)
+        case("StringFormat", inputs=[np.zeros(shape, bool)])
+    one, two = i32(1), text("a", "b")
+    case("StringFormat", inputs=[one, two, one], template="%s, %s and %s.")
+    case("StringFormat", inputs=[one, two], template="{}{}", placeholder="{}")
+    case("StringFormat", inputs=[one, one, one], template="abcd", placeholder="")
+    case("StringFormat", inputs=[one], template="aaa", placeholder="aa")
+    case("StringFormat", inputs=[one], template="%%s é")
+    for inputs, template in (([one], "%s%s"), ([one, one], "%s"), ([one], "")):
+        case("StringFormat", inputs=inputs, template=template)
+    graph("StringFormat", lambda feed: [tf.raw_ops.StringFormat(inputs=[], template="no %d")])
+    graph("StringFormat", lambda feed: [tf.raw_ops.StringFormat(inputs=[], template="", placeholder="")])
+
+
+for family in (cases_of_letters, parts, patterns, joins, splits, ngrams, numbers, hashes, base64, padded, unicode, formats):
     family()

@@ -44,6 +44,7 @@ std::vector<Kernel> JoinFamilies() {
                             RandomKernels,
                             ReduceKernels,
                             RegexKernels,
+                            RenderingKernels,
                             ResizeKernels,
                             ScatterKernels,
                             SegmentKernels,

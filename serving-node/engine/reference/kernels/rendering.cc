@@ -1,0 +1,189 @@
+// Tensors as texts that people read.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "serving-node/engine/reference/kernels/texts.h"
+#include "serving-node/tensor/half.h"
+
+namespace longshore::engine::reference::kernels {
+namespace {
+
+// The shorter of two precisions if it gives the number back. What is too small for a normal number is printed as zero.
+template <typename T>
+std::string Printed(T value) {
+  constexpr bool kIsFloat = std::is_same_v<T, float>;
+  if (std::isnan(value)) return "nan";
+  if (std::fpclassify(value) == FP_SUBNORMAL) value = std::copysign(T{0}, value);
+  char text[32];
+  for (const int digits : {kIsFloat ? 6 : 15, kIsFloat ? 9 : 17}) {
+    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(value));
+    if ((kIsFloat ? static_cast<T>(std::strtof(text, nullptr)) : static_cast<T>(std::strtod(text, nullptr))) == value)
+      break;
+  }
+  return text;
+}
+
+// Between quotes, as C writes it; what is no ASCII stays.
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    switch (c) {
+      case '\n': quoted += "\\n"; break;
+      case '\r': quoted += "\\r"; break;
+      case '\t': quoted += "\\t"; break;
+      case '"':
+      case '\'':
+      case '\\': quoted.append(1, '\\').append(1, c); break;
+      default:
+        if (byte < 0x20 || byte == 0x7f)
+          quoted += fmt::format("\\{:03o}", byte);
+        else
+          quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+std::string Element(const Tensor& tensor, int64_t at) {
+  switch (tensor.type()) {
+    case DType::kFloat: return Printed(Raw<float>(tensor)[at]);
+    case DType::kDouble: return Printed(Raw<double>(tensor)[at]);
+    case DType::kHalf: return Printed(tensor::HalfToFloat(Raw<uint16_t>(tensor)[at]));
+    case DType::kBfloat16: return Printed(tensor::Bfloat16ToFloat(Raw<uint16_t>(tensor)[at]));
+    case DType::kBool: return Raw<bool>(tensor)[at] ? "1" : "0";
+    case DType::kInt8:
+    case DType::kQint8: return fmt::to_string(int{Raw<int8_t>(tensor)[at]});
+    case DType::kUint8:
+    case DType::kQuint8: return fmt::to_string(int{Raw<uint8_t>(tensor)[at]});
+    case DType::kInt16:
+    case DType::kQint16: return fmt::to_string(Raw<int16_t>(tensor)[at]);
+    case DType::kUint16:
+    case DType::kQuint16: return fmt::to_string(Raw<uint16_t>(tensor)[at]);
+    case DType::kInt32: return fmt::to_string(Raw<int32_t>(tensor)[at]);
+    case DType::kUint32: return fmt::to_string(Raw<uint32_t>(tensor)[at]);
+    case DType::kInt64: return fmt::to_string(Raw<int64_t>(tensor)[at]);
+    case DType::kUint64: return fmt::to_string(Raw<uint64_t>(tensor)[at]);
+    case DType::kString: return Quoted(Raw<std::string>(tensor)[at]);
+    default: return "?";
+  }
+}
+
+// TensorFlow prints these without their dimensions.
+bool IsUnknown(DType type) { return type == DType::kComplex64 || type == DType::kQint32; }
+
+// The values of a tensor, of each dimension at most so many at its begin and as many at its end. What has no memory
+// left is not finished.
+class Rendering {
+ public:
+  Rendering(const Tensor& tensor, int64_t shown_max, size_t bytes_max)
+      : tensor_(tensor),
+        shown_(shown_max < 0 ? tensor.elements() : std::min(shown_max, tensor.elements())),
+        is_cut_(shown_max >= 0 && shown_max < tensor.elements()),
+        bytes_max_(bytes_max) {}
+
+  std::string Text() && {
+    if (tensor_.type() == DType::kBool && shown_ == 0) return "";
+    if (tensor_.rank() == 0 || IsUnknown(tensor_.type()))
+      AddFlat();
+    else
+      AddDimension(0, 0);
+    return std::move(text_);
+  }
+
+ private:
+  void AddFlat() {
+    if (tensor_.rank() > 0) text_ += '[';
+    for (int64_t i = 0; i < shown_ && text_.size() <= bytes_max_; ++i) {
+      if (i > 0) text_ += ' ';
+      text_ += Element(tensor_, i);
+    }
+    if (is_cut_) text_ += "...";
+    if (tensor_.rank() > 0) text_ += ']';
+  }
+
+  // Recursion is bounded by the rank.
+  void AddDimension(int axis, int64_t offset) {
+    if (text_.size() > bytes_max_) return;
+    if (axis == tensor_.rank()) {
+      text_ += Element(tensor_, offset);
+      return;
+    }
+    const int64_t size = tensor_.dim(axis);
+    // Where nothing is shown the sizes may have no product.
+    const int64_t inner =
+        shown_ == 0 ? 0 : Product(tensor_.shape(), static_cast<size_t>(axis) + 1, tensor_.shape().size());
+    text_ += '[';
+    const auto add = [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end && text_.size() <= bytes_max_; ++i) {
+        if (i > 0) AddSpace(axis);
+        AddDimension(axis + 1, offset + inner * i);
+      }
+    };
+    add(0, std::min(shown_, size));
+    if (size - shown_ > shown_) {
+      AddSpace(axis);
+      text_ += "...";
+    }
+    add(std::max(shown_, size - shown_), size);
+    text_ += ']';
+  }
+
+  // Between numbers of the last dimension a space, between those of others as many lines as there are dimensions below.
+  void AddSpace(int axis) {
+    const int below = tensor_.rank() - axis - 1;
+    text_.append(static_cast<size_t>(below), '\n').append(below == 0 ? 1 : static_cast<size_t>(axis) + 1, ' ');
+  }
+
+  const Tensor& tensor_;
+  const int64_t shown_;
+  const bool is_cut_;
+  const size_t bytes_max_;
+  std::string text_;
+};
+
+// What lies around the places for the inputs. An empty placeholder stands between all bytes.
+std::vector<std::string> SplitTemplate(const graph::Attributes& attributes) {
+  const std::string text = attributes.Text("template", "%s"), placeholder = attributes.Text("placeholder", "%s");
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  if (placeholder.empty()) {
+    for (; begin + 1 < text.size(); ++begin) parts.push_back(text.substr(begin, 1));
+  } else {
+    for (size_t end = 0; (end = text.find(placeholder, begin)) != text.npos; begin = end + placeholder.size())
+      parts.push_back(text.substr(begin, end - begin));
+  }
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+Outputs StringFormat(const Call& call) {
+  const auto parts = SplitTemplate(call.attributes());
+  const int64_t shown_max = call.attributes().Int("summarize", 3);
+  std::string text = parts[0];
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const DType type = call.in(i).type();
+    if (type == DType::kResource || type == DType::kVariant) return WrongType(type);
+    const size_t left = call.LeftBytes() - std::min(text.size(), call.LeftBytes());
+    text += Rendering(call.in(i), shown_max, left).Text() + parts[i + 1];
+    RETURN_IF_ERROR(call.HasRoomFor(DType::kUint8, {static_cast<int64_t>(text.size())}));
+  }
+  return One(Tensor::Of<std::string>({}, {text}));
+}
+
+Status CheckTemplate(const graph::Node& node) {
+  const size_t places = SplitTemplate(node.attributes).size() - 1;
+  if (places == node.inputs.size()) return {};
+  return Unimplemented("{} with a template of {} placeholders for {} inputs", node.op, places, node.inputs.size());
+}
+
+constexpr Kernel kKernels[] = {
+    {.op = "StringFormat", .compute = StringFormat, .check = CheckTemplate},
+};
+
+}  // namespace
+
+std::span<const Kernel> RenderingKernels() { return kKernels; }
+
+}  // namespace longshore::engine::reference::kernels
