@@ -19,6 +19,7 @@ const Outputs* OutputsOf(const std::string& op) {
       {"AssignVariableOp", {}},
       {"Case", {{"output", "Tout"}}},
       {"CombinedNonMaxSuppression", {{"nmsed_boxes"}, {"nmsed_scores"}, {"nmsed_classes"}, {"valid_detections"}}},
+      {"DecodeCSV", {{"output", "OUT_TYPE"}}},
       {"DynamicPartition", {{"outputs", "num_partitions"}}},
       {"FusedBatchNorm", {{"y"}, {"batch_mean"}, {"batch_variance"}, {"reserve_space_1"}, {"reserve_space_2"}}},
       {"FusedBatchNormV2", {{"y"}, {"batch_mean"}, {"batch_variance"}, {"reserve_space_1"}, {"reserve_space_2"}}},

@@ -64,6 +64,13 @@ std::vector<Type> Quantized(const Node& node, std::span<const Type> inputs) {
   return {{node.attributes.Type("T"), inputs[0].shape, std::nullopt}, end, end};
 }
 
+// A field of each record: as the default of its column.
+std::vector<Type> OfRecords(const Node& /*node*/, std::span<const Type> inputs) {
+  std::vector<Type> columns;
+  for (size_t i = 1; i < inputs.size(); ++i) columns.push_back({inputs[i].type, inputs[0].shape, std::nullopt});
+  return columns;
+}
+
 std::unordered_map<std::string_view, TypeRule> MakeRules() {
   std::unordered_map<std::string_view, TypeRule> rules;
   for (const char* op : {"Abs",
@@ -145,6 +152,7 @@ std::unordered_map<std::string_view, TypeRule> MakeRules() {
   for (const char* op : {"IsFinite", "IsInf", "IsNan"}) rules[op] = Judged;
   for (const char* op : {"Select", "SelectV2"}) rules[op] = Selected;
   rules["Cast"] = Casted;
+  rules["DecodeCSV"] = OfRecords;
   rules["Dequantize"] = Dequantized;
   rules["QuantizeV2"] = Quantized;
   return rules;

@@ -1,4 +1,4 @@
-"""Strings: case, parts, patterns, joins, splits, numbers, hashes, encodings, tensors as texts."""
+"""Strings: case, parts, patterns, joins, splits, numbers, hashes, encodings, tensors as texts, records."""
 
 import ml_dtypes
 import numpy as np
@@ -266,5 +266,40 @@ def formats() -> None:
     graph("StringFormat", lambda feed: [tf.raw_ops.StringFormat(inputs=[], template="", placeholder="")])
 
 
-for family in (cases_of_letters, parts, patterns, joins, splits, ngrams, numbers, hashes, base64, padded, unicode, formats):
+def records() -> None:
+    one, none = text(["d"]), NONE
+    for record in ("a,b", "a,", ",b", ",", "", "\n", "\na,b", "a\n,b", "a,b\n", "a,b\r\n", "\"a\",b", "\"a", "\"a\"x,b", "\"a\"\"b\",c", "\"\",c",
+                   "\"a\n\",b", "a\"b,c", "\"a,b\",c", "\"", "\"a\"", "\"a\",", "\"\"\"\",x", "a,\"\"", "a,\"b\"\"", "a,\"\"\"", "a,\"b\"c\"", "\n\"a\",b",
+                   "\"a\",\nb", "a,b,c", "a", "a;b", "NA,b", "\"NA\",b", " , ", b"a\0,\xff", "é,日"):
+        for absent in (one, none):
+            case("DecodeCSV", records=text([record]), record_defaults=[absent, absent])
+        case("DecodeCSV", records=text([record]), record_defaults=[one, one], use_quote_delim=False)
+        case("DecodeCSV", records=text([record]), record_defaults=[one, none], na_value="NA")
+        case("DecodeCSV", records=text([record]), record_defaults=[one], select_cols=[1])
+        case("DecodeCSV", records=text([record]), record_defaults=[one, one], select_cols=[0, 2])
+        case("DecodeCSV", records=text([record]), record_defaults=[one, one], field_delim=";")
+        case("DecodeCSV", records=text([record]), record_defaults=[one, one], field_delim="\"")
+        case("DecodeCSV", records=text([record]), record_defaults=[one, one], field_delim="\n")
+    for number in ("1", " 1", "1 ", "+1", "-1", "2147483648", "9223372036854775808", "1.5", "0x10", "1e3", "nan", "-inf", "", "NA", "x", "1_0", "1f", "1e400"):
+        for absent in (i32([7]), i64([7]), f32([0.5]), f64([0.5]), np.zeros((0,), np.int32), np.zeros((0,), np.float32)):
+            case("DecodeCSV", records=text([number + ",z"]), record_defaults=[absent, one], na_value="NA")
+    mixed = [i32([1]), i64([2]), f32([3]), f64([4]), one]
+    rows = text("1,2,3,4,5", ",,,,", "-1,-2,-3.5,-4e300,\"a,b\"")
+    case("DecodeCSV", records=rows, record_defaults=mixed)
+    case("DecodeCSV", records=rows, record_defaults=mixed[:2], select_cols=[0, 4])
+    case("DecodeCSV", records=rows, record_defaults=mixed[3:], select_cols=[3, 4])
+    case("DecodeCSV", records=text([["1,a"], ["2,b"]]), record_defaults=[i32([1]), one])
+    case("DecodeCSV", records=scalar("1,a"), record_defaults=[i32(3), scalar("x")])
+    case("DecodeCSV", records=scalar(","), record_defaults=[i32(3), scalar("x")])
+    case("DecodeCSV", records=NONE, record_defaults=[i32([1]), one])
+    case("DecodeCSV", records=text("1,a", "2"), record_defaults=[i32([1]), one])
+    for columns in ([1, 0], [1, 1], [-1, 0], [0], [0, 1, 2], [0, 5]):
+        case("DecodeCSV", records=text(["1,2"]), record_defaults=[i32([1]), i32([1])], select_cols=columns)
+    for delimiter in ("", ";;", "\0"):
+        case("DecodeCSV", records=text(["1,2"]), record_defaults=[i32([1]), i32([1])], field_delim=delimiter)
+    for absent in (i32([[3]]), i32(3, 4), np.zeros((0, 2), np.int32)):
+        case("DecodeCSV", records=text(["1,2"]), record_defaults=[absent, i32([1])])
+
+
+for family in (cases_of_letters, parts, patterns, joins, splits, ngrams, numbers, hashes, base64, padded, unicode, formats, records):
     family()

@@ -17,6 +17,7 @@ std::vector<Kernel> JoinFamilies() {
                             ConvolutionKernels,
                             CountKernels,
                             CropKernels,
+                            CsvKernels,
                             CumulativeKernels,
                             DecoderKernels,
                             DiagonalKernels,

@@ -90,6 +90,7 @@ std::span<const Kernel> BinaryKernels();
 std::span<const Kernel> CastKernels();
 std::span<const Kernel> ControlKernels();
 std::span<const Kernel> ConvolutionKernels();
+std::span<const Kernel> CsvKernels();
 std::span<const Kernel> EinsumKernels();
 std::span<const Kernel> ExampleKernels();
 std::span<const Kernel> FillKernels();

@@ -1,0 +1,189 @@
+// Records of fields with a delimiter between them.
+#include <algorithm>
+
+#include "serving-node/engine/reference/kernels/numbers.h"
+#include "serving-node/engine/reference/kernels/texts.h"
+
+namespace longshore::engine::reference::kernels {
+namespace {
+
+struct Format {
+  char delimiter = ',';
+  bool has_quotes = true;
+  std::string missing;           // Says, as an empty field does, that there is no value.
+  std::vector<int64_t> columns;  // Which fields of a record are wanted, rising; none: all of them.
+  size_t wanted = 0;             // How many there must be.
+};
+
+Format FormatOf(const Call& call) {
+  const auto& attributes = call.attributes();
+  return {.delimiter = attributes.Text("field_delim", ",")[0],
+          .has_quotes = attributes.Bool("use_quote_delim", true),
+          .missing = attributes.Text("na_value", ""),
+          .columns = attributes.Ints("select_cols"),
+          .wanted = call.inputs.size() - 1};
+}
+
+// Up to the next delimiter; `at` becomes the place behind that.
+Result<std::string> PlainField(const std::string& record, const Format& format, size_t* at) {
+  const size_t end = std::min(record.find(format.delimiter, *at), record.size());
+  std::string field = record.substr(*at, end - *at);
+  if (field.find_first_of(format.has_quotes ? "\"\r\n" : "\r\n") != field.npos)
+    return InvalidArgument("Unquoted fields cannot have quotes/CRLFs inside");
+  *at = end + 1;
+  return field;
+}
+
+// `at`: behind the first quote; becomes the place behind the last one and its delimiter. A quote within is doubled.
+Result<std::string> QuotedField(const std::string& record, const Format& format, size_t* at) {
+  std::string field;
+  size_t i = *at;
+  while (i + 1 < record.size() && (record[i] != '"' || record[i + 1] != format.delimiter)) {
+    if (record[i] == '"' && record[++i] != '"')
+      return InvalidArgument("Quote inside a string has to be escaped by another quote");
+    field += record[i++];
+  }
+  if (i >= record.size() || record[i] != '"')
+    return InvalidArgument("Quoted field has to end with quote followed by delim or end");
+  *at = i + 2;
+  return field;
+}
+
+// How many fields the record has of those that are wanted. No more of them are kept than there must be.
+class Fields {
+ public:
+  explicit Fields(const Format& format) : format_(format) {}
+
+  Status Read(const std::string& record) {
+    values_.clear();
+    column_ = count_ = 0;
+    for (size_t at = 0; at < record.size() && !IsDone();) {
+      if (record[at] == '\n' || record[at] == '\r') {
+        ++at;
+        continue;
+      }
+      const bool is_quoted = format_.has_quotes && record[at] == '"';
+      if (is_quoted) ++at;
+      ASSIGN_OR_RETURN(auto field, is_quoted ? QuotedField(record, format_, &at) : PlainField(record, format_, &at));
+      Add(std::move(field));
+    }
+    if (!record.empty() && record.back() == format_.delimiter && !IsDone()) Add("");
+    return {};
+  }
+
+  size_t count() const { return count_; }
+  const std::string& operator[](size_t index) const { return values_[index]; }
+
+ private:
+  // What comes after the last column that is wanted is not even looked at.
+  bool IsDone() const { return !format_.columns.empty() && count_ == format_.columns.size(); }
+
+  void Add(std::string field) {
+    const bool is_wanted = format_.columns.empty() || format_.columns[count_] == column_;
+    ++column_;
+    if (!is_wanted) return;
+    if (count_ < format_.wanted) values_.push_back(std::move(field));
+    ++count_;
+  }
+
+  const Format& format_;
+  std::vector<std::string> values_;
+  int64_t column_ = 0;
+  size_t count_ = 0;
+};
+
+// A place of a column: the field's value, or the column's default where there is none.
+struct Place {
+  size_t column = 0;
+  int64_t record = 0;
+};
+
+template <typename T>
+Status Put(const std::string& field, const Format& format, const Tensor& absent, Place place, Tensor* out) {
+  T& to = Raw<T>(*out)[place.record];
+  if (field.empty() || field == format.missing) {
+    if (absent.elements() != 1)
+      return InvalidArgument("Field {} is required but missing in record {}!", place.column, place.record);
+    to = *Raw<T>(absent);
+    return {};
+  }
+  if constexpr (std::is_same_v<T, std::string>) {
+    to = field;
+  } else {
+    const auto value = NumberOf<T>(field);
+    if (!value)
+      return InvalidArgument("Field {} in record {} is not a valid {}: {}", place.column, place.record,
+                             DTypeName(absent.type()), field);
+    to = *value;
+  }
+  return {};
+}
+
+using PutField = Status (*)(const std::string&, const Format&, const Tensor&, Place, Tensor*);
+
+// nullptr for a type that no field can be of.
+PutField PutOf(DType type) {
+  switch (type) {
+    case DType::kFloat: return Put<float>;
+    case DType::kDouble: return Put<double>;
+    case DType::kInt32: return Put<int32_t>;
+    case DType::kInt64: return Put<int64_t>;
+    case DType::kString: return Put<std::string>;
+    default: return nullptr;
+  }
+}
+
+// The default of each column is a vector of one value or of none, or a scalar.
+Status CheckDefault(const Call& call, size_t column) {
+  const Tensor& absent = call.in(column + 1);
+  if (PutOf(absent.type()) == nullptr)
+    return InvalidArgument("field {} cannot be of {}", column, DTypeName(absent.type()));
+  if (absent.rank() > 1 || absent.elements() > 1)
+    return InvalidArgument("There should only be 1 default per field but field {} has the shape {}", column,
+                           ToString(absent.shape()));
+  if (absent.type() != DType::kString) return {};
+  return HasRoomForText(call, call.in(0).elements(), LongestOf(absent));
+}
+
+Outputs DecodeCsv(const Call& call) {
+  RETURN_IF_ERROR(CheckText(call, 0));
+  const Tensor& records = call.in(0);
+  const Format format = FormatOf(call);
+  RETURN_IF_ERROR(call.HasRoomFor(DType::kString, {records.elements(), static_cast<int64_t>(format.wanted)}));
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < format.wanted; ++i) {
+    RETURN_IF_ERROR(CheckDefault(call, i));
+    ASSIGN_OR_RETURN(outputs.emplace_back(), MakeLike(call.in(i + 1), records.shape()));
+  }
+  Fields fields(format);
+  for (int64_t record = 0; record < records.elements(); ++record) {
+    RETURN_IF_ERROR(fields.Read(Raw<std::string>(records)[record]));
+    if (fields.count() != format.wanted)
+      return InvalidArgument("Expect {} fields but have {} in record {}", format.wanted, fields.count(), record);
+    for (size_t i = 0; i < format.wanted; ++i) {
+      const Tensor& absent = call.in(i + 1);
+      RETURN_IF_ERROR(PutOf(absent.type())(fields[i], format, absent, {i, record}, &outputs[i]));
+    }
+  }
+  return outputs;
+}
+
+Status CheckColumns(const graph::Node& node) {
+  if (node.attributes.Text("field_delim", ",").size() != 1)
+    return Unimplemented("{} with a field_delim that is not one byte", node.op);
+  const auto columns = node.attributes.Ints("select_cols");
+  if (columns.empty()) return {};
+  const bool rises = std::ranges::adjacent_find(columns, std::greater_equal<>()) == columns.end();
+  if (columns.size() + 1 == node.inputs.size() && columns[0] >= 0 && rises) return {};
+  return Unimplemented("{} with select_cols {} for {} fields", node.op, ToString(columns), node.inputs.size() - 1);
+}
+
+constexpr Kernel kKernels[] = {
+    {.op = "DecodeCSV", .compute = DecodeCsv, .inputs_min = 2, .check = CheckColumns},
+};
+
+}  // namespace
+
+std::span<const Kernel> CsvKernels() { return kKernels; }
+
+}  // namespace longshore::engine::reference::kernels
