@@ -83,6 +83,27 @@ std::vector<Type> Pooling(const Node& node, std::span<const Type> inputs) {
   return Windowed(node, inputs[0], window[1], window[2], inputs[0].shape->back());
 }
 
+// All outputs of a cell of a recurrent network are like its state.
+std::vector<Type> LikeState(const Type& state, int outputs) {
+  return std::vector<Type>(static_cast<size_t>(outputs), {state.type, state.shape, std::nullopt});
+}
+
+std::vector<Type> LstmCell(const Node&, std::span<const Type> inputs) {
+  return inputs.size() < 2 ? std::vector<Type>() : LikeState(inputs[1], 7);
+}
+
+std::vector<Type> GruCell(const Node&, std::span<const Type> inputs) {
+  return inputs.size() < 2 ? std::vector<Type>() : LikeState(inputs[1], 4);
+}
+
+// A state for each step of x.
+std::vector<Type> LstmSequence(const Node&, std::span<const Type> inputs) {
+  if (inputs.size() < 3 || !inputs[1].shape || inputs[1].shape->empty() || !inputs[2].shape) return {};
+  Shape shape = *inputs[2].shape;
+  shape.insert(shape.begin(), inputs[1].shape->front());
+  return LikeState({inputs[1].type, std::move(shape), std::nullopt}, 7);
+}
+
 // "abc,cd->abd" without an ellipsis.
 std::vector<Type> EinsteinSum(const Node& node, std::span<const Type> inputs) {
   const std::string equation = node.attributes.Text("equation", "");
@@ -116,6 +137,10 @@ TypeRule FindProductRule(std::string_view op) {
                                                                         {"BatchMatMul", MatrixProduct},
                                                                         {"BatchMatMulV2", MatrixProduct},
                                                                         {"BatchMatMulV3", MatrixProduct},
+                                                                        {"BlockLSTM", LstmSequence},
+                                                                        {"BlockLSTMV2", LstmSequence},
+                                                                        {"GRUBlockCell", GruCell},
+                                                                        {"LSTMBlockCell", LstmCell},
                                                                         {"Conv2D", Convolution},
                                                                         {"DepthwiseConv2dNative", Convolution},
                                                                         {"MaxPool", Pooling},

@@ -122,6 +122,10 @@ INSTANTIATE_TEST_SUITE_P(
         CASE("Multinomial", OF_FLOATS, NUMBERS(1, "[1,2]", "[1]") "," NUMBERS(3, "[]", "[1000000000]")),
         CASE("StatelessRandomNormal", "\"dtype\": \"type: DT_FLOAT\"",
              NUMBERS(3, "[1]", "[1000000000]") "," NUMBERS(3, "[2]", "[0, 1]")),
+        CASE("BlockLSTM", OF_FLOATS,
+             NUMBERS(9, "[]", "[0]") "," NUMBERS(1, "[1000000,1,0]", "[]") "," NUMBERS(1, "[1,1]", "[1]") "," NUMBERS(
+                 1, "[1,1]", "[1]") "," NUMBERS(1, "[1,4]", "[1]") "," ONE_ROW "," ONE_ROW "," ONE_ROW
+                                                                   "," NUMBERS(1, "[4]", "[1]")),
         CASE("SelectV2", OF_FLOATS, "{\"type\": 10, \"shape\": [1024,1], \"values\": [true]}, VECTOR, VECTOR")),
     [](const auto& each) { return std::string(each.param.op); });
 
@@ -140,19 +144,22 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     TextOps, Memory,
-    testing::Values(CASE("RegexReplace", "",
-                         TEXTS("[]", "[\"LONG\"]") "," TEXTS("[]", "[\"x\"]") "," TEXTS("[]", "[\"LONG\"]")),
-                    CASE("Substr", "\"T\": \"type: DT_INT32\"",
-                         TEXTS("[]", "[\"LONG\"]") "," NUMBERS(3, "[1024]", "[0]") "," NUMBERS(3, "[1024]", "[5000]")),
-                    CASE("StringJoin", "\"N\": \"i: 2\"", TEXTS("[]", "[\"LONG\"]") "," TEXTS("[1024]", "[\"\"]")),
-                    CASE("StringNGrams", "\"ngram_widths\": \"list { i: 1000000 }\", \"pad_width\": \"i: -1\"",
-                         TEXTS("[1]", "[\"long\"]") "," NUMBERS(9, "[2]", "[0, 1]")),
-                    CASE("UnsortedSegmentJoin", "",
-                         TEXTS("[1]", "[\"a\"]") "," NUMBERS(3, "[1]", "[0]") "," NUMBERS(3, "[]", "[1000000000]")),
-                    CASE("DecodePaddedRaw", "\"out_type\": \"type: DT_UINT8\"",
-                         TEXTS("[1]", "[\"a\"]") "," NUMBERS(3, "[]", "[1000000000]")),
-                    CASE("DecodePng", "\"dtype\": \"type: DT_UINT8\"", IMAGE(LARGE_PNG)),
-                    CASE("DecodeGif", "", IMAGE(LARGE_GIF)), CASE("DecodeJpeg", "", IMAGE(LARGE_JPEG))),
+    testing::Values(
+        CASE("RegexReplace", "", TEXTS("[]", "[\"LONG\"]") "," TEXTS("[]", "[\"x\"]") "," TEXTS("[]", "[\"LONG\"]")),
+        CASE("Substr", "\"T\": \"type: DT_INT32\"",
+             TEXTS("[]", "[\"LONG\"]") "," NUMBERS(3, "[1024]", "[0]") "," NUMBERS(3, "[1024]", "[5000]")),
+        CASE("StringJoin", "\"N\": \"i: 2\"", TEXTS("[]", "[\"LONG\"]") "," TEXTS("[1024]", "[\"\"]")),
+        CASE("StringNGrams", "\"ngram_widths\": \"list { i: 1000000 }\", \"pad_width\": \"i: -1\"",
+             TEXTS("[1]", "[\"long\"]") "," NUMBERS(9, "[2]", "[0, 1]")),
+        CASE("StringFormat", "\"template\": \"s: '%s'\", \"summarize\": \"i: -1\"", TEXTS("[1024]", "[\"LONG\"]")),
+        CASE("DecodeCSV", "\"OUT_TYPE\": \"list { type: DT_STRING type: DT_STRING }\"",
+             TEXTS("[1024]", "[\",\"]") "," TEXTS("[]", "[\"LONG\"]") "," TEXTS("[]", "[\"\"]")),
+        CASE("UnsortedSegmentJoin", "",
+             TEXTS("[1]", "[\"a\"]") "," NUMBERS(3, "[1]", "[0]") "," NUMBERS(3, "[]", "[1000000000]")),
+        CASE("DecodePaddedRaw", "\"out_type\": \"type: DT_UINT8\"",
+             TEXTS("[1]", "[\"a\"]") "," NUMBERS(3, "[]", "[1000000000]")),
+        CASE("DecodePng", "\"dtype\": \"type: DT_UINT8\"", IMAGE(LARGE_PNG)), CASE("DecodeGif", "", IMAGE(LARGE_GIF)),
+        CASE("DecodeJpeg", "", IMAGE(LARGE_JPEG))),
     [](const auto& each) { return std::string(each.param.op); });
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,5 +1,6 @@
 // Every op as a graph of its own, against what TensorFlow answered: tests/golden/engine/ops, by
 // tests/models/op_answers.py.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -44,6 +45,31 @@ TEST(Ops, AnswerAsTensorFlowDoes) {
   for (const auto& json : OpCases()) {
     EXPECT_EQ(Judge(json), "") << json.at("at") << ": " << json.at("op") << " " << json.at("attributes");
   }
+}
+
+// No case says what TensorFlow answers here: it ends.
+TEST(Ops, RefuseWhatTensorFlowDiesOf) {
+  const std::string one = R"({"type": 1, "shape": [1,1], "values": [1]})",
+                    row = R"({"type": 1, "shape": [1], "values": [1]})";
+  const std::string weights = R"({"type": 1, "shape": [2,4], "values": [1]}, )" + row + "," + row + "," + row +
+                              R"(, {"type": 1, "shape": [4], "values": [1]})";
+  const auto refusal = [](const std::string& op, const std::string& attributes, const std::string& inputs) {
+    const auto answers = Answers(
+        *ParseJson(fmt::format(R"({{"op": "{}", "attributes": {{{}}}, "inputs": [{}]}})", op, attributes, inputs)), 1);
+    return answers ? "" : answers.error().message;
+  };
+  for (const char* length : {"-1", "2"}) {
+    EXPECT_THAT(refusal("BlockLSTM", R"("T": "type: DT_FLOAT")",
+                        fmt::format(R"({{"type": 9, "shape": [], "values": [{}]}}, )", length) +
+                            R"({"type": 1, "shape": [1,1,1], "values": [1]}, )" + one + "," + one + "," + weights),
+                testing::HasSubstr("seq_len_max must be between 0 and 1 but is"));
+  }
+  EXPECT_THAT(refusal("LSTMBlockCell", R"("T": "type: DT_FLOAT")", row + "," + one + "," + one + "," + weights),
+              testing::HasSubstr("x of DT_FLOAT[1]"));
+  const std::string ends = R"({"type": 1, "shape": [1,2], "values": [1]})";
+  EXPECT_THAT(refusal("Dequantize", R"("T": "type: DT_QINT8", "axis": "i: 0")",
+                      R"({"type": 11, "shape": [2], "values": [1]}, )" + ends + "," + ends),
+              testing::HasSubstr("2 floats in a vector are due"));
 }
 
 // Whose answers are tested with whole models: they read files, run bodies or hold lists, or have no output to compare.

@@ -43,6 +43,7 @@ std::vector<Kernel> JoinFamilies() {
                             RaggedDenseKernels,
                             RaggedKernels,
                             RandomKernels,
+                            RecurrentKernels,
                             ReduceKernels,
                             RegexKernels,
                             RenderingKernels,

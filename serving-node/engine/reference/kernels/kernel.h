@@ -128,6 +128,7 @@ std::span<const Kernel> VectorKernels();
 std::span<const Kernel> QuantizeKernels();
 std::span<const Kernel> QuantizedKernels();
 std::span<const Kernel> RandomKernels();
+std::span<const Kernel> RecurrentKernels();
 std::span<const Kernel> RenderingKernels();
 std::span<const Kernel> StatelessRandomKernels();
 std::span<const Kernel> Base64Kernels();
