@@ -1,5 +1,6 @@
 """Images and volumes: transposed and three-dimensional convolution, pools, blocks, resizing, colours, boxes."""
 
+import ml_dtypes
 import numpy as np
 
 from op_cases.case import INF, NAN, case, f32, f64, flags, i32, i64, ramp, text, u8
@@ -158,6 +159,11 @@ def resizes() -> None:
         case(op, images=image[0], size=i32(2, 2))
         case(op, images=ramp(0, 2, 2, 1), size=i32(2, 2))
         case(op, images=ramp(1, 0, 2, 1), size=i32(2, 2))
+        for dtype in (np.float16, ml_dtypes.bfloat16):
+            for size in ([5, 4], [3, 7], [1, 1]):
+                case(op, images=image.astype(dtype), size=i32(size))
+            case(op, images=f32([1, NAN, INF, 0.1]).astype(dtype).reshape(1, 2, 2, 1), size=i32(3, 4))
+            case(op, images=image[0].astype(dtype), size=i32(2, 2))
     case("ResizeNearestNeighbor", images=ramp(1, 3, 4, 2), size=i32(5, 6), align_corners=False, half_pixel_centers=True)
 
 
@@ -185,6 +191,9 @@ def crops() -> None:
                 case("ScaleAndTranslate", images=image, size=i32(size), scale=f32(scale), translation=f32(shift),
                      kernel_type=kernel,
                      antialias=antialias)
+    for dtype in (np.float16, ml_dtypes.bfloat16):
+        case("CropAndResize", image=image.astype(dtype), boxes=boxes[:5], box_ind=at[:5], crop_size=i32(6, 2))
+        case("ScaleAndTranslate", images=image.astype(dtype), size=i32(3, 3), scale=f32(0.6, 0.75), translation=f32(0.5, 0))
     case("ScaleAndTranslate", images=image, size=i32(3, 3), scale=f32(0, 1), translation=f32(0, 0))
     case("ScaleAndTranslate", images=image, size=i32(0, 3), scale=f32(1, 1), translation=f32(0, 0))
     case("ScaleAndTranslate", images=u8(range(24)).reshape(1, 4, 6, 1), size=i32(3, 3), scale=f32(0.75, 0.5),

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "serving-node/engine/reference/kernels/types.h"
+#include "serving-node/engine/reference/kernels/wide_images.h"
 
 namespace longshore::engine::reference::kernels {
 namespace {
@@ -237,8 +238,8 @@ Outputs ScaleAndTranslate(const Call& call) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"CropAndResize", CropAndResize, 4, kNumbers, CheckMethod},
-    {"ScaleAndTranslate", ScaleAndTranslate, 4, kNumbers, CheckFilter},
+    {"CropAndResize", AlsoShortImages<CropAndResize>, 4, kNumbers | Only(DType::kHalf), CheckMethod},
+    {"ScaleAndTranslate", AlsoShortImages<ScaleAndTranslate>, 4, kNumbers | kShortFloats, CheckFilter},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "serving-node/engine/reference/kernels/types.h"
+#include "serving-node/engine/reference/kernels/wide_images.h"
 
 namespace longshore::engine::reference::kernels {
 namespace {
@@ -270,9 +271,9 @@ Status CheckCorners(const graph::Node& node) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"ResizeArea", Area, 2, kNumbers},
-    {"ResizeBicubic", Bicubic, 2, kNumbers, CheckCorners},
-    {"ResizeBilinear", Bilinear, 2, kNumbers, CheckCorners},
+    {"ResizeArea", AlsoShortImages<Area>, 2, kNumbers | kShortFloats},
+    {"ResizeBicubic", AlsoShortImages<Bicubic>, 2, kNumbers | kShortFloats, CheckCorners},
+    {"ResizeBilinear", AlsoShortImages<Bilinear>, 2, kNumbers | kShortFloats, CheckCorners},
     {"ResizeNearestNeighbor", NearestNeighbor, 2, kNumbers | kShortFloats, CheckCorners},
 };
 
