@@ -265,8 +265,12 @@ std::optional<Lies> LiesBeside(const Shape& operand, const Shape& result) {
   const auto is_one = [](int64_t size) { return size == 1; };
   const auto repeated = std::find_if_not(full.begin(), full.end(), is_one);
   if (std::equal(repeated, full.end(), result.begin() + (repeated - full.begin()))) return Lies::kRow;
-  if (full.back() != 1) return std::nullopt;
-  return std::equal(full.begin(), full.end() - 1, result.begin()) ? std::optional(Lies::kPerRow) : std::nullopt;
+  const auto differs = std::ranges::mismatch(full, result).in1;
+  if (differs == full.end() - 1) return Lies::kPerRow;
+  const auto same_again = std::find_if_not(differs, full.end(), is_one);
+  return std::equal(same_again, full.end(), result.begin() + (same_again - full.begin())) && full.back() != 1
+             ? std::optional(Lies::kBetween)
+             : std::nullopt;
 }
 
 }  // namespace longshore::graph

@@ -53,9 +53,10 @@ std::optional<tensor::Shape> Broadcast(const tensor::Shape& a, const tensor::Sha
 std::optional<tensor::Shape> EitherShape(const std::optional<tensor::Shape>& a, const std::optional<tensor::Shape>& b);
 
 // How an operand of an element-wise op lies beside its result: as large as it, one number, the last axes of it that
-// repeat for all others, or one number for each row, a row being the last axis. nullopt for every other way of
+// repeat for all others, one number for each row, a row being the last axis, or for each of the first axes a row of the
+// last that repeats for those between, as what is said of each image's channels. nullopt for every other way of
 // broadcasting. Requires: they broadcast, no size of -1.
-enum class Lies { kWhole, kNumber, kRow, kPerRow };
+enum class Lies { kWhole, kNumber, kRow, kPerRow, kBetween };
 std::optional<Lies> LiesBeside(const tensor::Shape& operand, const tensor::Shape& result);
 
 }  // namespace longshore::graph

@@ -266,7 +266,7 @@ TEST(Compiled, NothingIsMadeBeyondTheRunsMemory) {
 class RandomGraph {
  public:
   explicit RandomGraph(uint32_t seed) : random_(seed) {
-    for (const Shape& shape : {Shape{2, 3, 8}, Shape{8}, Shape{2, 3, 1}, Shape{}, Shape{1, 1, 8}}) Feed(shape);
+    for (const Shape& shape : {Shape{2, 3, 8}, Shape{8}, Shape{2, 3, 1}, Shape{}, Shape{1, 1, 8}, Shape{2, 1, 8}}) Feed(shape);
     for (int i = 0; i < 12; ++i) Grow();
     wanted.outputs = {Name(names_ - 1), Name(names_ - 3)};
   }

@@ -217,8 +217,8 @@ std::unique_ptr<Program> Program::Make(const Graph& graph, std::span<const Graph
   std::optional<Graph> passed;
   for (const auto& pass : passes) {
     const Graph& before = passed ? *passed : graph;
-    Graph after = pass.run(before, types);
-    if (after.nodes.size() == before.nodes.size()) continue;  // It found nothing.
+    std::optional<Graph> after = pass.run(before, types);
+    if (!after) continue;
     passed = std::move(after);
     types = InferTypes(*passed, bodies, fed, evaluate);
   }

@@ -42,17 +42,17 @@ class Drawing {
  public:
   Drawing(const Graph& graph, const Types& types) : graph_(graph), types_(types), rewrite_(graph) {}
 
-  Graph Run() {
+  std::optional<Graph> Run() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (!DrawIn(i)) rewrite_.Keep(i);
     }
-    return rewrite_.Take();
+    return rewrite_.has_replaced() ? std::optional(rewrite_.Take()) : std::nullopt;
   }
 
  private:
   bool DrawIn(size_t i) {
     const Node& node = graph_.nodes[i];
-    if (!node.then.empty() || !node.values.empty()) return false;
+    if (!node.then.empty() || types_.at({static_cast<int>(i), 0}).value) return false;  // What is known needs no step.
     if (node.op == "BiasAdd" && node.attributes.Text("data_format", "NHWC") != "NHWC") return false;
     if (node.inputs.size() == 1) return (IsActivation(node.op) || IsOfOne(node.op)) && Into(i, node.inputs[0], nullptr);
     if (!IsOfTwo(node.op) || node.inputs.size() != 2) return false;
@@ -127,7 +127,7 @@ class Drawing {
       return std::nullopt;
     const auto lies = LiesBeside(*type.shape, *whole.shape);
     const int64_t count = tensor::ElementCount(*type.shape).value_or(0);
-    if (lies == Lies::kRow && count == product.back()) return tensor::Shape{count};
+    if ((lies == Lies::kRow || lies == Lies::kWhole) && count == product.back()) return tensor::Shape{count};
     return lies == Lies::kWhole ? std::optional(product) : std::nullopt;
   }
 
@@ -169,6 +169,6 @@ class Drawing {
 
 }  // namespace
 
-Graph DrawInElementwise(const Graph& graph, const Types& types) { return Drawing(graph, types).Run(); }
+std::optional<Graph> DrawInElementwise(const Graph& graph, const Types& types) { return Drawing(graph, types).Run(); }
 
 }  // namespace longshore::graph::passes

@@ -150,7 +150,7 @@ class Matching {
 
 }  // namespace
 
-Graph DrawTogetherGelus(const Graph& graph, const Types& types) {
+std::optional<Graph> DrawTogetherGelus(const Graph& graph, const Types& types) {
   Rewrite rewrite(graph);
   const Matching matching(rewrite, types);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -162,7 +162,7 @@ Graph DrawTogetherGelus(const Graph& graph, const Types& types) {
       rewrite.Keep(i);
     }
   }
-  return rewrite.Take();
+  return rewrite.has_replaced() ? std::optional(rewrite.Take()) : std::nullopt;
 }
 
 }  // namespace longshore::graph::passes

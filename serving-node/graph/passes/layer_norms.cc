@@ -138,6 +138,7 @@ class Matching {
     const Type& of = types_.at(mean->inputs[0]);
     const auto& axes = types_.at(mean->inputs[1]).value;
     if (!of.shape || of.shape->empty() || !axes || axes->elements() != 1) return false;
+    if (axes->type() != DType::kInt32 && axes->type() != DType::kInt64) return false;
     const int64_t axis = axes->type() == DType::kInt64 ? axes->values<int64_t>()[0] : axes->values<int32_t>()[0];
     return axis == -1 || axis == std::ssize(*of.shape) - 1;
   }
@@ -190,7 +191,7 @@ Edge Write(const LayerNorm& found, const std::string& name, int64_t width, Rewri
 
 }  // namespace
 
-Graph DrawTogetherLayerNorms(const Graph& graph, const Types& types) {
+std::optional<Graph> DrawTogetherLayerNorms(const Graph& graph, const Types& types) {
   Rewrite rewrite(graph);
   const Matching matching(rewrite, types);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -200,7 +201,7 @@ Graph DrawTogetherLayerNorms(const Graph& graph, const Types& types) {
       rewrite.Keep(i);
     }
   }
-  return rewrite.Take();
+  return rewrite.has_replaced() ? std::optional(rewrite.Take()) : std::nullopt;
 }
 
 }  // namespace longshore::graph::passes

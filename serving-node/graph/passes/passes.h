@@ -2,6 +2,7 @@
 // computes the same.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,15 +31,15 @@ struct LoadPass {
 std::span<const LoadPass> LoadPasses();
 
 // For shapes that are known. Ops that no model has, for only the CPU engine computes them: Gelu and GeluTanh of x,
-// LayerNorm of x, gamma and beta with "epsilon".
-Graph DrawTogetherGelus(const Graph& graph, const Types& types);
-Graph DrawTogetherLayerNorms(const Graph& graph, const Types& types);  // Over the last axis.
+// LayerNorm of x, gamma and beta with "epsilon". nullopt where nothing was found.
+std::optional<Graph> DrawTogetherGelus(const Graph& graph, const Types& types);
+std::optional<Graph> DrawTogetherLayerNorms(const Graph& graph, const Types& types);  // Over the last axis.
 // What an element-wise op does to a product's output is done by the product (Node::then), and chains are one node.
-Graph DrawInElementwise(const Graph& graph, const Types& types);
+std::optional<Graph> DrawInElementwise(const Graph& graph, const Types& types);
 
 struct ShapePass {
   std::string_view name;
-  Graph (*run)(const Graph& graph, const Types& types);  // Of one graph, its bodies being others.
+  std::optional<Graph> (*run)(const Graph& graph, const Types& types);  // Of one graph, its bodies being others.
 };
 std::span<const ShapePass> ShapePasses();
 

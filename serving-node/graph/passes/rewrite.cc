@@ -68,7 +68,10 @@ void Rewrite::Keep(size_t node) {
   moved_[node] = Add(std::move(kept)).node;
 }
 
-void Rewrite::Replace(size_t node, std::vector<Edge> outputs) { replaced_[node] = std::move(outputs); }
+void Rewrite::Replace(size_t node, std::vector<Edge> outputs) {
+  has_replaced_ = true;
+  replaced_[node] = std::move(outputs);
+}
 
 Graph Rewrite::Take() {
   for (const auto& [name, node] : from_.fed) to_.fed[name] = Mapped({node, 0}).node;

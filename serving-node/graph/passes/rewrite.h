@@ -35,6 +35,8 @@ class Rewrite {
   // Whoever read output `i` of the old node reads outputs[i] now.
   void Replace(size_t node, std::vector<Edge> outputs);
 
+  bool has_replaced() const { return has_replaced_; }
+
   // The new graph without what nothing needs any more, and without bodies.
   Graph Take();
 
@@ -43,7 +45,8 @@ class Rewrite {
   Graph to_;
   std::vector<std::vector<int>> uses_;  // By old node and output.
   std::vector<std::vector<bool>> is_output_;
-  std::vector<int> moved_;                   // By old node: where it is, where it was kept.
+  std::vector<int> moved_;  // By old node: where it is, where it was kept.
+  bool has_replaced_ = false;
   std::vector<std::vector<Edge>> replaced_;  // By old node: what is read instead.
 };
 

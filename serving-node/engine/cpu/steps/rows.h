@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <span>
 
@@ -13,7 +15,8 @@ namespace longshore::engine::cpu {
 struct Operand {
   ValueId id = 0;
   graph::Lies lies = graph::Lies::kWhole;
-  int64_t count = 1;  // Its elements.
+  int64_t count = 1;    // Its elements; of kBetween those of a row.
+  int64_t repeats = 1;  // Of kBetween: of each row of it.
 
   // Whether each row of the result meets one element of it.
   bool is_number() const { return lies == graph::Lies::kNumber || lies == graph::Lies::kPerRow; }
@@ -23,7 +26,13 @@ struct Operand {
 inline std::optional<Operand> OperandOf(const Value& value, DType type, const Value& out) {
   if (!value.is_static() || value.type.type != type) return std::nullopt;
   const auto lies = graph::LiesBeside(value.shape(), out.shape());
-  return lies ? std::optional(Operand{value.id, *lies, value.elements()}) : std::nullopt;
+  if (!lies) return std::nullopt;
+  if (*lies != graph::Lies::kBetween) return Operand{value.id, *lies, value.elements()};
+  if (value.elements() == 0) return std::nullopt;
+  const auto [of_operand, of_result] =
+      std::mismatch(value.shape().rbegin(), value.shape().rend(), out.shape().rbegin());
+  const auto size = std::accumulate(value.shape().rbegin(), of_operand, int64_t{1}, std::multiplies());
+  return Operand{value.id, *lies, size, out.elements() / value.elements()};
 }
 
 // The result cut into blocks of one size, the last perhaps shorter, such that each operand lies whole beside each.
@@ -33,7 +42,7 @@ class Rows {
     size_ = std::min(kBlock, total_);  // Where nothing repeats, whatever is a good block is a row.
     bool repeats = false;
     for (const Operand& operand : operands) {
-      if (operand.lies != graph::Lies::kPerRow && operand.lies != graph::Lies::kRow) continue;
+      if (operand.lies == graph::Lies::kWhole || operand.lies == graph::Lies::kNumber) continue;
       // Products of the last axes: the smallest divides the others.
       const bool is_long = operand.lies == graph::Lies::kPerRow || operand.count > kBlock;
       const int64_t size = is_long ? shape.back() : operand.count;
@@ -54,6 +63,10 @@ class Rows {
       case graph::Lies::kWhole: return data + row * size_;
       case graph::Lies::kRow: return data + row * size_ % operand.count;
       case graph::Lies::kPerRow: return data + row;
+      case graph::Lies::kBetween: {
+        const int64_t at = row * size_;
+        return data + at / (operand.count * operand.repeats) * operand.count + at % operand.count;
+      }
       default: return data;
     }
   }

@@ -111,9 +111,14 @@ Outputs DecodeRaw(const Call& call) {
   return One(out);
 }
 
+bool IsCast(DType type) {
+  return tensor::ElementBytes(type) > 0 && type != DType::kComplex64 && (kQuantized & Only(type)) == 0;
+}
+
 Status CheckCast(const graph::Node& node) {
-  const DType to = node.attributes.Type("DstT");
-  if (tensor::ElementBytes(to) == 0 || to == DType::kComplex64) return Unimplemented("Cast to {}", DTypeName(to));
+  const DType from = node.attributes.Type("SrcT"), to = node.attributes.Type("DstT");
+  if (!IsCast(to)) return Unimplemented("Cast to {}", DTypeName(to));
+  if (from != DType::kInvalid && !IsCast(from)) return Unimplemented("Cast of {}", DTypeName(from));
   return {};
 }
 

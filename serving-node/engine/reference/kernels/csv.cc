@@ -141,18 +141,28 @@ Status CheckDefault(const Call& call, size_t column) {
   if (absent.rank() > 1 || absent.elements() > 1)
     return InvalidArgument("There should only be 1 default per field but field {} has the shape {}", column,
                            ToString(absent.shape()));
-  if (absent.type() != DType::kString) return {};
-  return HasRoomForText(call, call.in(0).elements(), LongestOf(absent));
+  return {};
+}
+
+// For all columns, were each text the default.
+Status CheckRoom(const Call& call, size_t columns) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < columns; ++i) {
+    const Tensor& absent = call.in(i + 1);
+    const bool is_text = absent.type() == DType::kString;
+    bytes += static_cast<int64_t>(is_text ? sizeof(std::string) + LongestOf(absent) : ElementBytes(absent.type()));
+  }
+  return call.HasRoomFor(DType::kUint8, {call.in(0).elements(), bytes});
 }
 
 Outputs DecodeCsv(const Call& call) {
   RETURN_IF_ERROR(CheckText(call, 0));
   const Tensor& records = call.in(0);
   const Format format = FormatOf(call);
-  RETURN_IF_ERROR(call.HasRoomFor(DType::kString, {records.elements(), static_cast<int64_t>(format.wanted)}));
+  for (size_t i = 0; i < format.wanted; ++i) RETURN_IF_ERROR(CheckDefault(call, i));
+  RETURN_IF_ERROR(CheckRoom(call, format.wanted));
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < format.wanted; ++i) {
-    RETURN_IF_ERROR(CheckDefault(call, i));
     ASSIGN_OR_RETURN(outputs.emplace_back(), MakeLike(call.in(i + 1), records.shape()));
   }
   Fields fields(format);

@@ -169,7 +169,9 @@ Outputs StringFormat(const Call& call) {
     text += Rendering(call.in(i), shown_max, left).Text() + parts[i + 1];
     RETURN_IF_ERROR(call.HasRoomFor(DType::kUint8, {static_cast<int64_t>(text.size())}));
   }
-  return One(Tensor::Of<std::string>({}, {text}));
+  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kString, {}));
+  out.mutable_values<std::string>()[0] = std::move(text);
+  return One(std::move(out));
 }
 
 Status CheckTemplate(const graph::Node& node) {
