@@ -11,6 +11,7 @@
 #include "common/json/json.h"
 #include "serving-node/graph/names.h"
 #include "serving-node/graph/outputs.h"
+#include "serving-node/graph/types.h"
 
 namespace longshore::graph {
 namespace {
@@ -620,6 +621,22 @@ TEST(Graph, IsBuiltWithoutRecursionHoweverLongAChainIs) {
   for (int i = 0; i < 20'000; ++i)
     text += fmt::format("node {{ name: 'n{}' op: 'Neg' input: '{}' }} ", i, i == 0 ? "x" : fmt::format("n{}", i - 1));
   EXPECT_EQ(BuildOrFail(text, {{"x:0"}, {"n19999:0"}, {}}).nodes.size(), 20'001U);
+}
+
+TEST(LiesBeside, SaysHowAnOperandRepeats) {
+  const tensor::Shape result = {2, 3, 4, 8};
+  const auto lies = [&](const tensor::Shape& operand) { return LiesBeside(operand, result); };
+  EXPECT_EQ(lies({2, 3, 4, 8}), Lies::kWhole);
+  EXPECT_EQ(lies({1, 1}), Lies::kNumber);
+  EXPECT_EQ(lies({8}), Lies::kRow);
+  EXPECT_EQ(lies({1, 1, 4, 8}), Lies::kRow);
+  EXPECT_EQ(lies({2, 3, 4, 1}), Lies::kPerRow);
+  EXPECT_EQ(lies({2, 1, 1, 8}), Lies::kBetween);
+  EXPECT_EQ(lies({2, 3, 1, 8}), Lies::kBetween);
+  EXPECT_EQ(lies({2, 1, 4, 8}), Lies::kBetween);
+  for (const tensor::Shape& other : {tensor::Shape{2, 1, 4, 1}, {1, 3, 1, 8}, {2, 3, 1, 1}, {3, 1, 8}, {1, 2, 3, 4, 8}})
+    EXPECT_EQ(lies(other), std::nullopt) << tensor::ToString(other);
+  EXPECT_EQ(LiesBeside({2, 3, 8}, {2, 3, 1}), std::nullopt) << "the larger one";
 }
 
 }  // namespace

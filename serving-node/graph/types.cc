@@ -266,6 +266,7 @@ std::optional<Lies> LiesBeside(const Shape& operand, const Shape& result) {
   const auto repeated = std::find_if_not(full.begin(), full.end(), is_one);
   if (std::equal(repeated, full.end(), result.begin() + (repeated - full.begin()))) return Lies::kRow;
   const auto differs = std::ranges::mismatch(full, result).in1;
+  if (*differs != 1) return std::nullopt;  // It is the larger one.
   if (differs == full.end() - 1) return Lies::kPerRow;
   const auto same_again = std::find_if_not(differs, full.end(), is_one);
   return std::equal(same_again, full.end(), result.begin() + (same_again - full.begin())) && full.back() != 1
