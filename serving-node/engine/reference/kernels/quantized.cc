@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "serving-node/engine/reference/kernels/room.h"
 #include "serving-node/engine/reference/kernels/short_floats.h"
 #include "serving-node/engine/reference/kernels/types.h"
 
@@ -250,9 +251,10 @@ Outputs Dequantize(const Call& call) {
   const Tensor& in = call.in(0);
   ASSIGN_OR_RETURN(const Layout layout, LayoutOf(call));
   for (const size_t k : {1U, 2U}) RETURN_IF_ERROR(CheckEnds(call.in(k), layout, layout.ranges != 1));
-  RETURN_IF_ERROR(call.HasRoomFor(DType::kFloat, in.shape()));
-  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kFloat, in.shape()));
   const DType type = call.attributes().Type("dtype", DType::kFloat);
+  ASSIGN_OR_RETURN(const Call beside, Beside(call, DType::kFloat, in.shape()));
+  if (type != DType::kFloat) RETURN_IF_ERROR(beside.HasRoomFor(type, in.shape()));
+  ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kFloat, in.shape()));
   return ForQuantized(in.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     std::vector<Line<T>> lines;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "serving-node/engine/reference/kernels/gemm.h"
+#include "serving-node/engine/reference/kernels/room.h"
 #include "serving-node/engine/reference/kernels/types.h"
 
 namespace longshore::engine::reference::kernels {
@@ -33,10 +34,11 @@ Status CheckWeights(const Tensor& weights, const Tensor& bias, const Sizes& size
   return CheckInput(bias, "a bias", {weights.dim(1)});
 }
 
-// `steps`: how often the outputs are there.
+// `steps`: how often the outputs are there. Beside them are the rows of one step and their products: of LSTM 4 for each
+// cell, of GRU 2 and what it sees of the state.
 Status HasRoomForSteps(const Call& call, const Sizes& sizes, int64_t steps, int64_t outputs) {
-  RETURN_IF_ERROR(call.HasRoomFor(DType::kFloat, {outputs, steps, sizes.batch, sizes.cells}));
-  return call.HasRoomFor(DType::kFloat, {8, sizes.batch, std::max(sizes.inputs, sizes.cells)});
+  ASSIGN_OR_RETURN(const Call beside, Beside(call, DType::kFloat, {outputs, steps, sizes.batch, sizes.cells}));
+  return beside.HasRoomFor(DType::kFloat, {sizes.batch, sizes.inputs + 5 * sizes.cells});
 }
 
 // Each row is one of x and after it one of h.
