@@ -240,6 +240,14 @@ INSTANTIATE_TEST_SUITE_P(
              NUMBERS(9, "[2]", "[100000, 100000]") "," ONE_ROW "," ONE "," NUMBERS(9, "[2]", "[0, 1]"))),
     [](const auto& each) { return std::string(each.param.op); });
 
+TEST(Memory, ATextIsMadeNoLongerThanTheRunMayHold) {
+  const std::string text(4 * kRunBytesMax, 'x');
+  const std::string refusal = RefusalOf(fmt::format(
+      R"({{"op": "StringFormat", "attributes": {{}}, "inputs": [{{"type": 7, "shape": [], "values": ["{}"]}}]}})",
+      text));
+  EXPECT_THAT(refusal, HasSubstr(fmt::format("a tensor DT_UINT8[{}] does not fit", kRunBytesMax + 2)));
+}
+
 TEST(Memory, OfARunIsFreeAgainOnceNobodyNeedsAResult) {
   // A chain of copies, of which two are held at a time.
   const std::string vector = Vector(1, 1024);

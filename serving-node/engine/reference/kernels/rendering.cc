@@ -24,29 +24,30 @@ std::string Printed(T value) {
   return text;
 }
 
-// Between quotes, as C writes it; what is no ASCII stays.
-std::string Quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
+// Between quotes, as C writes it; what is no ASCII stays. Not finished once there are more bytes than that in `out`.
+void AddQuoted(const std::string& text, size_t bytes_max, std::string* out) {
+  *out += '"';
+  for (size_t i = 0; i < text.size() && out->size() <= bytes_max; ++i) {
+    const char c = text[i];
     const auto byte = static_cast<unsigned char>(c);
     switch (c) {
-      case '\n': quoted += "\\n"; break;
-      case '\r': quoted += "\\r"; break;
-      case '\t': quoted += "\\t"; break;
+      case '\n': *out += "\\n"; break;
+      case '\r': *out += "\\r"; break;
+      case '\t': *out += "\\t"; break;
       case '"':
       case '\'':
-      case '\\': quoted.append(1, '\\').append(1, c); break;
+      case '\\': out->append(1, '\\').append(1, c); break;
       default:
         if (byte < 0x20 || byte == 0x7f)
-          quoted += fmt::format("\\{:03o}", byte);
+          *out += fmt::format("\\{:03o}", byte);
         else
-          quoted += c;
+          *out += c;
     }
   }
-  return quoted + '"';
+  *out += '"';
 }
 
-std::string Element(const Tensor& tensor, int64_t at) {
+std::string NumberText(const Tensor& tensor, int64_t at) {
   switch (tensor.type()) {
     case DType::kFloat: return Printed(Raw<float>(tensor)[at]);
     case DType::kDouble: return Printed(Raw<double>(tensor)[at]);
@@ -65,7 +66,6 @@ std::string Element(const Tensor& tensor, int64_t at) {
     case DType::kUint32: return fmt::to_string(Raw<uint32_t>(tensor)[at]);
     case DType::kInt64: return fmt::to_string(Raw<int64_t>(tensor)[at]);
     case DType::kUint64: return fmt::to_string(Raw<uint64_t>(tensor)[at]);
-    case DType::kString: return Quoted(Raw<std::string>(tensor)[at]);
     default: return "?";
   }
 }
@@ -73,31 +73,40 @@ std::string Element(const Tensor& tensor, int64_t at) {
 // TensorFlow prints these without their dimensions.
 bool IsUnknown(DType type) { return type == DType::kComplex64 || type == DType::kQint32; }
 
-// The values of a tensor, of each dimension at most so many at its begin and as many at its end. What has no memory
-// left is not finished.
+// Adds the values of a tensor to `text`, of each dimension at most so many at its begin and as many at its end. Not
+// finished once `text` has more bytes than that.
 class Rendering {
  public:
-  Rendering(const Tensor& tensor, int64_t shown_max, size_t bytes_max)
+  Rendering(const Tensor& tensor, int64_t shown_max, size_t bytes_max, std::string* text)
       : tensor_(tensor),
         shown_(shown_max < 0 ? tensor.elements() : std::min(shown_max, tensor.elements())),
         is_cut_(shown_max >= 0 && shown_max < tensor.elements()),
-        bytes_max_(bytes_max) {}
+        bytes_max_(bytes_max),
+        text_(*text) {}
 
-  std::string Text() && {
-    if (tensor_.type() == DType::kBool && shown_ == 0) return "";
+  void Add() {
+    if (tensor_.type() == DType::kBool && shown_ == 0) return;
     if (tensor_.rank() == 0 || IsUnknown(tensor_.type()))
       AddFlat();
     else
       AddDimension(0, 0);
-    return std::move(text_);
   }
 
  private:
+  bool IsFull() const { return text_.size() > bytes_max_; }
+
+  void AddElement(int64_t at) {
+    if (tensor_.type() == DType::kString)
+      AddQuoted(Raw<std::string>(tensor_)[at], bytes_max_, &text_);
+    else
+      text_ += NumberText(tensor_, at);
+  }
+
   void AddFlat() {
     if (tensor_.rank() > 0) text_ += '[';
-    for (int64_t i = 0; i < shown_ && text_.size() <= bytes_max_; ++i) {
+    for (int64_t i = 0; i < shown_ && !IsFull(); ++i) {
       if (i > 0) text_ += ' ';
-      text_ += Element(tensor_, i);
+      AddElement(i);
     }
     if (is_cut_) text_ += "...";
     if (tensor_.rank() > 0) text_ += ']';
@@ -105,18 +114,15 @@ class Rendering {
 
   // Recursion is bounded by the rank.
   void AddDimension(int axis, int64_t offset) {
-    if (text_.size() > bytes_max_) return;
-    if (axis == tensor_.rank()) {
-      text_ += Element(tensor_, offset);
-      return;
-    }
+    if (IsFull()) return;
+    if (axis == tensor_.rank()) return AddElement(offset);
     const int64_t size = tensor_.dim(axis);
     // Where nothing is shown the sizes may have no product.
     const int64_t inner =
         shown_ == 0 ? 0 : Product(tensor_.shape(), static_cast<size_t>(axis) + 1, tensor_.shape().size());
     text_ += '[';
     const auto add = [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end && text_.size() <= bytes_max_; ++i) {
+      for (int64_t i = begin; i < end && !IsFull(); ++i) {
         if (i > 0) AddSpace(axis);
         AddDimension(axis + 1, offset + inner * i);
       }
@@ -140,33 +146,42 @@ class Rendering {
   const int64_t shown_;
   const bool is_cut_;
   const size_t bytes_max_;
-  std::string text_;
+  std::string& text_;
 };
 
-// What lies around the places for the inputs. An empty placeholder stands between all bytes.
-std::vector<std::string> SplitTemplate(const graph::Attributes& attributes) {
-  const std::string text = attributes.Text("template", "%s"), placeholder = attributes.Text("placeholder", "%s");
-  std::vector<std::string> parts;
-  size_t begin = 0;
-  if (placeholder.empty()) {
-    for (; begin + 1 < text.size(); ++begin) parts.push_back(text.substr(begin, 1));
-  } else {
-    for (size_t end = 0; (end = text.find(placeholder, begin)) != text.npos; begin = end + placeholder.size())
-      parts.push_back(text.substr(begin, end - begin));
+struct Template {
+  explicit Template(const graph::Attributes& attributes)
+      : text(attributes.Text("template", "%s")), placeholder(attributes.Text("placeholder", "%s")) {}
+
+  // What lies around the places for the inputs. An empty placeholder stands between all bytes. Views of `text`.
+  std::vector<std::string_view> Parts() const {
+    const std::string_view all = text;
+    std::vector<std::string_view> parts;
+    size_t begin = 0;
+    if (placeholder.empty()) {
+      for (; begin + 1 < all.size(); ++begin) parts.push_back(all.substr(begin, 1));
+    } else {
+      for (size_t end = 0; (end = all.find(placeholder, begin)) != all.npos; begin = end + placeholder.size())
+        parts.push_back(all.substr(begin, end - begin));
+    }
+    parts.push_back(all.substr(begin));
+    return parts;
   }
-  parts.push_back(text.substr(begin));
-  return parts;
-}
+
+  std::string text;
+  std::string placeholder;
+};
 
 Outputs StringFormat(const Call& call) {
-  const auto parts = SplitTemplate(call.attributes());
+  const Template given(call.attributes());
+  const auto parts = given.Parts();
   const int64_t shown_max = call.attributes().Int("summarize", 3);
-  std::string text = parts[0];
+  std::string text(parts[0]);
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const DType type = call.in(i).type();
     if (type == DType::kResource || type == DType::kVariant) return WrongType(type);
-    const size_t left = call.LeftBytes() - std::min(text.size(), call.LeftBytes());
-    text += Rendering(call.in(i), shown_max, left).Text() + parts[i + 1];
+    Rendering(call.in(i), shown_max, call.LeftBytes(), &text).Add();
+    text += parts[i + 1];
     RETURN_IF_ERROR(call.HasRoomFor(DType::kUint8, {static_cast<int64_t>(text.size())}));
   }
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kString, {}));
@@ -175,7 +190,7 @@ Outputs StringFormat(const Call& call) {
 }
 
 Status CheckTemplate(const graph::Node& node) {
-  const size_t places = SplitTemplate(node.attributes).size() - 1;
+  const size_t places = Template(node.attributes).Parts().size() - 1;
   if (places == node.inputs.size()) return {};
   return Unimplemented("{} with a template of {} placeholders for {} inputs", node.op, places, node.inputs.size());
 }
