@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
+#include "serving-node/engine/reference/kernels/types.h"
 #include "serving-node/engine/reference/one_op.h"
 
 namespace longshore::engine::reference {
@@ -18,6 +20,15 @@ constexpr uint32_t kSeed = 20260;
 constexpr int kTriesPerCase = 40;
 constexpr size_t kRunBytesMax = 64 << 10;  // What wants more, by numbers that are inputs, is refused at once.
 
+// All that there are tensors of.
+std::vector<DType> AllTypes() {
+  std::vector<DType> types;
+  for (int i = 0; i < std::numeric_limits<kernels::TypeSet>::digits; ++i) {
+    if (Tensor::Make(DType{i}, {})) types.push_back(DType{i});
+  }
+  return types;
+}
+
 class Mutator {
  public:
   explicit Mutator(uint32_t seed) : random_(seed) {}
@@ -27,7 +38,7 @@ class Mutator {
     switch (Below(5)) {
       case 0: return WithShape(tensor.type(), AnyShape());
       case 1: return WithShape(tensor.type(), OtherSize(tensor.shape()));
-      case 2: return WithShape(kTypes[Below(std::size(kTypes))], tensor.shape());
+      case 2: return WithShape(types_[Below(types_.size())], tensor.shape());
       case 3: return WithShape(tensor.type(), tensor.shape());
       default: return tensor;
     }
@@ -35,8 +46,6 @@ class Mutator {
   size_t Below(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
 
  private:
-  static constexpr DType kTypes[] = {DType::kFloat, DType::kDouble, DType::kInt32,  DType::kInt64, DType::kUint8,
-                                     DType::kInt8,  DType::kBool,   DType::kString, DType::kHalf,  DType::kUint64};
   static constexpr int64_t kNumbers[] = {0, 1, -1, 2, 3, -2, -3, 4, -7, 5, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
   static constexpr double kFloats[] = {NAN, INFINITY, -INFINITY, 0.5, -0.3, 1e-40, 1e30};
 
@@ -52,18 +61,26 @@ class Mutator {
   }
 
   template <typename T>
+  T Any() {
+    if (std::is_floating_point_v<T> && Below(4) == 0) return static_cast<T>(kFloats[Below(std::size(kFloats))]);
+    return static_cast<T>(kNumbers[Below(std::size(kNumbers))]);
+  }
+  template <typename T>
   void Fill(Tensor* tensor) {
-    for (auto& value : tensor->mutable_values<T>()) {
-      value = static_cast<T>(kNumbers[Below(std::size(kNumbers))]);
-      if (std::is_floating_point_v<T> && Below(4) == 0) value = static_cast<T>(kFloats[Below(std::size(kFloats))]);
-    }
+    std::generate_n(kernels::Raw<T>(*tensor), tensor->elements(), [this] { return Any<T>(); });
+  }
+  void FillShort(Tensor* tensor, uint16_t (*round)(float)) {
+    std::generate_n(kernels::Raw<uint16_t>(*tensor), tensor->elements(), [&] { return round(Any<float>()); });
   }
   Tensor WithShape(DType type, const Shape& shape) {
     Tensor made = *Tensor::Make(type, shape);
     switch (type) {
       case DType::kFloat: Fill<float>(&made); break;
       case DType::kDouble: Fill<double>(&made); break;
-      case DType::kInt32: Fill<int32_t>(&made); break;
+      case DType::kHalf: FillShort(&made, tensor::FloatToHalf); break;
+      case DType::kBfloat16: FillShort(&made, tensor::FloatToBfloat16); break;
+      case DType::kInt32:
+      case DType::kQint32: Fill<int32_t>(&made); break;
       case DType::kInt64: Fill<int64_t>(&made); break;
       case DType::kUint64: Fill<uint64_t>(&made); break;
       case DType::kBool: Fill<bool>(&made); break;
@@ -74,6 +91,7 @@ class Mutator {
   }
 
   std::mt19937 random_;
+  const std::vector<DType> types_ = AllTypes();
 };
 
 TEST(Fuzz, NoInputsCrashAnOp) {
