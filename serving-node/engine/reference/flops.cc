@@ -50,12 +50,27 @@ int64_t OfEinsum(const graph::Node& node, const std::vector<Shape>& inputs) {
   return flops;
 }
 
+// Of each row of x with its row of h_prev the product with all columns of the weights [inputs + cells, gates].
+// Steps beyond the length of a sequence count too: it is no shape. What is then done to each cell does not count.
+int64_t OfCells(const Shape& x, const Shape& weights) {
+  if (x.empty()) return 0;
+  return 2 * Elements(Shape(x.begin(), x.end() - 1)) * Elements(weights);
+}
+
+int64_t OfRecurrent(const std::string& op, const std::vector<Shape>& inputs) {
+  if (op == "LSTMBlockCell" && inputs.size() > 3) return OfCells(inputs[0], inputs[3]);
+  if (op.starts_with("BlockLSTM") && inputs.size() > 4) return OfCells(inputs[1], inputs[4]);
+  // The gates see h_prev, the candidate what they leave of it.
+  if (op == "GRUBlockCell" && inputs.size() > 3) return OfCells(inputs[0], inputs[2]) + OfCells(inputs[0], inputs[3]);
+  return 0;
+}
+
 int64_t OfProduct(const graph::Node& node, const std::vector<Shape>& inputs, const Shape& output) {
   if (node.op == "Conv2D" || node.op == "Conv3D") return OfConvolution(inputs[1], output);
   if (node.op == "DepthwiseConv2dNative") return OfDepthwise(inputs[1], output);
   if (node.op == "MatMul" || node.op.starts_with("BatchMatMul")) return OfMatMul(inputs[0], output);
   if (node.op == "Conv2DBackpropInput" && inputs.size() > 2) return OfTransposed(inputs[1], inputs[2]);
-  return node.op == "Einsum" ? OfEinsum(node, inputs) : 0;
+  return node.op == "Einsum" ? OfEinsum(node, inputs) : OfRecurrent(node.op, inputs);
 }
 
 }  // namespace

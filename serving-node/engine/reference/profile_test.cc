@@ -32,6 +32,23 @@ TEST(Flops, OfAnEinsumAreTheProductOfItsSizes) {
   EXPECT_EQ(reference::Flops(node, {{2, 3, 5, 7}, {2, 3, 11, 7}}, {{2, 3, 5, 11}}), 2 * 2 * 3 * 5 * 7 * 11);
 }
 
+// 3 inputs and 5 cells for each of 2 rows; sequences of 7 steps.
+TEST(Flops, OfRecurrentCellsAreTheProductsOfTheirGates) {
+  const Shape state = {2, 5}, peephole = {5}, weights = {3 + 5, 4 * 5}, bias = {4 * 5};
+  EXPECT_EQ(
+      reference::Flops(NodeOf("LSTMBlockCell"), {{2, 3}, state, state, weights, peephole, peephole, peephole, bias},
+                       std::vector<Shape>(7, state)),
+      2 * 2 * (3 + 5) * 4 * 5);
+  for (const char* op : {"BlockLSTM", "BlockLSTMV2"}) {
+    EXPECT_EQ(reference::Flops(NodeOf(op), {{}, {7, 2, 3}, state, state, weights, peephole, peephole, peephole, bias},
+                               std::vector<Shape>(7, {7, 2, 5})),
+              7 * 2 * 2 * (3 + 5) * 4 * 5);
+  }
+  EXPECT_EQ(reference::Flops(NodeOf("GRUBlockCell"), {{2, 3}, state, {3 + 5, 2 * 5}, {3 + 5, 5}, {2 * 5}, {5}},
+                             std::vector<Shape>(4, state)),
+            2 * 2 * (3 + 5) * 3 * 5);
+}
+
 TEST(Flops, OfOtherOpsAreTheirElementsAndOfMovesNone) {
   EXPECT_EQ(reference::Flops(NodeOf("Relu"), {{4, 5}}, {{4, 5}}), 20);
   EXPECT_EQ(reference::Flops(NodeOf("Reshape"), {{4, 5}, {2}}, {{20}}), 0);
