@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "serving-node/engine/reference/kernels/range_layout.h"
 #include "serving-node/engine/reference/kernels/types.h"
 
 namespace longshore::engine::reference::kernels {
@@ -122,25 +123,8 @@ struct Rounding {
   T scale, inverse;
 };
 
-// How values lie along the axis that has ranges of its own; without an axis there is one range.
-struct Layout {
-  int64_t ranges = 1;
-  int64_t inner = 1;
-  size_t RangeOf(int64_t i) const { return static_cast<size_t>(i / inner % ranges); }
-};
-
-Result<Layout> LayoutOf(const Call& call) {
-  const Shape& shape = call.in(0).shape();
-  const int64_t axis = call.attributes().Int("axis", -1);
-  if (axis == -1) return Layout{1, std::max<int64_t>(call.in(0).elements(), 1)};
-  if (axis < 0 || axis >= call.in(0).rank())
-    return InvalidArgument("axis {} lies outside of {}", axis, ToString(shape));
-  const auto at = static_cast<size_t>(axis);
-  return Layout{shape[at], std::max<int64_t>(Product(shape, at + 1, shape.size()), 1)};
-}
-
 template <typename T>
-std::vector<Range<T>> FindRanges(const Tensor& in, const Layout& layout) {
+std::vector<Range<T>> FindRanges(const Tensor& in, const RangeLayout& layout) {
   std::vector<Range<T>> ranges(static_cast<size_t>(layout.ranges),
                                {std::numeric_limits<T>::max(), std::numeric_limits<T>::lowest()});
   for (int64_t i = 0; i < in.elements(); ++i) {
@@ -165,7 +149,7 @@ Result<Range<T>> GivenRange(const Call& call) {
 template <typename T>
 Outputs Rounded(const Call& call, int64_t bits) {
   const Tensor& in = call.in(0);
-  ASSIGN_OR_RETURN(const Layout layout, LayoutOf(call));
+  ASSIGN_OR_RETURN(const RangeLayout layout, RangeLayoutOf(call));
   const bool is_given = call.attributes().Bool("range_given", false);
   std::vector<Range<T>> ranges;
   if (is_given) {

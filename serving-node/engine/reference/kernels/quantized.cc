@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "serving-node/engine/reference/kernels/range_layout.h"
 #include "serving-node/engine/reference/kernels/room.h"
 #include "serving-node/engine/reference/kernels/short_floats.h"
 #include "serving-node/engine/reference/kernels/types.h"
@@ -114,26 +115,14 @@ float ScaleOf(float first, Range* range) {
   return scale;
 }
 
-// One range for all values, or one for each place along an axis: so many values after each other share one.
-struct Layout {
-  int64_t ranges = 1;
-  int64_t shared = 1;
-};
-
-Result<Layout> LayoutOf(const Call& call) {
-  const Shape& shape = call.in(0).shape();
-  const int64_t axis = call.attributes().Int("axis", -1);
-  if (axis < 0) return Layout{1, call.in(0).elements()};
-  if (axis >= call.in(0).rank()) return InvalidArgument("axis {} lies outside of {}", axis, ToString(shape));
-  const auto at = static_cast<size_t>(axis);
-  // Where there are no values the sizes may have no product.
-  const Layout layout{shape[at], call.in(0).elements() == 0 ? 1 : Product(shape, at + 1, shape.size())};
+Result<RangeLayout> LayoutOf(const Call& call) {
+  ASSIGN_OR_RETURN(const RangeLayout layout, RangeLayoutOf(call));
   if (layout.ranges != 1 && call.attributes().Text("mode", "") == "MIN_FIRST")
     return Unimplemented("MIN_FIRST with ranges along an axis");
   return layout;
 }
 
-Status CheckEnds(const Tensor& ends, const Layout& layout, bool is_vector) {
+Status CheckEnds(const Tensor& ends, const RangeLayout& layout, bool is_vector) {
   if (ends.type() == DType::kFloat && ends.elements() == layout.ranges && (ends.rank() == 1 || !is_vector)) return {};
   return InvalidArgument("min_range and max_range of {}{} where {} {} due", DTypeName(ends.type()),
                          ToString(ends.shape()), layout.ranges, is_vector ? "floats in a vector are" : "floats are");
@@ -141,7 +130,7 @@ Status CheckEnds(const Tensor& ends, const Layout& layout, bool is_vector) {
 
 // functions[i](From) -> To for the values of range i.
 template <typename From, typename To, typename F>
-Tensor Each(const Call& call, const Layout& layout, const std::vector<F>& functions, Tensor out) {
+Tensor Each(const Call& call, const RangeLayout& layout, const std::vector<F>& functions, Tensor out) {
   const Tensor& in = call.in(0);
   size_t range = 0;
   for (int64_t first = 0; first < in.elements(); first += layout.shared) {
@@ -160,7 +149,7 @@ Result<Range> Widened(Range range, float closest) {
   return Range{low, std::max(0.0F, std::max(range.high, low + least))};
 }
 
-Result<std::vector<Range>> RangesOf(const Call& call, const Layout& layout) {
+Result<std::vector<Range>> RangesOf(const Call& call, const RangeLayout& layout) {
   const bool is_vector = call.attributes().Int("axis", -1) >= 0;
   for (const size_t k : {1U, 2U}) RETURN_IF_ERROR(CheckEnds(call.in(k), layout, is_vector));
   const float closest = call.attributes().Float("ensure_minimum_range", 0.01F);
@@ -184,7 +173,7 @@ std::vector<Scaled<T, kToEven>> AllScaled(const Call& call, std::vector<Range>* 
 
 // The values of the ranges are those that the integers reach.
 template <typename T>
-Tensor QuantizedBy(const Call& call, const Layout& layout, Tensor out, std::vector<Range>* ranges) {
+Tensor QuantizedBy(const Call& call, const RangeLayout& layout, Tensor out, std::vector<Range>* ranges) {
   const std::string mode = call.attributes().Text("mode", "MIN_COMBINED");
   if (mode == "SCALED") {
     if (call.attributes().Text("round_mode", "") == "HALF_TO_EVEN")
@@ -199,7 +188,7 @@ Tensor QuantizedBy(const Call& call, const Layout& layout, Tensor out, std::vect
 Outputs Quantize(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.type() != DType::kFloat) return InvalidArgument("input must be of DT_FLOAT, not {}", DTypeName(in.type()));
-  ASSIGN_OR_RETURN(const Layout layout, LayoutOf(call));
+  ASSIGN_OR_RETURN(const RangeLayout layout, LayoutOf(call));
   ASSIGN_OR_RETURN(auto ranges, RangesOf(call, layout));
   const DType type = call.attributes().Type("T");
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(type, in.shape()));
@@ -249,7 +238,7 @@ Line<T> LineOf(const Call& call, Range range, bool is_only) {
 
 Outputs Dequantize(const Call& call) {
   const Tensor& in = call.in(0);
-  ASSIGN_OR_RETURN(const Layout layout, LayoutOf(call));
+  ASSIGN_OR_RETURN(const RangeLayout layout, LayoutOf(call));
   for (const size_t k : {1U, 2U}) RETURN_IF_ERROR(CheckEnds(call.in(k), layout, layout.ranges != 1));
   const DType type = call.attributes().Type("dtype", DType::kFloat);
   ASSIGN_OR_RETURN(const Call beside, Beside(call, DType::kFloat, in.shape()));
