@@ -20,8 +20,7 @@ inline Result<RangeLayout> RangeLayoutOf(const Call& call) {
   const Tensor& in = call.in(0);
   const int64_t axis = call.attributes().Int("axis", -1);
   if (axis == -1) return RangeLayout{1, std::max<int64_t>(in.elements(), 1)};
-  if (axis < 0 || axis >= in.rank())
-    return InvalidArgument("axis {} lies outside of {}", axis, ToString(in.shape()));
+  if (axis < 0 || axis >= in.rank()) return InvalidArgument("axis {} lies outside of {}", axis, ToString(in.shape()));
   const auto at = static_cast<size_t>(axis);
   // Where there are no values the sizes may have no product.
   return RangeLayout{in.shape()[at], in.elements() == 0 ? 1 : Product(in.shape(), at + 1, in.shape().size())};

@@ -5,12 +5,11 @@
 
 #include "serving-node/engine/reference/kernels/gemm.h"
 #include "serving-node/engine/reference/kernels/room.h"
+#include "serving-node/engine/reference/kernels/sigmoid.h"
 #include "serving-node/engine/reference/kernels/types.h"
 
 namespace longshore::engine::reference::kernels {
 namespace {
-
-float Sigmoid(float x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
 
 struct Sizes {
   int64_t batch = 0, inputs = 0, cells = 0;
@@ -85,13 +84,13 @@ class Lstm {
  private:
   void StepCell(int64_t at, float before, const LstmStep& out) const {
     const int64_t cell = at % sizes_.cells;
-    out[kInputGate][at] = Sigmoid(Gate(at, 0) + Peep(4, cell, before));
+    out[kInputGate][at] = Sigmoid{}(Gate(at, 0) + Peep(4, cell, before));
     out[kCandidate][at] = std::tanh(Gate(at, kind_.candidate));
-    out[kForgetGate][at] = Sigmoid(Gate(at, kind_.forget) + forget_bias_ + Peep(5, cell, before));
+    out[kForgetGate][at] = Sigmoid{}(Gate(at, kind_.forget) + forget_bias_ + Peep(5, cell, before));
     const float state = Clipped(out[kCandidate][at] * out[kInputGate][at] + out[kForgetGate][at] * before);
     out[kState][at] = state;
     out[kSquashed][at] = std::tanh(state);
-    out[kOutputGate][at] = Sigmoid(Gate(at, 3) + Peep(6, cell, state));
+    out[kOutputGate][at] = Sigmoid{}(Gate(at, 3) + Peep(6, cell, state));
     out[kHidden][at] = out[kOutputGate][at] * out[kSquashed][at];
   }
 
@@ -221,8 +220,8 @@ Outputs GruCell(const Call& call) {
   for (int64_t at = 0; at < states; ++at) {
     const float* row = gates.data() + at / cells * 2 * cells;
     const int64_t cell = at % cells;
-    reset[at] = Sigmoid(row[cell] + Raw<float>(call.in(4))[cell]);
-    keep[at] = Sigmoid(row[cells + cell] + Raw<float>(call.in(4))[cells + cell]);
+    reset[at] = Sigmoid{}(row[cell] + Raw<float>(call.in(4))[cell]);
+    keep[at] = Sigmoid{}(row[cells + cell] + Raw<float>(call.in(4))[cells + cell]);
     seen[static_cast<size_t>(at)] = before[at] * reset[at];
   }
   Concatenate(Raw<float>(call.in(0)), seen.data(), sizes, joined.data());

@@ -1,9 +1,8 @@
 // Lookup tables filled with the lines of a text file: an asset of the version, read while it loads and never later.
-#include <charconv>
-#include <cstdlib>
 #include <sstream>
 #include <string_view>
 
+#include "serving-node/engine/reference/kernels/numbers.h"
 #include "serving-node/engine/reference/kernels/tables.h"
 #include "serving-node/engine/reference/kernels/types.h"
 
@@ -41,38 +40,21 @@ Result<std::string_view> Field(std::string_view line, int64_t column, char delim
   return line.substr(0, line.find(delimiter));
 }
 
-constexpr std::string_view kSpaces = " \t\n\v\f\r";
-
-// Spaces around a whole number are none of it, nor are a plus and what follows a zero byte.
+// What follows a zero byte is no part of a number.
 template <typename T>
-Result<Tensor> Integer(std::string_view field) {
-  std::string_view text = field.substr(0, field.find('\0'));
-  text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size()));
-  text.remove_suffix(text.size() - (text.find_last_not_of(kSpaces) + 1));
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  T number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size()) return Tensor::Of<T>({}, {number});
-  return InvalidArgument("Field {} is not a valid {}", field, DTypeName(tensor::DTypeOf<T>()));
-}
-
-template <typename T>
-Result<Tensor> Float(std::string_view field, T (*parse)(const char*, char**)) {
-  const std::string text(field.substr(0, field.find('\0')));
-  char* end = nullptr;
-  const T number = parse(text.c_str(), &end);
-  const auto rest = std::string_view(text).substr(static_cast<size_t>(end - text.c_str()));
-  if (end != text.c_str() && rest.find_first_not_of(kSpaces) == rest.npos) return Tensor::Of<T>({}, {number});
+Result<Tensor> Number(std::string_view field) {
+  if (const auto number = NumberOf<T>(std::string(field.substr(0, field.find('\0')))))
+    return Tensor::Of<T>({}, {*number});
   return InvalidArgument("Field {} is not a valid {}", field, DTypeName(tensor::DTypeOf<T>()));
 }
 
 Result<Tensor> ScalarOf(std::string_view field, DType type) {
   switch (type) {
     case DType::kString: return Tensor::Of<std::string>({}, {std::string(field)});
-    case DType::kInt32: return Integer<int32_t>(field);
-    case DType::kInt64: return Integer<int64_t>(field);
-    case DType::kFloat: return Float<float>(field, std::strtof);
-    case DType::kDouble: return Float<double>(field, std::strtod);
+    case DType::kInt32: return Number<int32_t>(field);
+    case DType::kInt64: return Number<int64_t>(field);
+    case DType::kFloat: return Number<float>(field);
+    case DType::kDouble: return Number<double>(field);
     default: return InvalidArgument("a column of {}", DTypeName(type));
   }
 }

@@ -4,6 +4,7 @@
 
 #include "serving-node/engine/reference/kernels/elementwise.h"
 #include "serving-node/engine/reference/kernels/short_floats.h"
+#include "serving-node/engine/reference/kernels/sigmoid.h"
 
 namespace longshore::engine::reference::kernels {
 namespace {
@@ -47,7 +48,6 @@ LONGSHORE_UNARY(Erfc, std::erfc(x))
 LONGSHORE_UNARY(Floor, std::floor(x))
 LONGSHORE_UNARY(Ceil, std::ceil(x))
 LONGSHORE_UNARY(Rint, std::nearbyint(x))
-LONGSHORE_UNARY(Sigmoid, x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)))
 LONGSHORE_UNARY(Softplus, x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)))
 LONGSHORE_UNARY(Softsign, x / (1 + std::fabs(x)))
 LONGSHORE_UNARY(Elu, x < 0 ? std::expm1(x) : x)
