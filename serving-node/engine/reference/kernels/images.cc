@@ -180,14 +180,14 @@ Status CheckRadius(const graph::Node& node) {
   return radius >= 0 && radius <= INT32_MAX ? Status{} : Unimplemented("{} with depth_radius {}", node.op, radius);
 }
 
-constexpr TypeSet kFloat = Only(DType::kFloat);
+constexpr TypeSet kFloatOnly = Only(DType::kFloat);
 constexpr Kernel kKernels[] = {
-    {"AdjustContrastv2", AdjustContrast, 2, kFloat},
-    {"AdjustHue", AdjustHue, 2, kFloat},
-    {"AdjustSaturation", AdjustSaturation, 2, kFloat},
+    {"AdjustContrastv2", AdjustContrast, 2, kFloatOnly},
+    {"AdjustHue", AdjustHue, 2, kFloatOnly},
+    {"AdjustSaturation", AdjustSaturation, 2, kFloatOnly},
     {"ExtractImagePatches", ExtractImagePatches, 1, kNumbers, CheckPatches},
     {"HSVToRGB", AlsoShort<Colours<ToRgb>>, 1, kFloats | kShortFloats},
-    {"LRN", AlsoShort<LocalResponse>, 1, kFloat | kShortFloats, CheckRadius},
+    {"LRN", AlsoShort<LocalResponse>, 1, kFloatOnly | kShortFloats, CheckRadius},
     {"RGBToHSV", AlsoShort<Colours<ToHsv>>, 1, kFloats | kShortFloats},
 };
 

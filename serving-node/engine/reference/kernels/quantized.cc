@@ -35,7 +35,7 @@ constexpr double kSteps = static_cast<double>(kHighest<T>) - static_cast<double>
 
 // What the integers are moved by, so that the lowest is 0.
 template <typename T>
-constexpr float kHalf = std::is_signed_v<T> ? static_cast<float>((kSteps<T> + 1) / 2) : 0.0F;
+constexpr float kOffset = std::is_signed_v<T> ? static_cast<float>((kSteps<T> + 1) / 2) : 0.0F;
 
 // The floats that the integers stand for.
 struct Range {
@@ -64,7 +64,7 @@ struct MinCombined {
       : range(ends), scale(static_cast<float>(kSteps<T> / static_cast<double>(ends.high - ends.low))) {}
   T operator()(float x) const {
     const float steps = (Between(x, range) - range.low) * scale;
-    return WholeOf<T>(std::is_signed_v<T> ? std::round(steps - kHalf<T>) : steps + 0.5F);
+    return WholeOf<T>(std::is_signed_v<T> ? std::round(steps - kOffset<T>) : steps + 0.5F);
   }
   Range range;
   float scale;
@@ -233,7 +233,7 @@ Line<T> LineOf(const Call& call, Range range, bool is_only) {
     const float low = range.high == range.low ? range.low : std::round(range.low / scale) * scale;
     return {0, scale, low - static_cast<float>(kLowest<T>) * scale, false};
   }
-  return {kHalf<T>, (range.high - range.low) / (kLast - static_cast<float>(kLowest<T>)), range.low, false};
+  return {kOffset<T>, (range.high - range.low) / (kLast - static_cast<float>(kLowest<T>)), range.low, false};
 }
 
 Outputs Dequantize(const Call& call) {

@@ -233,12 +233,12 @@ Outputs GruCell(const Call& call) {
   return outputs;
 }
 
-constexpr TypeSet kFloat = Only(DType::kFloat);
+constexpr TypeSet kFloatOnly = Only(DType::kFloat);
 constexpr Kernel kKernels[] = {
-    {"BlockLSTM", BlockLstm, 9, kFloat},
-    {"BlockLSTMV2", BlockLstmV2, 9, kFloat},
-    {"GRUBlockCell", GruCell, 6, kFloat},
-    {"LSTMBlockCell", LstmCell, 8, kFloat},
+    {"BlockLSTM", BlockLstm, 9, kFloatOnly},
+    {"BlockLSTMV2", BlockLstmV2, 9, kFloatOnly},
+    {"GRUBlockCell", GruCell, 6, kFloatOnly},
+    {"LSTMBlockCell", LstmCell, 8, kFloatOnly},
 };
 
 }  // namespace

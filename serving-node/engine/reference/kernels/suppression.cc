@@ -239,14 +239,14 @@ Outputs CombinedNonMaxSuppression(const Call& call) {
   return std::vector<Tensor>{out.boxes, out.scores, out.classes, out.counts};
 }
 
-constexpr TypeSet kFloat = Only(DType::kFloat);
+constexpr TypeSet kFloatOnly = Only(DType::kFloat);
 constexpr Kernel kKernels[] = {
     {"CombinedNonMaxSuppression", CombinedNonMaxSuppression, 6},
-    {"NonMaxSuppression", NonMaxSuppression<1>, 3, kFloat},
-    {"NonMaxSuppressionV2", NonMaxSuppression<2>, 4, kFloat},
-    {"NonMaxSuppressionV3", NonMaxSuppression<3>, 5, kFloat},
-    {"NonMaxSuppressionV4", NonMaxSuppression<4>, 5, kFloat},
-    {"NonMaxSuppressionV5", NonMaxSuppression<5>, 6, kFloat},
+    {"NonMaxSuppression", NonMaxSuppression<1>, 3, kFloatOnly},
+    {"NonMaxSuppressionV2", NonMaxSuppression<2>, 4, kFloatOnly},
+    {"NonMaxSuppressionV3", NonMaxSuppression<3>, 5, kFloatOnly},
+    {"NonMaxSuppressionV4", NonMaxSuppression<4>, 5, kFloatOnly},
+    {"NonMaxSuppressionV5", NonMaxSuppression<5>, 6, kFloatOnly},
 };
 
 }  // namespace
