@@ -46,16 +46,45 @@ TEST(TensorProto, ReadsHalvesAsBits) {
   EXPECT_EQ(HalfToFloat(bits[1]), -2.0F);
 }
 
-TEST(TensorProto, HasTheIntegersOfQuantisedModelsWhereTheOthersAre) {
-  for (const char* type : {"DT_QINT8", "DT_QUINT8", "DT_QINT16", "DT_QUINT16", "DT_QINT32"}) {
-    const auto given =
-        Proto(fmt::format("dtype: {} tensor_shape {{ dim {{ size: 2 }} }} int_val: 3 int_val: 127", type));
-    const auto made = FromProto(given);
-    ASSERT_TRUE(made) << ToString(made.error());
-    EXPECT_EQ(DTypeName(made->type()), type);
-    tensorflow::TensorProto again;
-    ToProto(*made, &again, Encoding::kTypedFields);
-    EXPECT_EQ(again.DebugString(), given.DebugString());
+// As tf.make_tensor_proto writes one value of them, and several.
+TEST(TensorProto, HasTheLowestIntegersOfQuantisedModelsInBothEncodings) {
+  struct Written {
+    const char* type;
+    int64_t lowest;
+    const char* content;  // The lowest, and -3 or 3.
+  };
+  const auto values = [](const Tensor& tensor) {
+    std::vector<int64_t> read;
+    for (int64_t i = 0; i < tensor.elements(); ++i) {
+      const std::byte* at = tensor.data() + static_cast<size_t>(i) * ElementBytes(tensor.type());
+      switch (tensor.type()) {
+        case DType::kQint8: read.push_back(*reinterpret_cast<const int8_t*>(at)); break;
+        case DType::kQuint8: read.push_back(*reinterpret_cast<const uint8_t*>(at)); break;
+        case DType::kQint16: read.push_back(*reinterpret_cast<const int16_t*>(at)); break;
+        case DType::kQuint16: read.push_back(*reinterpret_cast<const uint16_t*>(at)); break;
+        default: read.push_back(*reinterpret_cast<const int32_t*>(at));
+      }
+    }
+    return read;
+  };
+  for (const auto& [type, lowest, content] :
+       {Written{"DT_QINT8", INT8_MIN, R"(\200\375)"}, Written{"DT_QUINT8", 0, R"(\000\003)"},
+        Written{"DT_QINT16", INT16_MIN, R"(\000\200\375\377)"}, Written{"DT_QUINT16", 0, R"(\000\000\003\000)"},
+        Written{"DT_QINT32", INT32_MIN, R"(\000\000\000\200\375\377\377\377)"}}) {
+    const int64_t other = lowest < 0 ? -3 : 3;
+    const std::string of_two = fmt::format("dtype: {} tensor_shape {{ dim {{ size: 2 }} }} ", type);
+    const auto fields = Proto(fmt::format("{} int_val: {} int_val: {}", of_two, lowest, other));
+    const auto packed = Proto(fmt::format("{} tensor_content: \"{}\"", of_two, content));
+    for (const auto& [proto, encoding] :
+         {std::pair{fields, Encoding::kTypedFields}, std::pair{packed, Encoding::kContent}}) {
+      const auto made = FromProto(proto);
+      ASSERT_TRUE(made) << ToString(made.error());
+      EXPECT_THAT(values(*made), ElementsAre(lowest, other)) << type;
+      tensorflow::TensorProto again;
+      ToProto(*made, &again, encoding);
+      EXPECT_EQ(again.DebugString(), proto.DebugString());
+    }
+    EXPECT_THAT(values(*FromProto(Proto(fmt::format("{} int_val: {}", of_two, other)))), ElementsAre(other, other));
   }
 }
 

@@ -113,6 +113,20 @@ def test_every_type_goes_in_and_out(types, dtype, values, as_content):
     np.testing.assert_array_equal(got, array)
 
 
+@pytest.mark.contract("G8", "G9")
+@pytest.mark.parametrize("dtype, values", [
+    ("qint8", [-128, 127]), ("quint8", [0, 255]), ("qint16", [-32768, 32767]), ("quint16", [0, 65535]),
+    ("qint32", [-(2**31), 2**31 - 1])])
+def test_integers_of_quantised_models_go_in_and_out(types, dtype, values):
+    of = tf.as_dtype(dtype)
+    array = np.array(values, of.as_numpy_dtype)
+    packed, single = tf.make_tensor_proto(array), tf.make_tensor_proto(array[:1])
+    fields = tensor_pb2.TensorProto(dtype=of.as_datatype_enum, tensor_shape=packed.tensor_shape, int_val=values)
+    assert packed.tensor_content == array.tobytes() and list(single.int_val) == values[:1]
+    for sent, want in [(packed, fields), (fields, fields), (single, single)]:
+        assert predict(types, request(types.model, dtype, x=sent)).outputs["y"] == want
+
+
 @pytest.mark.contract("E7")
 def test_a_tensor_of_another_type_is_refused(types):
     code, text = refusal(types.predictions.Predict, request(types.model, "int32", x=X))

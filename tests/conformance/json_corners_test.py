@@ -73,7 +73,7 @@ def test_words_for_what_is_no_finite_number(types, text, want):
     ("int8", "2147483648", 400, "is not of expected type: int8"), ("bool", "null", 400, "is not of expected type: bool"),
     ("bool", "0", 400, "is not of expected type: bool"), ("uint8", '"1"', 400, "Type: String is not of expected type: uint8"),
     ("int64", "[[1]]", 200, None), ("int32", '{"b64": "AQ=="}', 400, "Type: Object is not of expected type: int32"),
-    ("float16", "1.5", 501, "to type: half"), ("bfloat16", "1", 501, "to type: bfloat16")])
+    ("float16", "1.5", 501, "to type: half"), ("bfloat16", "1", 501, "to type: bfloat16"), ("qint8", "1", 501, "to type: qint8")])
 def test_whole_numbers_stay_whole(types, dtype, number, status, why):
     answer = echo(types, dtype, "[" + number + "]")
     assert answer.status == status and (why is None or why in answer.error)

@@ -101,7 +101,7 @@ def export_examples_tf2(path: pathlib.Path, a: float, b: float) -> None:
 
 
 TYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64", "bool",
-         "string")
+         "string", "qint8", "quint8", "qint16", "quint16", "qint32")
 
 
 def export_types(path: pathlib.Path) -> None:
