@@ -35,6 +35,9 @@ std::string_view NumpyName(tensor::DType type) {
     case tensor::DType::kFloat: return "float32";
     case tensor::DType::kDouble: return "float64";
     case tensor::DType::kHalf: return "float16";
+    case tensor::DType::kInt8: return "int8";
+    case tensor::DType::kInt16: return "int16";
+    case tensor::DType::kUint16: return "uint16";
     case tensor::DType::kInt32: return "int32";
     case tensor::DType::kInt64: return "int64";
     case tensor::DType::kUint8: return "uint8";
@@ -44,11 +47,18 @@ std::string_view NumpyName(tensor::DType type) {
   }
 }
 
+// Whole numbers as the type of quantised models that is stored like them, where that is wanted.
+Tensor Named(const Tensor& given, tensor::DType type) {
+  if (given.type() == type || given.type() != tensor::TypeInNpy(type)) return given;
+  const auto held = std::make_shared<Tensor>(given);
+  return Tensor::Wrap(type, given.shape(), held->mutable_data(), held);
+}
+
 Status CheckFits(const Tensor& given, const tensorflow::TensorInfo& wanted) {
   const auto type = tensor::FromProto(wanted.dtype());
   const auto pattern = tensor::PatternFromProto(wanted.tensor_shape());
   if (given.type() == type && tensor::Matches(given.shape(), pattern)) return {};
-  const std::string_view numpy = given.type() == type ? "" : NumpyName(type);
+  const std::string_view numpy = given.type() == type ? "" : NumpyName(tensor::TypeInNpy(type));
   return InvalidArgument("expected {} {}, got {} {}{}", DTypeName(type), tensor::ToString(pattern),
                          DTypeName(given.type()), tensor::ToString(given.shape()),
                          numpy.empty() ? "" : fmt::format("; save x.astype(\"{}\")", numpy));
@@ -62,6 +72,7 @@ Result<Tensor> ReadInput(const std::string& name, const std::string& file, const
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file));
   auto tensor = tensor::ParseNpy(bytes);
   if (!tensor) return Prefixed(tensor.error(), file);
+  *tensor = Named(*tensor, tensor::FromProto(wanted->second.dtype()));
   if (const Status fits = CheckFits(*tensor, wanted->second); !fits) return Prefixed(fits.error(), file);
   return tensor;
 }

@@ -218,9 +218,20 @@ Result<Tensor> ParseNpy(std::string_view bytes) {
   return InvalidArgument("its type {} is not known here", header.descr);
 }
 
+DType TypeInNpy(DType type) {
+  switch (type) {
+    case DType::kQint8: return DType::kInt8;
+    case DType::kQuint8: return DType::kUint8;
+    case DType::kQint16: return DType::kInt16;
+    case DType::kQuint16: return DType::kUint16;
+    case DType::kQint32: return DType::kInt32;
+    default: return type;
+  }
+}
+
 Result<std::string> ToNpy(const Tensor& tensor) {
   if (tensor.type() == DType::kString) return TextsToNpy(tensor);
-  const auto found = std::ranges::find(kTypeCodes, tensor.type(), &TypeCode::type);
+  const auto found = std::ranges::find(kTypeCodes, TypeInNpy(tensor.type()), &TypeCode::type);
   if (found == kTypeCodes.end() || found->code.empty())
     return Unimplemented(".npy has no form for {}; print JSON", DTypeName(tensor.type()));
   const char order = ElementBytes(tensor.type()) == 1 ? '|' : '<';

@@ -16,8 +16,12 @@ namespace longshore::tensor {
 // too many.
 Result<Tensor> ParseNpy(std::string_view bytes);
 
-// Strings become "S" of the longest one. Unimplemented for types that numpy has none for, and for a text that ends in a
-// zero byte, which "S" would lose. Requires: the tensor lies in CPU memory.
+// The type that an array of such a tensor's elements has: DT_INT8 for DT_QINT8, and so for all of quantised models,
+// which numpy has no types for. All others as they are.
+DType TypeInNpy(DType type);
+
+// Strings become "S" of the longest one, others are of TypeInNpy. Unimplemented for types that numpy has none for, and
+// for a text that ends in a zero byte, which "S" would lose. Requires: the tensor lies in CPU memory.
 Result<std::string> ToNpy(const Tensor& tensor);
 
 }  // namespace longshore::tensor

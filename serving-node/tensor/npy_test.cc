@@ -48,6 +48,27 @@ TEST(Npy, WritesScalarsAndVectorsAsPythonWritesTuples) {
   EXPECT_THAT(*ToNpy(Tensor::Of<bool>({1, 0}, {})), HasSubstr("'|b1', 'fortran_order': False, 'shape': (1, 0), }"));
 }
 
+TEST(Npy, WritesTheIntegersOfQuantisedModelsAsThoseThatNumpyHas) {
+  const std::pair<DType, const char*> wanted[] = {{DType::kQint8, "'|i1'"},
+                                                  {DType::kQuint8, "'|u1'"},
+                                                  {DType::kQint16, "'<i2'"},
+                                                  {DType::kQuint16, "'<u2'"},
+                                                  {DType::kQint32, "'<i4'"}};
+  for (const auto& [type, descr] : wanted) {
+    Tensor tensor = *Tensor::Make(type, {2});
+    std::memcpy(tensor.mutable_data(), "\xfd\x7f\x01\x02\xff\xff\xff\xff", tensor.bytes());
+    const auto bytes = ToNpy(tensor);
+    ASSERT_TRUE(bytes) << bytes.error().message;
+    EXPECT_THAT(*bytes, HasSubstr(fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': (2,), }}", descr)));
+    EXPECT_EQ(bytes->substr(bytes->size() - tensor.bytes()),
+              std::string(reinterpret_cast<const char*>(tensor.data()), tensor.bytes()));
+    EXPECT_EQ(ParseNpy(*bytes)->type(), TypeInNpy(type));
+  }
+  const auto none = ToNpy(*Tensor::Make(DType::kBfloat16, {1}));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message, ".npy has no form for DT_BFLOAT16; print JSON");
+}
+
 TEST(Npy, ReadsBothVersionsOfTheFormat) {
   for (const char version : {'\1', '\2'}) {
     const auto read = ParseNpy(File(Dictionary("<f4", "(2,)"), Raw({0.5F, 1.5F}), version));
