@@ -27,7 +27,7 @@ enum class DType : int {
   kComplex64 = 8,
   kInt64 = 9,
   kBool = 10,
-  kQint8 = 11,  // The integers of quantised models: as those without a q, but no op computes with them.
+  kQint8 = 11,  // The integers of quantised models, stored as those without a q.
   kQuint8 = 12,
   kQint32 = 13,
   kBfloat16 = 14,
