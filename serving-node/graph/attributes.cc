@@ -1,5 +1,7 @@
 #include "serving-node/graph/attributes.h"
 
+#include <algorithm>
+
 namespace longshore::graph {
 
 using tensorflow::AttrValue;
@@ -53,6 +55,14 @@ tensor::DType Attributes::Type(const std::string& name, tensor::DType absent) co
   const auto* value = Find(name);
   if (value == nullptr || value->value_case() != AttrValue::kType) return absent;
   return static_cast<tensor::DType>(value->type());
+}
+
+bool Attributes::operator==(const Attributes& other) const {
+  const auto is_same = [](const auto& a, const auto& b) {
+    if (a.first != b.first) return false;
+    return a.second == b.second || a.second->SerializeAsString() == b.second->SerializeAsString();
+  };
+  return std::ranges::equal(values_, other.values_, is_same);
 }
 
 }  // namespace longshore::graph

@@ -30,6 +30,8 @@ class Attributes {
   std::vector<int64_t> Ints(const std::string& name) const;
   tensor::DType Type(const std::string& name, tensor::DType absent = tensor::DType::kInvalid) const;
 
+  bool operator==(const Attributes& other) const;
+
  private:
   std::map<std::string, std::shared_ptr<const tensorflow::AttrValue>> values_;
 };

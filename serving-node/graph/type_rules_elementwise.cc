@@ -80,6 +80,7 @@ std::unordered_map<std::string_view, TypeRule> MakeRules() {
                          "Asinh",
                          "Atan",
                          "Atanh",
+                         "AttentionWeights",
                          "BiasAdd",
                          "Ceil",
                          "Cos",

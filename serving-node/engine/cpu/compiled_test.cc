@@ -201,6 +201,33 @@ TEST(Compiled, ALayerNormIsOneStep) {
   }
 }
 
+TEST(Compiled, AttentionWeightsAreOneStep) {
+  std::mt19937 random(1);
+  const auto fed = [&](DType type, const Shape& shape) {
+    auto value = Tensor::Make(type, shape);
+    if (type == DType::kBool) {
+      for (bool& x : value->mutable_values<bool>()) x = random() % 3 != 0;
+    } else {
+      for (float& x : value->mutable_values<float>()) x = static_cast<float>(random() % 2000) / 100.0F - 10.0F;
+    }
+    return *value;
+  };
+  const std::string placeholder = Node("mask", "Placeholder", {}, "attr { key: \"dtype\" value { type: DT_BOOL } }");
+  const std::string masked = Number("number", "-0.3") + Number("masked", "-1e9") + Node("m", "Mul", {"x", "number"}) +
+                             Node("s", "SelectV2", {"mask", "m", "masked"}) + Node("y", "Softmax", {"s"});
+  const std::string added = Number("number", "3") + Node("m", "RealDiv", {"x", "number"}) +
+                            Node("s", "AddV2", {"mask", "m"}) + Node("y", "Softmax", {"s"});
+  for (const int64_t width : {2, 7, 16, 65}) {
+    const Tensor x = fed(DType::kFloat, {2, 3, 5, width});
+    for (const Shape& mask : {Shape{2, 3, 5, width}, Shape{2, 1, 5, width}, Shape{2, 1, 1, width}, Shape{width},
+                              Shape{1, 1, 5, width}, Shape{2, 3, 5, 1}, Shape{}, Shape{1, 1}}) {
+      ExpectOneStep(Fed("x") + placeholder + masked, {{"x", x}, {"mask", fed(DType::kBool, mask)}}, "AttentionWeights");
+      if (mask.size() < 2 || mask == x.shape()) continue;
+      ExpectOneStep(Fed("x") + Fed("mask") + added, {{"x", x}, {"mask", fed(DType::kFloat, mask)}}, "AttentionWeights");
+    }
+  }
+}
+
 // A kernel may answer with its input's own memory: a Reshape whose shape only the run knows, a list of tensors. That
 // memory is the next value's, and the next run's.
 TEST(Compiled, WhatAKernelKeepsOfItsInputsIsNotTheRunsMemory) {
@@ -262,14 +289,40 @@ TEST(Compiled, NothingIsMadeBeyondTheRunsMemory) {
   EXPECT_THAT(run(300'000, 1000), testing::HasSubstr("op \"Fill\" (node \"of_shape\")"));
 }
 
-// Nodes over [2, 3, 8] and what broadcasts to it, each of what came before, and two of them read at the end.
 class RandomGraph {
  public:
-  explicit RandomGraph(uint32_t seed) : random_(seed) {
+  // Nodes over [2, 3, 8] and what broadcasts to it, each of what came before, and two of them read at the end.
+  static RandomGraph OfElements(uint32_t seed) {
+    RandomGraph graph(seed);
     for (const Shape& shape : {Shape{2, 3, 8}, Shape{8}, Shape{2, 3, 1}, Shape{}, Shape{1, 1, 8}, Shape{2, 1, 8}})
-      Feed(shape);
-    for (int i = 0; i < 12; ++i) Grow();
-    wanted.outputs = {Name(names_ - 1), Name(names_ - 3)};
+      graph.Feed(shape);
+    for (int i = 0; i < 12; ++i) graph.Grow();
+    graph.wanted.outputs = {Name(graph.names_ - 1), Name(graph.names_ - 3)};
+    return graph;
+  }
+
+  // Dense layers over the last axis of [1 or 2, 1 or 2, 8], as Keras writes them: a product, a Reshape, and what is
+  // done to that with what lies beside it in many ways, and with the layer's own input.
+  static RandomGraph OfLayers(uint32_t seed) {
+    RandomGraph graph(seed);
+    const int64_t batch = 1 + graph.random_() % 2, rows = 1 + graph.random_() % 2;
+    const Shape heads = graph.random_() % 2 == 0 ? Shape{batch, rows, 8} : Shape{batch, rows, 2, 4};
+    Shape numbers = heads;  // One for each row.
+    numbers.back() = 1;
+    for (const Shape& shape : {Shape{batch * rows, 8}, Shape{8, 8}, heads, Shape{heads.back()}, numbers, Shape{},
+                               Shape(heads.end() - 2, heads.end()), Shape(heads.begin() + 2, heads.end())})
+      graph.Feed(shape);
+    std::string layer = Name(0), beside = Name(2);
+    for (int i = 0; i < 2; ++i) {
+      const std::string product = graph.Apply("MatMul", {layer, Name(1)});
+      const std::string shaped = graph.Reshaped(product, heads);
+      const std::string done = graph.Finish(shaped, beside);
+      beside = shaped;
+      layer = graph.Reshaped(done, {batch * rows, 8});
+    }
+    graph.wanted.outputs = {layer, beside};
+    if (seed % 2 == 0) graph.wanted.outputs.pop_back();
+    return graph;
   }
 
   tensorflow::GraphDef def;
@@ -277,6 +330,8 @@ class RandomGraph {
   std::map<std::string, Tensor> fed;
 
  private:
+  explicit RandomGraph(uint32_t seed) : random_(seed) {}
+
   static std::string Name(size_t i) { return fmt::format("n{}", i); }
 
   tensorflow::NodeDef* Add(const std::string& op) {
@@ -307,13 +362,47 @@ class RandomGraph {
     if (!of_one) node->add_input(second);
   }
 
+  std::string Apply(const std::string& op, const std::vector<std::string>& inputs) {
+    auto* node = Add(op);
+    for (const std::string& input : inputs) node->add_input(input);
+    return node->name();
+  }
+
+  std::string Reshaped(const std::string& value, const Shape& shape) {
+    auto* sizes = Add("Const");
+    (*sizes->mutable_attr())["dtype"].set_type(tensorflow::DT_INT64);
+    auto* tensor = (*sizes->mutable_attr())["value"].mutable_tensor();
+    tensor->set_dtype(tensorflow::DT_INT64);
+    tensor->mutable_tensor_shape()->add_dim()->set_size(std::ssize(shape));
+    for (const int64_t size : shape) tensor->add_int64_val(size);
+    return Apply("Reshape", {value, sizes->name()});
+  }
+
+  // A few ops upon a layer. `beside`: of its shape.
+  std::string Finish(std::string value, const std::string& beside) {
+    static constexpr const char* kOfOne[] = {"Relu", "Tanh", "Sigmoid", "Elu"};
+    static constexpr const char* kOfTwo[] = {"AddV2", "Add", "Sub", "Mul"};
+    for (size_t i = 1 + random_() % 4; i > 0; --i) {
+      const size_t kind = random_() % 8;
+      const std::string other = kind == 7 ? beside : Name(2 + random_() % 6);
+      if (kind == 0) value = Apply(kOfOne[random_() % 4], {value});
+      if (kind == 1) value = Apply("BiasAdd", {value, Name(3)});
+      if (kind < 2) continue;
+      const char* op = kOfTwo[kind == 2 ? random_() % 4 : 0];
+      value = random_() % 2 == 0 ? Apply(op, {value, other}) : Apply(op, {other, value});
+    }
+    return value;
+  }
+
   std::mt19937 random_;
   size_t names_ = 0;
 };
 
-TEST(Compiled, AnswersRandomGraphsAsThePlanDoes) {
+class Random : public testing::TestWithParam<RandomGraph (*)(uint32_t seed)> {};
+
+TEST_P(Random, GraphsAreAnsweredAsThePlanDoes) {
   for (uint32_t seed = 1; seed <= 300; ++seed) {
-    const RandomGraph random(seed);
+    const RandomGraph random = GetParam()(seed);
     auto graph = graph::Build(random.def, random.wanted);
     ASSERT_TRUE(graph) << ToString(graph.error());
     Resources resources;
@@ -328,6 +417,8 @@ TEST(Compiled, AnswersRandomGraphsAsThePlanDoes) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(Compiled, Random, testing::Values(&RandomGraph::OfElements, &RandomGraph::OfLayers));
+
 std::string NameOf(const Result<std::optional<reference::Origin>>& found) {
   if (!found) return ToString(found.error());
   return *found ? fmt::format("{} {} {}", (*found)->output, (*found)->maker.node, (*found)->maker.op) : "finite";
@@ -337,7 +428,7 @@ std::string NameOf(const Result<std::optional<reference::Origin>>& found) {
 TEST(Compiled, FindsTheNodeThatMadeTheFirstInfinityAsThePlanDoes) {
   std::set<std::string> ops;
   for (uint32_t seed = 1; seed <= 300; ++seed) {
-    RandomGraph random(seed);
+    RandomGraph random = RandomGraph::OfElements(seed);
     random.fed.at("n4").mutable_values<float>().back() =
         seed % 10 == 0 ? std::numeric_limits<float>::infinity() : 1e30F;
     auto graph = graph::Build(random.def, random.wanted);

@@ -18,15 +18,16 @@ struct Factors {
 
 // GELU as it is written: x * 0.5 * (1 + erf(x / sqrt 2)), x * 0.5 * erfc(-x / sqrt 2), or
 // x * 0.5 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+struct Gelu {
+  Edge x;
+  const char* op;
+};
+
 class Matching {
  public:
   Matching(const Rewrite& rewrite, const Types& types) : rewrite_(rewrite), types_(types) {}
 
-  struct Found {
-    Edge x;
-    const char* op;
-  };
-  std::optional<Found> At(size_t node) const {
+  std::optional<Gelu> At(size_t node) const {
     const Node& root = rewrite_.from().nodes[node];
     if (root.op != "Mul" && root.op != "RealDiv") return std::nullopt;
     Factors product;
@@ -35,7 +36,7 @@ class Matching {
     for (const size_t first : {size_t{0}, size_t{1}}) {
       const Edge& x = product.others[first];
       const char* op = OpOf(product.others[1 - first], x);
-      if (op != nullptr && IsOfFloats(x, {static_cast<int>(node), 0})) return Found{x, op};
+      if (op != nullptr && IsOfFloats(x, {static_cast<int>(node), 0})) return Gelu{x, op};
     }
     return std::nullopt;
   }
@@ -80,7 +81,7 @@ class Matching {
   }
 
   void Add(const Edge& edge, int depth, Factors& factors) const {
-    if (const auto number = NumberOf(edge)) {
+    if (const auto number = NumberOf(types_, edge)) {
       factors.number *= *number;
     } else if (depth == 0 || !rewrite_.has_one_reader(edge) || !Split(NodeOf(edge), depth, factors)) {
       factors.others.push_back(edge);
@@ -90,7 +91,7 @@ class Matching {
   // False where it is no product.
   bool Split(const Node& node, int depth, Factors& factors) const {
     const size_t inputs = node.inputs.size();
-    const double number = inputs == 2 ? NumberOf(node.inputs[1]).value_or(0) : 0;
+    const double number = inputs == 2 ? NumberOf(types_, node.inputs[1]).value_or(0) : 0;
     int times = 1;  // The first input.
     if (node.op == "Mul" && inputs == 2) {
       Add(node.inputs[1], depth - 1, factors);
@@ -122,16 +123,9 @@ class Matching {
     const Node* sum = Sum(edge);
     if (sum == nullptr) return std::nullopt;
     for (const size_t first : {size_t{0}, size_t{1}}) {
-      if (NumberOf(sum->inputs[first]) == number) return sum->inputs[1 - first];
+      if (NumberOf(types_, sum->inputs[first]) == number) return sum->inputs[1 - first];
     }
     return std::nullopt;
-  }
-
-  std::optional<double> NumberOf(const Edge& edge) const {
-    const auto& value = types_.at(edge).value;
-    if (!value || value->type() != DType::kFloat || value->elements() != 1 || value->device() != tensor::Device{})
-      return std::nullopt;
-    return static_cast<double>(value->values<float>()[0]);
   }
 
   // Numbers of more axes would give it some.
@@ -148,21 +142,14 @@ class Matching {
   const Types& types_;
 };
 
+Edge Write(const Gelu& found, const Node& old, Rewrite& rewrite) {
+  return rewrite.Add(Node{.name = old.name, .op = found.op, .attributes = {}, .inputs = {rewrite.Mapped(found.x)}});
+}
+
 }  // namespace
 
 std::optional<Graph> DrawTogetherGelus(const Graph& graph, const Types& types) {
-  Rewrite rewrite(graph);
-  const Matching matching(rewrite, types);
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (const auto gelu = matching.At(i)) {
-      const std::string& name = graph.nodes[i].name;
-      rewrite.Replace(
-          i, {rewrite.Add(Node{.name = name, .op = gelu->op, .attributes = {}, .inputs = {rewrite.Mapped(gelu->x)}})});
-    } else {
-      rewrite.Keep(i);
-    }
-  }
-  return rewrite.has_replaced() ? std::optional(rewrite.Take()) : std::nullopt;
+  return Replaced<Matching>(graph, types, Write);
 }
 
 }  // namespace longshore::graph::passes

@@ -16,6 +16,7 @@ struct LayerNorm {
   Edge x;
   std::optional<Edge> gamma, beta;
   float epsilon = 0;
+  int64_t width = 0;
 };
 
 struct Statistics {
@@ -32,7 +33,9 @@ class Matching {
     auto found = Centred(result);
     if (!found) found = Scaled(NodeOf(result));
     if (!found) found = Spread(NodeOf(result));
-    return found && Fits(*found, result) ? found : std::nullopt;
+    if (!found || !Fits(*found, result)) return std::nullopt;
+    found->width = types_.at(found->x).shape->back();
+    return found;
   }
 
  private:
@@ -119,13 +122,13 @@ class Matching {
     const Node* sum = root == nullptr ? nullptr : Made(root->inputs[0], "AddV2", 2);
     if (sum == nullptr) return std::nullopt;
     for (const auto& [variance, epsilon] : Terms(*sum)) {
-      const auto& value = types_.at(epsilon).value;
-      if (!value || value->type() != DType::kFloat || value->elements() != 1) continue;
+      const auto number = NumberOf(types_, epsilon);
+      if (!number) continue;
       const Node* squares = IsMean(variance, 1) ? Made(NodeOf(variance).inputs[0], "SquaredDifference", 2) : nullptr;
       if (squares == nullptr) continue;
       for (const size_t first : {size_t{0}, size_t{1}}) {
         const Edge &x = squares->inputs[first], &mean = squares->inputs[1 - first];
-        if (IsMean(mean, 2) && NodeOf(mean).inputs[0] == x) return Statistics{x, mean, value->values<float>()[0]};
+        if (IsMean(mean, 2) && NodeOf(mean).inputs[0] == x) return Statistics{x, mean, *number};
       }
     }
     return std::nullopt;
@@ -175,13 +178,13 @@ class Matching {
   const Types& types_;
 };
 
-Edge Write(const LayerNorm& found, const std::string& name, int64_t width, Rewrite& rewrite) {
+Edge Write(const LayerNorm& found, const Node& old, Rewrite& rewrite) {
   const auto row = [&](const std::optional<Edge>& edge, const char* what, float absent) {
     if (edge) return rewrite.Mapped(*edge);
-    const std::vector<float> values(static_cast<size_t>(width), absent);
-    return rewrite.AddConst(name + what, tensor::Tensor::Of<float>({width}, values));
+    const std::vector<float> values(static_cast<size_t>(found.width), absent);
+    return rewrite.AddConst(old.name + what, tensor::Tensor::Of<float>({found.width}, values));
   };
-  Node node{.name = name, .op = "LayerNorm"};
+  Node node{.name = old.name, .op = "LayerNorm"};
   node.inputs = {rewrite.Mapped(found.x), row(found.gamma, "/gamma", 1), row(found.beta, "/beta", 0)};
   tensorflow::AttrValue epsilon;
   epsilon.set_f(found.epsilon);
@@ -192,16 +195,7 @@ Edge Write(const LayerNorm& found, const std::string& name, int64_t width, Rewri
 }  // namespace
 
 std::optional<Graph> DrawTogetherLayerNorms(const Graph& graph, const Types& types) {
-  Rewrite rewrite(graph);
-  const Matching matching(rewrite, types);
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (const auto found = matching.At(i)) {
-      rewrite.Replace(i, {Write(*found, graph.nodes[i].name, types.at(found->x).shape->back(), rewrite)});
-    } else {
-      rewrite.Keep(i);
-    }
-  }
-  return rewrite.has_replaced() ? std::optional(rewrite.Take()) : std::nullopt;
+  return Replaced<Matching>(graph, types, Write);
 }
 
 }  // namespace longshore::graph::passes

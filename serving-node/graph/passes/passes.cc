@@ -16,17 +16,18 @@ Graph Each(const Graph& whole) {
 }  // namespace
 
 std::span<const LoadPass> LoadPasses() {
-  static constexpr LoadPass kPasses[] = {{"identities", Each<RemoveIdentities>},
-                                         {kInvariants, DrawInInvariants},
-                                         {"batch_norms", Each<SplitBatchNorms>},
-                                         {"scales", Each<DrawInScales>},
-                                         {"pads", Each<DrawInPads>}};
+  static constexpr LoadPass kPasses[] = {{"identities", Each<RemoveIdentities>}, {"repeats", Each<MergeRepeats>},
+                                         {kInvariants, DrawInInvariants},        {"batch_norms", Each<SplitBatchNorms>},
+                                         {"scales", Each<DrawInScales>},         {"pads", Each<DrawInPads>}};
   return kPasses;
 }
 
 std::span<const ShapePass> ShapePasses() {
-  static constexpr ShapePass kPasses[] = {
-      {"gelus", DrawTogetherGelus}, {"layer_norms", DrawTogetherLayerNorms}, {"elementwise", DrawInElementwise}};
+  static constexpr ShapePass kPasses[] = {{"known", FillInKnown},
+                                          {"gelus", DrawTogetherGelus},
+                                          {"layer_norms", DrawTogetherLayerNorms},
+                                          {"attentions", DrawTogetherAttentions},
+                                          {"elementwise", DrawInElementwise}};
   return kPasses;
 }
 

@@ -16,6 +16,7 @@ namespace longshore::graph::passes {
 // Once, when the model is loaded. Constants are nodes with values. Of the nodes of one graph, a body or the whole one
 // without its bodies:
 Graph RemoveIdentities(const Graph& graph);  // Identity, StopGradient and the like: readers read what they read.
+Graph MergeRepeats(const Graph& graph);      // What layers compute each for itself, and is the same: masks, sizes.
 Graph SplitBatchNorms(const Graph& graph);   // FusedBatchNorm of a model that does not train: x * scale + shift.
 Graph DrawInScales(const Graph& graph);      // Conv2D, MatMul, ... * scale + shift: other weights, and a bias.
 Graph DrawInPads(const Graph& graph);        // Pad with zeros before a convolution: explicit padding.
@@ -30,10 +31,15 @@ struct LoadPass {
 };
 std::span<const LoadPass> LoadPasses();
 
-// For shapes that are known. Ops that no model has, for only the CPU engine computes them: Gelu and GeluTanh of x,
-// LayerNorm of x, gamma and beta with "epsilon". nullopt where nothing was found.
+// For shapes that are known. What depends on shapes alone is a constant, and what only its making read is not computed.
+std::optional<Graph> FillInKnown(const Graph& graph, const Types& types);
+// Ops that no model has, for only the CPU engine computes them: Gelu and GeluTanh of x,
+// LayerNorm of x, gamma and beta with "epsilon"; AttentionWeights of scores and perhaps a mask with "scale" and
+// "masked". nullopt where nothing was found.
 std::optional<Graph> DrawTogetherGelus(const Graph& graph, const Types& types);
 std::optional<Graph> DrawTogetherLayerNorms(const Graph& graph, const Types& types);  // Over the last axis.
+// Softmax over the last axis of scores times a number, of which a mask keeps some or to which it is added.
+std::optional<Graph> DrawTogetherAttentions(const Graph& graph, const Types& types);
 // What an element-wise op does to a product's output is done by the product (Node::then), and chains are one node.
 std::optional<Graph> DrawInElementwise(const Graph& graph, const Types& types);
 

@@ -415,6 +415,119 @@ TEST(LayerNorms, ByTheMeanOfSomethingElseStay) {
               Not(Contains("LayerNorm")));
 }
 
+// Scores x: [2, 3, 4, 4], and a mask r, as an attention has them.
+std::vector<std::string> Attention(const std::string& scale, const std::string& mask, const std::string& second) {
+  return {Input("x"),
+          Input("r"),
+          Floats("number", {}, "4"),
+          Floats("masked", {}, "-1e9"),
+          Op(scale, "scaled", {"x", "number"}),
+          mask == "SelectV2" ? Op(mask, "s", {"r", "scaled", second}) : Op(mask, "s", {"scaled", second}),
+          Op("Softmax", "y", {"s"})};
+}
+
+Graph WithAttentions(const Graph& graph, const tensor::Shape& mask, DType type) {
+  const Types types = InferTypes(
+      graph, {}, {{"x", {DType::kFloat, tensor::Shape{2, 3, 4, 4}, std::nullopt}}, {"r", {type, mask, std::nullopt}}},
+      Reshaped);
+  return DrawTogetherAttentions(graph, types).value_or(graph);
+}
+
+TEST(Attentions, AreOneNodeHoweverTheyAreMasked) {
+  const Graph selected = WithAttentions(Read(Attention("RealDiv", "SelectV2", "masked")), {2, 1, 1, 4}, DType::kBool);
+  EXPECT_THAT(Ops(selected), ElementsAre("AttentionWeights"));
+  const Node& node = Only(selected, "AttentionWeights");
+  EXPECT_EQ(node.attributes.Float("scale", 0), 0.25F);
+  EXPECT_EQ(node.attributes.Float("masked", 0), -1e9F);
+  const Graph added = WithAttentions(Read(Attention("Mul", "AddV2", "r")), {2, 1, 4, 4}, DType::kFloat);
+  EXPECT_THAT(Ops(added), ElementsAre("AttentionWeights"));
+  EXPECT_EQ(Only(added, "AttentionWeights").attributes.Float("scale", 0), 4);
+  const Graph plain = WithAttentions(
+      Read({Input("x"), Floats("number", {}, "4"), Op("Mul", "s", {"number", "x"}), Op("Softmax", "y", {"s"})}), {},
+      DType::kFloat);
+  EXPECT_THAT(Ops(plain), ElementsAre("AttentionWeights"));
+  EXPECT_EQ(Only(plain, "AttentionWeights").inputs.size(), 1U);
+}
+
+// As Keras writes its own mask, which says nothing.
+TEST(Attentions, TakeTheMaskBesideOneThatIsTrueEverywhere) {
+  for (const char* own : {"true, true, true, true", "true, true, false, true"}) {
+    std::string text = Floats("own", {4}, own);
+    for (size_t at; (at = text.find("DT_FLOAT")) != std::string::npos;) text.replace(at, 8, "DT_BOOL");
+    text.replace(text.find("float_val"), 9, "bool_val");
+    auto nodes = Attention("Mul", "SelectV2", "masked");
+    nodes.push_back(text);
+    nodes.push_back(Op("LogicalAnd", "both", {"own", "r"}));
+    for (std::string& node : nodes) {
+      if (const size_t at = node.find("input: \"r\" input: \"scaled\""); at != std::string::npos)
+        node.replace(at, 10, "input: \"both\"");
+    }
+    const Graph drawn = WithAttentions(Read(nodes), {2, 1, 1, 4}, DType::kBool);
+    const bool is_true = std::string_view(own).find("false") == std::string_view::npos;
+    using Strings = std::vector<std::string>;
+    EXPECT_EQ(Ops(drawn), is_true ? Strings{"AttentionWeights"} : Strings({"LogicalAnd", "AttentionWeights"}));
+  }
+}
+
+TEST(Known, ValuesAreConstantsAndTheirMakingReadsNothing) {
+  const Graph graph =
+      Read({Input("x"), Ints("sizes", {2}, "2, 6"), Floats("c", {3, 4}, "1,2,3,4,5,6,7,8,9,10,11,12"),
+            Op("Reshape", "shaped", {"c", "sizes"}), Op("Relu", "z", {"x"}), Op("AddV2", "y", {"z", "shaped"})});
+  const auto filled = FillInKnown(graph, TypesFor(graph, {{"x", {2, 6}}}));
+  ASSERT_TRUE(filled);
+  EXPECT_THAT(Ops(*filled), ElementsAre("Relu", "AddV2"));
+  EXPECT_EQ(filled->nodes.size(), 4U) << "x, the known one, Relu, AddV2";
+  EXPECT_FALSE(FillInKnown(*filled, TypesFor(*filled, {{"x", {2, 6}}})));
+}
+
+TEST(Attentions, OfOtherMasksOrScalesStay) {
+  const auto ops = [](const std::vector<std::string>& nodes, const tensor::Shape& mask, DType type) {
+    return Ops(WithAttentions(Read(nodes), mask, type));
+  };
+  EXPECT_THAT(ops(Attention("Mul", "AddV2", "r"), {4}, DType::kFloat), ElementsAre("Mul", "AddV2", "Softmax"))
+      << "a bias";
+  EXPECT_THAT(ops(Attention("Mul", "AddV2", "r"), {2, 3, 4, 4}, DType::kFloat), ElementsAre("Mul", "AddV2", "Softmax"))
+      << "a residual";
+  EXPECT_THAT(ops(Attention("Mul", "SelectV2", "masked"), {2, 1, 4, 1}, DType::kBool),
+              ElementsAre("Mul", "SelectV2", "Softmax"));
+  EXPECT_THAT(ops(Attention("Mul", "SelectV2", "masked"), {5, 1, 1, 1, 1}, DType::kBool),
+              ElementsAre("Mul", "SelectV2", "Softmax"));
+  EXPECT_THAT(ops(Attention("Mul", "SelectV2", "x"), {2, 1, 1, 4}, DType::kBool),
+              ElementsAre("Mul", "SelectV2", "Softmax"));
+  auto nodes = Attention("Mul", "SelectV2", "masked");
+  EXPECT_THAT(Ops(WithAttentions(Read(nodes, {"y", "s"}), {2, 1, 1, 4}, DType::kBool)),
+              ElementsAre("Mul", "SelectV2", "Softmax"));
+  EXPECT_THAT(Ops(WithAttentions(Read(nodes, {"y", "scaled"}), {2, 1, 1, 4}, DType::kBool)),
+              ElementsAre("Mul", "AttentionWeights"));
+}
+
+TEST(Repeats, OfFunctionsAreOneNode) {
+  const Graph graph = Read({Input("x"), Ints("first", {}, "1"), Ints("second", {}, "1"),
+                            Op("ExpandDims", "a", {"x", "first"}), Op("ExpandDims", "b", {"x", "second"}),
+                            Op("Cos", "c", {"a"}), Op("Cos", "d", {"b"}), Op("AddV2", "y", {"c", "d"})});
+  const Graph merged = MergeRepeats(graph);
+  EXPECT_THAT(Ops(merged), ElementsAre("ExpandDims", "Cos", "AddV2"));
+  const Node& sum = Only(merged, "AddV2");
+  EXPECT_EQ(sum.inputs[0], sum.inputs[1]);
+}
+
+TEST(Repeats, OfOtherInputsAttributesOrOpsStay) {
+  const std::string axis = "attr { key: \"axis\" value { i: 1 } }";
+  const std::vector<std::string> ops = {"ExpandDims", "ExpandDims", "ExpandDims", "Pack", "Pack", "Relu", "Relu"};
+  const Graph graph = Read(
+      {Input("x"), Ints("one", {}, "1"), Ints("two", {}, "2"), Ints("row", {1}, "1"),
+       Op("ExpandDims", "a", {"x", "one"}), Op("ExpandDims", "b", {"x", "two"}), Op("ExpandDims", "c", {"x", "row"}),
+       Op("Pack", "d", {"x"}), Op("Pack", "e", {"x"}, axis), Op("Relu", "f", {"x"}), Op("Relu", "g", {"x"})},
+      {"a", "b", "c", "d", "e", "f", "g"});
+  EXPECT_EQ(Ops(MergeRepeats(graph)), ops);
+}
+
+TEST(Repeats, AreGivenUnderEachOfTheirNames) {
+  const Graph merged = MergeRepeats(Read({Input("x"), Op("Cos", "a", {"x"}), Op("Cos", "b", {"x"})}, {"a", "b"}));
+  EXPECT_THAT(Ops(merged), ElementsAre("Cos"));
+  EXPECT_EQ(merged.outputs.at(0), merged.outputs.at(1));
+}
+
 // while (...) a = a + b, of x and a constant; `returned`: which argument each step returns as the second.
 Graph LoopOf(int returned) {
   const auto node = [](const std::string& name, const std::string& op, std::vector<Edge> inputs = {}) {
@@ -509,8 +622,8 @@ TEST(Types, OfALoopAreThoseThatEachStepKeeps) {
 }
 
 TEST(Names, AreOfEachPass) {
-  EXPECT_THAT(Names(), ElementsAre("identities", "invariants", "batch_norms", "scales", "pads", "gelus", "layer_norms",
-                                   "elementwise"));
+  EXPECT_THAT(Names(), ElementsAre("identities", "repeats", "invariants", "batch_norms", "scales", "pads", "known",
+                                   "gelus", "layer_norms", "attentions", "elementwise"));
 }
 
 }  // namespace

@@ -80,6 +80,13 @@ Graph Rewrite::Take() {
   return PruneNodes(std::move(to_));
 }
 
+std::optional<float> NumberOf(const Types& types, const Edge& edge) {
+  const auto& value = types.at(edge).value;
+  if (!value || value->type() != tensor::DType::kFloat || value->elements() != 1 || value->device() != tensor::Device{})
+    return std::nullopt;
+  return value->values<float>()[0];
+}
+
 const tensor::Tensor* ConstOf(const Graph& graph, const Edge& edge) {
   const Node& node = graph.nodes[static_cast<size_t>(edge.node)];
   const auto at = static_cast<size_t>(edge.output);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "serving-node/graph/graph.h"
+#include "serving-node/graph/types.h"
 
 namespace longshore::graph::passes {
 
@@ -49,6 +50,25 @@ class Rewrite {
   bool has_replaced_ = false;
   std::vector<std::vector<Edge>> replaced_;  // By old node: what is read instead.
 };
+
+// Where a pass puts one node in place of several: Matching(rewrite, types).At(node) gives what was found to end there,
+// write(found, node, rewrite) the edge that stands for it. nullopt: nothing was found.
+template <typename Matching, typename Write>
+std::optional<Graph> Replaced(const Graph& graph, const Types& types, const Write& write) {
+  Rewrite rewrite(graph);
+  const Matching matching(rewrite, types);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (const auto found = matching.At(i)) {
+      rewrite.Replace(i, {write(*found, graph.nodes[i], rewrite)});
+    } else {
+      rewrite.Keep(i);
+    }
+  }
+  return rewrite.has_replaced() ? std::optional(rewrite.Take()) : std::nullopt;
+}
+
+// What is known to be one float.
+std::optional<float> NumberOf(const Types& types, const Edge& edge);
 
 // The value of a node that a pass, or the reading of the file, has computed; nullptr for every other.
 const tensor::Tensor* ConstOf(const Graph& graph, const Edge& edge);

@@ -38,6 +38,7 @@ std::span<const MakeStep> FastSteps(std::string_view op) {
       steps[name] = {MakeElementwise};
     }
     steps["Einsum"] = {WhereOneDnnCan<MakeEinsum>};
+    steps["AttentionWeights"] = {MakeAttention};
     steps["LayerNorm"] = {MakeLayerNorm};
     steps["SelectV2"] = {MakeSelect};
     steps["ConcatV2"] = {MakeConcat};

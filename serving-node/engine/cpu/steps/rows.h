@@ -52,6 +52,11 @@ class Rows {
     count_ = (total_ + size_ - 1) / size_;
   }
 
+  // Of the last axis. Requires: it is not empty.
+  explicit Rows(const Shape& shape) : total_(tensor::ElementCount(shape).value_or(0)), size_(shape.back()) {
+    count_ = total_ / size_;
+  }
+
   int64_t count() const { return count_; }
   int64_t size() const { return size_; }
   int64_t size_of(int64_t row) const { return std::min(size_, total_ - row * size_); }

@@ -3,11 +3,14 @@
 
 #include "serving-node/engine/cpu/steps/loops.h"
 #include "serving-node/engine/cpu/steps/parallel.h"
-#include "serving-node/engine/cpu/steps/step.h"
+#include "serving-node/engine/cpu/steps/rows.h"
 
 namespace longshore::engine::cpu {
 namespace {
 
+constexpr int64_t kWorkOfExp = 8;
+
+// In place is fine.
 void Softmax(const float* in, float* out, int64_t classes) {
   ExpOf(in, MaxOf(in, classes), out, classes);
   FindBinaryLoops("Div")->with_number(out, SumOf(out, classes), out, classes);
@@ -41,13 +44,66 @@ class SoftmaxStep final : public Step {
   std::string how() const override { return "loops"; }
 
  private:
-  static constexpr int64_t kWorkOfExp = 8;
   void (*of_row_)(const float* in, float* out, int64_t classes);
   int64_t classes_, rows_;
   ValueId in_, out_;
 };
 
+// Softmax of scores * scale where the mask holds and of `masked` elsewhere, or of scores * scale + mask.
+class AttentionStep final : public Step {
+ public:
+  AttentionStep(const StepContext& context, std::optional<Operand> mask)
+      : rows_(context.outputs[0].shape()),
+        mask_(mask),
+        is_of_bools_(mask && context.inputs[1].type.type == DType::kBool),
+        scale_(context.node.attributes.Float("scale", 1)),
+        masked_(context.node.attributes.Float("masked", 0)),
+        in_(context.inputs[0].id),
+        out_(context.outputs[0].id) {}
+
+  Status Run(Frame& frame) const override {
+    const float* in = frame.As<const float>(in_);
+    float* out = frame.As<float>(out_);
+    ForParts(rows_.count(), rows_.size() * kWorkOfExp, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        float* weights = out + row * rows_.size();
+        FindBinaryLoops("Mul")->with_number(in + row * rows_.size(), scale_, weights, rows_.size());
+        if (mask_) Mask(frame, row, weights);
+        Softmax(weights, weights, rows_.size());
+      }
+    });
+    return {};
+  }
+  std::string how() const override { return "loops"; }
+
+ private:
+  void Mask(const Frame& frame, int64_t row, float* weights) const {
+    if (!is_of_bools_) {
+      const float* mask = rows_.At<float>(frame, *mask_, row);
+      const BinaryLoops& add = *FindBinaryLoops("Add");
+      if (mask_->is_number()) return add.with_number(weights, *mask, weights, rows_.size());
+      return add.both(weights, mask, weights, rows_.size());
+    }
+    const auto* mask = rows_.At<uint8_t>(frame, *mask_, row);
+    if (!mask_->is_number()) return SelectOf(mask, {weights, 1}, {&masked_, 0}, weights, rows_.size());
+    if (*mask == 0) std::fill_n(weights, rows_.size(), masked_);
+  }
+
+  Rows rows_;
+  std::optional<Operand> mask_;
+  bool is_of_bools_;
+  float scale_, masked_;
+  ValueId in_, out_;
+};
+
 }  // namespace
+
+// The pass has made sure that there are shapes for it.
+StepPtr MakeAttention(const StepContext& context) {
+  std::optional<Operand> mask;
+  if (context.inputs.size() > 1) mask = OperandOf(context.inputs[1], context.inputs[1].type.type, context.outputs[0]);
+  return std::make_unique<AttentionStep>(context, mask);
+}
 
 StepPtr MakeSoftmax(const StepContext& context) {
   const Value& in = context.inputs[0];

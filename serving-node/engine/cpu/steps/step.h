@@ -108,6 +108,7 @@ StepPtr MakePooling(const StepContext& context);
 StepPtr MakeElementwise(const StepContext& context);
 StepPtr MakeSelect(const StepContext& context);
 StepPtr MakeSoftmax(const StepContext& context);
+StepPtr MakeAttention(const StepContext& context);
 StepPtr MakeLayerNorm(const StepContext& context);
 StepPtr MakeReduction(const StepContext& context);
 StepPtr MakePad(const StepContext& context);

@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "serving-node/graph/passes/passes.h"
+#include "serving-node/graph/passes/rewrite.h"
+
+namespace longshore::graph::passes {
+namespace {
+
+// Functions of their inputs and attributes alone, which the layers of a model write each for itself: masks, positions,
+// sizes. None of those that other passes draw into their only reader.
+bool IsFunction(const Node& node) {
+  static const std::set<std::string_view> kFunctions = {
+      "BroadcastTo", "Cast",       "Cos",          "Equal",     "ExpandDims",     "Fill",
+      "FloorDiv",    "FloorMod",   "GatherV2",     "Greater",   "GreaterEqual",   "Less",
+      "LessEqual",   "LogicalAnd", "LogicalNot",   "LogicalOr", "MatrixBandPart", "NotEqual",
+      "OneHot",      "Pack",       "Prod",         "Range",     "Reshape",        "Shape",
+      "Sin",         "Squeeze",    "StridedSlice", "Tile",      "Transpose"};
+  return kFunctions.contains(node.op) && !node.has_effect && node.values.empty() && node.then.empty();
+}
+
+class Merging {
+ public:
+  explicit Merging(const Graph& graph) : rewrite_(graph) {}
+
+  Graph Run() {
+    for (size_t i = 0; i < rewrite_.from().nodes.size(); ++i) Visit(i);
+    return rewrite_.Take();
+  }
+
+ private:
+  using Key = std::pair<std::string, std::vector<std::pair<int, int>>>;
+
+  void Visit(size_t i) {
+    const Node& node = rewrite_.from().nodes[i];
+    if (!IsFunction(node)) {
+      rewrite_.Keep(i);
+      if (const std::string bytes = BytesOf(node); !bytes.empty()) NoteConst(bytes, rewrite_.Mapped(EdgeOf(i)).node);
+      return;
+    }
+    std::vector<int>& alike = made_[KeyOf(node)];
+    const auto same = std::ranges::find_if(alike, [&](int made) {
+      return rewrite_.At({made, 0}).attributes == node.attributes;
+    });
+    if (same != alike.end()) return rewrite_.Replace(i, {Edge{*same, 0}});
+    rewrite_.Keep(i);
+    alike.push_back(rewrite_.Mapped(EdgeOf(i)).node);
+  }
+
+  static Edge EdgeOf(size_t node) { return {static_cast<int>(node), 0}; }
+
+  // Small constants that are equal count as one.
+  Key KeyOf(const Node& node) const {
+    Key key{node.op, {}};
+    for (const Edge& input : node.inputs) {
+      const Edge mapped = rewrite_.Mapped(input);
+      const auto other = equal_.find(mapped.node);
+      key.second.emplace_back(other == equal_.end() ? mapped.node : other->second, mapped.output);
+    }
+    return key;
+  }
+
+  void NoteConst(const std::string& bytes, int node) {
+    const auto [first, is_new] = constants_.emplace(bytes, node);
+    if (!is_new) equal_[node] = first->second;
+  }
+
+  // Type, shape and values of a small constant; "" of everything else.
+  static std::string BytesOf(const Node& node) {
+    constexpr size_t kBytesMax = 256;
+    if (node.values.size() != 1) return "";
+    const tensor::Tensor& value = node.values[0];
+    if (value.type() == tensor::DType::kString || value.device() != tensor::Device{} || value.bytes() > kBytesMax)
+      return "";
+    const auto* data = reinterpret_cast<const char*>(value.data());
+    return fmt::format("{} {} ", tensor::DTypeName(value.type()), tensor::ToString(value.shape())) +
+           std::string(data, value.bytes());
+  }
+
+  Rewrite rewrite_;
+  std::map<Key, std::vector<int>> made_;  // Of the new graph.
+  std::map<std::string, int> constants_;  // By what they are, the first of the new graph.
+  std::map<int, int> equal_;              // Others: the first that equals them.
+};
+
+}  // namespace
+
+Graph MergeRepeats(const Graph& graph) { return Merging(graph).Run(); }
+
+}  // namespace longshore::graph::passes
