@@ -1,8 +1,16 @@
 #include "serving-node/engine/engine.h"
 
+#include <algorithm>
 #include <future>
 
 namespace longshore::engine {
+namespace {
+
+// By how many nodes a profile grows at once: it counts as held what it has reserved.
+constexpr size_t kGrowthMin = 16;
+constexpr size_t kGrowthMax = 16384;
+
+}  // namespace
 
 size_t Bytes(const TensorMap& tensors) {
   size_t bytes = 0;
@@ -14,19 +22,35 @@ size_t Bytes(const TensorMap& tensors) {
   return bytes;
 }
 
+std::string TypeText(const tensor::Tensor& tensor) {
+  return fmt::format("{} {}", DTypeName(tensor.type()), tensor::ToString(tensor.shape()));
+}
+
+size_t TextBytes(const std::string& text) {
+  return text.capacity() <= std::string().capacity() ? 0 : text.capacity() + 1;
+}
+
 std::string ToString(const NonFinite& found) {
   if (found.op == "Placeholder")
     return fmt::format("output \"{}\", from the request's \"{}\"", found.output, found.node);
   return fmt::format("output \"{}\", made by node \"{}\" (op {})", found.output, found.node, found.op);
 }
 
+bool RunProfile::TakeRoom(size_t bytes) {
+  const auto taken = static_cast<int64_t>(bytes);
+  return room_bytes == nullptr || room_bytes->fetch_sub(taken, std::memory_order_relaxed) >= taken;
+}
+
 void RunProfile::Note(NodeRun node) {
-  const size_t texts = node.node.size() + node.op.size() + node.then.size() + node.how.size() + node.output.size();
-  const auto bytes = static_cast<int64_t>(sizeof(node) + texts);
-  if (room_bytes != nullptr && room_bytes->fetch_sub(bytes, std::memory_order_relaxed) < bytes) {
+  const bool grows = nodes.size() == nodes.capacity();
+  const size_t more = grows ? std::clamp(nodes.capacity() / 2, kGrowthMin, kGrowthMax) : 0;
+  const size_t texts =
+      TextBytes(node.node) + TextBytes(node.op) + TextBytes(node.then) + TextBytes(node.how) + TextBytes(node.output);
+  if (!TakeRoom(more * sizeof(node) + texts)) {
     left_out += 1;
     return;
   }
+  if (grows) nodes.reserve(nodes.capacity() + more);
   nodes.push_back(std::move(node));
 }
 

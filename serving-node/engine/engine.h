@@ -26,6 +26,10 @@ namespace longshore::engine {
 using TensorMap = std::map<std::string, tensor::Tensor>;
 // What they hold, texts included.
 size_t Bytes(const TensorMap& tensors);
+// "DT_FLOAT [1,8,8,24]".
+std::string TypeText(const tensor::Tensor& tensor);
+// What a text holds beside itself: a short one lies within.
+size_t TextBytes(const std::string& text);
 
 struct RunProfile;
 
@@ -113,11 +117,13 @@ struct RunProfile {
   std::chrono::nanoseconds took{0};  // By the whole run.
   std::chrono::nanoseconds plan{0};  // By what is done before the first node: mostly once for a set of shapes.
   std::chrono::steady_clock::time_point began{};  // What the times of nodes count from.
-  // What nodes may still take in memory, of all profiles that share it; null: without a limit.
+  // What may still be taken in memory, by all profiles that share it; null: without a limit.
   std::atomic<int64_t>* room_bytes = nullptr;
-  int64_t left_out = 0;  // Nodes for which there was no room.
+  int64_t left_out = 0;  // Nodes for which there was no room, or no memory.
 
-  // Adds it where there is room.
+  // False where there is no room for so much more: then there is none for anything that comes later either.
+  bool TakeRoom(size_t bytes);
+  // Adds it where there is room, for it and for what is reserved for those that follow.
   void Note(NodeRun node);
 };
 

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <new>
 
 #include "serving-node/graph/passes/passes.h"
 
@@ -142,14 +143,26 @@ class Compiled::Profiling final : public Compiled::Bodies {
 
   Result<std::vector<Tensor>> RunWatched(const Program& program, const std::map<std::string, Tensor>& fed,
                                          size_t room_bytes) {
-    return RunWith(program, fed, room_bytes, [&](size_t at, const Frame& frame, const StepTime& time) {
-      Note(program, at, frame, time);
-      last_ = Clock::now();
+    auto steps_took = std::exchange(within_, Clock::duration(0));  // And those before, of the step that runs this.
+    auto outputs = RunWith(program, fed, room_bytes, [&](size_t at, const Frame& frame, const StepTime& time) {
+      NoteWhereMemorySuffices(program, at, frame, time);
+      within_ = Clock::duration(0);
+      steps_took += Clock::now() - time.began;
     });
+    within_ = steps_took;
+    return outputs;
   }
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  void NoteWhereMemorySuffices(const Program& program, size_t at, const Frame& frame, const StepTime& time) {
+    try {
+      Note(program, at, frame, time);
+    } catch (const std::bad_alloc&) {
+      profile_->left_out += 1;
+    }
+  }
 
   void Note(const Program& program, size_t at, const Frame& frame, const StepTime& time) {
     const PlanStep& step = program.lines()[at];
@@ -157,7 +170,7 @@ class Compiled::Profiling final : public Compiled::Bodies {
                 .op = step.op,
                 .then = step.then,
                 .how = step.how,
-                .took = time.ended - std::max(last_, time.began),
+                .took = time.ended - time.began - within_,
                 .began = time.began - profile_->began,
                 .ended = time.ended - profile_->began,
                 .flops = step.flops,
@@ -165,8 +178,7 @@ class Compiled::Profiling final : public Compiled::Bodies {
     for (const ValueId id : program.ValuesOf(at).made) {
       const Tensor value = program.ValueIn(frame, id);
       if (value.empty()) continue;
-      if (run.output.empty())
-        run.output = fmt::format("{} {}", DTypeName(value.type()), tensor::ToString(value.shape()));
+      if (run.output.empty()) run.output = TypeText(value);
       run.bytes += kernels::HeldBytes({&value, 1});
     }
     profile_->bytes_peak = std::max(profile_->bytes_peak, run.held_bytes);
@@ -179,7 +191,7 @@ class Compiled::Profiling final : public Compiled::Bodies {
   }
 
   RunProfile* const profile_;
-  Clock::time_point last_{};  // When the last step was noted.
+  Clock::duration within_{0};  // What the steps of its bodies took, of the step that runs, with their notes.
 };
 
 Result<std::vector<Tensor>> Compiled::Profile(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,

@@ -1,5 +1,6 @@
 // A run that is watched: what every node costs, and how much is held at once.
 #include <algorithm>
+#include <new>
 
 #include "serving-node/engine/reference/flops.h"
 #include "serving-node/engine/reference/plan.h"
@@ -17,10 +18,7 @@ std::vector<Shape> ShapesOf(std::span<const Tensor> tensors) {
   return shapes;
 }
 
-std::string OutputText(std::span<const Tensor> outputs) {
-  return outputs.empty() ? ""
-                         : fmt::format("{} {}", DTypeName(outputs[0].type()), tensor::ToString(outputs[0].shape()));
-}
+std::string OutputText(std::span<const Tensor> outputs) { return outputs.empty() ? "" : TypeText(outputs[0]); }
 
 }  // namespace
 
@@ -37,16 +35,20 @@ Result<std::vector<Tensor>> Plan::Profile(const std::map<std::string, Tensor>& f
     const size_t bytes = kernels::HeldBytes(outputs);
     if (is_ours) held_bytes += held[at] = bytes;
     profile->bytes_peak = std::max(profile->bytes_peak, held_bytes);
-    profile->Note({.node = node.name,
-                   .op = node.op,
-                   .how = "kernel",
-                   .output = OutputText(outputs),
-                   .took = ended - began,
-                   .began = began - profile->began,
-                   .ended = ended - profile->began,
-                   .flops = Flops(node, ShapesOf(inputs), ShapesOf(outputs)),
-                   .bytes = bytes,
-                   .held_bytes = held_bytes});
+    try {
+      profile->Note({.node = node.name,
+                     .op = node.op,
+                     .how = "kernel",
+                     .output = OutputText(outputs),
+                     .took = ended - began,
+                     .began = began - profile->began,
+                     .ended = ended - profile->began,
+                     .flops = Flops(node, ShapesOf(inputs), ShapesOf(outputs)),
+                     .bytes = bytes,
+                     .held_bytes = held_bytes});
+    } catch (const std::bad_alloc&) {
+      profile->left_out += 1;
+    }
     for (const int freed : is_ours ? freed_after_[at] : std::vector<int>())
       held_bytes -= held[static_cast<size_t>(freed)];
     began = Clock::now();  // What is measured is the node, not the watching.
