@@ -118,6 +118,43 @@ TEST_F(Batching, TellsWhoWatchesOfARunThatFailed) {
   EXPECT_EQ(watch->ended[0]->error, "INVALID_ARGUMENT");
 }
 
+// Has no memory for some of what it does.
+class PoorWatch final : public RunWatch {
+ public:
+  enum class At { kBegin, kEnd };
+  explicit PoorWatch(At at) : at_(at) {}
+
+  std::shared_ptr<WatchedRun> Begin() override {
+    asked += 1;
+    if (at_ == At::kBegin) throw std::bad_alloc();
+    auto run = std::make_shared<WatchedRun>();
+    last = run;
+    return run;
+  }
+  void Ended(const std::shared_ptr<WatchedRun>&) override {
+    asked += 1;
+    throw std::bad_alloc();
+  }
+
+  int asked = 0;  // This and the next are read when the queue is gone.
+  std::weak_ptr<WatchedRun> last;
+
+ private:
+  const At at_;
+};
+
+TEST_F(Batching, AnswersWhereMemoryDoesNotSufficeForWhoWatches) {
+  for (const auto at : {PoorWatch::At::kBegin, PoorWatch::At::kEnd}) {
+    const auto watch = std::make_shared<PoorWatch>(at);
+    {
+      Queue queue(admission_, Model(1), {}, "", watch);
+      EXPECT_EQ(Answer(Submit(queue, RowsRequest({1, 2})).get()), (std::vector<float>{3, 5}));
+    }
+    EXPECT_EQ(watch->asked, at == PoorWatch::At::kBegin ? 1 : 2);
+    EXPECT_TRUE(watch->last.expired()) << "what is not told of is dropped";
+  }
+}
+
 TEST_F(Batching, RunsAPartialBatchAfterTheDelay) {
   Queue queue(admission_, Model(1), {.max_batch_size = 100, .max_delay = milliseconds(20)});
   const auto outcome = Submit(queue, RowsRequest({1, 2})).get();

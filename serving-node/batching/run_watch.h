@@ -23,14 +23,15 @@ struct WatchedRun {
   engine::RunProfile profile;
 };
 
-// Thread-safe; must not block. Outlives the queue that it is given to.
+// Thread-safe; must not block. Outlives the queue that it is given to. Where memory does not suffice for watching,
+// std::bad_alloc from these among it, the run goes on, and what Begin gave is dropped without Ended.
 class RunWatch {
  public:
   virtual ~RunWatch() = default;
 
   // Before each run: null when nobody looks into it, which must cost next to nothing.
   virtual std::shared_ptr<WatchedRun> Begin() = 0;
-  // Once for each, when all of it is filled in.
+  // When all of it is filled in.
   virtual void Ended(const std::shared_ptr<WatchedRun>& run) = 0;
 };
 

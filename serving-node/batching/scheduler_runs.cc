@@ -56,27 +56,32 @@ void Scheduler::Pump(bool here) {
   }
 }
 
-void Scheduler::BeginWatch(Run& run, engine::RunRequest* request) {
-  if (run.queue->watch) run.watched = run.queue->watch->Begin();
-  if (!run.watched) return;
-  WatchedRun& watched = *run.watched;
-  watched.signature = request->signature;
+// Memory that does not suffice for watching is no reason for a run to fail: it goes on, and whoever watches learns of
+// it by what is dropped.
+void Scheduler::BeginWatch(Run& run, engine::RunRequest* request) try {
+  if (!run.queue->watch) return;
+  auto watched = run.queue->watch->Begin();
+  if (!watched) return;
+  watched->signature = request->signature;
   for (const auto& [name, input] : request->inputs) {
-    watched.inputs += fmt::format("{}{} {} {}", watched.inputs.empty() ? "" : ", ", name, DTypeName(input.type()),
-                                  tensor::ToString(input.shape()));
+    watched->inputs += fmt::format("{}{} {}", watched->inputs.empty() ? "" : ", ", name, engine::TypeText(input));
   }
-  watched.requests = static_cast<int64_t>(run.batch.size());
-  watched.rows = RowsOf(run.batch);
-  watched.rows_padded = run.rows_padded;
-  watched.began = run.started;
-  request->profile = {run.watched, &watched.profile};
+  watched->requests = static_cast<int64_t>(run.batch.size());
+  watched->rows = RowsOf(run.batch);
+  watched->rows_padded = run.rows_padded;
+  watched->began = run.started;
+  request->profile = {watched, &watched->profile};
+  run.watched = std::move(watched);
+} catch (const std::bad_alloc&) {  // Nothing refers to what Begin gave.
 }
 
-void Scheduler::EndWatch(Run& run, const Result<engine::RunResult>& result) {
-  if (!run.watched) return;
-  run.watched->ended = steady_clock::now();
-  if (!result) run.watched->error = CodeName(result.error().code);
-  run.queue->watch->Ended(std::exchange(run.watched, nullptr));
+void Scheduler::EndWatch(Run& run, const Result<engine::RunResult>& result) try {
+  const auto watched = std::exchange(run.watched, nullptr);
+  if (!watched) return;
+  watched->ended = steady_clock::now();
+  if (!result) watched->error = CodeName(result.error().code);
+  run.queue->watch->Ended(watched);
+} catch (const std::bad_alloc&) {  // The answer is there all the same.
 }
 
 void Scheduler::Start(const RunPtr& run, bool here) {
