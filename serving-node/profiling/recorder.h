@@ -20,7 +20,8 @@ class Recorder {
  public:
   Recorder(const Clock& clock, const MonotonicClock& timer) : clock_(clock), timer_(timer) {}
 
-  // FailedPrecondition while another one is under way.
+  // FailedPrecondition while another one is under way: until its runs have ended, and for no longer than kGrace after
+  // its time.
   Status Start(const Wanted& wanted);
   // What there is by now; nullopt: nothing was started yet.
   std::optional<Recording> recording() const;
@@ -38,6 +39,7 @@ class Recorder {
   const MonotonicClock& timer_;
   std::atomic<bool> takes_runs_ = false;  // All that a run looks at while nothing is recorded.
   mutable std::mutex mutex_;
+  int64_t last_id_ = 0;
   std::shared_ptr<Taking> taking_;
 };
 

@@ -53,6 +53,56 @@ TEST_F(RecorderTest, IsNotDoneWhileItsLastRunIsUnderWay) {
   EXPECT_TRUE(recorder_.recording()->done);
 }
 
+TEST_F(RecorderTest, IsNotDoneWhenItsTimeIsUpWhileRunsAreUnderWay) {
+  ASSERT_TRUE(recorder_.Start({.model = "", .runs = 2, .time = seconds(5)}));
+  const auto run = digits_->Begin();
+  timer_.Advance(seconds(5));
+  EXPECT_FALSE(recorder_.recording()->done);
+  EXPECT_FALSE(RunOne(*digits_)) << "no further ones";
+  digits_->Ended(run);
+  EXPECT_TRUE(recorder_.recording()->done);
+  EXPECT_EQ(recorder_.recording()->runs.size(), 1U);
+}
+
+TEST_F(RecorderTest, WaitsForARunThatDoesNotEndForAGraceOnly) {
+  ASSERT_TRUE(recorder_.Start({.model = "", .runs = 1, .time = seconds(5)}));
+  const auto run = digits_->Begin();
+  timer_.Advance(seconds(5) + kGrace - std::chrono::microseconds(1));
+  EXPECT_FALSE(recorder_.recording()->done);
+  EXPECT_FALSE(recorder_.Start({}));
+  timer_.Advance(std::chrono::microseconds(1));
+  EXPECT_TRUE(recorder_.recording()->done);
+  EXPECT_TRUE(recorder_.Start({}));
+}
+
+TEST_F(RecorderTest, CountsRunsThatItIsNotToldTheEndOf) {
+  ASSERT_TRUE(recorder_.Start({.model = "", .runs = 2}));
+  digits_->Begin();
+  EXPECT_FALSE(recorder_.recording()->done);
+  EXPECT_TRUE(RunOne(*digits_));
+  const Recording recording = *recorder_.recording();
+  EXPECT_TRUE(recording.done);
+  EXPECT_EQ(recording.runs.size(), 1U);
+  EXPECT_EQ(StateToJson(recording)["runs_left_out"], 1);
+}
+
+TEST_F(RecorderTest, GivesEachRecordingAnIdOfItsOwn) {
+  ASSERT_TRUE(recorder_.Start({.model = "", .runs = 1}));
+  EXPECT_EQ(StateToJson(*recorder_.recording())["id"], 1);
+  EXPECT_FALSE(recorder_.Start({}));
+  RunOne(*digits_);
+  ASSERT_TRUE(recorder_.Start({}));
+  EXPECT_EQ(recorder_.recording()->id, 2);
+}
+
+TEST_F(RecorderTest, SaysWhenItBeganByItsClocks) {
+  clock_.Advance(seconds(100));
+  timer_.Advance(seconds(7));
+  ASSERT_TRUE(recorder_.Start({}));
+  EXPECT_EQ(recorder_.recording()->at, clock_.Now());
+  EXPECT_EQ(recorder_.recording()->began, timer_.Now());
+}
+
 TEST_F(RecorderTest, EndsByItselfAfterItsTime) {
   ASSERT_TRUE(recorder_.Start({.model = "", .runs = 2, .time = seconds(5)}));
   EXPECT_TRUE(RunOne(*digits_));
@@ -73,7 +123,7 @@ TEST_F(RecorderTest, RefusesASecondRecordingWhileOneIsUnderWay) {
   const Status second = recorder_.Start({});
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(second.error().message, HasSubstr("1 of 2 runs; it ends within 5 s"));
+  EXPECT_THAT(second.error().message, HasSubstr("1 of 2 runs; it ends within 15 s"));
   RunOne(*digits_);
   EXPECT_TRUE(recorder_.Start({}));
   EXPECT_TRUE(recorder_.recording()->runs.empty());
@@ -82,7 +132,7 @@ TEST_F(RecorderTest, RefusesASecondRecordingWhileOneIsUnderWay) {
 TEST_F(RecorderTest, ARunThatOutlivesItsRecordingIsNoneOfTheNext) {
   ASSERT_TRUE(recorder_.Start({.model = "", .runs = 2, .time = seconds(5)}));
   const auto run = digits_->Begin();
-  timer_.Advance(seconds(5));
+  timer_.Advance(seconds(5) + kGrace);
   ASSERT_TRUE(recorder_.Start({}));
   digits_->Ended(run);
   EXPECT_TRUE(recorder_.recording()->runs.empty());
@@ -90,7 +140,7 @@ TEST_F(RecorderTest, ARunThatOutlivesItsRecordingIsNoneOfTheNext) {
 
 TEST_F(RecorderTest, KeepsNoMoreNodesThanItHasRoomForAndSaysSo) {
   ASSERT_TRUE(recorder_.Start({.model = "", .runs = 2}));
-  const size_t all = kNodesBytesMax / sizeof(engine::NodeRun);
+  const size_t all = kRecordingBytesMax / sizeof(engine::NodeRun);
   RunOne(*digits_, all);
   RunOne(*digits_, 10);
   const Recording recording = *recorder_.recording();
@@ -98,6 +148,35 @@ TEST_F(RecorderTest, KeepsNoMoreNodesThanItHasRoomForAndSaysSo) {
   EXPECT_EQ(recording.runs[1]->run.profile.left_out, 10);
   EXPECT_EQ(StateToJson(recording)["nodes"], recording.runs[0]->run.profile.nodes.size());
   EXPECT_EQ(StateToJson(recording)["nodes_left_out"], recording.runs[0]->run.profile.left_out + 10);
+}
+
+// Of the run, as it lies in memory.
+size_t BytesOf(const RecordedRun& recorded) {
+  const batching::WatchedRun& run = recorded.run;
+  size_t bytes = sizeof(recorded) + engine::TextBytes(run.inputs);
+  bytes += run.profile.nodes.capacity() * sizeof(engine::NodeRun);
+  for (const engine::NodeRun& node : run.profile.nodes) bytes += engine::TextBytes(node.node);
+  return bytes;
+}
+
+TEST_F(RecorderTest, HoldsNoMoreThanItsLimitWithWhatIsReservedAndWhatIsSaidOfInputs) {
+  ASSERT_TRUE(recorder_.Start({.model = "", .runs = 1000}));
+  for (int i = 0; i < 1000; ++i) {
+    const auto run = digits_->Begin();
+    run->inputs = std::string(20'000, 'x');
+    for (int node = 0; node < (i == 0 ? 50'000 : 17); ++node) {
+      run->profile.Note({.node = std::string(40, 'n'), .op = "Relu", .how = "loops"});
+    }
+    digits_->Ended(run);
+  }
+  const Recording recording = *recorder_.recording();
+  ASSERT_EQ(recording.runs.size(), 1000U);
+  size_t bytes = 0;
+  for (const auto& run : recording.runs) bytes += BytesOf(*run);
+  EXPECT_LE(bytes, static_cast<size_t>(kRecordingBytesMax));
+  EXPECT_GT(bytes, static_cast<size_t>(kRecordingBytesMax) * 9 / 10);
+  EXPECT_EQ(recording.runs[0]->run.inputs.size(), 20'000U);
+  EXPECT_TRUE(recording.runs.back()->run.inputs.empty()) << "there was no room for them";
 }
 
 TEST(Wanted, IsReadWithItsDefaults) {

@@ -46,12 +46,14 @@ Json StateToJson(const Recording& recording) {
     left_out += run->run.profile.left_out;
   }
   const auto at = std::chrono::time_point_cast<std::chrono::seconds>(recording.at);
-  return {{"state", recording.done ? "done" : "recording"},
+  return {{"id", recording.id},
+          {"state", recording.done ? "done" : "recording"},
           {"began", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", at)},
           {"model", recording.wanted.model},
           {"seconds", recording.wanted.time.count()},
           {"runs_wanted", recording.wanted.runs},
           {"runs", recording.runs.size()},
+          {"runs_left_out", recording.runs_left_out},
           {"nodes", nodes},
           {"nodes_left_out", left_out}};
 }

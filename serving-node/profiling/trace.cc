@@ -35,17 +35,19 @@ std::back_insert_iterator<std::string> Next(std::string* trace) {
 
 double Microseconds(nanoseconds time) { return static_cast<double>(time.count()) / 1000; }
 
-// Of the run, since the recording began. An engine that does not look into its runs leaves the time of its caller.
+// Of the run, since the recording began. What the engine does not say is the time of its caller: all of it where it
+// does not look into its runs, the end of one that threw.
 Span SpanOf(const RecordedRun& recorded, const Recording& recording) {
   const batching::WatchedRun& run = recorded.run;
   const engine::RunProfile& profile = run.profile;
-  if (profile.took == nanoseconds(0)) return {run.began - recording.began, run.ended - recording.began};
-  const nanoseconds began = profile.began - recording.began;
-  return {began, began + profile.took};
+  const bool knows_began = profile.began != std::chrono::steady_clock::time_point();
+  const nanoseconds began = (knows_began ? profile.began : run.began) - recording.began;
+  return {began, profile.took > nanoseconds(0) ? began + profile.took : run.ended - recording.began};
 }
 
 std::string RunText(const batching::WatchedRun& run) {
-  std::string args = fmt::format("\"inputs\":{},\"requests\":{}", Quoted(run.inputs), run.requests);
+  std::string args = run.inputs.empty() ? "" : fmt::format("\"inputs\":{},", Quoted(run.inputs));
+  args += fmt::format("\"requests\":{}", run.requests);
   if (run.rows > 0) args += fmt::format(",\"rows\":{},\"rows_padded\":{}", run.rows, run.rows_padded);
   args += fmt::format(",\"memory_bytes\":{},\"nodes\":{}", run.profile.bytes_peak, run.profile.nodes.size());
   if (run.profile.left_out > 0) args += fmt::format(",\"nodes_left_out\":{}", run.profile.left_out);

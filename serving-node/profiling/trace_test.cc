@@ -54,7 +54,8 @@ std::shared_ptr<RecordedRun> LoopRun(microseconds after, int64_t version = 2) {
 }
 
 Recording Of(std::vector<std::shared_ptr<const RecordedRun>> runs) {
-  return {.wanted = {.model = "digits"},
+  return {.id = 3,
+          .wanted = {.model = "digits"},
           .done = true,
           .at = TimePoint(std::chrono::seconds(1800000000)),
           .began = kBegan,
@@ -73,8 +74,8 @@ std::vector<Json> EventsOf(const Recording& recording, const std::string& kind) 
 
 TEST(Trace, IsWhatViewersOpen) {
   const std::string want =
-      R"({"displayTimeUnit":"ms","otherData":{"state":"done","began":"2027-01-15T08:00:00Z","model":"digits",)"
-      R"("seconds":30,"runs_wanted":20,"runs":1,"nodes":3,"nodes_left_out":0},"traceEvents":[
+      R"({"displayTimeUnit":"ms","otherData":{"id":3,"state":"done","began":"2027-01-15T08:00:00Z","model":"digits",)"
+      R"("seconds":30,"runs_wanted":20,"runs":1,"runs_left_out":0,"nodes":3,"nodes_left_out":0},"traceEvents":[
 {"ph":"M","pid":1,"tid":0,"name":"process_name","args":{"name":"digits version 2"}},
 {"ph":"X","pid":1,"tid":1,"ts":50.000,"dur":100.000,"name":"serving_default","cat":"run",)"
       R"("args":{"inputs":"image DT_FLOAT [2,8,8,1]","requests":1,"memory_bytes":3000,"nodes":3}},
@@ -137,6 +138,31 @@ TEST(Trace, SaysWhatFailedAndWhatWasLeftOut) {
   EXPECT_EQ(args.at("nodes_left_out"), 7);
   EXPECT_EQ(args.at("rows"), 3);
   EXPECT_EQ(args.at("rows_padded"), 4);
+}
+
+TEST(Trace, OfARunThatThrewHasItsNodesWhereTheyWereAndEndsWithIt) {
+  const auto run = LoopRun(microseconds(50));
+  run->run.profile.took = nanoseconds(0);
+  run->run.began = kBegan + microseconds(20);  // It waited in the engine.
+  run->run.ended = kBegan + microseconds(90);
+  run->run.error = "RESOURCE_EXHAUSTED";
+  const auto slices = EventsOf(Of({run}), "X");
+  EXPECT_EQ(slices[0].at("ts"), 50.0);
+  EXPECT_EQ(slices[0].at("dur"), 40.0);
+  EXPECT_EQ(slices[2].at("name"), "While");
+  EXPECT_EQ(slices[2].at("ts"), 60.0);
+}
+
+TEST(Trace, OfARunThatThrewAtOnceIsWhatItsCallerSaw) {
+  const auto run = LoopRun(microseconds(0));
+  run->run.profile = {};
+  run->run.began = kBegan + microseconds(20);
+  run->run.ended = kBegan + microseconds(21);
+  run->run.inputs = "";
+  const Json slice = EventsOf(Of({run}), "X")[0];
+  EXPECT_EQ(slice.at("ts"), 20.0);
+  EXPECT_EQ(slice.at("dur"), 1.0);
+  EXPECT_FALSE(slice.at("args").contains("inputs"));
 }
 
 TEST(Trace, OfAnEngineThatDoesNotLookHasTheRunsAlone) {
