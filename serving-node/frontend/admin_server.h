@@ -30,7 +30,7 @@ struct ProfileSources {
   std::function<Result<std::string>()> trace;
 };
 
-// Called on the server's thread; must not block.
+// Called on the server's threads, at once too; must not block.
 struct AdminSources {
   std::shared_ptr<const auth::Gate> gate = {};        // Of all but /livez and /readyz. Null: open.
   std::function<std::vector<std::string>()> missing;  // Why the node is not ready; empty: it is.

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <future>
+
 #include "common/log.h"
 #include "serving-node/frontend/testing.h"
 
@@ -28,6 +30,7 @@ class AdminTest : public testing::Test {
             },
             .trace = [this]() -> Result<std::string> {
               if (!recording_) return NotFound("nothing yet");
+              if (while_tracing_) while_tracing_();
               return "{}";
             }};
   }
@@ -46,6 +49,7 @@ class AdminTest : public testing::Test {
   }
 
   bool recording_ = false;
+  std::function<void()> while_tracing_;
   std::unique_ptr<AdminServer> admin_;
 };
 
@@ -57,6 +61,22 @@ TEST_F(AdminTest, AProfileIsBegunAndFetched) {
   EXPECT_THAT(Ask("POST", "/debug/profile", "go"), StartsWith("HTTP/1.1 409"));
   EXPECT_THAT(Ask("GET", "/debug/profile/state"), HasSubstr("\"recording\""));
   EXPECT_THAT(Ask("GET", "/debug/profile"), AllOf(StartsWith("HTTP/1.1 200"), EndsWith("\r\n{}")));
+}
+
+TEST_F(AdminTest, AProbeIsAnsweredWhileATraceIsMade) {
+  std::promise<void> began, probed;
+  bool in_time = false;
+  while_tracing_ = [&] {
+    began.set_value();
+    in_time = probed.get_future().wait_for(std::chrono::seconds(5)) == std::future_status::ready;
+  };
+  Ask("POST", "/debug/profile", "go");
+  auto trace = std::async(std::launch::async, [&] { return Ask("GET", "/debug/profile"); });
+  began.get_future().wait();
+  EXPECT_THAT(Ask("GET", "/livez"), StartsWith("HTTP/1.1 200"));
+  probed.set_value();
+  EXPECT_THAT(trace.get(), EndsWith("\r\n{}"));
+  EXPECT_TRUE(in_time);
 }
 
 TEST_F(AdminTest, TheLogLevelIsToldAndSet) {
