@@ -1,7 +1,9 @@
 #include "controller/cli/profile.h"
 
 #include <chrono>
+#include <filesystem>
 #include <ostream>
+#include <string_view>
 #include <thread>
 
 #include "common/auth/tokens.h"
@@ -13,7 +15,7 @@ namespace longshore::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{200};
-constexpr std::chrono::seconds kGrace{10};  // For the last run, after the time is up.
+constexpr std::chrono::seconds kGrace{15};  // After the time is up: a node gives the last runs 10 s.
 constexpr size_t kTraceBytesMax = size_t{512} << 20;
 constexpr const char* kProfile = "/debug/profile";
 constexpr const char* kState = "/debug/profile/state";
@@ -65,20 +67,27 @@ class Admin {
 };
 
 struct Progress {
+  int64_t id = 0;  // Of the recording.
   bool done = false;
   int64_t runs = 0;
+  int64_t runs_left_out = 0;
   int64_t nodes = 0;
   int64_t nodes_left_out = 0;
-  std::string began;
 };
 
 Result<Progress> ProgressOf(const Json& state) {
   if (!state.is_object()) return DataLoss("the node's state of a recording is no object");
-  return Progress{.done = state.value("state", "") == "done",
+  return Progress{.id = state.value("id", int64_t{0}),
+                  .done = state.value("state", "") == "done",
                   .runs = state.value("runs", int64_t{0}),
+                  .runs_left_out = state.value("runs_left_out", int64_t{0}),
                   .nodes = state.value("nodes", int64_t{0}),
-                  .nodes_left_out = state.value("nodes_left_out", int64_t{0}),
-                  .began = state.value("began", "")};
+                  .nodes_left_out = state.value("nodes_left_out", int64_t{0})};
+}
+
+Status CheckIsOurs(const Progress& now, const Progress& first) {
+  if (now.id == first.id) return {};
+  return FailedPrecondition("somebody else's recording has begun meanwhile: try again");
 }
 
 Result<Progress> Wait(const Admin& admin, const Progress& first, const ProfileOptions& options, std::ostream& notes) {
@@ -89,16 +98,44 @@ Result<Progress> Wait(const Admin& admin, const Progress& first, const ProfileOp
     std::this_thread::sleep_for(kLookEvery);
     ASSIGN_OR_RETURN(const Json state, admin.State());
     ASSIGN_OR_RETURN(const Progress now, ProgressOf(state));
-    if (now.began != first.began) return FailedPrecondition("somebody else's recording has begun meanwhile: try again");
+    RETURN_IF_ERROR(CheckIsOurs(now, first));
     if (now.runs != seen.runs) notes << fmt::format("recorded {} of {} runs", now.runs, options.runs) << std::endl;
     seen = now;
   }
   return seen;
 }
 
+// What a trace says of its recording, which comes before its many events.
+Result<Progress> ProgressIn(std::string_view trace) {
+  const size_t events = trace.find(",\"traceEvents\"");
+  if (events == std::string_view::npos) return DataLoss("the node's trace is none");
+  ASSIGN_OR_RETURN(const Json head, ParseJson(std::string(trace.substr(0, events)) + "}"));
+  return ProgressOf(head.value("otherData", Json()));
+}
+
+Result<std::string> Fetch(const Admin& admin, const Progress& first) {
+  ASSIGN_OR_RETURN(std::string trace, admin.Ask("GET", kProfile));
+  ASSIGN_OR_RETURN(const Progress fetched, ProgressIn(trace));
+  RETURN_IF_ERROR(CheckIsOurs(fetched, first));
+  return trace;
+}
+
+// Before somebody waits for what could not be written then.
+Status CheckCanBeWritten(const std::string& out) {
+  if (out == "-") return {};
+  if (std::filesystem::is_directory(out)) return InvalidArgument("--out: {} is a folder", out);
+  const Path beside = out + ".new";
+  if (const Status written = WriteFileAtomically(beside, ""); !written) return Prefixed(written.error(), "--out");
+  std::filesystem::remove(beside);
+  return {};
+}
+
 void TellEnd(const Progress& seen, const ProfileOptions& options, std::ostream& notes) {
   if (seen.runs < options.runs) {
     notes << fmt::format("{} of {} runs came within {} s\n", seen.runs, options.runs, options.seconds);
+  }
+  if (seen.runs_left_out > 0) {
+    notes << fmt::format("the node had no memory to record {} of the runs\n", seen.runs_left_out);
   }
   if (seen.nodes_left_out > 0) {
     notes << fmt::format("{} more nodes did not fit into the recording: say fewer --runs\n", seen.nodes_left_out);
@@ -111,6 +148,7 @@ void TellEnd(const Progress& seen, const ProfileOptions& options, std::ostream& 
 }  // namespace
 
 Status RecordProfile(const ProfileOptions& options, std::ostream& out, std::ostream& notes) {
+  RETURN_IF_ERROR(CheckCanBeWritten(options.out));
   ASSIGN_OR_RETURN(const Admin admin, Admin::Open(options));
   const Json wanted = {{"model", options.model}, {"runs", options.runs}, {"seconds", options.seconds}};
   ASSIGN_OR_RETURN(const std::string begun, admin.Ask("POST", kProfile, wanted.dump()));
@@ -124,7 +162,7 @@ Status RecordProfile(const ProfileOptions& options, std::ostream& out, std::ostr
     return DeadlineExceeded("no run of {} came within {} s: send it requests meanwhile, or say more --seconds", whose,
                             options.seconds);
   }
-  ASSIGN_OR_RETURN(const std::string trace, admin.Ask("GET", kProfile));
+  ASSIGN_OR_RETURN(const std::string trace, Fetch(admin, first));
   if (options.out == "-") {
     out << trace;
   } else {

@@ -157,10 +157,13 @@ def test_there_is_one_recording_at_a_time_and_it_ends_by_itself(node):
     record(node, runs=5, seconds=1)
     status, text = admin(node, "POST", "/debug/profile")
     assert (status, "a recording is under way: 0 of 5 runs" in text) == (409, True), text
+    first = node.admin_json("/debug/profile/state")["id"]
     node.until(lambda: node.admin_json("/debug/profile/state")["state"] == "done" or None)
     node.predict({"image": IMAGES})
     assert trace(node)["traceEvents"] == []
+    assert trace(node)["otherData"]["id"] == first
     record(node)
+    assert trace(node)["otherData"]["id"] == first + 1
 
 
 def test_the_command_writes_what_viewers_open(node, tmp_path):
@@ -197,6 +200,9 @@ def test_the_command_says_what_is_wrong(node, tmp_path):
         ended = longshore(address, "--out", out, *words)
         assert (ended.returncode, says in ended.stderr) == (code, True), ended.stderr
     assert not out.exists()
+    for path, says in [(tmp_path / "none/trace.json", "--out: cannot create"), (tmp_path, "is a folder")]:
+        ended = longshore(address, "--out", path)
+        assert (ended.returncode != 0, says in ended.stderr) == (True, True), ended.stderr
     record(node)
     ended = longshore(address, "--out", out)
     assert (ended.returncode, "a recording is under way" in ended.stderr) == (1, True), ended.stderr

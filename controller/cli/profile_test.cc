@@ -1,0 +1,131 @@
+// The command against a server that says what a node's administration would say.
+#include "controller/cli/profile.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <sstream>
+
+#include "common/file.h"
+#include "common/http/server.h"
+#include "common/json/json.h"
+
+namespace longshore::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string StateOf(int id, const std::string& state, int runs) {
+  return Json{{"id", id}, {"state", state}, {"runs", runs}, {"nodes", 7}}.dump();
+}
+
+std::string TraceOf(int id) {
+  return R"({"displayTimeUnit":"ms","otherData":)" + StateOf(id, "done", 2) + ",\"traceEvents\":[\n]}\n";
+}
+
+class Profile : public testing::Test {
+ protected:
+  Profile() {
+    std::string pattern = testing::TempDir() + "profile.XXXXXX";
+    dir_ = ::mkdtemp(pattern.data());
+    options_.out = dir_ / "trace.json";
+    server_ =
+        http::Server::Start({.address = "127.0.0.1:0"}, [this](const http::Request& request, const auto& respond) {
+          respond(Answer(request));
+        }).value();
+    options_.address = fmt::format("127.0.0.1:{}", server_->port());
+  }
+  ~Profile() override {
+    server_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+
+  http::Response Answer(const http::Request& request) {
+    const std::lock_guard lock(mutex_);
+    asked_.push_back(request.method + " " + request.target);
+    if (request.method == "POST") return {.status = begins_, .body = StateOf(1, "recording", 0)};
+    if (request.target == "/debug/profile") return {.body = trace_};
+    const std::string state = states_.front();
+    if (states_.size() > 1) states_.erase(states_.begin());
+    return {.body = state};
+  }
+
+  Status Record() { return RecordProfile(options_, out_, notes_); }
+  std::string Refusal() {
+    const Status recorded = Record();
+    return recorded ? "" : recorded.error().message;
+  }
+  size_t FilesWritten() const {
+    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(dir_), {}));
+  }
+
+  std::mutex mutex_;  // Of what the server's thread uses too.
+  int begins_ = 200;
+  std::vector<std::string> states_ = {StateOf(1, "recording", 1), StateOf(1, "done", 2)};
+  std::string trace_ = TraceOf(1);
+  std::vector<std::string> asked_;
+  Path dir_;
+  ProfileOptions options_{.address = "", .model = "", .runs = 2, .seconds = 5, .out = "", .token_file = {}};
+  std::ostringstream out_, notes_;
+  std::unique_ptr<http::Server> server_;
+};
+
+TEST_F(Profile, WritesTheTraceOnceTheNodeHasRecorded) {
+  const Status recorded = Record();
+  ASSERT_TRUE(recorded) << recorded.error().message;
+  EXPECT_THAT(asked_, ElementsAre("POST /debug/profile", "GET /debug/profile/state", "GET /debug/profile/state",
+                                  "GET /debug/profile"));
+  EXPECT_EQ(ReadFile(options_.out).value(), TraceOf(1));
+  EXPECT_EQ(FilesWritten(), 1U);
+  EXPECT_THAT(notes_.str(), HasSubstr("trace.json: 2 runs, 7 nodes"));
+}
+
+TEST_F(Profile, PrintsTheTraceWhereItIsToldTo) {
+  options_.out = "-";
+  ASSERT_TRUE(Record());
+  EXPECT_EQ(out_.str(), TraceOf(1));
+}
+
+TEST_F(Profile, SaysWhatTheNodeHadNoMemoryFor) {
+  Json state = ParseJson(StateOf(1, "done", 1)).value();
+  state["runs_left_out"] = 1;
+  states_ = {state.dump()};
+  ASSERT_TRUE(Record());
+  EXPECT_THAT(notes_.str(), HasSubstr("no memory to record 1 of the runs"));
+}
+
+TEST_F(Profile, GivesUpWhenAnotherRecordingBeginsWhileItWaits) {
+  states_ = {StateOf(1, "recording", 1), StateOf(2, "done", 1)};
+  EXPECT_THAT(Refusal(), HasSubstr("somebody else's recording"));
+  EXPECT_EQ(FilesWritten(), 0U);
+}
+
+TEST_F(Profile, WritesNoTraceOfAnotherRecording) {
+  trace_ = TraceOf(2);
+  EXPECT_THAT(Refusal(), HasSubstr("somebody else's recording"));
+  trace_ = "{}";
+  EXPECT_THAT(Refusal(), HasSubstr("trace"));
+  EXPECT_EQ(FilesWritten(), 0U);
+}
+
+TEST_F(Profile, AsksForNothingThatCouldNotBeWritten) {
+  options_.out = dir_ / "none/trace.json";
+  EXPECT_THAT(Refusal(), HasSubstr("--out: cannot create"));
+  options_.out = dir_;
+  EXPECT_THAT(Refusal(), HasSubstr("is a folder"));
+  EXPECT_TRUE(asked_.empty());
+}
+
+TEST_F(Profile, LeavesAFileAsItIsWhenTheNodeRefuses) {
+  begins_ = 409;
+  ASSERT_TRUE(WriteFileAtomically(options_.out, "before"));
+  EXPECT_EQ(Record().error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(ReadFile(options_.out).value(), "before");
+  EXPECT_EQ(FilesWritten(), 1U);
+}
+
+}  // namespace
+}  // namespace longshore::cli
