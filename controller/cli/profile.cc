@@ -1,6 +1,10 @@
 #include "controller/cli/profile.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <ostream>
 #include <string_view>
@@ -75,7 +79,7 @@ struct Progress {
   int64_t nodes_left_out = 0;
 };
 
-Result<Progress> ProgressOf(const Json& state) {
+Result<Progress> ProgressOf(const Json& state) try {
   if (!state.is_object()) return DataLoss("the node's state of a recording is no object");
   return Progress{.id = state.value("id", int64_t{0}),
                   .done = state.value("state", "") == "done",
@@ -83,6 +87,8 @@ Result<Progress> ProgressOf(const Json& state) {
                   .runs_left_out = state.value("runs_left_out", int64_t{0}),
                   .nodes = state.value("nodes", int64_t{0}),
                   .nodes_left_out = state.value("nodes_left_out", int64_t{0})};
+} catch (const Json::type_error& error) {
+  return DataLoss("the node's state of a recording: {}", error.what());
 }
 
 Status CheckIsOurs(const Progress& now, const Progress& first) {
@@ -113,21 +119,27 @@ Result<Progress> ProgressIn(std::string_view trace) {
   return ProgressOf(head.value("otherData", Json()));
 }
 
-Result<std::string> Fetch(const Admin& admin, const Progress& first) {
-  ASSIGN_OR_RETURN(std::string trace, admin.Ask("GET", kProfile));
-  ASSIGN_OR_RETURN(const Progress fetched, ProgressIn(trace));
-  RETURN_IF_ERROR(CheckIsOurs(fetched, first));
+struct Trace {
+  std::string text;
+  Progress said;
+};
+
+Result<Trace> Fetch(const Admin& admin, const Progress& first) {
+  Trace trace;
+  ASSIGN_OR_RETURN(trace.text, admin.Ask("GET", kProfile));
+  ASSIGN_OR_RETURN(trace.said, ProgressIn(trace.text));
+  RETURN_IF_ERROR(CheckIsOurs(trace.said, first));
   return trace;
 }
 
 // Before somebody waits for what could not be written then.
 Status CheckCanBeWritten(const std::string& out) {
   if (out == "-") return {};
-  if (std::filesystem::is_directory(out)) return InvalidArgument("--out: {} is a folder", out);
-  const Path beside = out + ".new";
-  if (const Status written = WriteFileAtomically(beside, ""); !written) return Prefixed(written.error(), "--out");
-  std::filesystem::remove(beside);
-  return {};
+  std::error_code ignored;
+  if (std::filesystem::is_directory(out, ignored)) return InvalidArgument("--out: {} is a folder", out);
+  const Path folder = Path(out).has_parent_path() ? Path(out).parent_path() : Path(".");
+  if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  return InvalidArgument("--out: nothing can be written to {}: {}", folder.string(), strerror(errno));
 }
 
 void TellEnd(const Progress& seen, const ProfileOptions& options, std::ostream& notes) {
@@ -162,13 +174,13 @@ Status RecordProfile(const ProfileOptions& options, std::ostream& out, std::ostr
     return DeadlineExceeded("no run of {} came within {} s: send it requests meanwhile, or say more --seconds", whose,
                             options.seconds);
   }
-  ASSIGN_OR_RETURN(const std::string trace, Fetch(admin, first));
+  ASSIGN_OR_RETURN(const Trace trace, Fetch(admin, first));
   if (options.out == "-") {
-    out << trace;
+    out << trace.text;
   } else {
-    RETURN_IF_ERROR(WriteFileAtomically(options.out, trace));
+    RETURN_IF_ERROR(WriteFileAtomically(options.out, trace.text));
   }
-  TellEnd(seen, options, notes);
+  TellEnd(trace.said, options, notes);
   return {};
 }
 

@@ -22,8 +22,8 @@ std::string StateOf(int id, const std::string& state, int runs) {
   return Json{{"id", id}, {"state", state}, {"runs", runs}, {"nodes", 7}}.dump();
 }
 
-std::string TraceOf(int id) {
-  return R"({"displayTimeUnit":"ms","otherData":)" + StateOf(id, "done", 2) + ",\"traceEvents\":[\n]}\n";
+std::string TraceOf(const std::string& state) {
+  return R"({"displayTimeUnit":"ms","otherData":)" + state + ",\"traceEvents\":[\n]}\n";
 }
 
 class Profile : public testing::Test {
@@ -65,7 +65,7 @@ class Profile : public testing::Test {
   std::mutex mutex_;  // Of what the server's thread uses too.
   int begins_ = 200;
   std::vector<std::string> states_ = {StateOf(1, "recording", 1), StateOf(1, "done", 2)};
-  std::string trace_ = TraceOf(1);
+  std::string trace_ = TraceOf(StateOf(1, "done", 2));
   std::vector<std::string> asked_;
   Path dir_;
   ProfileOptions options_{.address = "", .model = "", .runs = 2, .seconds = 5, .out = "", .token_file = {}};
@@ -78,7 +78,7 @@ TEST_F(Profile, WritesTheTraceOnceTheNodeHasRecorded) {
   ASSERT_TRUE(recorded) << recorded.error().message;
   EXPECT_THAT(asked_, ElementsAre("POST /debug/profile", "GET /debug/profile/state", "GET /debug/profile/state",
                                   "GET /debug/profile"));
-  EXPECT_EQ(ReadFile(options_.out).value(), TraceOf(1));
+  EXPECT_EQ(ReadFile(options_.out).value(), TraceOf(StateOf(1, "done", 2)));
   EXPECT_EQ(FilesWritten(), 1U);
   EXPECT_THAT(notes_.str(), HasSubstr("trace.json: 2 runs, 7 nodes"));
 }
@@ -86,13 +86,13 @@ TEST_F(Profile, WritesTheTraceOnceTheNodeHasRecorded) {
 TEST_F(Profile, PrintsTheTraceWhereItIsToldTo) {
   options_.out = "-";
   ASSERT_TRUE(Record());
-  EXPECT_EQ(out_.str(), TraceOf(1));
+  EXPECT_EQ(out_.str(), TraceOf(StateOf(1, "done", 2)));
 }
 
 TEST_F(Profile, SaysWhatTheNodeHadNoMemoryFor) {
   Json state = ParseJson(StateOf(1, "done", 1)).value();
   state["runs_left_out"] = 1;
-  states_ = {state.dump()};
+  trace_ = TraceOf(state.dump());  // One that ended after the node was last asked.
   ASSERT_TRUE(Record());
   EXPECT_THAT(notes_.str(), HasSubstr("no memory to record 1 of the runs"));
 }
@@ -104,7 +104,7 @@ TEST_F(Profile, GivesUpWhenAnotherRecordingBeginsWhileItWaits) {
 }
 
 TEST_F(Profile, WritesNoTraceOfAnotherRecording) {
-  trace_ = TraceOf(2);
+  trace_ = TraceOf(StateOf(2, "done", 2));
   EXPECT_THAT(Refusal(), HasSubstr("somebody else's recording"));
   trace_ = "{}";
   EXPECT_THAT(Refusal(), HasSubstr("trace"));
@@ -113,7 +113,7 @@ TEST_F(Profile, WritesNoTraceOfAnotherRecording) {
 
 TEST_F(Profile, AsksForNothingThatCouldNotBeWritten) {
   options_.out = dir_ / "none/trace.json";
-  EXPECT_THAT(Refusal(), HasSubstr("--out: cannot create"));
+  EXPECT_THAT(Refusal(), HasSubstr("--out: nothing can be written to"));
   options_.out = dir_;
   EXPECT_THAT(Refusal(), HasSubstr("is a folder"));
   EXPECT_TRUE(asked_.empty());

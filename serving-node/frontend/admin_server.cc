@@ -42,7 +42,7 @@ class Admin final : public AdminServer {
 
   Status Listen(const std::string& address) {
     http::Options options{.address = address, .body_bytes_max = kBodyBytesMax, .inflated_bytes_max = kBodyBytesMax};
-    options.threads = 2;  // The largest trace, of 40 MB, takes half a second; probes do not wait for it.
+    options.threads = 2;  // The largest trace, of 40 MB, takes half a second; probes do not wait while one is made.
     options.admit = [this](const http::Request& head) { return Refusal(head); };
     ASSIGN_OR_RETURN(server_, http::Server::Start(std::move(options),
                                                   [this](const http::Request& request, const http::Responder& respond) {

@@ -40,7 +40,7 @@ struct Node {
   bool has_effect = false;  // Changes a variable or a table, or may refuse (Assert): runs although nothing reads it.
   // Done to the first output, one after the other, by whoever computes the node: bias, activation, residual.
   std::vector<Fused> then = {};
-  // What a pass has computed: the outputs of the node, whose op is "Const" then.
+  // What a pass has computed: the outputs of the node, whose op is "Const" or kKnown (types.h) then.
   std::vector<tensor::Tensor> values = {};
   // Positions in the bodies of the whole graph. If: where the condition holds, where not. Case: the branches. While:
   // the condition, the step. What follows the condition of If and the index of Case are the arguments of each body.

@@ -106,6 +106,7 @@ class Inference {
   }
 
   std::vector<Type> Infer(const Node& node) {
+    if (node.op == kKnown) budget_.known_bytes -= std::min(budget_.known_bytes, BytesOf(node.values));
     if (!node.values.empty()) return TypesOf(node.values, true);
     std::vector<Type> inputs;
     for (const Edge& edge : node.inputs) inputs.push_back(types_.at(edge));

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "serving-node/graph/graph.h"
@@ -22,6 +23,9 @@ struct Type {
 
   bool is_static() const;  // Every size is known, and a tensor may be as large.
 };
+
+// The op of nodes that were given the values which an inference found: they still count as found.
+inline constexpr std::string_view kKnown = "Known";
 
 // By node, by output. A node of which nothing is known has no outputs here.
 class Types {

@@ -200,7 +200,7 @@ def test_the_command_says_what_is_wrong(node, tmp_path):
         ended = longshore(address, "--out", out, *words)
         assert (ended.returncode, says in ended.stderr) == (code, True), ended.stderr
     assert not out.exists()
-    for path, says in [(tmp_path / "none/trace.json", "--out: cannot create"), (tmp_path, "is a folder")]:
+    for path, says in [(tmp_path / "none/trace.json", "--out: nothing can be written to"), (tmp_path, "is a folder")]:
         ended = longshore(address, "--out", path)
         assert (ended.returncode != 0, says in ended.stderr) == (True, True), ended.stderr
     record(node)

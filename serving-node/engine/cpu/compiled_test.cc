@@ -150,6 +150,16 @@ void ExpectOneStep(const std::string& graph, const std::map<std::string, Tensor>
   EXPECT_TRUE(IsNear((*given)[0], (*plain)[0])) << op;
 }
 
+// More outputs are read of what shapes decide than there are.
+TEST(Compiled, AnOutputThatThereIsNoneOfIsRefused) {
+  Resources resources;
+  const auto plan = PlanOf(
+      Fed("x") + Node("s", "ShapeN", {"x"}, "attr { key: \"N\" value { i: 3 } }") + Node("y", "Fill", {"s:2", "x"}),
+      {.feeds = {"x"}, .outputs = {"y"}, .targets = {}}, resources);
+  const Compiled compiled(plan.ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>());
+  EXPECT_FALSE(compiled.Run({{"x", Tensor::Of<float>({2}, {1, 2})}}, {}, resources, SIZE_MAX));
+}
+
 // From -12 to 12, and what is hardly a number.
 Tensor ManyNumbers() {
   const float infinite = std::numeric_limits<float>::infinity();
@@ -217,8 +227,10 @@ TEST(Compiled, AttentionWeightsAreOneStep) {
                              Node("s", "SelectV2", {"mask", "m", "masked"}) + Node("y", "Softmax", {"s"});
   const std::string added = Number("number", "3") + Node("m", "RealDiv", {"x", "number"}) +
                             Node("s", "AddV2", {"mask", "m"}) + Node("y", "Softmax", {"s"});
-  for (const int64_t width : {2, 7, 16, 65}) {
-    const Tensor x = fed(DType::kFloat, {2, 3, 5, width});
+  for (const int64_t width : {2, 7, 16, 65, 600}) {  // The last: enough for two threads.
+    Tensor x = fed(DType::kFloat, {2, 3, 5, width});
+    x.mutable_values<float>()[0] = std::nanf("");
+    x.mutable_values<float>()[static_cast<size_t>(width)] = -std::numeric_limits<float>::infinity();
     for (const Shape& mask : {Shape{2, 3, 5, width}, Shape{2, 1, 5, width}, Shape{2, 1, 1, width}, Shape{width},
                               Shape{1, 1, 5, width}, Shape{2, 3, 5, 1}, Shape{}, Shape{1, 1}}) {
       ExpectOneStep(Fed("x") + placeholder + masked, {{"x", x}, {"mask", fed(DType::kBool, mask)}}, "AttentionWeights");

@@ -209,6 +209,19 @@ struct Program::OwnFrame : Frame {
 Program::Program() = default;
 Program::~Program() = default;
 
+namespace {
+
+// Whether every op that only passes make has the shapes that it needs: the last inference may have known less than the
+// first, its bounds being those of hostile graphs.
+bool HaveShapes(const Graph& graph, const graph::Types& types) {
+  return std::ranges::all_of(graph.nodes, [&](const graph::Node& node) {
+    return !graph::passes::IsOwn(node.op) ||
+           std::ranges::all_of(node.inputs, [&](const Edge& input) { return types.at(input).is_static(); });
+  });
+}
+
+}  // namespace
+
 std::unique_ptr<Program> Program::Make(const Graph& graph, std::span<const Graph> bodies,
                                        const std::map<std::string, Type>& fed, Weights& weights, Resources& resources,
                                        std::span<const graph::passes::ShapePass> passes, size_t bytes_max) {
@@ -222,6 +235,7 @@ std::unique_ptr<Program> Program::Make(const Graph& graph, std::span<const Graph
     passed = std::move(after);
     types = InferTypes(*passed, bodies, fed, evaluate);
   }
+  if (passed && !HaveShapes(*passed, types)) return Make(graph, bodies, fed, weights, resources, {}, bytes_max);
   return ProgramMaker(passed ? *passed : graph, types, weights).Make();
 }
 

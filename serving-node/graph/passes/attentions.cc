@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "serving-node/graph/passes/passes.h"
 #include "serving-node/graph/passes/rewrite.h"
@@ -10,11 +13,11 @@ namespace {
 
 using tensor::DType;
 
-// As it is written: Softmax of s, of SelectV2(mask, s, masked) or of s + mask, where s is scores, scores * scale or
+// As it is written: Softmax of SelectV2(mask, s, masked) or of s + mask, where s is scores, scores * scale or
 // scores / (1 / scale).
 struct Attention {
   Edge scores;
-  std::optional<Edge> mask;
+  Edge mask;
   float scale = 1;
   float masked = 0;  // In place of scores where a mask of bools does not hold.
 };
@@ -23,77 +26,82 @@ class Matching {
  public:
   Matching(const Rewrite& rewrite, const Types& types) : rewrite_(rewrite), types_(types) {}
 
-  std::optional<Attention> At(size_t node) const {
+  std::optional<Attention> At(size_t node) {
     const Node& root = rewrite_.from().nodes[node];
     if (root.op != "Softmax" || root.inputs.size() != 1) return std::nullopt;
-    const Type& whole = types_.at(root.inputs[0]);
-    if (!whole.is_static() || whole.type != DType::kFloat || whole.shape->empty() ||
-        tensor::ElementCount(*whole.shape).value_or(0) == 0)
+    const Edge& whole = root.inputs[0];
+    const Type& type = types_.at(whole);
+    if (!type.is_static() || type.type != DType::kFloat || type.shape->empty() ||
+        tensor::ElementCount(*type.shape).value_or(0) == 0)
       return std::nullopt;
-    Attention found{.scores = root.inputs[0], .mask = {}};
-    const bool is_masked = TakeSelect(found) || TakeSum(found);
-    return TakeScale(found) || is_masked ? std::optional(found) : std::nullopt;
+    auto found = Selected(whole);
+    if (!found) found = Added(whole);
+    return found ? std::optional(Scaled(*found)) : std::nullopt;
   }
 
  private:
-  bool TakeSelect(Attention& found) const {
-    const Node* select = Made(found.scores, "SelectV2", 3);
-    if (select == nullptr) return false;
+  std::optional<Attention> Selected(const Edge& whole) {
+    const Node* select = Made(whole, "SelectV2", 3);
+    if (select == nullptr) return std::nullopt;
     const auto masked = NumberOf(types_, select->inputs[2]);
     const Edge mask = WithoutTrue(select->inputs[0]);
-    if (!masked || !IsLike(select->inputs[1], found.scores) || !Lie(mask, DType::kBool, found.scores)) return false;
-    found.mask = mask;
-    found.masked = *masked;
-    found.scores = select->inputs[1];
-    return true;
+    if (!masked || !IsLike(select->inputs[1], whole) || !Lie(mask, DType::kBool, whole)) return std::nullopt;
+    return Attention{.scores = select->inputs[1], .mask = mask, .scale = 1, .masked = *masked};
   }
 
   // Keras has a mask of its own beside the one that it is given, and says it as true everywhere.
-  Edge WithoutTrue(const Edge& mask) const {
+  Edge WithoutTrue(const Edge& mask) {
     const Node& node = rewrite_.from().nodes[static_cast<size_t>(mask.node)];
     if (node.op != "LogicalAnd" || node.inputs.size() != 2) return mask;
     for (const size_t first : {size_t{0}, size_t{1}}) {
-      const auto& value = types_.at(node.inputs[first]).value;
-      const bool is_bool = value && value->type() == DType::kBool && value->device() == tensor::Device{};
-      if (is_bool && std::ranges::all_of(value->values<bool>(), std::identity())) return node.inputs[1 - first];
+      if (IsTrue(node.inputs[first])) return node.inputs[1 - first];
     }
     return mask;
   }
 
+  // Looked at once, however many read it.
+  bool IsTrue(const Edge& edge) {
+    const auto [found, is_new] = is_true_.try_emplace({edge.node, edge.output}, false);
+    if (!is_new) return found->second;
+    const auto& value = types_.at(edge).value;
+    const bool is_bool = value && value->type() == DType::kBool && value->device() == tensor::Device{};
+    found->second = is_bool && std::ranges::all_of(value->values<bool>(), std::identity());
+    return found->second;
+  }
+
   // Of one axis it is a bias, and as large as the scores a residual: the product of them takes those.
-  bool TakeSum(Attention& found) const {
-    const Node* sum = Made(found.scores, "AddV2", 2);
-    if (sum == nullptr) return false;
+  std::optional<Attention> Added(const Edge& whole) const {
+    const Node* sum = Made(whole, "AddV2", 2);
+    if (sum == nullptr) return std::nullopt;
     for (const size_t first : {size_t{0}, size_t{1}}) {
       const Edge &scores = sum->inputs[first], &mask = sum->inputs[1 - first];
-      if (!IsLike(scores, found.scores) || !Lie(mask, DType::kFloat, found.scores)) continue;
-      if (types_.at(mask).shape->size() < 2 || IsLike(mask, found.scores)) continue;
-      found.mask = mask;
-      found.scores = scores;
-      return true;
+      if (!IsLike(scores, whole) || !Lie(mask, DType::kFloat, whole)) continue;
+      if (types_.at(mask).shape->size() < 2 || IsLike(mask, whole)) continue;
+      return Attention{.scores = scores, .mask = mask};
     }
-    return false;
+    return std::nullopt;
   }
 
-  bool TakeScale(Attention& found) const {
+  Attention Scaled(const Attention& found) const {
     if (const Node* ratio = Made(found.scores, "RealDiv", 2)) {
-      const auto number = NumberOf(types_, ratio->inputs[1]);
-      return number && TakeScale(found, ratio->inputs[0], 1.0F / *number);
+      const float scale = 1.0F / NumberOf(types_, ratio->inputs[1]).value_or(0);
+      return std::isnormal(scale) ? ScaledBy(found, ratio->inputs[0], scale).value_or(found) : found;
     }
     const Node* product = Made(found.scores, "Mul", 2);
-    if (product == nullptr) return false;
+    if (product == nullptr) return found;
     for (const size_t first : {size_t{0}, size_t{1}}) {
       const auto number = NumberOf(types_, product->inputs[1 - first]);
-      if (number && TakeScale(found, product->inputs[first], *number)) return true;
+      const auto scaled = number ? ScaledBy(found, product->inputs[first], *number) : std::nullopt;
+      if (scaled) return *scaled;
     }
-    return false;
+    return found;
   }
 
-  bool TakeScale(Attention& found, const Edge& scores, float scale) const {
-    if (!IsLike(scores, found.scores)) return false;
+  std::optional<Attention> ScaledBy(Attention found, const Edge& scores, float scale) const {
+    if (!IsLike(scores, found.scores)) return std::nullopt;
     found.scores = scores;
     found.scale = scale;
-    return true;
+    return found;
   }
 
   bool IsLike(const Edge& edge, const Edge& whole) const {
@@ -115,12 +123,12 @@ class Matching {
 
   const Rewrite& rewrite_;
   const Types& types_;
+  std::map<std::pair<int, int>, bool> is_true_;
 };
 
 Edge Write(const Attention& found, const Node& old, Rewrite& rewrite) {
   Node node{.name = old.name, .op = "AttentionWeights"};
-  node.inputs = {rewrite.Mapped(found.scores)};
-  if (found.mask) node.inputs.push_back(rewrite.Mapped(*found.mask));
+  node.inputs = {rewrite.Mapped(found.scores), rewrite.Mapped(found.mask)};
   const auto set = [&](const char* attribute, float number) {
     tensorflow::AttrValue value;
     value.set_f(number);

@@ -4,19 +4,26 @@
 #include "serving-node/graph/passes/rewrite.h"
 
 namespace longshore::graph::passes {
+namespace {
+
+// Whether there is a value for whatever is read of it: what a hostile graph reads beyond is the run's to refuse.
+bool IsKnown(const Node& node, std::span<const Type> outputs, size_t outputs_read) {
+  if (node.has_effect || node.op == "Placeholder" || !node.values.empty()) return false;
+  return !outputs.empty() && outputs.size() >= outputs_read &&
+         std::ranges::all_of(outputs, [](const Type& type) { return type.value.has_value(); });
+}
+
+}  // namespace
 
 std::optional<Graph> FillInKnown(const Graph& graph, const Types& types) {
   Rewrite rewrite(graph);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const Node& node = graph.nodes[i];
     const auto& outputs = types.outputs(i);
-    const bool is_known =
-        !outputs.empty() && std::ranges::all_of(outputs, [](const Type& type) { return type.value.has_value(); });
-    if (!is_known || node.has_effect || !node.values.empty() || node.op == "Placeholder") {
+    if (!IsKnown(graph.nodes[i], outputs, rewrite.outputs_read(i))) {
       rewrite.Keep(i);
       continue;
     }
-    Node known{.name = node.name, .op = "Const"};
+    Node known{.name = graph.nodes[i].name, .op = std::string(kKnown)};
     for (const Type& output : outputs) known.values.push_back(*output.value);
     const int at = rewrite.Add(std::move(known)).node;
     std::vector<Edge> edges;

@@ -31,6 +31,10 @@ std::span<const ShapePass> ShapePasses() {
   return kPasses;
 }
 
+bool IsOwn(std::string_view op) {
+  return op == "Gelu" || op == "GeluTanh" || op == "LayerNorm" || op == "AttentionWeights";
+}
+
 std::vector<std::string> Names() {
   std::vector<std::string> names;
   for (const LoadPass& pass : LoadPasses()) names.emplace_back(pass.name);

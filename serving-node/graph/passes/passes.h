@@ -31,17 +31,19 @@ struct LoadPass {
 };
 std::span<const LoadPass> LoadPasses();
 
-// For shapes that are known. What depends on shapes alone is a constant, and what only its making read is not computed.
+// For shapes that are known. Nodes whose values follow from shapes become constants; what nothing else reads goes, and
+// with it an error that its computing might have been.
 std::optional<Graph> FillInKnown(const Graph& graph, const Types& types);
-// Ops that no model has, for only the CPU engine computes them: Gelu and GeluTanh of x,
-// LayerNorm of x, gamma and beta with "epsilon"; AttentionWeights of scores and perhaps a mask with "scale" and
-// "masked". nullopt where nothing was found.
+// Ops that no model has, for only the CPU engine computes them: Gelu and GeluTanh of x, LayerNorm of x, gamma and beta
+// with "epsilon", AttentionWeights of scores and a mask with "scale" and "masked". nullopt where nothing was found.
 std::optional<Graph> DrawTogetherGelus(const Graph& graph, const Types& types);
 std::optional<Graph> DrawTogetherLayerNorms(const Graph& graph, const Types& types);  // Over the last axis.
-// Softmax over the last axis of scores times a number, of which a mask keeps some or to which it is added.
+// Softmax over the last axis of scores, times a number, of which a mask keeps some or to which it is added.
 std::optional<Graph> DrawTogetherAttentions(const Graph& graph, const Types& types);
 // What an element-wise op does to a product's output is done by the product (Node::then), and chains are one node.
 std::optional<Graph> DrawInElementwise(const Graph& graph, const Types& types);
+
+bool IsOwn(std::string_view op);  // Whether it is one of those that no model has.
 
 struct ShapePass {
   std::string_view name;

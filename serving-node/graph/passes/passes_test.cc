@@ -442,11 +442,6 @@ TEST(Attentions, AreOneNodeHoweverTheyAreMasked) {
   const Graph added = WithAttentions(Read(Attention("Mul", "AddV2", "r")), {2, 1, 4, 4}, DType::kFloat);
   EXPECT_THAT(Ops(added), ElementsAre("AttentionWeights"));
   EXPECT_EQ(Only(added, "AttentionWeights").attributes.Float("scale", 0), 4);
-  const Graph plain = WithAttentions(
-      Read({Input("x"), Floats("number", {}, "4"), Op("Mul", "s", {"number", "x"}), Op("Softmax", "y", {"s"})}), {},
-      DType::kFloat);
-  EXPECT_THAT(Ops(plain), ElementsAre("AttentionWeights"));
-  EXPECT_EQ(Only(plain, "AttentionWeights").inputs.size(), 1U);
 }
 
 // As Keras writes its own mask, which says nothing.
@@ -469,15 +464,13 @@ TEST(Attentions, TakeTheMaskBesideOneThatIsTrueEverywhere) {
   }
 }
 
-TEST(Known, ValuesAreConstantsAndTheirMakingReadsNothing) {
-  const Graph graph =
-      Read({Input("x"), Ints("sizes", {2}, "2, 6"), Floats("c", {3, 4}, "1,2,3,4,5,6,7,8,9,10,11,12"),
-            Op("Reshape", "shaped", {"c", "sizes"}), Op("Relu", "z", {"x"}), Op("AddV2", "y", {"z", "shaped"})});
-  const auto filled = FillInKnown(graph, TypesFor(graph, {{"x", {2, 6}}}));
-  ASSERT_TRUE(filled);
-  EXPECT_THAT(Ops(*filled), ElementsAre("Relu", "AddV2"));
-  EXPECT_EQ(filled->nodes.size(), 4U) << "x, the known one, Relu, AddV2";
-  EXPECT_FALSE(FillInKnown(*filled, TypesFor(*filled, {{"x", {2, 6}}})));
+TEST(Attentions, AreNotDividedByWhatHasNoReciprocal) {
+  for (const char* number : {"1e-39", "0", "2e38"}) {
+    auto nodes = Attention("RealDiv", "SelectV2", "masked");
+    nodes[2] = Floats("number", {}, number);
+    EXPECT_THAT(Ops(WithAttentions(Read(nodes), {2, 1, 1, 4}, DType::kBool)),
+                ElementsAre("RealDiv", "AttentionWeights"));
+  }
 }
 
 TEST(Attentions, OfOtherMasksOrScalesStay) {
@@ -501,6 +494,42 @@ TEST(Attentions, OfOtherMasksOrScalesStay) {
               ElementsAre("Mul", "AttentionWeights"));
 }
 
+TEST(Known, ValuesAreConstantsAndTheirMakingReadsNothing) {
+  const Graph graph =
+      Read({Input("x"), Ints("sizes", {2}, "2, 6"), Floats("c", {3, 4}, "1,2,3,4,5,6,7,8,9,10,11,12"),
+            Op("Reshape", "shaped", {"c", "sizes"}), Op("Relu", "z", {"x"}), Op("AddV2", "y", {"z", "shaped"})});
+  const auto filled = FillInKnown(graph, TypesFor(graph, {{"x", {2, 6}}}));
+  ASSERT_TRUE(filled);
+  EXPECT_THAT(Ops(*filled), ElementsAre("Known", "Relu", "AddV2"));
+  EXPECT_EQ(filled->nodes.size(), 4U) << "x, the known one, Relu, AddV2";
+  EXPECT_FALSE(FillInKnown(*filled, TypesFor(*filled, {{"x", {2, 6}}})));
+}
+
+// More outputs are read than there are: what the run says to it is the run's.
+TEST(Known, ValuesOfFewerOutputsThanAreReadStay) {
+  const auto evaluate = [](const Node& node, std::span<const tensor::Tensor> inputs) {
+    return node.op == "ShapeN" ? std::optional(std::vector<tensor::Tensor>{inputs[0]}) : std::nullopt;
+  };
+  const std::string count = "attr { key: \"N\" value { i: 3 } }";
+  for (const char* read : {"s:0", "s:2"}) {
+    const Graph graph =
+        Read({Input("x"), Floats("c", {2}, "1, 2"), Op("ShapeN", "s", {"c"}, count), Op("AddV2", "y", {"x", read})});
+    const Types types = InferTypes(graph, {}, {{"x", {DType::kFloat, tensor::Shape{2}, std::nullopt}}}, evaluate);
+    EXPECT_EQ(FillInKnown(graph, types).has_value(), std::string_view(read) == "s:0") << read;
+  }
+}
+
+TEST(Known, ValuesThatHaveAnEffectStay) {
+  Graph graph = Read({Input("x"), Ints("sizes", {2}, "2, 6"), Floats("c", {3, 4}, "1,2,3,4,5,6,7,8,9,10,11,12"),
+                      Op("Reshape", "y", {"c", "sizes"})});
+  const Types types = TypesFor(graph, {{"x", {2, 6}}});
+  const auto filled = FillInKnown(graph, types);
+  ASSERT_TRUE(filled);
+  EXPECT_EQ(filled->nodes[static_cast<size_t>(filled->outputs[0].node)].op, kKnown) << "an output of the graph";
+  graph.nodes.back().has_effect = true;
+  EXPECT_FALSE(FillInKnown(graph, types));
+}
+
 TEST(Repeats, OfFunctionsAreOneNode) {
   const Graph graph = Read({Input("x"), Ints("first", {}, "1"), Ints("second", {}, "1"),
                             Op("ExpandDims", "a", {"x", "first"}), Op("ExpandDims", "b", {"x", "second"}),
@@ -520,6 +549,30 @@ TEST(Repeats, OfOtherInputsAttributesOrOpsStay) {
        Op("Pack", "d", {"x"}), Op("Pack", "e", {"x"}, axis), Op("Relu", "f", {"x"}), Op("Relu", "g", {"x"})},
       {"a", "b", "c", "d", "e", "f", "g"});
   EXPECT_EQ(Ops(MergeRepeats(graph)), ops);
+}
+
+// Of a handle nothing lies in the tensor: two are never equal.
+TEST(Repeats, OfHandlesStay) {
+  Graph graph = Read({Input("x"), Ints("sizes", {1}, "1"), Floats("a", {}, "1"), Floats("b", {}, "1"),
+                      Op("Reshape", "first", {"a", "sizes"}), Op("Reshape", "second", {"b", "sizes"}),
+                      Op("AddV2", "y", {"first", "second"})});
+  EXPECT_THAT(Ops(MergeRepeats(graph)), ElementsAre("Reshape", "AddV2"));
+  for (Node& node : graph.nodes) {
+    if (node.name == "a" || node.name == "b")
+      node.values = {tensor::Tensor::Wrap(DType::kResource, {}, nullptr, nullptr)};
+  }
+  EXPECT_THAT(Ops(MergeRepeats(graph)), ElementsAre("Reshape", "Reshape", "AddV2"));
+}
+
+// Not each with each other.
+TEST(Repeats, OfManyAttributesAreLookedAtInTime) {
+  std::vector<std::string> nodes = {Input("x")};
+  std::vector<std::string> outputs;
+  for (int i = 0; i < 20'000; ++i) {
+    outputs.push_back(fmt::format("y{}", i));
+    nodes.push_back(Op("Cos", outputs.back(), {"x"}, fmt::format("attr {{ key: \"n\" value {{ i: {} }} }}", i)));
+  }
+  EXPECT_EQ(MergeRepeats(Read(nodes, outputs)).nodes.size(), 20'001U);
 }
 
 TEST(Repeats, AreGivenUnderEachOfTheirNames) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <set>
 #include <string_view>
@@ -34,6 +33,8 @@ class Merging {
   }
 
  private:
+  // That differ in their attributes alone: more are in no honest model, and each is looked at.
+  static constexpr size_t kAlikeMax = 16;
   using Key = std::pair<std::string, std::vector<std::pair<int, int>>>;
 
   void Visit(size_t i) {
@@ -49,7 +50,7 @@ class Merging {
     });
     if (same != alike.end()) return rewrite_.Replace(i, {Edge{*same, 0}});
     rewrite_.Keep(i);
-    alike.push_back(rewrite_.Mapped(EdgeOf(i)).node);
+    if (alike.size() < kAlikeMax) alike.push_back(rewrite_.Mapped(EdgeOf(i)).node);
   }
 
   static Edge EdgeOf(size_t node) { return {static_cast<int>(node), 0}; }
@@ -75,8 +76,8 @@ class Merging {
     constexpr size_t kBytesMax = 256;
     if (node.values.size() != 1) return "";
     const tensor::Tensor& value = node.values[0];
-    if (value.type() == tensor::DType::kString || value.device() != tensor::Device{} || value.bytes() > kBytesMax)
-      return "";
+    if (tensor::ElementBytes(value.type()) == 0) return "";  // Handles and texts: not all of them lies there.
+    if (value.device() != tensor::Device{} || value.bytes() > kBytesMax) return "";
     const auto* data = reinterpret_cast<const char*>(value.data());
     return fmt::format("{} {} ", tensor::DTypeName(value.type()), tensor::ToString(value.shape())) +
            std::string(data, value.bytes());

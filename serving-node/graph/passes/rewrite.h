@@ -20,6 +20,7 @@ class Rewrite {
   // graph.
   int uses(const Edge& edge) const;
   bool is_output(const Edge& edge) const;
+  size_t outputs_read(size_t node) const { return uses_[node].size(); }  // The last of them and those before it.
   // Whether nothing but one node reads it.
   bool has_one_reader(const Edge& edge) const { return uses(edge) == 1 && !is_output(edge); }
 
@@ -56,7 +57,7 @@ class Rewrite {
 template <typename Matching, typename Write>
 std::optional<Graph> Replaced(const Graph& graph, const Types& types, const Write& write) {
   Rewrite rewrite(graph);
-  const Matching matching(rewrite, types);
+  Matching matching(rewrite, types);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     if (const auto found = matching.At(i)) {
       rewrite.Replace(i, {write(*found, graph.nodes[i], rewrite)});

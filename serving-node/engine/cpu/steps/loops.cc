@@ -23,7 +23,7 @@ namespace {
 // Before x86-64-v3 it is a call, and slow.
 LONGSHORE_INLINE float Fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
-// 2^n for -252 <= n <= 254, in two factors so that neither leaves the exponents there are.
+// x * 2^n for -252 <= n <= 254, of NaN for any n, in two factors so that neither leaves the exponents there are.
 LONGSHORE_INLINE float TimesPowerOfTwo(float x, int32_t n) {
   const int32_t half = n >> 1;
   const float first = std::bit_cast<float>((half + 127) << 23);
@@ -33,8 +33,8 @@ LONGSHORE_INLINE float TimesPowerOfTwo(float x, int32_t n) {
 
 LONGSHORE_INLINE float Exp(float x) {
   const float bounded = x > 90.0F ? 90.0F : (x < -105.0F ? -105.0F : x);
-  const float rounder =
-      12582912.0F;  // 1.5 * 2^23: what is added to it has no fraction left, and lies in its last bits.
+  // 1.5 * 2^23: what is added to it has no fraction left, and lies in its last bits.
+  const float rounder = 12582912.0F;
   const float rounded = Fma(bounded, 1.44269504088896341F, rounder);
   const float n = rounded - rounder;
   const float rest = Fma(n, 2.12194440e-4F, Fma(n, -0.693359375F, bounded));

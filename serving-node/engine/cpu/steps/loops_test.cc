@@ -15,8 +15,8 @@ TEST(Loops, GiveANumberTheSameBitsWhereverItLies) {
   constexpr int64_t kCount = 53;  // Three registers of 16, and five.
   std::mt19937 random(1);
   std::normal_distribution<float> numbers(0, 2);
-  for (const char* op : {"Abs", "Elu", "Erf", "Erfc", "Exp", "Neg", "Reciprocal", "Relu", "Relu6", "Rsqrt", "Sigmoid",
-                         "Sqrt", "Square", "Tanh"}) {
+  for (const char* op : {"Abs", "Elu", "Erf", "Erfc", "Exp", "Gelu", "GeluTanh", "Neg", "Reciprocal", "Relu", "Relu6",
+                         "Rsqrt", "Sigmoid", "Sqrt", "Square", "Tanh"}) {
     const UnaryLoop loop = FindUnaryLoop(op);
     ASSERT_NE(loop, nullptr) << op;
     for (int round = 0; round < 10'000; ++round) {

@@ -1,4 +1,5 @@
-// Softmax and LogSoftmax of floats over the last axis. Our own, for oneDNN's makes zeros where there is a NaN.
+// Softmax and LogSoftmax of floats over the last axis, and the weights of an attention. Our own, for oneDNN's makes
+// zeros where there is a NaN.
 #include <cmath>
 
 #include "serving-node/engine/cpu/steps/loops.h"
@@ -13,7 +14,8 @@ constexpr int64_t kWorkOfExp = 8;
 // In place is fine.
 void Softmax(const float* in, float* out, int64_t classes) {
   ExpOf(in, MaxOf(in, classes), out, classes);
-  FindBinaryLoops("Div")->with_number(out, SumOf(out, classes), out, classes);
+  static const BinaryLoops& div = *FindBinaryLoops("Div");
+  div.with_number(out, SumOf(out, classes), out, classes);
 }
 
 void LogSoftmax(const float* in, float* out, int64_t classes) {
@@ -52,10 +54,10 @@ class SoftmaxStep final : public Step {
 // Softmax of scores * scale where the mask holds and of `masked` elsewhere, or of scores * scale + mask.
 class AttentionStep final : public Step {
  public:
-  AttentionStep(const StepContext& context, std::optional<Operand> mask)
+  AttentionStep(const StepContext& context, const Operand& mask)
       : rows_(context.outputs[0].shape()),
         mask_(mask),
-        is_of_bools_(mask && context.inputs[1].type.type == DType::kBool),
+        is_of_bools_(context.inputs[1].type.type == DType::kBool),
         scale_(context.node.attributes.Float("scale", 1)),
         masked_(context.node.attributes.Float("masked", 0)),
         in_(context.inputs[0].id),
@@ -67,8 +69,8 @@ class AttentionStep final : public Step {
     ForParts(rows_.count(), rows_.size() * kWorkOfExp, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         float* weights = out + row * rows_.size();
-        FindBinaryLoops("Mul")->with_number(in + row * rows_.size(), scale_, weights, rows_.size());
-        if (mask_) Mask(frame, row, weights);
+        mul_.with_number(in + row * rows_.size(), scale_, weights, rows_.size());
+        is_of_bools_ ? Keep(frame, row, weights) : Add(frame, row, weights);
         Softmax(weights, weights, rows_.size());
       }
     });
@@ -77,20 +79,22 @@ class AttentionStep final : public Step {
   std::string how() const override { return "loops"; }
 
  private:
-  void Mask(const Frame& frame, int64_t row, float* weights) const {
-    if (!is_of_bools_) {
-      const float* mask = rows_.At<float>(frame, *mask_, row);
-      const BinaryLoops& add = *FindBinaryLoops("Add");
-      if (mask_->is_number()) return add.with_number(weights, *mask, weights, rows_.size());
-      return add.both(weights, mask, weights, rows_.size());
-    }
-    const auto* mask = rows_.At<uint8_t>(frame, *mask_, row);
-    if (!mask_->is_number()) return SelectOf(mask, {weights, 1}, {&masked_, 0}, weights, rows_.size());
+  void Keep(const Frame& frame, int64_t row, float* weights) const {
+    const auto* mask = rows_.At<uint8_t>(frame, mask_, row);
+    if (!mask_.is_number()) return SelectOf(mask, {weights, 1}, {&masked_, 0}, weights, rows_.size());
     if (*mask == 0) std::fill_n(weights, rows_.size(), masked_);
   }
 
+  void Add(const Frame& frame, int64_t row, float* weights) const {
+    const float* mask = rows_.At<float>(frame, mask_, row);
+    if (mask_.is_number()) return add_.with_number(weights, *mask, weights, rows_.size());
+    add_.both(weights, mask, weights, rows_.size());
+  }
+
+  const BinaryLoops& mul_ = *FindBinaryLoops("Mul");
+  const BinaryLoops& add_ = *FindBinaryLoops("Add");
   Rows rows_;
-  std::optional<Operand> mask_;
+  Operand mask_;
   bool is_of_bools_;
   float scale_, masked_;
   ValueId in_, out_;
@@ -98,11 +102,10 @@ class AttentionStep final : public Step {
 
 }  // namespace
 
-// The pass has made sure that there are shapes for it.
+// The pass has made sure that there are shapes for it, and Program::Make that they are still known.
 StepPtr MakeAttention(const StepContext& context) {
-  std::optional<Operand> mask;
-  if (context.inputs.size() > 1) mask = OperandOf(context.inputs[1], context.inputs[1].type.type, context.outputs[0]);
-  return std::make_unique<AttentionStep>(context, mask);
+  const auto mask = OperandOf(context.inputs[1], context.inputs[1].type.type, context.outputs[0]);
+  return mask ? std::make_unique<AttentionStep>(context, *mask) : nullptr;
 }
 
 StepPtr MakeSoftmax(const StepContext& context) {
