@@ -117,6 +117,7 @@ std::unordered_map<std::string_view, TypeRule> MakeRules() {
                          "Rsqrt",
                          "Selu",
                          "Sigmoid",
+                         "Silu",
                          "Sign",
                          "Sin",
                          "Sinh",

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <random>
 
 #include "serving-node/engine/cpu/cpu.h"
@@ -178,6 +179,27 @@ TEST(Compiled, AGeluIsOneStep) {
                     Node("w", "AddV2", {"x", "q"}) + Node("v", "Mul", {"root", "w"}) + Node("t", "Tanh", {"v"}) +
                     Node("s", "AddV2", {"one", "t"}) + Node("h", "Mul", {"half", "x"}) + Node("y", "Mul", {"h", "s"}),
                 {{"x", ManyNumbers()}}, "GeluTanh");
+}
+
+TEST(Compiled, ASiluIsOneStep) {
+  ExpectOneStep(Fed("x") + Number("one", "1") + Node("b", "Mul", {"one", "x"}) + Node("s", "Sigmoid", {"b"}) +
+                    Node("y", "Mul", {"x", "s"}),
+                {{"x", ManyNumbers()}}, "Silu");
+}
+
+// As an image is normalised: rows of three, which are too short for a loop, and of two axes.
+TEST(Compiled, ShortRowsOverALargeValueAreOneStep) {
+  auto image = Tensor::Make(DType::kFloat, {2, 450, 7, 3});
+  for (float next = 0; float& x : image->mutable_values<float>()) x = std::fmod(next += 7.3F, 255.0F);
+  std::vector<float> row(7 * 3);
+  std::iota(row.begin(), row.end(), 1.0F);
+  const auto short_row = Tensor::Of<float>({3}, {2, -3, 5});
+  const std::string nodes = Fed("x") + Fed("mean") + Fed("deviation") + Number("scale", "0.5") +
+                            Node("s", "Mul", {"scale", "x"}) + Node("m", "Sub", {"s", "mean"}) +
+                            Node("y", "RealDiv", {"m", "deviation"});
+  ExpectOneStep(nodes, {{"x", *image}, {"mean", short_row}, {"deviation", short_row}}, "Mul");
+  ExpectOneStep(nodes, {{"x", *image}, {"mean", short_row}, {"deviation", Tensor::Of<float>({7, 3}, row)}}, "Mul");
+  ExpectOneStep(nodes, {{"x", *image}, {"mean", Tensor::Of<float>({1, 1}, {9})}, {"deviation", short_row}}, "Mul");
 }
 
 // Of some width, as Keras writes it.
@@ -369,6 +391,10 @@ class RandomGraph {
     const bool of_one = random_() % 3 == 0;
     const size_t reach = std::min<size_t>(names_, 7);
     const std::string first = Name(names_ - 1 - random_() % reach), second = Name(random_() % names_);
+    if (of_one && random_() % 6 == 0) {
+      Silu(first);
+      return;
+    }
     auto* node = Add(of_one ? kOfOne[random_() % 8] : kOfTwo[random_() % 6]);
     node->add_input(first);
     if (!of_one) node->add_input(second);
@@ -379,6 +405,8 @@ class RandomGraph {
     for (const std::string& input : inputs) node->add_input(input);
     return node->name();
   }
+
+  std::string Silu(const std::string& x) { return Apply("Mul", {x, Apply("Sigmoid", {x})}); }
 
   std::string Reshaped(const std::string& value, const Shape& shape) {
     auto* sizes = Add("Const");
@@ -395,11 +423,12 @@ class RandomGraph {
     static constexpr const char* kOfOne[] = {"Relu", "Tanh", "Sigmoid", "Elu"};
     static constexpr const char* kOfTwo[] = {"AddV2", "Add", "Sub", "Mul"};
     for (size_t i = 1 + random_() % 4; i > 0; --i) {
-      const size_t kind = random_() % 8;
+      const size_t kind = random_() % 9;
       const std::string other = kind == 7 ? beside : Name(2 + random_() % 6);
       if (kind == 0) value = Apply(kOfOne[random_() % 4], {value});
       if (kind == 1) value = Apply("BiasAdd", {value, Name(3)});
-      if (kind < 2) continue;
+      if (kind == 8) value = Silu(value);
+      if (kind < 2 || kind == 8) continue;
       const char* op = kOfTwo[kind == 2 ? random_() % 4 : 0];
       value = random_() % 2 == 0 ? Apply(op, {value, other}) : Apply(op, {other, value});
     }

@@ -18,13 +18,15 @@ bool IsProduct(const std::string& op) {
 }
 
 bool IsActivation(const std::string& op) {
-  static const std::set<std::string_view> kActivations = {"Relu", "Relu6", "Elu", "LeakyRelu", "Sigmoid", "Tanh"};
+  static const std::set<std::string_view> kActivations = {"Relu", "Relu6",   "Elu", "LeakyRelu",
+                                                          "Silu", "Sigmoid", "Tanh"};
   return kActivations.contains(op);
 }
 
 bool IsOfOne(const std::string& op) {
-  static const std::set<std::string_view> kOps = {"Abs",  "Elu",   "Erf",   "Erfc",    "Exp",  "Neg",    "Reciprocal",
-                                                  "Relu", "Relu6", "Rsqrt", "Sigmoid", "Sqrt", "Square", "Tanh"};
+  static const std::set<std::string_view> kOps = {"Abs",     "Elu",        "Erf",  "Erfc",   "Exp",
+                                                  "Neg",     "Reciprocal", "Relu", "Relu6",  "Rsqrt",
+                                                  "Sigmoid", "Silu",       "Sqrt", "Square", "Tanh"};
   return kOps.contains(op);
 }
 

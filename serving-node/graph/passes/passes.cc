@@ -1,5 +1,7 @@
 #include "serving-node/graph/passes/passes.h"
 
+#include <set>
+
 namespace longshore::graph::passes {
 namespace {
 
@@ -25,6 +27,7 @@ std::span<const LoadPass> LoadPasses() {
 std::span<const ShapePass> ShapePasses() {
   static constexpr ShapePass kPasses[] = {{"known", FillInKnown},
                                           {"gelus", DrawTogetherGelus},
+                                          {"silus", DrawTogetherSilus},
                                           {"layer_norms", DrawTogetherLayerNorms},
                                           {"attentions", DrawTogetherAttentions},
                                           {"elementwise", DrawInElementwise}};
@@ -32,7 +35,8 @@ std::span<const ShapePass> ShapePasses() {
 }
 
 bool IsOwn(std::string_view op) {
-  return op == "Gelu" || op == "GeluTanh" || op == "LayerNorm" || op == "AttentionWeights";
+  static const std::set<std::string_view> kOwn = {"AttentionWeights", "Gelu", "GeluTanh", "LayerNorm", "Silu"};
+  return kOwn.contains(op);
 }
 
 std::vector<std::string> Names() {

@@ -34,9 +34,11 @@ std::span<const LoadPass> LoadPasses();
 // For shapes that are known. Nodes whose values follow from shapes become constants; what nothing else reads goes, and
 // with it an error that its computing might have been.
 std::optional<Graph> FillInKnown(const Graph& graph, const Types& types);
-// Ops that no model has, for only the CPU engine computes them: Gelu and GeluTanh of x, LayerNorm of x, gamma and beta
-// with "epsilon", AttentionWeights of scores and a mask with "scale" and "masked". nullopt where nothing was found.
+// Ops that no model has, for only the CPU engine computes them: Gelu, GeluTanh and Silu of x, LayerNorm of x, gamma and
+// beta with "epsilon", AttentionWeights of scores and a mask with "scale" and "masked". nullopt where nothing was
+// found.
 std::optional<Graph> DrawTogetherGelus(const Graph& graph, const Types& types);
+std::optional<Graph> DrawTogetherSilus(const Graph& graph, const Types& types);
 std::optional<Graph> DrawTogetherLayerNorms(const Graph& graph, const Types& types);  // Over the last axis.
 // Softmax over the last axis of scores, times a number, of which a mask keeps some or to which it is added.
 std::optional<Graph> DrawTogetherAttentions(const Graph& graph, const Types& types);

@@ -259,6 +259,40 @@ TEST(Elementwise, ChainsAreOneNode) {
   EXPECT_THAT(Ops(DrawnIn(graph, {{"x", {4, 8}}, {"r", {8}}})), ElementsAre("Sub+Square+Mul+Tanh"));
 }
 
+// x * sigmoid(beta * x) as tf.nn.silu writes it.
+std::vector<std::string> SiluOf(const std::string& beta, const tensor::Shape& shape = {}) {
+  return {Input("x"), Floats("beta", shape, beta), Op("Mul", "b", {"beta", "x"}), Op("Sigmoid", "s", {"b"}),
+          Op("Mul", "y", {"x", "s"})};
+}
+
+std::vector<std::string> OpsWithSilus(const std::vector<std::string>& nodes,
+                                      const std::vector<std::string>& outputs = {"y"}, DType type = DType::kFloat) {
+  const Graph graph = Read(nodes, outputs);
+  return Ops(DrawTogetherSilus(graph, TypesFor(graph, {{"x", {3, 4}}}, type)).value_or(graph));
+}
+
+TEST(Silus, AreOneNodeHoweverTheyAreWritten) {
+  EXPECT_THAT(OpsWithSilus(SiluOf("1")), ElementsAre("Silu"));
+  EXPECT_THAT(OpsWithSilus({Input("x"), Op("Sigmoid", "s", {"x"}), Op("Mul", "y", {"s", "x"})}), ElementsAre("Silu"));
+}
+
+TEST(Silus, OfWhichAPartIsReadStay) {
+  EXPECT_THAT(OpsWithSilus(SiluOf("1"), {"y", "s"}), ElementsAre("Mul", "Sigmoid", "Mul"));
+  EXPECT_THAT(OpsWithSilus(SiluOf("1"), {"y", "b"}), ElementsAre("Mul", "Sigmoid", "Mul"));
+}
+
+TEST(Silus, OfOtherNumbersTypesOrShapesStay) {
+  EXPECT_THAT(OpsWithSilus(SiluOf("1.5")), ElementsAre("Mul", "Sigmoid", "Mul"));
+  EXPECT_THAT(OpsWithSilus(SiluOf("1", {1, 1, 1})), ElementsAre("Mul", "Sigmoid", "Mul"))
+      << "the result has an axis more";
+  EXPECT_THAT(OpsWithSilus(SiluOf("1"), {"y"}, DType::kHalf), ElementsAre("Mul", "Sigmoid", "Mul"));
+}
+
+TEST(Silus, OfSomethingElseStay) {
+  EXPECT_THAT(OpsWithSilus({Input("x"), Op("Neg", "n", {"x"}), Op("Sigmoid", "s", {"n"}), Op("Mul", "y", {"s", "x"})}),
+              ElementsAre("Neg", "Sigmoid", "Mul"));
+}
+
 // x * 0.5 * (1 + erf(x / sqrt 2)), with the factors in some order.
 std::vector<std::string> GeluOfErf(const tensor::Shape& half = {}) {
   return {Input("x"),
@@ -676,7 +710,7 @@ TEST(Types, OfALoopAreThoseThatEachStepKeeps) {
 
 TEST(Names, AreOfEachPass) {
   EXPECT_THAT(Names(), ElementsAre("identities", "repeats", "invariants", "batch_norms", "scales", "pads", "known",
-                                   "gelus", "layer_norms", "attentions", "elementwise"));
+                                   "gelus", "silus", "layer_norms", "attentions", "elementwise"));
 }
 
 }  // namespace

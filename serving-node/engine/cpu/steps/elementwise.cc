@@ -3,6 +3,7 @@
 // processor.
 #include <optional>
 
+#include "serving-node/engine/cpu/steps/arena.h"
 #include "serving-node/engine/cpu/steps/loops.h"
 #include "serving-node/engine/cpu/steps/parallel.h"
 #include "serving-node/engine/cpu/steps/rows.h"
@@ -10,11 +11,36 @@
 namespace longshore::engine::cpu {
 namespace {
 
+// A row too short for a loop, over and over as often as a block takes it: laid out anew in each run.
+class Tile {
+ public:
+  static constexpr int64_t kNarrow = 64;
+
+  Tile(const Operand& row, int64_t size, size_t offset) : row_(row), size_(size), offset_(offset) {}
+
+  // In bytes of a step's scratch.
+  size_t end() const { return offset_ + RoundedUp(static_cast<size_t>(size_) * sizeof(float)); }
+
+  const float* In(const Frame& frame) const { return reinterpret_cast<const float*>(frame.scratch + offset_); }
+
+  void Fill(const Frame& frame) const {
+    const float* row = frame.As<const float>(row_.id);
+    auto* to = reinterpret_cast<float*>(frame.scratch + offset_);
+    for (int64_t at = 0; at < size_; at += row_.count) std::copy_n(row, row_.count, to + at);
+  }
+
+ private:
+  Operand row_;
+  int64_t size_;
+  size_t offset_;
+};
+
 // One op of the chain: of what was computed so far, and perhaps of a second operand.
 struct Link {
   UnaryLoop unary = nullptr;
   const BinaryLoops* binary = nullptr;
   Operand second = {};
+  std::optional<Tile> tile;  // Of the second operand.
 };
 
 std::vector<Operand> OperandsOf(const Operand& first, const std::vector<Link>& links) {
@@ -28,18 +54,43 @@ std::vector<Operand> OperandsOf(const Operand& first, const std::vector<Link>& l
 class ElementwiseStep final : public Step {
  public:
   ElementwiseStep(Operand first, std::vector<Link> links, const Value& out)
-      : first_(first), links_(std::move(links)), out_(out.id), rows_(out.shape(), OperandsOf(first_, links_)) {}
+      : first_(first), links_(std::move(links)), out_(out.id), rows_(out.shape(), OperandsOf(first_, links_)) {
+    LayTiles();
+  }
 
   Status Run(Frame& frame) const override {
+    for (const Link& link : links_) {
+      if (link.tile) link.tile->Fill(frame);
+    }
     float* out = frame.As<float>(out_);
     ForParts(rows_.count(), rows_.size() * static_cast<int64_t>(links_.size()), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) DoRow(frame, row, out + row * rows_.size());
     });
     return {};
   }
+  size_t scratch_bytes() const override { return scratch_bytes_; }
   std::string how() const override { return "loops"; }
 
  private:
+  // Where nothing repeats but rows that are too short, as the three colours of an image, blocks are made of many.
+  void LayTiles() {
+    if (first_.lies == graph::Lies::kRow) return;
+    int64_t period = 0;  // Each row is some last axes of the result, so the longest holds the others.
+    for (const Operand& operand : OperandsOf(first_, links_)) {
+      if (operand.lies == graph::Lies::kWhole || operand.lies == graph::Lies::kNumber) continue;
+      if (operand.lies != graph::Lies::kRow || operand.count >= Tile::kNarrow) return;
+      period = std::max(period, operand.count);
+    }
+    if (period == 0 || rows_.total() < 4 * Rows::kBlock) return;
+    const int64_t size = Rows::kBlock / period * period;
+    for (Link& link : links_) {
+      if (link.binary == nullptr || link.second.lies != graph::Lies::kRow) continue;
+      link.tile.emplace(link.second, size, scratch_bytes_);
+      scratch_bytes_ = link.tile->end();
+    }
+    rows_ = Rows(rows_.total(), size);
+  }
+
   void DoRow(const Frame& frame, int64_t row, float* out) const {
     const int64_t count = rows_.size_of(row);
     const float* in = rows_.At<float>(frame, first_, row);
@@ -48,7 +99,7 @@ class ElementwiseStep final : public Step {
       if (link.unary != nullptr) {
         link.unary(in, out, count);
       } else {
-        const float* second = rows_.At<float>(frame, link.second, row);
+        const float* second = link.tile ? link.tile->In(frame) : rows_.At<float>(frame, link.second, row);
         if (is_number) {
           link.binary->of_number(*in, second, out, count);
         } else if (link.second.is_number()) {
@@ -66,6 +117,7 @@ class ElementwiseStep final : public Step {
   std::vector<Link> links_;
   ValueId out_;
   Rows rows_;
+  size_t scratch_bytes_ = 0;
 };
 
 // nullopt when there is no loop, or the operand lies otherwise.

@@ -2,6 +2,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "serving-node/engine/cpu/steps/loops.h"
 #include "serving-node/engine/cpu/steps/onednn.h"
 
 namespace longshore::engine::cpu {
@@ -31,12 +32,6 @@ std::span<const MakeStep> FastSteps(std::string_view op) {
     for (const char* name : {"MaxPool", "AvgPool"}) steps[name] = {WhereOneDnnCan<MakePooling>};
     for (const char* name : {"Softmax", "LogSoftmax"}) steps[name] = {MakeSoftmax};
     for (const char* name : {"Sum", "Mean", "Max"}) steps[name] = {MakeReduction};
-    for (const char* name : {"Abs",     "Add",  "AddV2",   "BiasAdd",           "Div",  "Elu",     "Erf",
-                             "Erfc",    "Exp",  "Gelu",    "GeluTanh",          "Inv",  "Maximum", "Minimum",
-                             "Mul",     "Neg",  "RealDiv", "Reciprocal",        "Relu", "Relu6",   "Rsqrt",
-                             "Sigmoid", "Sqrt", "Square",  "SquaredDifference", "Sub",  "Tanh"}) {
-      steps[name] = {MakeElementwise};
-    }
     steps["Einsum"] = {WhereOneDnnCan<MakeEinsum>};
     steps["AttentionWeights"] = {MakeAttention};
     steps["LayerNorm"] = {MakeLayerNorm};
@@ -46,8 +41,10 @@ std::span<const MakeStep> FastSteps(std::string_view op) {
     steps["Split"] = {MakeSplit};
     return steps;
   }();
-  const auto found = kSteps.find(op);
-  return found == kSteps.end() ? std::span<const MakeStep>() : std::span<const MakeStep>(found->second);
+  static constexpr MakeStep kOfLoops[] = {MakeElementwise};
+  if (const auto found = kSteps.find(op); found != kSteps.end()) return found->second;
+  const bool has_loop = FindUnaryLoop(op) != nullptr || FindBinaryLoops(op) != nullptr;
+  return has_loop ? std::span<const MakeStep>(kOfLoops) : std::span<const MakeStep>();
 }
 
 }  // namespace longshore::engine::cpu

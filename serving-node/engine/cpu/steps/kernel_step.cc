@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "serving-node/engine/cpu/steps/loops.h"
 #include "serving-node/engine/cpu/steps/step.h"
 #include "serving-node/engine/reference/kernels/bodies.h"
+#include "serving-node/graph/passes/passes.h"
 
 namespace longshore::engine::cpu {
 namespace {
@@ -33,6 +35,10 @@ class KernelStep final : public Step {
     }
     ASSIGN_OR_RETURN(auto made, Compute(node_, std::span(inputs).first(own_inputs_), frame));
     for (size_t i = 0; i < then_.size(); ++i) {
+      if (graph::passes::IsOwn(then_[i].op)) {  // There is no kernel of it.
+        ASSIGN_OR_RETURN(made[0], ByLoop(*FindUnaryLoop(then_[i].op), made[0]));
+        continue;
+      }
       std::vector<Tensor> operands = {made[0]};
       if (node_.then[i].operand >= 0) operands.push_back(inputs[static_cast<size_t>(node_.then[i].operand)]);
       ASSIGN_OR_RETURN(made, Compute(then_[i], operands, frame));
@@ -67,6 +73,12 @@ class KernelStep final : public Step {
     const kernels::Call call{node, inputs, *context.resources, frame.room_bytes, context.tables, context.bodies};
     auto made = kernels::RunKernel(*kernels::FindKernel(node.op), call);
     if (!made) return kernels::AtNode(made.error(), node, context.bodies);
+    return made;
+  }
+
+  static Result<Tensor> ByLoop(UnaryLoop loop, const Tensor& of) {
+    ASSIGN_OR_RETURN(Tensor made, Tensor::Make(DType::kFloat, of.shape()));
+    loop(of.values<float>().data(), made.mutable_values<float>().data(), made.elements());
     return made;
   }
 

@@ -122,6 +122,8 @@ LONGSHORE_INLINE float GeluTanh(float x) {
   return x / (1.0F + Exp(-1.5957691216057308F * Fma(0.044715F * x * x, x, x)));
 }
 
+LONGSHORE_INLINE float Silu(float x) { return x / (1.0F + Exp(-x)); }
+
 // The compiler clones the loops, and what is inlined into them, for each kind of processor.
 #define LONGSHORE_UNARY(Name, expression)                                      \
   LONGSHORE_LOOP void Name##Loop(const float* in, float* out, int64_t count) { \
@@ -144,6 +146,7 @@ LONGSHORE_UNARY(Relu, x < 0.0F ? 0.0F : x)
 LONGSHORE_UNARY(Relu6, x < 0.0F ? 0.0F : (x > 6.0F ? 6.0F : x))
 LONGSHORE_UNARY(Rsqrt, 1.0F / __builtin_sqrtf(x))
 LONGSHORE_UNARY(Sigmoid, Sigmoid(x))
+LONGSHORE_UNARY(Silu, Silu(x))
 LONGSHORE_UNARY(Sqrt, __builtin_sqrtf(x))
 LONGSHORE_UNARY(Square, x* x)
 LONGSHORE_UNARY(Tanh, Tanh(x))
@@ -201,7 +204,7 @@ UnaryLoop FindUnaryLoop(std::string_view op) {
       {"Exp", ExpLoop},     {"Gelu", GeluLoop}, {"GeluTanh", GeluTanhLoop}, {"Inv", ReciprocalLoop},
       {"Neg", NegLoop},     {"Relu", ReluLoop}, {"Relu6", Relu6Loop},       {"Reciprocal", ReciprocalLoop},
       {"Rsqrt", RsqrtLoop}, {"Sqrt", SqrtLoop}, {"Square", SquareLoop},     {"Sigmoid", SigmoidLoop},
-      {"Tanh", TanhLoop}};
+      {"Silu", SiluLoop},   {"Tanh", TanhLoop}};
   const auto found = kLoops.find(op);
   return found == kLoops.end() ? nullptr : found->second;
 }

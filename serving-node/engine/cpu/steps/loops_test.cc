@@ -16,7 +16,7 @@ TEST(Loops, GiveANumberTheSameBitsWhereverItLies) {
   std::mt19937 random(1);
   std::normal_distribution<float> numbers(0, 2);
   for (const char* op : {"Abs", "Elu", "Erf", "Erfc", "Exp", "Gelu", "GeluTanh", "Neg", "Reciprocal", "Relu", "Relu6",
-                         "Rsqrt", "Sigmoid", "Sqrt", "Square", "Tanh"}) {
+                         "Rsqrt", "Sigmoid", "Silu", "Sqrt", "Square", "Tanh"}) {
     const UnaryLoop loop = FindUnaryLoop(op);
     ASSERT_NE(loop, nullptr) << op;
     for (int round = 0; round < 10'000; ++round) {

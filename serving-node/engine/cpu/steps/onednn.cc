@@ -72,6 +72,7 @@ std::optional<Activation> ActivationOf(const graph::Fused& fused) {
   if (fused.op == "Relu6") return Activation{algorithm::eltwise_clip, 0.0F, 6.0F};
   if (fused.op == "LeakyRelu") return Activation{algorithm::eltwise_relu, fused.alpha};
   if (fused.op == "Elu") return Activation{algorithm::eltwise_elu, 1.0F};
+  if (fused.op == "Silu") return Activation{algorithm::eltwise_swish, 1.0F};
   if (fused.op == "Sigmoid") return Activation{algorithm::eltwise_logistic};
   if (fused.op == "Tanh") return Activation{algorithm::eltwise_tanh};
   return std::nullopt;

@@ -52,11 +52,17 @@ class Rows {
     count_ = (total_ + size_ - 1) / size_;
   }
 
+  // Of so many elements each. Requires: no operand but numbers and whole ones.
+  Rows(int64_t total, int64_t size) : total_(total), size_(size), count_((total + size - 1) / size) {}
+
   // Of the last axis. Requires: it is not empty.
   explicit Rows(const Shape& shape) : total_(tensor::ElementCount(shape).value_or(0)), size_(shape.back()) {
     count_ = total_ / size_;
   }
 
+  static constexpr int64_t kBlock = 4096;  // 16 KiB of floats: stays in the cache next to the processor.
+
+  int64_t total() const { return total_; }
   int64_t count() const { return count_; }
   int64_t size() const { return size_; }
   int64_t size_of(int64_t row) const { return std::min(size_, total_ - row * size_); }
@@ -77,8 +83,6 @@ class Rows {
   }
 
  private:
-  static constexpr int64_t kBlock = 4096;  // 16 KiB of floats: stays in the cache next to the processor.
-
   int64_t total_ = 0;
   int64_t size_ = 1;
   int64_t count_ = 0;
