@@ -90,6 +90,7 @@ struct PlanView {
   size_t nodes = 0;  // As the graph was read, constants not counted.
   std::vector<Pass> passes;
   std::vector<PlanStep> steps;  // In the order in which they run.
+  int64_t rows_at_once = 0;     // Of a run that computes its rows a few at a time; 0: all at once.
   size_t run_bytes = 0;         // Of one run beside weights and inputs, as far as shapes are known.
 };
 

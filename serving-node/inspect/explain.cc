@@ -63,6 +63,8 @@ std::string ToText(const PlanView& view) {
   text += fmt::format("  for the shapes  {}: {}; {} for a run beside weights and inputs\n",
                       CountText(static_cast<int64_t>(view.steps.size()), "step"), KindsText(view),
                       BytesText(static_cast<int64_t>(view.run_bytes)));
+  if (view.rows_at_once > 0)
+    text += fmt::format("  slices          {} at a time\n", CountText(view.rows_at_once, "row"));
   const std::string folder = CommonFolder(view.steps);
   if (!folder.empty()) text += fmt::format("  nodes below     {}\n", folder);
   text +=
@@ -88,7 +90,11 @@ Json ToJson(const PlanView& view) {
                      {"how", step.how},
                      {"flops", step.flops}});
   }
-  return {{"nodes", view.nodes}, {"passes", passes}, {"steps", steps}, {"run_bytes", view.run_bytes}};
+  return {{"nodes", view.nodes},
+          {"passes", passes},
+          {"steps", steps},
+          {"rows_at_once", view.rows_at_once},
+          {"run_bytes", view.run_bytes}};
 }
 
 Status ExplainSignature(engine::Engine& engine, const Path& version_dir, const Options& options, std::ostream& out) {

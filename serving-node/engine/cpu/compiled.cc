@@ -76,13 +76,16 @@ Compiled::Compiled(graph::Graph graph, HowToRun how, std::shared_ptr<RunMemory> 
   }
   HandOver(&graph, weights_.get());
   graph_ = std::move(graph);
-  const auto passes = ShapePassesBut(how_.passes_off);
-  programs_ = std::make_unique<Programs>(graph_, graph_.bodies, *weights_, Programs::Options{.passes = passes});
+  passes_ = ShapePassesBut(how_.passes_off);
+  const int64_t slice_bytes = how_.passes_off.contains(std::string(graph::passes::kSlices)) ? 0 : how_.slice_bytes;
+  programs_ = std::make_unique<Programs>(graph_, graph_.bodies, *weights_,
+                                         Programs::Options{.program = {.passes = passes_, .slice_bytes = slice_bytes}});
   for (graph::Graph& body : graph_.bodies) {
     HandOver(&body, weights_.get());
     NameArguments(&body);
-    bodies_.push_back(std::make_unique<Programs>(body, graph_.bodies, *weights_,
-                                                 Programs::Options{.passes = passes, .shapes_max = kBodyShapesMax}));
+    bodies_.push_back(
+        std::make_unique<Programs>(body, graph_.bodies, *weights_,
+                                   Programs::Options{.program = {.passes = passes_}, .shapes_max = kBodyShapesMax}));
   }
 }
 
@@ -290,6 +293,7 @@ PlanView Compiled::Explain(const std::map<std::string, Tensor>& fed, std::span<c
   PlanView view = passed_;
   view.steps = program->lines();
   view.run_bytes = program->run_bytes();
+  if (program->slices()) view.rows_at_once = program->slices()->each;
   return view;
 }
 

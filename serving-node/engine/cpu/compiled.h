@@ -14,9 +14,11 @@
 namespace longshore::engine::cpu {
 
 struct HowToRun {
-  int threads = 1;                       // Of one run.
-  reference::kernels::RunLimits limits;  // Of one that loops or branches.
-  std::set<std::string> passes_off;      // By graph::passes::Names.
+  int threads = 1;                            // Of one run.
+  reference::kernels::RunLimits limits = {};  // Of one that loops or branches.
+  std::set<std::string> passes_off = {};      // By graph::passes::Names.
+  // That a step moves in a slice of a run, about half of a last cache.
+  int64_t slice_bytes = int64_t{16} << 20;
 };
 
 class Compiled final : public reference::Executable {
@@ -46,6 +48,7 @@ class Compiled final : public reference::Executable {
   const std::shared_ptr<RunMemory> memory_;
   const std::shared_ptr<Weights> weights_;
   PlanView passed_;  // What the passes left; no steps.
+  std::vector<graph::passes::ShapePass> passes_;
   graph::Graph graph_;
   std::unique_ptr<Programs> programs_;
   std::vector<std::unique_ptr<Programs>> bodies_;  // As in the graph.

@@ -359,11 +359,112 @@ class RandomGraph {
     return graph;
   }
 
+  // Over [4, 3, 4]: some graphs keep the four rows apart, others do not.
+  static RandomGraph OfRows(uint32_t seed) {
+    RandomGraph graph(seed);
+    std::vector<Shaped> values;
+    for (const Shape& shape : {Shape{4, 3, 4}, Shape{4, 3, 4}, Shape{}}) {
+      values.push_back({Name(graph.names_), shape});
+      graph.Feed(shape);
+    }
+    for (int i = 0; i < 6; ++i) graph.GrowRows(values);
+    graph.wanted.outputs = {values.back().name};
+    return graph;
+  }
+
   tensorflow::GraphDef def;
   graph::Wanted wanted;
   std::map<std::string, Tensor> fed;
 
  private:
+  struct Shaped {
+    std::string name;
+    Shape shape;
+  };
+
+  // An op of one of the last values, which has axes.
+  void GrowRows(std::vector<Shaped>& values) {
+    Shaped from = values[values.size() - 1 - random_() % 2];
+    if (from.shape.empty()) from = values[0];
+    const auto rank = std::ssize(from.shape);
+    // The first axis is a rare choice, or hardly a graph would keep its rows apart.
+    const int64_t axis = random_() % 5 == 0 ? 0 : static_cast<int64_t>(random_()) % rank;
+    const int64_t said = random_() % 2 == 0 ? axis : axis - rank;
+    Shape shape = from.shape;
+    const auto last = [&] { return def.mutable_node(def.node_size() - 1); };
+    switch (random_() % 9) {
+      case 0: return values.push_back({Apply("Tanh", {from.name}), shape});
+      case 1: return values.push_back({Apply("AddV2", {Name(2), from.name}), shape});
+      case 2: {  // A number for each place of the axis, or of all.
+        const bool of_all = random_() % 2 == 0;
+        Shape factors(of_all ? shape : Shape(shape.size(), 1));
+        factors[static_cast<size_t>(axis)] = shape[static_cast<size_t>(axis)];
+        return values.push_back({Apply("Mul", {from.name, Floats(factors)}), shape});
+      }
+      case 3: {
+        const std::string made = Apply(random_() % 2 == 0 ? "Mean" : "Max", {from.name, Ints({said})});
+        const bool keeps = random_() % 2 == 0;
+        (*last()->mutable_attr())["keep_dims"].set_b(keeps);
+        if (keeps) {
+          shape[static_cast<size_t>(axis)] = 1;
+        } else {
+          shape.erase(shape.begin() + axis);
+        }
+        return values.push_back({made, shape});
+      }
+      case 4: {
+        if (random_() % 3 == 0) std::ranges::shuffle(shape, random_);
+        if (rank > 1 && random_() % 2 == 0) {
+          shape[shape.size() - 2] *= shape.back();
+          shape.pop_back();
+        }
+        std::vector<int64_t> sizes = shape;
+        if (random_() % 2 == 0) sizes[0] = -1;
+        return values.push_back({Apply("Reshape", {from.name, Ints(sizes)}), shape});
+      }
+      case 5: {
+        std::vector<int64_t> order(shape.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::shuffle(order.begin() + (random_() % 3 == 0 ? 0 : 1), order.end(), random_);
+        for (size_t i = 0; i < order.size(); ++i) shape[i] = from.shape[static_cast<size_t>(order[i])];
+        return values.push_back({Apply("Transpose", {from.name, Ints(order)}), shape});
+      }
+      case 6: {
+        if (rank < 2) return;
+        const std::string made = Apply("BatchMatMulV2", {from.name, from.name});
+        (*last()->mutable_attr())["adj_y"].set_b(true);
+        shape.back() = shape[shape.size() - 2];
+        return values.push_back({made, shape});
+      }
+      case 7: {
+        shape[static_cast<size_t>(axis)] *= 2;
+        return values.push_back({Apply("ConcatV2", {from.name, from.name, Ints({said}, {})}), shape});
+      }
+      default: return values.push_back({Apply("Softmax", {from.name}), shape});
+    }
+  }
+
+  std::string Ints(const std::vector<int64_t>& values, std::optional<Shape> shape = std::nullopt) {
+    const Shape of = shape.value_or(Shape{std::ssize(values)});
+    return Constant(Tensor::Of<int64_t>(of, values));
+  }
+
+  std::string Floats(const Shape& shape) {
+    auto value = Tensor::Make(DType::kFloat, shape);
+    for (float& x : value->mutable_values<float>()) x = static_cast<float>(random_() % 100) / 50.0F - 1.0F;
+    return Constant(*value);
+  }
+
+  std::string Constant(const Tensor& value) {
+    auto* node = Add("Const");
+    (*node->mutable_attr())["dtype"].set_type(static_cast<tensorflow::DataType>(value.type()));
+    auto* tensor = (*node->mutable_attr())["value"].mutable_tensor();
+    tensor->set_dtype(static_cast<tensorflow::DataType>(value.type()));
+    for (const int64_t size : value.shape()) tensor->mutable_tensor_shape()->add_dim()->set_size(size);
+    tensor->set_tensor_content(std::string(reinterpret_cast<const char*>(value.data()), value.bytes()));
+    return node->name();
+  }
+
   explicit RandomGraph(uint32_t seed) : random_(seed) {}
 
   static std::string Name(size_t i) { return fmt::format("n{}", i); }
@@ -408,15 +509,7 @@ class RandomGraph {
 
   std::string Silu(const std::string& x) { return Apply("Mul", {x, Apply("Sigmoid", {x})}); }
 
-  std::string Reshaped(const std::string& value, const Shape& shape) {
-    auto* sizes = Add("Const");
-    (*sizes->mutable_attr())["dtype"].set_type(tensorflow::DT_INT64);
-    auto* tensor = (*sizes->mutable_attr())["value"].mutable_tensor();
-    tensor->set_dtype(tensorflow::DT_INT64);
-    tensor->mutable_tensor_shape()->add_dim()->set_size(std::ssize(shape));
-    for (const int64_t size : shape) tensor->add_int64_val(size);
-    return Apply("Reshape", {value, sizes->name()});
-  }
+  std::string Reshaped(const std::string& value, const Shape& shape) { return Apply("Reshape", {value, Ints(shape)}); }
 
   // A few ops upon a layer. `beside`: of its shape.
   std::string Finish(std::string value, const std::string& beside) {
@@ -459,6 +552,28 @@ TEST_P(Random, GraphsAreAnsweredAsThePlanDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Compiled, Random, testing::Values(&RandomGraph::OfElements, &RandomGraph::OfLayers));
+
+// Slices of one row, whatever that costs.
+TEST(Compiled, RowsThatHaveNothingToDoWithEachOtherAreAnsweredInSlices) {
+  int sliced = 0;
+  constexpr int kGraphs = 1500;
+  for (uint32_t seed = 1; seed <= kGraphs; ++seed) {
+    const RandomGraph random = RandomGraph::OfRows(seed);
+    auto graph = graph::Build(random.def, random.wanted);
+    ASSERT_TRUE(graph) << ToString(graph.error());
+    Resources resources;
+    const auto plan = reference::Plan::Make(std::move(*graph), {}, resources);
+    const auto wanted = plan->Run(random.fed, {}, resources);
+    const Compiled compiled(plan->ToGraph(), HowToRun{.slice_bytes = 1}, std::make_shared<RunMemory>(),
+                            std::make_shared<Weights>());
+    const auto given = compiled.Run(random.fed, {}, resources, SIZE_MAX);
+    ASSERT_TRUE(wanted && given) << seed << random.def.DebugString();
+    ASSERT_TRUE(IsNear((*given)[0], (*wanted)[0])) << "seed " << seed << " " << random.def.DebugString();
+    if (compiled.Explain(random.fed, {}, resources).rows_at_once > 0) ++sliced;
+  }
+  EXPECT_GT(sliced, kGraphs / 10);
+  EXPECT_LT(sliced, kGraphs * 9 / 10);
+}
 
 std::string NameOf(const Result<std::optional<reference::Origin>>& found) {
   if (!found) return ToString(found.error());

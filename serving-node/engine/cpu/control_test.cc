@@ -302,7 +302,7 @@ TEST(OfABody, TheProgramThatKnowsTheShapesComesBeforeTheOneThatKnowsNone) {
   const graph::Graph graph = plan->ToGraph();
   Weights weights;
   kernels::Resources resources;
-  const Programs programs(graph, {}, weights, {.passes = {}, .shapes_max = 2});
+  const Programs programs(graph, {}, weights, {.program = {}, .shapes_max = 2});
   const auto of_rows = [&](int64_t rows) {
     const Tensor x = *Tensor::Make(tensor::DType::kFloat, {rows});
     return programs.For({{"x:0", x}}, {}, resources, SIZE_MAX);

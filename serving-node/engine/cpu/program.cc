@@ -6,6 +6,7 @@
 #include "serving-node/engine/cpu/evaluate.h"
 #include "serving-node/engine/cpu/steps/arena.h"
 #include "serving-node/engine/reference/flops.h"
+#include "serving-node/graph/rows.h"
 
 namespace longshore::engine::cpu {
 
@@ -224,19 +225,30 @@ bool HaveShapes(const Graph& graph, const graph::Types& types) {
 
 std::unique_ptr<Program> Program::Make(const Graph& graph, std::span<const Graph> bodies,
                                        const std::map<std::string, Type>& fed, Weights& weights, Resources& resources,
-                                       std::span<const graph::passes::ShapePass> passes, size_t bytes_max) {
+                                       const Options& options, size_t bytes_max) {
   const auto evaluate = EvaluateByKernels(resources, bytes_max);
-  graph::Types types = InferTypes(graph, bodies, fed, evaluate);
+  const auto infer = [&](const Graph& of, const auto& types) { return InferTypes(of, bodies, types, evaluate); };
+  graph::Types types = infer(graph, fed);
   std::optional<Graph> passed;
-  for (const auto& pass : passes) {
+  for (const auto& pass : options.passes) {
     const Graph& before = passed ? *passed : graph;
     std::optional<Graph> after = pass.run(before, types);
     if (!after) continue;
     passed = std::move(after);
-    types = InferTypes(*passed, bodies, fed, evaluate);
+    types = infer(*passed, fed);
   }
   if (passed && !HaveShapes(*passed, types)) return Make(graph, bodies, fed, weights, resources, {}, bytes_max);
-  return ProgramMaker(passed ? *passed : graph, types, weights).Make();
+  const Graph& last = passed ? *passed : graph;
+  const auto slices = options.slice_bytes > 0 ? SlicesThatPay(last, types, options.slice_bytes) : std::nullopt;
+  if (slices) {
+    const auto few = WithRows(fed, slices->each);
+    if (graph::IsByRows(graph, infer(graph, fed), infer(graph, few), {.many = slices->rows, .few = slices->each})) {
+      auto program = Make(graph, bodies, few, weights, resources, {.passes = options.passes}, bytes_max);
+      program->slices_ = slices;
+      return program;
+    }
+  }
+  return ProgramMaker(last, types, weights).Make();
 }
 
 size_t Program::run_bytes() const { return RoundedUp(arena_bytes_) + scratch_bytes_; }
@@ -344,6 +356,48 @@ Result<std::vector<Tensor>> Program::Collect(OwnFrame& frame) const {
   return outputs;
 }
 
+Result<std::vector<Tensor>> Program::RunWhole(const std::map<std::string, Tensor>& fed, OwnFrame& frame,
+                                              const OnStep& on_step) const {
+  RETURN_IF_ERROR(Feed(fed, frame));
+  RETURN_IF_ERROR(RunSteps(frame, on_step));
+  return Collect(frame);
+}
+
+namespace {
+
+// Some rows of a value, in its memory; a scalar is of all rows.
+Tensor RowsOf(const Tensor& value, int64_t first, int64_t count) {
+  if (value.rank() == 0) return value;
+  Shape shape = value.shape();
+  shape[0] = count;
+  const size_t row = value.bytes() / static_cast<size_t>(value.dim(0));
+  auto* data = const_cast<std::byte*>(value.data()) + static_cast<size_t>(first) * row;
+  return Tensor::Wrap(value.type(), std::move(shape), data, nullptr);
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> Program::RunSlices(const std::map<std::string, Tensor>& fed, OwnFrame& frame,
+                                               const OnStep& on_step) const {
+  std::vector<Tensor> whole;
+  for (int64_t first = 0; first < slices_->rows; first += slices_->each) {
+    std::map<std::string, Tensor> some;
+    for (const auto& [name, value] : fed) some.emplace_hint(some.end(), name, RowsOf(value, first, slices_->each));
+    ASSIGN_OR_RETURN(const auto outputs, RunWhole(some, frame, on_step));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (first == 0) {
+        Shape shape = outputs[i].shape();
+        shape[0] = slices_->rows;
+        ASSIGN_OR_RETURN(Tensor made, Tensor::Make(outputs[i].type(), std::move(shape)));
+        whole.push_back(std::move(made));
+      }
+      const size_t at = static_cast<size_t>(first / slices_->each) * outputs[i].bytes();
+      std::copy_n(outputs[i].data(), outputs[i].bytes(), whole[i].mutable_data() + at);
+    }
+  }
+  return whole;
+}
+
 Result<std::vector<Tensor>> Program::Run(const std::map<std::string, Tensor>& fed, const RunContext& context,
                                          RunMemory& memory, size_t bytes_max, const OnStep& on_step) const {
   const size_t held = run_bytes();
@@ -356,9 +410,7 @@ Result<std::vector<Tensor>> Program::Run(const std::map<std::string, Tensor>& fe
   Place(buffer.data(), *frame);
   frame->context = context;
   frame->room_bytes = bytes_max - held;
-  RETURN_IF_ERROR(Feed(fed, *frame));
-  const Status ran = RunSteps(*frame, on_step);
-  auto outputs = ran ? Collect(*frame) : Result<std::vector<Tensor>>(tl::make_unexpected(ran.error()));
+  auto outputs = slices_ ? RunSlices(fed, *frame, on_step) : RunWhole(fed, *frame, on_step);
   for (Tensor& made : frame->made) made = Tensor();
   GiveBack(std::move(frame));
   return outputs;

@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "serving-node/engine/cpu/run_memory.h"
+#include "serving-node/engine/cpu/slices.h"
 #include "serving-node/engine/cpu/steps/onednn.h"
 #include "serving-node/engine/cpu/steps/step.h"
 #include "serving-node/engine/engine.h"
@@ -34,18 +35,22 @@ class Program {
 
   // `bodies`: of the whole graph. `fed`: the types of what is fed, by the graph's names for it; what is not known of
   // them is left to each run. `passes`: those that are run. `bytes_max`: what a run may hold, and the making of any
-  // one value. Primitives are made for as many threads as OpenMP has for this one.
+  // one value. `slice_bytes`: what a step of a slice is to move, see slices.h; 0: runs are whole. Primitives are made for as many threads as OpenMP has for this one.
+  struct Options {
+    std::span<const graph::passes::ShapePass> passes = {};
+    int64_t slice_bytes = 0;
+  };
   static std::unique_ptr<Program> Make(const graph::Graph& graph, std::span<const graph::Graph> bodies,
                                        const std::map<std::string, graph::Type>& fed, Weights& weights,
-                                       Resources& resources, std::span<const graph::passes::ShapePass> passes,
-                                       size_t bytes_max);
+                                       Resources& resources, const Options& options, size_t bytes_max);
 
-  // All outputs of the graph, in order; `on_step` costs nothing where it is none. Errors: of the kernel that refused
-  // its inputs; ResourceExhausted when the run would hold more than bytes_max.
+  // All outputs of the graph, in order; `on_step` costs nothing where it is none, and is told of each slice. Errors: of
+  // the kernel that refused its inputs; ResourceExhausted when the run would hold more than bytes_max.
   Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, const RunContext& context,
                                   RunMemory& memory, size_t bytes_max, const OnStep& on_step = nullptr) const;
 
   const std::vector<PlanStep>& lines() const { return lines_; }
+  const std::optional<Slices>& slices() const { return slices_; }  // nullopt: runs are whole.
   // That a run holds, beside what only the run knows.
   size_t run_bytes() const;
 
@@ -82,6 +87,10 @@ class Program {
   Status Feed(const std::map<std::string, Tensor>& fed, OwnFrame& frame) const;
   Status RunSteps(OwnFrame& frame, const OnStep& on_step) const;
   Result<std::vector<Tensor>> Collect(OwnFrame& frame) const;
+  Result<std::vector<Tensor>> RunWhole(const std::map<std::string, Tensor>& fed, OwnFrame& frame,
+                                       const OnStep& on_step) const;
+  Result<std::vector<Tensor>> RunSlices(const std::map<std::string, Tensor>& fed, OwnFrame& frame,
+                                        const OnStep& on_step) const;
 
   std::vector<Spot> spots_;     // By value.
   std::vector<ValueId> roots_;  // By value: whose memory it shares; itself mostly.
@@ -92,6 +101,7 @@ class Program {
   std::map<std::string, ValueId> fed_;
   std::vector<ValueId> outputs_;
   std::vector<ValueId> in_arena_;
+  std::optional<Slices> slices_;  // All else is of one slice.
   size_t arena_bytes_ = 0;
   size_t scratch_bytes_ = 0;
 

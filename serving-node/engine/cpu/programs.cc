@@ -57,7 +57,7 @@ std::shared_ptr<const Program> Programs::For(const std::map<std::string, Tensor>
   const auto [slot, knows_shapes] = SlotFor(fed, wanted);
   std::call_once(slot->made, [&, &slot = *slot, with_shapes = knows_shapes] {
     const auto make = [&](const graph::Graph& graph) {
-      return Program::Make(graph, bodies_, TypesOf(fed, with_shapes), weights_, resources, options_.passes, bytes_max);
+      return Program::Make(graph, bodies_, TypesOf(fed, with_shapes), weights_, resources, options_.program, bytes_max);
     };
     auto program = wanted.empty() ? make(graph_) : make(Only(graph_, wanted));
     const std::lock_guard lock(mutex_);  // Others count its memory.

@@ -21,7 +21,7 @@ inline constexpr size_t kProgramsMax = 32;  // Of one graph; the one that was no
 class Programs {
  public:
   struct Options {
-    std::vector<graph::passes::ShapePass> passes;
+    Program::Options program = {};
     // After so many different shapes one program that knows no shapes serves all that are new.
     size_t shapes_max = SIZE_MAX;
   };

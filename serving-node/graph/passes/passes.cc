@@ -43,6 +43,7 @@ std::vector<std::string> Names() {
   std::vector<std::string> names;
   for (const LoadPass& pass : LoadPasses()) names.emplace_back(pass.name);
   for (const ShapePass& pass : ShapePasses()) names.emplace_back(pass.name);
+  names.emplace_back(kSlices);
   return names;
 }
 

@@ -53,7 +53,10 @@ struct ShapePass {
 };
 std::span<const ShapePass> ShapePasses();
 
-// The names of all passes, by which each can be switched off.
+// No pass, but switched off as one: an engine may run a batch a few rows at a time.
+inline constexpr std::string_view kSlices = "slices";
+
+// The names of all passes, and kSlices, by which each can be switched off.
 std::vector<std::string> Names();
 
 }  // namespace longshore::graph::passes

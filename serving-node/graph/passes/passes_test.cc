@@ -710,7 +710,7 @@ TEST(Types, OfALoopAreThoseThatEachStepKeeps) {
 
 TEST(Names, AreOfEachPass) {
   EXPECT_THAT(Names(), ElementsAre("identities", "repeats", "invariants", "batch_norms", "scales", "pads", "known",
-                                   "gelus", "silus", "layer_norms", "attentions", "elementwise"));
+                                   "gelus", "silus", "layer_norms", "attentions", "elementwise", "slices"));
 }
 
 }  // namespace

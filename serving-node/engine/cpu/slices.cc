@@ -1,0 +1,70 @@
+#include "serving-node/engine/cpu/slices.h"
+
+#include <algorithm>
+
+namespace longshore::engine::cpu {
+namespace {
+
+// The rows of all that is fed but scalars; nullopt where they differ, or are not known.
+std::optional<int64_t> RowsOf(const graph::Graph& graph, const graph::Types& types) {
+  std::optional<int64_t> rows;
+  for (const auto& [name, node] : graph.fed) {
+    const graph::Type& type = types.at({node, 0});
+    if (!type.is_static() || tensor::ElementBytes(type.type) == 0) return std::nullopt;
+    if (type.shape->empty()) continue;
+    if (rows.value_or(type.shape->front()) != type.shape->front()) return std::nullopt;
+    rows = type.shape->front();
+  }
+  return rows;
+}
+
+struct Moved {
+  int64_t weights = 0;
+  int64_t made = 0;  // By all steps.
+  int64_t most = 0;  // By one step: what it reads and makes, weights aside.
+};
+
+std::optional<Moved> MovedBy(const graph::Graph& graph, const graph::Types& types) {
+  Moved moved;
+  const auto bytes_of = [&](const graph::Edge& edge) {
+    const graph::Type& type = types.at(edge);
+    return tensor::ElementCount(*type.shape).value_or(0) * static_cast<int64_t>(tensor::ElementBytes(type.type));
+  };
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const graph::Edge made = {static_cast<int>(i), 0};
+    if (!types.at(made).is_static()) return std::nullopt;
+    if (types.at(made).value) {
+      moved.weights += bytes_of(made);
+      continue;
+    }
+    int64_t by_step = bytes_of(made);
+    moved.made += by_step;
+    for (const graph::Edge& input : graph.nodes[i].inputs) {
+      if (types.at(input).is_static() && !types.at(input).value) by_step += bytes_of(input);
+    }
+    moved.most = std::max(moved.most, by_step);
+  }
+  return moved;
+}
+
+}  // namespace
+
+std::optional<Slices> SlicesThatPay(const graph::Graph& graph, const graph::Types& types, int64_t bytes) {
+  const auto rows = RowsOf(graph, types);
+  if (rows.value_or(0) < 2) return std::nullopt;
+  const auto moved = MovedBy(graph, types);
+  if (!moved || moved->most <= bytes) return std::nullopt;
+  int64_t each = std::max<int64_t>(1, bytes / (moved->most / *rows));
+  while (*rows % each != 0) --each;
+  if (moved->weights > moved->made / *rows * each) return std::nullopt;
+  return Slices{*rows, each};
+}
+
+std::map<std::string, graph::Type> WithRows(std::map<std::string, graph::Type> fed, int64_t rows) {
+  for (auto& [name, type] : fed) {
+    if (type.shape && !type.shape->empty()) type.shape->front() = rows;
+  }
+  return fed;
+}
+
+}  // namespace longshore::engine::cpu

@@ -1,0 +1,127 @@
+#include "serving-node/engine/cpu/slices.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "serving-node/engine/cpu/evaluate.h"
+#include "serving-node/graph/rows.h"
+
+namespace longshore::engine::cpu {
+namespace {
+
+using graph::Edge;
+using graph::Graph;
+using graph::Node;
+
+using tensor::DType;
+using tensor::Shape;
+using tensor::Tensor;
+
+Node Op(const std::string& name, const std::string& op, std::vector<Edge> inputs) {
+  return {.name = name, .op = op, .attributes = {}, .inputs = std::move(inputs)};
+}
+
+Node Const(const Tensor& value) { return {.name = "c", .op = "Const", .values = {value}}; }
+Tensor Ints(const std::vector<int32_t>& values) { return Tensor::Of<int32_t>({std::ssize(values)}, values); }
+
+// Of x, which is fed as [rows, 2, 6], with constants as nodes 1, 2, ... and the op behind them.
+bool OfX(
+    const std::string& op, const std::vector<Tensor>& constants, const std::vector<int>& inputs,
+    const std::function<void(Node&)>& change = [](Node&) {}, const Shape& rest = {2, 6}) {
+  Graph graph;
+  graph.nodes.push_back(Op("x", "Placeholder", {}));
+  graph.fed["x"] = 0;
+  for (const Tensor& constant : constants) graph.nodes.push_back(Const(constant));
+  std::vector<Edge> edges;
+  for (const int input : inputs) edges.push_back({input, 0});
+  graph.nodes.push_back(Op("y", op, edges));
+  change(graph.nodes.back());
+  graph.outputs = {{static_cast<int>(graph.nodes.size()) - 1, 0}};
+  reference::kernels::Resources resources;
+  const auto evaluate = EvaluateByKernels(resources, SIZE_MAX);
+  const auto types = [&](int64_t rows) {
+    Shape shape = {rows};
+    shape.insert(shape.end(), rest.begin(), rest.end());
+    return InferTypes(graph, {}, {{"x", {DType::kFloat, shape, std::nullopt}}}, evaluate);
+  };
+  return IsByRows(graph, types(6), types(2), {.many = 6, .few = 2});
+}
+
+void Set(Node& node, const std::string& name, const std::string& text) {
+  tensorflow::AttrValue value;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &value));
+  node.attributes.Set(name, value);
+}
+
+TEST(Rows, StayApartInWhatIsDoneToEachNumber) {
+  EXPECT_TRUE(OfX("Relu", {}, {0}));
+  EXPECT_TRUE(OfX("AddV2", {Tensor::Of<float>({6}, std::vector<float>(6))}, {0, 1}));
+  EXPECT_TRUE(OfX("Mul", {Tensor::Of<float>({1, 2, 1}, {1, 2})}, {1, 0}));
+  EXPECT_FALSE(OfX("Mul", {Tensor::Of<float>({6, 1, 1}, std::vector<float>(6))}, {0, 1})) << "a number for each row";
+  EXPECT_FALSE(OfX("Mul", {Tensor::Of<float>({1, 1, 1, 1}, {1})}, {0, 1})) << "rows are not the first axis any more";
+  EXPECT_FALSE(OfX("Unique", {}, {0})) << "not known of";
+}
+
+TEST(Rows, StayApartInReductionsOfOtherAxes) {
+  EXPECT_TRUE(OfX("Mean", {Ints({1, 2})}, {0, 1}));
+  EXPECT_TRUE(OfX("Max", {Ints({-1})}, {0, 1}));
+  EXPECT_FALSE(OfX("Mean", {Ints({0})}, {0, 1}));
+  EXPECT_FALSE(OfX("Mean", {Ints({1, -3})}, {0, 1}));
+  EXPECT_TRUE(OfX("Softmax", {}, {0}));
+  EXPECT_FALSE(OfX("Softmax", {}, {0}, [](Node&) {}, {})) << "over the rows";
+}
+
+TEST(Rows, StayApartWhereTheyAreReshapedOneByOne) {
+  EXPECT_TRUE(OfX("Reshape", {Ints({-1, 12})}, {0, 1}));
+  EXPECT_FALSE(OfX("Reshape", {Ints({-1, 6})}, {0, 1})) << "two of each";
+  EXPECT_FALSE(OfX("Reshape", {Ints({6, 12})}, {0, 1})) << "does not fit fewer";
+  const auto order = [](Node& node) { Set(node, "Tperm", "type: DT_INT32"); };
+  EXPECT_TRUE(OfX("Transpose", {Ints({0, 2, 1})}, {0, 1}, order));
+  EXPECT_FALSE(OfX("Transpose", {Ints({1, 0, 2})}, {0, 1}, order));
+}
+
+TEST(Rows, StayApartInProductsOfWhatIsTheSameForAll) {
+  const Tensor weights = Tensor::Of<float>({6, 3}, std::vector<float>(18));
+  EXPECT_TRUE(OfX("MatMul", {weights}, {0, 1}, [](Node&) {}, {6}));
+  EXPECT_FALSE(OfX("MatMul", {weights}, {0, 1}, [](Node& node) { Set(node, "transpose_a", "b: true"); }, {6}));
+  EXPECT_FALSE(OfX("MatMul", {}, {0, 0}, [](Node& node) { Set(node, "transpose_b", "b: true"); }, {6}))
+      << "each row with each";
+  EXPECT_TRUE(OfX("BatchMatMulV2", {}, {0, 0}, [](Node& node) { Set(node, "adj_y", "b: true"); }));
+  EXPECT_FALSE(OfX("BatchMatMulV2", {}, {0, 0}, [](Node& node) { Set(node, "adj_y", "b: true"); }, {6}));
+}
+
+TEST(Rows, StayApartInConcatenationsAlongOtherAxes) {
+  EXPECT_TRUE(OfX("ConcatV2", {Tensor::Of<int32_t>({}, {1})}, {0, 0, 1}));
+  EXPECT_FALSE(OfX("ConcatV2", {Tensor::Of<int32_t>({}, {0})}, {0, 0, 1}));
+  EXPECT_FALSE(OfX("ConcatV2", {Tensor::Of<int32_t>({}, {-3})}, {0, 0, 1}));
+}
+
+// x: [rows, 1024], times weights of so many columns, and a Relu.
+std::optional<Slices> OfProduct(int64_t rows, int64_t columns, int64_t bytes) {
+  Graph graph;
+  graph.nodes = {Op("x", "Placeholder", {}), Const(*Tensor::Make(DType::kFloat, {1024, columns})),
+                 Op("p", "MatMul", {{0, 0}, {1, 0}}), Op("y", "Relu", {{2, 0}})};
+  graph.fed["x"] = 0;
+  graph.outputs = {{3, 0}};
+  const auto none = [](const Node&, std::span<const Tensor>) { return std::nullopt; };
+  return SlicesThatPay(graph, InferTypes(graph, {}, {{"x", {DType::kFloat, Shape{rows, 1024}, std::nullopt}}}, none),
+                       bytes);
+}
+
+TEST(Slices, AreAsLargeAsABlockOfMemoryTakes) {
+  constexpr int64_t kRow = (1024 + 1024) * 4;  // Of the product: what it reads and makes.
+  EXPECT_EQ(OfProduct(4096, 1024, kRow * 4096), std::nullopt) << "all of it";
+  EXPECT_EQ(OfProduct(4096, 1024, kRow * 4095)->each, 2048);
+  EXPECT_EQ(OfProduct(6000, 1024, kRow * 5999)->each, 3000) << "what divides the rows";
+}
+
+TEST(Slices, ThatReadMoreWeightsThanTheyMakeDoNotPay) {
+  constexpr int64_t kRow = (1024 + 1024) * 4;
+  EXPECT_EQ(OfProduct(4096, 1024, kRow * 512)->each, 512) << "4 MB each";
+  EXPECT_EQ(OfProduct(4096, 1024, kRow * 511), std::nullopt) << "2 MB made with weights of 4 MB";
+}
+
+}  // namespace
+}  // namespace longshore::engine::cpu

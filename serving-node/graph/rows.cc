@@ -1,0 +1,193 @@
+#include "serving-node/graph/rows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <string_view>
+
+namespace longshore::graph {
+namespace {
+
+using tensor::Shape;
+using tensor::Tensor;
+
+// What a value is to the rows: the same for all of them, a row for each, the same but for the count of rows, or none of
+// these.
+enum class Is { kSame, kRows, kCounted, kOther };
+
+bool IsElementwise(std::string_view op) {
+  static const std::set<std::string_view> kOps = {
+      "Abs",        "Add",        "AddV2",        "BiasAdd",  "Cast",      "Ceil",      "Cos",    "Div",
+      "Elu",        "Equal",      "Erf",          "Erfc",     "Exp",       "Expm1",     "Floor",  "FloorDiv",
+      "FloorMod",   "Greater",    "GreaterEqual", "Less",     "LessEqual", "LeakyRelu", "Log",    "Log1p",
+      "LogicalAnd", "LogicalNot", "LogicalOr",    "Maximum",  "Minimum",   "Mul",       "Neg",    "NotEqual",
+      "Pow",        "RealDiv",    "Reciprocal",   "Relu",     "Relu6",     "Round",     "Rsqrt",  "SelectV2",
+      "Selu",       "Sigmoid",    "Sin",          "Softplus", "Softsign",  "Sqrt",      "Square", "SquaredDifference",
+      "Sub",        "Tanh"};
+  return kOps.contains(op);
+}
+
+// Of the rows of the first input, one by one, and of others that are the same for all.
+bool IsOfEachRow(std::string_view op) {
+  static const std::set<std::string_view> kOps = {"AvgPool", "Conv2D",         "DepthwiseConv2dNative",
+                                                  "MaxPool", "MirrorPad",      "Pad",
+                                                  "PadV2",   "ResizeBilinear", "ResizeNearestNeighbor"};
+  return kOps.contains(op);
+}
+
+bool IsReduction(std::string_view op) {
+  static const std::set<std::string_view> kOps = {"All",  "Any", "ArgMax", "ArgMin", "Max",
+                                                  "Mean", "Min", "Prod",   "Sum"};
+  return kOps.contains(op);
+}
+
+bool IsProductOfMany(std::string_view op) {
+  return op == "BatchMatMul" || op == "BatchMatMulV2" || op == "BatchMatMulV3";
+}
+
+// All but the first size.
+std::span<const int64_t> RestOf(const Shape& shape) { return std::span(shape).subspan(1); }
+
+bool HoldsNumbers(const Tensor& value) {
+  return tensor::ElementBytes(value.type()) > 0 && value.device() == tensor::Device{};
+}
+
+bool AreEqual(const Tensor& a, const Tensor& b) {
+  if (a.type() != b.type() || a.shape() != b.shape()) return false;
+  if (a.data() == b.data()) return true;
+  return HoldsNumbers(a) && HoldsNumbers(b) && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+}
+
+class Judging {
+ public:
+  Judging(const Graph& graph, const Types& many, const Types& few, const RowCounts& counts)
+      : graph_(graph), many_(many), few_(few), counts_(counts), is_(graph.nodes.size(), Is::kOther) {}
+
+  bool Judge() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      is_[i] = Look(i);
+      if (is_[i] == Is::kOther) return false;
+    }
+    return std::ranges::all_of(graph_.outputs, [&](const Edge& output) { return IsOf(output) == Is::kRows; });
+  }
+
+ private:
+  Is IsOf(const Edge& edge) const { return is_[static_cast<size_t>(edge.node)]; }
+  const Shape& ShapeOf(const Edge& edge) const { return *many_.at(edge).shape; }
+  size_t RankOf(const Edge& edge) const { return ShapeOf(edge).size(); }
+
+  // Of the node's first output: of what has several, none is of rows here.
+  Is Look(size_t node) const {
+    const Node& of = graph_.nodes[node];
+    const Edge made = {static_cast<int>(node), 0};
+    if (!of.values.empty()) return Is::kSame;
+    if (of.has_effect || !of.bodies.empty() || !of.then.empty()) return Is::kOther;
+    const Type &many = many_.at(made), &few = few_.at(made);
+    if (many.value && few.value) return LookAtKnown(*many.value, *few.value);
+    if (!many.is_static() || !few.is_static() || many.type != few.type) return Is::kOther;
+    if (of.op == "Placeholder") return many.shape->empty() ? Is::kSame : IfHasRows(made);
+    return Follows(of, made) ? IfHasRows(made) : Is::kOther;
+  }
+
+  // Sizes and the like depend on the count of rows; masks and positions have some for each, all alike.
+  Is LookAtKnown(const Tensor& many, const Tensor& few) const {
+    if (AreEqual(many, few)) return Is::kSame;
+    if (many.rank() == 0 || few.rank() == 0 || many.dim(0) != counts_.many || few.dim(0) != counts_.few)
+      return Is::kCounted;
+    if (!HoldsNumbers(many) || many.type() != few.type() ||
+        !std::ranges::equal(RestOf(many.shape()), RestOf(few.shape())))
+      return Is::kOther;
+    const size_t row = few.bytes() / static_cast<size_t>(counts_.few);
+    const auto has_alike = [&](const Tensor& value) {
+      for (size_t at = 0; at < value.bytes(); at += row) {
+        if (std::memcmp(value.data() + at, few.data(), row) != 0) return false;
+      }
+      return true;
+    };
+    return row > 0 && has_alike(many) && has_alike(few) ? Is::kRows : Is::kCounted;
+  }
+
+  Is IfHasRows(const Edge& made) const {
+    const Shape &many = *many_.at(made).shape, &few = *few_.at(made).shape;
+    const bool has = !many.empty() && !few.empty() && many[0] == counts_.many && few[0] == counts_.few &&
+                     std::ranges::equal(RestOf(many), RestOf(few));
+    return has ? Is::kRows : Is::kOther;
+  }
+
+  // Whether row i of the result follows from row i of each input that has some, provided that it has as many.
+  bool Follows(const Node& node, const Edge& made) const {
+    if (std::ranges::any_of(node.inputs, [](const Edge& input) { return input.output != 0; })) return false;
+    const auto& inputs = node.inputs;
+    const auto is_row = [&](const Edge& input) { return IsOf(input) == Is::kRows; };
+    const auto is_same = [&](const Edge& input) { return IsOf(input) == Is::kSame; };
+    const auto of_first = [&](size_t at = 0) {  // The one input of rows.
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (i == at ? !is_row(inputs[i]) : !is_same(inputs[i])) return false;
+      }
+      return inputs.size() > at;
+    };
+    if (node.op == "Reshape") return inputs.size() == 2 && is_row(inputs[0]);
+    if (node.op == "Squeeze" || node.op == "ExpandDims" || IsOfEachRow(node.op)) return of_first();
+    if (node.op == "Softmax" || node.op == "LogSoftmax") return of_first() && RankOf(made) > 1;
+    if (node.op == "MatMul") return of_first() && !node.attributes.Bool("transpose_a", false);
+    if (node.op == "Transpose") return of_first() && StartsWithZero(inputs);
+    if (node.op == "GatherV2") {
+      return inputs.size() == 3 && of_first(1) && IntsOf(inputs[2]) == std::vector<int64_t>{0} &&
+             node.attributes.Int("batch_dims", 0) == 0;
+    }
+    if (node.op == "ConcatV2") return !inputs.empty() && Concatenates(inputs);
+    if (IsReduction(node.op)) return of_first() && inputs.size() == 2 && SparesRows(inputs[1], RankOf(inputs[0]));
+    const bool is_product = IsProductOfMany(node.op);
+    if (is_product ? RankOf(made) < 3 : !IsElementwise(node.op)) return false;
+    return std::ranges::all_of(
+        inputs, [&](const Edge& input) { return is_same(input) || (is_row(input) && RankOf(input) == RankOf(made)); });
+  }
+
+  bool Concatenates(std::span<const Edge> inputs) const {
+    const auto has_rows = [&](const Edge& input) { return IsOf(input) == Is::kRows; };
+    return std::ranges::all_of(inputs.first(inputs.size() - 1), has_rows) &&
+           SparesRows(inputs.back(), RankOf(inputs[0]));
+  }
+
+  // Of a Transpose: the first axis stays.
+  bool StartsWithZero(std::span<const Edge> inputs) const {
+    const auto order = inputs.size() == 2 ? IntsOf(inputs[1]) : std::nullopt;
+    return order && !order->empty() && order->front() == 0;
+  }
+
+  // Whether none of the axes is the first one.
+  bool SparesRows(const Edge& axes, size_t rank) const {
+    const auto known = IntsOf(axes);
+    const auto is_first = [&](int64_t axis) { return axis == 0 || axis == -static_cast<int64_t>(rank); };
+    return known && std::ranges::none_of(*known, is_first);
+  }
+
+  // What is known to be integers and the same for all rows.
+  std::optional<std::vector<int64_t>> IntsOf(const Edge& edge) const {
+    const auto& value = many_.at(edge).value;
+    if (!value || IsOf(edge) != Is::kSame) return std::nullopt;
+    std::vector<int64_t> ints;
+    if (value->type() == tensor::DType::kInt32) {
+      ints.assign(value->values<int32_t>().begin(), value->values<int32_t>().end());
+    } else if (value->type() == tensor::DType::kInt64) {
+      ints.assign(value->values<int64_t>().begin(), value->values<int64_t>().end());
+    } else {
+      return std::nullopt;
+    }
+    return ints;
+  }
+
+  const Graph& graph_;
+  const Types &many_, &few_;
+  const RowCounts counts_;
+  std::vector<Is> is_;  // By node: of its first output.
+};
+
+}  // namespace
+
+bool IsByRows(const Graph& graph, const Types& many, const Types& few, const RowCounts& counts) {
+  return graph.bodies.empty() && Judging(graph, many, few, counts).Judge();
+}
+
+}  // namespace longshore::graph
