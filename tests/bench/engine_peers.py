@@ -78,8 +78,8 @@ class Engine:
         return [float(seconds) for seconds in self.ask(f"time {name} {count}").split()]
 
     def tune(self, name):
-        """The quickest way to run, where an engine has several; what it says of them."""
-        return self.ask(f"tune {name}") if self.name == TENSORFLOW else ""
+        """The quickest way to run, of TensorFlow's; what it says of them."""
+        return self.ask(f"tune {name}")
 
     def answers(self, name, folder):
         folder.mkdir(parents=True)

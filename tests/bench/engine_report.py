@@ -89,9 +89,17 @@ def difference(got, want, tolerance=TOLERANCE):
     return f"is off by {off:.3g}, more than {limit:.3g}" if off > limit else ""
 
 
-def differences(ours, theirs, peer):
-    """Of the outputs of one run in our engine and in a peer, by name; empty: they are the same."""
-    tolerance = TOLERANCE if peer == TENSORFLOW else TOLERANCE_OF_OTHERS
+def spread(answers, others):
+    """How far two answers of one engine are apart, as a tolerance: of the largest number, where that is above 1."""
+    def of(a, b):
+        return np.abs(a.astype(np.float64) - b).max(initial=0) / max(1.0, np.abs(b).max(initial=0))
+    return max((of(answers[name], others[name]) for name in answers), default=0)
+
+
+def differences(ours, theirs, peer, own_spread=0):
+    """Of the outputs of one run in our engine and in a peer, by name; empty: they are the same. `own_spread`: how far the peer is
+    from itself when it runs the model in another way, where no answer can be nearer."""
+    tolerance = max(own_spread, TOLERANCE if peer == TENSORFLOW else TOLERANCE_OF_OTHERS)
     told = [f"{name} has one of them only" for name in sorted(ours.keys() ^ theirs.keys())]
     compared = {name: difference(ours[name], theirs[name], tolerance) for name in sorted(ours.keys() & theirs.keys())}
     return told + [f"{name} {how}" for name, how in compared.items() if how]

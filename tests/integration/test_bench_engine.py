@@ -19,7 +19,7 @@ import engine_bench  # noqa: E402
 import engine_peers  # noqa: E402
 import engine_report  # noqa: E402
 from engine_peers import ONNX, TENSORFLOW  # noqa: E402
-from engine_report import Cell, Found, Lack, Start, differences, markdown, rows_of  # noqa: E402
+from engine_report import Cell, Found, Lack, Start, differences, markdown, rows_of, spread  # noqa: E402
 
 ROW = {"what", "peer", "ours", "theirs", "ratio", "goal", "met"}
 
@@ -42,6 +42,13 @@ class Answers(unittest.TestCase):
         self.assertEqual(len(differences(ours, theirs, TENSORFLOW)), 1)
         self.assertEqual(differences(ours, theirs, ONNX), [])
         self.assertEqual(len(differences(ours, {"y": np.float32([1, 2.008])}, ONNX)), 1)
+
+    def test_nobody_has_to_be_nearer_to_tensorflow_than_it_is_to_itself(self):
+        loaded, tuned = {"y": np.float32([1, 2])}, {"y": np.float32([1, 2.001])}
+        apart = spread(loaded, tuned)
+        self.assertAlmostEqual(apart, 0.001 / 2.001, places=6)
+        self.assertEqual(differences({"y": np.float32([1, 2.0019])}, tuned, TENSORFLOW, apart), [])
+        self.assertEqual(len(differences({"y": np.float32([1, 2.0025])}, tuned, TENSORFLOW, apart)), 1)
 
     def test_whatever_else_is_one(self):
         y = np.float32([1, 2])
