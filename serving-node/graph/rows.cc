@@ -14,7 +14,7 @@ using tensor::Tensor;
 
 // What a value is to the rows: the same for all of them, a row for each, the same but for the count of rows, or none of
 // these.
-enum class Is { kSame, kRows, kCounted, kOther };
+enum class Kind { kSame, kRows, kCounted, kOther };
 
 bool IsElementwise(std::string_view op) {
   static const std::set<std::string_view> kOps = {
@@ -62,42 +62,44 @@ bool AreEqual(const Tensor& a, const Tensor& b) {
 class Judging {
  public:
   Judging(const Graph& graph, const Types& many, const Types& few, const RowCounts& counts)
-      : graph_(graph), many_(many), few_(few), counts_(counts), is_(graph.nodes.size(), Is::kOther) {}
+      : graph_(graph), many_(many), few_(few), counts_(counts), kinds_(graph.nodes.size(), Kind::kOther) {}
 
   bool Judge() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      is_[i] = Look(i);
-      if (is_[i] == Is::kOther) return false;
+      kinds_[i] = Look(i);
+      if (kinds_[i] == Kind::kOther) return false;
     }
-    return std::ranges::all_of(graph_.outputs, [&](const Edge& output) { return IsOf(output) == Is::kRows; });
+    return std::ranges::all_of(graph_.outputs,
+                               [&](const Edge& output) { return output.output == 0 && KindOf(output) == Kind::kRows; });
   }
 
  private:
-  Is IsOf(const Edge& edge) const { return is_[static_cast<size_t>(edge.node)]; }
+  Kind KindOf(const Edge& edge) const { return kinds_[static_cast<size_t>(edge.node)]; }
   const Shape& ShapeOf(const Edge& edge) const { return *many_.at(edge).shape; }
   size_t RankOf(const Edge& edge) const { return ShapeOf(edge).size(); }
 
   // Of the node's first output: of what has several, none is of rows here.
-  Is Look(size_t node) const {
+  Kind Look(size_t node) const {
     const Node& of = graph_.nodes[node];
     const Edge made = {static_cast<int>(node), 0};
-    if (!of.values.empty()) return Is::kSame;
-    if (of.has_effect || !of.bodies.empty() || !of.then.empty()) return Is::kOther;
+    if (!of.values.empty()) return Kind::kSame;
+    if (of.has_effect || !of.bodies.empty() || !of.then.empty()) return Kind::kOther;
     const Type &many = many_.at(made), &few = few_.at(made);
     if (many.value && few.value) return LookAtKnown(*many.value, *few.value);
-    if (!many.is_static() || !few.is_static() || many.type != few.type) return Is::kOther;
-    if (of.op == "Placeholder") return many.shape->empty() ? Is::kSame : IfHasRows(made);
-    return Follows(of, made) ? IfHasRows(made) : Is::kOther;
+    if (!many.is_static() || !few.is_static() || many.type != few.type) return Kind::kOther;
+    if (tensor::ElementBytes(many.type) == 0) return Kind::kOther;  // Texts do not lie side by side.
+    if (of.op == "Placeholder") return many.shape->empty() ? Kind::kSame : IfHasRows(made);
+    return Follows(of, made) ? IfHasRows(made) : Kind::kOther;
   }
 
   // Sizes and the like depend on the count of rows; masks and positions have some for each, all alike.
-  Is LookAtKnown(const Tensor& many, const Tensor& few) const {
-    if (AreEqual(many, few)) return Is::kSame;
+  Kind LookAtKnown(const Tensor& many, const Tensor& few) const {
+    if (AreEqual(many, few)) return Kind::kSame;
     if (many.rank() == 0 || few.rank() == 0 || many.dim(0) != counts_.many || few.dim(0) != counts_.few)
-      return Is::kCounted;
+      return Kind::kCounted;
     if (!HoldsNumbers(many) || many.type() != few.type() ||
         !std::ranges::equal(RestOf(many.shape()), RestOf(few.shape())))
-      return Is::kOther;
+      return Kind::kOther;
     const size_t row = few.bytes() / static_cast<size_t>(counts_.few);
     const auto has_alike = [&](const Tensor& value) {
       for (size_t at = 0; at < value.bytes(); at += row) {
@@ -105,22 +107,22 @@ class Judging {
       }
       return true;
     };
-    return row > 0 && has_alike(many) && has_alike(few) ? Is::kRows : Is::kCounted;
+    return row > 0 && has_alike(many) && has_alike(few) ? Kind::kRows : Kind::kCounted;
   }
 
-  Is IfHasRows(const Edge& made) const {
+  Kind IfHasRows(const Edge& made) const {
     const Shape &many = *many_.at(made).shape, &few = *few_.at(made).shape;
     const bool has = !many.empty() && !few.empty() && many[0] == counts_.many && few[0] == counts_.few &&
                      std::ranges::equal(RestOf(many), RestOf(few));
-    return has ? Is::kRows : Is::kOther;
+    return has ? Kind::kRows : Kind::kOther;
   }
 
   // Whether row i of the result follows from row i of each input that has some, provided that it has as many.
   bool Follows(const Node& node, const Edge& made) const {
     if (std::ranges::any_of(node.inputs, [](const Edge& input) { return input.output != 0; })) return false;
     const auto& inputs = node.inputs;
-    const auto is_row = [&](const Edge& input) { return IsOf(input) == Is::kRows; };
-    const auto is_same = [&](const Edge& input) { return IsOf(input) == Is::kSame; };
+    const auto is_row = [&](const Edge& input) { return KindOf(input) == Kind::kRows; };
+    const auto is_same = [&](const Edge& input) { return KindOf(input) == Kind::kSame; };
     const auto of_first = [&](size_t at = 0) {  // The one input of rows.
       for (size_t i = 0; i < inputs.size(); ++i) {
         if (i == at ? !is_row(inputs[i]) : !is_same(inputs[i])) return false;
@@ -145,7 +147,7 @@ class Judging {
   }
 
   bool Concatenates(std::span<const Edge> inputs) const {
-    const auto has_rows = [&](const Edge& input) { return IsOf(input) == Is::kRows; };
+    const auto has_rows = [&](const Edge& input) { return KindOf(input) == Kind::kRows; };
     return std::ranges::all_of(inputs.first(inputs.size() - 1), has_rows) &&
            SparesRows(inputs.back(), RankOf(inputs[0]));
   }
@@ -166,7 +168,7 @@ class Judging {
   // What is known to be integers and the same for all rows.
   std::optional<std::vector<int64_t>> IntsOf(const Edge& edge) const {
     const auto& value = many_.at(edge).value;
-    if (!value || IsOf(edge) != Is::kSame) return std::nullopt;
+    if (!value || KindOf(edge) != Kind::kSame) return std::nullopt;
     std::vector<int64_t> ints;
     if (value->type() == tensor::DType::kInt32) {
       ints.assign(value->values<int32_t>().begin(), value->values<int32_t>().end());
@@ -181,7 +183,7 @@ class Judging {
   const Graph& graph_;
   const Types &many_, &few_;
   const RowCounts counts_;
-  std::vector<Is> is_;  // By node: of its first output.
+  std::vector<Kind> kinds_;  // By node: of its first output.
 };
 
 }  // namespace

@@ -99,7 +99,7 @@ def spread(answers, others):
 def differences(ours, theirs, peer, own_spread=0):
     """Of the outputs of one run in our engine and in a peer, by name; empty: they are the same. `own_spread`: how far the peer is
     from itself when it runs the model in another way, where no answer can be nearer."""
-    tolerance = max(own_spread, TOLERANCE if peer == TENSORFLOW else TOLERANCE_OF_OTHERS)
+    tolerance = max(min(own_spread, TOLERANCE_OF_OTHERS), TOLERANCE if peer == TENSORFLOW else TOLERANCE_OF_OTHERS)
     told = [f"{name} has one of them only" for name in sorted(ours.keys() ^ theirs.keys())]
     compared = {name: difference(ours[name], theirs[name], tolerance) for name in sorted(ours.keys() & theirs.keys())}
     return told + [f"{name} {how}" for name, how in compared.items() if how]

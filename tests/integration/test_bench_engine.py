@@ -49,6 +49,7 @@ class Answers(unittest.TestCase):
         self.assertAlmostEqual(apart, 0.001 / 2.001, places=6)
         self.assertEqual(differences({"y": np.float32([1, 2.0019])}, tuned, TENSORFLOW, apart), [])
         self.assertEqual(len(differences({"y": np.float32([1, 2.0025])}, tuned, TENSORFLOW, apart)), 1)
+        self.assertEqual(len(differences({"y": np.float32([1, 2.01])}, tuned, TENSORFLOW, 0.05)), 1, "bfloat16 is no excuse")
 
     def test_whatever_else_is_one(self):
         y = np.float32([1, 2])

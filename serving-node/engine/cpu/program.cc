@@ -228,7 +228,8 @@ std::unique_ptr<Program> Program::Make(const Graph& graph, std::span<const Graph
                                        const Options& options, size_t bytes_max) {
   const auto evaluate = EvaluateByKernels(resources, bytes_max);
   const auto infer = [&](const Graph& of, const auto& types) { return InferTypes(of, bodies, types, evaluate); };
-  graph::Types types = infer(graph, fed);
+  const graph::Types all = infer(graph, fed);
+  graph::Types types = all;
   std::optional<Graph> passed;
   for (const auto& pass : options.passes) {
     const Graph& before = passed ? *passed : graph;
@@ -242,7 +243,7 @@ std::unique_ptr<Program> Program::Make(const Graph& graph, std::span<const Graph
   const auto slices = options.slice_bytes > 0 ? SlicesThatPay(last, types, options.slice_bytes) : std::nullopt;
   if (slices) {
     const auto few = WithRows(fed, slices->each);
-    if (graph::IsByRows(graph, infer(graph, fed), infer(graph, few), {.many = slices->rows, .few = slices->each})) {
+    if (graph::IsByRows(graph, all, infer(graph, few), {.many = slices->rows, .few = slices->each})) {
       auto program = Make(graph, bodies, few, weights, resources, {.passes = options.passes}, bytes_max);
       program->slices_ = slices;
       return program;
@@ -363,26 +364,13 @@ Result<std::vector<Tensor>> Program::RunWhole(const std::map<std::string, Tensor
   return Collect(frame);
 }
 
-namespace {
-
-// Some rows of a value, in its memory; a scalar is of all rows.
-Tensor RowsOf(const Tensor& value, int64_t first, int64_t count) {
-  if (value.rank() == 0) return value;
-  Shape shape = value.shape();
-  shape[0] = count;
-  const size_t row = value.bytes() / static_cast<size_t>(value.dim(0));
-  auto* data = const_cast<std::byte*>(value.data()) + static_cast<size_t>(first) * row;
-  return Tensor::Wrap(value.type(), std::move(shape), data, nullptr);
-}
-
-}  // namespace
-
 Result<std::vector<Tensor>> Program::RunSlices(const std::map<std::string, Tensor>& fed, OwnFrame& frame,
                                                const OnStep& on_step) const {
   std::vector<Tensor> whole;
   for (int64_t first = 0; first < slices_->rows; first += slices_->each) {
     std::map<std::string, Tensor> some;
-    for (const auto& [name, value] : fed) some.emplace_hint(some.end(), name, RowsOf(value, first, slices_->each));
+    for (const auto& [name, value] : fed)  // A scalar is of all rows.
+      some.emplace_hint(some.end(), name, value.rank() == 0 ? value : value.Rows(first, first + slices_->each));
     ASSIGN_OR_RETURN(const auto outputs, RunWhole(some, frame, on_step));
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (first == 0) {

@@ -33,13 +33,14 @@ class Program {
  public:
   ~Program();
 
-  // `bodies`: of the whole graph. `fed`: the types of what is fed, by the graph's names for it; what is not known of
-  // them is left to each run. `passes`: those that are run. `bytes_max`: what a run may hold, and the making of any
-  // one value. `slice_bytes`: what a step of a slice is to move, see slices.h; 0: runs are whole. Primitives are made for as many threads as OpenMP has for this one.
   struct Options {
-    std::span<const graph::passes::ShapePass> passes = {};
-    int64_t slice_bytes = 0;
+    std::span<const graph::passes::ShapePass> passes = {};  // That are run; they outlive whoever keeps the options.
+    int64_t slice_bytes = 0;                                // What a step of a slice is to move; 0: runs are whole.
   };
+
+  // `bodies`: of the whole graph. `fed`: the types of what is fed, by the graph's names for it; what is not known of
+  // them is left to each run. `bytes_max`: what a run may hold, and the making of any one value. Primitives are made
+  // for as many threads as OpenMP has for this one.
   static std::unique_ptr<Program> Make(const graph::Graph& graph, std::span<const graph::Graph> bodies,
                                        const std::map<std::string, graph::Type>& fed, Weights& weights,
                                        Resources& resources, const Options& options, size_t bytes_max);

@@ -1,12 +1,13 @@
 #include "serving-node/engine/cpu/slices.h"
 
 #include <algorithm>
+#include <set>
 
 namespace longshore::engine::cpu {
 namespace {
 
 // The rows of all that is fed but scalars; nullopt where they differ, or are not known.
-std::optional<int64_t> RowsOf(const graph::Graph& graph, const graph::Types& types) {
+std::optional<int64_t> RowCount(const graph::Graph& graph, const graph::Types& types) {
   std::optional<int64_t> rows;
   for (const auto& [name, node] : graph.fed) {
     const graph::Type& type = types.at({node, 0});
@@ -30,6 +31,7 @@ std::optional<Moved> MovedBy(const graph::Graph& graph, const graph::Types& type
     const graph::Type& type = types.at(edge);
     return tensor::ElementCount(*type.shape).value_or(0) * static_cast<int64_t>(tensor::ElementBytes(type.type));
   };
+  static const std::set<std::string_view> kNoSteps = {"ExpandDims", "Placeholder", "Reshape", "Squeeze"};
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const graph::Edge made = {static_cast<int>(i), 0};
     if (!types.at(made).is_static()) return std::nullopt;
@@ -37,6 +39,7 @@ std::optional<Moved> MovedBy(const graph::Graph& graph, const graph::Types& type
       moved.weights += bytes_of(made);
       continue;
     }
+    if (kNoSteps.contains(graph.nodes[i].op)) continue;
     int64_t by_step = bytes_of(made);
     moved.made += by_step;
     for (const graph::Edge& input : graph.nodes[i].inputs) {
@@ -50,12 +53,14 @@ std::optional<Moved> MovedBy(const graph::Graph& graph, const graph::Types& type
 }  // namespace
 
 std::optional<Slices> SlicesThatPay(const graph::Graph& graph, const graph::Types& types, int64_t bytes) {
-  const auto rows = RowsOf(graph, types);
+  const auto rows = RowCount(graph, types);
   if (rows.value_or(0) < 2) return std::nullopt;
   const auto moved = MovedBy(graph, types);
   if (!moved || moved->most <= bytes) return std::nullopt;
-  int64_t each = std::max<int64_t>(1, bytes / (moved->most / *rows));
+  const int64_t fitting = std::max<int64_t>(1, bytes / std::max<int64_t>(1, moved->most / *rows));
+  int64_t each = std::min(fitting, *rows / 2);
   while (*rows % each != 0) --each;
+  if (2 * each < fitting) return std::nullopt;  // Of a prime number of rows it would be one.
   if (moved->weights > moved->made / *rows * each) return std::nullopt;
   return Slices{*rows, each};
 }

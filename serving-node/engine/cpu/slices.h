@@ -18,8 +18,9 @@ struct Slices {
 };
 
 // As many rows at once as let no step read and make more than `bytes`, or one. nullopt where slices would not pay: no
-// step does so of all rows, or the weights, which each slice reads anew, are more than what its steps make. `graph`: as
-// the passes left it, with what is known of it. Whether the rows can be told apart is another question.
+// step does so of all rows, or no such number divides them well, or the weights, which each slice reads anew, are more
+// than what its steps make. `graph`: as the passes left it, with what is known of it. Whether the rows can be told
+// apart is another question.
 std::optional<Slices> SlicesThatPay(const graph::Graph& graph, const graph::Types& types, int64_t bytes);
 
 // What is fed, with so many rows.

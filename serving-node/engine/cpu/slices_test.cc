@@ -26,27 +26,35 @@ Node Op(const std::string& name, const std::string& op, std::vector<Edge> inputs
 Node Const(const Tensor& value) { return {.name = "c", .op = "Const", .values = {value}}; }
 Tensor Ints(const std::vector<int32_t>& values) { return Tensor::Of<int32_t>({std::ssize(values)}, values); }
 
-// Of x, which is fed as [rows, 2, 6], with constants as nodes 1, 2, ... and the op behind them.
+// A graph that is fed x: [rows, rest], with its nodes.
+Graph Fed(std::vector<Node> nodes) {
+  Graph graph{.nodes = std::move(nodes), .fed = {{"x", 0}}, .outputs = {}, .arguments = {}, .bodies = {}};
+  graph.outputs = {{static_cast<int>(graph.nodes.size()) - 1, 0}};
+  return graph;
+}
+
+graph::Types TypesOf(const Graph& graph, int64_t rows, const Shape& rest) {
+  Shape shape = {rows};
+  shape.insert(shape.end(), rest.begin(), rest.end());
+  reference::kernels::Resources resources;
+  return InferTypes(graph, {}, {{"x", {DType::kFloat, shape, std::nullopt}}}, EvaluateByKernels(resources, SIZE_MAX));
+}
+
+bool IsByRows(const Graph& graph, const Shape& rest = {2, 6}) {
+  return graph::IsByRows(graph, TypesOf(graph, 6, rest), TypesOf(graph, 2, rest), {.many = 6, .few = 2});
+}
+
+// Of x, constants as nodes 1, 2, ... and the op behind them.
 bool OfX(
     const std::string& op, const std::vector<Tensor>& constants, const std::vector<int>& inputs,
     const std::function<void(Node&)>& change = [](Node&) {}, const Shape& rest = {2, 6}) {
-  Graph graph;
-  graph.nodes.push_back(Op("x", "Placeholder", {}));
-  graph.fed["x"] = 0;
-  for (const Tensor& constant : constants) graph.nodes.push_back(Const(constant));
+  std::vector<Node> nodes = {Op("x", "Placeholder", {})};
+  for (const Tensor& constant : constants) nodes.push_back(Const(constant));
   std::vector<Edge> edges;
   for (const int input : inputs) edges.push_back({input, 0});
-  graph.nodes.push_back(Op("y", op, edges));
-  change(graph.nodes.back());
-  graph.outputs = {{static_cast<int>(graph.nodes.size()) - 1, 0}};
-  reference::kernels::Resources resources;
-  const auto evaluate = EvaluateByKernels(resources, SIZE_MAX);
-  const auto types = [&](int64_t rows) {
-    Shape shape = {rows};
-    shape.insert(shape.end(), rest.begin(), rest.end());
-    return InferTypes(graph, {}, {{"x", {DType::kFloat, shape, std::nullopt}}}, evaluate);
-  };
-  return IsByRows(graph, types(6), types(2), {.many = 6, .few = 2});
+  nodes.push_back(Op("y", op, edges));
+  change(nodes.back());
+  return IsByRows(Fed(std::move(nodes)), rest);
 }
 
 void Set(Node& node, const std::string& name, const std::string& text) {
@@ -98,16 +106,31 @@ TEST(Rows, StayApartInConcatenationsAlongOtherAxes) {
   EXPECT_FALSE(OfX("ConcatV2", {Tensor::Of<int32_t>({}, {-3})}, {0, 0, 1}));
 }
 
+TEST(Rows, KnowNothingOfTheirCount) {
+  const Tensor one = Tensor::Of<float>({}, {1});
+  Node cast = Op("n", "Cast", {{1, 0}});
+  Set(cast, "DstT", "type: DT_FLOAT");
+  EXPECT_FALSE(IsByRows(
+      Fed({Op("x", "Placeholder", {}), Op("s", "Shape", {{0, 0}}), cast, Op("y", "Mul", {{0, 0}, {2, 0}})}), {2, 3}));
+  const auto filled = Fed({Op("x", "Placeholder", {}), Op("s", "Shape", {{0, 0}}), Const(one),
+                           Op("f", "Fill", {{1, 0}, {2, 0}}), Op("y", "Mul", {{0, 0}, {3, 0}})});
+  EXPECT_TRUE(IsByRows(filled)) << "all alike";
+}
+
+TEST(Rows, StayApartWhereTheyLookUpWhatIsTheSameForAll) {
+  const auto gathered = [](const Tensor& table) {
+    return Fed({Op("x", "Placeholder", {}), Const(Tensor::Of<int32_t>({}, {1})), Op("i", "ArgMax", {{0, 0}, {1, 0}}),
+                Const(table), Const(Tensor::Of<int32_t>({}, {0})), Op("y", "GatherV2", {{3, 0}, {2, 0}, {4, 0}})});
+  };
+  EXPECT_TRUE(IsByRows(gathered(Tensor::Of<float>({6, 2}, std::vector<float>(12))), {6}));
+  EXPECT_FALSE(IsByRows(gathered(Tensor::Of<std::string>({6}, std::vector<std::string>(6, "cat"))), {6})) << "texts";
+}
+
 // x: [rows, 1024], times weights of so many columns, and a Relu.
 std::optional<Slices> OfProduct(int64_t rows, int64_t columns, int64_t bytes) {
-  Graph graph;
-  graph.nodes = {Op("x", "Placeholder", {}), Const(*Tensor::Make(DType::kFloat, {1024, columns})),
-                 Op("p", "MatMul", {{0, 0}, {1, 0}}), Op("y", "Relu", {{2, 0}})};
-  graph.fed["x"] = 0;
-  graph.outputs = {{3, 0}};
-  const auto none = [](const Node&, std::span<const Tensor>) { return std::nullopt; };
-  return SlicesThatPay(graph, InferTypes(graph, {}, {{"x", {DType::kFloat, Shape{rows, 1024}, std::nullopt}}}, none),
-                       bytes);
+  const Graph graph = Fed({Op("x", "Placeholder", {}), Const(*Tensor::Make(DType::kFloat, {1024, columns})),
+                           Op("p", "MatMul", {{0, 0}, {1, 0}}), Op("y", "Relu", {{2, 0}})});
+  return SlicesThatPay(graph, TypesOf(graph, rows, {1024}), bytes);
 }
 
 TEST(Slices, AreAsLargeAsABlockOfMemoryTakes) {
@@ -115,6 +138,16 @@ TEST(Slices, AreAsLargeAsABlockOfMemoryTakes) {
   EXPECT_EQ(OfProduct(4096, 1024, kRow * 4096), std::nullopt) << "all of it";
   EXPECT_EQ(OfProduct(4096, 1024, kRow * 4095)->each, 2048);
   EXPECT_EQ(OfProduct(6000, 1024, kRow * 5999)->each, 3000) << "what divides the rows";
+  EXPECT_EQ(OfProduct(4099, 1024, kRow * 4000), std::nullopt) << "a prime number of them";
+}
+
+TEST(Slices, OfWhatHardlyHasBytesAreOfHalfTheRows) {
+  const Graph graph = Fed({Op("x", "Placeholder", {}), Const(*Tensor::Make(DType::kFloat, {100})),
+                           Op("n", "Mean", {{0, 0}, {1, 0}}), Op("y", "Relu", {{2, 0}})});
+  graph::Types types = TypesOf(graph, 1000, {0});
+  types.Set(2, {{DType::kFloat, Shape{20}, std::nullopt}});
+  types.Set(3, {{DType::kFloat, Shape{20}, std::nullopt}});
+  EXPECT_EQ(SlicesThatPay(graph, types, 100), std::nullopt) << "a byte for many rows";
 }
 
 TEST(Slices, ThatReadMoreWeightsThanTheyMakeDoNotPay) {
