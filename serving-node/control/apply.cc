@@ -92,6 +92,7 @@ std::vector<models::Wanted> WantedOf(const DesiredState& state, const sources::S
     wanted.labels.insert(model.labels().begin(), model.labels().end());
     wanted.batching = OptionsOf(model.batching());
     wanted.warm_up = !model.skip_warm_up();
+    wanted.deterministic = model.validation().deterministic();
     all.push_back(std::move(wanted));
   }
   return all;

@@ -176,7 +176,10 @@ class LoadedModel {
 
 struct LoadOptions {
   std::vector<std::string> tags = {"serve"};
-  tensor::Device device;
+  tensor::Device device = {};
+  // A row has the same bits in batches of every size, where rows have nothing to do with each other: each is run alone.
+  // PlanView::rows_at_once is 1 then. What it costs is in docs/performance.md.
+  bool deterministic = false;
 };
 
 // What loading and running would need on one device.

@@ -138,6 +138,7 @@ class Judging {
       return inputs.size() == 3 && of_first(1) && IntsOf(inputs[2]) == std::vector<int64_t>{0} &&
              node.attributes.Int("batch_dims", 0) == 0;
     }
+    if (node.op == "Einsum") return MultipliesRows(node);
     if (node.op == "ConcatV2") return !inputs.empty() && Concatenates(inputs);
     if (IsReduction(node.op)) return of_first() && inputs.size() == 2 && SparesRows(inputs[1], RankOf(inputs[0]));
     const bool is_product = IsProductOfMany(node.op);
@@ -150,6 +151,26 @@ class Judging {
     const auto has_rows = [&](const Edge& input) { return KindOf(input) == Kind::kRows; };
     return std::ranges::all_of(inputs.first(inputs.size() - 1), has_rows) &&
            SparesRows(inputs.back(), RankOf(inputs[0]));
+  }
+
+  // Of an Einsum: "abc,cd->abd" with rows in the first operand, for instance.
+  bool MultipliesRows(const Node& node) const {
+    const std::string equation = node.attributes.Text("equation", "");
+    const size_t arrow = equation.find("->");
+    if (arrow == std::string::npos || arrow + 2 == equation.size() || equation.find_first_of(". ") != std::string::npos)
+      return false;
+    const char row = equation[arrow + 2];
+    size_t at = 0;  // Of an operand's labels.
+    for (const Edge& input : node.inputs) {
+      const size_t end = std::min(equation.find(',', at), arrow);
+      if (at > end) return false;
+      const std::string labels = equation.substr(at, end - at);
+      const Kind kind = KindOf(input);
+      if (kind == Kind::kRows ? labels.rfind(row) != 0 : kind != Kind::kSame || labels.find(row) != std::string::npos)
+        return false;
+      at = end + 1;
+    }
+    return at == arrow + 1;
   }
 
   // Of a Transpose: the first axis stays.

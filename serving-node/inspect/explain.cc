@@ -98,7 +98,7 @@ Json ToJson(const PlanView& view) {
 }
 
 Status ExplainSignature(engine::Engine& engine, const Path& version_dir, const Options& options, std::ostream& out) {
-  ASSIGN_OR_RETURN(const auto model, engine.Load(version_dir, {.tags = options.tags_or_serve(), .device = {}}));
+  ASSIGN_OR_RETURN(const auto model, engine.Load(version_dir, options.load()));
   ASSIGN_OR_RETURN(Inputs inputs, InputsOf(options, *model));
   const std::string given = InputsText(inputs.tensors);
   ASSIGN_OR_RETURN(

@@ -45,6 +45,8 @@ void AddRequest(CLI::App& verb, Options& options) {
   verb.add_option("--without", options.passes_off, "Leave out a pass over the graph; may be said again")
       ->allow_extra_args(false)
       ->check(CLI::IsMember(graph::passes::Names()));
+  verb.add_flag("--deterministic", options.deterministic,
+                "The same bits of a row in a batch of any size, as where a Model asks for it: rows are run one by one");
 }
 
 void AddExplain(CLI::App& app, Options& options) {

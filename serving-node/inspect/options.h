@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "serving-node/engine/engine.h"
 
 namespace longshore::inspect {
 
@@ -27,6 +28,7 @@ struct Options {
   std::string inputs_file;          // JSON; "-": standard input.
   std::vector<std::string> outputs;
   std::set<std::string> passes_off;
+  bool deterministic = false;
   // Of run.
   Path out;  // A folder for .npy files; "": JSON to standard output.
   int repeat = 1;
@@ -34,6 +36,7 @@ struct Options {
   bool profile = false;
 
   std::vector<std::string> tags_or_serve() const { return tags.empty() ? std::vector<std::string>{"serve"} : tags; }
+  engine::LoadOptions load() const { return {.tags = tags_or_serve(), .deterministic = deterministic}; }
 };
 
 // Exit codes, so that scripts can tell what happened.

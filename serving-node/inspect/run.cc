@@ -71,7 +71,7 @@ Status WriteJson(const TensorMap& outputs, std::ostream& out) {
 
 Status RunSignature(engine::Engine& engine, const Path& version_dir, const Options& options, std::ostream& out,
                     std::ostream& notes) {
-  ASSIGN_OR_RETURN(const auto model, engine.Load(version_dir, {.tags = options.tags_or_serve(), .device = {}}));
+  ASSIGN_OR_RETURN(const auto model, engine.Load(version_dir, options.load()));
   ASSIGN_OR_RETURN(Inputs inputs, ReadInputs(options, *model));
   const RunRequest request{
       .signature = std::move(inputs.signature), .inputs = std::move(inputs.tensors), .outputs = options.outputs};

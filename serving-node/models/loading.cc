@@ -19,7 +19,7 @@ Result<std::shared_ptr<engine::LoadedModel>> LoadFiles(engine::Engine& engine, c
                                                        const LoadWork& work, const Path& dir) {
   if (gate) RETURN_IF_ERROR(gate(work.model, work.version, dir));
   const auto begin = steady_clock::now();
-  auto loaded = engine.Load(dir, {.tags = work.tags, .device = {}});
+  auto loaded = engine.Load(dir, {.tags = work.tags, .deterministic = work.deterministic});
   if (work.meter != nullptr) {
     work.meter->Loaded(dir, loaded ? Status() : tl::make_unexpected(loaded.error()), Since(begin));
   }

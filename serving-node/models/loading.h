@@ -16,6 +16,7 @@ struct LoadWork {
   int64_t version = 0;
   Path base_path;
   std::vector<std::string> tags;
+  bool deterministic = false;  // As of engine::LoadOptions.
   bool warm_up = true;
   int warm_up_iterations = 1;
   batching::Options batching{};  // Of the model.

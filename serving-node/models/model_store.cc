@@ -116,6 +116,7 @@ class ModelStore::Impl {
                             .version = next.version,
                             .base_path = next.wanted->BasePathOf(next.version),
                             .tags = options_.tags,
+                            .deterministic = next.wanted->deterministic,
                             .warm_up = next.wanted->warm_up,
                             .warm_up_iterations = options_.warm_up_iterations,
                             .batching = next.wanted->batching,

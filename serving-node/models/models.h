@@ -36,6 +36,7 @@ struct Wanted {
   std::map<std::string, int64_t> labels{};
   batching::Options batching{};
   bool warm_up = true;                         // Run it before it is available (warm_up.h).
+  bool deterministic = false;                  // As of engine::LoadOptions, of what is loaded from now on.
   std::map<int64_t, Path> other_base_paths{};  // Of versions that lie elsewhere.
 
   const Path& BasePathOf(int64_t version) const {

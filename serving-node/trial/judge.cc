@@ -167,7 +167,8 @@ std::string SignatureChangeSince(const Path& stable_dir, const engine::LoadedMod
 }  // namespace
 
 Result<control::GoldenResult> Judge(engine::Engine& engine, const TrialOptions& options) {
-  ASSIGN_OR_RETURN(const auto model, engine.Load(options.version_dir, {}));
+  ASSIGN_OR_RETURN(const auto model,
+                   engine.Load(options.version_dir, {.deterministic = options.validation.deterministic()}));
   if (options.warm_up) {
     RETURN_IF_ERROR(models::WarmUp(*model, options.version_dir, {}));
   }

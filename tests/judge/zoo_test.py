@@ -19,6 +19,7 @@ RANKED = {"probabilities", "logits", "scores"}  # Outputs of which the first pla
 RUN_SECONDS = 120
 
 MIX_ROWS = {"branches"}  # What becomes of a row is decided by all of them.
+ROWS_APART = ["mlp", "mobilenet_v2", "efficientnet_b0", "resnet50", "inception_v3", "densenet121"]  # The engine can tell.
 NOT_OF_ZEROS = {"jpeg", "parse_example"}  # What they take is no text of no letters.
 
 
@@ -47,9 +48,9 @@ def _flags_of(inputs: dict[str, np.ndarray], folder: pathlib.Path) -> list[str]:
 
 
 def _answers(version_dir: pathlib.Path, inputs: dict[str, np.ndarray], folder: pathlib.Path,
-             threads: int = 1) -> dict[str, np.ndarray]:
+             threads: int = 1, flags: tuple[str, ...] = ()) -> dict[str, np.ndarray]:
     out = folder / "out"
-    ran = _model("run", version_dir, *_flags_of(inputs, folder), "--out", out, "--threads", threads)
+    ran = _model("run", version_dir, *_flags_of(inputs, folder), "--out", out, "--threads", threads, *flags)
     assert ran.returncode == 0, ran.stderr
     return {file.stem: np.load(file) for file in out.glob("*.npy")}
 
@@ -127,6 +128,22 @@ def test_a_row_has_the_same_bits_whatever_its_neighbours_its_place_the_threads_a
     for stranger in (np.nan, np.inf, 3e38):
         got = answers(f"beside {stranger}", moved, stranger=stranger)
         _assert_same_bits(of_kept(got), want, f"beside a row of {stranger}")
+
+
+@pytest.mark.parametrize("name", ROWS_APART)
+def test_where_it_is_asked_for_a_row_has_the_same_bits_in_batches_of_any_size(name, tmp_path):
+    inputs = zoo.inputs(name, 3)
+
+    def answers(folder, rows, threads):
+        (tmp_path / folder).mkdir()
+        some = {key: value[rows].copy() for key, value in inputs.items()}
+        return _answers(zoo.path(name), some, tmp_path / folder, threads, ("--deterministic",))
+
+    explained = _model("explain", zoo.path(name), "--deterministic", *_flags_of(inputs, tmp_path), "--json")
+    assert json.loads(explained.stdout)["rows_at_once"] == 1
+    together = answers("together", np.arange(3), threads=2)
+    for rows in ([0], [1, 2]):
+        _assert_same_bits(answers(str(rows), np.array(rows), 1), {key: value[rows] for key, value in together.items()}, rows)
 
 
 @pytest.mark.parametrize("name", zoo.MODELS)

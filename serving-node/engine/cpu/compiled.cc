@@ -77,9 +77,11 @@ Compiled::Compiled(graph::Graph graph, HowToRun how, std::shared_ptr<RunMemory> 
   HandOver(&graph, weights_.get());
   graph_ = std::move(graph);
   passes_ = ShapePassesBut(how_.passes_off);
-  const int64_t slice_bytes = how_.passes_off.contains(std::string(graph::passes::kSlices)) ? 0 : how_.slice_bytes;
+  const bool may_slice = !how_.passes_off.contains(std::string(graph::passes::kSlices));
   programs_ = std::make_unique<Programs>(graph_, graph_.bodies, *weights_,
-                                         Programs::Options{.program = {.passes = passes_, .slice_bytes = slice_bytes}});
+                                         Programs::Options{.program = {.passes = passes_,
+                                                                       .slice_bytes = may_slice ? how_.slice_bytes : 0,
+                                                                       .by_row = may_slice && how_.by_row}});
   for (graph::Graph& body : graph_.bodies) {
     HandOver(&body, weights_.get());
     NameArguments(&body);

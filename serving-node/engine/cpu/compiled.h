@@ -19,6 +19,7 @@ struct HowToRun {
   std::set<std::string> passes_off = {};      // By graph::passes::Names.
   // That a step moves in a slice of a run, about half of a last cache.
   int64_t slice_bytes = int64_t{16} << 20;
+  bool by_row = false;  // Slices are of one row whatever that costs: see LoadOptions::deterministic.
 };
 
 class Compiled final : public reference::Executable {

@@ -16,9 +16,12 @@ std::unique_ptr<Engine> MakeCpuEngine(const CpuOptions& options) {
                               .waiting_runs_max = options.waiting_runs_max,
                               .run_bytes_max = options.run_bytes_max,
                               .loop_time_max = options.loop_time_max,
-                              .compiler = [how, memory]() -> reference::MakeExecutable {
-                                return [how, memory, weights = std::make_shared<cpu::Weights>()](
-                                           graph::Graph graph, const reference::Fold& fold) {
+                              .compiler = [how, memory](const LoadOptions& load) -> reference::MakeExecutable {
+                                cpu::HowToRun how_to_run = how;
+                                how_to_run.by_row = load.deterministic;
+                                return [how = std::move(how_to_run), memory,
+                                        weights = std::make_shared<cpu::Weights>()](graph::Graph graph,
+                                                                                    const reference::Fold& fold) {
                                   return std::make_unique<cpu::Compiled>(std::move(graph), how, memory, weights, fold);
                                 };
                               }});

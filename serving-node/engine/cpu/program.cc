@@ -240,7 +240,9 @@ std::unique_ptr<Program> Program::Make(const Graph& graph, std::span<const Graph
   }
   if (passed && !HaveShapes(*passed, types)) return Make(graph, bodies, fed, weights, resources, {}, bytes_max);
   const Graph& last = passed ? *passed : graph;
-  const auto slices = options.slice_bytes > 0 ? SlicesThatPay(last, types, options.slice_bytes) : std::nullopt;
+  const auto slices = options.by_row            ? SlicesOfOne(last, types)
+                      : options.slice_bytes > 0 ? SlicesThatPay(last, types, options.slice_bytes)
+                                                : std::nullopt;
   if (slices) {
     const auto few = WithRows(fed, slices->each);
     if (graph::IsByRows(graph, all, infer(graph, few), {.many = slices->rows, .few = slices->each})) {

@@ -36,6 +36,7 @@ class Program {
   struct Options {
     std::span<const graph::passes::ShapePass> passes = {};  // That are run; they outlive whoever keeps the options.
     int64_t slice_bytes = 0;                                // What a step of a slice is to move; 0: runs are whole.
+    bool by_row = false;                                    // Slices are of one row, where rows can be told apart.
   };
 
   // `bodies`: of the whole graph. `fed`: the types of what is fed, by the graph's names for it; what is not known of

@@ -65,6 +65,11 @@ std::optional<Slices> SlicesThatPay(const graph::Graph& graph, const graph::Type
   return Slices{*rows, each};
 }
 
+std::optional<Slices> SlicesOfOne(const graph::Graph& graph, const graph::Types& types) {
+  const auto rows = RowCount(graph, types);
+  return rows.value_or(0) > 1 ? std::optional(Slices{.rows = *rows, .each = 1}) : std::nullopt;
+}
+
 std::map<std::string, graph::Type> WithRows(std::map<std::string, graph::Type> fed, int64_t rows) {
   for (auto& [name, type] : fed) {
     if (type.shape && !type.shape->empty()) type.shape->front() = rows;

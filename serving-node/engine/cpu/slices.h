@@ -23,6 +23,9 @@ struct Slices {
 // apart is another question.
 std::optional<Slices> SlicesThatPay(const graph::Graph& graph, const graph::Types& types, int64_t bytes);
 
+// Of one row each, whatever that costs; nullopt where there is no second row.
+std::optional<Slices> SlicesOfOne(const graph::Graph& graph, const graph::Types& types);
+
 // What is fed, with so many rows.
 std::map<std::string, graph::Type> WithRows(std::map<std::string, graph::Type> fed, int64_t rows);
 

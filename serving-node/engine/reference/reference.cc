@@ -59,7 +59,7 @@ class ReferenceEngine final : public Engine {
   Result<std::shared_ptr<LoadedModel>> Load(const Path& version_dir, const LoadOptions& options) override try {
     if (options.device != tensor::Device{}) return InvalidArgument("the reference engine runs on the CPU only");
     return reference::Model::Load(version_dir, options, pool_, run_bytes_max_, limits_,
-                                  compiler_ ? compiler_() : nullptr);
+                                  compiler_ ? compiler_(options) : nullptr);
   } catch (...) {
     return FromThrown(fmt::format("the load of {}", version_dir.string()));
   }
@@ -67,7 +67,7 @@ class ReferenceEngine final : public Engine {
  private:
   const size_t run_bytes_max_;
   const reference::kernels::RunLimits limits_;
-  const std::function<reference::MakeExecutable()> compiler_;
+  const std::function<reference::MakeExecutable(const LoadOptions& options)> compiler_;
   reference::Pool pool_;
 };
 

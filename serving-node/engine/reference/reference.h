@@ -27,7 +27,7 @@ struct ReferenceOptions {
   // Of a run with loops or branches: looked at before each step, and what takes longer is refused.
   std::chrono::milliseconds loop_time_max = std::chrono::minutes(1);
   // How another engine runs graphs; asked once for each model. See reference/executable.h.
-  std::function<reference::MakeExecutable()> compiler = {};
+  std::function<reference::MakeExecutable(const LoadOptions& options)> compiler = {};
 };
 
 // The engine must outlive the models that it loaded.

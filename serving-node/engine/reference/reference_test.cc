@@ -267,8 +267,8 @@ TEST(ReferenceEngine, RunsTheOtherSignaturesWhereOneHasASparseInput) {
 }
 
 TEST(ReferenceEngine, GivesWhatIsThrownInALoadAsAnError) {
-  const auto engine =
-      MakeReferenceEngine({.compiler = []() -> reference::MakeExecutable { throw std::length_error("too long"); }});
+  const auto engine = MakeReferenceEngine(
+      {.compiler = [](const LoadOptions&) -> reference::MakeExecutable { throw std::length_error("too long"); }});
   const Path dir = kModels / "half_plus_two_tf2" / "1";
   EXPECT_EQ(engine->Load(dir, {}).error(),
             (Error{Code::kInternal, fmt::format("the load of {}: too long", dir.string())}));
