@@ -100,6 +100,18 @@ TEST(Rows, StayApartInProductsOfWhatIsTheSameForAll) {
   EXPECT_FALSE(OfX("BatchMatMulV2", {}, {0, 0}, [](Node& node) { Set(node, "adj_y", "b: true"); }, {6}));
 }
 
+TEST(Rows, StayApartInEinsumsThatHaveThemFirst) {
+  const Tensor weights = Tensor::Of<float>({6, 3}, std::vector<float>(18));
+  const auto says = [](const std::string& equation) {
+    return [equation](Node& node) { Set(node, "equation", "s: \"" + equation + "\""); };
+  };
+  EXPECT_TRUE(OfX("Einsum", {weights}, {0, 1}, says("abc,cd->abd")));
+  EXPECT_TRUE(OfX("Einsum", {weights}, {1, 0}, says("cd,abc->abd")));
+  EXPECT_TRUE(OfX("Einsum", {}, {0, 0}, says("abc,adc->abd")));
+  EXPECT_FALSE(OfX("Einsum", {}, {0, 0}, says("abc,dbc->ad"))) << "each row with each";
+  EXPECT_FALSE(OfX("Einsum", {weights}, {0, 1}, says("bac,cd->abd"), {6, 6})) << "rows become the second axis";
+}
+
 TEST(Rows, StayApartInConcatenationsAlongOtherAxes) {
   EXPECT_TRUE(OfX("ConcatV2", {Tensor::Of<int32_t>({}, {1})}, {0, 0, 1}));
   EXPECT_FALSE(OfX("ConcatV2", {Tensor::Of<int32_t>({}, {0})}, {0, 0, 1}));
