@@ -69,8 +69,9 @@ class Judging {
       kinds_[i] = Look(i);
       if (kinds_[i] == Kind::kOther) return false;
     }
-    return std::ranges::all_of(graph_.outputs,
-                               [&](const Edge& output) { return output.output == 0 && KindOf(output) == Kind::kRows; });
+    return std::ranges::all_of(graph_.outputs, [&](const Edge& output) {
+      return output.output == 0 && KindOf(output) == Kind::kRows && ShapeOf(output)[0] == counts_.many;
+    });
   }
 
  private:
@@ -110,10 +111,12 @@ class Judging {
     return row > 0 && has_alike(many) && has_alike(few) ? Kind::kRows : Kind::kCounted;
   }
 
+  // Rows, or as many parts of each, one behind the other, as where Keras makes [rows * words, width] of [rows, words,
+  // width] for a product.
   Kind IfHasRows(const Edge& made) const {
     const Shape &many = *many_.at(made).shape, &few = *few_.at(made).shape;
-    const bool has = !many.empty() && !few.empty() && many[0] == counts_.many && few[0] == counts_.few &&
-                     std::ranges::equal(RestOf(many), RestOf(few));
+    if (many.empty() || few.empty() || few[0] == 0 || few[0] % counts_.few != 0) return Kind::kOther;
+    const bool has = many[0] == few[0] / counts_.few * counts_.many && std::ranges::equal(RestOf(many), RestOf(few));
     return has ? Kind::kRows : Kind::kOther;
   }
 
@@ -139,6 +142,7 @@ class Judging {
              node.attributes.Int("batch_dims", 0) == 0;
     }
     if (node.op == "Einsum") return MultipliesRows(node);
+    if (node.op == "StridedSlice") return of_first() && inputs.size() == 4 && TakesAllRows(node);
     if (node.op == "ConcatV2") return !inputs.empty() && Concatenates(inputs);
     if (IsReduction(node.op)) return of_first() && inputs.size() == 2 && SparesRows(inputs[1], RankOf(inputs[0]));
     const bool is_product = IsProductOfMany(node.op);
@@ -151,6 +155,15 @@ class Judging {
     const auto has_rows = [&](const Edge& input) { return KindOf(input) == Kind::kRows; };
     return std::ranges::all_of(inputs.first(inputs.size() - 1), has_rows) &&
            SparesRows(inputs.back(), RankOf(inputs[0]));
+  }
+
+  // Of a StridedSlice: all of the first axis, and it stays the first.
+  bool TakesAllRows(const Node& node) const {
+    const auto has_first = [&](const char* mask) { return node.attributes.Int(mask, 0) % 2 != 0; };
+    const auto strides = IntsOf(node.inputs[3]);
+    return strides && !strides->empty() && strides->front() == 1 && has_first("begin_mask") && has_first("end_mask") &&
+           !has_first("shrink_axis_mask") && !has_first("new_axis_mask") &&
+           node.attributes.Int("ellipsis_mask", 0) == 0;
   }
 
   // Of an Einsum: "abc,cd->abd" with rows in the first operand, for instance.

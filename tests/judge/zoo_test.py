@@ -19,7 +19,8 @@ RANKED = {"probabilities", "logits", "scores"}  # Outputs of which the first pla
 RUN_SECONDS = 120
 
 MIX_ROWS = {"branches"}  # What becomes of a row is decided by all of them.
-ROWS_APART = ["mlp", "mobilenet_v2", "efficientnet_b0", "resnet50", "inception_v3", "densenet121"]  # The engine can tell.
+# The engine can tell.
+ROWS_APART = ["mlp", "mobilenet_v2", "efficientnet_b0", "resnet50", "inception_v3", "densenet121", "bert_base"]
 NOT_OF_ZEROS = {"jpeg", "parse_example"}  # What they take is no text of no letters.
 
 

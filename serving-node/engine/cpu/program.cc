@@ -375,6 +375,8 @@ Result<std::vector<Tensor>> Program::RunSlices(const std::map<std::string, Tenso
       some.emplace_hint(some.end(), name, value.rank() == 0 ? value : value.Rows(first, first + slices_->each));
     ASSIGN_OR_RETURN(const auto outputs, RunWhole(some, frame, on_step));
     for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].rank() == 0 || outputs[i].dim(0) != slices_->each)
+        return Internal("a slice of {} rows has an output {}", slices_->each, tensor::ToString(outputs[i].shape()));
       if (first == 0) {
         Shape shape = outputs[i].shape();
         shape[0] = slices_->rows;

@@ -83,7 +83,15 @@ TEST(Rows, StayApartInReductionsOfOtherAxes) {
 
 TEST(Rows, StayApartWhereTheyAreReshapedOneByOne) {
   EXPECT_TRUE(OfX("Reshape", {Ints({-1, 12})}, {0, 1}));
-  EXPECT_FALSE(OfX("Reshape", {Ints({-1, 6})}, {0, 1})) << "two of each";
+  EXPECT_FALSE(OfX("Reshape", {Ints({-1, 6})}, {0, 1})) << "two of each: none of the graph's outputs";
+  EXPECT_TRUE(
+      IsByRows(Fed({Op("x", "Placeholder", {}), Const(Ints({-1, 6})), Op("parts", "Reshape", {{0, 0}, {1, 0}}),
+                    Op("of_parts", "Softmax", {{2, 0}}), Const(Ints({-1, 12})), Op("y", "Reshape", {{3, 0}, {4, 0}})})))
+      << "and back";
+  EXPECT_FALSE(
+      IsByRows(Fed({Op("x", "Placeholder", {}), Const(Ints({-1, 24})), Op("pairs", "Reshape", {{0, 0}, {1, 0}}),
+                    Op("of_pairs", "Softmax", {{2, 0}}), Const(Ints({-1, 12})), Op("y", "Reshape", {{3, 0}, {4, 0}})})))
+      << "two rows in one";
   EXPECT_FALSE(OfX("Reshape", {Ints({6, 12})}, {0, 1})) << "does not fit fewer";
   const auto order = [](Node& node) { Set(node, "Tperm", "type: DT_INT32"); };
   EXPECT_TRUE(OfX("Transpose", {Ints({0, 2, 1})}, {0, 1}, order));
@@ -98,6 +106,22 @@ TEST(Rows, StayApartInProductsOfWhatIsTheSameForAll) {
       << "each row with each";
   EXPECT_TRUE(OfX("BatchMatMulV2", {}, {0, 0}, [](Node& node) { Set(node, "adj_y", "b: true"); }));
   EXPECT_FALSE(OfX("BatchMatMulV2", {}, {0, 0}, [](Node& node) { Set(node, "adj_y", "b: true"); }, {6}));
+}
+
+TEST(Rows, StayApartInSlicesThatTakeThemAll) {
+  const auto masks = [](const std::string& begin, const std::string& shrink) {
+    return [begin, shrink](Node& node) {
+      Set(node, "begin_mask", "i: " + begin);
+      Set(node, "end_mask", "i: 1");
+      Set(node, "shrink_axis_mask", "i: " + shrink);
+    };
+  };
+  const std::vector<Tensor> first = {Ints({0, 0}), Ints({0, 1}), Ints({1, 1})};
+  EXPECT_TRUE(OfX("StridedSlice", first, {0, 1, 2, 3}, masks("1", "2")));
+  EXPECT_FALSE(OfX("StridedSlice", {Ints({0, 0}), Ints({0, 1}), Ints({-1, 1})}, {0, 1, 2, 3}, masks("1", "2")))
+      << "the other way round";
+  EXPECT_FALSE(OfX("StridedSlice", first, {0, 1, 2, 3}, masks("0", "2"))) << "begin says where, if only at the first";
+  EXPECT_FALSE(OfX("StridedSlice", first, {0, 1, 2, 3}, masks("1", "1")));
 }
 
 TEST(Rows, StayApartInEinsumsThatHaveThemFirst) {
