@@ -50,6 +50,15 @@ Status WriteAndFlush(const Path& path, std::string_view bytes, mode_t mode) {
   return {};
 }
 
+// Makes the names in the folder durable: without it a crash may undo a rename.
+Status FlushFolder(const Path& path) {
+  const Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0) return ErrnoError("open", path, errno);
+  // EINVAL: the file system has no such operation for folders.
+  if (fsync(folder.get()) != 0 && errno != EINVAL) return ErrnoError("flush", path, errno);
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> ReadFile(const Path& path, size_t bytes_max) {
@@ -83,9 +92,7 @@ Status WriteFileAtomically(const Path& path, std::string_view bytes, mode_t mode
     unlink(temporary.c_str());
     return written;
   }
-  const Descriptor folder(open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() >= 0) fsync(folder.get());
-  return {};
+  return FlushFolder(path.has_parent_path() ? path.parent_path() : Path("."));
 }
 
 }  // namespace longshore

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "common/text.h"
 namespace longshore {
 namespace {
 
@@ -38,7 +39,7 @@ class LimitedSink final : public spdlog::sinks::base_sink<std::mutex> {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
     if (line.size() > kLogLineBytesMax) {
-      line.resize(kLogLineBytesMax - kCut.size());
+      line.resize(Utf8Prefix({line.data(), line.size()}, kLogLineBytesMax - kCut.size()).size());
       line.append(kCut.data(), kCut.data() + kCut.size());
     }
     std::fwrite(line.data(), 1, line.size(), stderr);
@@ -80,7 +81,7 @@ std::string LogLevel() {
 
 std::string ForLog(std::string_view text, size_t bytes_max) {
   std::string safe;
-  for (const char c : text.substr(0, bytes_max)) {
+  for (const char c : Utf8Prefix(text, bytes_max)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
       safe += fmt::format("\\x{:02x}", byte);

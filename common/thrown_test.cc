@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "common/heap_testing/heap.h"
+
 namespace longshore {
 namespace {
 
@@ -18,6 +20,40 @@ TEST(Thrown, SaysWhatAndWhy) {
   EXPECT_EQ(ErrorOf(std::bad_alloc()), "RESOURCE_EXHAUSTED: memory does not suffice for a run of signature \"x\"");
   EXPECT_EQ(ErrorOf(std::length_error("too long")), "INTERNAL: a run of signature \"x\": too long");
   EXPECT_EQ(ErrorOf(7), "INTERNAL: a run of signature \"x\": an exception without a text");
+}
+
+TEST(Thrown, FormatsWhatFailed) {
+  try {
+    throw std::bad_alloc();
+  } catch (...) {
+    EXPECT_EQ(FromThrown("run {} of signature \"{}\"", 7, std::string("x")).value().message,
+              "memory does not suffice for run 7 of signature \"x\"");
+  }
+}
+
+// Whichever allocation of the text is the first to fail.
+TEST(Thrown, ReportsAnErrorWithoutMemoryForItsText) {
+  if (!heap_testing::kIsReplaced) GTEST_SKIP() << "the sanitizer's operator new cannot be made to fail";
+  const std::string name(100, 'x');
+  int64_t failures = 1;
+  for (int64_t successes = 0; failures > 0; ++successes) {
+    Error error;
+    try {
+      throw std::length_error("too long");
+    } catch (...) {
+      const heap_testing::FailingNew no_memory(successes);
+      error = std::move(FromThrown("a run of signature \"{}\"", name).value());
+      failures = no_memory.failures();
+    }
+    const Error whole{Code::kInternal, "a run of signature \"" + name + "\": too long"};
+    const Error of_call{Code::kInternal, "the call: too long"};
+    const Error none{Code::kResourceExhausted, "out of memory"};
+    EXPECT_TRUE(failures == 0 ? error == whole : error == none || error == of_call || error == whole)
+        << ToString(error);
+    if (successes == 0) {
+      EXPECT_EQ(error, none);
+    }
+  }
 }
 
 }  // namespace

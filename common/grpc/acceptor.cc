@@ -140,10 +140,12 @@ size_t ConnectionAcceptor::Count() {
   return handed_over_.size();
 }
 
-void ConnectionAcceptor::AwaitNoConnections(const std::function<void(size_t left)>& log) {
+void ConnectionAcceptor::AwaitNoConnections(const std::function<void(size_t left)>& log,
+                                            std::chrono::steady_clock::time_point until) {
   auto logged_at = std::chrono::steady_clock::now();
   for (size_t left = Count(); left > 0; left = Count()) {
     const auto now = std::chrono::steady_clock::now();
+    if (now >= until) return;
     if (now - logged_at >= std::chrono::seconds(1)) {
       log(left);
       logged_at = now;

@@ -48,9 +48,10 @@ class ConnectionAcceptor {
   // Takes what waits in the backlog, closes the listening socket and joins the thread. The server must still run.
   void StopAccepting();
 
-  // Returns when every connection is closed or was reset by its client. Calls log about once a second. Requires:
-  // StopAccepting was called.
-  void AwaitNoConnections(const std::function<void(size_t left)>& log);
+  // Returns when every connection is closed or was reset by its client, at the latest at `until`. Calls log about once
+  // a second. Requires: StopAccepting was called.
+  void AwaitNoConnections(const std::function<void(size_t left)>& log,
+                          std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max());
 
   int listen_fd() const { return listen_fd_; }  // -1 after StopAccepting.
 

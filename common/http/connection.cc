@@ -24,7 +24,8 @@ namespace beast = boost::beast;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr size_t kReadBytes = size_t{8} << 10;  // Of each read.
+constexpr size_t kReadBytes = size_t{8} << 10;    // Of each read.
+constexpr size_t kWriteBytes = size_t{64} << 10;  // Of each write, at most.
 constexpr auto kLingerTimeout = milliseconds(1000);
 constexpr auto kProbeAfter = milliseconds(100);
 constexpr auto kAnswerLost = Core::TimePoint::min();
@@ -40,14 +41,14 @@ class Reply {
   }
   void Send(Response response) {
     if (sent_.exchange(true)) return;
-    held_.Release();
-    if (auto connection = connection_.lock()) connection->Answer(std::move(response));
+    HeldBytes held = std::move(held_);
+    if (auto connection = connection_.lock()) connection->Answer(std::move(response), std::move(held));
   }
   void Forget() { sent_ = true; }
 
  private:
   std::weak_ptr<Connection> connection_;
-  HeldBytes held_;  // By the request, also when its connection is gone.
+  HeldBytes held_;  // By the request, also when its connection, or the server, is gone.
   std::atomic<bool> sent_ = false;
 };
 
@@ -88,6 +89,7 @@ Connection::Connection(std::shared_ptr<asio::io_context> context, std::shared_pt
       core_(std::move(core)),
       leaves_at_(LeavesAt(core_->options)),
       reader_(core_->options, core_->bodies),
+      held_(core_->bodies),
       strand_(context_->get_executor()),
       stream_(strand_, protocol, fd) {
   const int yes = 1;
@@ -112,14 +114,16 @@ void Connection::LookAtClock(TimePoint now) {
   if (deadline_.load() <= now) asio::post(strand_, Guarded(&Connection::OnLate));
 }
 
-void Connection::Answer(Response response) {
+void Connection::Answer(Response response, HeldBytes held) {
   try {
     // Weak: were the server gone, a queued strong reference would keep itself alive through its own queue.
-    asio::dispatch(strand_, [weak = weak_from_this(), response = std::move(response)]() mutable {
-      const auto self = weak.lock();
-      if (!self || self->state_ != State::kHandling) return;
-      self->Guarded([&response](Connection& connection) { connection.Write(std::move(response)); })();
-    });
+    asio::dispatch(strand_,
+                   [weak = weak_from_this(), response = std::move(response), held = std::move(held)]() mutable {
+                     const auto self = weak.lock();
+                     if (!self || self->state_ != State::kHandling) return;
+                     self->held_ = std::move(held);
+                     self->Guarded([&response](Connection& connection) { connection.Write(std::move(response)); })();
+                   });
   } catch (const std::exception&) {
     deadline_ = kAnswerLost;  // Without memory to say so, the connection ends at the clock's next look.
   }
@@ -238,7 +242,10 @@ void Connection::OnEndOfInput(const Error& error) {
 void Connection::OnLate() {
   if (deadline_.load() > steady_clock::now()) return;
   const bool asks = state_ == State::kHandling && input_ended_ && !probed_ && deadline_.load() != kAnswerLost;
-  asks ? Probe() : Close();
+  if (asks) return Probe();
+  if (state_ != State::kWriting) return Close();
+  deadline_ = AnswerDeadline();
+  if (deadline_.load() <= steady_clock::now()) Close();
 }
 
 // To a socket that is closed at its other end this means a reset soon; to one that is closed for sending, nothing.
@@ -269,7 +276,10 @@ void Connection::Write(Response response) {
   }
   head_ = ResponseHead(response, keep_alive_);
   body_ = reader_.wants_no_body() ? std::string() : std::move(response.body);
-  Arm(TimeFor(body_.size()));
+  until_written_ = std::move(response.until_written);
+  answer_began_at_ = steady_clock::now();
+  answer_bytes_written_ = 0;
+  deadline_ = AnswerDeadline();  // Later as the client reads: see OnLate.
   state_ = State::kWriting;
   Send();
 }
@@ -280,14 +290,21 @@ void Connection::Send() {
   using Buffers = std::array<asio::const_buffer, 2>;
   const size_t sent = stream_.TrySend(Buffers{asio::buffer(head_), asio::buffer(body_)});
   if (sent == head_.size() + body_.size() && buffer_.size() == 0) return OnWritten({});
+  answer_bytes_written_ = sent;
   const size_t of_head = std::min(sent, head_.size());
-  asio::async_write(stream_, Buffers{asio::buffer(head_) + of_head, asio::buffer(body_) + (sent - of_head)},
+  // Asked before each write how many bytes it may take, and told how many were written before.
+  const auto count = [self = shared_from_this(), sent](const Error& error, size_t more) -> size_t {
+    self->answer_bytes_written_ = sent + more;
+    return error ? 0 : kWriteBytes;
+  };
+  asio::async_write(stream_, Buffers{asio::buffer(head_) + of_head, asio::buffer(body_) + (sent - of_head)}, count,
                     Guarded([](Connection& self, const Error& error, size_t) { self.OnWritten(error); }));
 }
 
 void Connection::OnWritten(const Error& error) {
   head_.clear();
   body_ = {};
+  ReleaseAnswer();
   if (state_ == State::kClosed) return;
   if (error) return Close();
   if (keep_alive_ && !input_ended_) return AwaitRequest();
@@ -296,6 +313,11 @@ void Connection::OnWritten(const Error& error) {
   if (!stream_.encrypted() || !is_read_) return SayGoodbye();
   Error ignored;
   stream_.socket().cancel(ignored);  // TLS ends when nobody reads.
+}
+
+void Connection::ReleaseAnswer() {
+  held_.Release();
+  until_written_.reset();
 }
 
 void Connection::SayGoodbye() {
@@ -331,7 +353,15 @@ void Connection::Arm(milliseconds timeout) {
 // How long a client may take for so many bytes.
 milliseconds Connection::TimeFor(size_t bytes) const {
   const size_t rate = std::max<size_t>(1, core_->options.bytes_per_second_min);
-  return core_->options.transfer_grace + milliseconds(bytes / rate * 1000);
+  return core_->options.transfer_grace + milliseconds(bytes * 1000 / rate);
+}
+
+// Until when the client may take no more of the answer than it has taken: written bytes wait in this system's buffers,
+// so those count that the client's system has acknowledged. As for Arm once stopping.
+Core::TimePoint Connection::AnswerDeadline() {
+  const size_t taken = answer_bytes_written_ - std::min(answer_bytes_written_, stream_.UnacknowledgedBytes());
+  return std::min(answer_began_at_ + TimeFor(taken),
+                  std::max(core_->stops_by.load(), answer_began_at_ + core_->options.stop_grace));
 }
 
 void Connection::Close() {
@@ -340,6 +370,7 @@ void Connection::Close() {
   Error ignored;
   stream_.socket().close(ignored);
   reader_.Release();
+  ReleaseAnswer();
   {
     const std::lock_guard lock(core_->mutex);
     core_->connections.erase(shared_from_this());

@@ -26,11 +26,13 @@ struct Core {
   using TimePoint = std::chrono::steady_clock::time_point;
 
   Core(Options server_options, Handler server_handler)
-      : options(std::move(server_options)), handler(std::move(server_handler)), bodies(options.bodies_bytes_max) {}
+      : options(std::move(server_options)),
+        handler(std::move(server_handler)),
+        bodies(std::make_shared<BytePool>(options.bodies_bytes_max)) {}
 
   const Options options;
   const Handler handler;
-  BytePool bodies;
+  const std::shared_ptr<BytePool> bodies;
   std::atomic<bool> stopping = false;
   std::atomic<TimePoint> stops_by = TimePoint::max();  // When transfers end, once stopping.
   TlsContexts tls;
@@ -53,7 +55,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Leave();                     // The server stops: close when idle for stop_grace.
   void Cut();                       // Close now.
   void LookAtClock(TimePoint now);  // Whoever is too late is closed: called again and again by the server.
-  void Answer(Response response);   // Of the request that was handed to the handler.
+  // Of the request that was handed to the handler. `held`: the request's share of memory, kept until the answer has
+  // been written or the connection is closed.
+  void Answer(Response response, HeldBytes held);
 
  private:
   using Error = boost::system::error_code;
@@ -85,6 +89,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Write(Response response);
   void Send();
   void OnWritten(const Error& error);
+  void ReleaseAnswer();
+  TimePoint AnswerDeadline();
   void SayGoodbye();
   void Linger();
   void OnReadAway(const Error& error);
@@ -97,10 +103,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::shared_ptr<Core> core_;
   const TimePoint leaves_at_;
   RequestReader reader_;
-  boost::beast::flat_buffer buffer_;         // Only read into while it is empty, or while nobody looks at it.
-  std::string head_, body_;                  // Of the answer that is written.
+  boost::beast::flat_buffer buffer_;  // Only read into while it is empty, or while nobody looks at it.
+  std::string head_, body_;           // Of the answer that is written.
+  HeldBytes held_;                    // Given back when the answer has been written, as is the next.
+  std::shared_ptr<const void> until_written_;
   std::stop_source gone_{std::nostopstate};  // Of the request that the handler has.
   std::atomic<TimePoint> deadline_ = TimePoint::max();
+  TimePoint answer_began_at_;
+  size_t answer_bytes_written_ = 0;  // To the socket.
   TimePoint body_began_at_;
   size_t body_bytes_ = 0;  // That came of it, as sent.
   State state_ = State::kGreeting;

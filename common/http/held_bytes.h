@@ -1,9 +1,10 @@
-// How much memory the requests of a server may hold together: each holds its share before it takes the memory, and
-// gives it back at its end.
+// How much memory the requests of a server, or its answers, may hold together: each holds its share before it takes the
+// memory, and gives it back at its end.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 namespace longshore::http {
@@ -29,29 +30,34 @@ class BytePool {
   std::atomic<size_t> taken_ = 0;
 };
 
-// One request's share. The pool outlives it.
+// The share of one request, or of one answer. Shares the pool: a run may end, and give its share back, after the server
+// is gone.
 class HeldBytes {
  public:
-  explicit HeldBytes(BytePool& pool) : pool_(pool) {}
+  explicit HeldBytes(std::shared_ptr<BytePool> pool) : pool_(std::move(pool)) {}
   HeldBytes(HeldBytes&& other) noexcept : pool_(other.pool_), bytes_(std::exchange(other.bytes_, 0)) {}
+  HeldBytes& operator=(HeldBytes&& other) noexcept {
+    Release();
+    pool_ = other.pool_;
+    bytes_ = std::exchange(other.bytes_, 0);
+    return *this;
+  }
   ~HeldBytes() { Release(); }
-  HeldBytes(const HeldBytes&) = delete;
-  HeldBytes& operator=(const HeldBytes&) = delete;
 
   // Holds at least so many from now on. False, and it holds what it held, where the pool does not have them.
   bool Hold(size_t bytes) {
     if (bytes <= bytes_) return true;
-    if (!pool_.Take(bytes - bytes_)) return false;
+    if (!pool_->Take(bytes - bytes_)) return false;
     bytes_ = bytes;
     return true;
   }
   void Release() {
-    if (bytes_ > 0) pool_.Give(bytes_);
+    if (bytes_ > 0) pool_->Give(bytes_);
     bytes_ = 0;
   }
 
  private:
-  BytePool& pool_;
+  std::shared_ptr<BytePool> pool_;  // Never null: a share that was moved from may hold again.
   size_t bytes_ = 0;
 };
 

@@ -4,9 +4,11 @@
 
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tl/expected.hpp>
+#include <utility>
 
 #include "common/http/growing_body.h"
 #include "common/http/header_scan.h"
@@ -25,8 +27,8 @@ class RequestReader {
   };
   using Buffer = boost::beast::flat_buffer;
 
-  // Both outlive it.
-  RequestReader(const Options& options, BytePool& pool) : options_(options), held_(pool) {}
+  // The options outlive it.
+  RequestReader(const Options& options, std::shared_ptr<BytePool> pool) : options_(options), held_(std::move(pool)) {}
 
   // Forgets the last request and gives back what it held.
   void Begin();

@@ -50,6 +50,9 @@ struct Response {
   std::string content_type = "application/json";
   std::string body = {};
   Headers headers = {};
+  // Kept until the answer has been written, or its connection is gone: an answer takes memory until then, so what
+  // limits the requests under way must count it.
+  std::shared_ptr<const void> until_written = {};
 };
 
 // Answers one request. Any thread, the first call counts. A request whose responder is dropped uncalled is answered
@@ -72,10 +75,11 @@ struct Options {
   size_t header_fields_max = 128;                    // 431
   size_t body_bytes_max = size_t{256} << 20;         // 413; as sent.
   size_t inflated_bytes_max = size_t{100} << 20;     // 413; of a gzipped body.
-  size_t bodies_bytes_max = size_t{4} << 30;         // 503; of all requests that are not answered yet.
+  size_t bodies_bytes_max = size_t{4} << 30;         // 503; of all requests whose answers are not written yet.
   size_t gzip_bytes_min = size_t{4} << 10;           // Shorter answers are never gzipped; 0: none is.
   std::chrono::milliseconds header_timeout{10000};   // Of the TLS handshake, and of a request's header.
-  // A body, or an answer, may take transfer_grace and a second more for each bytes_per_second_min that passed.
+  // A body, or an answer, may take transfer_grace and a second more for each bytes_per_second_min that the server, or
+  // the client's system, has received so far.
   std::chrono::milliseconds transfer_grace{10000};
   size_t bytes_per_second_min = size_t{16} << 10;
   std::chrono::milliseconds idle_timeout{300000};  // Between two requests of a connection.

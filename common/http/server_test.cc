@@ -1,15 +1,11 @@
 #include "common/http/server.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
-#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include <condition_variable>
-#include <functional>
 #include <future>
 #include <mutex>
 #include <new>
@@ -18,6 +14,7 @@
 #include <thread>
 
 #include "common/http/inflate.h"
+#include "common/http/testing.h"
 
 namespace longshore::http {
 namespace {
@@ -26,78 +23,6 @@ using std::chrono::milliseconds;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-// A client that says exactly the bytes that a test wants.
-class RawClient {
- public:
-  explicit RawClient(int port, const std::function<void()>& before_connecting = {})
-      : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
-    if (before_connecting) before_connecting();
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    connected_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-    timeval limit{.tv_sec = 20, .tv_usec = 0};
-    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  }
-  RawClient(const RawClient&) = delete;
-  RawClient& operator=(const RawClient&) = delete;
-  ~RawClient() { close(fd_); }
-
-  bool connected() const { return connected_; }
-  void Send(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t sent = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (sent <= 0) return;
-      bytes.remove_prefix(static_cast<size_t>(sent));
-    }
-  }
-  void ShutDown() { shutdown(fd_, SHUT_WR); }
-  // Until the text was seen or the server closed.
-  std::string ReadUntil(std::string_view text) {
-    while (seen_.find(text) == std::string::npos) {
-      if (!ReadSome()) break;
-    }
-    const size_t end = seen_.find(text);
-    const size_t cut = end == std::string::npos ? seen_.size() : end + text.size();
-    std::string got = seen_.substr(0, cut);
-    seen_.erase(0, cut);
-    return got;
-  }
-  std::string ReadAll() {
-    while (ReadSome()) {
-    }
-    return std::exchange(seen_, "");
-  }
-
- private:
-  bool ReadSome() {
-    char bytes[4096];
-    const ssize_t got = recv(fd_, bytes, sizeof bytes, 0);
-    if (got <= 0) return false;
-    seen_.append(bytes, static_cast<size_t>(got));
-    return true;
-  }
-
-  int fd_;
-  bool connected_ = false;
-  std::string seen_;
-};
-
-void Echo(Request request, Responder respond) {
-  respond({.status = 200,
-           .content_type = "text/plain",
-           .body = request.method + " " + request.target + " " + request.body + ";",
-           .headers = {{"x-seen", std::string(request.Header("x-mine"))}}});
-}
-
-std::unique_ptr<Server> StartServer(Options options = {}, Handler handler = Echo) {
-  if (options.listen_fd < 0) options.address = "127.0.0.1:0";
-  auto server = Server::Start(std::move(options), std::move(handler));
-  CHECK(server);
-  return std::move(*server);
-}
 
 std::string Gzip(const std::string& plain) {
   z_stream stream{};
@@ -111,11 +36,6 @@ std::string Gzip(const std::string& plain) {
   out.resize(stream.total_out);
   deflateEnd(&stream);
   return out;
-}
-
-std::string Post(const std::string& body, const std::string& headers = "") {
-  return "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + headers + "\r\n" +
-         body;
 }
 
 TEST(HttpServer, AnswersOnOneConnectionAgainAndAgain) {
@@ -313,17 +233,6 @@ TEST(HttpServer, DisconnectsAClientWhoseBodyIsTooSlow) {
   EXPECT_EQ(client.ReadAll(), "");
 }
 
-TEST(HttpServer, DisconnectsAClientThatDoesNotReadItsAnswer) {
-  auto server = StartServer(
-      {.gzip_bytes_min = 0, .transfer_grace = milliseconds(50), .bytes_per_second_min = 1 << 30},
-      [](const Request&, const Responder& respond) { respond({.body = std::string(size_t{64} << 20, 'x')}); });
-  RawClient client(server->port());
-  client.Send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
-  while (server->connections() == 0) std::this_thread::yield();
-  while (server->connections() > 0) std::this_thread::yield();
-  EXPECT_LT(client.ReadAll().size(), size_t{64} << 20);
-}
-
 TEST(HttpServer, ConnectionsBeyondTheLimitWaitAndAreTakenLater) {
   auto server = StartServer({.connections_max = 1});
   auto first = std::make_unique<RawClient>(server->port());
@@ -402,30 +311,6 @@ TEST(HttpServer, ARequestWhoseWorkThrowsFailsAlone) {
   EXPECT_THAT(before.ReadUntil(";"), EndsWith("GET / ;"));
 }
 
-// Keeps the responders of the requests that it gets.
-class Holder {
- public:
-  Handler handler() {
-    return [this](Request request, Responder respond) {
-      const std::lock_guard lock(mutex_);
-      held_.emplace_back(std::move(request), std::move(respond));
-      came_.notify_all();
-    };
-  }
-  std::pair<Request, Responder> Take() {
-    std::unique_lock lock(mutex_);
-    came_.wait(lock, [this] { return !held_.empty(); });
-    auto first = std::move(held_.front());
-    held_.erase(held_.begin());
-    return first;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable came_;
-  std::vector<std::pair<Request, Responder>> held_;
-};
-
 TEST(HttpServer, BodiesThatAreHeldTogetherHaveALimitAndGiveTheirShareBack) {
   Holder holder;
   auto server = StartServer({.bodies_bytes_max = 100000}, holder.handler());
@@ -470,12 +355,6 @@ TEST(HttpServer, AConnectionThatBreaksGivesItsShareBack) {
   RawClient client(server->port());
   client.Send(Post(std::string(90000, 'x')));
   EXPECT_EQ(holder.Take().first.body.size(), 90000u);
-}
-
-void AwaitStop(const std::stop_token& token) {
-  std::promise<void> stopped;
-  const std::stop_callback callback(token, [&] { stopped.set_value(); });
-  EXPECT_EQ(stopped.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
 }
 
 TEST(HttpServer, ABodyKeepsItsShareWhileAHandlerHasItThoughTheClientIsGone) {
@@ -629,7 +508,9 @@ TEST(HttpServer, AResponderMayOutliveTheServer) {
   EXPECT_EQ(client.ReadAll(), "");
 }
 
-TEST(HttpServer, TheProcessWithTheFewestConnectionsTakesTheNext) {
+// Opens 15 connections to two servers of one socket, of which one has 25 connections already. Returns how many of the
+// 15 the other one accepted.
+size_t ConnectionsOfAFreshServer() {
   auto crowded = StartServer();
   std::vector<std::unique_ptr<RawClient>> clients;
   const auto connect = [&](const Server& server) {
@@ -640,7 +521,13 @@ TEST(HttpServer, TheProcessWithTheFewestConnectionsTakesTheNext) {
   for (int i = 0; i < 25; ++i) connect(*crowded);
   auto fresh = StartServer({.listen_fd = dup(crowded->listen_fd())});
   for (int i = 0; i < 15; ++i) connect(*fresh);
-  EXPECT_GE(fresh->connections(), 10u);  // Of 15; a busy machine lets some go astray.
+  return fresh->connections();
+}
+
+TEST(HttpServer, TheProcessWithTheFewestConnectionsTakesTheNext) {
+  size_t accepted = 0;
+  for (int round = 0; round < 4; ++round) accepted += ConnectionsOfAFreshServer();
+  EXPECT_GE(accepted, 40u) << "of 60; on a busy machine the crowded server accepts some";
 }
 
 TEST(Inflate, ReadsWhatGzipWroteAndRefusesTheRest) {

@@ -1,6 +1,8 @@
 #include "common/http/stream.h"
 
+#include <linux/sockios.h>
 #include <openssl/ssl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -36,6 +38,12 @@ size_t Stream::TrySend(const std::array<boost::asio::const_buffer, 2>& buffers) 
   message.msg_iovlen = parts.size();
   return static_cast<size_t>(
       std::max<ssize_t>(0, sendmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL)));
+}
+
+size_t Stream::UnacknowledgedBytes() {
+  int bytes = 0;
+  if (ioctl(socket_.native_handle(), SIOCOUTQ, &bytes) != 0) return 0;
+  return static_cast<size_t>(std::max(0, bytes));
 }
 
 }  // namespace longshore::http

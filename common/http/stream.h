@@ -60,6 +60,10 @@ class Stream {
   // which the next write tells of.
   size_t TrySend(const std::array<boost::asio::const_buffer, 2>& buffers);
 
+  // How many of the written bytes the client's system has not acknowledged yet; under TLS, of the encrypted ones. 0
+  // when the system does not say.
+  size_t UnacknowledgedBytes();
+
   template <typename Buffers, typename Handler>
   void async_read_some(const Buffers& buffers, Handler&& handler) {
     if (tls_) return tls_->async_read_some(buffers, std::forward<Handler>(handler));

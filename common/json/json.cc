@@ -12,6 +12,10 @@ Result<Json> ParseJson(std::string_view text) {
   }
 }
 
+std::string DumpJson(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 Result<std::optional<Json>> ReadJsonFile(const Path& path) {
   const auto bytes = ReadFile(path);
   if (!bytes && bytes.error().code == Code::kNotFound) return std::nullopt;

@@ -16,6 +16,13 @@ TEST(ParseJson, WhateverCannotBeHeldIsAnErrorAndNothingIsThrown) {
   EXPECT_EQ(ParseJson("{\"a\": [1.5, null]}")->at("a").size(), 2U);
 }
 
+TEST(DumpJson, ReplacesWhatIsNotValidUtf8AndThrowsNothing) {
+  const Json json = {{"a", "cut \xE6\xA8"}, {"b", "模"}};
+  EXPECT_EQ(DumpJson(json), "{\"a\":\"cut \uFFFD\",\"b\":\"模\"}");
+  EXPECT_EQ(DumpJson(Json{{"a", 1}}, 1), "{\n \"a\": 1\n}");
+  EXPECT_TRUE(ParseJson(DumpJson(json)));
+}
+
 TEST(TextAt, IsTheTextAtTheEndOfAPathAndNothingWhereThereIsNone) {
   const Json json = {{"a", {{"b/c", "x"}, {"n", 1}}}, {"list", {{{"d", "y"}}}}, {"text", "z"}};
   EXPECT_EQ(TextAt(json, {"a", "b/c"}), "x");

@@ -21,13 +21,13 @@ TEST(Authority, IssuesWhatAServerCanShow) {
 
 TEST(Authority, SaysHowLongAndNothingOutlivesIt) {
   const auto authority = MakeAuthority("test", hours(2)).value();
-  const auto left = [now = SystemClock().Now()](const KeyPair& pair) { return ValidityOf(pair)->until - now; };
+  const auto left = [](const KeyPair& pair) { return ValidityOf(pair)->until - SystemClock().Now(); };
   EXPECT_LE(left(authority), hours(2));
   EXPECT_GT(left(authority), hours(2) - std::chrono::minutes(1));
   const auto shorter = Issue(authority, {.name = "server"}, hours(1)).value();
   EXPECT_LE(left(shorter), hours(1));
   EXPECT_LT(ValidityOf(shorter)->from, SystemClock().Now());
-  EXPECT_EQ(left(Issue(authority, {.name = "server"}, hours(3)).value()), left(authority));
+  EXPECT_EQ(ValidityOf(Issue(authority, {.name = "server"}, hours(3)).value())->until, ValidityOf(authority)->until);
 }
 
 TEST(Authority, RefusesWhatIsNoAuthorityAndNamesThatAreNone) {
