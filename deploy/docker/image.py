@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes an image without Docker: the last stage of its Dockerfile, over the folders of root.py.
+"""Makes an image without Docker: applies the last stage of its Dockerfile to the folders that root.py makes.
 
     deploy/docker/image.py node --bin=build/release/bin --version=0.1.0 --revision=abc --output=build/image
 
-The archive is an OCI layout and a `docker save` in one, as Docker itself writes it, so containerd, Docker, Podman, kind and
-skopeo all take it, and the digest is known before anybody has loaded it. Same inputs give the same bytes.
+The archive is an OCI layout and a `docker save` in one file, as Docker itself writes it, so containerd, Docker, Podman, kind and
+skopeo can load it, and the digest is known without loading it. The same inputs give the same bytes.
 """
 
 import argparse
@@ -31,7 +31,7 @@ OCI = "application/vnd.oci.image"
 
 
 class Stage:
-    """What the last stage of a Dockerfile says: the config of an image, and which folders are its layers."""
+    """The last stage of a Dockerfile: the config of the image, and the folders of its layers."""
 
     def __init__(self, dockerfile: pathlib.Path, arguments: dict[str, str]):
         self.config: dict = {}
@@ -48,7 +48,7 @@ class Stage:
         if instruction == "COPY":
             option, folder, target = rest.split()
             if (option, target) != ("--from=build", "/"):
-                raise SystemExit(f"image.py: not understood: COPY {rest}")
+                raise SystemExit(f"image.py: unsupported instruction: COPY {rest}")
             self.folders.append(pathlib.PurePosixPath(folder))
         elif instruction == "LABEL":
             self.config["Labels"] = dict(pair.split("=", 1) for pair in shlex.split(rest))
@@ -62,7 +62,7 @@ class Stage:
             names = {"USER": "User", "WORKDIR": "WorkingDir", "STOPSIGNAL": "StopSignal"}
             self.config[names[instruction]] = rest
         else:
-            raise SystemExit(f"image.py: not understood: {instruction} {rest}")
+            raise SystemExit(f"image.py: unsupported instruction: {instruction} {rest}")
 
 
 def last_stage(text: str) -> list[tuple[str, str]]:
@@ -75,7 +75,7 @@ def last_stage(text: str) -> list[tuple[str, str]]:
 
 
 class Blobs(dict):
-    """What an archive holds, by path."""
+    """The files of the archive, by path."""
 
     def add(self, media_type: str, content: bytes) -> dict:
         digest = hashlib.sha256(content).hexdigest()
@@ -84,7 +84,7 @@ class Blobs(dict):
 
 
 def tar_of(folder: pathlib.Path) -> bytes:
-    """Owned by root, as old as the epoch, in order: only names, modes and contents make a difference."""
+    """The folder as a tar: entries are sorted, owned by root, with time 0, so that only names, modes and contents matter."""
     def plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
         entry.uid = entry.gid = entry.mtime = 0
         entry.uname = entry.gname = ""
@@ -151,7 +151,7 @@ def build(arguments: argparse.Namespace) -> None:
     layers = json.loads(blobs[path_of(manifest)])["layers"]
     size = sum(part["size"] for part in [manifest, config, *layers])
     if size > COMPRESSED_BYTES_MAX:
-        raise SystemExit(f"image.py: {arguments.image} has {size:,} bytes compressed, {COMPRESSED_BYTES_MAX:,} are allowed")
+        raise SystemExit(f"image.py: image {arguments.image} has {size:,} bytes compressed, the limit is {COMPRESSED_BYTES_MAX:,}")
     names = [f"longshore/{arguments.image}:{tag}" for tag in (arguments.version, "dev")]
     add_indexes(blobs, manifest, config, layers, names)
     path = arguments.output / f"longshore-{arguments.image}.tar"
@@ -164,10 +164,10 @@ def build(arguments: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("image", choices=root.PROGRAMS)
-    parser.add_argument("--bin", type=pathlib.Path, required=True, help="where the compiled programs lie")
-    parser.add_argument("--output", type=pathlib.Path, required=True, help="the folder of the archive")
-    parser.add_argument("--version", required=True, help="its tag, besides `dev`")
-    parser.add_argument("--revision", default="unknown", help="the commit that it is made of")
+    parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of the compiled programs")
+    parser.add_argument("--output", type=pathlib.Path, required=True, help="folder for the archive")
+    parser.add_argument("--version", required=True, help="tag of the image, in addition to `dev`")
+    parser.add_argument("--revision", default="unknown", help="commit from which the image is made")
     os.umask(0o022)
     build(parser.parse_args())
 

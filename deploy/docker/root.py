@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Lays out what an image holds: the programs, the libraries they need, and little else.
+"""Makes the file tree of an image: the programs, the libraries they need, and little else.
 
     deploy/docker/root.py node --bin=build/release/bin --output=/image
 
-OUTPUT/system and OUTPUT/program become one layer each, so that a new version of Longshore is pulled without the libraries.
-Everything comes from the Debian that compiled the programs. There is no shell and no package manager, only what
-Debian's license terms and scanners for known holes ask for: the packages' copyright files and versions.
+OUTPUT/system and OUTPUT/program become one layer each, so that a new version of Longshore can be pulled without the libraries.
+All libraries come from the system that compiled the programs. There is no shell and no package manager. The copyright files and
+versions of the Debian packages are included, for their licenses and for vulnerability scanners.
 """
 
 import argparse
@@ -17,14 +17,14 @@ import shutil
 import subprocess
 
 PROGRAMS = {
-    "node": ["longshore-node", "longshore-model"],  # There the models lie that people want to look at.
+    "node": ["longshore-node", "longshore-model"],  # Models are examined where they are mounted.
     "controller": ["longshore-controller", "longshore"],
 }
 
-# Parts of these are compiled into the programs: their licenses want to come along.
+# Header-only libraries that are compiled into the programs, so their licenses must be included.
 HEADER_PACKAGES = ["libboost1.74-dev", "libcli11-dev", "libexpected-dev", "nlohmann-json3-dev", "rapidjson-dev"]
 
-USER_ID = 65532  # As other images without a shell have it.
+USER_ID = 65532  # The user of other images without a shell, such as distroless.
 
 TEXTS = {
     "etc/passwd": f"root:x:0:0:root:/:/sbin/nologin\nlongshore:x:{USER_ID}:{USER_ID}:longshore:/:/sbin/nologin\n",
@@ -32,10 +32,10 @@ TEXTS = {
     "etc/nsswitch.conf": "hosts: files dns\n",
 }
 
-# Writable for everybody, since a cluster may run it as any user: what programs write when no volume lies there.
+# Writable for all users, because a cluster may run the image as any user. Used if no volume is mounted there.
 SHARED_FOLDERS = ["tmp", "var/lib/longshore"]
 
-# Copyright files refer to these instead of repeating them; a full stop may follow.
+# Copyright files refer to these files; a full stop may follow the path.
 COMMON_LICENSE = re.compile(r"/(usr/share/common-licenses/[\w.+-]*\w)")
 
 LICENSE = pathlib.Path(__file__).resolve().parents[2] / "LICENSE"
@@ -47,12 +47,12 @@ def lay_out(image: str, binaries: pathlib.Path, output: pathlib.Path) -> None:
     system, program = output / "system", output / "program"
     libraries = libraries_of(programs)
     copy_libraries(libraries, system)
-    of_debian = [library for library in libraries if library == place_of(library)]
-    copy_packages_words(packages_of(of_debian) | {"ca-certificates", *HEADER_PACKAGES}, system)
+    of_debian = [library for library in libraries if library == path_in_image(library)]
+    copy_package_licenses(packages_of(of_debian) | {"ca-certificates", *HEADER_PACKAGES}, system)
     for library in set(libraries) - set(of_debian):
-        copy_words(pathlib.Path(library), system)
+        copy_licenses(pathlib.Path(library), system)
     copy(pathlib.Path("/") / CERTIFICATES, system / CERTIFICATES)
-    link(system / "usr/lib/ssl/cert.pem", f"/{CERTIFICATES}")  # Where OpenSSL looks when nobody names a file.
+    link(system / "usr/lib/ssl/cert.pem", f"/{CERTIFICATES}")  # The default file of OpenSSL.
     copy(pathlib.Path("/etc/os-release"), system / "etc/os-release")
     for path, text in TEXTS.items():
         write(system / path, text)
@@ -65,11 +65,11 @@ def lay_out(image: str, binaries: pathlib.Path, output: pathlib.Path) -> None:
 
 
 def libraries_of(programs: list[pathlib.Path]) -> list[str]:
-    """All libraries, those of libraries too, and the loader. glibc looks names up by itself: no module comes later."""
+    """All libraries, including their dependencies, and the loader. glibc resolves names itself, so no modules are loaded later."""
     text = subprocess.run(["ldd", *map(str, programs)], check=True, capture_output=True, text=True).stdout
     missing = re.findall(r"(\S+) => not found", text)
     if missing:
-        raise SystemExit(f"root.py: libraries that are not installed: {' '.join(sorted(set(missing)))}")
+        raise SystemExit(f"root.py: missing libraries: {' '.join(sorted(set(missing)))}")
     return sorted(set(re.findall(r"^\t(?:\S+ => )?(/\S+) \(0x", text, re.MULTILINE)))
 
 
@@ -78,21 +78,21 @@ def copy_libraries(libraries: list[str], system: pathlib.Path) -> None:
         (system / "usr" / name).mkdir(parents=True)
         link(system / name, f"usr/{name}")
     for library in libraries:
-        copy(pathlib.Path(library), system / place_of(library).lstrip("/"))
+        copy(pathlib.Path(library), system / path_in_image(library).lstrip("/"))
 
 
-def place_of(library: str) -> str:
-    """Where it lies in an image: what no package of Debian's has installed, oneDNN, goes to where the loader looks."""
+def path_in_image(library: str) -> str:
+    """Its path in the image. A library outside of Debian's packages, oneDNN, is put into a folder that the loader searches."""
     if library.startswith(("/lib", "/usr/lib")):
         return library
     return f"/usr/lib/{platform.machine()}-linux-gnu/{pathlib.Path(library).name}"
 
 
-def copy_words(library: pathlib.Path, system: pathlib.Path) -> None:
-    """The licences that a package of Python's index has put beside its libraries."""
+def copy_licenses(library: pathlib.Path, system: pathlib.Path) -> None:
+    """Copies the licences that a Python package puts next to its libraries."""
     folders = [folder for folder in (library.parent.parent / "share/doc").iterdir() if (folder / "LICENSE").exists()]
     if not folders:
-        raise SystemExit(f"root.py: {library} has no licence beside it")
+        raise SystemExit(f"root.py: no LICENSE file found for {library} in ../share/doc")
     for folder in folders:
         for name in ("LICENSE", "THIRD-PARTY-PROGRAMS"):
             if (folder / name).exists():
@@ -100,7 +100,7 @@ def copy_words(library: pathlib.Path, system: pathlib.Path) -> None:
 
 
 def packages_of(libraries: list[str]) -> set[str]:
-    # dpkg knows a file by the name in its package, which may be with or without /usr.
+    # dpkg knows a file by the path in its package, which may be with or without /usr.
     found = subprocess.run(["dpkg-query", "-S", *libraries, *map(os.path.realpath, libraries),
                             *(library.removeprefix("/usr") for library in libraries)],
                            check=False, capture_output=True, text=True).stdout
@@ -110,7 +110,7 @@ def packages_of(libraries: list[str]) -> set[str]:
             for library in libraries}
 
 
-def copy_packages_words(packages: set[str], system: pathlib.Path) -> None:
+def copy_package_licenses(packages: set[str], system: pathlib.Path) -> None:
     for package in sorted(packages):
         words = system / "usr/share/doc" / package / "copyright"
         copy(pathlib.Path("/usr/share/doc") / package / "copyright", words)
@@ -139,7 +139,7 @@ def link(target: pathlib.Path, to: str) -> None:
 
 
 def strip(source: pathlib.Path, target: pathlib.Path) -> None:
-    """The build id stays: with it a debugger finds the symbols of the program that lies in build/release."""
+    """Strips a program. It keeps its build ID, by which a debugger finds the symbols in build/release."""
     target.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(["strip", "-o", str(target), str(source)], check=True)
     target.chmod(0o755)
@@ -148,8 +148,8 @@ def strip(source: pathlib.Path, target: pathlib.Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("image", choices=PROGRAMS)
-    parser.add_argument("--bin", type=pathlib.Path, required=True, help="where the compiled programs lie")
-    parser.add_argument("--output", type=pathlib.Path, required=True, help="a folder that is made")
+    parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of the compiled programs")
+    parser.add_argument("--output", type=pathlib.Path, required=True, help="folder to create")
     arguments = parser.parse_args()
     os.umask(0o022)
     lay_out(arguments.image, arguments.bin, arguments.output)

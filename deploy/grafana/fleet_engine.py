@@ -1,4 +1,4 @@
-"""Nodes: how many, how busy, what they hold."""
+"""Nodes: their number, load and resources."""
 
 from grafana import BLUE, GRAY, GREEN, ORANGE, RED, YELLOW, dashboard, lines, number, query, rows, states, variable
 
@@ -17,63 +17,63 @@ def reasons():
 
 DASHBOARD = dashboard(
     "longshore-fleet", "Fleet and engine",
-    "Nodes that are wanted, there and ready; how busy their engines are, and what they hold.",
+    "Wanted, existing and ready nodes; the load of their engines, and their resources.",
     [("Now", [
         number("Nodes ready", "Nodes that can answer for every model of their fleet.", f"sum(longshore_fleet_replicas_ready{{{CHOSEN}}})"),
-        number("Nodes missing", "Nodes that are wanted and not ready.",
+        number("Nodes missing", "Nodes that are wanted but not ready.",
                f"sum(longshore_fleet_replicas_wanted{{{CHOSEN}}}) - sum(longshore_fleet_replicas_ready{{{CHOSEN}}})",
                thresholds=[(1, ORANGE)]),
         number("Busy", "The share of the run slots that are busy.", f"sum({BUSY}) / sum({SLOTS})", "percentunit",
                thresholds=[(0.7, ORANGE), (0.95, RED)]),
-        number("Runs under way", "On all nodes, on average.", f"sum(avg_over_time(longshore_running{{{CHOSEN}}}[$__rate_interval]))"),
-        number("Requests waiting", "Now, on all nodes.", f"sum(longshore_queued{{{CHOSEN}}})"),
-        number("Memory of versions", "What loaded versions hold, on all nodes.", f"sum(longshore_version_memory_bytes{{{CHOSEN}}})", "bytes"),
+        number("Runs in progress", "On all nodes, on average.", f"sum(avg_over_time(longshore_running{{{CHOSEN}}}[$__rate_interval]))"),
+        number("Requests waiting", "Requests that wait for a run now, on all nodes.", f"sum(longshore_queued{{{CHOSEN}}})"),
+        number("Memory of versions", "Memory of loaded versions, on all nodes.", f"sum(longshore_version_memory_bytes{{{CHOSEN}}})", "bytes"),
     ]), ("Nodes", [
-        lines("Nodes of the fleets", "Wanted, there and ready should be one line; it lies between min and max.",
-              [query(f"longshore_fleet_replicas_ready{{{CHOSEN}}}", "{{fleet}} ready"), query(f"longshore_fleet_replicas{{{CHOSEN}}}", "{{fleet}} there"),
+        lines("Nodes of the fleets", "The lines for wanted, existing and ready nodes should coincide, between min and max.",
+              [query(f"longshore_fleet_replicas_ready{{{CHOSEN}}}", "{{fleet}} ready"), query(f"longshore_fleet_replicas{{{CHOSEN}}}", "{{fleet}} existing"),
                query(f"longshore_fleet_replicas_wanted{{{CHOSEN}}}", "{{fleet}} wanted"),
                query(f"longshore_fleet_replicas_min{{{CHOSEN}}}", "{{fleet}} min"), query(f"longshore_fleet_replicas_max{{{CHOSEN}}}", "{{fleet}} max")],
               dashed=["m(in|ax)$"]),
-        lines("Nodes by state", "Restarting: the process ended by itself and is started again after a pause.",
+        lines("Nodes by state", "Restarting: the process ended unexpectedly and is restarted after a delay.",
               [query(f"sum by (state) (longshore_fleet_nodes{{{CHOSEN}}})", "{{state}}")], stack=True),
-        states("Nodes that Prometheus reaches", "A gap: the node was not there. Down: it is there and does not answer.",
+        states("Nodes that Prometheus reaches", "Gap: the node did not exist. Down: it exists and does not answer.",
                [query(f"up{{{CHOSEN},node!=\"\"}}", "{{node}}")], {0: ("Down", RED), 1: ("Up", GREEN)}),
-        lines("Age of the nodes", "Since the process started. It falls to 0 when a node was restarted; no rollout restarts one.",
+        lines("Age of the nodes", "Time since the process started. It drops to 0 when a node is restarted; rollouts restart no nodes.",
               [query(f"time() - process_start_time_seconds and {NODES}", "{{node}}")], "s"),
-        rows("Programs", "What runs where; several versions side by side while an upgrade is under way.",
+        rows("Programs", "Versions of longshore-node by fleet; several during an upgrade.",
              [query(f"count by (fleet, version) (longshore_build_info and {NODES})", table=True)],
              {"fleet": "Fleet", "version": "longshore-node", "Value": "Nodes"}, size=(12, 6)),
-        rows("What is wrong with fleets", "Conditions that should be otherwise.",
+        rows("Problems of fleets", "Conditions with a bad status.",
              [query(f'longshore_fleet_condition{{{CHOSEN},type=~"Ready|Listening|Scaled|ManifestAccepted|ModelsReadable"}} == 0'
                     f' or longshore_fleet_condition{{{CHOSEN},type="Stalled"}} == 1', table=True)],
              {"namespace": "Namespace", "name": "Fleet", "type": "Condition", "reason": "Why"}, size=(12, 6)),
     ]), ("Engine", [
-        lines("Busy, by fleet", "The share of the run slots that are busy: what autoscaling.utilization is compared with.",
+        lines("Busy, by fleet", "The share of the run slots that are busy. autoscaling.utilization is the target for it.",
               [query(f"sum by (fleet) ({BUSY}) / sum by (fleet) ({SLOTS})", "{{fleet}}")], "percentunit"),
-        lines("Busy, by node", "Uneven load shows here first.",
+        lines("Busy, by node", "The share of busy run slots of each node. Uneven load shows here first.",
               [query(f"sum by (node) ({BUSY}) / sum by (node) ({SLOTS})", "{{node}}")], "percentunit"),
-        lines("Running and waiting", "Runs under way and requests that wait for one. Dashed: the runs that are admitted at once.",
+        lines("Running and waiting", "Runs in progress and requests that wait for a run. Dashed: maximum number of concurrent runs.",
               [query(f"sum by (fleet) (longshore_running{{{CHOSEN}}})", "{{fleet}} running"),
                query(f"sum by (fleet) (longshore_queued{{{CHOSEN}}})", "{{fleet}} waiting"), query(f"sum by (fleet) ({SLOTS})", "{{fleet}} slots")],
               dashed=["slots$"]),
-        lines("Runs", "Requests that ran together had one.",
+        lines("Runs", "Runs per second; requests in one batch share one run.",
               [query(f"sum by (fleet) (rate(:tensorflow:core:graph_runs{{{CHOSEN}}}[$__rate_interval]))", "{{fleet}}")], "ops"),
     ]), ("Autoscaling", [
-        lines("Waiting for a run, average", "What autoscaling.queueDelay is compared with.",
+        lines("Waiting for a run, average", "Average queue delay. autoscaling.queueDelay is the target for it.",
               [query(f"sum by (fleet) (rate(longshore_queue_seconds_sum{{{CHOSEN}}}[$__rate_interval]))"
                      f" / sum by (fleet) (rate(longshore_queue_seconds_count{{{CHOSEN}}}[$__rate_interval]))", "{{fleet}}")], "s"),
-        lines("Pressure", "The signal behind the last decision, of its target: above 1 it asks for more nodes.",
+        lines("Pressure", "The signal of the last decision relative to its target: above 1 it asks for more nodes.",
               [query(f"longshore_fleet_autoscale_pressure_ratio{{{CHOSEN}}}", "{{fleet}}")], up_to=1.1, thresholds=[(1, ORANGE)]),
-        states("Why there are so many nodes", "AtMaximum: more would be wanted. NoEvidence: metrics are missing, so nothing is taken away.",
+        states("Reason for the number of nodes", "AtMaximum: more nodes are wanted than replicas.max. NoEvidence: metrics are missing, so no node is removed.",
                [query(reasons(), "{{fleet}}")], {0: ("None", GRAY)} | {place: (reason, color)
                                                 for place, (reason, color) in enumerate(REASONS.items(), 1)}, size=(24, 5)),
-    ]), ("What nodes take", [
-        lines("Memory of nodes", "What the process holds.", [query(f"process_resident_memory_bytes and {NODES}", "{{node}}")], "bytes"),
-        lines("Memory of versions, by version", "What each loaded version holds, on all nodes. Two versions of one model: a rollout.",
+    ]), ("Resources of nodes", [
+        lines("Memory of nodes", "Resident memory of the process.", [query(f"process_resident_memory_bytes and {NODES}", "{{node}}")], "bytes"),
+        lines("Memory of versions, by version", "Memory of each loaded version, on all nodes. Two versions of one model mean a rollout.",
               [query(f"sum by (model, version) (longshore_version_memory_bytes{{{CHOSEN}}})", "{{model}} version {{version}}")], "bytes", stack=True),
-        lines("Processor", "Processors that are busy with it.",
+        lines("Processor", "Processors used by each node.",
               [query(f"rate(process_cpu_seconds_total[$__rate_interval]) and {NODES}", "{{node}}")], "cores"),
-        lines("Files and sockets", "Of as many as may be open.",
+        lines("Files and sockets", "Open files and sockets, as a share of the limit.",
               [query(f"process_open_fds / process_max_fds and {NODES}", "{{node}}")], "percentunit"),
     ])],
     [variable("fleet", "Fleet", "longshore_fleet_replicas", "fleet")])

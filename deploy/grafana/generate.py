@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the dashboards as Grafana reads them, here and into the chart, with the rules that go with them.
+"""Writes the dashboards as JSON for Grafana, here and into the chart, and copies the Prometheus rules into the chart.
 
     python3 deploy/grafana/generate.py
 """
@@ -22,7 +22,7 @@ RULES = HERE.parent / "prometheus/rules.yaml"
 
 
 def files():
-    """Path -> text of everything that is made here."""
+    """Path -> text of all generated files."""
     made = {}
     for module in (latency, traffic, rollouts, fleet_engine, controller):
         text = json.dumps(module.DASHBOARD, indent=1) + "\n"

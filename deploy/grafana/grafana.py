@@ -1,4 +1,4 @@
-"""Grafana's dashboard JSON from few words: what every panel of ours has is said here, once."""
+"""Builds Grafana's dashboard JSON. Properties that all panels share are defined here."""
 
 SCHEMA_VERSION = 41
 COLUMNS = 24
@@ -7,13 +7,13 @@ GREEN, YELLOW, ORANGE, RED, BLUE, GRAY = "green", "yellow", "orange", "red", "bl
 
 
 def query(expr, legend="", table=False):
-    """`table`: only the newest values, one row each."""
+    """`table`: returns only the newest values, one row each."""
     return {"expr": expr, "legend": legend, "table": table}
 
 
 def panel(kind, title, description, queries, unit="short", size=(12, 8), thresholds=(), minimum=None, maximum=None,
           decimals=None, mappings=None, custom=None, options=None, overrides=(), transformations=()):
-    """`thresholds`: (from, color) in rising order; below the first it is green. `mappings`: value -> (text, color)."""
+    """`thresholds`: (from, color) in rising order; values below the first are green. `mappings`: value -> (text, color)."""
     steps = [{"color": GREEN, "value": None}] + [{"color": color, "value": value} for value, color in thresholds]
     defaults = {"unit": unit, "custom": custom or {}, "thresholds": {"mode": "absolute", "steps": steps},
                 "color": {"mode": "thresholds" if kind in ("stat", "bargauge") else "palette-classic"}}
@@ -33,8 +33,8 @@ def panel(kind, title, description, queries, unit="short", size=(12, 8), thresho
 
 
 def lines(title, description, queries, unit="short", minimum=0, stack=False, dashed=(), up_to=None, **more):
-    """Over time. `dashed`: regular expressions of the legends that are limits or wishes, not what is. `up_to`: what the axis
-    shows at least."""
+    """Values over time. `dashed`: regular expressions for the legends of limits and targets. `up_to`: the minimum upper end of
+    the axis."""
     custom = {"lineWidth": 1, "fillOpacity": 30 if stack else 5, "showPoints": "never", "spanNulls": False,
               "stacking": {"mode": "normal" if stack else "none", "group": "A"}}
     if up_to is not None:
@@ -65,7 +65,7 @@ def bars(title, description, expr, legend, unit="short", **more):
 
 
 def states(title, description, queries, mappings, **more):
-    """What each row was, over time."""
+    """The state of each row over time."""
     options = {"showValue": "auto", "mergeValues": True, "alignValue": "left",
                "legend": {"displayMode": "list", "placement": "bottom"}}
     return panel("state-timeline", title, description, queries, mappings=mappings, options=options,
@@ -73,7 +73,7 @@ def states(title, description, queries, mappings, **more):
 
 
 def heat(title, description, expr, unit="s", **more):
-    """Of a histogram's buckets."""
+    """A heat map of a histogram's buckets."""
     made = panel("heatmap", title, description, [query(expr, "{{le}}")], unit,
                  options={"calculate": False, "yAxis": {"unit": unit}, "cellGap": 0,
                           "color": {"mode": "scheme", "scheme": "Blues", "steps": 64}, "tooltip": {"mode": "single"}}, **more)
@@ -82,7 +82,7 @@ def heat(title, description, expr, unit="s", **more):
 
 
 def rows(title, description, queries, columns, units=None, **more):
-    """A table, one row for each set of labels. `columns`: field -> its head; others are hidden, but for the order."""
+    """A table with one row for each set of labels. `columns`: field -> its title, in order; other fields are hidden."""
     order = {field: index for index, field in enumerate(columns)}
     overrides = [{"matcher": {"id": "byName", "options": columns[field]}, "properties": [{"id": "unit", "value": unit}]}
                  for field, unit in (units or {}).items()]
@@ -100,7 +100,7 @@ def target(of, index, heatmap):
 
 
 def placed(sections):
-    """Panels with their places: a row's title, then its panels from left to right."""
+    """Panels with their positions: a row's title, then its panels from left to right."""
     made, x, y, height = [], 0, 0, 0
     for title, panels in sections:
         y, x, height = y + height, 0, 0
@@ -120,7 +120,7 @@ def placed(sections):
 
 
 def variable(name, label, series, of):
-    """A choice of the values that the label `of` has."""
+    """A variable whose choices are the values of the label `of`."""
     return {"name": name, "label": label, "type": "query", "datasource": SOURCE, "multi": True, "includeAll": True,
             "allValue": ".*", "current": {"text": ["All"], "value": ["$__all"]}, "refresh": 2, "sort": 1,
             "definition": f"label_values({series}, {of})",

@@ -1,4 +1,4 @@
-"""How long clients wait, and for what."""
+"""Latency of clients, and its parts."""
 
 from grafana import dashboard, heat, lines, number, query, variable
 
@@ -22,46 +22,46 @@ def quantiles(metric):
 
 
 DASHBOARD = dashboard(
-    "longshore-latency", "Latency", "How long answers take, in their parts: waiting, running, the rest.",
-    [("What clients feel", [
-        number("p50", "Half of the answers took no longer.", quantile(0.5, "longshore_request_seconds"), "s"),
-        number("p99", "Of a hundred answers one took longer.", quantile(0.99, "longshore_request_seconds"), "s"),
-        number("p99 of waiting", "How long requests waited for their run, in the worst of a hundred.",
+    "longshore-latency", "Latency", "Latency of answers, and its parts: waiting, running, the rest.",
+    [("Clients", [
+        number("p50", "Half of the answers took at most this time.", quantile(0.5, "longshore_request_seconds"), "s"),
+        number("p99", "99 % of the answers took at most this time.", quantile(0.99, "longshore_request_seconds"), "s"),
+        number("p99 of waiting", "99 % of the requests waited at most this time for their run.",
                quantile(0.99, "longshore_queue_seconds"), "s"),
-        number("p99 of running", "How long runs took, in the worst of a hundred.", quantile(0.99, "longshore_run_seconds"), "s"),
-        number("Rows of a batch", "Rows of the batches that ran, on average; of Models that batch.",
+        number("p99 of running", "99 % of the runs took at most this time.", quantile(0.99, "longshore_run_seconds"), "s"),
+        number("Rows of a batch", "Average number of rows per batch, for Models that use batching.",
                "sum(rate(:tensorflow:serving:batching_session:processed_batch_size_sum{fleet=~\"$fleet\"}[$__rate_interval]))"
                " / sum(rate(:tensorflow:serving:batching_session:processed_batch_size_count{fleet=~\"$fleet\"}[$__rate_interval]))"),
         number("Requests waiting", "Requests that wait for a run now.", 'sum(longshore_queued{fleet=~"$fleet"})'),
-        lines("Latency", "From a request's arrival to its answer, of those that were answered well. One that a peer ran counts at both nodes.",
+        lines("Latency", "From arrival to answer, of successful requests. A request that a peer ran counts at both nodes.",
               quantiles("longshore_request_seconds"), "s"),
-        lines("p99 by model, and what the Model wants",
-              "Dashed: spec.slo.latency of the Model, when it has one. Above it users wait longer than was promised.",
+        lines("p99 by model, and its objective",
+              "Dashed: spec.slo.latency of the Model, if it is set.",
               [query(quantile(0.99, "longshore_request_seconds", ", fleet, model"), "{{model}} of {{fleet}}"),
-               query(f"longshore_model_slo_latency_seconds{{{CHOSEN}}}", "{{model}} wants p{{quantile}}")], "s",
-              dashed=["wants"]),
-        heat("Latency of all answers", "How many answers took how long: two bands are two kinds of requests, or of nodes.",
+               query(f"longshore_model_slo_latency_seconds{{{CHOSEN}}}", "{{model}} objective p{{quantile}}")], "s",
+              dashed=["objective"]),
+        heat("Latency of all answers", "Distribution of the latency: two bands mean two kinds of requests, or of nodes.",
              f"sum by (le) (increase(longshore_request_seconds_bucket{{{CHOSEN}}}[$__rate_interval]))"),
-        lines("p99 by version", "Two versions side by side while a rollout is under way.",
+        lines("p99 by version", "During a rollout there are two versions of a model.",
               [query(quantile(0.99, "longshore_request_seconds", ", model, version"), "{{model}} version {{version}}")], "s"),
     ]), ("Where the time goes", [
         lines("Parts of an answer",
-              "Averages. An answer's time is waiting, running, and the rest: reading, routing, writing and the way to a peer.",
+              "Averages. The time of an answer consists of waiting, running, and the rest: reading, routing, writing and the hop to a peer.",
               [query(mean("longshore_request_seconds"), "answer: {{model}}"), query(mean("longshore_queue_seconds"), "waiting: {{model}}"),
                query(mean("longshore_run_seconds"), "running: {{model}}")], "s"),
-        lines("Waiting for a run", "From the queue to the run. It rises before users feel anything else: scale out, or batch more.",
+        lines("Waiting for a run", "From entering the queue to the begin of the run. It is the first sign of overload: scale out, or use larger batches.",
               quantiles("longshore_queue_seconds"), "s"),
-        lines("Waiting for a batch to fill", "The part of waiting that batching.maxDelay bounds; only requests that were batched.",
+        lines("Waiting for a batch to fill", "The part of waiting that batching.maxDelay limits; only batched requests.",
               [query(quantile(0.99, "longshore_batch_fill_seconds", ", model"), "{{model}}, p99")], "s"),
-        lines("Running, by version", "The run alone. When it rises without traffic, the machine is shared or the version is slower.",
+        lines("Running, by version", "The run without waiting. If it rises without more traffic, the machine is shared or the version is slower.",
               [query(quantile(0.5, "longshore_run_seconds", ", model, version"), "{{model}} version {{version}}, p50"),
                query(quantile(0.99, "longshore_run_seconds", ", model, version"), "{{model}} version {{version}}, p99")], "s"),
-        lines("p99 by node", "One node that is slower than the others has a bad machine or too much to do.",
+        lines("p99 by node", "A node that is slower than the others has a bad machine or too much load.",
               [query(quantile(0.99, "longshore_request_seconds", ", node"), "{{node}}")], "s"),
-        lines("Rows of batches", "Before padding, and as they ran. Padding is work for nothing: see batching.allowedBatchSizes.",
+        lines("Rows of batches", "Before and after padding. Padding is wasted work: see batching.allowedBatchSizes.",
               [query(f"sum by (fleet) (rate(:tensorflow:serving:batching_session:{which}_batch_size_sum{{fleet=~\"$fleet\"}}[$__rate_interval]))"
                      f" / sum by (fleet) (rate(:tensorflow:serving:batching_session:{which}_batch_size_count{{fleet=~\"$fleet\"}}[$__rate_interval]))",
-                     f"{{{{fleet}}}}, {words}") for which, words in (("input", "before padding"), ("processed", "as they ran"))]),
+                     f"{{{{fleet}}}}, {words}") for which, words in (("input", "before padding"), ("processed", "after padding"))]),
     ])],
     [variable("fleet", "Fleet", "longshore_run_slots", "fleet"),
      variable("model", "Model", 'longshore_requests_total{fleet=~"$fleet",model!=""}', "model")])

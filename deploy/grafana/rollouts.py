@@ -1,4 +1,4 @@
-"""What each Model serves, where its rollout is, and what analysis thinks of it."""
+"""The versions that Models serve, their rollouts, and the verdicts of the analysis."""
 
 from grafana import BLUE, GRAY, GREEN, ORANGE, RED, YELLOW, bars, dashboard, lines, number, query, rows, states, variable
 
@@ -29,7 +29,7 @@ def of_each(expr):
 
 
 OVERVIEW = rows(
-    "Models", "Phase and verdict are those of the last rollout; `longshore explain NAME` says it in words, with the numbers.",
+    "Models", "Phase and verdict of the last rollout; `longshore explain NAME` explains them with the numbers.",
     [of_each(f"longshore_model_stable_version{{{CHOSEN}}}"), of_each(f"longshore_model_candidate_version{{{CHOSEN}}}"),
      of_each(f"longshore_model_rollout_step{{{CHOSEN}}}"), of_each(f"longshore_model_rollout_steps{{{CHOSEN}}}"),
      query(f"max by (namespace, name, fleet, phase) (longshore_model_rollout_phase{{{CHOSEN}}} == 1)", table=True),
@@ -38,54 +38,54 @@ OVERVIEW = rows(
      "Value #D": "Steps", "phase": "Phase", "result": "Verdict", "reason": "Why"}, size=(24, 7))
 
 DASHBOARD = dashboard(
-    "longshore-rollouts", "Rollouts", "Versions on their way: phase, weight, evidence and verdict of each Model's rollout.",
+    "longshore-rollouts", "Rollouts", "Phase, weight, evidence and verdict of each Model's rollout.",
     [("Now", [
-        number("Under way", "Rollouts that have something to decide.", phases_in(UNDER_WAY)),
-        number("Paused", "Rollouts that wait for somebody: promote, resume or abort.", phases_in("Paused"), thresholds=[(1, ORANGE)]),
-        number("Not ready", "Models that no node can answer for.",
+        number("Under way", "Rollouts that have not ended.", phases_in(UNDER_WAY)),
+        number("Paused", "Rollouts that wait for a person to promote, resume or abort.", phases_in("Paused"), thresholds=[(1, ORANGE)]),
+        number("Not ready", "Models that no node can serve.",
                f'count(longshore_model_condition{{{CHOSEN},type="Ready"}}) - sum(longshore_model_condition{{{CHOSEN},type="Ready"}})',
                thresholds=[(1, RED)]),
-        number("Stalled", "Models whose wanted version failed or is refused: nothing happens until somebody does something.",
+        number("Stalled", "Models whose desired version failed or is rejected: nothing happens until a person acts.",
                f'sum(longshore_model_condition{{{CHOSEN},type="Stalled"}})', thresholds=[(1, RED)]),
-        number("Promoted", "Rollouts that were completed in the time shown.",
+        number("Promoted", "Rollouts that were completed in the selected time.",
                f'sum(increase(longshore_model_rollouts_total{{{CHOSEN},result="Completed"}}[$__range]))', decimals=0),
-        number("Rolled back", "Rollouts that were rolled back in the time shown.",
+        number("Rolled back", "Rollouts that were rolled back in the selected time.",
                f'sum(increase(longshore_model_rollouts_total{{{CHOSEN},result="RolledBack"}}[$__range]))', decimals=0, thresholds=[(0.5, ORANGE)]),
         OVERVIEW,
     ]), ("Each rollout", [
-        states("Phases", "What each Model's rollout was doing.", [query(numbered("phase", "phase", PHASES), MODEL)], places(PHASES)),
-        states("Verdicts", "What analysis concluded at each moment.", [query(numbered("verdict", "result", RESULTS), MODEL)],
+        states("Phases", "The phase of each Model's rollout.", [query(numbered("phase", "phase", PHASES), MODEL)], places(PHASES)),
+        states("Verdicts", "The verdict of the analysis over time.", [query(numbered("verdict", "result", RESULTS), MODEL)],
                places(RESULTS)),
         lines("Weights", "The share of the requests that each version should get.",
               [query(f"longshore_model_weight_ratio{{{CHOSEN}}}", f"{MODEL} version {{{{version}}}}")], "percentunit", maximum=1),
         lines("Evidence against the candidate",
-              "Of what it takes: at 1 the test acts. ErrorRate and Latency roll back, LatencyBaseline holds the rollout."
-              " It may be looked at as often as one likes: a good candidate comes there with the probability that was chosen, and no more.",
+              "Relative to the test's limit: at 1 the test fires. ErrorRate and Latency roll back, LatencyBaseline holds the rollout."
+              " The tests are sequential, so inspecting them often does not raise the probability of a false rollback.",
               [query(f"longshore_model_rollout_evidence_ratio{{{CHOSEN}}}", f"{MODEL}: {{{{test}}}}")], up_to=1.1, thresholds=[(1, RED)]),
-        lines("Run time, candidate and stable", "p99 as analysis has it: the run alone, at the node that ran it. Baseline: stable before the rollout.",
+        lines("Run time, candidate and stable", "p99 of the evidence: the run without waiting, at the node that ran it. Baseline: stable before the rollout.",
               [query(f'longshore_model_rollout_run_seconds{{{CHOSEN},quantile="0.99"}}', f"{MODEL}: {{{{arm}}}}")], "s"),
         lines("Errors, candidate and stable", "The share of failed requests in the rollout's evidence.",
               [query(f"longshore_model_rollout_errors{{{CHOSEN}}} / longshore_model_rollout_requests{{{CHOSEN}}}", f"{MODEL}: {{{{arm}}}}")],
               "percentunit"),
-        lines("Requests in the evidence", "A step passes when its candidate had rollout.requestsMin requests.",
+        lines("Requests in the evidence", "A step needs rollout.requestsMin requests of the candidate to pass.",
               [query(f"longshore_model_rollout_requests{{{CHOSEN}}}", f"{MODEL}: {{{{arm}}}}")]),
         lines("Time at this phase and weight", "A step that lasts longer than its hold waits for requests, nodes or a person.",
               [query(f"(time() - longshore_model_rollout_step_start_time_seconds{{{CHOSEN}}}) and on (namespace, name)"
                      f' (longshore_model_rollout_phase{{{CHOSEN},phase=~"{UNDER_WAY}"}} == 1)', MODEL)], "s"),
     ]), ("All rollouts", [
-        bars("Verdicts of the last rollouts, by reason", "Of every Model the last one.",
+        bars("Verdicts of the last rollouts, by reason", "The last rollout of every Model.",
              f"sum by (result, reason) (longshore_model_rollout_verdict{{{CHOSEN}}})", "{{result}}: {{reason}}", size=(8, 8)),
-        lines("How long rollouts take", "From begin to end, median of the time shown: of RolledBack, how soon a bad version was found.",
+        lines("Duration of rollouts", "From begin to end, median in the selected time. RolledBack: how soon bad versions were found.",
               [query("histogram_quantile(0.5, sum by (le, result) (increase(longshore_rollout_seconds_bucket[$__range])))", "{{result}}")],
               "s", size=(8, 8)),
-        lines("Versions on nodes", "On how many nodes a version is in which state.",
+        lines("Versions on nodes", "Number of nodes per version and state.",
               [query(f'sum by (model, version, state) (longshore_version_state{{{CHOSEN},state!="end"}}) > 0', "{{model}} version {{version}} {{state}}")],
               size=(8, 8)),
-        lines("How long loads take", "Average of the loads that ended well, since the nodes started.",
+        lines("Duration of loads", "Average of successful loads since the nodes started.",
               [query('sum by (fleet) (:tensorflow:cc:saved_model:load_latency{fleet=~"$fleet"}) / 1e6'
                      ' / sum by (fleet) (:tensorflow:cc:saved_model:load_attempt_count{fleet=~"$fleet",status="success"})',
                      "{{fleet}}")], "s", size=(12, 8)),
-        rows("What is wrong with Models", "Conditions that should be otherwise; `kubectl describe` or `longshore describe` has the words.",
+        rows("Problems of Models", "Conditions with a bad status; `kubectl describe` or `longshore describe` shows the message.",
              [query(f'longshore_model_condition{{{CHOSEN},type=~"Ready|FleetFound|NameAccepted|ManifestAccepted|FilesAgree|LabelsServed"}} == 0'
                     f' or longshore_model_condition{{{CHOSEN},type="Stalled"}} == 1', table=True)],
              {"namespace": "Namespace", "name": "Model", "fleet": "Fleet", "type": "Condition", "reason": "Why"}, size=(12, 8)),

@@ -1,7 +1,7 @@
-{{/* All objects of the controller have this name: its Lease, its field manager and its policies do as well. */}}
+{{/* The name of all objects of the controller, including its Lease, its field manager and its policies. */}}
 {{- define "longshore.name" -}}longshore-controller{{- end -}}
 
-{{/* Cluster-wide objects, of which every release needs its own. */}}
+{{/* The name of cluster-wide objects, unique for every release. */}}
 {{- define "longshore.clusterName" -}}{{ include "longshore.name" . }}.{{ .Release.Namespace }}{{- end -}}
 
 {{- define "longshore.user" -}}system:serviceaccount:{{ .Release.Namespace }}:{{ include "longshore.name" . }}{{- end -}}
@@ -21,13 +21,13 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{/* What helpers of the controller carry: the selector of its own pods must not find them. */}}
+{{/* Labels of auxiliary objects. The selector of the controller's pods must not match them. */}}
 {{- define "longshore.helperLabels" -}}
 app.kubernetes.io/name: {{ .name }}
 {{ regexReplaceAll "app.kubernetes.io/name:[^\n]*\n" (include "longshore.labels" .root) "" }}
 {{- end -}}
 
-{{/* Of {image, root}. */}}
+{{/* The image reference. Argument: {image, root}. */}}
 {{- define "longshore.image" -}}
 {{- if .image.digest -}}{{ .image.repository }}@{{ .image.digest }}
 {{- else -}}{{ .image.repository }}:{{ .image.tag | default .root.Chart.AppVersion }}
@@ -43,7 +43,7 @@ app.kubernetes.io/name: {{ .name }}
 {{- if eq .Values.certificates.source "Secret" -}}{{ .Values.certificates.secretName }}{{- else -}}{{ include "longshore.name" . }}-ca{{- end -}}
 {{- end -}}
 
-{{/* As the restricted Pod Security Standard asks. */}}
+{{/* Security contexts that meet the restricted Pod Security Standard. */}}
 {{- define "longshore.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532
@@ -57,7 +57,7 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end -}}
 
-{{/* Where pods of the release run, and with what their images are pulled. */}}
+{{/* Placement and pull secrets of the release's pods. */}}
 {{- define "longshore.placement" -}}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets: {{ toJson . }}
@@ -73,11 +73,11 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end -}}
 
-{{/* The policies hold for what the controller's account does, */}}
+{{/* The policies apply to requests of the controller's account, */}}
 {{- define "longshore.ours" -}}
 - {name: controller, expression: "request.userInfo.username == '{{ include "longshore.user" . }}'"}
 {{- end -}}
-{{/* in the namespaces where it may do anything. */}}
+{{/* in the namespaces in which it has rights. */}}
 {{- define "longshore.where" -}}
 {{- if not .Values.clusterWide -}}
 namespaceSelector:
@@ -86,7 +86,7 @@ namespaceSelector:
 {{- end -}}
 {{- end -}}
 
-{{/* Image prefixes as a CEL list: a repository goes on with its tag or digest. */}}
+{{/* Image prefixes as a CEL list: a repository is followed by a tag or digest. */}}
 {{- define "longshore.imagePrefixes" -}}
 {{- $prefixes := list -}}
 {{- range prepend .Values.admissionPolicy.images .Values.node.image.repository | uniq -}}
@@ -97,7 +97,7 @@ namespaceSelector:
 {{- toJson $prefixes -}}
 {{- end -}}
 
-{{/* Of {name, root, params}: every ServingFleet of the namespace is a parameter. */}}
+{{/* Binding of a policy. Arguments: {name, root, params}; with params every ServingFleet of the namespace is a parameter. */}}
 {{- define "longshore.binding" }}
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
