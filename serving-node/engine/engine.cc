@@ -6,7 +6,7 @@
 namespace longshore::engine {
 namespace {
 
-// By how many nodes a profile grows at once: it counts as held what it has reserved.
+// How many nodes a profile reserves at once when it is full. Reserved memory counts against its limit.
 constexpr size_t kGrowthMin = 16;
 constexpr size_t kGrowthMax = 16384;
 

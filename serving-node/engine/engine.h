@@ -1,8 +1,8 @@
-// The engine seam: loads a SavedModel and runs its signatures, on whatever device.
+// The engine interface: loads a SavedModel and runs its signatures, on any device.
 //
-// Everything above this header (batching, warm-up, trials, routing) knows only what stands here, so that the CPU
-// engine, a CUDA engine and an engine in a child process fit it alike. Runs are asynchronous; tensors know their
-// device.
+// Everything above this interface (batching, warm-up, rehearsals, routing) depends only on this header, so the CPU
+// engine, a CUDA engine and an engine in a child process can implement it alike. Runs are asynchronous; tensors know
+// their device.
 #pragma once
 
 #include <atomic>
@@ -24,119 +24,120 @@ namespace longshore::engine {
 
 // Named tensors of one run: the keys are the names of the signature's inputs or outputs.
 using TensorMap = std::map<std::string, tensor::Tensor>;
-// What they hold, texts included.
+// The memory of the tensors, with the contents of strings.
 size_t Bytes(const TensorMap& tensors);
-// "DT_FLOAT [1,8,8,24]".
+// Type and shape: "DT_FLOAT [1,8,8,24]".
 std::string TypeText(const tensor::Tensor& tensor);
-// What a text holds beside itself: a short one lies within.
+// The heap memory of a string; 0 for a short one, which is stored inside the object.
 size_t TextBytes(const std::string& text);
 
 struct RunProfile;
 
-// Where an engine computes that can choose. On the caller's thread it is at the caller's priority, and calls done from
-// within Run.
+// On which thread a run computes, if the engine can choose. On the caller's thread the run has the caller's priority,
+// and `done` is called from within Run.
 enum class Thread {
   kEngines,
-  kCallersIfShort,  // The caller's when that is likely to take microseconds.
-  kCallers,         // The caller waits for nothing else.
+  kCallersIfShort,  // The caller's thread if the run is likely to take only microseconds, else an engine thread.
+  kCallers,         // The caller's thread: the caller would only wait anyway.
 };
 
 struct RunRequest {
   std::string signature;             // "serving_default"
-  TensorMap inputs;                  // Every input of the signature that has no default, nothing else.
+  TensorMap inputs;                  // Every input of the signature without a default value, and no other names.
   std::vector<std::string> outputs;  // Which outputs to compute; empty: all.
   Thread thread = Thread::kEngines;
-  // Where Run is to note what each node did; null: nowhere, at no cost. The outputs are the same, and are not put
-  // there. An engine that cannot look leaves it as it is.
+  // If set, Run notes here what each node did; profile->outputs stays empty. Outputs do not change. Null costs nothing.
+  // Engines that cannot profile ignore it.
   std::shared_ptr<RunProfile> profile = {};
 };
 
-// What a run computed, and for how long: a wait for one of the engine's threads or for the device does not count.
+// The outputs of a run and the computing time, without waits for a thread of the engine or for the device.
 struct RunResult {
   TensorMap outputs;
   std::chrono::nanoseconds took{0};
 };
 
-// Called exactly once, on any thread, never from within Run itself while the caller holds a lock of its own; from
-// within it only for a request that gives it the caller's thread.
+// Called exactly once, on any thread. It is called from within Run only if the request allows the caller's thread, or
+// if there is no memory to hand the run to another thread, so the caller must not hold a lock that `done` takes.
 using RunDone = std::function<void(Result<RunResult>)>;
 
-// Where the first NaN or Inf of an output came from.
+// The origin of the first NaN or Inf in an output.
 struct NonFinite {
   std::string output;
-  std::string node;  // Of the graph; the name of a fed tensor's node when the request brought it.
-  std::string op;    // "Placeholder" then.
+  std::string node;  // The node of the graph that made it, or the node of an input if the request contained it.
+  std::string op;    // "Placeholder" if the request contained it.
 };
 // 'output "probabilities", made by node "dense/div" (op RealDiv)'.
 std::string ToString(const NonFinite& found);
 using FindDone = std::function<void(Result<std::optional<NonFinite>>)>;
 
-// What is computed at once: a node of the graph, and others that were drawn into it.
+// A step of a plan: a node of the graph, and others that were fused into it.
 struct PlanStep {
   std::string node;
   std::string op;
-  std::string then;   // "BiasAdd, Relu": what was drawn in.
-  std::string shape;  // Of the first output, "[1,112,112,64]"; "?" when only the run knows it.
-  std::string how;    // What computes it: "onednn brgconv:avx512_core", "loops"; "kernel" is the op's reference kernel.
-  int64_t flops = 0;  // Estimated: a multiplication and an addition of a product are two.
+  std::string then;   // The ops fused into it: "BiasAdd, Relu".
+  std::string shape;  // The shape of the first output, "[1,112,112,64]"; "?" if it is known only in the run.
+  std::string how;    // The implementation: "onednn brgconv:avx512_core", "loops"; "kernel": the op's reference kernel.
+  int64_t flops = 0;  // An estimate: a multiply-add counts as two.
 };
 
 // How an engine runs a signature for the shapes of one request.
 struct PlanView {
   struct Pass {
     std::string name;
-    size_t nodes = 0;  // That were left after it.
+    size_t nodes = 0;  // How many nodes were left after it.
   };
-  size_t nodes = 0;  // As the graph was read, constants not counted.
+  size_t nodes = 0;  // How many nodes the graph has before all passes, without constants.
   std::vector<Pass> passes;
   std::vector<PlanStep> steps;  // In the order in which they run.
-  int64_t rows_at_once = 0;     // Of a run that computes its rows a few at a time; 0: all at once.
-  size_t run_bytes = 0;         // Of one run beside weights and inputs, as far as shapes are known.
+  int64_t rows_at_once = 0;     // The rows of a slice if the run computes a few rows at a time; 0: all rows at once.
+  size_t run_bytes = 0;         // Memory of one run without weights and inputs, as far as shapes are known.
 };
 
-// What one step did in a run.
+// The measurements of one step in a run.
 struct NodeRun {
   std::string node;
   std::string op;
-  std::string then = {};  // This and the next as of PlanStep.
+  std::string then = {};  // `then` and `how` as in PlanStep.
   std::string how;
-  std::string output = {};           // The first, "DT_FLOAT [1,8,8,24]"; "" when there is none.
+  std::string output = {};           // Type and shape of the first output, "DT_FLOAT [1,8,8,24]"; "": no output.
   std::chrono::nanoseconds took{0};  // Without the steps of the bodies that it ran.
-  // Since the run began. Those steps lie between the two, but for the reference engine: there they lie before.
+  // Times since the run began. The CPU engine runs the steps of a body between `began` and `ended` of the node with the
+  // body; the reference engine reports them as before `began`.
   std::chrono::nanoseconds began{0};
   std::chrono::nanoseconds ended{0};
   int64_t flops = 0;
-  size_t bytes = 0;       // Of its outputs.
-  size_t held_bytes = 0;  // By the run when the node had run, beside weights and inputs.
+  size_t bytes = 0;       // The memory of its outputs.
+  size_t held_bytes = 0;  // The memory of the run after this node, without weights and inputs.
 };
 
-// A run and what it was made of.
+// A run and its steps.
 struct RunProfile {
   TensorMap outputs;
-  std::vector<NodeRun> nodes;        // As they ended, those of a body before the node that ran it.
-  size_t bytes_peak = 0;             // Held at once beside weights and inputs.
-  std::chrono::nanoseconds took{0};  // By the whole run.
-  std::chrono::nanoseconds plan{0};  // By what is done before the first node: mostly once for a set of shapes.
-  std::chrono::steady_clock::time_point began{};  // What the times of nodes count from.
-  // What may still be taken in memory, by all profiles that share it; null: without a limit.
+  std::vector<NodeRun> nodes;        // In the order in which they ended: nodes of a body before the node that ran it.
+  size_t bytes_peak = 0;             // The most memory held at once, without weights and inputs.
+  std::chrono::nanoseconds took{0};  // The time of the whole run.
+  std::chrono::nanoseconds plan{0};  // The time before the first node: planning, mostly once for each set of shapes.
+  std::chrono::steady_clock::time_point began{};  // The start of the run.
+  // The memory in bytes that profiles may still use; several profiles may share one budget. Null: no limit.
   std::atomic<int64_t>* room_bytes = nullptr;
-  int64_t left_out = 0;  // Nodes for which there was no room, or no memory.
+  int64_t left_out = 0;  // How many nodes were not noted for lack of memory.
 
-  // False where there is no room for so much more: then there is none for anything that comes later either.
+  // Takes bytes from the budget. Returns false if it is spent; it stays spent, so later calls fail too.
   bool TakeRoom(size_t bytes);
-  // Adds it where there is room, for it and for what is reserved for those that follow.
+  // Adds the node, or counts it in left_out if the budget does not suffice.
   void Note(NodeRun node);
 };
 
-// What the refusal of a model begins with that has such ops.
+// The beginning of the error for a model with unsupported ops.
 inline constexpr std::string_view kUnsupportedOps = "unsupported ops: ";
 
-// An op that an engine cannot run, or a kind of it.
+// An op, or a variant of it, that an engine cannot run.
 struct UnsupportedOp {
   std::string op;
-  std::string reason;  // ": strides above 1", " of DT_COMPLEX64"; "" where the op is not there at all.
-  std::string node;    // One of those that need it.
-  int more = 0;        // How many others do.
+  std::string reason;  // The variant: ": strides above 1", " of DT_COMPLEX64"; "": the engine does not have the op.
+  std::string node;    // One of the nodes with this op.
+  int more = 0;        // How many other nodes have it.
 };
 
 // A model in memory. Thread-safe: any number of runs at once.
@@ -144,45 +145,45 @@ class LoadedModel {
  public:
   virtual ~LoadedModel() = default;
 
-  // The signatures as the file has them: names, types and shape patterns.
+  // The signatures as in the file: names, types and shape patterns.
   virtual const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const = 0;
 
-  // Computes. Errors: InvalidArgument for inputs that do not fit (names, types, shapes), NotFound for an unknown
-  // signature, ResourceExhausted when memory does not suffice, Unavailable when too many runs wait already. The model
-  // outlives its runs: callers keep it by shared_ptr.
+  // Computes the outputs. Errors: InvalidArgument for inputs with wrong names, types or shapes, NotFound for an unknown
+  // signature, ResourceExhausted if memory does not suffice, Unavailable if too many runs are queued. The model must
+  // outlive its runs: callers keep it by shared_ptr.
   virtual void Run(RunRequest request, RunDone done) = 0;
 
-  // Runs and looks at what every op makes: far slower than Run, in the memory of a run, for after something went wrong.
-  // nullopt: all outputs are finite. Calls done as Run does, with its errors; Unimplemented for an engine that cannot
-  // look.
+  // Runs and searches the outputs of every op for the origin of a NaN or Inf. Far slower than Run and with the same
+  // memory; for use after a failure. nullopt: all outputs are finite. Calls `done` as Run does, with the same errors;
+  // Unimplemented if the engine cannot trace its runs.
   virtual void FindNonFinite([[maybe_unused]] RunRequest request, FindDone done) {
-    done(Unimplemented("this engine does not look into its runs"));
+    done(Unimplemented("this engine cannot trace its runs"));
   }
 
-  // Runs on the caller's thread and looks at every node, for tools. Errors as of Run; Unimplemented for an engine that
-  // cannot look.
+  // Runs on the caller's thread and measures every node, for tools. Errors as for Run; Unimplemented if the engine
+  // cannot profile.
   virtual Result<RunProfile> Profile([[maybe_unused]] const RunRequest& request) {
-    return Unimplemented("this engine does not look into its runs");
+    return Unimplemented("this engine cannot profile its runs");
   }
 
-  // How a run of the request would go, without running it. Errors as of Profile.
+  // The plan for the request, without running it. Errors as for Profile.
   virtual Result<PlanView> Explain([[maybe_unused]] const RunRequest& request) {
-    return Unimplemented("this engine does not tell its plans");
+    return Unimplemented("this engine cannot report its plans");
   }
 
-  // Bytes held on the device for weights and plans.
+  // The memory that weights and plans use on the device.
   virtual int64_t memory_bytes() const = 0;
 };
 
 struct LoadOptions {
   std::vector<std::string> tags = {"serve"};
   tensor::Device device = {};
-  // A row has the same bits in batches of every size, where rows have nothing to do with each other: each is run alone.
-  // PlanView::rows_at_once is 1 then. What it costs is in docs/performance.md.
+  // The result of a row has the same bits in batches of every size, if the rows of the model are independent: each row
+  // runs separately, and PlanView::rows_at_once is 1. docs/performance.md has the cost.
   bool deterministic = false;
 };
 
-// What loading and running would need on one device.
+// The memory that loading and running need on one device.
 struct Estimate {
   int64_t weights_bytes = 0;
   int64_t run_bytes = 0;  // For one run of one row.
@@ -194,16 +195,17 @@ class Engine {
 
   virtual std::vector<tensor::Device> devices() const = 0;
 
-  // Without loading: NotFound or DataLoss when the files are not a SavedModel.
+  // Estimates without loading. Errors: NotFound or DataLoss if the files are not a SavedModel.
   virtual Result<Estimate> EstimateLoad(const Path& version_dir, const LoadOptions& options) const = 0;
 
   // Reads, checks and prepares a version directory (saved_model.pb, variables/, assets/).
-  // Unimplemented when the graph needs ops that the engine lacks: the message names every such op and one node of each.
-  // NotFound, DataLoss, FailedPrecondition for missing, damaged or half-copied files: the message names the file.
+  // Errors: Unimplemented if the graph needs ops that the engine does not have; the message names every such op and one
+  // node of each. NotFound, DataLoss or FailedPrecondition for missing, damaged or half-copied files; the message names
+  // the file.
   virtual Result<std::shared_ptr<LoadedModel>> Load(const Path& version_dir, const LoadOptions& options) = 0;
 };
 
-// Runs on this thread where the engine can, and waits: for trials, warm-up, tests and tools.
+// Runs, on this thread if the engine can, and waits for the result: for rehearsals, warm-up, tests and tools.
 Result<TensorMap> RunAndWait(LoadedModel& model, RunRequest request);
 
 }  // namespace longshore::engine

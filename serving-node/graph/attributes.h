@@ -1,4 +1,5 @@
-// The attributes of a node with their types: what a SavedModel leaves out is the op's default, given by who asks.
+// The typed attributes of a node. A SavedModel leaves out attributes that have the op's default value, so every getter
+// takes the default from its caller.
 #pragma once
 
 #include <map>
@@ -11,7 +12,8 @@
 
 namespace longshore::graph {
 
-// Copies share the values, which never change: a function's constants lie in memory once however often it is called.
+// Copies share the values, which never change: the constants of a function that is inlined many times are in memory
+// once.
 class Attributes {
  public:
   Attributes() = default;
@@ -20,9 +22,9 @@ class Attributes {
   bool Has(const std::string& name) const { return values_.contains(name); }
   void Set(const std::string& name, tensorflow::AttrValue value);
   const tensorflow::AttrValue* Find(const std::string& name) const;
-  size_t bytes() const;  // Of names and values, as if nobody shared them.
+  size_t bytes() const;  // The size of all names and values; shared values count in full.
 
-  // An attribute of another kind counts as absent.
+  // Each returns `absent` if the attribute is missing or has another type.
   int64_t Int(const std::string& name, int64_t absent) const;
   float Float(const std::string& name, float absent) const;
   bool Bool(const std::string& name, bool absent) const;

@@ -22,10 +22,10 @@ bool IsReferenceVariable(const std::string& op) { return op == "VariableV2" || o
 bool IsAssign(const std::string& op) { return op == "Assign" || op == "AssignAdd" || op == "AssignSub"; }
 bool TakesReference(const std::string& op) { return IsAssign(op) || op == "IsVariableInitialized"; }
 
-// Which ops have bodies, in which attributes they name them, and how many of their inputs no body gets.
+// An op with function bodies, such as If.
 struct Control {
-  std::vector<const char*> functions;
-  size_t own_inputs = 0;
+  std::vector<const char*> functions;  // The attributes that name the bodies.
+  size_t own_inputs = 0;               // How many leading inputs are not passed to the bodies: the predicate of If.
 };
 const Control* ControlOf(const std::string& op) {
   static const Control kIf{{"then_branch", "else_branch"}, 1}, kCase{{"branches"}, 1}, kWhile{{"cond", "body"}, 0};
@@ -56,7 +56,7 @@ std::vector<std::string> RootsOf(const FunctionDef& function) {
   return roots;
 }
 
-// A body may name attributes of its function ("T": placeholder "T").
+// Replaces placeholders by the attributes of the call: a node in a function may have "T": placeholder "T".
 void Substitute(const google::protobuf::Map<std::string, AttrValue>& values, const Attributes* given,
                 Attributes* attributes) {
   if (given == nullptr) return;
@@ -66,8 +66,8 @@ void Substitute(const google::protobuf::Map<std::string, AttrValue>& values, con
   }
 }
 
-// What the placeholders of a called function stand for. "f" names the function and says what its attributes are; of a
-// call in the old style they are those of the node.
+// The values of the placeholders in a called function. They are the attributes of the node; if the call names its
+// function in the attribute "f", the attributes given there come on top.
 Attributes AttributesForBody(const NodeDef& def, const Attributes& attributes, const Attributes* callers) {
   Attributes given = attributes;
   if (!Calls().contains(def.op())) return given;
@@ -77,7 +77,7 @@ Attributes AttributesForBody(const NodeDef& def, const Attributes& attributes, c
   return given;
 }
 
-// Of functions with the same key the bodies are the same.
+// Identifies a body: two calls with the same key have identical bodies.
 std::string KeyOf(const std::string& function, const google::protobuf::Map<std::string, AttrValue>& values,
                   const Attributes& attributes) {
   const std::map<std::string, AttrValue> sorted(values.begin(), values.end());
@@ -86,7 +86,8 @@ std::string KeyOf(const std::string& function, const google::protobuf::Map<std::
   return key;
 }
 
-// Of a call in the old style, where the op is the function's name: its outputs have the function's names.
+// The position of a named output of a call whose op is the function's name: its outputs have the names that the
+// function's signature gives them.
 std::optional<int> ResultOffset(const FunctionDef& function, const std::string& name) {
   const auto& outputs = function.signature().output_arg();
   const auto named = std::ranges::find_if(outputs, [&](const auto& output) { return output.name() == name; });
@@ -112,7 +113,7 @@ Result<Graph> Builder::Run() {
   for (const auto& feed : wanted_.feeds) RETURN_IF_ERROR(AddFeed(feed));
   std::vector<std::string> roots = wanted_.outputs;
   for (const auto& target : wanted_.targets) roots.push_back("^" + ParseReference(target).node);
-  ASSIGN_OR_RETURN(root_.old_control, OldControl::Find(*root_.nodes, roots, NamesOf(root_.emitted)));
+  ASSIGN_OR_RETURN(root_.control_flow_v1, ControlFlowV1::Find(*root_.nodes, roots, NamesOf(root_.emitted)));
   RETURN_IF_ERROR(EmitAll(roots, &root_));
   for (const auto& output : wanted_.outputs) {
     ASSIGN_OR_RETURN(const Edge edge, Resolve(ParseReference(output), &root_));
@@ -125,7 +126,8 @@ Result<Graph> Builder::Run() {
 
 Status Builder::AddFeed(const std::string& feed) {
   const Reference reference = ParseReference(feed);
-  if (reference.index < 0 || reference.index >= kOutputsMax) return DataLoss("there is no \"{}\" to feed", feed);
+  if (reference.index < 0 || reference.index >= kOutputsMax)
+    return DataLoss("cannot feed \"{}\": the output index is out of range", feed);
   const auto found = root_.nodes->find(reference.node);
   if (found == root_.nodes->end()) return DataLoss("the graph has no node \"{}\" to feed", reference.node);
   const auto type = found->second->attr().find("dtype");
@@ -139,11 +141,11 @@ Status Builder::AddFeed(const std::string& feed) {
   return {};
 }
 
-Result<int> Builder::AddNode(Node node, Growing* growing) {
+Result<int> Builder::AddNode(Node node, PartialGraph* partial) {
   if (++nodes_ > kNodesMax) return ResourceExhausted("the graph needs more than {} nodes", kNodesMax);
   RETURN_IF_ERROR(CountBytes(node.name.size() + node.attributes.bytes()));
-  growing->graph.nodes.push_back(std::move(node));
-  return static_cast<int>(growing->graph.nodes.size()) - 1;
+  partial->graph.nodes.push_back(std::move(node));
+  return static_cast<int>(partial->graph.nodes.size()) - 1;
 }
 
 Status Builder::CountEdges(size_t edges) {
@@ -157,23 +159,24 @@ Status Builder::CountBytes(size_t bytes) {
   return ResourceExhausted("the graph needs more than {} bytes of names and attributes", kAttributeBytesMax);
 }
 
-Result<Edge> Builder::AddArgument(const std::string& name, const AttrValue* type, Growing* growing) {
+Result<Edge> Builder::AddArgument(const std::string& name, const AttrValue* type, PartialGraph* partial) {
   Node node{.name = name, .op = "Placeholder", .attributes = {}, .inputs = {}};
   if (type != nullptr) node.attributes.Set("dtype", *type);
-  ASSIGN_OR_RETURN(const int at, AddNode(std::move(node), growing));
+  ASSIGN_OR_RETURN(const int at, AddNode(std::move(node), partial));
   return Edge{at, 0};
 }
 
 namespace {
 
-// What must be emitted before a node. A condition or loop of TensorFlow 1 needs what enters it.
-std::vector<std::string_view> NeedsOf(const NodeDef& def, const OldControl* old) {
+// The references that must be emitted before a node: its inputs. A condition or loop of TensorFlow 1 is emitted as one
+// node, whose inputs are the values that enter it.
+std::vector<std::string_view> NeedsOf(const NodeDef& def, const ControlFlowV1* v1) {
   std::vector<std::string_view> needs;
-  if (const auto* condition = old == nullptr ? nullptr : old->ConditionOf(def.name())) {
+  if (const auto* condition = v1 == nullptr ? nullptr : v1->ConditionOf(def.name())) {
     needs.push_back(condition->predicate);
     for (const auto& argument : condition->arguments) needs.push_back(argument.outside);
     needs.insert(needs.end(), condition->before.begin(), condition->before.end());
-  } else if (const auto* loop = old == nullptr ? nullptr : old->LoopOf(def.name())) {
+  } else if (const auto* loop = v1 == nullptr ? nullptr : v1->LoopOf(def.name())) {
     for (const auto& variable : loop->variables) needs.push_back(variable.first);
     for (const auto& constant : loop->constants) needs.push_back(constant.value);
     needs.insert(needs.end(), loop->before.begin(), loop->before.end());
@@ -185,10 +188,10 @@ std::vector<std::string_view> NeedsOf(const NodeDef& def, const OldControl* old)
 
 }  // namespace
 
-// Depth first and without recursion, for a chain of nodes may be as long as the graph. A node is emitted after all it
-// needs.
+// Emits each node after everything that it needs. Depth first, with an explicit stack instead of recursion: a chain of
+// nodes may be as long as the graph.
 Status Builder::EmitAll(const std::vector<std::string>& roots, Scope* scope) {
-  std::set<std::string> open;  // On the stack, waiting for what they need.
+  std::set<std::string> open;  // Nodes on the stack whose needs are being emitted.
   std::vector<std::string> stack;
   for (auto root = roots.rbegin(); root != roots.rend(); ++root) stack.push_back(ParseReference(*root).node);
   while (!stack.empty()) {
@@ -198,9 +201,9 @@ Status Builder::EmitAll(const std::vector<std::string>& roots, Scope* scope) {
       continue;
     }
     const auto found = scope->nodes->find(name);
-    if (found == scope->nodes->end()) return DataLoss("there is no node \"{}{}\"", scope->prefix, name);
+    if (found == scope->nodes->end()) return DataLoss("the graph has no node \"{}{}\"", scope->prefix, name);
     const size_t before = stack.size();
-    for (const auto& input : NeedsOf(*found->second, scope->old_control.get())) {
+    for (const auto& input : NeedsOf(*found->second, scope->control_flow_v1.get())) {
       const std::string needed = ParseReference(input).node;
       if (scope->emitted.contains(needed)) continue;
       if (needed == name || open.contains(needed))
@@ -217,10 +220,10 @@ Status Builder::EmitAll(const std::vector<std::string>& roots, Scope* scope) {
 }
 
 Status Builder::Emit(const NodeDef& def, Scope* scope) {
-  const auto* old = scope->old_control.get();
-  if (const auto* condition = old == nullptr ? nullptr : old->ConditionOf(def.name()))
+  const auto* v1 = scope->control_flow_v1.get();
+  if (const auto* condition = v1 == nullptr ? nullptr : v1->ConditionOf(def.name()))
     return EmitCondition(*condition, scope);
-  if (const auto* loop = old == nullptr ? nullptr : old->LoopOf(def.name())) return EmitLoop(*loop, scope);
+  if (const auto* loop = v1 == nullptr ? nullptr : v1->LoopOf(def.name())) return EmitLoop(*loop, scope);
   RETURN_IF_ERROR(CountEdges(static_cast<size_t>(def.input_size())));
   std::vector<Edge> inputs;
   for (const auto& input : def.input()) {
@@ -234,7 +237,7 @@ Status Builder::Emit(const NodeDef& def, Scope* scope) {
   const auto* function = CalledFunction(def, attributes);
   if (function != nullptr) return Inline(def, *function, attributes, inputs, scope);
   if (Calls().contains(def.op()))
-    return DataLoss("node \"{}{}\" calls a function that is not there", scope->prefix, def.name());
+    return DataLoss("node \"{}{}\" calls a function that the model does not define", scope->prefix, def.name());
   return Append(def, attributes, std::move(inputs), scope);
 }
 
@@ -282,15 +285,15 @@ Result<const Builder::Content*> Builder::ContentOf(const FunctionDef& function) 
   content.roots = RootsOf(function);
   std::set<std::string> arguments;
   for (const auto& argument : function.signature().input_arg()) arguments.insert(argument.name());
-  ASSIGN_OR_RETURN(content.old_control, OldControl::Find(*content.nodes, content.roots, arguments));
+  ASSIGN_OR_RETURN(content.control_flow_v1, ControlFlowV1::Find(*content.nodes, content.roots, arguments));
   return &content;
 }
 
-// Requires: `body` has the arguments.
+// Requires: the arguments of the function are in body->emitted.
 Result<std::vector<Edge>> Builder::EmitFunction(const FunctionDef& function, Scope* body) {
   ASSIGN_OR_RETURN(const Content* content, ContentOf(function));
   body->nodes = content->nodes;
-  body->old_control = content->old_control;
+  body->control_flow_v1 = content->control_flow_v1;
   RETURN_IF_ERROR(CountEdges(content->roots.size()));
   RETURN_IF_ERROR(EmitAll(content->roots, body));
   std::vector<Edge> outputs;
@@ -342,7 +345,8 @@ Status Builder::Append(const NodeDef& def, const Attributes& attributes, std::ve
   ASSIGN_OR_RETURN(const int at, AddNode(std::move(node), scope->into));
   auto& emitted = scope->emitted[def.name()];
   if (IsAssign(def.op()) && !inputs.empty()) {
-    emitted = {inputs[0]};  // The variable: who reads that comes after this node, and so reads what it has written.
+    // An assignment gives the variable itself. Its readers come after this node, so they read the assigned value.
+    emitted = {inputs[0]};
   } else {
     scope->positions[def.name()] = at;
   }
@@ -369,13 +373,13 @@ Result<std::vector<int>> Builder::BodiesOf(const Node& node, const Scope& scope)
   return bodies;
 }
 
-// Bodies are shared by who names the same function, so that one that calls itself in a branch is built once.
+// All nodes that name the same function share one body. So a function that calls itself in a branch is built once.
 Result<int> Builder::BodyOf(const tensorflow::NameAttrList& named, const Node& node, size_t arguments,
                             const Scope& caller) {
   const auto function = functions_.find(named.name());
   if (function == functions_.end())
-    return DataLoss("node \"{}\" (op \"{}\") names the function \"{}\", which is not there", node.name, node.op,
-                    named.name());
+    return DataLoss("node \"{}\" (op \"{}\") names the function \"{}\", which the model does not define", node.name,
+                    node.op, named.name());
   const auto taken = static_cast<size_t>(function->second->signature().input_arg_size());
   if (taken != arguments) {
     return DataLoss("node \"{}\" (op \"{}\") calls \"{}\" with {} arguments instead of {}", node.name, node.op,
@@ -389,7 +393,7 @@ Result<int> Builder::BodyOf(const tensorflow::NameAttrList& named, const Node& n
   const int body = at->second;
   if (!is_new) return body;
   if (caller.depth == kFunctionDepthMax) {
-    return Unimplemented("bodies lie within each other deeper than {} levels at node \"{}\"", kFunctionDepthMax,
+    return Unimplemented("function bodies are nested deeper than {} levels at node \"{}\"", kFunctionDepthMax,
                          node.name);
   }
   bodies_.emplace_back();
@@ -399,41 +403,41 @@ Result<int> Builder::BodyOf(const tensorflow::NameAttrList& named, const Node& n
 }
 
 Result<Graph> Builder::BuildBody(const FunctionDef& function, const Attributes& attributes, int depth) {
-  Growing growing;
+  PartialGraph partial;
   Scope scope;
-  scope.into = &growing;
+  scope.into = &partial;
   scope.prefix = function.signature().name() + "/";
   scope.call_attributes = &attributes;
   scope.depth = depth;
   for (const auto& argument : function.signature().input_arg()) {
     AttrValue type;
     type.set_type(argument.type());
-    ASSIGN_OR_RETURN(const Edge edge, AddArgument(scope.prefix + argument.name(), &type, &growing));
-    growing.graph.arguments.push_back(edge.node);
+    ASSIGN_OR_RETURN(const Edge edge, AddArgument(scope.prefix + argument.name(), &type, &partial));
+    partial.graph.arguments.push_back(edge.node);
     scope.emitted[argument.name()] = {edge};
   }
   ASSIGN_OR_RETURN(const auto outputs, EmitFunction(function, &scope));
   for (const auto& output : outputs) {
-    ASSIGN_OR_RETURN(const Edge value, Read(output, scope.prefix, &growing));
-    growing.graph.outputs.push_back(value);
+    ASSIGN_OR_RETURN(const Edge value, Read(output, scope.prefix, &partial));
+    partial.graph.outputs.push_back(value);
   }
-  return std::move(growing.graph);
+  return std::move(partial.graph);
 }
 
-Result<Builder::Scope> Builder::OldBodyScope(const Scope& around, std::span<const Edge> arguments, const OldBody& old,
-                                             Growing* growing) {
+Result<Builder::Scope> Builder::BodyV1Scope(const Scope& around, std::span<const Edge> arguments, const BodyV1& source,
+                                            PartialGraph* partial) {
   Scope scope;
-  scope.into = growing;
+  scope.into = partial;
   scope.nodes = around.nodes;
   scope.prefix = around.prefix;
   scope.call_attributes = around.call_attributes;
-  scope.old_control = around.old_control;
+  scope.control_flow_v1 = around.control_flow_v1;
   scope.depth = around.depth + 1;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    ASSIGN_OR_RETURN(const Edge edge, AddArgument(scope.prefix + old.names[i][0], nullptr, growing));
-    growing->graph.arguments.push_back(edge.node);
-    if (around.into->references.contains(arguments[i].node)) growing->references.insert(edge.node);
-    for (const auto& name : old.names[i]) {
+    ASSIGN_OR_RETURN(const Edge edge, AddArgument(scope.prefix + source.names[i][0], nullptr, partial));
+    partial->graph.arguments.push_back(edge.node);
+    if (around.into->references.contains(arguments[i].node)) partial->references.insert(edge.node);
+    for (const auto& name : source.names[i]) {
       const Reference reference = ParseReference(name);
       scope.bound[ToString(reference)] = edge;
       scope.emitted[reference.node] = {};
@@ -442,36 +446,36 @@ Result<Builder::Scope> Builder::OldBodyScope(const Scope& around, std::span<cons
   return scope;
 }
 
-Result<int> Builder::AddOldBody(const Scope& around, std::span<const Edge> arguments, const OldBody& old) {
+Result<int> Builder::AddBodyV1(const Scope& around, std::span<const Edge> arguments, const BodyV1& source) {
   if (around.depth == kFunctionDepthMax)
-    return Unimplemented("conditions and loops lie within each other deeper than {} levels", kFunctionDepthMax);
+    return Unimplemented("conditions and loops are nested deeper than {} levels", kFunctionDepthMax);
   if (++calls_ > kCallsMax) return ResourceExhausted("the graph has more than {} bodies", kCallsMax);
-  RETURN_IF_ERROR(CountEdges(arguments.size() + old.results.size()));
-  Growing growing;
-  ASSIGN_OR_RETURN(Scope scope, OldBodyScope(around, arguments, old, &growing));
-  RETURN_IF_ERROR(EmitAll(old.results, &scope));
-  ASSIGN_OR_RETURN(const auto outputs, ResolveAll(old.results, &scope));
+  RETURN_IF_ERROR(CountEdges(arguments.size() + source.results.size()));
+  PartialGraph partial;
+  ASSIGN_OR_RETURN(Scope scope, BodyV1Scope(around, arguments, source, &partial));
+  RETURN_IF_ERROR(EmitAll(source.results, &scope));
+  ASSIGN_OR_RETURN(const auto outputs, ResolveAll(source.results, &scope));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    ASSIGN_OR_RETURN(const Edge value, i < old.values ? Read(outputs[i], scope.prefix, &growing) : outputs[i]);
-    growing.graph.outputs.push_back(value);
+    ASSIGN_OR_RETURN(const Edge value, i < source.values ? Read(outputs[i], scope.prefix, &partial) : outputs[i]);
+    partial.graph.outputs.push_back(value);
   }
-  bodies_.push_back(std::move(growing.graph));
+  bodies_.push_back(std::move(partial.graph));
   return static_cast<int>(bodies_.size()) - 1;
 }
 
-Status Builder::EmitCondition(const OldCondition& condition, Scope* scope) {
+Status Builder::EmitCondition(const ConditionV1& condition, Scope* scope) {
   ASSIGN_OR_RETURN(const Edge predicate, Resolve(ParseReference(condition.predicate), scope));
   Node node{.name = scope->prefix + condition.merges[0], .op = "If", .attributes = {}, .inputs = {}};
   std::vector<Edge> arguments;
-  OldBody old{.names = {}, .results = {}, .values = condition.merges.size()};
+  BodyV1 source{.names = {}, .results = {}, .values = condition.merges.size()};
   for (const auto& argument : condition.arguments) {
     ASSIGN_OR_RETURN(const Edge edge, Resolve(ParseReference(argument.outside), scope));
     arguments.push_back(edge);
-    old.names.push_back({argument.inside});
+    source.names.push_back({argument.inside});
   }
   for (const size_t branch : {1, 0}) {
-    old.results = condition.results[branch];
-    ASSIGN_OR_RETURN(const int body, AddOldBody(*scope, arguments, old));
+    source.results = condition.results[branch];
+    ASSIGN_OR_RETURN(const int body, AddBodyV1(*scope, arguments, source));
     node.bodies.push_back(body);
   }
   ASSIGN_OR_RETURN(const Edge value, Read(predicate, node.name, scope->into));
@@ -485,7 +489,7 @@ Status Builder::EmitCondition(const OldCondition& condition, Scope* scope) {
 
 namespace {
 
-// The texts by which a graph and a function name the outputs that a loop's value stands for.
+// The references that mean a loop variable inside the loop, in the notation of graphs and of functions.
 std::vector<std::string> NamesInLoop(const std::string& merge_or_enter, const std::string& switch_node) {
   std::vector<std::string> names = {merge_or_enter, merge_or_enter + ":output:0"};
   if (!switch_node.empty()) {
@@ -497,10 +501,10 @@ std::vector<std::string> NamesInLoop(const std::string& merge_or_enter, const st
 
 }  // namespace
 
-Status Builder::EmitLoop(const OldLoop& loop, Scope* scope) {
+Status Builder::EmitLoop(const LoopV1& loop, Scope* scope) {
   Node node{.name = scope->prefix + loop.frame, .op = "While", .attributes = {}, .inputs = {}};
-  OldBody condition{.names = {}, .results = {loop.condition}, .values = 1};
-  OldBody step{.names = {}, .results = {}, .values = loop.variables.size()};
+  BodyV1 condition{.names = {}, .results = {loop.condition}, .values = 1};
+  BodyV1 step{.names = {}, .results = {}, .values = loop.variables.size()};
   for (const auto& variable : loop.variables) {
     ASSIGN_OR_RETURN(const Edge first, Resolve(ParseReference(variable.first), scope));
     ASSIGN_OR_RETURN(const Edge value, Read(first, node.name, scope->into));
@@ -517,7 +521,7 @@ Status Builder::EmitLoop(const OldLoop& loop, Scope* scope) {
     step.names.push_back(NamesInLoop(constant.enter, ""));
   }
   for (const auto* body : {&condition, &step}) {
-    ASSIGN_OR_RETURN(const int at, AddOldBody(*scope, node.inputs, *body));
+    ASSIGN_OR_RETURN(const int at, AddBodyV1(*scope, node.inputs, *body));
     node.bodies.push_back(at);
   }
   ASSIGN_OR_RETURN(const int at, AddNode(std::move(node), scope->into));
@@ -527,17 +531,17 @@ Status Builder::EmitLoop(const OldLoop& loop, Scope* scope) {
   return {};
 }
 
-// The value of a reference variable, where an op wants a value.
-Result<Edge> Builder::Read(Edge edge, const std::string& reader, Growing* growing) {
-  if (!growing->references.contains(edge.node)) return edge;
-  const Node& variable = growing->graph.nodes[static_cast<size_t>(edge.node)];
+// If the edge is a reference variable of TensorFlow 1, adds a node that reads its value, for readers that need a value.
+Result<Edge> Builder::Read(Edge edge, const std::string& reader, PartialGraph* partial) {
+  if (!partial->references.contains(edge.node)) return edge;
+  const Node& variable = partial->graph.nodes[static_cast<size_t>(edge.node)];
   Node read{.name = fmt::format("{}/read_for/{}", variable.name, reader),
             .op = "ReadVariableOp",
             .attributes = {},
             .inputs = {edge}};
   if (const auto* type = variable.attributes.Find("dtype")) read.attributes.Set("dtype", *type);
   RETURN_IF_ERROR(CountEdges(1));
-  ASSIGN_OR_RETURN(const int at, AddNode(std::move(read), growing));
+  ASSIGN_OR_RETURN(const int at, AddNode(std::move(read), partial));
   return Edge{at, 0};
 }
 
@@ -556,7 +560,7 @@ Result<Edge> Builder::Resolve(const Reference& reference, Scope* scope) {
     if (bound != scope->bound.end()) return bound->second;
   }
   const auto known = scope->emitted.find(reference.node);
-  if (known == scope->emitted.end()) return DataLoss("there is no node \"{}{}\"", scope->prefix, reference.node);
+  if (known == scope->emitted.end()) return DataLoss("the graph has no node \"{}{}\"", scope->prefix, reference.node);
   ASSIGN_OR_RETURN(const int index, OutputIndex(reference, *scope));
   const auto at = scope->positions.find(reference.node);
   if (at != scope->positions.end()) {

@@ -1,4 +1,4 @@
-// Makes a Graph of a GraphDef: the work behind Build, before anything is left out.
+// Converts a GraphDef into a Graph: the first step of Build, before pruning.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "serving-node/graph/control_flow_v1.h"
 #include "serving-node/graph/graph.h"
-#include "serving-node/graph/old_control.h"
 
 namespace longshore::graph {
 
@@ -17,36 +17,36 @@ class Builder {
  public:
   Builder(const tensorflow::GraphDef& def, const Wanted& wanted);
 
-  // To be called once.
+  // Call it once.
   Result<Graph> Run();
 
  private:
-  // A graph that grows: the whole one, or a body.
-  struct Growing {
+  // A graph under construction: the main graph or a body.
+  struct PartialGraph {
     Graph graph;
-    std::set<int> references;  // The nodes whose output is a variable of TensorFlow 1, not its value.
+    std::set<int> references;  // The nodes whose output is a reference variable of TensorFlow 1, not its value.
   };
 
-  // A list of nodes on its way into a graph: the GraphDef itself, one call of a function, or a body.
+  // A list of NodeDefs that is being copied into a graph: the GraphDef itself, one call of a function, or a body.
   struct Scope {
-    Growing* into = nullptr;
+    PartialGraph* into = nullptr;
     std::shared_ptr<const NodeIndex> nodes;
     std::string prefix;
-    std::unordered_map<std::string, Edge> bound;  // What references stand for that are given from outside.
-    // The outputs of arguments, calls and conditions, of assignments and of what is fed; none of other nodes and of
-    // what is bound.
+    std::unordered_map<std::string, Edge> bound;  // By reference: the arguments of a condition or loop of TensorFlow 1.
+    // The nodes that are done. The edges are the outputs of arguments, calls, conditions, assignments and feeds; for
+    // other nodes (see `positions`) and for names in `bound` the list is empty.
     std::unordered_map<std::string, std::vector<Edge>> emitted;
-    std::unordered_map<std::string, int> positions;  // Where nodes are in the graph: outputs are counted by kernels.
-    const Attributes* call_attributes = nullptr;     // What the body's placeholders of attributes stand for.
-    std::shared_ptr<const OldControl> old_control;   // nullptr where there is none.
-    int depth = 0;
+    std::unordered_map<std::string, int> positions;        // Nodes copied one to one: their position in the graph.
+    const Attributes* call_attributes = nullptr;           // The values of attribute placeholders in the body.
+    std::shared_ptr<const ControlFlowV1> control_flow_v1;  // nullptr: no control flow of TensorFlow 1.
+    int depth = 0;                                         // How many calls and bodies this one is nested in.
   };
 
-  // What is the same in every call of a function.
+  // Derived once per function, for all its calls.
   struct Content {
     std::shared_ptr<const NodeIndex> nodes;
     std::vector<std::string> roots;
-    std::shared_ptr<const OldControl> old_control;
+    std::shared_ptr<const ControlFlowV1> control_flow_v1;
   };
 
   Status AddFeed(const std::string& feed);
@@ -54,8 +54,8 @@ class Builder {
   Status Emit(const tensorflow::NodeDef& def, Scope* scope);
   Status Inline(const tensorflow::NodeDef& def, const tensorflow::FunctionDef& function, const Attributes& attributes,
                 const std::vector<Edge>& inputs, Scope* caller);
-  Status EmitCondition(const OldCondition& condition, Scope* scope);
-  Status EmitLoop(const OldLoop& loop, Scope* scope);
+  Status EmitCondition(const ConditionV1& condition, Scope* scope);
+  Status EmitLoop(const LoopV1& loop, Scope* scope);
   Status Append(const tensorflow::NodeDef& def, const Attributes& attributes, std::vector<Edge> inputs, Scope* scope);
 
   const tensorflow::FunctionDef* CalledFunction(const tensorflow::NodeDef& def, const Attributes& attributes) const;
@@ -67,34 +67,34 @@ class Builder {
   Result<int> BodyOf(const tensorflow::NameAttrList& function, const Node& node, size_t arguments, const Scope& caller);
   Result<Graph> BuildBody(const tensorflow::FunctionDef& function, const Attributes& attributes, int depth);
 
-  // A body made of the nodes of the scope itself. What comes after the first so many results may stay a variable.
-  struct OldBody {
-    std::vector<std::vector<std::string>> names;  // What stands for the argument at each position.
+  // A branch of a TensorFlow 1 condition or a step of its loop, made of nodes of the surrounding scope.
+  struct BodyV1 {
+    std::vector<std::vector<std::string>> names;  // By argument: the references that mean this argument.
     std::vector<std::string> results;
-    size_t values = 0;
+    size_t values = 0;  // The first `values` results are read as values; later ones may stay reference variables.
   };
-  Result<int> AddOldBody(const Scope& around, std::span<const Edge> arguments, const OldBody& old);
-  Result<Scope> OldBodyScope(const Scope& around, std::span<const Edge> arguments, const OldBody& old,
-                             Growing* growing);
+  Result<int> AddBodyV1(const Scope& around, std::span<const Edge> arguments, const BodyV1& old);
+  Result<Scope> BodyV1Scope(const Scope& around, std::span<const Edge> arguments, const BodyV1& old,
+                            PartialGraph* partial);
 
-  Result<Edge> Read(Edge edge, const std::string& reader, Growing* growing);
+  Result<Edge> Read(Edge edge, const std::string& reader, PartialGraph* partial);
   Result<Edge> Resolve(const Reference& reference, Scope* scope);
   Result<std::vector<Edge>> ResolveAll(const std::vector<std::string>& references, Scope* scope);
-  Result<int> AddNode(Node node, Growing* growing);
+  Result<int> AddNode(Node node, PartialGraph* partial);
   Status CountEdges(size_t edges);
   Status CountBytes(size_t bytes);
-  Result<Edge> AddArgument(const std::string& name, const tensorflow::AttrValue* type, Growing* growing);
-  // Among all tensors that the node gives.
+  Result<Edge> AddArgument(const std::string& name, const tensorflow::AttrValue* type, PartialGraph* partial);
+  // The position of the referenced output among all output tensors of its node.
   Result<int> OutputIndex(const Reference& reference, const Scope& scope) const;
 
   const Wanted& wanted_;
   std::unordered_map<std::string, const tensorflow::FunctionDef*> functions_;
-  Growing root_graph_;
+  PartialGraph root_graph_;
   Scope root_;
   std::vector<Graph> bodies_;
   std::unordered_map<std::string, int> body_of_;  // By function and attributes.
   std::unordered_map<const tensorflow::FunctionDef*, Content> contents_;
-  std::unordered_map<const tensorflow::NodeDef*, Attributes> attributes_;  // As they are in the file.
+  std::unordered_map<const tensorflow::NodeDef*, Attributes> attributes_;  // As in the file, with placeholders.
   size_t calls_ = 0;
   size_t nodes_ = 0;
   size_t edges_ = 0;

@@ -1,11 +1,12 @@
-// A pass for variables that nobody writes to.
+// A pass for models whose variables are never written after loading.
 #pragma once
 
 #include "serving-node/graph/graph.h"
 
 namespace longshore::graph {
 
-// ResourceGather of a variable becomes Gather of what is read of it, which is then a constant like any other.
+// Replaces ResourceGather(variable) by Gather(ReadVariableOp(variable)), so that the value read can be folded to a
+// constant like that of any other read.
 Graph ReadBeforeGather(Graph graph);
 
 }  // namespace longshore::graph

@@ -1,8 +1,9 @@
-// The graph that an engine plans: flat and in order, without functions but for the bodies of If, Case and While.
+// The graph that an engine plans: a flat list of nodes in execution order. Only If, Case and While have function
+// bodies.
 //
-// Build takes what some outputs of a GraphDef need: calls of functions are inlined, TensorFlow 1's reference variables
-// become resource variables (VariableV2 -> VarHandleOp and ReadVariableOp, Assign -> AssignVariableOp), its Switch and
-// Merge become If, its Enter to Exit become While, and what nothing needs is left out.
+// Build takes the part of a GraphDef that the wanted outputs need. It inlines function calls, turns TensorFlow 1's
+// reference variables into resource variables (VariableV2 -> VarHandleOp and ReadVariableOp, Assign ->
+// AssignVariableOp), its Switch and Merge into If, its Enter ... Exit into While, and prunes the rest.
 #pragma once
 
 #include <map>
@@ -24,53 +25,54 @@ struct Edge {
   friend bool operator==(const Edge&, const Edge&) = default;
 };
 
-// An element-wise op that a pass has drawn into the node before it. Its first operand is what was computed so far.
+// An element-wise op that a pass has fused into the node before it. Its first operand is the result so far.
 struct Fused {
   std::string op;    // "BiasAdd", "AddV2", "Relu".
-  std::string name;  // Of the node that it was.
-  int operand = -1;  // The position among the node's inputs of the second one; -1: there is none.
-  float alpha = 0;   // Of LeakyRelu.
+  std::string name;  // The name of the original node.
+  int operand = -1;  // The second operand, as a position among the node's inputs; -1: the op has one operand.
+  float alpha = 0;   // For LeakyRelu.
 };
 
 struct Node {
-  std::string name;  // With the names of the calls that led to it: "StatefulPartitionedCall/model/dense/MatMul".
+  std::string name;  // With the names of the inlined calls as prefix: "StatefulPartitionedCall/model/dense/MatMul".
   std::string op;
   Attributes attributes = {};
   std::vector<Edge> inputs = {};
-  bool has_effect = false;  // Changes a variable or a table, or may refuse (Assert): runs although nothing reads it.
-  // Done to the first output, one after the other, by whoever computes the node: bias, activation, residual.
+  bool has_effect = false;  // Changes a variable or a table, or may fail (Assert): runs even if nothing reads it.
+  // Element-wise ops applied in this order to the first output: bias, activation, residual.
   std::vector<Fused> then = {};
-  // What a pass has computed: the outputs of the node, whose op is "Const" or kKnown (types.h) then.
+  // The outputs, if they are constant. The op is "Const" or kKnown (types.h) then.
   std::vector<tensor::Tensor> values = {};
-  // Positions in the bodies of the whole graph. If: where the condition holds, where not. Case: the branches. While:
-  // the condition, the step. What follows the condition of If and the index of Case are the arguments of each body.
+  // Positions in `bodies` of the main graph. If: the branch for true, the branch for false. Case: the branches. While:
+  // the condition, the step. The arguments of each body are the node's inputs, without the predicate of If and the
+  // index of Case.
   std::vector<int> bodies = {};
 };
 
 struct Graph {
-  std::vector<Node> nodes;         // Every node comes after what it needs, data or control.
+  std::vector<Node> nodes;         // Every node comes after its data and control inputs.
   std::map<std::string, int> fed;  // Tensor name -> the node, with op "Placeholder", whose value the caller gives.
-  std::vector<Edge> outputs;       // In the order of Wanted::outputs; of a body: what it returns.
-  std::vector<int> arguments;      // Of a body: the node, with op "Placeholder", of each argument.
-  // Of the whole graph, for all its nodes and those of its bodies, which have none of their own: so a body can have
-  // several users, itself among them. What nothing needs is an empty graph here.
+  std::vector<Edge> outputs;       // In the order of Wanted::outputs; for a body: the values that it returns.
+  std::vector<int> arguments;      // For a body: the node, with op "Placeholder", of each argument.
+  // Only the main graph has this list, for its own nodes and those of all bodies. So several nodes can use one body,
+  // and a body can use itself. An unused body is an empty graph.
   std::vector<Graph> bodies;
 };
 
-// Where the nodes of a graph and those of the bodies it needs are wanted alike: f(node) for each.
+// Calls f(node) for each node of the graph and of its bodies.
 template <typename F>
 void ForEachNode(const Graph& graph, const F& f) {
   for (const auto& node : graph.nodes) f(node);
   for (const auto& body : graph.bodies) ForEachNode(body, f);
 }
 
-inline constexpr int kFunctionDepthMax = 64;  // Of calls and bodies within each other.
+inline constexpr int kFunctionDepthMax = 64;  // How deep calls and bodies may be nested.
 inline constexpr size_t kNodesMax = 1'000'000;
-inline constexpr size_t kEdgesMax = 5'000'000;  // What nodes read, and what calls, conditions and loops take and give.
-inline constexpr int kOutputsMax = 100'000;     // Of one node.
-// Of functions: some that call each other twice are soon too many. What follows of a function counts for each call.
+inline constexpr size_t kEdgesMax = 5'000'000;  // Inputs of nodes, and arguments and results of calls and bodies.
+inline constexpr int kOutputsMax = 100'000;     // The outputs of one node.
+// Inlined function calls. If every function calls the next one twice, their number grows exponentially with the depth.
 inline constexpr size_t kCallsMax = 100'000;
-// Names and attributes of all nodes: twice what a file may hold.
+// Names and attributes of all nodes, inlined copies included: twice the size limit of a file.
 inline constexpr size_t kAttributeBytesMax = size_t{4} << 30;
 
 struct Wanted {
@@ -79,10 +81,10 @@ struct Wanted {
   std::vector<std::string> targets;  // Nodes to run for their effect: "init".
 };
 
-// DataLoss when names or numbers of arguments do not fit together or the graph has a cycle; Unimplemented for functions
-// that call themselves other than in a branch, functions nested deeper than kFunctionDepthMax and control flow of
-// TensorFlow 1 that is not written as TensorFlow writes it; ResourceExhausted above kNodesMax, kEdgesMax, kCallsMax or
-// kAttributeBytesMax.
+// Errors: DataLoss if a name is unknown, a call has the wrong number of arguments, or the graph has a cycle;
+// Unimplemented for functions that call themselves outside of a branch, functions nested deeper than kFunctionDepthMax,
+// and TensorFlow 1 control flow in a form that TensorFlow does not write; ResourceExhausted above kNodesMax, kEdgesMax,
+// kCallsMax or kAttributeBytesMax.
 Result<Graph> Build(const tensorflow::GraphDef& def, const Wanted& wanted);
 
 }  // namespace longshore::graph

@@ -12,6 +12,7 @@
 #include "serving-node/graph/names.h"
 #include "serving-node/graph/outputs.h"
 #include "serving-node/graph/types.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::graph {
 namespace {
@@ -21,7 +22,7 @@ using testing::HasSubstr;
 
 tensorflow::GraphDef Def(const std::string& text) {
   tensorflow::GraphDef def;
-  // Merged, for each function may bring the library.
+  // MergeFromString, because the text may have several `library` fields.
   EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(text, &def));
   return def;
 }
@@ -47,7 +48,7 @@ const Node& Find(const Graph& graph, const std::string& name) {
 
 constexpr char kIn[] = "node { name: 'x' op: 'Placeholder' } ";
 
-// A function f(a) = relu(neg(a)), of which `spare` is not needed.
+// A function f(a) = relu(neg(a)) with an unused node `spare`.
 constexpr char kFunction[] = R"(
   library { function {
     signature { name: 'f' input_arg { name: 'a' } output_arg { name: 'r' } }
@@ -57,7 +58,7 @@ constexpr char kFunction[] = R"(
     ret { key: 'r' value: 'out:activations:0' } } }
 )";
 
-// A function that takes `a` and returns what one op makes of it.
+// A function of `a` with a single op.
 std::string Function(const std::string& name, const std::string& op, const std::string& output = "y:0") {
   return fmt::format(
       "library {{ function {{ signature {{ name: '{}' input_arg {{ name: 'a' type: DT_FLOAT }} output_arg {{ name: 'r' "
@@ -70,7 +71,7 @@ constexpr char kIf[] = R"(
          attr { key: 'then_branch' value { func { name: 'yes' } } }
          attr { key: 'else_branch' value { func { name: 'no' } } } } )";
 
-TEST(References, AreReadInTheFormsOfGraphsAndFunctions) {
+TEST(References, ParsesTheNotationsOfGraphsAndFunctions) {
   EXPECT_EQ(ParseReference("a/b:2").index, 2);
   EXPECT_TRUE(ParseReference("^a").control);
   const auto named = ParseReference("norm:batch_variance:1");
@@ -79,7 +80,7 @@ TEST(References, AreReadInTheFormsOfGraphsAndFunctions) {
   EXPECT_EQ(named.index, 1);
 }
 
-// As many tensors for each output of the list as it is long: one of the first, two of the second.
+// Attributes that give the i-th output i tensors: one for the first, two for the second.
 Attributes CountsOf(const Json& outputs) {
   Attributes attributes;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -101,8 +102,8 @@ int64_t CountOf(const Json& output, const Attributes& attributes) {
   return attributes.Find(output.at("types").get<std::string>())->list().type_size();
 }
 
-TEST(Outputs, LieWhereTensorFlowHasThem) {
-  const auto text = ReadFile(Path(LONGSHORE_SOURCE_DIR) / "tests" / "golden" / "graph" / "outputs.json");
+TEST(Outputs, HaveThePositionsThatTensorFlowGivesThem) {
+  const auto text = ReadFile(source_tree::Root() / "tests" / "golden" / "graph" / "outputs.json");
   ASSERT_TRUE(text) << ToString(text.error());
   const auto ops = ParseJson(*text);
   ASSERT_TRUE(ops) << ToString(ops.error());
@@ -122,14 +123,14 @@ TEST(Outputs, LieWhereTensorFlowHasThem) {
       graph.outputs = {{0, static_cast<int>(output)}};
       return graph;
     };
-    if (op == "IdentityN") continue;  // As many as it has inputs.
+    if (op == "IdentityN") continue;  // It has as many outputs as inputs, and this node has no inputs.
     EXPECT_EQ(offset == 0, !CheckOutputs(reads(0))) << op;
     EXPECT_TRUE(offset == 0 || CheckOutputs(reads(offset - 1))) << op;
     EXPECT_FALSE(CheckOutputs(reads(offset))) << op;
   }
 }
 
-TEST(Outputs, OfANodeAreRefusedByNameWhereTheyAreNotThere) {
+TEST(Outputs, RejectsReadsOfMissingOutputsAndNamesBothNodes) {
   const auto error = [](const std::string& nodes) {
     const auto graph = Build(Def(std::string(kIn) + nodes), {{"x:0"}, {"y:0"}, {}});
     const Status checked = graph ? CheckOutputs(*graph) : tl::make_unexpected(graph.error());
@@ -138,15 +139,15 @@ TEST(Outputs, OfANodeAreRefusedByNameWhereTheyAreNotThere) {
   EXPECT_EQ(error("node { name: 'n' op: 'IdentityN' input: 'x' input: 'x' } node { name: 'y' op: 'Neg' input: 'n:1' }"),
             "");
   EXPECT_EQ(error("node { name: 'i' op: 'Identity' input: 'x' } node { name: 'y' op: 'Neg' input: 'i:1' }"),
-            "node \"y\" reads output 1 of node \"i\" (op \"Identity\"), which has 1");
+            "node \"y\" reads output 1 of node \"i\" (op \"Identity\"), which has 1 output(s)");
   EXPECT_EQ(error("node { name: 'n' op: 'NoOp' } node { name: 'y' op: 'Neg' input: 'n' }"),
-            "node \"y\" reads output 0 of node \"n\" (op \"NoOp\"), which has 0");
+            "node \"y\" reads output 0 of node \"n\" (op \"NoOp\"), which has 0 output(s)");
   EXPECT_EQ(error("node { name: 'y' op: 'NoOp' input: 'x' }"),
-            "what is asked for reads output 0 of node \"y\" (op \"NoOp\"), which has 0");
+            "a result of the graph reads output 0 of node \"y\" (op \"NoOp\"), which has 0 output(s)");
   EXPECT_EQ(error("node { name: 'y' op: 'TopKV2' input: 'x:1' }"), "node \"x\" has no output 1");
 }
 
-TEST(Outputs, InBodiesAreLookedAtToo) {
+TEST(Outputs, AreCheckedInBodiesToo) {
   const auto graph = BuildOrFail(
       std::string(kIn) + kIf + Function("yes", "TopKV2", "indices") + Function("no", "Identity", "output:1"),
       {{"x:0"}, {"if:0"}, {}});
@@ -155,7 +156,7 @@ TEST(Outputs, InBodiesAreLookedAtToo) {
   EXPECT_THAT(checked.error().message, HasSubstr("output 1 of node \"no/op\" (op \"Identity\")"));
 }
 
-TEST(Outputs, HaveTheNamesThatAnOpGivesThem) {
+TEST(Outputs, AreFoundByTheNamesThatTheOpGivesThem) {
   const auto error = [](const std::string& op, const std::string& output) {
     const auto graph =
         Build(Def(std::string(kIn) + "node { name: 'call' op: 'f' input: 'x' }" + Function("f", op, output)),
@@ -167,7 +168,7 @@ TEST(Outputs, HaveTheNamesThatAnOpGivesThem) {
   EXPECT_EQ(error("NoOp", "y:0"), "node \"call/op\" (op \"NoOp\") has no output \"y\"");
 }
 
-TEST(Graph, PutsEveryNodeAfterWhatItNeeds) {
+TEST(Graph, PutsEveryNodeAfterItsInputs) {
   const auto graph = BuildOrFail(std::string(R"(
     node { name: 'c' op: 'Add' input: 'b' input: 'x' }
     node { name: 'b' op: 'Neg' input: 'x' })") +
@@ -177,7 +178,7 @@ TEST(Graph, PutsEveryNodeAfterWhatItNeeds) {
   EXPECT_THAT(graph.nodes[2].inputs, ElementsAre(Edge{1, 0}, Edge{0, 0}));
 }
 
-TEST(Graph, LeavesOutWhatNothingNeeds) {
+TEST(Graph, LeavesOutUnusedNodes) {
   const auto graph = BuildOrFail(std::string(R"(
     node { name: 'b' op: 'Neg' input: 'x' input: '^ignored' }
     node { name: 'ignored' op: 'NoOp' }
@@ -187,7 +188,7 @@ TEST(Graph, LeavesOutWhatNothingNeeds) {
   EXPECT_THAT(Names(graph), ElementsAre("x", "b"));
 }
 
-TEST(Graph, KeepsWhatHasAnEffectBehindAControlEdge) {
+TEST(Graph, KeepsANodeWithAnEffectBehindAControlEdge) {
   const auto graph = BuildOrFail(std::string(R"(
     node { name: 'b' op: 'Identity' input: 'x' input: '^check' }
     node { name: 'check' op: 'Assert' input: 'x' })") +
@@ -208,7 +209,7 @@ TEST(Graph, InlinesCallsOfFunctions) {
   EXPECT_EQ(Find(graph, "call/n").attributes.Type("T"), tensor::DType::kFloat);
 }
 
-TEST(Graph, GivesAFunctionTheAttributesThatItsNameHasInACall) {
+TEST(Graph, GivesAFunctionTheAttributesInTheFunctionNameOfTheCall) {
   const auto graph = BuildOrFail(std::string(R"(
     node { name: 'call' op: 'PartitionedCall' input: 'x' attr { key: 'f' value { func { name: 'g'
            attr { key: 'U' value { type: DT_INT32 } } } } } }
@@ -222,7 +223,7 @@ TEST(Graph, GivesAFunctionTheAttributesThatItsNameHasInACall) {
   EXPECT_EQ(Find(graph, "call/inner/n").attributes.Type("T"), tensor::DType::kInt32);
 }
 
-TEST(Graph, RefusesFunctionsThatCallThemselves) {
+TEST(Graph, RejectsFunctionsThatCallThemselves) {
   const auto refused = Build(Def(std::string(R"(
     node { name: 'call' op: 'f' input: 'x' }
     library { function {
@@ -236,8 +237,8 @@ TEST(Graph, RefusesFunctionsThatCallThemselves) {
   EXPECT_THAT(refused.error().message, HasSubstr("recursion"));
 }
 
-// A graph that calls f0, which calls f1 twice, and so on for so many levels: the last calls "leaf", 2^levels times in
-// all.
+// A graph that calls f0, which calls f1 twice, and so on for `levels` levels. The last level calls "leaf", which is
+// called 2^levels times in all.
 std::string CallsOfLeaf(int levels, const std::string& leaf) {
   std::string text = std::string(kIn) + "node { name: 'call' op: 'f0' input: 'x' } library {";
   for (int level = 0; level < levels; ++level) {
@@ -257,12 +258,12 @@ std::string RefusalOf(const std::string& text) {
   return built ? "" : ToString(built.error());
 }
 
-TEST(Graph, RefusesFunctionsThatCallEachOtherTwiceAtEveryLevel) {
+TEST(Graph, RejectsFunctionsThatCallEachOtherTwiceAtEveryLevel) {
   EXPECT_THAT(RefusalOf(CallsOfLeaf(40, "ret { key: 'r' value: 'a' }")),
               HasSubstr("RESOURCE_EXHAUSTED: the graph calls"));
 }
 
-TEST(Graph, HoldsTheConstantsOfAFunctionOnceHoweverOftenItIsCalled) {
+TEST(Graph, SharesTheConstantsOfAFunctionBetweenItsCalls) {
   const auto graph =
       BuildOrFail(CallsOfLeaf(1,
                               "node_def { name: 'c' op: 'Const' attr { key: 'value' value { s: 'much' } } } "
@@ -272,14 +273,14 @@ TEST(Graph, HoldsTheConstantsOfAFunctionOnceHoweverOftenItIsCalled) {
   EXPECT_EQ(Find(graph, "call/q/c").attributes.Find("value"), Find(graph, "again/c").attributes.Find("value"));
 }
 
-TEST(Graph, RefusesConstantsThatAreTooLargeForHowOftenTheyAreUsed) {
+TEST(Graph, RejectsConstantsWhoseInlinedCopiesExceedTheByteLimit) {
   const std::string constant = fmt::format(
       "node_def {{ name: 'c' op: 'Const' attr {{ key: 'value' value {{ s: '{}' }} }} }} ", std::string(1 << 20, 'c'));
   EXPECT_THAT(RefusalOf(CallsOfLeaf(13, constant + "ret { key: 'r' value: 'c:output:0' }")),
               HasSubstr("RESOURCE_EXHAUSTED: the graph needs more than 4294967296 bytes"));
 }
 
-TEST(Graph, RefusesCallsWithAttributesThatAreTooLargeForHowOftenTheyAreMade) {
+TEST(Graph, RejectsCallsWhoseInlinedAttributesExceedTheByteLimit) {
   const std::string text =
       fmt::format(
           "node_def {{ name: 'c' op: 'nothing' attr {{ key: 'value' value {{ s: '{}' }} }} }} ret {{ key: 'r' "
@@ -297,14 +298,14 @@ std::string Repeated(const std::string& text, int times) {
   return all;
 }
 
-TEST(Graph, RefusesTooManyInputs) {
+TEST(Graph, RejectsTooManyInputs) {
   const std::string sum =
       "node_def { name: 's' op: 'AddN' " + Repeated("input: 'a' ", 1000) + "} ret { key: 'r' value: 's:sum:0' }";
   EXPECT_THAT(RefusalOf(CallsOfLeaf(13, sum)),
               HasSubstr("RESOURCE_EXHAUSTED: the graph needs more than 5000000 edges"));
 }
 
-TEST(Graph, CountsWhatReadsTheVariablesOfTensorFlow1AmongTheNodes) {
+TEST(Graph, CountsReadsOfTensorFlow1VariablesAsNodes) {
   const std::string sum =
       "node_def { name: 's' op: 'AddN' " + Repeated("input: 'a' ", 1000) + "} ret { key: 'r' value: 's:sum:0' }";
   std::string text = CallsOfLeaf(10, sum);
@@ -313,23 +314,23 @@ TEST(Graph, CountsWhatReadsTheVariablesOfTensorFlow1AmongTheNodes) {
               HasSubstr("RESOURCE_EXHAUSTED: the graph needs more than 1000000 nodes"));
 }
 
-// Of the processor, which others may use too.
+// The CPU time of f in seconds: other processes may use the machine too.
 template <typename F>
 double SecondsOf(const F& f) {
   const std::clock_t began = std::clock();
   f();
   return static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
 }
-constexpr double kSoonSeconds = 40;  // What takes three, and minutes when it is quadratic.
+constexpr double kSoonSeconds = 40;  // A linear algorithm takes 3 seconds, a quadratic one minutes.
 
-TEST(Graph, LooksOnceAtTheNodesOfAFunctionThatIsCalledOften) {
+TEST(Graph, IndexesTheNodesOfAFunctionOnceForAllItsCalls) {
   std::string leaf;
   for (int i = 0; i < 50'000; ++i) leaf += fmt::format("node_def {{ name: 'n{}' op: 'Neg' }} ", i);
   const auto def = Def(CallsOfLeaf(14, leaf + "ret { key: 'r' value: 'a' }"));
   EXPECT_LT(SecondsOf([&] { EXPECT_TRUE(Build(def, {{"x:0"}, {"call:0"}, {}})); }), kSoonSeconds);
 }
 
-TEST(Graph, FindsManyConditionsSoon) {
+TEST(Graph, FindsManyConditionsInLinearTime) {
   std::string text = kIn;
   std::vector<std::string> outputs;
   for (int i = 0; i < 50'000; ++i) {
@@ -343,7 +344,7 @@ TEST(Graph, FindsManyConditionsSoon) {
   EXPECT_LT(SecondsOf([&] { EXPECT_TRUE(Build(def, {{"x:0"}, outputs, {}})); }), kSoonSeconds);
 }
 
-TEST(Graph, RefusesSoonWhatReadsManyConditions) {
+TEST(Graph, RejectsANodeThatReadsManyConditionsInLinearTime) {
   constexpr int kConditions = 200'000;
   std::string text = kIn, sum = "node { name: 'call' op: 'AddN' ";
   for (int i = 0; i < kConditions; ++i) {
@@ -358,7 +359,7 @@ TEST(Graph, RefusesSoonWhatReadsManyConditions) {
   EXPECT_LT(SecondsOf(refuse), kSoonSeconds);
 }
 
-// So many inputs that a node waits for, and the nodes.
+// Many control inputs of a node, and the nodes that they name.
 constexpr int kWaitedFor = 30'000;
 std::string WaitedFor() {
   std::string inputs;
@@ -371,7 +372,7 @@ std::string NodesWaitedFor() {
   return nodes;
 }
 
-TEST(Graph, FindsSoonAConditionThatWaitsForMuchAndIsReadByMany) {
+TEST(Graph, FindsAConditionWithManyControlInputsAndReadersInLinearTime) {
   std::string text = kIn + NodesWaitedFor() + "node { name: 'p' op: 'Const' } node { name: 'copy' op: 'Identity' " +
                      "input: 'p' " + WaitedFor() + "} node { name: 's' op: 'Switch' input: 'x' input: 'copy' " +
                      WaitedFor() + "} ";
@@ -384,7 +385,7 @@ TEST(Graph, FindsSoonAConditionThatWaitsForMuchAndIsReadByMany) {
   EXPECT_LT(SecondsOf([&] { EXPECT_TRUE(Build(def, {{"x:0"}, {"m:0"}, {}})); }), kSoonSeconds);
 }
 
-TEST(Graph, FindsSoonALoopThatWaitsForMuchAndHasManyVariables) {
+TEST(Graph, FindsALoopWithManyControlInputsAndVariablesInLinearTime) {
   std::string text = kIn + NodesWaitedFor() + "node { name: 'e' op: 'Enter' input: 'x' " + WaitedFor() +
                      "} node { name: 'c' op: 'LoopCond' input: 'm0' " + WaitedFor() + "} ";
   for (int i = 0; i < kWaitedFor; ++i) {
@@ -397,7 +398,7 @@ TEST(Graph, FindsSoonALoopThatWaitsForMuchAndHasManyVariables) {
   EXPECT_LT(SecondsOf([&] { EXPECT_TRUE(Build(def, {{"x:0"}, {"y:0"}, {}})); }), kSoonSeconds);
 }
 
-TEST(Graph, RefusesLoopsWithTooManyVariables) {
+TEST(Graph, RejectsLoopsWithTooManyVariables) {
   std::string text = kIn;
   for (int i = 0; i < 3'000; ++i) {
     text += fmt::format(
@@ -413,7 +414,7 @@ TEST(Graph, RefusesLoopsWithTooManyVariables) {
   EXPECT_THAT(RefusalOf(text), HasSubstr("RESOURCE_EXHAUSTED: conditions and loops have more than 5000000 edges"));
 }
 
-TEST(Graph, RefusesCyclesAndNamesLoops) {
+TEST(Graph, RejectsCyclesAndLoopsWithoutEnter) {
   const auto cycle =
       Build(Def("node { name: 'a' op: 'Neg' input: 'b' } node { name: 'b' op: 'Neg' input: 'a' }"), {{}, {"a:0"}, {}});
   ASSERT_FALSE(cycle);
@@ -440,7 +441,7 @@ TEST(Graph, GivesIfTheGraphsOfItsBranches) {
   EXPECT_THAT(graph.bodies[1].outputs, ElementsAre(Edge{1, 0}));
 }
 
-TEST(Graph, KnowsThatAnIfHasAnEffectWhenABranchHas) {
+TEST(Graph, GivesIfAnEffectWhenABranchHasOne) {
   const std::string text =
       std::string(kIn) + "node { name: 'y' op: 'Identity' input: 'x' input: '^if' }" + kIf + Function("no", "Neg") + R"(
     library { function {
@@ -451,7 +452,7 @@ TEST(Graph, KnowsThatAnIfHasAnEffectWhenABranchHas) {
   EXPECT_THAT(Names(BuildOrFail(text, {{"x:0"}, {"y:0"}, {}})), ElementsAre("x", "if", "y"));
 }
 
-TEST(Graph, LeavesOutTheBodiesOfWhatNothingNeeds) {
+TEST(Graph, LeavesOutTheBodiesOfUnusedNodes) {
   const auto graph = BuildOrFail(std::string(kIn) + "node { name: 'y' op: 'Identity' input: 'x' input: '^if' }" + kIf +
                                      Function("yes", "Unheard") + Function("no", "Neg"),
                                  {{"x:0"}, {"y:0"}, {}});
@@ -459,7 +460,7 @@ TEST(Graph, LeavesOutTheBodiesOfWhatNothingNeeds) {
   for (const auto& body : graph.bodies) EXPECT_TRUE(body.nodes.empty());
 }
 
-TEST(Graph, BuildsOnceWhatCallsItselfInABranch) {
+TEST(Graph, BuildsAFunctionThatCallsItselfInABranchOnce) {
   const auto graph = BuildOrFail(std::string(kIn) + kIf + Function("no", "Neg") + R"(
     library { function {
       signature { name: 'yes' input_arg { name: 'a' } output_arg { name: 'r' } }
@@ -471,12 +472,12 @@ TEST(Graph, BuildsOnceWhatCallsItselfInABranch) {
   EXPECT_THAT(graph.bodies[0].nodes[1].bodies, ElementsAre(0, 1));
 }
 
-TEST(Graph, RefusesBodiesThatAreNotThereOrDoNotFit) {
+TEST(Graph, RejectsBodiesThatAreMissingOrHaveOtherArguments) {
   const auto error = [](const std::string& text) {
     const auto built = Build(Def(std::string(kIn) + kIf + text), {{"x:0"}, {"if:0"}, {}});
     return built ? "" : built.error().message;
   };
-  EXPECT_THAT(error(Function("yes", "Exp")), HasSubstr("\"no\", which is not there"));
+  EXPECT_THAT(error(Function("yes", "Exp")), HasSubstr("\"no\", which the model does not define"));
   EXPECT_THAT(error(Function("yes", "Exp") + R"(
       library { function { signature { name: 'no' output_arg { name: 'r' } } ret { key: 'r' value: 'a' } } })"),
               HasSubstr("calls \"no\" with 1 arguments instead of 0"));
@@ -506,7 +507,7 @@ TEST(Graph, TurnsSwitchAndMergeIntoIf) {
   EXPECT_THAT(body(1), testing::Contains("c/neg"));
 }
 
-TEST(Graph, RefusesAValueOfOneSideOfAConditionOutsideOfIt) {
+TEST(Graph, RejectsAValueOfABranchThatIsUsedOutsideOfTheCondition) {
   for (const char* output : {"c/add:0", "c/neg:0", "c/Switch:1"}) {
     const auto refused = Build(Def(std::string(kIn) + kOldCondition), {{"x:0"}, {output}, {}});
     ASSERT_FALSE(refused) << output;
@@ -515,7 +516,7 @@ TEST(Graph, RefusesAValueOfOneSideOfAConditionOutsideOfIt) {
   }
 }
 
-TEST(Graph, RefusesConditionsThatLieWithinEachOtherTooDeep) {
+TEST(Graph, RejectsConditionsThatAreNestedTooDeeply) {
   std::string text = kIn;
   for (int i = 0; i < 100; ++i) {
     text += fmt::format(
@@ -551,7 +552,7 @@ TEST(Graph, TurnsFramesIntoWhile) {
   EXPECT_THAT(step.outputs, ElementsAre(Edge{3, 0}, Edge{1, 0}));
 }
 
-TEST(Graph, RefusesLoopsThatAreNotWrittenAsTensorFlowWritesThem) {
+TEST(Graph, RejectsLoopsThatDoNotFollowTensorFlowsPattern) {
   std::string text = std::string(kIn) + kOldLoop;
   const auto error = [&](const std::string& what, const std::string& by, const std::string& output) {
     std::string changed = text;
@@ -566,7 +567,7 @@ TEST(Graph, RefusesLoopsThatAreNotWrittenAsTensorFlowWritesThem) {
   EXPECT_THAT(error("", "", "w/neg:0"), HasSubstr("outside of the condition or loop"));
 }
 
-TEST(Graph, NamesWhatIsMissing) {
+TEST(Graph, NamesMissingNodesArgumentsAndOutputs) {
   EXPECT_THAT(Build(Def("node { name: 'a' op: 'Neg' input: 'b' }"), {{}, {"a:0"}, {}}).error().message,
               HasSubstr("no node \"b\""));
   EXPECT_THAT(Build(Def(""), {{"x:0"}, {}, {}}).error().message, HasSubstr("no node \"x\" to feed"));
@@ -592,7 +593,7 @@ TEST(Graph, TurnsReferenceVariablesIntoResources) {
   EXPECT_EQ(graph.nodes[static_cast<size_t>(Find(graph, "y").inputs[0].node)].op, "ReadVariableOp");
 }
 
-TEST(Graph, ReadsTheVariableOfTensorFlow1AfterTheAssignmentThatIsReadAsAValue) {
+TEST(Graph, ReadsATensorFlow1VariableAfterItsAssignmentIfTheAssignmentIsReadAsAValue) {
   const auto graph = BuildOrFail(R"(
     node { name: 'v' op: 'VariableV2' attr { key: 'dtype' value { type: DT_FLOAT } } }
     node { name: 'one' op: 'Const' }
@@ -607,7 +608,7 @@ TEST(Graph, ReadsTheVariableOfTensorFlow1AfterTheAssignmentThatIsReadAsAValue) {
   EXPECT_TRUE(CheckOutputs(graph));
 }
 
-TEST(Graph, FeedsWhatWasToBeComputed) {
+TEST(Graph, FeedsAnInnerTensorInsteadOfComputingIt) {
   const auto graph = BuildOrFail(R"(
     node { name: 'deep' op: 'Svd' }
     node { name: 'y' op: 'Neg' input: 'deep:1' })",
@@ -616,27 +617,27 @@ TEST(Graph, FeedsWhatWasToBeComputed) {
   EXPECT_EQ(graph.nodes[0].op, "Placeholder");
 }
 
-TEST(Graph, IsBuiltWithoutRecursionHoweverLongAChainIs) {
+TEST(Graph, BuildsAVeryLongChainWithoutRecursion) {
   std::string text = kIn;
   for (int i = 0; i < 20'000; ++i)
     text += fmt::format("node {{ name: 'n{}' op: 'Neg' input: '{}' }} ", i, i == 0 ? "x" : fmt::format("n{}", i - 1));
   EXPECT_EQ(BuildOrFail(text, {{"x:0"}, {"n19999:0"}, {}}).nodes.size(), 20'001U);
 }
 
-TEST(LiesBeside, SaysHowAnOperandRepeats) {
+TEST(BroadcastKindOf, ClassifiesHowAnOperandIsBroadcast) {
   const tensor::Shape result = {2, 3, 4, 8};
-  const auto lies = [&](const tensor::Shape& operand) { return LiesBeside(operand, result); };
-  EXPECT_EQ(lies({2, 3, 4, 8}), Lies::kWhole);
-  EXPECT_EQ(lies({1, 1}), Lies::kNumber);
-  EXPECT_EQ(lies({8}), Lies::kRow);
-  EXPECT_EQ(lies({1, 1, 4, 8}), Lies::kRow);
-  EXPECT_EQ(lies({2, 3, 4, 1}), Lies::kPerRow);
-  EXPECT_EQ(lies({2, 1, 1, 8}), Lies::kBetween);
-  EXPECT_EQ(lies({2, 3, 1, 8}), Lies::kBetween);
-  EXPECT_EQ(lies({2, 1, 4, 8}), Lies::kBetween);
+  const auto kind = [&](const tensor::Shape& operand) { return BroadcastKindOf(operand, result); };
+  EXPECT_EQ(kind({2, 3, 4, 8}), BroadcastKind::kFull);
+  EXPECT_EQ(kind({1, 1}), BroadcastKind::kScalar);
+  EXPECT_EQ(kind({8}), BroadcastKind::kTrailing);
+  EXPECT_EQ(kind({1, 1, 4, 8}), BroadcastKind::kTrailing);
+  EXPECT_EQ(kind({2, 3, 4, 1}), BroadcastKind::kPerRow);
+  EXPECT_EQ(kind({2, 1, 1, 8}), BroadcastKind::kMiddle);
+  EXPECT_EQ(kind({2, 3, 1, 8}), BroadcastKind::kMiddle);
+  EXPECT_EQ(kind({2, 1, 4, 8}), BroadcastKind::kMiddle);
   for (const tensor::Shape& other : {tensor::Shape{2, 1, 4, 1}, {1, 3, 1, 8}, {2, 3, 1, 1}, {3, 1, 8}, {1, 2, 3, 4, 8}})
-    EXPECT_EQ(lies(other), std::nullopt) << tensor::ToString(other);
-  EXPECT_EQ(LiesBeside({2, 3, 8}, {2, 3, 1}), std::nullopt) << "the larger one";
+    EXPECT_EQ(kind(other), std::nullopt) << tensor::ToString(other);
+  EXPECT_EQ(BroadcastKindOf({2, 3, 8}, {2, 3, 1}), std::nullopt) << "the operand is larger than the result";
 }
 
 }  // namespace

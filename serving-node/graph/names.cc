@@ -7,7 +7,7 @@
 namespace longshore::graph {
 namespace {
 
-// Returns false and leaves `index` alone when the text is no number.
+// Returns false and does not change `index` if the text is not a whole number >= 0.
 bool ParseIndex(std::string_view text, int* index) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -1,4 +1,4 @@
-// How nodes name what they read.
+// References: the notation in which a node names its inputs.
 #pragma once
 
 #include <string>
@@ -14,13 +14,14 @@ struct Reference {
   bool control = false;
 };
 
-// An index that is no number counts as an output's name.
+// Never fails: the text after the first colon is taken as an output name if it is not a number.
 Reference ParseReference(std::string_view text);
 
-// The one text of all that mean the same: "x:0" for "x".
+// The canonical text: "x:0" for both "x" and "x:0".
 std::string ToString(const Reference& reference);
 
-// The ops of TensorFlow 1 on references are those on values: "Switch" for "RefSwitch".
+// The op on values that corresponds to a TensorFlow 1 op on references: "Switch" for "RefSwitch". Returns any other op
+// unchanged.
 std::string_view WithoutRef(std::string_view op);
 
 }  // namespace longshore::graph

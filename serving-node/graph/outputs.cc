@@ -8,11 +8,13 @@ namespace {
 
 struct Output {
   std::string_view name;
-  const char* count = nullptr;  // The attribute that says of how many tensors: a number or a list. nullptr: of one.
+  // The attribute that determines how many tensors the output has: a number, or a list whose length counts. nullptr:
+  // one tensor.
+  const char* count = nullptr;
 };
 using Outputs = std::vector<Output>;
 
-// nullptr: of the ops that there are kernels for those have one output, which is one tensor.
+// nullptr: the op has one output, which is one tensor. Holds for all ops with kernels that are not listed here.
 const Outputs* OutputsOf(const std::string& op) {
   static const std::map<std::string_view, Outputs> kOutputs = {
       {"Assert", {}},
@@ -111,8 +113,8 @@ int64_t CountOf(const Output& output, const Attributes& attributes) {
   return count < 0 || count > kOutputsMax ? 0 : count;
 }
 
-// Bodies say themselves what they give: conditions and loops of TensorFlow 1 have no attributes. Of IdentityN it counts
-// what it has, for its readers will read that.
+// A node with bodies has the outputs of its body: nodes made from TensorFlow 1 control flow have no "Tout" attribute.
+// IdentityN has an output for each input: RemoveIdentities makes its readers read these inputs.
 int64_t CountOutputs(const Node& node, const std::vector<Graph>& bodies) {
   if (!node.values.empty()) return std::ssize(node.values);
   if (!node.bodies.empty()) return std::ssize(bodies[static_cast<size_t>(node.bodies.back())].outputs);
@@ -130,13 +132,13 @@ Status CheckOutputsOfOne(const Graph& graph, const std::vector<Graph>& bodies) {
   const auto check = [&](const Edge& edge, const std::string& reader) -> Status {
     const auto at = static_cast<size_t>(edge.node);
     if (edge.output >= 0 && edge.output < counts[at]) return {};
-    return InvalidArgument("{} reads output {} of node \"{}\" (op \"{}\"), which has {}", reader, edge.output,
+    return InvalidArgument("{} reads output {} of node \"{}\" (op \"{}\"), which has {} output(s)", reader, edge.output,
                            graph.nodes[at].name, graph.nodes[at].op, counts[at]);
   };
   for (const Node& node : graph.nodes) {
     for (const Edge& input : node.inputs) RETURN_IF_ERROR(check(input, fmt::format("node \"{}\"", node.name)));
   }
-  for (const Edge& output : graph.outputs) RETURN_IF_ERROR(check(output, "what is asked for"));
+  for (const Edge& output : graph.outputs) RETURN_IF_ERROR(check(output, "a result of the graph"));
   return {};
 }
 

@@ -1,6 +1,7 @@
-// Which outputs the ops have: their names, and how many tensors each of them stands for.
+// The outputs of ops: their names, and how many tensors each name covers.
 //
-// The names are TensorFlow's own: tests/golden/graph/outputs.json, which tests/judge/outputs_test.py compares with it.
+// The names are TensorFlow's: graph_test.cc compares them with tests/golden/graph/outputs.json, and
+// tests/judge/outputs_test.py compares that file with TensorFlow.
 #pragma once
 
 #include <optional>
@@ -10,14 +11,14 @@
 
 namespace longshore::graph {
 
-// The position of the first tensor of a named output: FusedBatchNormV3's "batch_variance" is its third. How many
-// tensors a name stands for may depend on the attributes: ParseExample's "dense_values" come after as many indices,
-// values and shapes as there are sparse features. nullopt: the op has no such output. 0 for every op that is not known
-// to have other than one output, whatever the name.
+// The position of the first tensor of a named output: 2 for FusedBatchNormV3's "batch_variance". It may depend on the
+// attributes: ParseExample's "dense_values" come after the indices, values and shapes of all sparse features. nullopt:
+// the op has no such output. For ops not listed in outputs.cc the result is 0 whatever the name: they are taken to have
+// one output.
 std::optional<int> OutputOffset(const std::string& op, const Attributes& attributes, const std::string& output_name);
 
-// InvalidArgument names a node, or an output of the graph, that reads what the node before it does not give. Requires:
-// every op has a kernel, for of others it is not known how many outputs they have.
+// Checks that every output that is read exists. Returns InvalidArgument, with the names of the reader and of the node
+// that it reads, if one does not. Requires: every op has a kernel; the outputs of other ops are not known.
 Status CheckOutputs(const Graph& graph);
 
 }  // namespace longshore::graph

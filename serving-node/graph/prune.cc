@@ -15,7 +15,8 @@ bool HasEffect(const std::string& op) {
   return kEffects.contains(op);
 }
 
-// Whether each node is needed by an output or by an effect. The nodes are in order, so once from the end is enough.
+// By node: whether an output or a node with an effect needs it. Nodes come after their inputs, so one pass from the end
+// is enough.
 std::vector<bool> Needed(const Graph& graph) {
   std::vector<bool> needed(graph.nodes.size());
   for (const auto& output : graph.outputs) needed[static_cast<size_t>(output.node)] = true;
@@ -29,7 +30,7 @@ std::vector<bool> Needed(const Graph& graph) {
   return needed;
 }
 
-// The bodies that the nodes use, and those that these use.
+// The bodies that the nodes use, directly or through other bodies.
 std::set<int> UsedBodies(const Graph& graph) {
   std::set<int> used;
   std::vector<const Graph*> to_see = {&graph};
@@ -45,7 +46,8 @@ std::set<int> UsedBodies(const Graph& graph) {
   return used;
 }
 
-// Marks the nodes one of whose bodies is in `with_effect`; true when some node of the graph has an effect.
+// Sets has_effect on nodes whose op has an effect or that have a body in `with_effect`. Returns whether any node has
+// one.
 bool MarkNodes(const std::vector<bool>& with_effect, Graph* graph) {
   bool any = false;
   for (auto& node : graph->nodes) {
@@ -60,7 +62,7 @@ bool MarkNodes(const std::vector<bool>& with_effect, Graph* graph) {
 
 Graph MarkEffects(Graph graph) {
   std::vector<bool> with_effect(graph.bodies.size());
-  // A body may use one that comes later, or itself: as long as that finds more.
+  // A body may use a later body or itself, so repeat until nothing changes.
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t i = 0; i < graph.bodies.size(); ++i) {

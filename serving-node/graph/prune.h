@@ -1,18 +1,19 @@
-// A pass: what nothing needs is left out.
+// A pass that removes nodes that are not needed.
 #pragma once
 
 #include "serving-node/graph/graph.h"
 
 namespace longshore::graph {
 
-// Sets has_effect: of ops that have one, and of those with a body in which a node has.
+// Sets has_effect on every node whose op has an effect, and on every node with a body in which a node has one.
 Graph MarkEffects(Graph graph);
 
-// Keeps what an output or a node with an effect needs, and all that is fed or given, of a graph's own nodes.
+// Keeps the nodes that an output or a node with an effect needs, and all fed nodes and arguments. Does not look at
+// bodies.
 Graph PruneNodes(Graph graph);
 
-// Keeps what an output or a node with an effect needs, and all that is fed; of the bodies likewise, and no body that no
-// node kept uses. The order stays.
+// PruneNodes for the graph and each of its bodies. Bodies that are no longer used become empty graphs. The order of
+// nodes does not change.
 Graph Prune(Graph graph);
 
 }  // namespace longshore::graph

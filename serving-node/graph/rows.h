@@ -1,4 +1,5 @@
-// Whether the rows of a batch have nothing to do with each other, so that a run of many can be several of a few.
+// Row independence: whether the rows of a batch do not influence each other, so that the engine may run a large batch
+// as several smaller ones.
 #pragma once
 
 #include "serving-node/graph/graph.h"
@@ -6,16 +7,16 @@
 
 namespace longshore::graph {
 
-// A row: what a value has at one place of its first axis.
+// Two batch sizes. A row is the part of a tensor at one index of its first axis.
 struct RowCounts {
   int64_t many = 0;
   int64_t few = 0;  // 0 < few < many.
 };
 
-// Whether every output of the graph has as many rows as what is fed has, and each follows from the same row of what is
-// fed and from nothing else of it, neither other rows nor their count. `many`, `few`: what is known where so many rows
-// are fed. A scalar that is fed belongs to all rows. False where it cannot be told: it is known of the common ops
-// alone.
-bool IsByRows(const Graph& graph, const Types& many, const Types& few, const RowCounts& counts);
+// Whether every output has a row for each row of the fed tensors, and this row depends on no other row nor on the
+// number of rows. A fed scalar belongs to all rows. `many`, `few`: the types inferred for feeds of `counts.many` and
+// `counts.few` rows. Only common ops are known: false if the graph has any other op, and whenever independence cannot
+// be proved.
+bool RowsAreIndependent(const Graph& graph, const Types& many, const Types& few, const RowCounts& counts);
 
 }  // namespace longshore::graph

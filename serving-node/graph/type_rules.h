@@ -1,4 +1,4 @@
-// How the types of an op's outputs follow from its inputs, op by op.
+// Type rules: for each op, the types of its outputs for given input types.
 #pragma once
 
 #include <span>
@@ -11,14 +11,15 @@ namespace longshore::graph {
 
 using TypeRule = std::vector<Type> (*)(const Node& node, std::span<const Type> inputs);
 
-// nullptr when the op has none. A rule returns nothing when it cannot say.
+// nullptr if the op has no rule of this kind. A rule returns an empty list if it cannot tell the types.
 TypeRule FindElementwiseRule(std::string_view op);
 TypeRule FindProductRule(std::string_view op);
 TypeRule FindReductionRule(std::string_view op);
 TypeRule FindListRule(std::string_view op);
 
-// Ops that move elements about: their outputs' shapes are found by running them on zeros. Which inputs may stand for
-// others of the same shape: bit i for input i. 0 for every other op.
+// For ops that only move elements, such as Reshape: the inference finds their output shapes by running them on zeros.
+// Bit i is set if the output shape depends on the shape of input i alone, so that zeros may replace it. 0 for every
+// other op.
 uint32_t InputsMoved(const Node& node);
 
 }  // namespace longshore::graph

@@ -1,4 +1,4 @@
-// Ops of one element at a time.
+// Element-wise ops, and others whose output has the shape of their first input.
 #include <algorithm>
 #include <unordered_map>
 
@@ -24,7 +24,7 @@ std::optional<tensor::Shape> ShapeOfAll(std::span<const Type> inputs) {
   return shape;
 }
 
-std::vector<Type> Together(const Node& /*node*/, std::span<const Type> inputs) {
+std::vector<Type> Broadcasted(const Node& /*node*/, std::span<const Type> inputs) {
   if (inputs.empty()) return {};
   return {{inputs[0].type, ShapeOfAll(inputs), std::nullopt}};
 }
@@ -33,7 +33,7 @@ std::vector<Type> Compared(const Node& /*node*/, std::span<const Type> inputs) {
   return {{DType::kBool, ShapeOfAll(inputs), std::nullopt}};
 }
 
-std::vector<Type> Judged(const Node& /*node*/, std::span<const Type> inputs) {
+std::vector<Type> Predicate(const Node& /*node*/, std::span<const Type> inputs) {
   if (inputs.empty()) return {};
   return {{DType::kBool, inputs[0].shape, std::nullopt}};
 }
@@ -54,7 +54,7 @@ std::vector<Type> Dequantized(const Node& node, std::span<const Type> inputs) {
   return {{node.attributes.Type("dtype", DType::kFloat), inputs[0].shape, std::nullopt}};
 }
 
-// What the integers reach is said with them: two floats, or two for each place along an axis.
+// The second and third outputs are the range of the quantized values: scalars, or one value for each index of "axis".
 std::vector<Type> Quantized(const Node& node, std::span<const Type> inputs) {
   if (inputs.empty()) return {};
   const int64_t axis = node.attributes.Int("axis", -1);
@@ -64,8 +64,8 @@ std::vector<Type> Quantized(const Node& node, std::span<const Type> inputs) {
   return {{node.attributes.Type("T"), inputs[0].shape, std::nullopt}, end, end};
 }
 
-// A field of each record: as the default of its column.
-std::vector<Type> OfRecords(const Node& /*node*/, std::span<const Type> inputs) {
+// One output per column, with the element type of the column's default value (inputs 1, 2, ...).
+std::vector<Type> CsvColumns(const Node& /*node*/, std::span<const Type> inputs) {
   std::vector<Type> columns;
   for (size_t i = 1; i < inputs.size(); ++i) columns.push_back({inputs[i].type, inputs[0].shape, std::nullopt});
   return columns;
@@ -148,13 +148,13 @@ std::unordered_map<std::string_view, TypeRule> MakeRules() {
                          "Mul",        "MulNoNan",    "Pow",         "RealDiv",    "SquaredDifference",
                          "Sub",        "TruncateDiv", "TruncateMod", "Xdivy",      "Xlogy",
                          "Xlog1py",    "AddN"}) {
-    rules[op] = Together;
+    rules[op] = Broadcasted;
   }
   for (const char* op : {"Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "NotEqual"}) rules[op] = Compared;
-  for (const char* op : {"IsFinite", "IsInf", "IsNan"}) rules[op] = Judged;
+  for (const char* op : {"IsFinite", "IsInf", "IsNan"}) rules[op] = Predicate;
   for (const char* op : {"Select", "SelectV2"}) rules[op] = Selected;
   rules["Cast"] = Casted;
-  rules["DecodeCSV"] = OfRecords;
+  rules["DecodeCSV"] = CsvColumns;
   rules["Dequantize"] = Dequantized;
   rules["QuantizeV2"] = Quantized;
   return rules;

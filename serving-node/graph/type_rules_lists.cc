@@ -1,4 +1,4 @@
-// Lists of tensors: what is known of their elements.
+// Type rules for lists of tensors: the shapes of their elements.
 #include <algorithm>
 #include <unordered_map>
 
@@ -18,8 +18,8 @@ Type Element(const Node& node, std::optional<Shape> shape) {
   return {.type = node.attributes.Type("element_dtype"), .shape = std::move(shape), .value = std::nullopt};
 }
 
-// The sizes that an input says, -1 where any will do; nullopt for any number of them.
-std::optional<Shape> Said(const Type& input) {
+// The shape that an input holds as its value; -1 is an unknown size. nullopt: not even the rank is known.
+std::optional<Shape> ShapeIn(const Type& input) {
   if (!input.value || input.value->rank() != 1) return std::nullopt;
   Shape sizes;
   if (input.value->type() == DType::kInt32) {
@@ -36,9 +36,9 @@ bool IsWhole(const std::optional<Shape>& shape) {
   return shape && std::ranges::none_of(*shape, [](int64_t size) { return size < 0; });
 }
 
-// Of an element of the list that is read with that shape.
-std::optional<Shape> Read(const Type& list, const Type& said) {
-  return IsWhole(list.element) ? list.element : Said(said);
+// The shape of an element read from the list; `expected` is the input with the shape that the reader expects.
+std::optional<Shape> Read(const Type& list, const Type& expected) {
+  return IsWhole(list.element) ? list.element : ShapeIn(expected);
 }
 
 std::vector<Type> FromTensor(const Node&, std::span<const Type> inputs) {
@@ -47,7 +47,7 @@ std::vector<Type> FromTensor(const Node&, std::span<const Type> inputs) {
 }
 
 std::vector<Type> Empty(const Node&, std::span<const Type> inputs) {
-  return {List(inputs.empty() ? std::nullopt : Said(inputs[0]))};
+  return {List(inputs.empty() ? std::nullopt : ShapeIn(inputs[0]))};
 }
 
 // The item is the last input.

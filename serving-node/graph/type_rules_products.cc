@@ -1,4 +1,4 @@
-// Products, convolutions and windows.
+// Type rules for products, convolutions, pooling and recurrent cells.
 #include <algorithm>
 #include <unordered_map>
 
@@ -26,8 +26,8 @@ std::vector<Type> MatrixProduct(const Node& node, std::span<const Type> inputs) 
   return One(inputs[0].type, std::move(*shape));
 }
 
-// Of a window in one direction; -1 for what cannot be.
-int64_t Slid(int64_t size, int64_t window, int64_t stride, int64_t dilation, const std::string& padding) {
+// The number of positions of a window that slides along one axis; -1 if it is unknown or the arguments are not valid.
+int64_t WindowPositions(int64_t size, int64_t window, int64_t stride, int64_t dilation, const std::string& padding) {
   if (size < 0 || window < 1 || stride < 1 || dilation < 1) return -1;
   if (padding == "SAME") return (size + stride - 1) / stride;
   const int64_t reach = (window - 1) * dilation + 1;
@@ -40,7 +40,7 @@ struct Direction {
   int64_t padded = 0;
 };
 
-// Of dimension `axis` of [batch, height, width, channels].
+// For axis `axis` of [batch, height, width, channels].
 Direction DirectionOf(const Node& node, size_t axis) {
   const auto at = [&](const char* name, size_t i, int64_t absent) {
     const auto values = node.attributes.Ints(name);
@@ -61,7 +61,7 @@ std::vector<Type> Windowed(const Node& node, const Type& image, int64_t rows, in
   for (size_t axis = 1; axis <= 2; ++axis) {
     const Direction d = DirectionOf(node, axis);
     const int64_t size = shape[axis] < 0 ? -1 : shape[axis] + d.padded;
-    shape[axis] = Slid(size, windows[axis - 1], d.stride, d.dilation, padding);
+    shape[axis] = WindowPositions(size, windows[axis - 1], d.stride, d.dilation, padding);
   }
   shape[3] = channels;
   return One(image.type, std::move(shape));
@@ -83,7 +83,7 @@ std::vector<Type> Pooling(const Node& node, std::span<const Type> inputs) {
   return Windowed(node, inputs[0], window[1], window[2], inputs[0].shape->back());
 }
 
-// All outputs of a cell of a recurrent network are like its state.
+// All outputs of a recurrent cell have the type of its state.
 std::vector<Type> LikeState(const Type& state, int outputs) {
   return std::vector<Type>(static_cast<size_t>(outputs), {state.type, state.shape, std::nullopt});
 }
@@ -96,7 +96,7 @@ std::vector<Type> GruCell(const Node&, std::span<const Type> inputs) {
   return inputs.size() < 2 ? std::vector<Type>() : LikeState(inputs[1], 4);
 }
 
-// A state for each step of x.
+// Each output is a state for each time step of x.
 std::vector<Type> LstmSequence(const Node&, std::span<const Type> inputs) {
   if (inputs.size() < 3 || !inputs[1].shape || inputs[1].shape->empty() || !inputs[2].shape) return {};
   Shape shape = *inputs[2].shape;
@@ -104,7 +104,7 @@ std::vector<Type> LstmSequence(const Node&, std::span<const Type> inputs) {
   return LikeState({inputs[1].type, std::move(shape), std::nullopt}, 7);
 }
 
-// "abc,cd->abd" without an ellipsis.
+// An equation such as "abc,cd->abd"; unknown if it has an ellipsis.
 std::vector<Type> EinsteinSum(const Node& node, std::span<const Type> inputs) {
   const std::string equation = node.attributes.Text("equation", "");
   const size_t arrow = equation.find("->");

@@ -1,4 +1,4 @@
-// Sums and the like, over axes that are known.
+// Type rules for reductions over known axes: Sum, Max, ArgMax, ...
 #include <algorithm>
 #include <unordered_map>
 
@@ -10,7 +10,7 @@ namespace {
 using tensor::DType;
 using tensor::Shape;
 
-// Which axes, in [0, rank); nullopt when that is not known or wrong.
+// By axis: whether it is reduced. nullopt if the axes are unknown or out of range.
 std::optional<std::vector<bool>> Reduced(const Type& axes, size_t rank) {
   if (!axes.value) return std::nullopt;
   std::vector<bool> reduced(rank);
@@ -44,7 +44,7 @@ std::vector<Type> Reduction(const Node& node, std::span<const Type> inputs) {
   return {{inputs[0].type, ReducedShape(inputs, node.attributes.Bool("keep_dims", false)), std::nullopt}};
 }
 
-std::vector<Type> Place(const Node& node, std::span<const Type> inputs) {
+std::vector<Type> ArgReduction(const Node& node, std::span<const Type> inputs) {
   return {{node.attributes.Type("output_type", DType::kInt64), ReducedShape(inputs, false), std::nullopt}};
 }
 
@@ -52,8 +52,8 @@ std::vector<Type> Place(const Node& node, std::span<const Type> inputs) {
 
 TypeRule FindReductionRule(std::string_view op) {
   static const std::unordered_map<std::string_view, TypeRule> kRules = {
-      {"All", Reduction},  {"Any", Reduction}, {"Max", Reduction}, {"Mean", Reduction}, {"Min", Reduction},
-      {"Prod", Reduction}, {"Sum", Reduction}, {"ArgMax", Place},  {"ArgMin", Place}};
+      {"All", Reduction},  {"Any", Reduction}, {"Max", Reduction},       {"Mean", Reduction},     {"Min", Reduction},
+      {"Prod", Reduction}, {"Sum", Reduction}, {"ArgMax", ArgReduction}, {"ArgMin", ArgReduction}};
   const auto found = kRules.find(op);
   return found == kRules.end() ? nullptr : found->second;
 }

@@ -11,16 +11,18 @@ using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
 
-// What a trial may move: shapes are asked for at every new batch size.
-constexpr int64_t kTrialElementsMax = int64_t{1} << 28;
+// A dry run executes an op on zeros to find its output shape. These limits bound its cost, because types are inferred
+// for every new batch size. Elements of one input of zeros:
+constexpr int64_t kDryRunInputElementsMax = int64_t{1} << 28;
 
-// What the values that depend on shapes alone may hold, all together: an index table, a mask. Others are made in a run.
+// Elements that all dry runs of one inference may read and write: nodes in a loop's body are inferred repeatedly.
+constexpr int64_t kDryRunElementsMax = int64_t{1} << 31;
+
+// Bytes of all values that depend on shapes alone (index tables, masks). Values above the limit are computed in the
+// run.
 constexpr size_t kKnownBytesMax = size_t{64} << 20;
 
-// What all trials of an inference may move: one that is come to in a loop's body is made again and again.
-constexpr int64_t kTriedElementsMax = int64_t{1} << 31;
-
-// Of bodies within bodies, each as often as it is come to: more, and it is left to the run what they give.
+// Nodes of bodies, counted at every visit, and the nesting depth of bodies. Above the limits the types stay unknown.
 constexpr size_t kBodyNodesMax = 500'000;
 constexpr int kBodyDepthMax = 8;
 
@@ -43,7 +45,7 @@ std::vector<Type> TypesOf(std::vector<Tensor> values, bool with_values) {
 
 std::optional<Tensor> Zeros(const Type& type) {
   const auto count = tensor::ElementCount(*type.shape);
-  if (!count || *count > kTrialElementsMax || tensor::ElementBytes(type.type) == 0) return std::nullopt;
+  if (!count || *count > kDryRunInputElementsMax || tensor::ElementBytes(type.type) == 0) return std::nullopt;
   auto made = Tensor::Make(type.type, *type.shape);
   if (!made) return std::nullopt;
   std::fill_n(made->mutable_data(), made->bytes(), std::byte{0});
@@ -57,7 +59,7 @@ Type WithoutValue(Type type) {
 
 bool IsSame(const Type& a, const Type& b) { return a.type == b.type && a.shape == b.shape && a.element == b.element; }
 
-// What holds of either.
+// The most specific type that covers both.
 Type Either(const Type& a, const Type& b) {
   if (a.type != b.type) return {};
   return {.type = a.type,
@@ -66,12 +68,12 @@ Type Either(const Type& a, const Type& b) {
           .element = EitherShape(a.element, b.element)};
 }
 
-// What the inference of a graph and of all bodies that it comes to may take.
+// The budget that is left for the inference of a graph and all its bodies.
 struct Budget {
   size_t known_bytes = kKnownBytesMax;
   size_t nodes_of_bodies = kBodyNodesMax;
-  int64_t tried_elements = kTriedElementsMax;
-  int depth = 0;  // Of the bodies within each other that are looked at now.
+  int64_t dry_run_elements = kDryRunElementsMax;
+  int depth = 0;  // The nesting depth of the body that is being inferred.
 };
 
 class Inference {
@@ -87,7 +89,7 @@ class Inference {
     return Run();
   }
 
-  // What the graph, a body, returns for such arguments.
+  // For a body: the types that it returns for these argument types, without values.
   std::vector<Type> Run(std::span<const Type> arguments) {
     for (size_t i = 0; i < std::min(arguments.size(), graph_.arguments.size()); ++i)
       types_.Set(static_cast<size_t>(graph_.arguments[i]), {arguments[i]});
@@ -110,12 +112,13 @@ class Inference {
     if (!node.values.empty()) return TypesOf(node.values, true);
     std::vector<Type> inputs;
     for (const Edge& edge : node.inputs) inputs.push_back(types_.at(edge));
-    if (!node.bodies.empty()) return node.op.ends_with("While") ? OfLoop(node, inputs) : OfBranches(node, inputs);
+    if (!node.bodies.empty())
+      return node.op.ends_with("While") ? TypesOfLoop(node, inputs) : TypesOfBranches(node, inputs);
     if (auto values = ValuesOf(node, inputs)) return Known(std::move(*values));
     for (const auto find : {FindElementwiseRule, FindProductRule, FindReductionRule, FindListRule}) {
       if (const TypeRule rule = find(node.op)) return rule(node, inputs);
     }
-    return ByTrial(node, inputs);
+    return ByDryRun(node, inputs);
   }
 
   std::vector<Type> Known(std::vector<Tensor> values) {
@@ -125,8 +128,8 @@ class Inference {
     return TypesOf(std::move(values), are_kept);
   }
 
-  // Nothing where the budget does not suffice.
-  std::vector<Type> OfBody(int body, std::span<const Type> arguments) {
+  // An empty list if the budget is spent.
+  std::vector<Type> TypesOfBody(int body, std::span<const Type> arguments) {
     const Graph& of = bodies_[static_cast<size_t>(body)];
     if (of.nodes.size() >= budget_.nodes_of_bodies || budget_.depth >= kBodyDepthMax) return {};
     budget_.nodes_of_bodies -= of.nodes.size() + 1;
@@ -136,22 +139,23 @@ class Inference {
     return outputs;
   }
 
-  std::vector<Type> OfBranches(const Node& node, std::span<const Type> inputs) {
-    std::vector<Type> either = OfBody(node.bodies[0], inputs.subspan(1));
+  std::vector<Type> TypesOfBranches(const Node& node, std::span<const Type> inputs) {
+    std::vector<Type> either = TypesOfBody(node.bodies[0], inputs.subspan(1));
     for (size_t i = 1; i < node.bodies.size(); ++i) {
-      const std::vector<Type> other = OfBody(node.bodies[i], inputs.subspan(1));
+      const std::vector<Type> other = TypesOfBody(node.bodies[i], inputs.subspan(1));
       if (other.size() != either.size()) return {};
       for (size_t k = 0; k < other.size(); ++k) either[k] = Either(either[k], other[k]);
     }
     return either;
   }
 
-  // What holds before and after each step.
-  std::vector<Type> OfLoop(const Node& node, std::span<const Type> inputs) {
+  // A fixed point: widens the types until the step maps them to themselves. Ends because types only become less
+  // specific.
+  std::vector<Type> TypesOfLoop(const Node& node, std::span<const Type> inputs) {
     std::vector<Type> always;
     for (const Type& input : inputs) always.push_back(WithoutValue(input));
     for (;;) {
-      const std::vector<Type> next = OfBody(node.bodies.back(), always);
+      const std::vector<Type> next = TypesOfBody(node.bodies.back(), always);
       if (next.size() != always.size()) return {};
       std::vector<Type> either;
       for (size_t i = 0; i < next.size(); ++i) either.push_back(Either(always[i], next[i]));
@@ -160,7 +164,7 @@ class Inference {
     }
   }
 
-  // All inputs are known, or only a shape is asked for and that is.
+  // The outputs, if all inputs are known, or if the op reads only shapes and these are known.
   std::optional<std::vector<Tensor>> ValuesOf(const Node& node, std::span<const Type> inputs) {
     const bool of_shape = node.op == "Shape" || node.op == "ShapeN" || node.op == "Size" || node.op == "Rank";
     std::vector<Tensor> values;
@@ -173,30 +177,30 @@ class Inference {
     return Evaluated(node, values);
   }
 
-  // Nothing where the budget is spent.
+  // nullopt if the op cannot be evaluated or the budget is spent.
   std::optional<std::vector<Tensor>> Evaluated(const Node& node, std::span<const Tensor> values) {
-    if (budget_.tried_elements <= 0) return std::nullopt;
+    if (budget_.dry_run_elements <= 0) return std::nullopt;
     auto outputs = evaluate_(node, values);
     if (!outputs) return std::nullopt;
-    for (const Tensor& output : *outputs) budget_.tried_elements -= output.elements();
+    for (const Tensor& output : *outputs) budget_.dry_run_elements -= output.elements();
     return outputs;
   }
 
-  // A tensor that has only a shape. Its elements are nobody's business.
+  // A tensor without elements, for ops that read only its shape. Its data must not be read.
   static std::optional<Tensor> Unfilled(const Type& type) {
     static std::byte nothing{};
     return Tensor::Wrap(type.type, *type.shape, &nothing, nullptr);
   }
 
-  std::vector<Type> ByTrial(const Node& node, std::span<const Type> inputs) {
+  std::vector<Type> ByDryRun(const Node& node, std::span<const Type> inputs) {
     const uint32_t moved = InputsMoved(node);
     std::vector<Tensor> values;
     for (size_t i = 0; i < inputs.size(); ++i) {
       std::optional<Tensor> value = inputs[i].value;
       const bool may_stand_in = i < 32 && ((moved >> i) & 1) != 0;
-      if (!value && may_stand_in && inputs[i].is_static() && budget_.tried_elements > 0) {
+      if (!value && may_stand_in && inputs[i].is_static() && budget_.dry_run_elements > 0) {
         value = Zeros(inputs[i]);
-        if (value) budget_.tried_elements -= value->elements();
+        if (value) budget_.dry_run_elements -= value->elements();
       }
       if (!value) return {};
       values.push_back(std::move(*value));
@@ -242,7 +246,7 @@ std::optional<Shape> Broadcast(const Shape& a, const Shape& b) {
     const int64_t x = i <= a.size() ? a[a.size() - i] : 1;
     const int64_t y = i <= b.size() ? b[b.size() - i] : 1;
     if (x != y && x != 1 && y != 1 && x >= 0 && y >= 0) return std::nullopt;
-    // Beside a size that is not known, one that is neither 1 nor unknown decides.
+    // If one size is unknown and the other is neither 1 nor unknown, the result has the latter.
     both[both.size() - i] = x == 1 || (x < 0 && y != 1) ? y : x;
   }
   return both;
@@ -257,21 +261,21 @@ std::optional<Shape> EitherShape(const std::optional<Shape>& a, const std::optio
   return both;
 }
 
-std::optional<Lies> LiesBeside(const Shape& operand, const Shape& result) {
+std::optional<BroadcastKind> BroadcastKindOf(const Shape& operand, const Shape& result) {
   if (operand.size() > result.size()) return std::nullopt;
   Shape full(result.size() - operand.size(), 1);
   full.insert(full.end(), operand.begin(), operand.end());
-  if (full == result) return Lies::kWhole;
-  if (tensor::ElementCount(operand).value_or(0) == 1) return Lies::kNumber;
+  if (full == result) return BroadcastKind::kFull;
+  if (tensor::ElementCount(operand).value_or(0) == 1) return BroadcastKind::kScalar;
   const auto is_one = [](int64_t size) { return size == 1; };
   const auto repeated = std::find_if_not(full.begin(), full.end(), is_one);
-  if (std::equal(repeated, full.end(), result.begin() + (repeated - full.begin()))) return Lies::kRow;
+  if (std::equal(repeated, full.end(), result.begin() + (repeated - full.begin()))) return BroadcastKind::kTrailing;
   const auto differs = std::ranges::mismatch(full, result).in1;
-  if (*differs != 1) return std::nullopt;  // It is the larger one.
-  if (differs == full.end() - 1) return Lies::kPerRow;
+  if (*differs != 1) return std::nullopt;  // The operand is larger than the result.
+  if (differs == full.end() - 1) return BroadcastKind::kPerRow;
   const auto same_again = std::find_if_not(differs, full.end(), is_one);
   return std::equal(same_again, full.end(), result.begin() + (same_again - full.begin())) && full.back() != 1
-             ? std::optional(Lies::kBetween)
+             ? std::optional(BroadcastKind::kMiddle)
              : std::nullopt;
 }
 

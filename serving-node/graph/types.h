@@ -1,5 +1,5 @@
-// What is known of a graph's values before it runs: element types and shapes, and the values that depend on shapes
-// alone.
+// Type inference: what is known about a graph's tensors before it runs. These are element types, shapes, and the values
+// of tensors that depend only on constants and shapes.
 #pragma once
 
 #include <functional>
@@ -16,18 +16,19 @@ namespace longshore::graph {
 
 struct Type {
   tensor::DType type = tensor::DType::kInvalid;
-  std::optional<tensor::Shape> shape;   // nullopt: not even the rank; -1: a size that only the run knows.
-  std::optional<tensor::Tensor> value;  // Where it depends on no input, or only on shapes that are known.
-  // Of each tensor in a list of tensors, as `shape`.
+  std::optional<tensor::Shape> shape;   // nullopt: the rank is unknown; -1: a size that is known only in the run.
+  std::optional<tensor::Tensor> value;  // Set if it depends only on constants and known shapes.
+  // For a list of tensors: the shape of each tensor in it, in the notation of `shape`.
   std::optional<tensor::Shape> element = std::nullopt;
 
-  bool is_static() const;  // Every size is known, and a tensor may be as large.
+  bool is_static() const;  // Whether every size is known and the tensor is within kTensorBytesMax.
 };
 
-// The op of nodes that were given the values which an inference found: they still count as found.
+// The op of nodes that a pass replaced by values found in an inference. Later inferences still count these values
+// against their limit.
 inline constexpr std::string_view kKnown = "Known";
 
-// By node, by output. A node of which nothing is known has no outputs here.
+// The types of all outputs of a graph's nodes. A node about which nothing is known has an empty list.
 class Types {
  public:
   explicit Types(size_t nodes) : of_(nodes) {}
@@ -41,26 +42,31 @@ class Types {
   std::vector<std::vector<Type>> of_;
 };
 
-// The outputs of one node for given inputs, or nothing when it cannot or must not be computed ahead of a run.
+// Computes the outputs of one node for given inputs; nullopt if the op cannot or must not be computed ahead of a run.
 using Evaluate =
     std::function<std::optional<std::vector<tensor::Tensor>>(const Node& node, std::span<const tensor::Tensor> inputs)>;
 
-// `fed`: types by the names that the graph has for what is fed. `bodies`: of the whole graph; what If, Case and While
-// give follows from theirs. Never fails: what does not fit is left for the run to say.
+// Infers the types of all nodes. `fed`: the types of the fed tensors, by the names in Graph::fed. `bodies`: those of
+// the main graph; they determine the types of If, Case and While. Never fails: a mismatch leaves the type unknown, and
+// the run reports the error.
 Types InferTypes(const Graph& graph, std::span<const Graph> bodies, const std::map<std::string, Type>& fed,
                  const Evaluate& evaluate);
 
-// The shape of both together as NumPy broadcasts, with -1 where it is not known; nullopt when they do not fit.
+// The shape of `a` and `b` broadcast together by NumPy's rules, -1 for unknown sizes; nullopt if they do not fit.
 std::optional<tensor::Shape> Broadcast(const tensor::Shape& a, const tensor::Shape& b);
 
-// What holds of a value that has the one shape or the other.
+// The most specific shape that covers both: -1 where the sizes differ, nullopt if the ranks differ.
 std::optional<tensor::Shape> EitherShape(const std::optional<tensor::Shape>& a, const std::optional<tensor::Shape>& b);
 
-// How an operand of an element-wise op lies beside its result: as large as it, one number, the last axes of it that
-// repeat for all others, one number for each row, a row being the last axis, or for each of the first axes a row of the
-// last that repeats for those between, as what is said of each image's channels. nullopt for every other way of
-// broadcasting. Requires: they broadcast, no size of -1.
-enum class Lies { kWhole, kNumber, kRow, kPerRow, kBetween };
-std::optional<Lies> LiesBeside(const tensor::Shape& operand, const tensor::Shape& result);
+// How an operand of an element-wise op is broadcast to the result. Examples for a result of shape [2, 3, 4, 8]:
+enum class BroadcastKind {
+  kFull,      // Not broadcast: [2, 3, 4, 8].
+  kScalar,    // One number: [] or [1, 1].
+  kTrailing,  // The last axes, repeated for all others: [8] or [4, 8].
+  kPerRow,    // One number for each row, a row being the last axis: [2, 3, 4, 1].
+  kMiddle,    // Repeated over axes in the middle: [2, 1, 1, 8], a number for each channel of each image.
+};
+// nullopt for every other kind of broadcast. Requires: `operand` broadcasts to `result`, no size is -1.
+std::optional<BroadcastKind> BroadcastKindOf(const tensor::Shape& operand, const tensor::Shape& result);
 
 }  // namespace longshore::graph

@@ -19,7 +19,8 @@ class Census {
     for (const auto& function : graph.library().function()) functions_[function.signature().name()] = &function;
   }
 
-  // Of the graph, not of a function: "node:1", "^node" or "node".
+  // Counts the node of this tensor and everything that it needs. `tensor` is a reference in the main graph: "node:1",
+  // "^node" or "node".
   void AddTensor(const std::string& tensor) {
     std::vector<std::string> todo = {tensor};
     while (!todo.empty()) {

@@ -1,4 +1,4 @@
-// How often a graph uses which op.
+// Counts the ops of a graph.
 #pragma once
 
 #include <string>
@@ -13,8 +13,9 @@ struct OpCount {
   int nodes = 0;
 };
 
-// What the signatures, the initialiser and the restoring of variables reach, through all functions they call, however
-// deep; each function's nodes count once. Calls of functions themselves are no ops. Sorted by op.
+// Counts the nodes that the signatures, the initialiser and the restore of variables need, including those in all
+// called functions. The nodes of a function count once, however often it is called. Calls of functions do not count as
+// ops. Sorted by op.
 std::vector<OpCount> CountOps(const tensorflow::MetaGraphDef& meta);
 
 }  // namespace longshore::inspect

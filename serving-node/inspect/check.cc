@@ -21,14 +21,15 @@ using Clock = std::chrono::steady_clock;
 Result<RowRun> RunRow(engine::LoadedModel& model, const std::string& signature) {
   ASSIGN_OR_RETURN(auto inputs, RowsOfZeros(model.signatures().at(signature), 1));
   const engine::RunRequest request{.signature = signature, .inputs = std::move(inputs), .outputs = {}};
-  ASSIGN_OR_RETURN([[maybe_unused]] const auto first, engine::RunAndWait(model, request));  // What is made once is.
+  // The first run includes planning; only the second one is measured.
+  ASSIGN_OR_RETURN([[maybe_unused]] const auto first, engine::RunAndWait(model, request));
   const auto began = Clock::now();
   ASSIGN_OR_RETURN(auto profile, model.Profile(request));
   profile.outputs.clear();
   return RowRun{.profile = std::move(profile), .took = Clock::now() - began};
 }
 
-// What keeps the ops from being listed keeps the model from being loaded, too: the load says it.
+// Empty if the ops cannot be listed: then loading fails for the same reason and reports it.
 std::vector<engine::UnsupportedOp> UnsupportedOps(const Path& version_dir, const engine::LoadOptions& options) {
   return engine::FindUnsupportedOps(version_dir, options).value_or(std::vector<engine::UnsupportedOp>());
 }
@@ -50,17 +51,17 @@ void LoadAndRun(engine::Engine& engine, const engine::LoadOptions& options, Verd
 std::string RefusalText(const Verdict& verdict) {
   std::string text;
   for (const auto& op : verdict.unsupported) {
-    const std::string reason = op.reason.empty() ? ": there is no such op here" : op.reason;
+    const std::string reason = op.reason.empty() ? ": this op is not supported" : op.reason;
     const std::string more = op.more == 0 ? "" : fmt::format(", and {} more", op.more);
     text += fmt::format("  {}{} (node \"{}\"{})\n", op.op, reason, op.node, more);
   }
-  const bool is_said = !verdict.unsupported.empty() && verdict.refusal->message.starts_with(engine::kUnsupportedOps);
-  return is_said ? text : text + fmt::format("  {}\n", verdict.refusal->message);
+  const bool is_listed = !verdict.unsupported.empty() && verdict.refusal->message.starts_with(engine::kUnsupportedOps);
+  return is_listed ? text : text + fmt::format("  {}\n", verdict.refusal->message);
 }
 
 std::string RowText(const std::string& signature, const Result<RowRun>& row) {
-  if (!row) return fmt::format("  one row    {}: not with zeros: {}\n", signature, row.error().message);
-  return fmt::format("  one row    {}: {}, {}, {} of memory beside the weights; {}\n", signature, TimeText(row->took),
+  if (!row) return fmt::format("  one row    {}: fails with zeros: {}\n", signature, row.error().message);
+  return fmt::format("  one row    {}: {}, {}, {} of memory besides the weights; {}\n", signature, TimeText(row->took),
                      FlopsText(TotalFlops(row->profile)), BytesText(static_cast<int64_t>(row->profile.bytes_peak)),
                      MostlyText(row->profile));
 }
@@ -73,11 +74,12 @@ std::string OpsText(const Verdict& verdict) {
 }
 
 std::string OpList(const Verdict& verdict) {
-  std::set<std::string> lacking;
-  for (const auto& op : verdict.unsupported) lacking.insert(op.op);
+  std::set<std::string> unsupported;
+  for (const auto& op : verdict.unsupported) unsupported.insert(op.op);
   std::string text;
   for (const auto& count : verdict.ops) {
-    text += fmt::format("    {:>6}  {}{}\n", count.nodes, count.op, lacking.contains(count.op) ? "  unsupported" : "");
+    text +=
+        fmt::format("    {:>6}  {}{}\n", count.nodes, count.op, unsupported.contains(count.op) ? "  unsupported" : "");
   }
   return text;
 }
@@ -90,14 +92,14 @@ std::vector<std::string> Advice(const google::protobuf::Map<std::string, tensorf
     for (const auto& [name, info] : def.inputs()) {
       const auto pattern = tensor::PatternFromProto(info.tensor_shape());
       if (!pattern) {
-        advice.insert(fmt::format("input {} may have any rank: export it with a shape, so that runs are alike", name));
+        advice.insert(fmt::format("input {} may have any rank; export it with a shape for faster runs", name));
         continue;
       }
       for (size_t i = 1; i < pattern->size(); ++i) {
         if ((*pattern)[i] >= 0) continue;
         advice.insert(
-            fmt::format("input {} {}: dimension {} is open, so every size of it is prepared for anew; pad to a "
-                        "few sizes, or export it fixed",
+            fmt::format("input {} {}: dimension {} is open, so a run is planned again for every new size; pad to a "
+                        "few sizes, or export it with a fixed size",
                         name, tensor::ToString(pattern), i));
       }
     }

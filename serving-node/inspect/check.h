@@ -1,4 +1,4 @@
-// Whether a model runs here, and what that takes: what `longshore model check` prints.
+// Checks whether a model can run on this engine, and measures a run: the command `longshore model check`.
 #pragma once
 
 #include <chrono>
@@ -22,24 +22,24 @@ struct Verdict {
   Path dir;
   std::vector<OpCount> ops;
   std::vector<engine::UnsupportedOp> unsupported;
-  std::optional<Error> refusal;  // Why it does not load, ops or another reason; nullopt: it does.
+  std::optional<Error> refusal;  // Why the model does not load; nullopt: it loads.
   std::chrono::nanoseconds load_took{0};
   int64_t stored_bytes = 0;
-  int64_t memory_bytes = 0;  // Of the loaded model.
-  std::map<std::string, Result<RowRun>>
-      rows;  // By signature. A run that fails with zeros may succeed with real inputs.
+  int64_t memory_bytes = 0;  // The memory of the loaded model.
+  // By signature. A run that fails with zeros may succeed with real inputs.
+  std::map<std::string, Result<RowRun>> rows;
   std::vector<std::string> advice;
 
   bool is_supported() const { return !refusal; }
 };
 
-// Loads the model and runs it. Without tags: {"serve"}. NotFound and DataLoss when there is no SavedModel to look at;
-// whatever else stands in the way is the verdict.
+// Loads the model and runs each signature once. Empty tags mean {"serve"}. Errors: NotFound or DataLoss if the
+// directory is not a readable SavedModel. All other problems are part of the verdict.
 Result<Verdict> Examine(engine::Engine& engine, const Path& version_dir, std::vector<std::string> tags);
 
 std::string ToText(const Verdict& verdict, bool list_ops);
 
-// What would make runs of these inputs quicker: one sentence for each size that is open and not the batch.
+// Advice for faster runs: one sentence for each input dimension of unknown size, the batch dimension aside.
 std::vector<std::string> Advice(const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures);
 
 }  // namespace longshore::inspect

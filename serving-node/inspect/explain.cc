@@ -14,7 +14,7 @@ namespace {
 using engine::PlanStep;
 using engine::PlanView;
 
-// "onednn": of what computes steps, without how it does it.
+// The kind of implementation without details: "onednn" for "onednn brgconv:avx512_core".
 std::string KindOf(const PlanStep& step) { return step.how.substr(0, step.how.find(' ')); }
 
 std::string KindsText(const PlanView& view) {
@@ -25,7 +25,7 @@ std::string KindsText(const PlanView& view) {
   return text;
 }
 
-// "StatefulPartitionedCall/functional_1/": what the names of all nodes begin with.
+// The common prefix of all node names, up to a "/": "StatefulPartitionedCall/functional_1/".
 std::string CommonFolder(const std::vector<PlanStep>& steps) {
   if (steps.size() < 2) return "";
   std::string common = steps[0].node;
@@ -33,7 +33,7 @@ std::string CommonFolder(const std::vector<PlanStep>& steps) {
     const auto [end, _] = std::ranges::mismatch(common, step.node);
     common.erase(end, common.end());
   }
-  return common.substr(0, common.rfind('/') + 1);  // Without a "/" nothing: npos + 1 is 0.
+  return common.substr(0, common.rfind('/') + 1);  // Empty without a "/": npos + 1 is 0.
 }
 
 std::string InputsText(const engine::TensorMap& inputs) {
@@ -60,13 +60,13 @@ std::string ToText(const PlanView& view) {
   for (const auto& pass : view.passes) {
     text += fmt::format("  {:<14}  {}\n", pass.name, CountText(static_cast<int64_t>(pass.nodes), "node"));
   }
-  text += fmt::format("  for the shapes  {}: {}; {} for a run beside weights and inputs\n",
+  text += fmt::format("  for the shapes  {}: {}; {} of memory for a run besides weights and inputs\n",
                       CountText(static_cast<int64_t>(view.steps.size()), "step"), KindsText(view),
                       BytesText(static_cast<int64_t>(view.run_bytes)));
   if (view.rows_at_once > 0)
     text += fmt::format("  slices          {} at a time\n", CountText(view.rows_at_once, "row"));
   const std::string folder = CommonFolder(view.steps);
-  if (!folder.empty()) text += fmt::format("  nodes below     {}\n", folder);
+  if (!folder.empty()) text += fmt::format("  common prefix   {}\n", folder);
   text +=
       fmt::format("  {:>4}  {:<34}  {:<20}  {:>12}  {:<30}  {}\n", "STEP", "OP", "SHAPE", "COST", "RUNS AS", "NODE");
   for (size_t i = 0; i < view.steps.size(); ++i) {

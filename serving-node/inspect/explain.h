@@ -1,4 +1,4 @@
-// How the engine runs a signature: what `longshore model explain` prints.
+// Shows how the engine runs a signature: the command `longshore model explain`.
 #pragma once
 
 #include <iosfwd>
@@ -9,7 +9,7 @@
 
 namespace longshore::inspect {
 
-// Errors name the signature or the input that does not fit.
+// Prints the plan for the inputs in `options` to `out`. Errors name the signature or the wrong input.
 Status ExplainSignature(engine::Engine& engine, const Path& version_dir, const Options& options, std::ostream& out);
 
 std::string ToText(const engine::PlanView& view);

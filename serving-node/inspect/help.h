@@ -1,48 +1,50 @@
-// What `longshore model --help` teaches beside the names of verbs and flags.
+// The texts of `longshore model --help`, apart from verbs and flags.
 #pragma once
 
 namespace longshore::inspect {
 
-inline constexpr const char* kAbout = R"(Look at a SavedModel, see whether it runs here, and run it.
+inline constexpr const char* kAbout = R"(Inspect a SavedModel, check whether it runs on this machine, and run it.
 
-  longshore model show /models/digits              its signatures, and how much there is of everything
-  longshore model check /models/digits             does it load here, what would a run take
-  longshore model explain /models/digits           what becomes of its graph, and what runs where
+  longshore model show /models/digits              its signatures and sizes
+  longshore model check /models/digits             whether it loads, and time and memory of a run
+  longshore model explain /models/digits           how the engine optimises and runs its graph
   longshore model run /models/digits --input image=image.npy
-  longshore model ops                              which ops a model may have
+  longshore model ops                              the supported ops
 
-DIR is a version (the folder with saved_model.pb) or a model's folder, of which the newest version is taken.)";
+DIR is a version (the folder with saved_model.pb), or a model's folder: then its newest version is used.)";
 
-inline constexpr const char* kFooter = "Exit codes: 0 done, 1 refused or failed, 2 not understood.";
+inline constexpr const char* kFooter = "Exit codes: 0 success, 1 failure, 2 invalid command line.";
 
 inline constexpr const char* kShowFooter =
-    R"(All tag sets, unless --tags names one. A shape has -1 where any size fits.
+    R"(Shows all tag sets, unless --tags selects one. -1 in a shape means any size.
 
   longshore model show /models/digits
   longshore model show /models/digits/3 --json | jq '.graphs[0].signatures.serving_default.inputs')";
 
 inline constexpr const char* kCheckFooter =
-    R"(It loads the model as a node would, and runs each signature once with a row of zeros. A multiplication and an
-addition are two FLOP. Exit codes: 0 supported, 1 not, 2 not understood.
+    R"(Loads the model as a node does, and runs each signature once with a row of zeros. A multiply-add counts as two
+FLOP. Exit codes: 0 supported, 1 not supported, 2 invalid command line.
 
   longshore model check /models/digits && echo it will load
   longshore model check /models/digits --ops)";
 
 inline constexpr const char* kExplainFooter =
-    R"(The graph as it was read, how many nodes each pass leaves, and the steps that a run of these shapes takes. RUNS AS
-says who computes: onednn with its implementation, our own loops, or the op's reference kernel, which is slower and of
-which a model that matters should have few. Without inputs the shapes are those of a request of --batch rows.
+    R"(Shows how many nodes the graph has as read from the file and after each pass, and the steps of a run with these
+input shapes. RUNS AS is the implementation of a step: onednn (with the name of its kernel), the engine's own loops, or
+the op's reference kernel. Reference kernels are slow, so a model should have few of them. Without inputs the shapes are
+those of a request of --batch rows.
 
   longshore model explain /models/digits
   longshore model explain /models/digits --batch 32 --json | jq '.steps[] | select(.how == "kernel")'
 
-Answers that look wrong without reason: leave out one pass after the other, here and in run, and tell us which.
+If answers look wrong, leave out one pass after another, here and in run. If the answers are right without a certain
+pass, please report this pass as a bug.
 
   longshore model explain /models/digits --without scales)";
 
 inline constexpr const char* kRunFooter =
-    R"(Outputs are JSON as TensorFlow Serving's REST answers it by columns: {"outputs": ...}, a single output without
-its name; bytes that are no text are {"b64": "..."}. Timings go to standard error. --out writes the output "a/b" as
+    R"(Outputs are JSON in the columnar format of TensorFlow Serving's REST API: {"outputs": ...}; a single output has no
+name. Bytes that are not valid UTF-8 are {"b64": "..."}. Timings go to standard error. --out writes the output "a/b" to
 a%2Fb.npy.
 
   longshore model run /models/digits --input image=image.npy --output label

@@ -29,7 +29,7 @@ std::string NamesOf(const Map& map) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// numpy's word for a type, for the one who is to convert.
+// NumPy's name of a type, for the advice how to convert an array.
 std::string_view NumpyName(tensor::DType type) {
   switch (type) {
     case tensor::DType::kFloat: return "float32";
@@ -47,7 +47,8 @@ std::string_view NumpyName(tensor::DType type) {
   }
 }
 
-// Whole numbers as the type of quantised models that is stored like them, where that is wanted.
+// .npy files have no quantised types: reinterprets integers as the quantised type `type` if its values are stored the
+// same way.
 Tensor Named(const Tensor& given, tensor::DType type) {
   if (given.type() == type || given.type() != tensor::TypeInNpy(type)) return given;
   const auto held = std::make_shared<Tensor>(given);
@@ -64,11 +65,11 @@ Status CheckFits(const Tensor& given, const tensorflow::TensorInfo& wanted) {
                          numpy.empty() ? "" : fmt::format("; save x.astype(\"{}\")", numpy));
 }
 
-// Of "x=FILE.npy".
+// Reads the input of --input NAME=FILE.npy.
 Result<Tensor> ReadInput(const std::string& name, const std::string& file, const SignatureDef& signature) {
   const auto wanted = signature.inputs().find(name);
   if (wanted == signature.inputs().end())
-    return InvalidArgument("there is no such input; the inputs are: {}", NamesOf(signature.inputs()));
+    return InvalidArgument("the signature has no such input; the inputs are: {}", NamesOf(signature.inputs()));
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file));
   auto tensor = tensor::ParseNpy(bytes);
   if (!tensor) return Prefixed(tensor.error(), file);
@@ -103,9 +104,9 @@ Result<Inputs> ParseInputs(std::string_view json, const std::string& signature, 
     return FindSignature(model, inputs.signature);
   };
   RETURN_IF_ERROR(frontend::PredictRequestFromJson(json, find, &request, kElementsMax));
-  const std::string& said = request.model_spec().signature_name();
-  if (!signature.empty() && !said.empty() && said != signature) {
-    return InvalidArgument("it is for the signature \"{}\", --signature for \"{}\"", said, signature);
+  const std::string& in_json = request.model_spec().signature_name();
+  if (!signature.empty() && !in_json.empty() && in_json != signature) {
+    return InvalidArgument("the JSON has the signature name \"{}\", but --signature is \"{}\"", in_json, signature);
   }
   for (const auto& [name, proto] : request.inputs()) {
     ASSIGN_OR_RETURN(inputs.tensors[name], tensor::FromProto(proto));
@@ -122,7 +123,8 @@ std::string SignatureOf(const Options& options) {
 Result<const SignatureDef*> FindSignature(const engine::LoadedModel& model, const std::string& name) {
   const auto found = model.signatures().find(name);
   if (found != model.signatures().end()) return &found->second;
-  return InvalidArgument("there is no signature \"{}\"; there are: {}", name, NamesOf(model.signatures()));
+  return InvalidArgument("the model has no signature \"{}\"; its signatures are: {}", name,
+                         NamesOf(model.signatures()));
 }
 
 Result<Inputs> ReadInputs(const Options& options, const engine::LoadedModel& model) {

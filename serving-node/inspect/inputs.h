@@ -1,4 +1,4 @@
-// The inputs that a command line names: .npy files, or the JSON of a REST prediction.
+// Reads the inputs given on the command line: .npy files, or the JSON of a REST prediction.
 #pragma once
 
 #include "serving-node/engine/engine.h"
@@ -11,13 +11,14 @@ struct Inputs {
   engine::TensorMap tensors;
 };
 
-// The one that the command line names, or serving_default.
+// The signature given on the command line, or serving_default.
 std::string SignatureOf(const Options& options);
 
-// InvalidArgument says which signatures there are.
+// InvalidArgument, with the names of the existing signatures, if the model has no such signature.
 Result<const tensorflow::SignatureDef*> FindSignature(const engine::LoadedModel& model, const std::string& name);
 
-// InvalidArgument names the file, the input, and what was expected and given.
+// InvalidArgument if an input has the wrong name, type or shape: the message names the file, the input, and the
+// expected and the given type and shape.
 Result<Inputs> ReadInputs(const Options& options, const engine::LoadedModel& model);
 
 }  // namespace longshore::inspect

@@ -1,4 +1,4 @@
-// longshore-model: what is in a SavedModel, whether it runs here, and what it answers.
+// The program longshore-model: inspects, checks and runs SavedModels.
 #include "serving-node/inspect/program.h"
 
 int main(int argc, char** argv) { return longshore::inspect::Main(argc, argv); }

@@ -13,11 +13,12 @@ std::string OpsAsMarkdown() {
   const auto fast = std::ranges::count(ops, true, &engine::cpu::OpSupport::has_fast);
   std::string page = fmt::format(
       "# Ops\n\n"
-      "What a model may be made of: {} ops, written by `longshore model ops --markdown`. `longshore model check DIR` "
-      "says what of a\n"
-      "model is missing here. Each op has a reference kernel that is compared with TensorFlow; {} have a fast way "
-      "beside it, for\n"
-      "float. *types* are those of the attribute `T`.\n\n"
+      "The {} ops that a model may use; `longshore model ops --markdown` writes this page. `longshore model check DIR` "
+      "lists the\n"
+      "unsupported ops of a model. Each op has a reference kernel that is compared with TensorFlow; {} also have a "
+      "fast "
+      "implementation\n"
+      "for float. *types* are the supported values of the attribute `T`.\n\n"
       "| op | types | fast |\n|---|---|---|\n",
       ops.size(), fast);
   for (const auto& op : ops) page += fmt::format("| {} | {} | {} |\n", op.op, op.types, op.has_fast ? "yes" : "");

@@ -1,13 +1,13 @@
-// The ops that models may have.
+// Lists the supported ops: the command `longshore model ops`.
 #pragma once
 
 #include <string>
 
 namespace longshore::inspect {
 
-// A page of docs/: docs/ops.md is what this says.
+// The content of docs/ops.md.
 std::string OpsAsMarkdown();
-// A line for each.
+// One line for each op.
 std::string OpsAsText();
 
 }  // namespace longshore::inspect

@@ -1,4 +1,4 @@
-// The command line of `longshore-model` as a value.
+// The parsed command line of `longshore-model`.
 #pragma once
 
 #include <optional>
@@ -17,19 +17,19 @@ enum class Verb { kShow, kCheck, kExplain, kRun, kOps };
 struct Options {
   Verb verb = Verb::kShow;
   Path dir;
-  std::vector<std::string> tags;  // Empty: of show all tag sets, of the others {"serve"}.
-  bool json = false;              // Of show and explain.
-  bool ops = false;               // Of check.
-  bool markdown = false;          // Of ops.
-  int64_t batch = 1;              // Of explain.
-  // Of run and explain.
-  std::string signature;            // "": what the JSON says, or serving_default.
+  std::vector<std::string> tags;  // Empty: all tag sets for show, {"serve"} for the other verbs.
+  bool json = false;              // For show and explain.
+  bool ops = false;               // For check.
+  bool markdown = false;          // For ops.
+  int64_t batch = 1;              // For explain, in rows.
+  // For run and explain.
+  std::string signature;            // "": the one in the JSON, or serving_default.
   std::vector<std::string> inputs;  // "x=FILE.npy"
   std::string inputs_file;          // JSON; "-": standard input.
   std::vector<std::string> outputs;
   std::set<std::string> passes_off;
   bool deterministic = false;
-  // Of run.
+  // For run.
   Path out;  // A folder for .npy files; "": JSON to standard output.
   int repeat = 1;
   int threads = 1;
@@ -39,12 +39,13 @@ struct Options {
   engine::LoadOptions load() const { return {.tags = tags_or_serve(), .deterministic = deterministic}; }
 };
 
-// Exit codes, so that scripts can tell what happened.
+// Exit codes, for scripts.
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitFailed = 1;  // Of check: not supported.
+inline constexpr int kExitFailed = 1;  // For check: the model is not supported.
 inline constexpr int kExitUsage = 2;
 
-// nullopt: help was asked for and printed. InvalidArgument when it cannot be understood, ready to be shown.
+// nullopt: it printed the help or the version. InvalidArgument if the command line is not valid; the message is for the
+// user.
 Result<std::optional<Options>> ParseOptions(int argc, const char* const* argv);
 
 }  // namespace longshore::inspect

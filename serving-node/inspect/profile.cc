@@ -31,7 +31,7 @@ double Percent(nanoseconds part, nanoseconds whole) {
   return whole.count() == 0 ? 0 : 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count());
 }
 
-// The slowest first.
+// Sorted by time, the slowest op first.
 std::vector<OpRuns> ByOp(const RunProfile& profile) {
   std::map<std::string, OpRuns> by_op;
   for (const NodeRun& node : profile.nodes) {
@@ -79,7 +79,7 @@ std::string MostlyText(const RunProfile& profile) {
 
 std::string ToText(const RunProfile& profile) {
   const nanoseconds total = Total(profile);
-  std::string text = fmt::format("one run: {}, {}, {}, at most {} held beside weights and inputs\n",
+  std::string text = fmt::format("one run: {}, {}, {}, at most {} of memory besides weights and inputs\n",
                                  CountText(static_cast<int64_t>(profile.nodes.size()), "node"), TimeText(total),
                                  FlopsText(TotalFlops(profile)), BytesText(static_cast<int64_t>(profile.bytes_peak)));
   text += fmt::format("  {:>7}  {:>9}  {:>5}  {:>14}  {}\n", "SHARE", "TIME", "NODES", "RATE", "OP");

@@ -1,4 +1,4 @@
-// Where the time of a run goes, by ops and by nodes.
+// The time of a run as text, by ops and by nodes.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace longshore::inspect {
 
 double TotalFlops(const engine::RunProfile& profile);
 
-// "mostly Conv2D (91 %)": what takes most of the time.
+// The op that takes most of the time: "mostly Conv2D (91 %)".
 std::string MostlyText(const engine::RunProfile& profile);
 
 // A table of the ops, the slowest first, and the slowest nodes.

@@ -13,10 +13,10 @@
 namespace longshore::inspect {
 namespace {
 
-// A full disk or a reader that has gone: what was printed is not all there.
+// Fails if not everything could be written: the disk is full, or the reader of a pipe has exited.
 Status Finish(std::ostream& out) {
   out.flush();
-  if (!out) return DataLoss("standard output takes no more; what was printed is not complete");
+  if (!out) return DataLoss("standard output could not be written; the printed text is not complete");
   return {};
 }
 
@@ -45,14 +45,14 @@ Result<int> RunModel(const Options& options, const Path& version_dir, std::ostre
   return kExitOk;
 }
 
-Result<int> Obey(const Options& options, std::ostream& out, std::ostream& notes) {
+Result<int> Execute(const Options& options, std::ostream& out, std::ostream& notes) {
   if (options.verb == Verb::kOps) {
     out << (options.markdown ? OpsAsMarkdown() : OpsAsText());
     return kExitOk;
   }
   ASSIGN_OR_RETURN(const Path version_dir, FindVersion(options.dir));
   if (version_dir != options.dir)
-    notes << options.dir.string() << ": its newest version, " << version_dir.string() << "\n";
+    notes << options.dir.string() << ": using its newest version, " << version_dir.string() << "\n";
   switch (options.verb) {
     case Verb::kShow: return Show(options, version_dir, out);
     case Verb::kCheck: return Check(options, version_dir, out);
@@ -63,7 +63,7 @@ Result<int> Obey(const Options& options, std::ostream& out, std::ostream& notes)
   return kExitOk;
 }
 
-int Refuse(const Error& error, int code) {
+int Fail(const Error& error, int code) {
   std::cerr << "longshore model: " << error.message << "\n";
   return code;
 }
@@ -73,7 +73,7 @@ int Refuse(const Error& error, int code) {
 Result<int> Run(const std::optional<Options>& options, std::ostream& out, std::ostream& notes) {
   int code = kExitOk;
   if (options) {
-    ASSIGN_OR_RETURN(code, Obey(*options, out, notes));
+    ASSIGN_OR_RETURN(code, Execute(*options, out, notes));
   }
   RETURN_IF_ERROR(Finish(out));
   return code;
@@ -81,9 +81,9 @@ Result<int> Run(const std::optional<Options>& options, std::ostream& out, std::o
 
 int Main(int argc, char** argv) {
   const auto options = ParseOptions(argc, argv);
-  if (!options) return Refuse(options.error(), kExitUsage);
+  if (!options) return Fail(options.error(), kExitUsage);
   const Result<int> code = Run(*options, std::cout, std::cerr);
-  return code ? *code : Refuse(code.error(), kExitFailed);
+  return code ? *code : Fail(code.error(), kExitFailed);
 }
 
 }  // namespace longshore::inspect

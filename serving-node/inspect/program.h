@@ -1,4 +1,4 @@
-// The program `longshore-model`, which `longshore model` runs: options in, an engine asked, text out.
+// The program `longshore-model`, which the command `longshore model` starts.
 #pragma once
 
 #include <iosfwd>
@@ -7,8 +7,9 @@
 
 namespace longshore::inspect {
 
-// Does what the options say: results to `out`, what accompanies them (which version, how long it took) to `notes`.
-// Returns the exit code; DataLoss when `out` did not take everything. Without options: `out` has the help already.
+// Executes the command: writes results to `out`, and notes such as the chosen version and timings to `notes`. Returns
+// the exit code; DataLoss if `out` could not be written completely. nullopt: the help is in `out` already, and only
+// this is checked.
 Result<int> Run(const std::optional<Options>& options, std::ostream& out, std::ostream& notes);
 
 int Main(int argc, char** argv);

@@ -18,13 +18,14 @@ using engine::TensorMap;
 
 std::string TimesText(std::vector<std::chrono::nanoseconds> took) {
   std::ranges::sort(took);
-  return fmt::format("ran {}: {} at the median, {} at least, {} at most\n",
+  return fmt::format("ran {}: median {}, minimum {}, maximum {}\n",
                      CountText(static_cast<int64_t>(took.size()), "time"), TimeText(took[took.size() / 2]),
                      TimeText(took.front()), TimeText(took.back()));
 }
 
-// The outputs of the last run.
-Result<TensorMap> RunOften(engine::LoadedModel& model, const RunRequest& request, int repeat, std::ostream& notes) {
+// Runs `repeat` times and returns the outputs of the last run.
+Result<TensorMap> RunRepeatedly(engine::LoadedModel& model, const RunRequest& request, int repeat,
+                                std::ostream& notes) {
   TensorMap outputs;
   std::vector<std::chrono::nanoseconds> took;
   for (int i = 0; i < repeat; ++i) {
@@ -36,7 +37,7 @@ Result<TensorMap> RunOften(engine::LoadedModel& model, const RunRequest& request
   return outputs;
 }
 
-// An output's name may hold what a file's name may not: "a/b" is a%2Fb.npy, so that no two outputs share a file.
+// Escapes characters that a file name cannot have: "a/b" becomes a%2Fb.npy. No two outputs get the same name.
 Path FileOf(const Path& dir, const std::string& output) {
   std::string name;
   for (const char letter : output) {
@@ -75,7 +76,7 @@ Status RunSignature(engine::Engine& engine, const Path& version_dir, const Optio
   ASSIGN_OR_RETURN(Inputs inputs, ReadInputs(options, *model));
   const RunRequest request{
       .signature = std::move(inputs.signature), .inputs = std::move(inputs.tensors), .outputs = options.outputs};
-  ASSIGN_OR_RETURN(const TensorMap outputs, RunOften(*model, request, options.repeat, notes));
+  ASSIGN_OR_RETURN(const TensorMap outputs, RunRepeatedly(*model, request, options.repeat, notes));
   if (options.profile) {
     ASSIGN_OR_RETURN(const auto profile, model->Profile(request));
     notes << ToText(profile);

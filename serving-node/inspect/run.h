@@ -1,4 +1,4 @@
-// Runs a signature with inputs from files: what `longshore model run` does.
+// Runs a signature with inputs from files: the command `longshore model run`.
 #pragma once
 
 #include <iosfwd>
@@ -8,8 +8,8 @@
 
 namespace longshore::inspect {
 
-// Outputs go to `out` as JSON, or to .npy files whose names go there; timings and the profile to `notes`. Errors name
-// what does not fit: file, input, expected and given.
+// Writes the outputs to `out` as JSON, or to .npy files whose names it writes to `out`. Writes timings and the profile
+// to `notes`. Errors name the file, the input, and the expected and given type and shape.
 Status RunSignature(engine::Engine& engine, const Path& version_dir, const Options& options, std::ostream& out,
                     std::ostream& notes);
 

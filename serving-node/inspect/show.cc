@@ -11,7 +11,7 @@
 namespace longshore::inspect {
 namespace {
 
-// As a REST answer has it; null for a type without such a form.
+// In the format of REST answers; null if the type has no such format.
 Json DefaultToJson(const tensor::Tensor& value) {
   const auto text = frontend::PredictionsToJson({{"value", value}}, frontend::JsonForm::kColumnar);
   const auto json = text ? ParseJson(*text) : tl::make_unexpected(text.error());
@@ -79,7 +79,7 @@ Json GraphToJson(const GraphSummary& graph) {
           {"signatures", signatures}};
 }
 
-// Numbers of 64 bits as text: many readers of JSON take numbers for floats.
+// 64-bit numbers are strings, because many JSON parsers read numbers as floats.
 Json FingerprintToJson(const tensorflow::FingerprintDef& fingerprint) {
   return {{"uuid", fingerprint.uuid()},
           {"saved_model_checksum", std::to_string(fingerprint.saved_model_checksum())},

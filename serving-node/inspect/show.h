@@ -1,4 +1,4 @@
-// A summary as text and as JSON.
+// Prints a summary as text and as JSON.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ std::string ToText(const Summary& summary);
 
 // {"dir": ..., "variables": {"count", "bytes"}, "fingerprint": {...} or null, "graphs": [{"tags", "tensorflow_version",
 // "nodes", "functions", "function_nodes", "assets", "signatures": {NAME: {"method", "inputs": {NAME: {"dtype", "shape",
-// "tensor", "default"}}, "outputs"}}}]}. A shape is null where the rank is open, and has -1 where a size is; "default"
-// is there for inputs that have one.
+// "tensor", "default"}}, "outputs"}}}]}. A shape is null if the rank is unknown; -1 is an unknown size. Only inputs
+// with a default value have "default".
 Json ToJson(const Summary& summary);
 
 }  // namespace longshore::inspect

@@ -9,7 +9,7 @@
 namespace longshore::inspect {
 namespace {
 
-constexpr char kObjectGraph[] = "_CHECKPOINTABLE_OBJECT_GRAPH";  // In every bundle of TensorFlow 2, and no variable.
+constexpr char kObjectGraph[] = "_CHECKPOINTABLE_OBJECT_GRAPH";  // In every bundle of TensorFlow 2; not a variable.
 constexpr size_t kFingerprintBytesMax = size_t{1} << 20;
 
 Result<TensorSummary> SummarizeTensor(const std::string& name, const tensorflow::TensorInfo& info,
@@ -51,7 +51,7 @@ Result<GraphSummary> SummarizeGraph(const tensorflow::MetaGraphDef& meta) {
   return summary;
 }
 
-// TensorFlow 1 writes no folder of variables when there are none.
+// TensorFlow 1 writes no variables folder for a model without variables.
 Status CountVariables(const Path& version_dir, Summary* summary) {
   const Path prefix = saved_model::VariablesPrefix(version_dir);
   std::error_code error;

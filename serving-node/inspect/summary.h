@@ -1,4 +1,4 @@
-// What a SavedModel says about itself, as values: what `longshore model show` prints.
+// A summary of a SavedModel: the data that `longshore model show` prints.
 #pragma once
 
 #include <map>
@@ -15,14 +15,14 @@
 
 namespace longshore::inspect {
 
-// Signatures that TensorFlow adds for what runs at load, and for what only training wants.
+// Signatures that TensorFlow adds for the initialisation at load and for training.
 inline bool IsInternal(std::string_view signature) { return signature.starts_with("__saved_model_"); }
 
 struct TensorSummary {
   std::string tensor;  // "serving_default_x:0"; "" for a sparse or composite one.
   tensor::DType type = tensor::DType::kInvalid;
-  std::optional<tensor::Shape> pattern;         // nullopt: of any rank.
-  std::optional<tensor::Tensor> default_value;  // Of an input that a request may leave out.
+  std::optional<tensor::Shape> pattern;         // nullopt: any rank; -1: any size.
+  std::optional<tensor::Tensor> default_value;  // Set for inputs that a request may leave out.
 };
 
 struct SignatureSummary {
@@ -34,12 +34,12 @@ struct SignatureSummary {
 // One tag set.
 struct GraphSummary {
   std::vector<std::string> tags;
-  std::string tensorflow_version;  // That wrote it.
+  std::string tensorflow_version;  // The version of TensorFlow that wrote it.
   std::map<std::string, SignatureSummary> signatures;
   int nodes = 0;
   int functions = 0;
   int function_nodes = 0;
-  std::vector<std::string> assets;  // Their names.
+  std::vector<std::string> assets;  // File names.
 };
 
 struct Summary {
@@ -50,7 +50,8 @@ struct Summary {
   std::optional<tensorflow::FingerprintDef> fingerprint;
 };
 
-// Of the graph with these tags; without tags, of all. Errors as of saved_model::ReadSavedModel and Bundle::Open.
+// Summarizes the graph with these tags; without tags, all graphs. Errors as for saved_model::ReadSavedModel and
+// Bundle::Open.
 Result<Summary> Summarize(const Path& version_dir, const std::vector<std::string>& tags);
 
 }  // namespace longshore::inspect

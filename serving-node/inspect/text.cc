@@ -5,14 +5,15 @@
 namespace longshore::inspect {
 namespace {
 
-// Three digits that count: "1.24", "97.8", "410".
+// Three significant digits: "1.24", "97.8", "410".
 std::string Rounded(double value) {
   return value < 9.995   ? fmt::format("{:.2f}", value)
          : value < 99.95 ? fmt::format("{:.1f}", value)
                          : fmt::format("{:.0f}", value);
 }
 
-// In the largest unit of which there is at least one. `units` are a thousand apart, the first is one.
+// Formats the value in the largest unit in which it is at least 1. Each unit is a thousand times the one before; the
+// first one is 1.
 template <size_t N>
 std::string Scaled(double value, const std::array<std::string_view, N>& units) {
   size_t unit = 0;

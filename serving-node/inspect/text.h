@@ -1,4 +1,4 @@
-// Numbers and tensors as people read them.
+// Formats numbers for people.
 #pragma once
 
 #include <chrono>

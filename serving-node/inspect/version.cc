@@ -19,14 +19,15 @@ Result<Path> FindVersion(const Path& dir) {
   if (!std::filesystem::is_directory(dir, error)) return NotFound("there is no directory {}", dir.string());
   ASSIGN_OR_RETURN(const auto versions, models::ListVersions(dir));
   if (versions.empty())
-    return NotFound("{} is no SavedModel: it has neither saved_model.pb nor a folder named by a number", dir.string());
+    return NotFound("{} is not a SavedModel: it has neither saved_model.pb nor a folder named by a number",
+                    dir.string());
   // A version's folder may have leading zeros.
   for (const auto& child : std::filesystem::directory_iterator(dir, error)) {
     const std::string name = child.path().filename().string();
     const size_t zeros = std::min(name.find_first_not_of('0'), name.size() - 1);
     if (name.substr(zeros) == std::to_string(versions.back())) return child.path();
   }
-  return NotFound("version {} of {} is gone", versions.back(), dir.string());
+  return NotFound("version {} in {} was removed meanwhile", versions.back(), dir.string());
 }
 
 }  // namespace longshore::inspect

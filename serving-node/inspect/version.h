@@ -1,4 +1,4 @@
-// Which directory somebody means who names a model.
+// Finds the version directory that a path on the command line refers to.
 #pragma once
 
 #include "common/error.h"
@@ -6,7 +6,7 @@
 
 namespace longshore::inspect {
 
-// The directory itself when it is a version, else the newest version below it. NotFound when there is neither.
+// The directory itself if it is a version, else the newest version in it. NotFound if it has no version.
 Result<Path> FindVersion(const Path& dir);
 
 }  // namespace longshore::inspect

@@ -1,12 +1,12 @@
-// Inputs of nothing but zeros and empty texts, to see what a run takes.
+// Makes inputs of zeros and empty strings, to measure a run.
 #pragma once
 
 #include "serving-node/engine/engine.h"
 
 namespace longshore::inspect {
 
-// The first dimension of `rows` where it is open, every other size that is open 1, every rank that is open 1. Inputs
-// that have a default are left out. Unimplemented for inputs that are no plain tensors.
+// If the first dimension has an unknown size, it becomes `rows`; other unknown sizes become 1, and an unknown rank
+// becomes 1. Leaves out inputs with a default value. Unimplemented for sparse and composite inputs.
 Result<engine::TensorMap> RowsOfZeros(const tensorflow::SignatureDef& signature, int64_t rows);
 
 }  // namespace longshore::inspect

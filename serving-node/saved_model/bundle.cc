@@ -11,8 +11,9 @@
 namespace longshore::saved_model {
 namespace {
 
-// Strings are stored as: all lengths as varints, the masked checksum of the lengths, the bytes one after the other. The
-// checksum of the entry covers the lengths as numbers (u32, or u64 when they do not fit), the checksum and the bytes.
+// Decodes strings, which are stored as: all lengths as varints, the masked checksum of the lengths, and the bytes of
+// all strings. Returns the checksum to compare with the entry's: over the lengths as numbers (u32, or u64 if they do
+// not fit), their checksum, and the bytes.
 Result<uint32_t> DecodeStrings(std::string_view bytes, std::span<std::string> out) {
   std::vector<uint64_t> lengths(out.size());
   uint32_t crc = 0;
@@ -24,7 +25,7 @@ Result<uint32_t> DecodeStrings(std::string_view bytes, std::span<std::string> ou
   uint32_t stored = 0;
   if (bytes.size() < sizeof(stored)) return DataLoss("the lengths of the strings are cut off");
   std::memcpy(&stored, bytes.data(), sizeof(stored));
-  if (stored != MaskCrc32c(crc)) return DataLoss("the checksum of the lengths of the strings does not fit");
+  if (stored != MaskCrc32c(crc)) return DataLoss("the checksum of the lengths of the strings does not match");
   crc = ExtendCrc32c(crc, bytes.substr(0, sizeof(stored)));
   bytes.remove_prefix(sizeof(stored));
   for (size_t i = 0; i < out.size(); ++i) {
@@ -61,7 +62,7 @@ Status Bundle::TakeHeader(std::string_view key, std::string_view value) {
   tensorflow::BundleHeaderProto header;
   if (!key.empty() || !header.ParseFromArray(value.data(), static_cast<int>(value.size())))
     return DataLoss("{} is damaged: it has no header", index);
-  if (header.num_shards() < 1) return DataLoss("{}: no shards", index);
+  if (header.num_shards() < 1) return DataLoss("{} is damaged: it has no shards", index);
   if (header.endianness() != tensorflow::BundleHeaderProto::LITTLE)
     return Unimplemented("{}: the variables are stored big-endian", index);
   shards_ = header.num_shards();
@@ -74,13 +75,13 @@ Status Bundle::AddEntry(const std::string& key, std::string_view value) {
   if (!entry.ParseFromArray(value.data(), static_cast<int>(value.size())) || entry.shard_id() < 0 ||
       entry.shard_id() >= shards_ || entry.offset() < 0 || entry.size() < 0 ||
       entry.offset() > INT64_MAX - entry.size()) {
-    return DataLoss("{} is damaged: the entry of tensor \"{}\" makes no sense", index, key);
+    return DataLoss("{} is damaged: the entry of tensor \"{}\" is invalid", index, key);
   }
   if (entries_.size() == kBundleEntriesMax)
-    return ResourceExhausted("{} names more than {} tensors", index, kBundleEntriesMax);
-  if (entry.slices_size() > 0) entry.set_size(0);  // Its bytes are those of its parts.
+    return ResourceExhausted("{} has more than {} tensors", index, kBundleEntriesMax);
+  if (entry.slices_size() > 0) entry.set_size(0);  // The bytes are stored with the parts.
   if (entry.size() > kBundleBytesMax - stored_bytes_)
-    return ResourceExhausted("{} names tensors of more than {} bytes", index, kBundleBytesMax);
+    return ResourceExhausted("{} has tensors of more than {} bytes in total", index, kBundleBytesMax);
   const int64_t bytes = entry.size();
   if (entries_.emplace(key, std::move(entry)).second) stored_bytes_ += bytes;
   return {};
@@ -93,7 +94,7 @@ Path Bundle::DataFile(int shard) const {
 Status Bundle::CheckDataFiles() const {
   std::map<int, std::pair<int64_t, std::string>> ends;
   for (const auto& [name, entry] : entries_) {
-    if (entry.slices_size() > 0) continue;  // Lies in its parts.
+    if (entry.slices_size() > 0) continue;  // Stored in its parts.
     auto& end = ends[entry.shard_id()];
     if (entry.offset() + entry.size() >= end.first) end = {entry.offset() + entry.size(), name};
   }
@@ -101,10 +102,11 @@ Status Bundle::CheckDataFiles() const {
     std::error_code error;
     const Path file = DataFile(shard);
     const uint64_t size = std::filesystem::file_size(file, error);
-    if (error) return FailedPrecondition("{} is missing, and tensor \"{}\" lies in it", file.string(), end.second);
+    if (error) return FailedPrecondition("{} is missing; it stores tensor \"{}\"", file.string(), end.second);
     if (size < static_cast<uint64_t>(end.first)) {
-      return FailedPrecondition("{} has {} bytes, and tensor \"{}\" ends at {}: truncated, or not copied to its end",
-                                file.string(), size, end.second, end.first);
+      return FailedPrecondition(
+          "{} has {} bytes, but tensor \"{}\" ends at byte {}: the file is truncated, or its copy is not complete",
+          file.string(), size, end.second, end.first);
     }
   }
   return {};
@@ -113,24 +115,24 @@ Status Bundle::CheckDataFiles() const {
 Result<uint32_t> Bundle::ReadBytes(const std::string& name, const tensorflow::BundleEntryProto& entry,
                                    std::span<char> bytes) const {
   const Path path = DataFile(entry.shard_id());
-  const auto short_of = [&](std::string_view why) {
-    return FailedPrecondition("{}: cannot read {} bytes of tensor \"{}\" at {}{}", path.string(), entry.size(), name,
-                              entry.offset(), why);
+  const auto read_error = [&](std::string_view why) {
+    return FailedPrecondition("{}: cannot read the {} bytes of tensor \"{}\" at byte {}{}", path.string(), entry.size(),
+                              name, entry.offset(), why);
   };
   auto file = process::SteadyReader::Open(path, entry.offset());
-  if (!file) return short_of(": " + file.error().message);
+  if (!file) return read_error(": " + file.error().message);
   uint32_t crc = 0;
   for (std::span<char> rest = bytes; !rest.empty();) {
     const auto piece = rest.first(std::min(rest.size(), process::SteadyReader::kPieceBytes));
     ASSIGN_OR_RETURN(const size_t read, file->Read(piece));
-    if (read < piece.size()) return short_of(": the file ends before");
+    if (read < piece.size()) return read_error(": the file ends earlier");
     crc = ExtendCrc32c(crc, {piece.data(), piece.size()});
     rest = rest.subspan(piece.size());
   }
   return crc;
 }
 
-// The checksum over the elements as TensorFlow computes it.
+// Reads the elements and returns their checksum, as TensorFlow computes it.
 Result<uint32_t> Bundle::ReadElements(const std::string& name, const tensorflow::BundleEntryProto& entry,
                                       tensor::Tensor* made) const {
   if (made->type() != tensor::DType::kString) {
@@ -155,14 +157,14 @@ Result<Bundle::Parts> Bundle::PartsOf(const std::string& name, const tensorflow:
     const bool fits = slice && stored != entries_.end() && stored->second.slices_size() == 0 &&
                       stored->second.dtype() == entry.dtype() &&
                       tensor::PatternFromProto(stored->second.shape()) == slice->sizes;
-    if (!fits) return DataLoss("{}: a part is not there, or not within its shape {}", where, tensor::ToString(*shape));
+    if (!fits) return DataLoss("{}: a part is missing, or not within its shape {}", where, tensor::ToString(*shape));
     const int64_t elements = *tensor::ElementCount(slice->sizes);
     if (elements == 0 && *whole > 0) return DataLoss("{}: a part has no elements", where);
     for (const auto& [place, _] : parts) {
-      if (place == *slice || HaveCommon(place, *slice)) return DataLoss("{}: its parts overlap", where);
+      if (place == *slice || Overlap(place, *slice)) return DataLoss("{}: its parts overlap", where);
     }
     parts.emplace_back(*slice, stored->first);
-    missing -= elements;  // Never below zero, as none overlaps another.
+    missing -= elements;  // Never negative, because no two parts overlap.
   }
   if (missing == 0) return parts;
   return DataLoss("{}: its parts do not make up its shape {}", where, tensor::ToString(*shape));
@@ -172,7 +174,7 @@ Status Bundle::FindParts() {
   int64_t parts = 0;
   for (const auto& [name, entry] : entries_) parts += entry.slices_size();
   if (parts > kPartsInAllMax) {
-    return ResourceExhausted("{} names more than {} parts of tensors", IndexFile(prefix_).string(), kPartsInAllMax);
+    return ResourceExhausted("{} has more than {} parts of tensors", IndexFile(prefix_).string(), kPartsInAllMax);
   }
   for (const auto& [name, entry] : entries_) {
     if (entry.slices_size() == 0) continue;
@@ -194,15 +196,15 @@ Result<tensor::Tensor> Bundle::Read(const std::string& name) const {
   return std::move(read[0]);
 }
 
-Result<Bundle::Parts> Bundle::PartsHeld(const std::string& name, std::span<const SliceSpec> asked) const {
+Result<Bundle::Parts> Bundle::StoredParts(const std::string& name, std::span<const SliceSpec> requested) const {
   ASSIGN_OR_RETURN(const SliceSpec held, Whole(name));
-  if (asked.size() > kPartsMax) {
-    return ResourceExhausted("{}: more than {} parts of tensor \"{}\" were asked for", IndexFile(prefix_).string(),
+  if (requested.size() > kPartsMax) {
+    return ResourceExhausted("{}: more than {} parts of tensor \"{}\" were requested", IndexFile(prefix_).string(),
                              kPartsMax, name);
   }
-  for (const auto& spec : asked) {
+  for (const auto& spec : requested) {
     if (spec.whole == held.whole) continue;
-    return InvalidArgument("{}: tensor \"{}\" has the shape {}, and a part of one of {} was asked for",
+    return InvalidArgument("{}: tensor \"{}\" has the shape {}, but a part of the shape {} was requested",
                            IndexFile(prefix_).string(), name, tensor::ToString(held.whole),
                            tensor::ToString(spec.whole));
   }
@@ -212,16 +214,16 @@ Result<Bundle::Parts> Bundle::PartsHeld(const std::string& name, std::span<const
   return parts;
 }
 
-Result<Bundle::Cost> Bundle::CostOf(const std::string& name, std::span<const SliceSpec> asked) const {
-  constexpr size_t kPairBytes = 16;  // To compare two parts takes as long as to read so many.
-  ASSIGN_OR_RETURN(const Parts parts, PartsHeld(name, asked));
+Result<Bundle::Cost> Bundle::CostOf(const std::string& name, std::span<const SliceSpec> requested) const {
+  constexpr size_t kPairBytes = 16;  // Comparing two parts takes as long as reading this many bytes.
+  ASSIGN_OR_RETURN(const Parts parts, StoredParts(name, requested));
   const size_t element_bytes = tensor::ElementBytes(tensor::FromProto(entries_.at(name).dtype()));
-  Cost cost{.given_bytes = 0, .read_bytes = parts.size() * asked.size() * kPairBytes};
-  for (const auto& spec : asked)
+  Cost cost{.given_bytes = 0, .read_bytes = parts.size() * requested.size() * kPairBytes};
+  for (const auto& spec : requested)
     cost.given_bytes += static_cast<size_t>(*tensor::ElementCount(spec.part.sizes)) * element_bytes;
   for (const auto& [place, key] : parts) {
     const auto readers = static_cast<size_t>(
-        std::ranges::count_if(asked, [&place](const SliceSpec& spec) { return HaveCommon(place, spec.part); }));
+        std::ranges::count_if(requested, [&place](const SliceSpec& spec) { return Overlap(place, spec.part); }));
     const auto bytes = static_cast<size_t>(entries_.at(key).size());
     if (readers > 0) cost.read_bytes += bytes;
     if (element_bytes == 0) cost.given_bytes += readers * bytes;
@@ -230,24 +232,25 @@ Result<Bundle::Cost> Bundle::CostOf(const std::string& name, std::span<const Sli
 }
 
 Result<std::vector<tensor::Tensor>> Bundle::ReadSlices(const std::string& name,
-                                                       std::span<const SliceSpec> asked) const {
-  ASSIGN_OR_RETURN(const Parts parts, PartsHeld(name, asked));
-  std::vector<tensor::Tensor> made(asked.size());
-  for (const auto& [place, key] : parts) RETURN_IF_ERROR(CopyPart(name, place, entries_.at(key), asked, made));
-  for (size_t i = 0; i < asked.size(); ++i) {
-    if (!made[i].empty()) continue;  // An empty part has nothing in common with any.
-    ASSIGN_OR_RETURN(made[i], tensor::Tensor::Make(tensor::FromProto(entries_.at(name).dtype()), asked[i].part.sizes));
+                                                       std::span<const SliceSpec> requested) const {
+  ASSIGN_OR_RETURN(const Parts parts, StoredParts(name, requested));
+  std::vector<tensor::Tensor> made(requested.size());
+  for (const auto& [place, key] : parts) RETURN_IF_ERROR(CopyPart(name, place, entries_.at(key), requested, made));
+  for (size_t i = 0; i < requested.size(); ++i) {
+    if (!made[i].empty()) continue;  // An empty part overlaps no other part.
+    ASSIGN_OR_RETURN(made[i],
+                     tensor::Tensor::Make(tensor::FromProto(entries_.at(name).dtype()), requested[i].part.sizes));
   }
   return made;
 }
 
-// Reads the part that is stored when a part that is asked for has something of it.
+// Copies the stored part into each requested part that overlaps it. Reads it only if there is such a part.
 Status Bundle::CopyPart(const std::string& name, const Slice& place, const tensorflow::BundleEntryProto& entry,
-                        std::span<const SliceSpec> asked, std::span<tensor::Tensor> made) const {
+                        std::span<const SliceSpec> requested, std::span<tensor::Tensor> made) const {
   tensor::Tensor part;
-  for (size_t i = 0; i < asked.size(); ++i) {
-    const Slice& wanted = asked[i].part;
-    if (!HaveCommon(place, wanted)) continue;
+  for (size_t i = 0; i < requested.size(); ++i) {
+    const Slice& wanted = requested[i].part;
+    if (!Overlap(place, wanted)) continue;
     if (part.empty()) {
       ASSIGN_OR_RETURN(part, ReadStored(name, entry));
     }
@@ -258,13 +261,13 @@ Status Bundle::CopyPart(const std::string& name, const Slice& place, const tenso
     if (made[i].empty()) {
       ASSIGN_OR_RETURN(made[i], tensor::Tensor::Make(part.type(), wanted.sizes));
     }
-    CopyCommon(part, place, wanted, &made[i]);
+    CopyOverlap(part, place, wanted, &made[i]);
   }
   return {};
 }
 
-// Before memory is taken for it: a damaged shape must not cost gigabytes. That the file has the entry's bytes was
-// checked when it was opened.
+// Checks the entry before memory is allocated for the tensor: a damaged shape must not cost gigabytes. That the data
+// file is long enough was checked by Open.
 Status Bundle::CheckFits(const std::string& name, const tensorflow::BundleEntryProto& entry) const {
   const std::string where = fmt::format("{}: tensor \"{}\"", DataFile(entry.shard_id()).string(), name);
   const auto pattern = tensor::PatternFromProto(entry.shape());
@@ -274,7 +277,7 @@ Status Bundle::CheckFits(const std::string& name, const tensorflow::BundleEntryP
   const auto stored = static_cast<size_t>(entry.size());
   const size_t least = std::max<size_t>(tensor::ElementBytes(type), 1);  // A string takes at least one byte.
   if (!count || static_cast<size_t>(*count) > stored / least)
-    return DataLoss("{} has the shape {}, but only {} bytes", where, tensor::ToString(*pattern), stored);
+    return DataLoss("{} has the shape {}, but only {} stored bytes", where, tensor::ToString(*pattern), stored);
   const size_t needed = static_cast<size_t>(*count) * tensor::ElementBytes(type);
   if (tensor::ElementBytes(type) == 0 || stored == needed) return {};
   return DataLoss("{}: {} bytes stored, {} needed", where, stored, needed);
@@ -285,10 +288,10 @@ Result<tensor::Tensor> Bundle::ReadStored(const std::string& name, const tensorf
   const std::string where = fmt::format("{}: tensor \"{}\"", DataFile(entry.shard_id()).string(), name);
   const auto type = tensor::FromProto(entry.dtype());
   auto made = tensor::Tensor::Make(type, tensor::PatternFromProto(entry.shape()).value_or(tensor::Shape{}));
-  if (!made) return Unimplemented("{} is of {}", where, tensor::DTypeName(type));
+  if (!made) return Unimplemented("{} has the unsupported type {}", where, tensor::DTypeName(type));
   const auto crc = ReadElements(name, entry, &*made);
   if (!crc) return Prefixed(crc.error(), where);
-  if (MaskCrc32c(*crc) != entry.crc32c()) return DataLoss("{} is damaged: its checksum does not fit", where);
+  if (MaskCrc32c(*crc) != entry.crc32c()) return DataLoss("{} is damaged: its checksum does not match", where);
   return *made;
 }
 

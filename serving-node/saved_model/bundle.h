@@ -1,7 +1,7 @@
-// TensorBundle: how a SavedModel stores its variables.
+// Reads TensorBundle, the format in which a SavedModel stores its variables.
 //
-// `PREFIX.index` is a sorted table: the empty key holds a BundleHeaderProto, every other key is a tensor's name and
-// holds a BundleEntryProto that says where the bytes lie in `PREFIX.data-SSSSS-of-NNNNN`.
+// `PREFIX.index` is a sorted table. The empty key has a BundleHeaderProto. Every other key is the name of a tensor and
+// has a BundleEntryProto, which says where the bytes are in `PREFIX.data-SSSSS-of-NNNNN`.
 #pragma once
 
 #include <map>
@@ -18,45 +18,46 @@
 namespace longshore::saved_model {
 
 inline constexpr size_t kBundleEntriesMax = 1'000'000;
-inline constexpr int64_t kBundleBytesMax = int64_t{1} << 50;  // Of all tensors together.
-// Of one partitioned tensor, and of all. Each part of a tensor is held against each other one: seconds at most.
+inline constexpr int64_t kBundleBytesMax = int64_t{1} << 50;  // All tensors in total.
+// Parts of one partitioned tensor, and of all tensors. All pairs of parts of a tensor are compared, which takes seconds
+// at these limits.
 inline constexpr int kPartsMax = 10'000;
 inline constexpr int kPartsInAllMax = 100'000;
 
-// The index in memory; tensors are read when asked for. Thread-safe after Open.
+// Keeps the index in memory and reads tensors on request. Thread-safe after Open.
 class Bundle {
  public:
-  // `prefix` is the path without ".index": ".../variables/variables". NotFound without the index; DataLoss when it is
-  // damaged, or the parts of a partitioned tensor do not make it up; FailedPrecondition when a data file is missing or
-  // shorter than the index says (a copy that is not finished); ResourceExhausted above the limits.
+  // `prefix` is the path without ".index": ".../variables/variables". NotFound if the index does not exist; DataLoss if
+  // it is damaged, or if the parts of a partitioned tensor do not cover it exactly; FailedPrecondition if a data file
+  // is missing or shorter than the index says (an incomplete copy); ResourceExhausted above the limits.
   static Result<Bundle> Open(const Path& prefix);
 
-  // By the index's keys: a partitioned tensor has an entry with its slices and no bytes, and one for each part.
+  // The entries by key. A partitioned tensor has one entry with its slices and no bytes, and one entry per part.
   const std::map<std::string, tensorflow::BundleEntryProto>& entries() const { return entries_; }
   bool Has(const std::string& name) const { return entries_.contains(name); }
 
-  // The tensor. NotFound when there is none of that name; Unimplemented for types without values (DT_VARIANT); DataLoss
-  // when bytes and checksum do not agree. The message names the file and the tensor.
+  // Reads a tensor. NotFound if the bundle does not have it; Unimplemented for types without values (DT_VARIANT);
+  // DataLoss if the bytes do not match the checksum. The message names the file and the tensor.
   Result<tensor::Tensor> Read(const std::string& name) const;
 
-  // All of the tensor, as a part of it. NotFound when there is none of that name.
+  // The slice that is the whole tensor. NotFound if the bundle does not have the tensor.
   Result<SliceSpec> Whole(const std::string& name) const;
 
-  // So many parts of the tensor, for which no byte of it is read twice. Errors as of Read; InvalidArgument when a shape
-  // that is asked for is not the tensor's; ResourceExhausted for more than kPartsMax. Requires: each part lies within
-  // its shape.
-  Result<std::vector<tensor::Tensor>> ReadSlices(const std::string& name, std::span<const SliceSpec> asked) const;
+  // Reads parts of a tensor, and each of its bytes at most once. Errors like Read; InvalidArgument if the shape in a
+  // request is not the tensor's; ResourceExhausted for more than kPartsMax parts. Requires: each part is within its
+  // shape.
+  Result<std::vector<tensor::Tensor>> ReadSlices(const std::string& name, std::span<const SliceSpec> requested) const;
 
   struct Cost {
-    // Stored bytes that ReadSlices would give. A string counts with all that is stored as one part with it: how long
-    // each is only shows when they are read.
+    // Bytes that ReadSlices would return. A string counts with all strings of its stored part, because the length of
+    // each is only known after reading.
     size_t given_bytes = 0;
-    size_t read_bytes = 0;  // To give them; finding the parts counts as some, too.
+    size_t read_bytes = 0;  // Bytes that ReadSlices would read, plus a charge for finding the parts.
   };
-  // Errors and requirements as of ReadSlices.
-  Result<Cost> CostOf(const std::string& name, std::span<const SliceSpec> asked) const;
+  // The cost of ReadSlices. Errors and requirements are the same.
+  Result<Cost> CostOf(const std::string& name, std::span<const SliceSpec> requested) const;
 
-  // Bytes of all tensors as stored.
+  // The stored bytes of all tensors.
   int64_t stored_bytes() const { return stored_bytes_; }
 
  private:
@@ -64,17 +65,17 @@ class Bundle {
   Status CheckDataFiles() const;
   Status TakeHeader(std::string_view key, std::string_view value);
   Status AddEntry(const std::string& key, std::string_view value);
-  // The keys of a partitioned tensor's parts, with where they lie in it.
+  // The parts of a tensor: the place of each in the tensor, and its key.
   using Parts = std::vector<std::pair<Slice, std::string>>;
   Status FindParts();
-  // Those of a tensor that is not partitioned: itself. Errors as of ReadSlices.
-  Result<Parts> PartsHeld(const std::string& name, std::span<const SliceSpec> asked) const;
+  // The stored parts of a tensor; a tensor that is not partitioned is its own only part. Errors like ReadSlices.
+  Result<Parts> StoredParts(const std::string& name, std::span<const SliceSpec> requested) const;
   Result<Parts> PartsOf(const std::string& name, const tensorflow::BundleEntryProto& entry) const;
   Status CheckFits(const std::string& name, const tensorflow::BundleEntryProto& entry) const;
   Result<tensor::Tensor> ReadStored(const std::string& name, const tensorflow::BundleEntryProto& entry) const;
   Status CopyPart(const std::string& name, const Slice& place, const tensorflow::BundleEntryProto& entry,
-                  std::span<const SliceSpec> asked, std::span<tensor::Tensor> made) const;
-  // The entry's bytes as stored; their checksum. Requires: as many as the entry says.
+                  std::span<const SliceSpec> requested, std::span<tensor::Tensor> made) const;
+  // Reads the stored bytes of an entry and returns their checksum. Requires: bytes.size() is the size in the entry.
   Result<uint32_t> ReadBytes(const std::string& name, const tensorflow::BundleEntryProto& entry,
                              std::span<char> bytes) const;
   Result<uint32_t> ReadElements(const std::string& name, const tensorflow::BundleEntryProto& entry,
@@ -84,7 +85,7 @@ class Bundle {
   int shards_ = 0;
   int64_t stored_bytes_ = 0;
   std::map<std::string, tensorflow::BundleEntryProto> entries_;
-  std::map<std::string, Parts> parts_;  // By the names of partitioned tensors.
+  std::map<std::string, Parts> parts_;  // By name, for partitioned tensors.
 };
 
 }  // namespace longshore::saved_model

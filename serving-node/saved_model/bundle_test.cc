@@ -1,4 +1,4 @@
-// Bundles with partitioned tensors, written here: the parts of one are to make it up exactly, and each is read once.
+// Tests with bundles that the test writes. They have partitioned tensors, whose parts must cover the tensor exactly.
 #include "serving-node/saved_model/bundle.h"
 
 #include <gmock/gmock.h>
@@ -46,7 +46,7 @@ class BundleTest : public testing::Test {
   }
   void TearDown() override { fs::remove_all(dir_); }
 
-  // Under the key the int32 tensor of the shape: `first` and the numbers after it.
+  // Stores an int32 tensor under the key, with the values first, first + 1, and so on.
   void Store(const std::string& key, const Shape& shape, int32_t first) {
     std::vector<int32_t> values(static_cast<size_t>(*tensor::ElementCount(shape)));
     std::iota(values.begin(), values.end(), first);
@@ -59,10 +59,10 @@ class BundleTest : public testing::Test {
     data_ += bytes;
   }
 
-  // The tensor "v" in parts: those of the second are 100, 101 and so on.
+  // Stores tensor "v" in parts. The values of the first part are 0, 1, ..., of the second 100, 101, ..., and so on.
   void StoreInParts(const Shape& shape, const std::vector<Slice>& slices) {
     auto entry = EntryOf(shape);
-    entry.set_size(INT64_MAX);  // What an index says of bytes that are those of the parts counts for nothing.
+    entry.set_size(INT64_MAX);  // The size in the entry of a partitioned tensor is ignored.
     for (size_t i = 0; i < slices.size(); ++i) {
       *entry.add_slices() = ProtoOf(slices[i]);
       Store(SliceKey("v", ProtoOf(slices[i])), slices[i].sizes, static_cast<int32_t>(100 * i));
@@ -94,7 +94,7 @@ class BundleTest : public testing::Test {
   std::string data_;
 };
 
-// Bytes that this process has read from files.
+// How many bytes this process has read from files.
 size_t BytesRead() {
   std::ifstream io("/proc/self/io");
   std::string word;
@@ -104,7 +104,7 @@ size_t BytesRead() {
   return bytes;
 }
 
-TEST_F(BundleTest, MakesUpATensorOfItsParts) {
+TEST_F(BundleTest, AssemblesATensorFromItsParts) {
   StoreInParts({2, 4}, {{{0, 0}, {2, 1}}, {{0, 1}, {1, 3}}, {{1, 1}, {1, 3}}});
   const auto bundle = Open();
   ASSERT_TRUE(bundle) << ToString(bundle.error());
@@ -112,17 +112,17 @@ TEST_F(BundleTest, MakesUpATensorOfItsParts) {
   EXPECT_EQ(bundle->stored_bytes(), static_cast<int64_t>(data_.size()));
 }
 
-TEST_F(BundleTest, GivesPartsThatAreStoredAndOthers) {
+TEST_F(BundleTest, ReadsStoredPartsAndOtherParts) {
   StoreInParts({4}, {{{0}, {2}}, {{2}, {2}}});
-  const std::vector<SliceSpec> asked = {*ParseSlice("4 2,2"), *ParseSlice("4 1,2"), *ParseSlice("4 3,0")};
-  const auto parts = Open()->ReadSlices("v", asked);
+  const std::vector<SliceSpec> requested = {*ParseSlice("4 2,2"), *ParseSlice("4 1,2"), *ParseSlice("4 3,0")};
+  const auto parts = Open()->ReadSlices("v", requested);
   ASSERT_TRUE(parts) << ToString(parts.error());
   EXPECT_THAT((*parts)[0].values<int32_t>(), ElementsAre(100, 101));
   EXPECT_THAT((*parts)[1].values<int32_t>(), ElementsAre(1, 100));
   EXPECT_EQ((*parts)[2].shape(), Shape{0});
 }
 
-TEST_F(BundleTest, IsRefusedWhenThePartsAreNotTheTensor) {
+TEST_F(BundleTest, RejectsPartsThatDoNotCoverTheTensorExactly) {
   const std::vector<std::pair<std::vector<Slice>, std::string>> wrong = {
       {{{{0}, {2}}, {{0}, {2}}}, "overlap"},
       {{{{0}, {3}}, {{2}, {1}}}, "overlap"},
@@ -142,25 +142,25 @@ TEST_F(BundleTest, IsRefusedWhenThePartsAreNotTheTensor) {
   }
 }
 
-TEST_F(BundleTest, IsRefusedWhenAPartWithoutElementsIsNamedTwice) {
+TEST_F(BundleTest, RejectsARepeatedPartWithoutElements) {
   StoreInParts({2, 0}, {{{0, 0}, {1, 0}}, {{1, 0}, {1, 0}}});
   EXPECT_TRUE(Open());
   StoreInParts({2, 0}, {{{0, 0}, {1, 0}}, {{0, 0}, {1, 0}}});
   EXPECT_EQ(Open().error().code, Code::kDataLoss);
 }
 
-// Before any is looked at: no part is there.
-TEST_F(BundleTest, IsRefusedWhenItsTensorsHaveTooManyPartsInAll) {
+// Open rejects the index before it looks for the parts, none of which exist.
+TEST_F(BundleTest, RejectsTooManyPartsInTotal) {
   auto entry = EntryOf({kPartsMax});
   for (int i = 0; i < kPartsMax; ++i) *entry.add_slices() = ProtoOf({{i}, {1}});
   for (int i = 0; i <= kPartsInAllMax / kPartsMax; ++i) entries_[fmt::format("v{:02}", i)] = entry.SerializeAsString();
   const auto refused = Open();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
-  EXPECT_THAT(refused.error().message, HasSubstr("variables.index names more than 100000 parts"));
+  EXPECT_THAT(refused.error().message, HasSubstr("variables.index has more than 100000 parts"));
 }
 
-TEST_F(BundleTest, GivesNoPartOfATensorOfAnotherShape) {
+TEST_F(BundleTest, RejectsRequestsWithAnotherShape) {
   Store("w", {4, 4}, 0);
   const auto bundle = Open();
   ASSERT_TRUE(bundle);
@@ -174,14 +174,14 @@ TEST_F(BundleTest, GivesNoPartOfATensorOfAnotherShape) {
   }
 }
 
-TEST_F(BundleTest, ReadsEachByteOnceHoweverManyPartsAreAskedFor) {
+TEST_F(BundleTest, ReadsEachByteOnceForAnyNumberOfParts) {
   constexpr int64_t kRows = 64, kRowBytes = 4096;
   const Shape shape = {kRows, kRowBytes / 4};
   std::vector<Slice> rows;
-  std::vector<SliceSpec> asked;
+  std::vector<SliceSpec> requested;
   for (int64_t row = 0; row < kRows; ++row) {
     rows.push_back({{row, 0}, {1, shape[1]}});
-    asked.push_back({.whole = shape, .part = rows.back()});
+    requested.push_back({.whole = shape, .part = rows.back()});
   }
   StoreInParts(shape, rows);
   Store("whole", shape, 0);
@@ -189,12 +189,12 @@ TEST_F(BundleTest, ReadsEachByteOnceHoweverManyPartsAreAskedFor) {
   ASSERT_TRUE(bundle) << ToString(bundle.error());
   for (const char* name : {"v", "whole"}) {
     const size_t before = BytesRead();
-    ASSERT_TRUE(bundle->ReadSlices(name, asked));
+    ASSERT_TRUE(bundle->ReadSlices(name, requested));
     EXPECT_LT(BytesRead() - before, 2 * kRows * kRowBytes) << name;
   }
 }
 
-TEST_F(BundleTest, ReadsOnlyThePartsThatAreAskedFor) {
+TEST_F(BundleTest, ReadsOnlyTheRequestedParts) {
   StoreInParts({4}, {{{0}, {2}}, {{2}, {2}}});
   data_[0] ^= 1;
   const auto bundle = Open();
@@ -203,33 +203,34 @@ TEST_F(BundleTest, ReadsOnlyThePartsThatAreAskedFor) {
   EXPECT_EQ(bundle->ReadSlices("v", {&first, 1}).error().code, Code::kDataLoss);
 }
 
-TEST_F(BundleTest, CountsTheBytesOfWhatIsAskedFor) {
+TEST_F(BundleTest, CountsTheBytesOfTheRequestedParts) {
   StoreInParts({4}, {{{0}, {2}}, {{2}, {2}}});
-  const std::vector<SliceSpec> asked = {*ParseSlice("4 2,2"), *ParseSlice("4 1,2"), *ParseSlice("4 3,0")};
-  const auto cost = Open()->CostOf("v", asked);
+  const std::vector<SliceSpec> requested = {*ParseSlice("4 2,2"), *ParseSlice("4 1,2"), *ParseSlice("4 3,0")};
+  const auto cost = Open()->CostOf("v", requested);
   ASSERT_TRUE(cost);
   EXPECT_EQ(cost->given_bytes, (2 + 2) * sizeof(int32_t));
-  EXPECT_EQ(cost->read_bytes, 4 * sizeof(int32_t) + 2 * 3 * 16U);  // Each part once; each was looked at for each.
-  EXPECT_EQ(Open()->CostOf("v", {&asked[2], 1})->read_bytes, 2 * 16U);
-  EXPECT_EQ(Open()->CostOf("v", std::vector<SliceSpec>(kPartsMax + 1, asked[0])).error().code,
+  EXPECT_EQ(cost->read_bytes,
+            4 * sizeof(int32_t) + 2 * 3 * 16U);  // Each stored part once, plus 16 for each comparison.
+  EXPECT_EQ(Open()->CostOf("v", {&requested[2], 1})->read_bytes, 2 * 16U);
+  EXPECT_EQ(Open()->CostOf("v", std::vector<SliceSpec>(kPartsMax + 1, requested[0])).error().code,
             Code::kResourceExhausted);
 }
 
-// Of nine bytes: the lengths, their checksum and the texts.
-TEST_F(BundleTest, CountsAllStringsThatAreStoredWithOneThatIsAskedFor) {
+// The nine stored bytes are the lengths, their checksum and the strings.
+TEST_F(BundleTest, CountsAllStringsOfAStoredPartForEachRequestedString) {
   auto entry = EntryOf({2});
   entry.set_dtype(tensorflow::DT_STRING);
   entry.set_size(9);
   entries_["s"] = entry.SerializeAsString();
   data_.resize(9);
-  const std::vector<SliceSpec> asked = {*ParseSlice("2 0,1"), *ParseSlice("2 1,1"), *ParseSlice("2 1,0")};
-  const auto cost = Open()->CostOf("s", asked);
+  const std::vector<SliceSpec> requested = {*ParseSlice("2 0,1"), *ParseSlice("2 1,1"), *ParseSlice("2 1,0")};
+  const auto cost = Open()->CostOf("s", requested);
   ASSERT_TRUE(cost);
   EXPECT_EQ(cost->given_bytes, 2 * 9U);
 }
 
-// Entries may share their bytes: no file has to be as large.
-TEST_F(BundleTest, IsRefusedWhenItsTensorsAreMoreThanCanBe) {
+// Entries may share bytes, so the sizes in the index can exceed those of all files.
+TEST_F(BundleTest, RejectsTensorsAboveTheLimitOfBytes) {
   auto entry = EntryOf({2});
   entry.set_size(INT64_MAX / 2);
   for (const char* name : {"a", "b", "c"}) entries_[name] = entry.SerializeAsString();

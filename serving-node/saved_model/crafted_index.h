@@ -1,4 +1,4 @@
-// For tests: an index whose checksums fit, and whose blocks lie wherever it is said.
+// For tests: makes an index with valid checksums, whose blocks can be claimed to be anywhere.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace longshore::saved_model {
 
-// Where the index says that a block lies, without the five bytes that follow each.
+// The position of a block according to the index, without its trailer of five bytes.
 struct BlockHandle {
   uint64_t offset = 0;
   uint64_t bytes = 0;
@@ -25,16 +25,16 @@ inline void AppendFixed32(uint32_t value, std::string* bytes) {
 }
 
 inline void AppendBlockEntry(std::string_view key, std::string_view value, std::string* block) {
-  AppendVarint(0, block);  // No bytes of the key are those of the one before it.
+  AppendVarint(0, block);  // The key shares no prefix with the previous key.
   AppendVarint(key.size(), block);
   AppendVarint(value.size(), block);
   block->append(key).append(value);
 }
 
-// Ends the block and appends it to the file.
+// Finishes the block and appends it to the file. Returns its position.
 inline BlockHandle AppendBlock(std::string block, std::string* file) {
-  AppendFixed32(0, &block);  // Where the only run of entries begins.
-  AppendFixed32(1, &block);  // How many runs there are.
+  AppendFixed32(0, &block);  // The offset of the only restart point.
+  AppendFixed32(1, &block);  // The number of restart points.
   const BlockHandle handle{.offset = file->size(), .bytes = block.size()};
   block.push_back('\0');  // Not compressed.
   AppendFixed32(MaskCrc32c(Crc32c(block)), &block);
@@ -42,7 +42,7 @@ inline BlockHandle AppendBlock(std::string block, std::string* file) {
   return handle;
 }
 
-// A file that begins with a block of one entry, with an index of the blocks.
+// A file with a block of one entry at its beginning, and with an index of the given `blocks`.
 inline std::string CraftedIndex(std::string_view key, std::string_view value, std::span<const BlockHandle> blocks) {
   std::string file, first, index, footer;
   AppendBlockEntry(key, value, &first);

@@ -6,13 +6,14 @@
 
 namespace longshore::saved_model {
 
-// The checksum of what `crc` stands for followed by `bytes`; 0 stands for nothing.
+// Extends a checksum: returns the checksum of the bytes that `crc` covers followed by `bytes`. 0 is the checksum of no
+// bytes.
 uint32_t ExtendCrc32c(uint32_t crc, std::string_view bytes);
-// The same on a processor without an instruction for it.
+// The same, without the processor's CRC instruction.
 uint32_t ExtendCrc32cByTable(uint32_t crc, std::string_view bytes);
 inline uint32_t Crc32c(std::string_view bytes) { return ExtendCrc32c(0, bytes); }
 
-// As it is stored: rotated and shifted, so that a checksum over bytes that hold checksums stays good.
+// The stored form of a checksum. It is masked because the checksum of bytes that contain their own checksum is weak.
 inline uint32_t MaskCrc32c(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8U; }
 inline uint32_t UnmaskCrc32c(uint32_t masked) {
   const uint32_t rotated = masked - 0xa282ead8U;

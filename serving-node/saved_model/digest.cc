@@ -21,11 +21,11 @@ Result<std::vector<std::string>> RelativeNames(const Path& dir) {
   for (; !error && walk != std::filesystem::recursive_directory_iterator(); walk.increment(error)) {
     if (!walk->is_regular_file(error) || error) continue;
     if (names.size() == kVersionFilesMax)
-      return ResourceExhausted("{} holds more than {} files", dir.string(), kVersionFilesMax);
+      return ResourceExhausted("{} has more than {} files", dir.string(), kVersionFilesMax);
     names.push_back(walk->path().lexically_relative(dir).generic_string());
   }
   if (error) return NotFound("cannot list {}: {}", dir.string(), error.message());
-  if (names.empty()) return FailedPrecondition("{} holds no files", dir.string());
+  if (names.empty()) return FailedPrecondition("{} has no files", dir.string());
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -1,4 +1,4 @@
-// What identifies a version's files, wherever they lie.
+// Identifies the files of a version, independently of their location.
 #pragma once
 
 #include <string>
@@ -10,10 +10,11 @@ namespace longshore::saved_model {
 
 inline constexpr size_t kVersionFilesMax = 100'000;
 
-// SHA-256, in lower-case hex, over every regular file below the directory in the order of their relative names: for
-// each its name's length and name, its size, its bytes (lengths as u64, little-endian). Directories, times and owners
-// do not count. NotFound when the directory is not there; FailedPrecondition when it holds no file or a file changes
-// its size meanwhile; ResourceExhausted above kVersionFilesMax files.
+// The SHA-256, in lower-case hex, over all regular files below the directory in the order of their relative names. It
+// covers for each file: the length of its name, its name, its size, its bytes (lengths and sizes as u64,
+// little-endian). Directories, times and owners do not count. NotFound if the directory does not exist;
+// FailedPrecondition if it has no files, or if a file changes its size meanwhile; ResourceExhausted above
+// kVersionFilesMax files.
 Result<std::string> VersionDigest(const Path& version_dir);
 
 }  // namespace longshore::saved_model

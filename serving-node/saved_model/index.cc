@@ -19,15 +19,15 @@ constexpr size_t kBlockTrailerBytes = 5;
 
 std::string_view View(const leveldb::Slice& slice) { return {slice.data(), slice.size()}; }
 
-// What the library asks for is what the file says, with the trailer's bytes added: a sum that may have wrapped round,
-// after which it would read past the few bytes that it took memory for.
+// Rejects reads outside the file. The library takes the size of a block from the file and adds the size of the trailer.
+// The sum may overflow, and the library would then read past its small buffer.
 class BoundedFile final : public leveldb::RandomAccessFile {
  public:
   BoundedFile(leveldb::RandomAccessFile* file, uint64_t size) : file_(file), size_(size) {}
 
   leveldb::Status Read(uint64_t offset, size_t bytes, leveldb::Slice* result, char* scratch) const override {
     if (bytes <= kBlockTrailerBytes || offset > size_ || bytes > size_ - offset)
-      return leveldb::Status::Corruption("a block does not lie within the file");
+      return leveldb::Status::Corruption("a block is not within the file");
     return file_->Read(offset, bytes, result, scratch);
   }
 
@@ -36,14 +36,14 @@ class BoundedFile final : public leveldb::RandomAccessFile {
   const uint64_t size_;
 };
 
-// The order of the members is the order in which they must go.
+// The members are destroyed in reverse order: the table before its file.
 struct Index {
   std::unique_ptr<leveldb::RandomAccessFile> file;
   std::unique_ptr<leveldb::Table> table;
 };
 
-// The library takes the memory that the footer announces for two blocks before it reads them: they must lie within the
-// file.
+// Checks that the two blocks in the footer are within the file, because the library allocates memory for them before it
+// reads them.
 bool FooterFits(const Path& path, uint64_t size) {
   std::string footer(kFooterBytes, '\0');
   std::ifstream file(path, std::ios::binary);
@@ -63,9 +63,9 @@ bool FooterFits(const Path& path, uint64_t size) {
 Result<Index> OpenIndex(const Path& path) {
   std::error_code error;
   const uint64_t size = std::filesystem::file_size(path, error);
-  if (error) return NotFound("no {}", path.string());
+  if (error) return NotFound("{} does not exist", path.string());
   if (size == 0) return DataLoss("{} is empty", path.string());
-  if (!FooterFits(path, size)) return DataLoss("{} is damaged or truncated: its footer makes no sense", path.string());
+  if (!FooterFits(path, size)) return DataLoss("{} is damaged or truncated: its footer is invalid", path.string());
   leveldb::Options options;
   options.paranoid_checks = true;
   leveldb::RandomAccessFile* file = nullptr;
@@ -94,8 +94,8 @@ Status ReadEntries(const Path& path, const TakeEntry& take) {
 Status ReadIndex(const Path& path, const TakeEntry& take) {
   try {
     return ReadEntries(path, take);
-  } catch (const std::bad_alloc&) {  // The library takes the memory of a block before it looks for its bytes.
-    return ResourceExhausted("memory does not suffice for what {} announces: it is damaged or too large",
+  } catch (const std::bad_alloc&) {  // The library allocates a block before it reads it.
+    return ResourceExhausted("there is not enough memory for the blocks of {}: it is damaged or too large",
                              path.string());
   }
 }

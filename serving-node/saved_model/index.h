@@ -1,4 +1,4 @@
-// The index of a TensorBundle: a table of keys and values. The only place that knows the library which reads it.
+// Reads the index of a TensorBundle: a table of keys and values. Only index.cc depends on the library that reads it.
 #pragma once
 
 #include <functional>
@@ -9,12 +9,12 @@
 
 namespace longshore::saved_model {
 
-// Is given a key and its value, which last as long as the call. Its error ends the reading.
+// Receives a key and its value, which are valid only during the call. An error ends the reading.
 using TakeEntry = std::function<Status(std::string_view key, std::string_view value)>;
 
-// Gives every entry of the file to `take`, in the order of the keys, and returns its error if it has one. NotFound
-// without the file; DataLoss when it is damaged; ResourceExhausted when memory does not suffice for what it announces.
-// The message names the file, whatever its bytes are.
+// Calls `take` with every entry of the file in the order of the keys, and returns its first error. NotFound if the file
+// does not exist; DataLoss if it is damaged; ResourceExhausted if there is not enough memory for its blocks. Messages
+// name the file.
 Status ReadIndex(const Path& path, const TakeEntry& take);
 
 }  // namespace longshore::saved_model

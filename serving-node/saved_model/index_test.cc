@@ -1,4 +1,4 @@
-// An index whose checksums fit may still say anything of where its blocks lie: what it says is never read past.
+// An index with valid checksums may still have wrong block positions. It must never make the reader read out of bounds.
 #include "serving-node/saved_model/index.h"
 
 #include <gmock/gmock.h>
@@ -30,18 +30,18 @@ class IndexTest : public testing::Test {
   static constexpr uint64_t kBlockBytes = 3 + 3 + 5 + 8;
 };
 
-TEST_F(IndexTest, GivesItsEntries) {
+TEST_F(IndexTest, ReadsAllEntries) {
   const auto entries = Entries({{.offset = 0, .bytes = kBlockBytes}});
   ASSERT_TRUE(entries) << ToString(entries.error());
   EXPECT_EQ(*entries, "key=value ");
 }
 
-TEST_F(IndexTest, IsRefusedWhenABlockLiesOutsideOfIt) {
+TEST_F(IndexTest, RejectsABlockOutsideTheFile) {
   for (const BlockHandle block :
        {BlockHandle{.offset = 0, .bytes = 0}, BlockHandle{.offset = 0, .bytes = 1000},
         BlockHandle{.offset = 1000, .bytes = kBlockBytes}, BlockHandle{.offset = UINT64_MAX, .bytes = kBlockBytes},
         BlockHandle{.offset = UINT64_MAX - 6, .bytes = 2},
-        // With the five bytes of its trailer as few as none to four.
+        // With the five bytes of the trailer these sizes overflow to 0 to 4.
         BlockHandle{.offset = 0, .bytes = UINT64_MAX}, BlockHandle{.offset = 0, .bytes = UINT64_MAX - 1},
         BlockHandle{.offset = 0, .bytes = UINT64_MAX - 2}, BlockHandle{.offset = 0, .bytes = UINT64_MAX - 3},
         BlockHandle{.offset = 0, .bytes = UINT64_MAX - 4}}) {
@@ -49,13 +49,13 @@ TEST_F(IndexTest, IsRefusedWhenABlockLiesOutsideOfIt) {
     ASSERT_FALSE(refused) << block.offset << " " << block.bytes;
     EXPECT_EQ(refused.error().code, Code::kDataLoss);
     EXPECT_THAT(refused.error().message, HasSubstr(path_.string() + " is damaged"));
-    EXPECT_THAT(refused.error().message, HasSubstr("a block does not lie within the file"));
+    EXPECT_THAT(refused.error().message, HasSubstr("a block is not within the file"));
   }
 }
 
-TEST_F(IndexTest, IsRefusedWhenItAnnouncesMoreThanThereIsMemory) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizers end a process that asks for so much";
+TEST_F(IndexTest, RejectsBlocksLargerThanTheMemory) {
+#ifdef LONGSHORE_SANITIZER
+  GTEST_SKIP() << "the sanitizers abort a process that allocates this much";
 #endif
   for (const uint64_t bytes : {UINT64_MAX - 5, uint64_t{1} << 63, uint64_t{1} << 50}) {
     const auto refused = Entries({{.offset = 0, .bytes = bytes}});
@@ -65,7 +65,7 @@ TEST_F(IndexTest, IsRefusedWhenItAnnouncesMoreThanThereIsMemory) {
   }
 }
 
-TEST_F(IndexTest, EndsWithTheErrorOfWhoTakesItsEntries) {
+TEST_F(IndexTest, ReturnsTheErrorOfTheCallback) {
   EXPECT_TRUE(WriteFileAtomically(path_, CraftedIndex("key", "value", std::vector<BlockHandle>{{0, kBlockBytes}})));
   EXPECT_EQ(ReadIndex(path_, [](auto, auto) { return Status(InvalidArgument("no")); }).error().message, "no");
 }

@@ -13,12 +13,12 @@ Result<std::string> ReadSavedModelBytes(const Path& version_dir) {
   std::error_code error;
   if (!std::filesystem::exists(file, error)) {
     if (std::filesystem::exists(version_dir / "saved_model.pbtxt", error)) {
-      return Unimplemented("{} holds saved_model.pbtxt; only the binary saved_model.pb is read", version_dir.string());
+      return Unimplemented("{} has saved_model.pbtxt; only the binary saved_model.pb is supported",
+                           version_dir.string());
     }
     if (std::filesystem::exists(version_dir / "saved_model.cpb", error)) {
       return Unimplemented(
-          "{} holds saved_model.cpb, the form for models above 2 GB that is cut into chunks; only saved_model.pb is "
-          "read: "
+          "{} has saved_model.cpb, the chunked format for models above 2 GB; only saved_model.pb is supported: "
           "export again without experimental_image_format, with the weights in variables",
           version_dir.string());
     }
@@ -27,8 +27,8 @@ Result<std::string> ReadSavedModelBytes(const Path& version_dir) {
   return ReadFile(file, kSavedModelBytesMax);
 }
 
-// TensorFlow 1 keeps the assets in a collection, each in an Any; later ones in a field, which counts where there are
-// both.
+// TensorFlow 1 stores assets in a collection, as Any messages; later versions store them in a field, which takes
+// precedence. Copies the collection into the field if the field is empty.
 void TakeAssetsOfCollection(tensorflow::MetaGraphDef* graph) {
   const auto collection = graph->collection_def().find("saved_model_assets");
   if (graph->asset_file_def_size() > 0 || collection == graph->collection_def().end()) return;
@@ -60,7 +60,7 @@ Result<tensorflow::MetaGraphDef> ReadMetaGraph(const Path& version_dir, const st
     if (tag_set == wanted) return std::move(graph);
     found.push_back(TagsText(tag_set));
   }
-  if (found.empty()) return DataLoss("{} holds no graph", file);
+  if (found.empty()) return DataLoss("{} has no graph", file);
   return NotFound("{} has no graph with the tags {}; it has {}", file, TagsText(wanted), fmt::join(found, " and "));
 }
 
@@ -69,11 +69,11 @@ Path VariablesPrefix(const Path& version_dir) { return version_dir / "variables"
 Result<Path> AssetPath(const Path& version_dir, const tensorflow::AssetFileDef& asset) {
   const Path name = Path(asset.filename()).lexically_normal();
   if (name.empty() || name.is_absolute() || *name.begin() == "..") {
-    return DataLoss("the asset \"{}\" does not lie below {}", asset.filename(), (version_dir / "assets").string());
+    return DataLoss("the asset \"{}\" is not below {}", asset.filename(), (version_dir / "assets").string());
   }
   Path path = version_dir / "assets" / name;
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return NotFound("the asset {} is not there", path.string());
+  if (!std::filesystem::is_regular_file(path, error)) return NotFound("the asset {} does not exist", path.string());
   return path;
 }
 

@@ -1,4 +1,4 @@
-// A version directory as TensorFlow writes it: saved_model.pb, variables/, assets/.
+// Reads a version directory as TensorFlow writes it: saved_model.pb, variables/, assets/.
 #pragma once
 
 #include <string>
@@ -12,20 +12,20 @@ namespace longshore::saved_model {
 
 inline constexpr size_t kSavedModelBytesMax = size_t{2} << 30;
 
-// All of saved_model.pb, assets in their field wherever the file has them. NotFound when it is not there; DataLoss when
-// it cannot be parsed; Unimplemented for saved_model.pbtxt.
+// Reads saved_model.pb. Assets are in the field asset_file_def, even if the file has them in a collection. NotFound if
+// the file does not exist; DataLoss if it cannot be parsed; Unimplemented if there is saved_model.pbtxt or
+// saved_model.cpb instead.
 Result<tensorflow::SavedModel> ReadSavedModel(const Path& version_dir);
 
-// The MetaGraphDef whose tags are exactly these. NotFound when there is no saved_model.pb or no such tags (the message
-// lists those that exist); DataLoss when the file cannot be parsed; Unimplemented for saved_model.pbtxt and
-// saved_model.cpb.
+// Reads the MetaGraphDef with exactly these tags. NotFound if there is no saved_model.pb or no graph with these tags
+// (the message lists the existing ones); other errors like ReadSavedModel.
 Result<tensorflow::MetaGraphDef> ReadMetaGraph(const Path& version_dir, const std::vector<std::string>& tags);
 
-// Where the variables lie: the prefix for Bundle::Open.
+// The prefix of the variables, for Bundle::Open.
 Path VariablesPrefix(const Path& version_dir);
 
-// The asset's path below version_dir/assets. NotFound when the file is not there; DataLoss when the name leaves the
-// folder.
+// The path of the asset below version_dir/assets. NotFound if the file does not exist; DataLoss if the name leads
+// outside that folder.
 Result<Path> AssetPath(const Path& version_dir, const tensorflow::AssetFileDef& asset);
 
 }  // namespace longshore::saved_model

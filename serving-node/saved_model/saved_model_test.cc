@@ -1,4 +1,4 @@
-// Reads a model that TensorFlow wrote, and copies of it that are damaged or not finished.
+// Reads a model that TensorFlow wrote, and copies of it that are damaged or incomplete.
 #include "serving-node/saved_model/saved_model.h"
 
 #include <gmock/gmock.h>
@@ -7,6 +7,7 @@
 
 #include "serving-node/saved_model/bundle.h"
 #include "serving-node/saved_model/digest.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::saved_model {
 namespace {
@@ -15,12 +16,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-const Path kModel = Path(LONGSHORE_SOURCE_DIR) / "tests" / "models" / "half_plus_two_tf2" / "1";
+const Path kModel = source_tree::Root() / "tests" / "models" / "half_plus_two_tf2" / "1";
 constexpr char kA[] = "a/.ATTRIBUTES/VARIABLE_VALUE";
 constexpr char kIndex[] = "variables/variables.index";
 constexpr char kData[] = "variables/variables.data-00000-of-00001";
 
-// A copy of the model to be damaged; gone afterwards.
+// Makes a copy of the model that tests may damage, and removes it afterwards.
 class SavedModelTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -37,7 +38,7 @@ class SavedModelTest : public testing::Test {
   }
   Result<Bundle> Open() { return Bundle::Open(VariablesPrefix(dir_)); }
 
-  // Ok when all tensors of the copy can be read.
+  // Ok if all tensors of the copy can be read.
   Status ReadAll() {
     ASSIGN_OR_RETURN(const Bundle bundle, Open());
     for (const auto& [name, entry] : bundle.entries()) RETURN_IF_ERROR(bundle.Read(name));
@@ -47,7 +48,7 @@ class SavedModelTest : public testing::Test {
   Path dir_;
 };
 
-TEST_F(SavedModelTest, HasItsVariablesAndStrings) {
+TEST_F(SavedModelTest, ReadsVariablesAndStrings) {
   const auto bundle = Open();
   ASSERT_TRUE(bundle) << ToString(bundle.error());
   EXPECT_THAT(bundle->Read(kA)->values<float>(), ElementsAre(0.5F));
@@ -57,20 +58,20 @@ TEST_F(SavedModelTest, HasItsVariablesAndStrings) {
   EXPECT_EQ(bundle->stored_bytes(), static_cast<int64_t>(Read(kData).size()));
 }
 
-TEST_F(SavedModelTest, IsRefusedWithoutItsIndex) {
+TEST_F(SavedModelTest, RejectsAMissingIndex) {
   fs::remove(dir_ / kIndex);
   EXPECT_EQ(Open().error().code, Code::kNotFound);
 }
 
-TEST_F(SavedModelTest, IsNotFinishedWithoutItsData) {
+TEST_F(SavedModelTest, ReportsAMissingDataFileAsIncompleteCopy) {
   fs::remove(dir_ / kData);
   const auto refused = Open();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(refused.error().message, HasSubstr("data-00000-of-00001 is missing, and tensor"));
+  EXPECT_THAT(refused.error().message, HasSubstr("data-00000-of-00001 is missing; it stores tensor"));
 }
 
-TEST_F(SavedModelTest, IsNotFinishedWithLessDataThanItsIndexSays) {
+TEST_F(SavedModelTest, ReportsATruncatedDataFileAsIncompleteCopy) {
   const std::string bytes = Read(kData);
   for (size_t size = 0; size < bytes.size(); size += 7) {
     Write(kData, bytes.substr(0, size));
@@ -81,7 +82,7 @@ TEST_F(SavedModelTest, IsNotFinishedWithLessDataThanItsIndexSays) {
   }
 }
 
-TEST_F(SavedModelTest, IsRefusedWhicheverByteOfItsDataIsWrong) {
+TEST_F(SavedModelTest, RejectsEveryDamagedByteOfTheData) {
   const std::string bytes = Read(kData);
   for (size_t at = 0; at < bytes.size(); ++at) {
     std::string damaged = bytes;
@@ -94,7 +95,7 @@ TEST_F(SavedModelTest, IsRefusedWhicheverByteOfItsDataIsWrong) {
   }
 }
 
-TEST_F(SavedModelTest, IsRefusedWhereverItsIndexIsCutOff) {
+TEST_F(SavedModelTest, RejectsATruncatedIndexOfAnyLength) {
   const std::string bytes = Read(kIndex);
   for (size_t size = 0; size < bytes.size(); ++size) {
     Write(kIndex, bytes.substr(0, size));
@@ -104,8 +105,8 @@ TEST_F(SavedModelTest, IsRefusedWhereverItsIndexIsCutOff) {
   }
 }
 
-// Some bytes of the footer are padding, and what hangs on no checksum may still say the same.
-TEST_F(SavedModelTest, NeverGivesWrongValuesWhicheverByteOfItsIndexIsWrong) {
+// Bytes without a checksum, such as the padding of the footer, may be wrong without an effect.
+TEST_F(SavedModelTest, NeverReturnsWrongValuesFromADamagedIndex) {
   const std::string bytes = Read(kIndex);
   for (size_t at = 0; at < bytes.size(); ++at) {
     for (const int bit : {0, 7}) {
@@ -121,7 +122,7 @@ TEST_F(SavedModelTest, NeverGivesWrongValuesWhicheverByteOfItsIndexIsWrong) {
   }
 }
 
-TEST_F(SavedModelTest, HasAGraphForItsTagsOnly) {
+TEST_F(SavedModelTest, FindsAGraphOnlyByItsExactTags) {
   EXPECT_TRUE(ReadMetaGraph(dir_, {"serve"}));
   const auto refused = ReadMetaGraph(dir_, {"serve", "gpu"});
   ASSERT_FALSE(refused);
@@ -129,7 +130,7 @@ TEST_F(SavedModelTest, HasAGraphForItsTagsOnly) {
   EXPECT_THAT(refused.error().message, HasSubstr("no graph with the tags [gpu, serve]; it has [serve]"));
 }
 
-TEST_F(SavedModelTest, IsRefusedWithoutOrWithADamagedGraph) {
+TEST_F(SavedModelTest, RejectsAMissingOrDamagedGraph) {
   Write("saved_model.pb", "");
   EXPECT_EQ(ReadMetaGraph(dir_, {"serve"}).error().code, Code::kDataLoss);
   Write("saved_model.pb", std::string(100, '\xff'));
@@ -143,7 +144,7 @@ TEST_F(SavedModelTest, IsRefusedWithoutOrWithADamagedGraph) {
               HasSubstr("export again without experimental_image_format"));
 }
 
-TEST(Slices, AreReadAsRestoreWantsThem) {
+TEST(Slices, ParsesTheFormatOfRestore) {
   EXPECT_EQ(*ParseSlice("10 4 2,5:-"), (SliceSpec{{10, 4}, {{2, 0}, {5, 4}}}));
   EXPECT_EQ(*ParseSlice("10 4 -:0,1"), (SliceSpec{{10, 4}, {{0, 0}, {10, 1}}}));
   for (const char* wrong :
@@ -151,30 +152,30 @@ TEST(Slices, AreReadAsRestoreWantsThem) {
     EXPECT_EQ(ParseSlice(wrong).error().code, Code::kInvalidArgument) << wrong;
 }
 
-TEST(Slices, HaveAKeyOfBytesThatSort) {
+TEST(Slices, EncodesKeysSoThatTheySort) {
   tensorflow::TensorSliceProto slice;
-  slice.add_extent();  // All of it.
+  slice.add_extent();  // The whole dimension.
   slice.add_extent()->set_start(64);
   slice.mutable_extent(1)->set_length(5);
   using std::string_literals::operator""s;
   EXPECT_EQ(SliceKey("v", slice), "\x00v\x00\x01\x01\x02\x80\x7f\xc0\x40\x85"s);
 }
 
-TEST(Slices, AreToldFromTensorsByTheirKeys) {
+TEST(Slices, DistinguishesKeysOfSlicesFromTensorNames) {
   tensorflow::TensorSliceProto slice;
   slice.add_extent();
   EXPECT_TRUE(IsSliceKey(SliceKey("v", slice)));
   EXPECT_FALSE(IsSliceKey("v"));
 }
 
-TEST(Slices, ShareWhatTheyHaveInCommon) {
-  const auto from = tensor::Tensor::Of<int32_t>({2, 2}, {1, 2, 3, 4});  // At [1,1] of the whole.
+TEST(Slices, CopiesTheOverlap) {
+  const auto from = tensor::Tensor::Of<int32_t>({2, 2}, {1, 2, 3, 4});  // At [1,1] of the whole tensor.
   auto to = tensor::Tensor::Of<int32_t>({2, 3}, {0, 0, 0, 0, 0, 0});    // At [2,0].
-  CopyCommon(from, {{1, 1}, {2, 2}}, {{2, 0}, {2, 3}}, &to);
+  CopyOverlap(from, {{1, 1}, {2, 2}}, {{2, 0}, {2, 3}}, &to);
   EXPECT_THAT(to.values<int32_t>(), ElementsAre(0, 3, 4, 0, 0, 0));
 }
 
-TEST_F(SavedModelTest, KeepsAssetsBelowTheirFolder) {
+TEST_F(SavedModelTest, RejectsAssetsOutsideTheirFolder) {
   fs::create_directories(dir_ / "assets");
   Write("assets/words.txt", "one\n");
   tensorflow::AssetFileDef asset;
@@ -188,7 +189,7 @@ TEST_F(SavedModelTest, KeepsAssetsBelowTheirFolder) {
   }
 }
 
-TEST_F(SavedModelTest, FindsTheAssetsOfTensorFlow1InTheirCollection) {
+TEST_F(SavedModelTest, FindsAssetsOfTensorFlow1InTheCollection) {
   auto model = ReadSavedModel(dir_);
   ASSERT_TRUE(model);
   auto* graph = model->mutable_meta_graphs(0);
@@ -202,7 +203,7 @@ TEST_F(SavedModelTest, FindsTheAssetsOfTensorFlow1InTheirCollection) {
   EXPECT_EQ(read->asset_file_def(0).filename(), "words.txt");
 }
 
-TEST_F(SavedModelTest, HasADigestOfNamesAndBytesAndNothingElse) {
+TEST_F(SavedModelTest, DigestDependsOnlyOnNamesAndBytes) {
   const std::string digest = *VersionDigest(dir_);
   EXPECT_EQ(digest, *VersionDigest(kModel));
   EXPECT_EQ(digest.size(), 64U);
@@ -216,7 +217,7 @@ TEST_F(SavedModelTest, HasADigestOfNamesAndBytesAndNothingElse) {
   EXPECT_NE(*VersionDigest(dir_), renamed);
 }
 
-TEST_F(SavedModelTest, HasNoDigestWithoutFiles) {
+TEST_F(SavedModelTest, RejectsADigestWithoutFiles) {
   EXPECT_EQ(VersionDigest(dir_ / "nowhere").error().code, Code::kNotFound);
   fs::create_directories(dir_ / "empty");
   EXPECT_EQ(VersionDigest(dir_ / "empty").error().code, Code::kFailedPrecondition);

@@ -14,7 +14,7 @@ using tensor::Tensor;
 
 Status CheckWithin(int64_t start, int64_t size, int64_t whole) {
   if (start >= 0 && size >= 0 && start <= whole && size <= whole - start) return {};
-  return InvalidArgument("a part of {} from {} does not lie within {}", size, start, whole);
+  return InvalidArgument("a part of size {} from {} is not within the size {}", size, start, whole);
 }
 
 bool TakeNumber(std::string_view* text, char end, int64_t* number) {
@@ -25,14 +25,14 @@ bool TakeNumber(std::string_view* text, char end, int64_t* number) {
   return true;
 }
 
-// The number of its bytes, then these, the highest first.
+// Appends the number of bytes of the value, and then these bytes, the highest first.
 void AppendUnsigned(uint64_t value, std::string* key) {
   const int bytes = (static_cast<int>(std::bit_width(value)) + 7) / 8;
   key->push_back(static_cast<char>(bytes));
   for (int i = bytes - 1; i >= 0; --i) key->push_back(static_cast<char>(value >> (8 * i)));
 }
 
-// Zero and 255 are followed by the other one; zero and one end it.
+// Appends the text with escapes: 0 becomes 0 255, and 255 becomes 255 0. The bytes 0 1 mark its end.
 void AppendText(std::string_view text, std::string* key) {
   for (const char c : text) {
     key->push_back(c);
@@ -42,8 +42,8 @@ void AppendText(std::string_view text, std::string* key) {
   key->append({'\0', '\1'});
 }
 
-// The number in as few bytes as hold it beside a sign and the count: as many leading bits as there are bytes differ
-// from the sign, whose opposite begins a positive number.
+// Appends the number in the smallest number of bytes n that holds it together with a prefix: the n leading bits are 1
+// for numbers >= 0 and 0 for negative ones, followed by a bit with the opposite value.
 void AppendSigned(int64_t value, std::string* key) {
   const uint64_t magnitude = static_cast<uint64_t>(value < 0 ? ~value : value);
   const int length = (static_cast<int>(std::bit_width(magnitude)) + 7) / 7;
@@ -57,7 +57,7 @@ void AppendSigned(int64_t value, std::string* key) {
   key->append(bytes);
 }
 
-// Elements from one place to another, whatever they are.
+// Copies `count` elements of any type, from index `first` to index `to_first`.
 void CopyRun(const Tensor& from, int64_t first, int64_t count, int64_t to_first, Tensor* to) {
   if (from.type() == tensor::DType::kString) {
     const auto values = from.values<std::string>().subspan(static_cast<size_t>(first), static_cast<size_t>(count));
@@ -69,7 +69,7 @@ void CopyRun(const Tensor& from, int64_t first, int64_t count, int64_t to_first,
               from.data() + static_cast<size_t>(first) * bytes, static_cast<size_t>(count) * bytes);
 }
 
-// Where the element lies in a part of the tensor that begins at `place`.
+// The row-major offset of an element of the whole tensor within the part at `place`.
 int64_t OffsetIn(const Slice& place, const Shape& element) {
   int64_t offset = 0;
   for (size_t i = 0; i < element.size(); ++i) offset = offset * place.sizes[i] + element[i] - place.starts[i];
@@ -80,7 +80,7 @@ int64_t OffsetIn(const Slice& place, const Shape& element) {
 
 Slice WholeOf(const Shape& shape) { return {Shape(shape.size(), 0), shape}; }
 
-bool HaveCommon(const Slice& a, const Slice& b) {
+bool Overlap(const Slice& a, const Slice& b) {
   for (size_t i = 0; i < a.starts.size(); ++i) {
     const int64_t begin = std::max(a.starts[i], b.starts[i]);
     if (begin >= std::min(a.starts[i] + a.sizes[i], b.starts[i] + b.sizes[i])) return false;
@@ -90,7 +90,8 @@ bool HaveCommon(const Slice& a, const Slice& b) {
 
 Result<Slice> SliceFromProto(const tensorflow::TensorSliceProto& proto, const Shape& whole) {
   if (proto.extent_size() != static_cast<int>(whole.size()))
-    return InvalidArgument("a part with {} dimensions of a tensor {}", proto.extent_size(), tensor::ToString(whole));
+    return InvalidArgument("a part with {} dimensions does not fit the shape {}", proto.extent_size(),
+                           tensor::ToString(whole));
   Slice slice;
   for (int i = 0; i < proto.extent_size(); ++i) {
     const auto& extent = proto.extent(i);
@@ -104,7 +105,9 @@ Result<Slice> SliceFromProto(const tensorflow::TensorSliceProto& proto, const Sh
 }
 
 Result<SliceSpec> ParseSlice(std::string_view text) {
-  const auto wrong = [whole = text] { return InvalidArgument("\"{}\" is no shape with a part of it", whole); };
+  const auto wrong = [whole = text] {
+    return InvalidArgument("\"{}\" is not a valid slice: expected a shape and a part, such as \"10 4 0,5:-\"", whole);
+  };
   const size_t last = text.find_last_of(' ');
   if (last == text.npos) return wrong();
   std::string_view sizes = text.substr(0, last), parts = text.substr(last + 1);
@@ -142,7 +145,7 @@ std::string SliceKey(std::string_view name, const tensorflow::TensorSliceProto& 
 
 bool IsSliceKey(std::string_view key) { return key.starts_with('\0'); }
 
-void CopyCommon(const Tensor& from, const Slice& from_place, const Slice& to_place, Tensor* to) {
+void CopyOverlap(const Tensor& from, const Slice& from_place, const Slice& to_place, Tensor* to) {
   Shape begin, end;
   for (size_t i = 0; i < from_place.starts.size(); ++i) {
     begin.push_back(std::max(from_place.starts[i], to_place.starts[i]));

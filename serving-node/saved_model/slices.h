@@ -1,4 +1,4 @@
-// Parts of tensors: how a partitioned variable lies in a TensorBundle, and how RestoreV2 asks for a part of one.
+// Parts of tensors: how a TensorBundle stores partitioned variables, and how RestoreV2 requests parts.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace longshore::saved_model {
 
-// From starts[i], sizes[i] of dimension i.
+// The elements [starts[i], starts[i] + sizes[i]) of each dimension i.
 struct Slice {
   tensor::Shape starts;
   tensor::Shape sizes;
@@ -18,15 +18,16 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
+// The slice that is the whole tensor.
 Slice WholeOf(const tensor::Shape& shape);
 
-// Whether an element lies in both. Requires: both are places in the same tensor.
-bool HaveCommon(const Slice& a, const Slice& b);
+// True if both slices have an element in common. Requires: both are slices of the same tensor.
+bool Overlap(const Slice& a, const Slice& b);
 
-// InvalidArgument when it does not lie within a tensor of the shape.
+// InvalidArgument if the slice is not within a tensor of the shape `whole`.
 Result<Slice> SliceFromProto(const tensorflow::TensorSliceProto& proto, const tensor::Shape& whole);
 
-// A part of a tensor whose shape the asker states.
+// A part of a tensor, with the shape that the requester expects of the whole tensor.
 struct SliceSpec {
   tensor::Shape whole;
   Slice part;
@@ -34,18 +35,19 @@ struct SliceSpec {
   friend bool operator==(const SliceSpec&, const SliceSpec&) = default;
 };
 
-// "10 4 0,5:-" is the first five rows of a tensor [10,4]: its shape, then for each dimension where the part starts and
-// its size, or "-" for all of it. InvalidArgument when the text is not so, or the part does not lie within the shape.
+// Parses a request such as "10 4 0,5:-", the first five rows of a tensor [10,4]: the shape, then for each dimension the
+// start and the size of the part, or "-" for the whole dimension. InvalidArgument if the text is not valid, or if the
+// part is not within the shape.
 Result<SliceSpec> ParseSlice(std::string_view text);
 
-// Under which key the index has the part of the tensor: bytes that sort as the names and numbers do.
+// The key of a part in the index. The bytes sort like the name and the numbers.
 std::string SliceKey(std::string_view name, const tensorflow::TensorSliceProto& slice);
 
-// Whether the index has a part of a tensor under the key, and not a tensor.
+// True if the key is that of a part of a tensor, false if it is the name of a tensor.
 bool IsSliceKey(std::string_view key);
 
-// Copies what the two places have in common. Requires: both are places in the same tensor, `from` and `to` have their
-// sizes and one type.
-void CopyCommon(const tensor::Tensor& from, const Slice& from_place, const Slice& to_place, tensor::Tensor* to);
+// Copies the elements that both places have in common. Requires: both places are slices of the same tensor; `from` and
+// `to` have their sizes and the same type.
+void CopyOverlap(const tensor::Tensor& from, const Slice& from_place, const Slice& to_place, tensor::Tensor* to);
 
 }  // namespace longshore::saved_model

@@ -26,19 +26,21 @@ bool ChecksumFits(std::string_view bytes, std::string_view stored) {
   return MaskCrc32c(Crc32c(bytes)) == ReadNumber<uint32_t>(stored);
 }
 
-// The payload of the record at the beginning of `rest`; what is wrong with it otherwise.
+// The payload of the record at the beginning of `rest`. DataLoss if the record is damaged or truncated.
 Result<std::string_view> Payload(std::string_view rest) {
   if (rest.size() < kHeaderBytes) return DataLoss("the file ends inside a record's header");
-  if (!ChecksumFits(rest.substr(0, 8), rest.substr(8, 4))) return DataLoss("the checksum of the length does not fit");
+  if (!ChecksumFits(rest.substr(0, 8), rest.substr(8, 4))) return DataLoss("the checksum of the length does not match");
   const auto length = ReadNumber<uint64_t>(rest);
-  if (length > kRecordBytesMax) return DataLoss("a record of {} bytes; the limit is {}", length, kRecordBytesMax);
+  if (length > kRecordBytesMax)
+    return DataLoss("the record has {} bytes, but the limit is {}", length, kRecordBytesMax);
   if (rest.size() - kHeaderBytes < length + kFooterBytes) return DataLoss("the file ends inside a record");
   const std::string_view payload = rest.substr(kHeaderBytes, length);
   if (!ChecksumFits(payload, rest.substr(kHeaderBytes + length)))
-    return DataLoss("the checksum of the record does not fit");
+    return DataLoss("the checksum of the record does not match");
   return payload;
 }
 
+// True if `rest` may be the beginning of a record that is cut off.
 bool IsBeginning(std::string_view rest) {
   if (rest.empty()) return false;
   if (rest.size() < kHeaderBytes) return true;
@@ -54,7 +56,7 @@ Result<std::vector<std::string>> ReadTfRecords(const Path& path, size_t records_
   std::string_view rest = bytes;
   while (!rest.empty()) {
     if (records.size() == records_max) {
-      return ResourceExhausted("{} holds more than {} records", path.string(), records_max);
+      return ResourceExhausted("{} has more than {} records", path.string(), records_max);
     }
     const auto payload = Payload(rest);
     if (!payload) {

@@ -1,7 +1,7 @@
-// TFRecord files: how warm-up requests and golden sets are stored.
+// Reads and writes TFRecord files, which store warm-up requests and golden sets.
 //
-// One record is: its length as u64, the masked CRC-32C of those eight bytes, the payload, the masked CRC-32C of the
-// payload; all numbers little-endian. A file is records one after the other.
+// A record is: the length of the payload as u64, the masked CRC-32C of those eight bytes, the payload, and the masked
+// CRC-32C of the payload. All numbers are little-endian. A file is a sequence of records.
 #pragma once
 
 #include <string>
@@ -15,22 +15,24 @@ namespace longshore::saved_model {
 
 inline constexpr size_t kRecordBytesMax = size_t{1} << 30;
 
-// All records of the file in order. NotFound without the file; ResourceExhausted with more than records_max records;
-// DataLoss for a truncated or damaged record, naming the file, the record's number (from 0) and its offset.
+// Reads all records of the file. NotFound if the file does not exist; ResourceExhausted for more than records_max
+// records; DataLoss for a truncated or damaged record. The message names the file, the index of the record (from 0) and
+// its offset.
 Result<std::vector<std::string>> ReadTfRecords(const Path& path, size_t records_max);
 
-// The whole records at the beginning of these bytes: where a file that was not written to its end may go on.
+// The complete records at the beginning of some bytes. If a file was not written completely, writing may continue
+// behind them.
 struct WholeRecords {
   size_t records = 0;
   size_t bytes = 0;
-  bool is_cut = false;  // What follows is the beginning of a record. Else nothing does, or something damaged.
+  bool is_cut = false;  // The rest is the beginning of a record; otherwise it is empty or damaged.
 };
 WholeRecords CountTfRecords(std::string_view bytes);
 
-// The bytes of one record, to be appended to a file.
+// Encodes one record, to append it to a file.
 std::string EncodeTfRecord(std::string_view payload);
 
-// Replaces the file with these records, atomically.
+// Atomically replaces the file by one with these records.
 Status WriteTfRecords(const Path& path, const std::vector<std::string>& records);
 
 }  // namespace longshore::saved_model

@@ -22,7 +22,7 @@ TEST(Crc32c, HasTheKnownValues) {
   EXPECT_EQ(Crc32c(rising), 0x46dd794eU);
 }
 
-TEST(Crc32c, IsTheSameInParts) {
+TEST(Crc32c, CanBeComputedInParts) {
   const std::string text = "The quick brown fox jumps over the lazy dog";
   for (size_t at = 0; at <= text.size(); ++at) {
     EXPECT_EQ(ExtendCrc32c(Crc32c(text.substr(0, at)), text.substr(at)), Crc32c(text)) << at;
@@ -41,14 +41,14 @@ Path FileWith(const std::string& bytes) {
   return path;
 }
 
-TEST(TfRecords, ComeBackAsTheyWereWritten) {
+TEST(TfRecords, RoundTrip) {
   const Path path = FileWith("");
   const std::vector<std::string> records = {"one", "", std::string(100'000, 'x')};
   ASSERT_TRUE(WriteTfRecords(path, records));
   EXPECT_EQ(*ReadTfRecords(path, 3), records);
 }
 
-TEST(TfRecords, AreReadAsTensorFlowWritesThem) {
+TEST(TfRecords, HaveTheFormatOfTensorFlow) {
   // tf.io.TFRecordWriter, one record "abc".
   const std::string bytes(
       "\x03\0\0\0\0\0\0\0\xb0\x99I\x0e"
@@ -59,13 +59,13 @@ TEST(TfRecords, AreReadAsTensorFlowWritesThem) {
   EXPECT_THAT(*ReadTfRecords(FileWith(bytes), 10), ElementsAre("abc"));
 }
 
-TEST(TfRecords, AreAtMostAsManyAsAskedFor) {
+TEST(TfRecords, AreRejectedAboveTheLimit) {
   const auto refused = ReadTfRecords(FileWith(EncodeTfRecord("a") + EncodeTfRecord("b")), 1);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
 }
 
-TEST(TfRecords, AreRefusedWhereverTheFileIsCutOff) {
+TEST(TfRecords, AreRejectedIfTheFileIsTruncatedAnywhere) {
   const std::string first = EncodeTfRecord("a");
   const std::string bytes = first + EncodeTfRecord("second");
   for (size_t size = first.size() + 1; size < bytes.size(); ++size) {
@@ -76,7 +76,7 @@ TEST(TfRecords, AreRefusedWhereverTheFileIsCutOff) {
   }
 }
 
-TEST(TfRecords, AreRefusedWhicheverByteIsWrong) {
+TEST(TfRecords, AreRejectedIfAnyByteIsDamaged) {
   const std::string bytes = EncodeTfRecord("payload");
   for (size_t at = 0; at < bytes.size(); ++at) {
     std::string damaged = bytes;
@@ -91,7 +91,7 @@ TEST(TfRecords, NeedAFile) {
   EXPECT_EQ(ReadTfRecords(Path(testing::TempDir()) / "nowhere.tfrecord", 1).error().code, Code::kNotFound);
 }
 
-TEST(TfRecord, CountsTheWholeRecordsOfATornFile) {
+TEST(TfRecords, CountsTheCompleteRecordsOfATruncatedFile) {
   const std::string whole = EncodeTfRecord("a") + EncodeTfRecord("bc");
   EXPECT_EQ(CountTfRecords(whole).records, 2u);
   EXPECT_EQ(CountTfRecords(whole).bytes, whole.size());

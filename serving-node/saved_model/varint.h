@@ -1,4 +1,4 @@
-// Varints, as protobuf and leveldb write them: seven bits a byte, the lowest first.
+// Varints of protobuf and leveldb: seven bits per byte, the lowest first.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace longshore::saved_model {
 
-// Takes one of at most ten bytes off the front; false when there is none.
+// Removes a varint of at most ten bytes from the front of `bytes`. Returns false if there is no valid one.
 inline bool TakeVarint(std::string_view* bytes, uint64_t* value) {
   *value = 0;
   for (unsigned shift = 0; shift < 64 && !bytes->empty(); shift += 7) {

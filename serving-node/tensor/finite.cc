@@ -5,8 +5,8 @@
 namespace longshore::tensor {
 namespace {
 
-// Every NaN and Inf has all exponent bits set, and nothing else has. The loop has no exit, so that it becomes vector
-// code.
+// A float is NaN or Inf if and only if all its exponent bits are set. The loop has no early exit, so that compilers
+// vectorise it.
 template <typename Bits, Bits kExponent>
 bool AnyNonFinite(const Tensor& values) {
   unsigned found = 0;

@@ -1,11 +1,12 @@
-// NaN and Inf.
+// Finds NaN and Inf in tensors.
 #pragma once
 
 #include "serving-node/tensor/tensor.h"
 
 namespace longshore::tensor {
 
-// True when a float tensor of any width holds NaN or Inf. A pass over the bytes that compilers turn into vector code.
+// True if a tensor of any float type has a NaN or Inf; false for all other types. Reads all elements in a vectorised
+// loop.
 bool HasNonFinite(const Tensor& values);
 
 }  // namespace longshore::tensor

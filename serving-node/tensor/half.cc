@@ -23,7 +23,7 @@ uint16_t FloatToHalf(float value) {
   const float magnitude = std::fabs(value);
   if (magnitude >= 65520.0F) return static_cast<uint16_t>(sign | 0x7c00);
   if (magnitude < 0x1p-14F) {
-    // Subnormal: units of 2^-24, and nearbyint rounds half to even. A carry into 1024 is the smallest normal number.
+    // Subnormal: a multiple of 2^-24. nearbyint rounds half to even; 1024 becomes the smallest normal number.
     return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, 24))));
   }
   const uint32_t positive = bits & 0x7fffffff;

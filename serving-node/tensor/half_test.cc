@@ -20,7 +20,7 @@ TEST(Half, KeepsEveryHalfThroughFloatAndBack) {
   }
 }
 
-TEST(Half, KnowsItsLandmarks) {
+TEST(Half, ConvertsOneLargestSmallestAndInfinity) {
   EXPECT_EQ(HalfToFloat(0x3c00), 1.0F);
   EXPECT_EQ(HalfToFloat(0x7bff), 65504.0F);
   EXPECT_EQ(HalfToFloat(0x0001), 0x1p-24F);
@@ -35,7 +35,7 @@ TEST(Half, RoundsHalfToEven) {
   EXPECT_EQ(FloatToHalf(3 * 0x1p-25F), 0x0002);
 }
 
-TEST(Half, BecomesInfiniteWhenTooLarge) {
+TEST(Half, BecomesInfinityIfTooLarge) {
   EXPECT_EQ(FloatToHalf(65519.0F), 0x7bff);
   EXPECT_EQ(FloatToHalf(65520.0F), 0x7c00);
   EXPECT_EQ(FloatToHalf(-kInfinity), 0xfc00);

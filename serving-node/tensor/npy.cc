@@ -10,7 +10,7 @@ namespace longshore::tensor {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr size_t kAlignment = 64;  // Of the header's end, as numpy writes it.
+constexpr size_t kAlignment = 64;  // The header is padded to a multiple of this, as numpy does.
 constexpr size_t kCodePointBytes = 4;
 
 struct TypeCode {
@@ -35,7 +35,7 @@ struct Header {
   std::string descr;  // "<f4"
   bool is_fortran = false;
   Shape shape;
-  size_t bytes = 0;  // Where the data begins.
+  size_t bytes = 0;  // The offset of the data.
 };
 
 uint32_t LittleEndian(std::string_view bytes) {
@@ -44,7 +44,7 @@ uint32_t LittleEndian(std::string_view bytes) {
   return value;
 }
 
-// What stands behind 'key': in the header, which is a dictionary as Python writes it.
+// The text behind 'key': in the header, which is a Python dictionary literal. Empty if the key is missing.
 std::string_view ValueOf(std::string_view dictionary, std::string_view key) {
   const size_t at = dictionary.find(fmt::format("'{}'", key));
   if (at == dictionary.npos) return "";
@@ -67,9 +67,9 @@ std::optional<Shape> ParseShape(std::string_view text) {
   return shape;
 }
 
-// The text of the header, and where the data begins.
+// The text of the header, and the offset of the data.
 Result<std::pair<std::string_view, size_t>> HeaderText(std::string_view bytes) {
-  if (!bytes.starts_with(kMagic) || bytes.size() < 10) return InvalidArgument("it is no .npy file");
+  if (!bytes.starts_with(kMagic) || bytes.size() < 10) return InvalidArgument("it is not a .npy file");
   const int version = bytes[6];
   if (version != 1 && version != 2) return InvalidArgument("it is a .npy file of version {}, not 1 or 2", version);
   const size_t size_bytes = version == 1 ? 2 : 4;
@@ -86,11 +86,11 @@ Result<Header> ParseHeader(std::string_view bytes) {
   header.bytes = text.second;
   const std::string_view descr = ValueOf(text.first, "descr");
   if (descr.starts_with('[')) return InvalidArgument("it holds records; save each field alone");
-  if (!descr.starts_with('\'')) return InvalidArgument("its header names no type");
+  if (!descr.starts_with('\'')) return InvalidArgument("its header has no type");
   header.descr = descr.substr(1, descr.substr(1).find('\''));
   header.is_fortran = ValueOf(text.first, "fortran_order").starts_with("True");
   const auto shape = ParseShape(ValueOf(text.first, "shape"));
-  if (!shape) return InvalidArgument("its header has no shape that can be read");
+  if (!shape) return InvalidArgument("its header has no valid shape");
   header.shape = *shape;
   return header;
 }
@@ -105,7 +105,7 @@ Status CheckDescr(const Header& header) {
   const std::string& descr = header.descr;
   if (descr.find('O') != descr.npos) {
     return InvalidArgument(
-        "it holds Python objects; of texts save numpy.array(texts, dtype=\"S\"), or give them as JSON with --inputs");
+        "it holds Python objects; save strings as numpy.array(texts, dtype=\"S\"), or pass them as JSON with --inputs");
   }
   if (descr.starts_with('>')) {
     return InvalidArgument("its numbers ({}) are big-endian; save x.astype(\"<{}\")", descr, descr.substr(1));
@@ -137,7 +137,7 @@ Result<std::string> Utf8(std::string_view units) {
   while (end > 0 && LittleEndian(units.substr(end - kCodePointBytes, kCodePointBytes)) == 0) end -= kCodePointBytes;
   for (size_t i = 0; i < end; i += kCodePointBytes) {
     const uint32_t code = LittleEndian(units.substr(i, kCodePointBytes));
-    if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return InvalidArgument("a text is no Unicode");
+    if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return InvalidArgument("a text is not valid Unicode");
     AppendUtf8(code, &text);
   }
   return text;
@@ -153,7 +153,7 @@ Result<Tensor> ParseTexts(const Header& header, std::string_view data) {
     return DataLoss("its texts ({}) are longer than the file", header.descr);
   if (is_empty) return Tensor::Make(DType::kString, header.shape);
   if (is_unicode) size *= kCodePointBytes;
-  // Texts of no size would be as many as the header likes, out of nothing.
+  // Without this check, a header could announce any number of texts of size 0 in a small file.
   if (size == 0 || data.size() % size != 0 || data.size() / size != static_cast<size_t>(count))
     return DataLoss("it has {} bytes of data, which is not {} texts of {} bytes", data.size(), count, size);
   ASSIGN_OR_RETURN(Tensor texts, Tensor::Make(DType::kString, header.shape));
@@ -215,7 +215,7 @@ Result<Tensor> ParseNpy(std::string_view bytes) {
   const std::string_view code = std::string_view(header.descr).substr(std::min<size_t>(1, header.descr.size()));
   if (code.starts_with('S') || code.starts_with('U')) return ParseTexts(header, data);
   if (const auto type = TypeOf(code)) return ParseNumbers(header, *type, data);
-  return InvalidArgument("its type {} is not known here", header.descr);
+  return InvalidArgument("its type {} is not supported", header.descr);
 }
 
 DType TypeInNpy(DType type) {

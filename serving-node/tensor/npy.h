@@ -1,7 +1,7 @@
-// Arrays as numpy keeps them in files (.npy, versions 1 and 2): numpy.save("x.npy", x) and numpy.load("y.npy").
+// Reads and writes arrays in numpy's file format (.npy, versions 1 and 2), as numpy.save("x.npy", x) and
+// numpy.load("y.npy") do.
 //
-// Numbers and bools, little-endian and in C order; texts of a fixed size: "S" as they are, "U" as UTF-8.
-// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+// Supports little-endian numbers and bools in C order, and texts of a fixed size: "S" as bytes, "U" as UTF-8.
 #pragma once
 
 #include <string>
@@ -12,16 +12,17 @@
 
 namespace longshore::tensor {
 
-// InvalidArgument for what is no such array: the message says what to save instead. DataLoss when bytes are missing or
-// too many.
+// InvalidArgument for files of another format and for unsupported arrays; the message says what to save instead.
+// DataLoss if the file has too few or too many bytes.
 Result<Tensor> ParseNpy(std::string_view bytes);
 
-// The type that an array of such a tensor's elements has: DT_INT8 for DT_QINT8, and so for all of quantised models,
-// which numpy has no types for. All others as they are.
+// The type in which ToNpy writes a tensor: the plain integer for quantised integers (DT_INT8 for DT_QINT8), because
+// numpy has no quantised types; otherwise `type` itself.
 DType TypeInNpy(DType type);
 
-// Strings become "S" of the longest one, others are of TypeInNpy. Unimplemented for types that numpy has none for, and
-// for a text that ends in a zero byte, which "S" would lose. Requires: the tensor lies in CPU memory.
+// Writes strings as "S" with the length of the longest one, and numbers as TypeInNpy. Unimplemented for types that
+// numpy does not have, and for strings that end with a zero byte, which "S" would lose. Requires: the tensor is in CPU
+// memory.
 Result<std::string> ToNpy(const Tensor& tensor);
 
 }  // namespace longshore::tensor

@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A file as numpy.save writes it, of version 1.
+// A file as numpy.save writes it; by default version 1.
 std::string File(std::string header, std::string_view data, char version = 1) {
   std::string bytes = std::string("\x93NUMPY") + version + '\0';
   header.push_back('\n');
@@ -48,7 +48,7 @@ TEST(Npy, WritesScalarsAndVectorsAsPythonWritesTuples) {
   EXPECT_THAT(*ToNpy(Tensor::Of<bool>({1, 0}, {})), HasSubstr("'|b1', 'fortran_order': False, 'shape': (1, 0), }"));
 }
 
-TEST(Npy, WritesTheIntegersOfQuantisedModelsAsThoseThatNumpyHas) {
+TEST(Npy, WritesQuantisedIntegersAsPlainIntegers) {
   const std::pair<DType, const char*> wanted[] = {{DType::kQint8, "'|i1'"},
                                                   {DType::kQuint8, "'|u1'"},
                                                   {DType::kQint16, "'<i2'"},
@@ -78,7 +78,7 @@ TEST(Npy, ReadsBothVersionsOfTheFormat) {
   EXPECT_THAT(MessageOf(ParseNpy(File(Dictionary("<f4", "(1,)"), Raw({1}), 3))), HasSubstr("version 3"));
 }
 
-TEST(Npy, ReadsTextsOfBytesAndOfUnicode) {
+TEST(Npy, ReadsByteStringsAndUnicode) {
   const auto bytes = ParseNpy(File(Dictionary("|S3", "(2,)"), std::string_view("ab\0xyz", 6)));
   ASSERT_TRUE(bytes) << MessageOf(bytes);
   EXPECT_THAT(bytes->values<std::string>(), ElementsAre("ab", "xyz"));
@@ -87,7 +87,7 @@ TEST(Npy, ReadsTextsOfBytesAndOfUnicode) {
   EXPECT_THAT(unicode->values<std::string>(), ElementsAre("\u00e9\u20ac"));
 }
 
-TEST(Npy, ReadsTextsOfWhichThereAreNone) {
+TEST(Npy, ReadsEmptyArraysOfTexts) {
   for (const char* descr : {"|S5", "|S0", "<U3", "<U0"}) {
     const auto none = ParseNpy(File(Dictionary(descr, "(2, 0)"), ""));
     ASSERT_TRUE(none) << descr << ": " << MessageOf(none);
@@ -97,7 +97,7 @@ TEST(Npy, ReadsTextsOfWhichThereAreNone) {
   EXPECT_FALSE(ParseNpy(File(Dictionary("|S5", "(0,)"), "abcde")));
 }
 
-TEST(Npy, WritesTextsThatItCanReadAgainAndRefusesOthers) {
+TEST(Npy, WritesTextsThatItCanReadBackAndRejectsOthers) {
   const auto bytes = ToNpy(Tensor::Of<std::string>({3}, {"a", "", "long one"}));
   ASSERT_TRUE(bytes);
   EXPECT_THAT(ParseNpy(*bytes)->values<std::string>(), ElementsAre("a", "", "long one"));
@@ -115,7 +115,7 @@ TEST(Npy, SaysWhatToSaveInstead) {
   EXPECT_THAT(MessageOf(ParseNpy(File(Dictionary("<M8[s]", "(1,)"), "12345678"))), HasSubstr("<M8[s]"));
 }
 
-TEST(Npy, RefusesDamagedFiles) {
+TEST(Npy, RejectsDamagedFiles) {
   const std::string whole = File(Dictionary("<f4", "(2,)"), Raw({1, 2}));
   for (size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(ParseNpy(std::string_view(whole).substr(0, size)));
   EXPECT_FALSE(ParseNpy(whole + "more"));

@@ -6,13 +6,13 @@
 namespace longshore::tensor {
 namespace {
 
-// The message of what a repeated field may not hold more of than the shape says.
+// InvalidArgument if a repeated field has more values than the shape allows.
 Status CheckCount(int64_t given, int64_t wanted, const Shape& shape) {
   if (given <= wanted) return {};
   return InvalidArgument("{} values given for a tensor of shape {}, which holds {}", given, ToString(shape), wanted);
 }
 
-// Fewer values than elements: the last one repeats; none: zeros.
+// Copies the values. If there are fewer values than elements, repeats the last one; without values, fills with zeros.
 template <typename T, typename Field>
 Status FillFrom(const Field& field, Tensor* made) {
   RETURN_IF_ERROR(CheckCount(field.size(), made->elements(), made->shape()));
@@ -34,7 +34,8 @@ Status FillStrings(const tensorflow::TensorProto& proto, Tensor* made) {
 
 Status FillComplex(const tensorflow::TensorProto& proto, Tensor* made) {
   const auto& field = proto.scomplex_val();
-  if (field.size() % 2 != 0) return InvalidArgument("scomplex_val holds {} numbers, which make no pairs", field.size());
+  if (field.size() % 2 != 0)
+    return InvalidArgument("scomplex_val holds {} numbers, which is not an even number", field.size());
   RETURN_IF_ERROR(CheckCount(field.size() / 2, made->elements(), made->shape()));
   auto* out = reinterpret_cast<std::complex<float>*>(made->mutable_data());
   int64_t at = 0;
@@ -84,7 +85,7 @@ Status FillFromContent(const std::string& content, Tensor* made) {
   return {};
 }
 
-// How many elements the proto itself holds: in the field that its type is read from, whatever else it brings.
+// How many elements the proto holds, counted in the field that FromProto reads for its type; other fields do not count.
 int64_t ElementsGiven(const tensorflow::TensorProto& proto) {
   const DType type = FromProto(proto.dtype());
   if (!proto.tensor_content().empty()) {
@@ -115,7 +116,7 @@ int64_t ElementsGiven(const tensorflow::TensorProto& proto) {
   }
 }
 
-// Of one value that is filled in.
+// The bytes of one element that FromProto fills in.
 size_t FilledElementBytes(const tensorflow::TensorProto& proto) {
   if (proto.dtype() != tensorflow::DT_STRING) return std::max<size_t>(ElementBytes(FromProto(proto.dtype())), 1);
   const int given = proto.string_val_size();

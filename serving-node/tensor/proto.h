@@ -1,4 +1,4 @@
-// Tensors from and to TensorProto, the form they have on the wire and in graphs.
+// Converts tensors from and to TensorProto, their form on the wire and in graphs.
 #pragma once
 
 #include <optional>
@@ -9,28 +9,30 @@
 
 namespace longshore::tensor {
 
-// What values that a proto does not hold may take of memory: a constant of a model may be large and hold one value.
-inline constexpr size_t kFilledBytesOfConstants = size_t{1} << 30;
-// Of a client's request: a few bytes must not cost much more than they are.
-inline constexpr size_t kFilledBytesOfRequests = size_t{32} << 10;
+// Limits of the memory in bytes for elements that a proto does not contain, because the last value repeats. For
+// constants of models: one value may fill a large constant.
+inline constexpr size_t kFilledBytesMaxForConstants = size_t{1} << 30;
+// For requests of clients: a small request must not cost much memory.
+inline constexpr size_t kFilledBytesMaxForRequests = size_t{32} << 10;
 
-// The tensor. The elements come from tensor_content or from the field of the type (float_val ...); of the latter there
-// may be fewer than the shape says: the last one repeats, and without any all are zero. InvalidArgument for an unknown
-// type, a shape of unknown or negative size, too many elements, content of another length, a bool that is neither 0
-// nor 1, or values to be filled in that would take more than filled_bytes_max: found before memory is taken for them.
-Result<Tensor> FromProto(const tensorflow::TensorProto& proto, size_t filled_bytes_max = kFilledBytesOfConstants);
+// Reads a tensor. The elements come from tensor_content or from the field of the type (float_val ...). That field may
+// have fewer values than the shape: then the last one repeats, and without values all elements are zero.
+// InvalidArgument for an unknown type, a shape of unknown rank or with negative sizes, too many values, content of
+// another length, a bool that is neither 0 nor 1, or if the elements to fill in would take more than filled_bytes_max.
+// That is checked before any memory is allocated.
+Result<Tensor> FromProto(const tensorflow::TensorProto& proto, size_t filled_bytes_max = kFilledBytesMaxForConstants);
 
 enum class Encoding { kTypedFields, kContent };
 
-// Into `proto`, replacing what it held. Strings and types without fixed size always go to the typed field.
-// Requires: the tensor lies in CPU memory and holds values.
+// Writes the tensor into `proto` and replaces its previous contents. Strings and types without a fixed size always use
+// the typed field. Requires: the tensor is in CPU memory and has values.
 void ToProto(const Tensor& tensor, tensorflow::TensorProto* proto, Encoding encoding = Encoding::kTypedFields);
 
-// A pattern of sizes, -1 for an unknown one; nullopt when not even the rank is known.
+// The sizes of the shape, with -1 for each unknown one; nullopt if the rank is unknown.
 std::optional<Shape> PatternFromProto(const tensorflow::TensorShapeProto& proto);
 void ShapeToProto(const Shape& shape, tensorflow::TensorShapeProto* proto);
 
-// Whether the shape fits the pattern.
+// True if the shape matches the pattern of PatternFromProto.
 bool Matches(const Shape& shape, const std::optional<Shape>& pattern);
 
 // "[-1,784]", or "<unknown rank>".

@@ -21,19 +21,19 @@ tensorflow::TensorProto Proto(const std::string& text) {
 
 constexpr char kTwoByTwo[] = "tensor_shape { dim { size: 2 } dim { size: 2 } } ";
 
-TEST(TensorProto, RepeatsTheLastValueGiven) {
+TEST(TensorProto, RepeatsTheLastValue) {
   const auto made = FromProto(Proto(std::string("dtype: DT_FLOAT float_val: 1 float_val: 5 ") + kTwoByTwo));
   EXPECT_THAT(made->values<float>(), ElementsAre(1, 5, 5, 5));
   const auto texts = FromProto(Proto(std::string("dtype: DT_STRING string_val: 'a' string_val: 'b' ") + kTwoByTwo));
   EXPECT_THAT(texts->values<std::string>(), ElementsAre("a", "b", "b", "b"));
 }
 
-TEST(TensorProto, IsZeroWithoutAnyValue) {
+TEST(TensorProto, IsZeroWithoutValues) {
   EXPECT_THAT(FromProto(Proto(std::string("dtype: DT_INT64 ") + kTwoByTwo))->values<int64_t>(), Each(0));
   EXPECT_THAT(FromProto(Proto(std::string("dtype: DT_STRING ") + kTwoByTwo))->values<std::string>(), Each(""));
 }
 
-TEST(TensorProto, ReadsBytesAsTheyLieInMemory) {
+TEST(TensorProto, ReadsTensorContent) {
   const auto made = FromProto(
       Proto(R"(dtype: DT_INT32 tensor_shape { dim { size: 2 } } tensor_content: "\001\000\000\000\377\377\377\377")"));
   EXPECT_THAT(made->values<int32_t>(), ElementsAre(1, -1));
@@ -46,8 +46,8 @@ TEST(TensorProto, ReadsHalvesAsBits) {
   EXPECT_EQ(HalfToFloat(bits[1]), -2.0F);
 }
 
-// As tf.make_tensor_proto writes one value of them, and several.
-TEST(TensorProto, HasTheLowestIntegersOfQuantisedModelsInBothEncodings) {
+// The protos are those of tf.make_tensor_proto for one and for several values.
+TEST(TensorProto, ReadsAndWritesQuantisedIntegersInBothEncodings) {
   struct Written {
     const char* type;
     int64_t lowest;
@@ -95,7 +95,7 @@ TEST(TensorProto, ReadsComplexNumbersAsPairs) {
   EXPECT_EQ(values[1], (std::complex<float>{1, 2}));
 }
 
-TEST(TensorProto, RefusesWhatDoesNotFitItsShape) {
+TEST(TensorProto, RejectsValuesThatDoNotMatchTheShapeOrType) {
   const auto refused = [](const std::string& text) { return FromProto(Proto(text)).error().message; };
   EXPECT_THAT(refused("dtype: DT_FLOAT float_val: 1 float_val: 2"),
               HasSubstr("2 values given for a tensor of shape []"));
@@ -103,18 +103,18 @@ TEST(TensorProto, RefusesWhatDoesNotFitItsShape) {
   EXPECT_THAT(refused("dtype: DT_STRING tensor_content: 'abc'"), HasSubstr("cannot hold strings"));
   EXPECT_THAT(refused("dtype: DT_BOOL tensor_content: '\\002'"), HasSubstr("neither 0 nor 1"));
   EXPECT_THAT(refused("dtype: DT_FLOAT tensor_shape { unknown_rank: true }"), HasSubstr("known rank"));
-  EXPECT_THAT(refused("dtype: DT_FLOAT tensor_shape { dim { size: -1 } }"), HasSubstr("no element count"));
-  EXPECT_THAT(refused("dtype: DT_COMPLEX64 scomplex_val: 1"), HasSubstr("no pairs"));
+  EXPECT_THAT(refused("dtype: DT_FLOAT tensor_shape { dim { size: -1 } }"), HasSubstr("negative size"));
+  EXPECT_THAT(refused("dtype: DT_COMPLEX64 scomplex_val: 1"), HasSubstr("not an even number"));
   EXPECT_THAT(refused("dtype: DT_VARIANT"), HasSubstr("DT_VARIANT"));
 }
 
-TEST(TensorProto, TakesNoGigabytesForAFewBytes) {
+TEST(TensorProto, RejectsALargeShapeWithOneValue) {
   const auto refused = FromProto(Proto("dtype: DT_FLOAT float_val: 1 tensor_shape { dim { size: 1000000000 } }"));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
 }
 
-TEST(TensorProto, ComesBackAsItWasInBothEncodings) {
+TEST(TensorProto, RoundTripsInBothEncodings) {
   for (const auto encoding : {Encoding::kTypedFields, Encoding::kContent}) {
     for (const Tensor& tensor :
          {Tensor::Of<float>({2}, {1.5F, -2}), Tensor::Of<double>({1, 2}, {1e300, 0}),
@@ -146,25 +146,25 @@ tensorflow::TensorProto OneValueFor(tensorflow::DataType type, int64_t elements)
   return proto;
 }
 
-TEST(TensorProto, FillsInOnlyAsMuchAsIsAllowed) {
-  EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_FLOAT, 8193), kFilledBytesOfRequests));
-  const auto refused = FromProto(OneValueFor(tensorflow::DT_FLOAT, 8194), kFilledBytesOfRequests);
+TEST(TensorProto, FillsInAtMostTheAllowedBytes) {
+  EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_FLOAT, 8193), kFilledBytesMaxForRequests));
+  const auto refused = FromProto(OneValueFor(tensorflow::DT_FLOAT, 8194), kFilledBytesMaxForRequests);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "8194 elements of shape [8194] from 1 values: more than 32768 bytes to fill in");
   EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_FLOAT, 8194)));  // A constant of a graph.
-  EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_STRING, 30), kFilledBytesOfRequests));
-  EXPECT_FALSE(FromProto(OneValueFor(tensorflow::DT_STRING, 40), kFilledBytesOfRequests));
+  EXPECT_TRUE(FromProto(OneValueFor(tensorflow::DT_STRING, 30), kFilledBytesMaxForRequests));
+  EXPECT_FALSE(FromProto(OneValueFor(tensorflow::DT_STRING, 40), kFilledBytesMaxForRequests));
 }
 
-TEST(TensorProto, ValuesOfAnotherTypeStandForNone) {
+TEST(TensorProto, DoesNotCountValuesOfAnotherType) {
   auto proto = OneValueFor(tensorflow::DT_STRING, 40);
   for (int i = 0; i < 40; ++i) proto.add_int_val(i);
-  const auto refused = FromProto(proto, kFilledBytesOfRequests);
+  const auto refused = FromProto(proto, kFilledBytesMaxForRequests);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "40 elements of shape [40] from 1 values: more than 32768 bytes to fill in");
 }
 
-TEST(TensorProto, GivesStringsAlwaysInTheirField) {
+TEST(TensorProto, AlwaysWritesStringsIntoTheirField) {
   tensorflow::TensorProto proto;
   ToProto(Tensor::Of<std::string>({2}, {"a", std::string("\0b", 2)}), &proto, Encoding::kContent);
   EXPECT_EQ(proto.string_val_size(), 2);
@@ -172,7 +172,7 @@ TEST(TensorProto, GivesStringsAlwaysInTheirField) {
   EXPECT_TRUE(proto.tensor_content().empty());
 }
 
-TEST(TensorProto, FitsPatternsWithUnknownSizes) {
+TEST(TensorProto, MatchesPatternsWithUnknownSizes) {
   EXPECT_TRUE(Matches({2, 3}, Shape{-1, 3}));
   EXPECT_FALSE(Matches({2, 3}, Shape{-1, 4}));
   EXPECT_FALSE(Matches({2}, Shape{-1, 4}));

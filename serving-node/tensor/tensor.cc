@@ -61,11 +61,12 @@ size_t ElementBytes(DType type) {
 std::string ToString(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
 
 Result<int64_t> ElementCount(const Shape& shape) {
-  if (shape.size() > kRankMax) return InvalidArgument("a shape of rank {}; the limit is {}", shape.size(), kRankMax);
+  if (shape.size() > kRankMax)
+    return InvalidArgument("the shape has rank {}, but the limit is {}", shape.size(), kRankMax);
   int64_t count = 1;
   for (const int64_t size : shape) {
     if (size < 0 || __builtin_mul_overflow(count, size, &count)) {
-      return InvalidArgument("the shape {} has no element count", ToString(shape));
+      return InvalidArgument("the shape {} has a negative size or too many elements", ToString(shape));
     }
   }
   return count;
@@ -75,7 +76,7 @@ Result<Tensor> Tensor::Make(DType type, Shape shape) {
   ASSIGN_OR_RETURN(const int64_t count, ElementCount(shape));
   const bool is_string = type == DType::kString;
   const size_t element_bytes = is_string ? sizeof(std::string) : ElementBytes(type);
-  if (element_bytes == 0) return InvalidArgument("no tensor of {} can be made", DTypeName(type));
+  if (element_bytes == 0) return InvalidArgument("a tensor cannot have the type {}", DTypeName(type));
   if (static_cast<size_t>(count) > kTensorBytesMax / element_bytes) {
     return ResourceExhausted("a tensor {}{} would need more than {} bytes", DTypeName(type), ToString(shape),
                              kTensorBytesMax);

@@ -1,4 +1,4 @@
-// Tensors: a type, a shape, a buffer, and the device the buffer lies on.
+// Tensors: a type, a shape, a buffer, and the device that the buffer is on.
 #pragma once
 
 #include <complex>
@@ -27,7 +27,7 @@ enum class DType : int {
   kComplex64 = 8,
   kInt64 = 9,
   kBool = 10,
-  kQint8 = 11,  // The integers of quantised models, stored as those without a q.
+  kQint8 = 11,  // kQ...: quantised integers, stored like the plain ones.
   kQuint8 = 12,
   kQint32 = 13,
   kBfloat16 = 14,
@@ -44,38 +44,40 @@ enum class DType : int {
 // "DT_FLOAT".
 std::string_view DTypeName(DType type);
 
-// Bytes of one element; 0 for strings, resources and what has no fixed size.
+// Bytes of one element; 0 for strings, resources and other types without a fixed size.
 size_t ElementBytes(DType type);
 
-// The sizes of the dimensions; -1 stands for an unknown size where a shape is a pattern.
+// The sizes of the dimensions. In a pattern, -1 means an unknown size.
 using Shape = std::vector<int64_t>;
 
 // "[2,3]"; "[]" for a scalar.
 std::string ToString(const Shape& shape);
 
-// The product of the sizes. InvalidArgument when a size is negative or the product does not fit into 63 bits.
+// The product of the sizes. InvalidArgument if a size is negative, the rank exceeds kRankMax, or the product does not
+// fit into 63 bits.
 Result<int64_t> ElementCount(const Shape& shape);
 
 inline constexpr int kRankMax = 254;
 
-// Where a buffer lies. CPU memory is {kCpu, 0}.
+// The device that a buffer is on. CPU memory is {kCpu, 0}.
 struct Device {
-  enum class Kind { kCpu, kCuda, kPacked };  // kPacked: in a layout that only the engine knows.
+  enum class Kind { kCpu, kCuda, kPacked };  // kPacked: in a private layout of the engine.
   Kind kind = Kind::kCpu;
   int index = 0;
 
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-// A value: copies share the buffer, so a tensor that others may hold must not be written to.
+// A value type. Copies share the buffer, so a tensor must not be written to while other copies may be in use.
 class Tensor {
  public:
   Tensor() = default;
 
-  // Uninitialised numbers, or empty strings. InvalidArgument for a bad shape; ResourceExhausted above bytes_max.
+  // A tensor of uninitialised numbers or of empty strings. InvalidArgument for an invalid shape or type;
+  // ResourceExhausted above kTensorBytesMax.
   static Result<Tensor> Make(DType type, Shape shape);
 
-  // A tensor over foreign memory; `owner` keeps it alive. Requires: data holds ElementCount(shape) elements.
+  // A tensor over memory of others; `owner` keeps the memory alive. Requires: data holds ElementCount(shape) elements.
   static Tensor Wrap(DType type, Shape shape, std::byte* data, std::shared_ptr<const void> owner, Device device = {});
 
   template <typename T>
@@ -89,10 +91,11 @@ class Tensor {
   int64_t elements() const { return elements_; }
   size_t bytes() const { return static_cast<size_t>(elements_) * ElementBytes(type_); }
   bool empty() const { return type_ == DType::kInvalid; }
-  // Whether the buffer lives as long as this; false for a view over what somebody else frees or writes to again.
+  // True if this tensor keeps its buffer alive; false for a view of a buffer that may be freed or overwritten
+  // meanwhile.
   bool owns() const { return owner_ != nullptr; }
 
-  // The elements. Requires: T matches type(), and the buffer lies in CPU memory. Strings are std::string.
+  // The elements. Requires: T matches type(), and the buffer is in CPU memory. Strings are std::string.
   template <typename T>
   std::span<const T> values() const;
   template <typename T>
@@ -101,7 +104,7 @@ class Tensor {
   const std::byte* data() const { return data_; }
   std::byte* mutable_data() { return data_; }
 
-  // The same elements under another shape. InvalidArgument when the counts differ.
+  // The same elements with another shape; shares the buffer. InvalidArgument if the element counts differ.
   Result<Tensor> Reshaped(Shape shape) const;
 
   // Rows [begin, end) of dimension 0, sharing the buffer. Requires: rank() >= 1, 0 <= begin <= end <= dim(0).

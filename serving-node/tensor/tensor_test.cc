@@ -8,31 +8,31 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(Tensor, RefusesShapesWithoutAnElementCount) {
+TEST(Tensor, RejectsInvalidShapes) {
   EXPECT_EQ(Tensor::Make(DType::kFloat, {2, -1}).error().code, Code::kInvalidArgument);
   EXPECT_EQ(Tensor::Make(DType::kFloat, {int64_t{1} << 32, int64_t{1} << 32}).error().code, Code::kInvalidArgument);
   EXPECT_EQ(Tensor::Make(DType::kFloat, Shape(kRankMax + 1, 1)).error().code, Code::kInvalidArgument);
 }
 
-TEST(Tensor, RefusesMoreBytesThanTheLimit) {
+TEST(Tensor, RejectsMoreBytesThanTheLimit) {
   const auto limit = static_cast<int64_t>(kTensorBytesMax);
   EXPECT_EQ(Tensor::Make(DType::kFloat, {limit / 4 + 1}).error().code, Code::kResourceExhausted);
   EXPECT_EQ(Tensor::Make(DType::kString, {limit / 8}).error().code, Code::kResourceExhausted);
 }
 
-TEST(Tensor, RefusesTypesWithoutValues) {
+TEST(Tensor, RejectsTypesWithoutValues) {
   EXPECT_EQ(Tensor::Make(DType::kResource, {}).error().code, Code::kInvalidArgument);
   EXPECT_EQ(Tensor::Make(DType::kInvalid, {}).error().code, Code::kInvalidArgument);
 }
 
-TEST(Tensor, HoldsOneElementWithoutDimensionsAndNoneWithASizeOfZero) {
+TEST(Tensor, HasOneElementWithoutDimensionsAndNoElementsWithASizeOfZero) {
   EXPECT_EQ(Tensor::Make(DType::kFloat, {})->elements(), 1);
   const auto nothing = Tensor::Make(DType::kFloat, {3, 0});
   EXPECT_EQ(nothing->elements(), 0);
   EXPECT_TRUE(nothing->values<float>().empty());
 }
 
-TEST(Tensor, SharesItsBufferWithItsRowsAndOtherShapes) {
+TEST(Tensor, SharesItsBufferWithRowsAndReshapedTensors) {
   auto whole = Tensor::Of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
   const Tensor rows = whole.Rows(1, 3);
   const auto flat = whole.Reshaped({6});
@@ -42,17 +42,17 @@ TEST(Tensor, SharesItsBufferWithItsRowsAndOtherShapes) {
   EXPECT_EQ(flat->values<float>()[2], 30);
 }
 
-TEST(Tensor, CutsRowsOfStrings) {
+TEST(Tensor, TakesRowsOfStrings) {
   const auto whole = Tensor::Of<std::string>({3}, {"a", "b", "c"});
   EXPECT_THAT(whole.Rows(1, 2).values<std::string>(), ElementsAre("b"));
   EXPECT_TRUE(whole.Rows(3, 3).values<std::string>().empty());
 }
 
-TEST(Tensor, RefusesAShapeOfAnotherCount) {
+TEST(Tensor, RejectsReshapingToAnotherElementCount) {
   EXPECT_EQ(Tensor::Of<float>({2}, {1, 2}).Reshaped({3}).error().message, "a tensor of shape [2] cannot become [3]");
 }
 
-TEST(Tensor, OutlivesTheOneItWasCutFrom) {
+TEST(Tensor, RowsOutliveTheTensorThatTheyAreTakenFrom) {
   Tensor rows;
   {
     const auto whole = Tensor::Of<std::string>({2}, {"a rather long text, not held in place", "b"});

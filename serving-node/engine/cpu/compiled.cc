@@ -12,8 +12,9 @@ namespace {
 
 namespace kernels = reference::kernels;
 
-// A body that is called with so many shapes, more than a batcher has buckets, is called with others each time. Fewer
-// than kProgramsMax, so that those which it has met first are kept.
+// A body that was called with this many different shapes, more than a batcher has buckets, is taken to have new shapes
+// in every call: later shapes share one program for unknown shapes. Less than kProgramsMax, so that the programs for
+// the first shapes are not evicted.
 constexpr size_t kBodyShapesMax = 24;
 static_assert(kBodyShapesMax < kProgramsMax);
 
@@ -32,15 +33,15 @@ std::vector<graph::passes::ShapePass> ShapePassesBut(const std::set<std::string>
   return passes;
 }
 
-// Of a product: its weights.
+// Whether the input is the weights of a product, which may be in another layout.
 bool TakesLayouts(const graph::Node& node, size_t input) {
   static const std::set<std::string_view> kProducts = {
       "Conv2D", "DepthwiseConv2dNative", "MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum"};
   return input == 1 && kProducts.contains(node.op);
 }
 
-// Constants that products alone read, in a layout of their own.
-void HandOver(graph::Graph* graph, Weights* weights) {
+// Moves constants that only products read to `weights`, which keeps them in the layout that the products need.
+void MoveToPackedStore(graph::Graph* graph, Weights* weights) {
   std::vector<bool> has_other_readers(graph->nodes.size());
   for (const graph::Node& node : graph->nodes) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -51,11 +52,11 @@ void HandOver(graph::Graph* graph, Weights* weights) {
   for (size_t i = 0; i < graph->nodes.size(); ++i) {
     auto& values = graph->nodes[i].values;
     if (has_other_readers[i] || values.size() != 1 || values[0].type() != DType::kFloat) continue;
-    if (values[0].elements() > 0) values[0] = weights->TakeOver(values[0]);
+    if (values[0].elements() > 0) values[0] = weights->Store(values[0]);
   }
 }
 
-// Arguments by name, as what is fed.
+// The name under which a program is fed an argument of a body.
 std::string ArgumentName(size_t position) { return fmt::format("{:04}", position); }
 
 void NameArguments(graph::Graph* body) {
@@ -64,26 +65,27 @@ void NameArguments(graph::Graph* body) {
 
 }  // namespace
 
-Compiled::Compiled(graph::Graph graph, HowToRun how, std::shared_ptr<RunMemory> memory,
+Compiled::Compiled(graph::Graph graph, ExecutionOptions options, std::shared_ptr<RunMemory> memory,
                    std::shared_ptr<Weights> weights, const reference::Fold& fold)
-    : how_(std::move(how)), memory_(std::move(memory)), weights_(std::move(weights)) {
+    : options_(std::move(options)), memory_(std::move(memory)), weights_(std::move(weights)) {
   passed_.nodes = CountNodes(graph);
   for (const auto& pass : graph::passes::LoadPasses()) {
-    if (how_.passes_off.contains(std::string(pass.name))) continue;
+    if (options_.passes_off.contains(std::string(pass.name))) continue;
     graph = pass.run(graph);
     if (fold && pass.name == graph::passes::kInvariants) graph = fold(std::move(graph));
     passed_.passes.push_back({std::string(pass.name), CountNodes(graph)});
   }
-  HandOver(&graph, weights_.get());
+  MoveToPackedStore(&graph, weights_.get());
   graph_ = std::move(graph);
-  passes_ = ShapePassesBut(how_.passes_off);
-  const bool may_slice = !how_.passes_off.contains(std::string(graph::passes::kSlices));
-  programs_ = std::make_unique<Programs>(graph_, graph_.bodies, *weights_,
-                                         Programs::Options{.program = {.passes = passes_,
-                                                                       .slice_bytes = may_slice ? how_.slice_bytes : 0,
-                                                                       .by_row = may_slice && how_.by_row}});
+  passes_ = ShapePassesBut(options_.passes_off);
+  const bool may_slice = !options_.passes_off.contains(std::string(graph::passes::kSlices));
+  programs_ =
+      std::make_unique<Programs>(graph_, graph_.bodies, *weights_,
+                                 Programs::Options{.program = {.passes = passes_,
+                                                               .slice_bytes = may_slice ? options_.slice_bytes : 0,
+                                                               .by_row = may_slice && options_.by_row}});
   for (graph::Graph& body : graph_.bodies) {
-    HandOver(&body, weights_.get());
+    MoveToPackedStore(&body, weights_.get());
     NameArguments(&body);
     bodies_.push_back(
         std::make_unique<Programs>(body, graph_.bodies, *weights_,
@@ -91,15 +93,15 @@ Compiled::Compiled(graph::Graph graph, HowToRun how, std::shared_ptr<RunMemory> 
   }
 }
 
-// Of one run: its bodies run as programs of their own.
+// One run: runs the bodies of its nodes as programs.
 class Compiled::Bodies : public kernels::Bodies {
  public:
   Bodies(const Compiled& compiled, Resources& resources, size_t memory_bytes_max)
-      : kernels::Bodies(compiled.how_.limits),
+      : kernels::Bodies(compiled.options_.limits),
         memory_bytes_max_(memory_bytes_max),
         compiled_(compiled),
         context_{.resources = &resources, .tables = &tables_, .bodies = this} {
-    omp_set_num_threads(compiled.how_.threads);  // Of this thread: whoever's it is.
+    omp_set_num_threads(compiled.options_.threads);  // OpenMP keeps this number for each thread that calls it.
   }
 
   Result<std::vector<Tensor>> RunWith(const Program& program, const std::map<std::string, Tensor>& fed,
@@ -108,7 +110,7 @@ class Compiled::Bodies : public kernels::Bodies {
   }
 
  protected:
-  const size_t memory_bytes_max_;  // Of the whole run.
+  const size_t memory_bytes_max_;  // The limit of the whole run.
 
  private:
   // One run of a body.
@@ -120,12 +122,13 @@ class Compiled::Bodies : public kernels::Bodies {
   kernels::Outputs Compute(int body, std::vector<Tensor> arguments, size_t room_bytes) override {
     const graph::Graph& graph = compiled_.graph_.bodies[static_cast<size_t>(body)];
     if (arguments.size() != graph.arguments.size())
-      return InvalidArgument("a body gets {} arguments instead of {}", arguments.size(), graph.arguments.size());
+      return InvalidArgument("a body is called with {} arguments instead of {}", arguments.size(),
+                             graph.arguments.size());
     std::map<std::string, Tensor> fed;
     for (size_t i = 0; i < arguments.size(); ++i) fed.emplace_hint(fed.end(), ArgumentName(i), std::move(arguments[i]));
     const auto program =
         compiled_.bodies_[static_cast<size_t>(body)]->For(fed, {}, *context_.resources, memory_bytes_max_);
-    context_.is_body = true;  // Whatever runs from now on is within a step of the graph's own run.
+    context_.is_body = true;  // Every program after the first one runs within a step of the main program.
     return RunBody(*program, fed, room_bytes);
   }
 
@@ -140,7 +143,7 @@ Result<std::vector<Tensor>> Compiled::Run(const std::map<std::string, Tensor>& f
   return bodies.RunWith(*programs_->For(fed, wanted, resources, memory_bytes_max), fed, memory_bytes_max);
 }
 
-// Notes what each step took, those of bodies too, before the step that they are part of.
+// A run that notes the time of every step. Steps of a body are noted before the step that runs the body.
 class Compiled::Profiling final : public Compiled::Bodies {
  public:
   Profiling(const Compiled& compiled, Resources& resources, size_t memory_bytes_max, RunProfile* profile)
@@ -148,7 +151,8 @@ class Compiled::Profiling final : public Compiled::Bodies {
 
   Result<std::vector<Tensor>> RunWatched(const Program& program, const std::map<std::string, Tensor>& fed,
                                          size_t room_bytes) {
-    auto steps_took = std::exchange(within_, Clock::duration(0));  // And those before, of the step that runs this.
+    // Starts with the time of earlier bodies of the same step, such as the previous iterations of a loop.
+    auto steps_took = std::exchange(within_, Clock::duration(0));
     auto outputs = RunWith(program, fed, room_bytes, [&](size_t at, const Frame& frame, const StepTime& time) {
       NoteWhereMemorySuffices(program, at, frame, time);
       within_ = Clock::duration(0);
@@ -196,7 +200,7 @@ class Compiled::Profiling final : public Compiled::Bodies {
   }
 
   RunProfile* const profile_;
-  Clock::duration within_{0};  // What the steps of its bodies took, of the step that runs, with their notes.
+  Clock::duration within_{0};  // Time in bodies of the current step, including the time to note their steps.
 };
 
 Result<std::vector<Tensor>> Compiled::Profile(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
@@ -209,12 +213,12 @@ Result<std::vector<Tensor>> Compiled::Profile(const std::map<std::string, Tensor
   return bodies.RunWatched(*program, fed, memory_bytes_max);
 }
 
-// Follows values that are not finite, into bodies and out of them.
-class Compiled::Looking final : public Compiled::Bodies {
+// A run that tracks the origins of NaN and Inf, through bodies too.
+class Compiled::Tracing final : public Compiled::Bodies {
  public:
   using Bodies::Bodies;
 
-  // `origins`: of what is fed; then of all values.
+  // `origins`: on entry those of the fed values, on return those of all values.
   Result<std::vector<Tensor>> RunTraced(const Program& program, const std::map<std::string, Tensor>& fed,
                                         reference::Origins<ValueId>* origins, size_t room_bytes) {
     return RunWith(program, fed, room_bytes, [&](size_t at, const Frame& frame, auto) {
@@ -229,7 +233,7 @@ class Compiled::Looking final : public Compiled::Bodies {
   }
 
  private:
-  // The maker of the first value that it read and that was not finite, or itself.
+  // The origin of the first non-finite value that the step reads, or the step itself if all are finite.
   static reference::Maker MakerOf(const Program& program, size_t at, const reference::Origins<ValueId>& origins) {
     for (const ValueId read : program.ValuesOf(at).read) {
       if (const reference::Maker* blamed = origins.Of(read)) return *blamed;
@@ -265,16 +269,16 @@ class Compiled::Looking final : public Compiled::Bodies {
     }
   }
 
-  // A maker without a name lies before the loop or the branch.
-  std::vector<reference::Maker> returned_;       // By the body that has run last, within the step that runs.
-  reference::Origins<const std::byte*> across_;  // Of what bodies have returned, by where it lies.
+  // A maker without a name: the value was non-finite before it entered the loop or branch.
+  std::vector<reference::Maker> returned_;       // For the outputs of the last body that ran in the current step.
+  reference::Origins<const std::byte*> across_;  // For all values that bodies returned, by address.
 };
 
-// Nothing is drawn in, so that the node is named and not what it was computed with; but for nodes in bodies.
+// Fusion is off, so that errors name original nodes. Programs of bodies are shared with normal runs and stay fused.
 Result<std::optional<reference::Origin>> Compiled::FindNonFinite(const std::map<std::string, Tensor>& fed,
                                                                  Resources& resources, size_t memory_bytes_max) const {
-  Looking bodies(*this, resources, memory_bytes_max);
-  const auto program = programs_->ForLooking(fed, resources, memory_bytes_max);
+  Tracing bodies(*this, resources, memory_bytes_max);
+  const auto program = programs_->ForTracing(fed, resources, memory_bytes_max);
   reference::Origins<ValueId> origins;
   for (const auto& [name, id] : program->fed()) {
     const auto& node = graph_.nodes[static_cast<size_t>(graph_.fed.at(name))];
@@ -290,7 +294,7 @@ Result<std::optional<reference::Origin>> Compiled::FindNonFinite(const std::map<
 
 PlanView Compiled::Explain(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                            Resources& resources) const {
-  omp_set_num_threads(how_.threads);
+  omp_set_num_threads(options_.threads);
   const auto program = programs_->For(fed, wanted, resources, SIZE_MAX);
   PlanView view = passed_;
   view.steps = program->lines();

@@ -1,4 +1,4 @@
-// A signature as the CPU engine runs it.
+// A signature compiled for the CPU engine: its graph after the load passes, and a program for each set of input shapes.
 #pragma once
 
 #include <memory>
@@ -13,21 +13,21 @@
 
 namespace longshore::engine::cpu {
 
-struct HowToRun {
-  int threads = 1;                            // Of one run.
-  reference::kernels::RunLimits limits = {};  // Of one that loops or branches.
-  std::set<std::string> passes_off = {};      // By graph::passes::Names.
-  // That a step moves in a slice of a run, about half of a last cache.
+struct ExecutionOptions {
+  int threads = 1;                            // Threads of one run.
+  reference::kernels::RunLimits limits = {};  // Limits for runs with loops or branches.
+  std::set<std::string> passes_off = {};      // Passes to skip, by graph::passes::Names.
+  // The most bytes that a step may read and write if a run is cut into slices: about half of a last-level cache.
   int64_t slice_bytes = int64_t{16} << 20;
-  bool by_row = false;  // Slices are of one row whatever that costs: see LoadOptions::deterministic.
+  bool by_row = false;  // Slices have one row whatever the cost: see LoadOptions::deterministic.
 };
 
 class Compiled final : public reference::Executable {
  public:
-  // Of a graph every op of which has a kernel. Runs work in `memory`; constants of products move to `weights`, which
-  // the signatures of a model share. `fold`: see reference::Fold.
-  Compiled(graph::Graph graph, HowToRun how, std::shared_ptr<RunMemory> memory, std::shared_ptr<Weights> weights,
-           const reference::Fold& fold = nullptr);
+  // Requires: every op of `graph` has a kernel. Runs take their buffers from `memory`. Constants of products move to
+  // `weights`, which the signatures of a model share. `fold`: see reference::Fold.
+  Compiled(graph::Graph graph, ExecutionOptions options, std::shared_ptr<RunMemory> memory,
+           std::shared_ptr<Weights> weights, const reference::Fold& fold = nullptr);
 
   Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                   Resources& resources, size_t memory_bytes_max) const override;
@@ -43,16 +43,16 @@ class Compiled final : public reference::Executable {
  private:
   class Bodies;
   class Profiling;
-  class Looking;
+  class Tracing;
 
-  const HowToRun how_;
+  const ExecutionOptions options_;
   const std::shared_ptr<RunMemory> memory_;
   const std::shared_ptr<Weights> weights_;
-  PlanView passed_;  // What the passes left; no steps.
+  PlanView passed_;  // The node counts after each load pass; has no steps.
   std::vector<graph::passes::ShapePass> passes_;
   graph::Graph graph_;
   std::unique_ptr<Programs> programs_;
-  std::vector<std::unique_ptr<Programs>> bodies_;  // As in the graph.
+  std::vector<std::unique_ptr<Programs>> bodies_;  // Same positions as graph_.bodies.
 };
 
 }  // namespace longshore::engine::cpu

@@ -1,4 +1,5 @@
-// Programs against what TensorFlow answered, op by op, and against the plan that they stand for, model by model.
+// Compares compiled programs with TensorFlow's answers, op by op, and with the reference plan, on random graphs and
+// whole models.
 #include "serving-node/engine/cpu/compiled.h"
 
 #include <gmock/gmock.h>
@@ -12,18 +13,20 @@
 #include "serving-node/engine/reference/differences.h"
 #include "serving-node/engine/reference/reference.h"
 #include "serving-node/graph/passes/passes.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::engine::cpu {
 namespace {
 
 namespace reference = engine::reference;
 
-std::string Judge(const Json& json, reference::OneOp::Fed fed) {
+std::string DifferenceFromTensorFlow(const Json& json, reference::OneOp::Fed fed) {
   const reference::OneOp one(json, fed);
   const auto plan = one.MakePlan({.fold = fed == reference::OneOp::Fed::kFirst});
   if (!plan) return json.contains("error") ? "" : ToString(plan.error());
   Resources resources;
-  const Compiled compiled(plan->ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>());
+  const Compiled compiled(plan->ToGraph(), ExecutionOptions(), std::make_shared<RunMemory>(),
+                          std::make_shared<Weights>());
   const auto answer = compiled.Run(one.fed, {}, resources, SIZE_MAX);
   if (json.contains("error"))
     return answer ? fmt::format("an answer instead of: {}", json.at("error").get<std::string>()) : "";
@@ -32,26 +35,26 @@ std::string Judge(const Json& json, reference::OneOp::Fed fed) {
 
 TEST(Compiled, AnswersEveryOpAsTensorFlowDoes) {
   for (const auto& json : reference::OpCases()) {
-    EXPECT_EQ(Judge(json, reference::OneOp::Fed::kAll), "")
+    EXPECT_EQ(DifferenceFromTensorFlow(json, reference::OneOp::Fed::kAll), "")
         << json.at("at") << ": " << json.at("op") << " " << json.at("attributes");
   }
 }
 
-// Where passes and steps know all inputs but one.
+// All inputs except the first are constants, so that passes and steps know their values.
 TEST(Compiled, AnswersEveryOpOfConstantsAsTensorFlowDoes) {
   for (const auto& json : reference::OpCases()) {
     if (json.contains("graph") || json.at("inputs").size() < 2) continue;
-    EXPECT_EQ(Judge(json, reference::OneOp::Fed::kFirst), "")
+    EXPECT_EQ(DifferenceFromTensorFlow(json, reference::OneOp::Fed::kFirst), "")
         << json.at("at") << ": " << json.at("op") << " " << json.at("attributes");
   }
 }
 
-TEST(Loops, ASumOfAMillionIsAsGoodAsAShortOne) {
+TEST(Loops, ALongSumIsAsExactAsAShortOne) {
   EXPECT_NEAR(SumOf(std::vector<float>(1'000'000, 0.1F).data(), 1'000'000), 100'000.0F, 0.1F);
   EXPECT_EQ(SumOf(std::vector<float>(1030, 1.0F).data(), 1030), 1030.0F);
 }
 
-TEST(Loops, TheLargestIsFoundWhereverItIs) {
+TEST(Loops, TheMaximumIsFoundAtEveryPosition) {
   std::vector<float> numbers(37, -5.0F);
   for (size_t at = 0; at < numbers.size(); ++at) {
     numbers[at] = -2.0F;
@@ -64,13 +67,13 @@ TEST(Loops, TheLargestIsFoundWhereverItIs) {
   EXPECT_EQ(MaxOf(numbers.data(), 3), numbers[0]);
 }
 
-TEST(Loops, AColumnOfAMillionIsAsGoodAsAShortOne) {
+TEST(Loops, TheSumOfALongColumnIsExact) {
   std::vector<float> sums(3);
   SumColumns(std::vector<float>(3'000'000, 0.1F).data(), 1'000'000, 3, 0.5F, sums.data());
   for (const float sum : sums) EXPECT_NEAR(sum, 50'000.0F, 0.05F);
 }
 
-// Of a graph as text, with these feeds and outputs.
+// The plan of a graph in text format, with these feeds and outputs.
 reference::Plan PlanOf(const std::string& text, const graph::Wanted& wanted, Resources& resources) {
   tensorflow::GraphDef def;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &def));
@@ -81,9 +84,9 @@ reference::Plan PlanOf(const std::string& text, const graph::Wanted& wanted, Res
   return std::move(*plan);
 }
 
-// x: [2, 3] with a NaN in its second row; MatMul, BiasAdd and the activation become one step. A Relu in a step of
-// oneDNN makes zero of NaN, in TensorFlow too.
-TEST(Compiled, WhatIsDrawnInHidesNoNan) {
+// x: [2, 3] with a NaN in its second row; MatMul, BiasAdd and the activation become one step. Relu is not tested:
+// oneDNN turns NaN to zero there, in TensorFlow too.
+TEST(Compiled, FusedOpsKeepNan) {
   for (const char* activation : {"Elu", "LeakyRelu", "Sigmoid", "Tanh"}) {
     Resources resources;
     const auto plan = PlanOf(fmt::format(R"(
@@ -99,7 +102,8 @@ TEST(Compiled, WhatIsDrawnInHidesNoNan) {
       node {{ name: "y" op: "{}" input: "biased" attr {{ key: "T" value {{ type: DT_FLOAT }} }} }})",
                                          activation),
                              {.feeds = {"x"}, .outputs = {"y"}, .targets = {}}, resources);
-    const Compiled compiled(plan.ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>());
+    const Compiled compiled(plan.ToGraph(), ExecutionOptions(), std::make_shared<RunMemory>(),
+                            std::make_shared<Weights>());
     const auto nan = std::numeric_limits<float>::quiet_NaN();
     const auto answer = compiled.Run({{"x", Tensor::Of<float>({2, 3}, {1, 1, 1, 1, nan, 1})}}, {}, resources, SIZE_MAX);
     ASSERT_TRUE(answer) << ToString(answer.error());
@@ -135,13 +139,14 @@ std::string Number(const std::string& name, const std::string& value) {
                      name, value);
 }
 
-// Whether a pattern is one step of the op, and that answers what its nodes do.
+// Expects the graph to become a single step with this op, and to have the same result as the reference plan.
 void ExpectOneStep(const std::string& graph, const std::map<std::string, Tensor>& fed, const std::string& op) {
   graph::Wanted wanted{.feeds = {}, .outputs = {"y"}, .targets = {}};
   for (const auto& [name, value] : fed) wanted.feeds.push_back(name);
   Resources resources;
   const auto plan = PlanOf(graph, wanted, resources);
-  const Compiled compiled(plan.ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>());
+  const Compiled compiled(plan.ToGraph(), ExecutionOptions(), std::make_shared<RunMemory>(),
+                          std::make_shared<Weights>());
   const auto steps = compiled.Explain(fed, {}, resources).steps;
   ASSERT_EQ(steps.size(), 1U);
   EXPECT_EQ(steps[0].op, op);
@@ -151,17 +156,18 @@ void ExpectOneStep(const std::string& graph, const std::map<std::string, Tensor>
   EXPECT_TRUE(IsNear((*given)[0], (*plain)[0])) << op;
 }
 
-// More outputs are read of what shapes decide than there are.
-TEST(Compiled, AnOutputThatThereIsNoneOfIsRefused) {
+// The output that is read does not exist, although the node's other outputs are known from shapes.
+TEST(Compiled, RejectsAReadOfAMissingOutput) {
   Resources resources;
   const auto plan = PlanOf(
       Fed("x") + Node("s", "ShapeN", {"x"}, "attr { key: \"N\" value { i: 3 } }") + Node("y", "Fill", {"s:2", "x"}),
       {.feeds = {"x"}, .outputs = {"y"}, .targets = {}}, resources);
-  const Compiled compiled(plan.ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>());
+  const Compiled compiled(plan.ToGraph(), ExecutionOptions(), std::make_shared<RunMemory>(),
+                          std::make_shared<Weights>());
   EXPECT_FALSE(compiled.Run({{"x", Tensor::Of<float>({2}, {1, 2})}}, {}, resources, SIZE_MAX));
 }
 
-// From -12 to 12, and what is hardly a number.
+// Numbers from -12 to 12, and zeros, infinities, NaN, and very small and large numbers.
 Tensor ManyNumbers() {
   const float infinite = std::numeric_limits<float>::infinity();
   std::vector<float> x = {0.0F, -0.0F, 1e-30F, 1e30F, -1e30F, infinite, -infinite, std::nanf("")};
@@ -187,8 +193,8 @@ TEST(Compiled, ASiluIsOneStep) {
                 {{"x", ManyNumbers()}}, "Silu");
 }
 
-// The step is the kernel of BiasAdd, of other channels, and there is none of Silu.
-TEST(Compiled, ASiluIsDrawnIntoAKernel) {
+// BiasAdd with channels in another axis runs as a reference kernel. Silu has no kernel, so a loop computes it.
+TEST(Compiled, ASiluIsFusedIntoAKernelStep) {
   ExpectOneStep(
       Fed("x") + Fed("bias") +
           Node("b", "BiasAdd", {"x", "bias"}, "attr { key: \"data_format\" value { s: \"NCHW\" } }") +
@@ -197,8 +203,8 @@ TEST(Compiled, ASiluIsDrawnIntoAKernel) {
       "BiasAdd");
 }
 
-// As an image is normalised: rows of three, which are too short for a loop, and of two axes.
-TEST(Compiled, ShortRowsOverALargeValueAreOneStep) {
+// The normalisation of images: operands are rows of three numbers, which are too short for a loop, and of two axes.
+TEST(Compiled, ShortRowsThatAreBroadcastToALargeValueAreOneStep) {
   auto image = Tensor::Make(DType::kFloat, {2, 450, 7, 3});
   for (float next = 0; float& x : image->mutable_values<float>()) x = std::fmod(next += 7.3F, 255.0F);
   std::vector<float> row(7 * 3);
@@ -212,7 +218,7 @@ TEST(Compiled, ShortRowsOverALargeValueAreOneStep) {
   ExpectOneStep(nodes, {{"x", *image}, {"mean", Tensor::Of<float>({1, 1}, {9})}, {"deviation", short_row}}, "Mul");
 }
 
-// Of some width, as Keras writes it.
+// A layer normalisation of this width in the form of Keras.
 std::string LayerNormOf(int64_t width) {
   const auto row = [&](const std::string& name, float first) {
     std::string values;
@@ -259,7 +265,7 @@ TEST(Compiled, AttentionWeightsAreOneStep) {
                              Node("s", "SelectV2", {"mask", "m", "masked"}) + Node("y", "Softmax", {"s"});
   const std::string added = Number("number", "3") + Node("m", "RealDiv", {"x", "number"}) +
                             Node("s", "AddV2", {"mask", "m"}) + Node("y", "Softmax", {"s"});
-  for (const int64_t width : {2, 7, 16, 65, 600}) {  // The last: enough for two threads.
+  for (const int64_t width : {2, 7, 16, 65, 600}) {  // The last one is enough work for two threads.
     Tensor x = fed(DType::kFloat, {2, 3, 5, width});
     x.mutable_values<float>()[0] = std::nanf("");
     x.mutable_values<float>()[static_cast<size_t>(width)] = -std::numeric_limits<float>::infinity();
@@ -272,9 +278,9 @@ TEST(Compiled, AttentionWeightsAreOneStep) {
   }
 }
 
-// A kernel may answer with its input's own memory: a Reshape whose shape only the run knows, a list of tensors. That
-// memory is the next value's, and the next run's.
-TEST(Compiled, WhatAKernelKeepsOfItsInputsIsNotTheRunsMemory) {
+// A kernel may return the memory of its input, as Reshape does if the shape is known only in the run, or keep it in a
+// list of tensors. The arena reuses this memory for later values and runs, so such tensors must be copies.
+TEST(Compiled, AKernelThatKeepsItsInputsGetsCopies) {
   Resources resources;
   const auto plan =
       PlanOf(R"(
@@ -291,7 +297,8 @@ TEST(Compiled, WhatAKernelKeepsOfItsInputsIsNotTheRunsMemory) {
       node { name: "stacked" op: "TensorListStack" input: "list" input: "each" input: "^next"
         attr { key: "element_dtype" value { type: DT_FLOAT } } })",
              {.feeds = {"x", "shape"}, .outputs = {"shaped", "stacked", "next"}, .targets = {}}, resources);
-  const Compiled compiled(plan.ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>());
+  const Compiled compiled(plan.ToGraph(), ExecutionOptions(), std::make_shared<RunMemory>(),
+                          std::make_shared<Weights>());
   const auto run = [&](float first) {
     return compiled.Run({{"x", Tensor::Of<float>({2, 2}, {first, 2, 3, 4})}, {"shape", Tensor::Of<int32_t>({1}, {4})}},
                         {}, resources, SIZE_MAX);
@@ -303,9 +310,9 @@ TEST(Compiled, WhatAKernelKeepsOfItsInputsIsNotTheRunsMemory) {
   EXPECT_THAT((*other)[1].values<float>(), testing::ElementsAre(10, 4, 6, 8));
 }
 
-// Values that depend on shapes alone are known before a run, but for giants; and what a run makes of a shape that only
-// it knows counts as what it foresaw does.
-TEST(Compiled, NothingIsMadeBeyondTheRunsMemory) {
+// Values that depend only on shapes are computed before a run unless they are too large. The limit holds for them, for
+// the arena, and for values whose shape is known only in the run.
+TEST(Compiled, AllValuesCountAgainstTheMemoryLimitOfARun) {
   constexpr char kGraph[] = R"(
       node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
       node { name: "sizes" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } } }
@@ -319,7 +326,8 @@ TEST(Compiled, NothingIsMadeBeyondTheRunsMemory) {
   Resources resources;
   const auto plan =
       PlanOf(kGraph, {.feeds = {"x", "sizes"}, .outputs = {"of_shape", "both"}, .targets = {}}, resources);
-  const Compiled compiled(plan.ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>());
+  const Compiled compiled(plan.ToGraph(), ExecutionOptions(), std::make_shared<RunMemory>(),
+                          std::make_shared<Weights>());
   const auto run = [&](int64_t by_shape, int32_t by_value) {
     const Tensor x = Tensor::Of<float>({by_shape}, std::vector<float>(static_cast<size_t>(by_shape)));
     const auto answer =
@@ -327,7 +335,7 @@ TEST(Compiled, NothingIsMadeBeyondTheRunsMemory) {
     return answer ? "" : ToString(answer.error());
   };
   EXPECT_EQ(run(1000, 1000), "");
-  EXPECT_EQ(run(1000, 120'000), "");  // Twice this is held at once.
+  EXPECT_EQ(run(1000, 120'000), "");  // Holds two tensors of this size at once.
   EXPECT_THAT(run(1000, 140'000), testing::HasSubstr("op \"AddV2\" (node \"both\")"));
   EXPECT_THAT(run(1000, 300'000), testing::HasSubstr("op \"Fill\" (node \"of_value\")"));
   EXPECT_THAT(run(300'000, 1000), testing::HasSubstr("op \"Fill\" (node \"of_shape\")"));
@@ -335,7 +343,7 @@ TEST(Compiled, NothingIsMadeBeyondTheRunsMemory) {
 
 class RandomGraph {
  public:
-  // Nodes over [2, 3, 8] and what broadcasts to it, each of what came before, and two of them read at the end.
+  // Element-wise nodes over [2, 3, 8] and shapes that broadcast to it. Each reads earlier nodes; two are outputs.
   static RandomGraph OfElements(uint32_t seed) {
     RandomGraph graph(seed);
     for (const Shape& shape : {Shape{2, 3, 8}, Shape{8}, Shape{2, 3, 1}, Shape{}, Shape{1, 1, 8}, Shape{2, 1, 8}})
@@ -345,13 +353,13 @@ class RandomGraph {
     return graph;
   }
 
-  // Dense layers over the last axis of [1 or 2, 1 or 2, 8], as Keras writes them: a product, a Reshape, and what is
-  // done to that with what lies beside it in many ways, and with the layer's own input.
+  // Dense layers over the last axis of [1 or 2, 1 or 2, 8] in the form of Keras: a product, a Reshape, and element-wise
+  // ops with operands that are broadcast in many ways and with the layer's own input.
   static RandomGraph OfLayers(uint32_t seed) {
     RandomGraph graph(seed);
     const int64_t batch = 1 + graph.random_() % 2, rows = 1 + graph.random_() % 2;
     const Shape heads = graph.random_() % 2 == 0 ? Shape{batch, rows, 8} : Shape{batch, rows, 2, 4};
-    Shape numbers = heads;  // One for each row.
+    Shape numbers = heads;  // One number for each row.
     numbers.back() = 1;
     for (const Shape& shape : {Shape{batch * rows, 8}, Shape{8, 8}, heads, Shape{heads.back()}, numbers, Shape{},
                                Shape(heads.end() - 2, heads.end()), Shape(heads.begin() + 2, heads.end())})
@@ -369,7 +377,7 @@ class RandomGraph {
     return graph;
   }
 
-  // Over [6, 3, 4]: some graphs keep the six rows apart, others do not.
+  // Ops over [6, 3, 4]. In some graphs the six rows are independent, in others they are not.
   static RandomGraph OfRows(uint32_t seed) {
     RandomGraph graph(seed);
     std::vector<Shaped> values;
@@ -392,12 +400,12 @@ class RandomGraph {
     Shape shape;
   };
 
-  // An op of one of the last values, which has axes.
+  // Adds an op that reads one of the last two values, or the first one if that is a scalar.
   void GrowRows(std::vector<Shaped>& values) {
     Shaped from = values[values.size() - 1 - random_() % 2];
     if (from.shape.empty()) from = values[0];
     const auto rank = std::ssize(from.shape);
-    // The first axis is a rare choice, or hardly a graph would keep its rows apart.
+    // Chooses the first axis rarely: otherwise the rows of nearly no graph would be independent.
     const int64_t axis = random_() % 5 == 0 ? 0 : static_cast<int64_t>(random_()) % rank;
     const int64_t said = random_() % 2 == 0 ? axis : axis - rank;
     Shape shape = from.shape;
@@ -405,7 +413,7 @@ class RandomGraph {
     switch (random_() % 9) {
       case 0: return values.push_back({Apply("Tanh", {from.name}), shape});
       case 1: return values.push_back({Apply("AddV2", {Name(2), from.name}), shape});
-      case 2: {  // A number for each place of the axis, or of all.
+      case 2: {  // A number for each index of the axis, or for each element.
         const bool of_all = random_() % 2 == 0;
         Shape factors(of_all ? shape : Shape(shape.size(), 1));
         factors[static_cast<size_t>(axis)] = shape[static_cast<size_t>(axis)];
@@ -521,7 +529,7 @@ class RandomGraph {
 
   std::string Reshaped(const std::string& value, const Shape& shape) { return Apply("Reshape", {value, Ints(shape)}); }
 
-  // A few ops upon a layer. `beside`: of its shape.
+  // Adds a few ops after a layer. `beside`: another operand of the same shape.
   std::string Finish(std::string value, const std::string& beside) {
     static constexpr const char* kOfOne[] = {"Relu", "Tanh", "Sigmoid", "Elu"};
     static constexpr const char* kOfTwo[] = {"AddV2", "Add", "Sub", "Mul"};
@@ -544,7 +552,7 @@ class RandomGraph {
 
 class Random : public testing::TestWithParam<RandomGraph (*)(uint32_t seed)> {};
 
-TEST_P(Random, GraphsAreAnsweredAsThePlanDoes) {
+TEST_P(Random, GraphsHaveTheSameResultsAsTheReferencePlan) {
   for (uint32_t seed = 1; seed <= 300; ++seed) {
     const RandomGraph random = GetParam()(seed);
     auto graph = graph::Build(random.def, random.wanted);
@@ -552,8 +560,9 @@ TEST_P(Random, GraphsAreAnsweredAsThePlanDoes) {
     Resources resources;
     const auto plan = reference::Plan::Make(std::move(*graph), {}, resources);
     const auto wanted = plan->Run(random.fed, {}, resources);
-    const auto given = Compiled(plan->ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>())
-                           .Run(random.fed, {}, resources, SIZE_MAX);
+    const auto given =
+        Compiled(plan->ToGraph(), ExecutionOptions(), std::make_shared<RunMemory>(), std::make_shared<Weights>())
+            .Run(random.fed, {}, resources, SIZE_MAX);
     ASSERT_TRUE(wanted && given) << seed;
     for (size_t i = 0; i < wanted->size(); ++i) {
       ASSERT_TRUE(IsNear((*given)[i], (*wanted)[i])) << "seed " << seed << " " << random.def.DebugString();
@@ -563,9 +572,9 @@ TEST_P(Random, GraphsAreAnsweredAsThePlanDoes) {
 
 INSTANTIATE_TEST_SUITE_P(Compiled, Random, testing::Values(&RandomGraph::OfElements, &RandomGraph::OfLayers));
 
-// Slices of one row, of two and of three.
-TEST(Compiled, RowsThatHaveNothingToDoWithEachOtherAreAnsweredInSlices) {
-  std::map<int64_t, int> sliced;  // By the rows of a slice; 0: whole.
+// Covers slices of one, two and three rows.
+TEST(Compiled, IndependentRowsAreComputedInSlicesWithTheSameResult) {
+  std::map<int64_t, int> sliced;  // The number of graphs, by the rows of a slice; 0: not sliced.
   constexpr int kGraphs = 1500;
   for (uint32_t seed = 1; seed <= kGraphs; ++seed) {
     const RandomGraph random = RandomGraph::OfRows(seed);
@@ -574,7 +583,7 @@ TEST(Compiled, RowsThatHaveNothingToDoWithEachOtherAreAnsweredInSlices) {
     Resources resources;
     const auto plan = reference::Plan::Make(std::move(*graph), {}, resources);
     const auto wanted = plan->Run(random.fed, {}, resources);
-    const Compiled compiled(plan->ToGraph(), HowToRun{.slice_bytes = 1 + 60 * (seed % 10)},
+    const Compiled compiled(plan->ToGraph(), ExecutionOptions{.slice_bytes = 1 + 60 * (seed % 10)},
                             std::make_shared<RunMemory>(), std::make_shared<Weights>());
     const auto given = compiled.Run(random.fed, {}, resources, SIZE_MAX);
     ASSERT_TRUE(wanted && given) << seed << random.def.DebugString();
@@ -589,8 +598,8 @@ std::string NameOf(const Result<std::optional<reference::Origin>>& found) {
   return *found ? fmt::format("{} {} {}", (*found)->output, (*found)->maker.node, (*found)->maker.op) : "finite";
 }
 
-// Numbers whose squares are infinite, and an infinity of the request.
-TEST(Compiled, FindsTheNodeThatMadeTheFirstInfinityAsThePlanDoes) {
+// Inputs have numbers whose squares are infinite; some have an infinity themselves.
+TEST(Compiled, FindsTheSameOriginOfAnInfinityAsThePlan) {
   std::set<std::string> ops;
   for (uint32_t seed = 1; seed <= 300; ++seed) {
     RandomGraph random = RandomGraph::OfElements(seed);
@@ -600,7 +609,8 @@ TEST(Compiled, FindsTheNodeThatMadeTheFirstInfinityAsThePlanDoes) {
     ASSERT_TRUE(graph) << ToString(graph.error());
     Resources resources;
     const auto plan = reference::Plan::Make(std::move(*graph), {}, resources);
-    const Compiled compiled(plan->ToGraph(), HowToRun(), std::make_shared<RunMemory>(), std::make_shared<Weights>());
+    const Compiled compiled(plan->ToGraph(), ExecutionOptions(), std::make_shared<RunMemory>(),
+                            std::make_shared<Weights>());
     const std::string wanted = NameOf(plan->FindNonFinite(random.fed, resources, SIZE_MAX));
     EXPECT_EQ(NameOf(compiled.FindNonFinite(random.fed, resources, SIZE_MAX)), wanted) << random.def.DebugString();
     ops.insert(wanted.substr(wanted.rfind(' ') + 1));
@@ -609,7 +619,7 @@ TEST(Compiled, FindsTheNodeThatMadeTheFirstInfinityAsThePlanDoes) {
 }
 
 std::shared_ptr<LoadedModel> Load(Engine& engine, const std::string& model) {
-  auto loaded = engine.Load(Path(LONGSHORE_SOURCE_DIR) / "tests" / "models" / model, {});
+  auto loaded = engine.Load(source_tree::Root() / "tests" / "models" / model, {});
   EXPECT_TRUE(loaded) << ToString(loaded.error());
   return loaded.value_or(nullptr);
 }
@@ -622,10 +632,10 @@ RunRequest Images(int64_t count) {
           .outputs = {}};
 }
 
-// With all passes, and with each of them off: none is what the numbers rest on.
+// Runs with all passes, and with each of them switched off: results must not depend on a pass.
 class WithoutPass : public testing::TestWithParam<std::string> {};
 
-TEST_P(WithoutPass, AnswersAsTheReferenceDoes) {
+TEST_P(WithoutPass, AnswersLikeTheReferenceEngine) {
   const auto cpu = MakeCpuEngine({.runs = 1, .passes_off = {GetParam()}});
   const auto plain = MakeReferenceEngine({.threads = 1});
   for (const char* version : {"digits/1", "digits/2", "digits/5"}) {
@@ -649,8 +659,8 @@ std::vector<std::string> NoneAndEachPass() {
 INSTANTIATE_TEST_SUITE_P(CpuEngine, WithoutPass, testing::ValuesIn(NoneAndEachPass()),
                          [](const auto& pass) { return pass.param; });
 
-// The tenth image of any batch is the same image.
-TEST(CpuEngine, ARowIsTheSameBitsWhateverItsNeighboursAndItsPlace) {
+// Moves the tenth image of a batch to other positions.
+TEST(CpuEngine, ARowHasTheSameBitsWithOtherNeighboursAndAtOtherPositions) {
   const auto engine = MakeCpuEngine({.runs = 1, .threads_per_run = 2});
   const auto model = Load(*engine, "digits/2");
   RunRequest all = Images(32);

@@ -1,5 +1,5 @@
-// Graphs with branches, loops and lists, changed at random: an answer or an error, never a crash and never for long,
-// and the same of plans and of programs.
+// Runs randomly changed graphs with branches, loops and lists. Each gives an answer or an error, without a crash and
+// within the time limit, and plans and programs give the same.
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ constexpr int kTries = 4'000;
 constexpr size_t kRunBytesMax = 256 << 10;
 constexpr kernels::RunLimits kLimits{.time_max = std::chrono::milliseconds(50), .steps_max = 50, .depth_max = 10};
 
-// y = x, through a loop, a branch and a list of TensorFlow 2, and a condition and a loop of TensorFlow 1.
+// Computes y from x through a loop, a branch and a list of TensorFlow 2, and a condition and a loop of TensorFlow 1.
 constexpr char kGraph[] = R"(
   node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
   node { name: 'limit' op: 'Const'
@@ -117,7 +117,7 @@ class Mutator {
   std::mt19937 random_{kSeed};
 };
 
-// The limits of memory and time may end one and not the other.
+// Whether both results agree. If one of them reached a limit of memory or time, the other may have succeeded.
 bool AreAlike(const Result<std::vector<Tensor>>& of_plan, const Result<std::vector<Tensor>>& of_programs) {
   const auto is_at_limit = [](const auto& result) {
     return !result && result.error().code == Code::kResourceExhausted;
@@ -146,7 +146,7 @@ Result<std::vector<Tensor>> BuildAndRun(const tensorflow::GraphDef& def) {
   return of_plan;
 }
 
-TEST(ControlFuzz, NoGraphCrashesOrRunsForLong) {
+TEST(ControlFuzz, NoGraphCrashesOrExceedsTheTimeLimit) {
   tensorflow::GraphDef original;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(kGraph, &original));
   const auto whole = BuildAndRun(original);

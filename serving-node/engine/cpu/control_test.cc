@@ -1,5 +1,4 @@
-// Branches, loops, recursion and lists in graphs made by hand: what they give, and what stops them, in plans and in
-// programs.
+// Branches, loops, recursion and lists in hand-made graphs: their results and their limits, in plans and in programs.
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -20,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Nodes, in a function or in the graph itself.
+// A constant, as a node of a function or of the graph itself.
 std::string Number(const std::string& name, double value, bool in_function = true) {
   return fmt::format(
       "{} {{ name: '{}' op: 'Const' attr {{ key: 'value' value {{ tensor {{ dtype: DT_FLOAT tensor_shape {{}} "
@@ -40,7 +39,7 @@ std::string Func(const std::string& attribute, const std::string& function) {
   return fmt::format("attr {{ key: '{}' value {{ func {{ name: '{}' }} }} }} ", attribute, function);
 }
 
-// A function of the arguments `a`, `b` and so on, of which it returns as many values as `results` has.
+// A function whose arguments are the letters in `arguments`; it returns `results`.
 std::string Function(const std::string& name, const std::string& arguments, const std::string& nodes,
                      const std::vector<std::string>& results) {
   std::string text = fmt::format("library {{ function {{ signature {{ name: '{}' ", name);
@@ -62,7 +61,7 @@ struct Given {
 
 Result<Plan> MakePlan(const Given& given, Plan::Folding folding = {.fold = true, .fold_variables = true}) {
   tensorflow::GraphDef def;
-  // Merged, for each function brings the library.
+  // MergeFromString, because the text has a `library` field for each function.
   EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(kX + given.graph, &def)) << given.graph;
   const graph::Wanted wanted{{"x:0"}, {given.output}, {}};
   ASSIGN_OR_RETURN(auto graph, graph::Build(def, wanted));
@@ -74,11 +73,11 @@ Result<Plan> MakePlan(const Given& given, Plan::Folding folding = {.fold = true,
 }
 
 std::unique_ptr<reference::Executable> MakePrograms(Plan plan, const kernels::RunLimits& limits) {
-  return std::make_unique<Compiled>(plan.ToGraph(), HowToRun{.threads = 1, .limits = limits, .passes_off = {}},
+  return std::make_unique<Compiled>(plan.ToGraph(), ExecutionOptions{.threads = 1, .limits = limits, .passes_off = {}},
                                     std::make_shared<RunMemory>(), std::make_shared<Weights>());
 }
 
-// Each test twice: by the plan, and by programs.
+// Each test runs twice: with a reference plan and with compiled programs.
 using MakeExecutable = std::unique_ptr<reference::Executable> (*)(Plan plan, const kernels::RunLimits& limits);
 class Control : public testing::TestWithParam<MakeExecutable> {
  protected:
@@ -90,7 +89,7 @@ class Control : public testing::TestWithParam<MakeExecutable> {
                      executable->Run({{"x:0", Tensor::Of<float>({}, {x})}}, {}, resources, given.bytes_max));
     return outputs[0].values<float>()[0];
   }
-  // The node that is named, or why none is.
+  // The node that made the NaN, "all is finite", or the error.
   static std::string MakerOfNan(const Given& given, float x) {
     auto plan = MakePlan(given);
     if (!plan) return ToString(plan.error());
@@ -131,22 +130,22 @@ TEST_P(Control, StopsARecursionThatDoesNotEnd) {
   const std::string error = ErrorOf({Factorial("a")}, 5);
   EXPECT_THAT(error, StartsWith("RESOURCE_EXHAUSTED: op \"If\" (node \"y/if\"): op \"If\" (node \"again/f/if\"): "));
   EXPECT_THAT(error, HasSubstr("deeper than 200 levels"));
-  EXPECT_LT(error.size(), 300U) << "not every level is named";
+  EXPECT_LT(error.size(), 300U) << "the message does not name every level";
 }
 
-// while (a < limit) a = a + by, of x.
+// a = x; while (a < limit) a = a + by.
 std::string Loop(double limit, double by, const std::string& result = "sum:z:0") {
   return Function("cond", "a", Number("limit", limit) + Op("less", "Less", {"a", "limit:output:0"}), {"less:z:0"}) +
          Function("body", "a", Number("by", by) + Op("sum", "AddV2", {"a", "by:output:0"}), {result}) +
          Op("y", "While", {"x"}, Func("cond", "cond") + Func("body", "body"), false);
 }
 
-TEST_P(Control, RunsALoopUntilItsConditionNoLongerHolds) {
+TEST_P(Control, RunsALoopUntilItsConditionIsFalse) {
   EXPECT_EQ(Answer({Loop(10, 3)}, 0), 12.0F);
   EXPECT_EQ(Answer({Loop(10, 3)}, 11), 11.0F) << "no step at all";
 }
 
-TEST_P(Control, AProfileHasTheAnswerAndEveryStepOfALoop) {
+TEST_P(Control, AProfiledRunReturnsTheOutputsAndNotesEveryStepOfALoop) {
   const auto executable = GetParam()(MakePlan({Loop(10, 3)}).value(), {});
   kernels::Resources resources;
   RunProfile profile;
@@ -160,7 +159,7 @@ TEST_P(Control, AProfileHasTheAnswerAndEveryStepOfALoop) {
   EXPECT_EQ(profile.nodes.back().output, "DT_FLOAT []");
 }
 
-TEST(Programs, StepsOfABodyAreProfiledWithinTheStepThatRanIt) {
+TEST(Programs, StepsOfABodyAreWithinTheTimeOfTheStepThatRunsIt) {
   const auto executable = MakePrograms(MakePlan({Loop(10, 3)}).value(), {});
   kernels::Resources resources;
   RunProfile profile;
@@ -178,7 +177,7 @@ TEST(Programs, StepsOfABodyAreProfiledWithinTheStepThatRanIt) {
   EXPECT_LT(loop.took, loop.ended - loop.began);
 }
 
-TEST(Programs, AStepThatRunsABodyTookWhatTheStepsOfThatLeave) {
+TEST(Programs, TheTimeOfAStepExcludesTheStepsOfItsBody) {
   const auto executable = MakePrograms(MakePlan({Loop(10, 3)}).value(), {});
   kernels::Resources resources;
   RunProfile profile;
@@ -190,11 +189,11 @@ TEST(Programs, AStepThatRunsABodyTookWhatTheStepsOfThatLeave) {
     EXPECT_EQ(node.took, node.ended - node.began);
     others -= node.took;
   }
-  EXPECT_LE(loop.took, others) << "what it took to note them is nobody's";
-  EXPECT_GE(loop.took, profile.nodes[0].began - loop.began) << "the bodies were made ready before their first step";
+  EXPECT_LE(loop.took, others) << "the time to note the steps does not count";
+  EXPECT_GE(loop.took, profile.nodes[0].began - loop.began) << "planning the bodies counts for the loop";
 }
 
-TEST_P(Control, AProfilesRunHasTheLimitsOfARun) {
+TEST_P(Control, AProfiledRunHasTheLimitsOfARun) {
   const auto executable = GetParam()(MakePlan({Loop(10, 0)}).value(), {.steps_max = 100});
   kernels::Resources resources;
   std::atomic<int64_t> room_bytes = 10'000;
@@ -214,7 +213,7 @@ TEST_P(Control, StopsALoopThatDoesNotEnd) {
               AllOf(StartsWith("RESOURCE_EXHAUSTED: op \"While\""), HasSubstr("longer than the limit of 20 ms")));
 }
 
-TEST_P(Control, RefusesBodiesThatDoNotGiveWhatTheLoopNeeds) {
+TEST_P(Control, RejectsBodiesWithWrongResults) {
   EXPECT_THAT(ErrorOf({Loop(10, 1) + Op("c", "Cast", {"x"}, "", false), "y:3"}, 0),
               HasSubstr("reads output 3 of node"));
   const std::string cond = Function("cond", "a", Op("less", "Less", {"a", "a"}), {"less:z:0"});
@@ -227,8 +226,8 @@ TEST_P(Control, RefusesBodiesThatDoNotGiveWhatTheLoopNeeds) {
               HasSubstr("op \"Reshape\" (node \"body/less\")"));
 }
 
-// Doubles a vector at every step.
-TEST_P(Control, StopsALoopThatNeedsMoreMemoryThanARunHas) {
+// The loop doubles a vector in every step.
+TEST_P(Control, StopsALoopThatExceedsTheMemoryOfARun) {
   const std::string doubling =
       Function("true", "a", Number("one", 1), {"one:output:0"}) +
       Function("body", "a", Op("twice", "Pack", {"a", "a"}, "attr { key: 'N' value { i: 2 } }"), {"twice:output:0"}) +
@@ -241,33 +240,33 @@ std::string Branches(const std::string& no) {
          Function("yes", "a", "", {"a"}) + Function("no", "a", no, {"out:y:0"});
 }
 
-TEST_P(Control, ComputesNothingOfTheBranchThatIsNotTaken) {
+TEST_P(Control, DoesNotComputeTheBranchThatIsNotTaken) {
   const std::string fails = Number("c", 1) + Op("out", "Reshape", {"c:output:0", "c:output:0"});
   EXPECT_EQ(Answer({Branches(fails)}, 3), 3.0F);
   EXPECT_THAT(ErrorOf({Branches(fails)}, 0), HasSubstr("op \"If\" (node \"y\"): op \"Reshape\" (node \"no/out\")"));
 }
 
-TEST(Plans, RefuseAtLoadWhatABodyNeedsAndIsNotThere) {
+TEST(Plans, RejectUnsupportedOpsInBodiesAtLoad) {
   const auto plan = MakePlan({Branches(Op("out", "Unheard", {"a"}))});
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().message, "unsupported ops: \"Unheard\" (node \"no/out\")");
 }
 
-// Before any pass has made other nodes of these.
-TEST(Outputs, ThatANodeDoesNotHaveAreRefusedAtLoad) {
+// The check is before all passes, so that the error names original nodes.
+TEST(Outputs, ThatDoNotExistAreRejectedAtLoad) {
   const auto made = MakePlan({Op("i", "Identity", {"x"}, "", false) + Op("y", "Neg", {"i:1"}, "", false)});
   ASSERT_FALSE(made);
   EXPECT_EQ(ToString(made.error()),
-            "INVALID_ARGUMENT: node \"y\" reads output 1 of node \"i\" (op \"Identity\"), which has 1");
+            "INVALID_ARGUMENT: node \"y\" reads output 1 of node \"i\" (op \"Identity\"), which has 1 output(s)");
 }
 
-TEST_P(Control, NamesTheNodeWithinABodyThatMadeANan) {
+TEST_P(Control, NamesTheNodeInABranchThatMadeANan) {
   const Given given{
       Branches(Number("c", 0) + Op("div", "RealDiv", {"a", "c:output:0"}) + Op("out", "Neg", {"div:z:0"}))};
   EXPECT_EQ(MakerOfNan(given, 0), "no/div");
 }
 
-TEST_P(Control, RefusesASplitAlongWhatIsNoAxis) {
+TEST_P(Control, RejectsASplitAlongAnInvalidAxis) {
   const auto along = [](const std::string& axis) {
     return Given{axis + Op("y", "Split", {"axis", "x"}, "attr { key: 'num_split' value { i: 1 } } ", false)};
   };
@@ -281,8 +280,8 @@ TEST_P(Control, RefusesASplitAlongWhatIsNoAxis) {
   }
 }
 
-// The loop ends with a run of its condition, which made nothing of it.
-TEST_P(Control, NamesTheNodeWithinALoopThatMadeANan) {
+// The condition runs after the last step; it must not count as the origin.
+TEST_P(Control, NamesTheNodeInALoopThatMadeANan) {
   const Given given{
       Number("first", 0, false) +
           Function("cond", "ia", Number("steps", 3) + Op("less", "Less", {"i", "steps:output:0"}), {"less:z:0"}) +
@@ -295,8 +294,8 @@ TEST_P(Control, NamesTheNodeWithinALoopThatMadeANan) {
   EXPECT_EQ(MakerOfNan(given, 4), "body/root");
 }
 
-// So that a shape runs as it has run before.
-TEST(OfABody, TheProgramThatKnowsTheShapesComesBeforeTheOneThatKnowsNone) {
+// A shape that has its own program keeps using it after the program for unknown shapes exists.
+TEST(BodyPrograms, AProgramForTheShapesComesBeforeTheOneForUnknownShapes) {
   const auto plan = MakePlan({Op("y", "Neg", {"x"}, "", false)});
   ASSERT_TRUE(plan);
   const graph::Graph graph = plan->ToGraph();
@@ -315,7 +314,7 @@ TEST(OfABody, TheProgramThatKnowsTheShapesComesBeforeTheOneThatKnowsNone) {
   EXPECT_EQ(of_rows(3), any);
 }
 
-// What depends on no input is computed once, at load, loops included.
+// Nodes that depend on no input are computed once at load, including loops.
 TEST(Plans, ComputeALoopOfConstantsAtLoad) {
   const Given given{Number("zero", 0, false) +
                     Function("cond", "a", Number("l", 9) + Op("less", "Less", {"a", "l:output:0"}), {"less:z:0"}) +
@@ -342,7 +341,7 @@ std::string Int(const std::string& name, int64_t value, bool in_function = false
       in_function ? "node_def" : "node", name, value);
 }
 
-TEST_P(Control, ListsAreValuesThatAnOpDoesNotChange) {
+TEST_P(Control, OpsReturnNewListsAndDoNotChangeTheirInput) {
   const std::string graph = Int("any", -1) + Int("two", 2) + Int("one", 1) +
                             Op("empty", "TensorListReserve", {"any", "two"}, kFloats, false) +
                             Op("first", "TensorListSetItem", {"empty", "one", "x"}, "", false) +
@@ -354,7 +353,7 @@ TEST_P(Control, ListsAreValuesThatAnOpDoesNotChange) {
   EXPECT_EQ(Answer({graph}, 3), 6.0F);
 }
 
-TEST_P(Control, ListsRefuseWhatDoesNotFit) {
+TEST_P(Control, ListsRejectInvalidIndicesElementsAndSizes) {
   const auto error = [](int64_t size, int64_t at, const std::string& element) {
     return ErrorOf({Int("any", -1) + Int("size", size) + Int("at", at) +
                     Op("empty", "TensorListReserve", {"any", "size"}, kFloats, false) +
@@ -362,15 +361,15 @@ TEST_P(Control, ListsRefuseWhatDoesNotFit) {
                     Op("y", "TensorListGetItem", {"set", "size", "any"}, kFloats, false)},
                    1);
   };
-  EXPECT_THAT(error(2, 2, "x"), HasSubstr("there is no element 2 in a list of 2"));
-  EXPECT_THAT(error(2, -1, "x"), HasSubstr("there is no element -1"));
-  EXPECT_THAT(error(2, 0, "any"), HasSubstr("an element of DT_INT32 for a list of DT_FLOAT"));
+  EXPECT_THAT(error(2, 2, "x"), HasSubstr("index 2 is out of range for a list of 2 elements"));
+  EXPECT_THAT(error(2, -1, "x"), HasSubstr("index -1 is out of range"));
+  EXPECT_THAT(error(2, 0, "any"), HasSubstr("an element of DT_INT32 cannot be put into a list of DT_FLOAT"));
   EXPECT_THAT(error(2, 0, "empty"), HasSubstr("an element of DT_VARIANT"));
   EXPECT_THAT(error(2'000'000'000, 0, "x"), HasSubstr("the limit is 1000000"));
-  EXPECT_THAT(error(-5, 0, "x"), HasSubstr("a list of -5 elements"));
+  EXPECT_THAT(error(-5, 0, "x"), HasSubstr("a list cannot have -5 elements"));
 }
 
-TEST_P(Control, ListsWithinListsHaveALimit) {
+TEST_P(Control, NestedListsHaveADepthLimit) {
   const std::string of_lists = "attr { key: 'element_dtype' value { type: DT_VARIANT } } ";
   const std::string graph =
       Int("any", -1) + Op("l", "EmptyTensorList", {"any", "any"}, of_lists, false) +
@@ -380,7 +379,7 @@ TEST_P(Control, ListsWithinListsHaveALimit) {
                    Op("push", "TensorListPushBack", {"e:handle:0", "a"}),
                {"push:output_handle:0"}) +
       Op("y", "While", {"l"}, Func("cond", "true") + Func("body", "body"), false);
-  EXPECT_THAT(ErrorOf({graph}, 1), HasSubstr("lists lie within lists deeper than 32 levels"));
+  EXPECT_THAT(ErrorOf({graph}, 1), HasSubstr("lists are nested deeper than 32 levels"));
 }
 
 }  // namespace

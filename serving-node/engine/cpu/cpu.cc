@@ -8,23 +8,23 @@
 namespace longshore::engine {
 
 std::unique_ptr<Engine> MakeCpuEngine(const CpuOptions& options) {
-  const cpu::HowToRun how{.threads = std::max(1, options.threads_per_run),
-                          .limits = {.time_max = options.loop_time_max},
-                          .passes_off = options.passes_off};
+  const cpu::ExecutionOptions execution{.threads = std::max(1, options.threads_per_run),
+                                        .limits = {.time_max = options.loop_time_max},
+                                        .passes_off = options.passes_off};
   const auto memory = std::make_shared<cpu::RunMemory>();
-  return MakeReferenceEngine({.threads = options.runs,
-                              .waiting_runs_max = options.waiting_runs_max,
-                              .run_bytes_max = options.run_bytes_max,
-                              .loop_time_max = options.loop_time_max,
-                              .compiler = [how, memory](const LoadOptions& load) -> reference::MakeExecutable {
-                                cpu::HowToRun how_to_run = how;
-                                how_to_run.by_row = load.deterministic;
-                                return [how = std::move(how_to_run), memory,
-                                        weights = std::make_shared<cpu::Weights>()](graph::Graph graph,
-                                                                                    const reference::Fold& fold) {
-                                  return std::make_unique<cpu::Compiled>(std::move(graph), how, memory, weights, fold);
-                                };
-                              }});
+  return MakeReferenceEngine(
+      {.threads = options.runs,
+       .waiting_runs_max = options.waiting_runs_max,
+       .run_bytes_max = options.run_bytes_max,
+       .loop_time_max = options.loop_time_max,
+       .compiler = [execution, memory](const LoadOptions& load) -> reference::MakeExecutable {
+         cpu::ExecutionOptions per_model = execution;
+         per_model.by_row = load.deterministic;
+         return [execution = std::move(per_model), memory, weights = std::make_shared<cpu::Weights>()](
+                    graph::Graph graph, const reference::Fold& fold) {
+           return std::make_unique<cpu::Compiled>(std::move(graph), execution, memory, weights, fold);
+         };
+       }});
 }
 
 }  // namespace longshore::engine

@@ -1,4 +1,4 @@
-// The CPU engine: SavedModels on oneDNN, planned for the shapes that come.
+// The CPU engine: runs SavedModels with oneDNN, planned separately for each set of input shapes.
 #pragma once
 
 #include <chrono>
@@ -11,12 +11,12 @@
 namespace longshore::engine {
 
 struct CpuOptions {
-  int runs = 0;                            // At the same time (inter-op); 0: one per processor.
-  int threads_per_run = 1;                 // Intra-op.
-  int waiting_runs_max = 10'000;           // Runs that wait for a thread; more are refused with Unavailable.
-  size_t run_bytes_max = size_t{2} << 30;  // Memory of one run beside its inputs; an op that wants more is refused.
-  std::chrono::milliseconds loop_time_max = std::chrono::minutes(1);  // Of one run with branches or loops.
-  std::set<std::string> passes_off = {};  // By graph::passes::Names, to find the one that is at fault.
+  int runs = 0;                            // Concurrent runs (inter-op parallelism); 0: one per processor.
+  int threads_per_run = 1;                 // Intra-op parallelism.
+  int waiting_runs_max = 10'000;           // Queued runs; further ones fail with Unavailable.
+  size_t run_bytes_max = size_t{2} << 30;  // Memory of one run without its inputs; above: ResourceExhausted.
+  std::chrono::milliseconds loop_time_max = std::chrono::minutes(1);  // Time limit of one run with branches or loops.
+  std::set<std::string> passes_off = {};  // Passes to skip, by graph::passes::Names, to find a faulty one.
 };
 
 // The engine must outlive the models that it loaded.

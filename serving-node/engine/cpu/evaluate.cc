@@ -22,7 +22,9 @@ graph::Evaluate EvaluateByKernels(reference::kernels::Resources& resources, size
     const auto* kernel = reference::kernels::FindKernel(node.op);
     if (kernel == nullptr || !kernel->is_foldable || node.has_effect || !node.then.empty()) return std::nullopt;
     if (inputs.size() < static_cast<size_t>(kernel->inputs_min) || !HasNumbersOrTexts(inputs)) return std::nullopt;
-    auto made = kernel->compute({node, inputs, resources, bytes_max});
+    const reference::kernels::Call call{node, inputs, resources, bytes_max};
+    if (!call.CheckEmptyInputs()) return std::nullopt;
+    auto made = kernel->compute(call);
     if (!made || !HasNumbersOrTexts(*made)) return std::nullopt;
     return std::move(*made);
   };

@@ -1,4 +1,4 @@
-// Values ahead of a run, by the reference kernels.
+// Evaluates nodes ahead of a run with the reference kernels.
 #pragma once
 
 #include "serving-node/engine/reference/kernels/kernel.h"
@@ -6,8 +6,8 @@
 
 namespace longshore::engine::cpu {
 
-// Of ops that always give the same for the same, hold no state, and make no more than `bytes_max`. `resources` must
-// outlive it.
+// Evaluates only ops that are deterministic and stateless, and returns nullopt for others and for results above
+// `bytes_max`. `resources` must outlive the returned function.
 graph::Evaluate EvaluateByKernels(reference::kernels::Resources& resources, size_t bytes_max);
 
 }  // namespace longshore::engine::cpu

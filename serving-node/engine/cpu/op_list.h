@@ -1,4 +1,4 @@
-// Which ops there are, for who wants to know before bringing a model.
+// The supported ops, so that a user can check a model before deploying it.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@ namespace longshore::engine::cpu {
 
 struct OpSupport {
   std::string op;
-  std::string types;      // Which values of the attribute T it takes: "float, int32"; "any".
-  bool has_fast = false;  // Beside the reference kernel there is a faster way, for float.
+  std::string types;      // The supported values of the attribute T: "float, int32"; "any".
+  bool has_fast = false;  // Whether it has a faster implementation than the reference kernel, for float.
 };
 
-// All, sorted by op.
+// All supported ops, sorted by name.
 std::vector<OpSupport> SupportedOps();
 
 }  // namespace longshore::engine::cpu

@@ -1,7 +1,8 @@
-// What a run notes of its steps, and that it answers the same.
+// The profile of a run, and that profiling does not change its outputs.
 #include <gmock/gmock.h>
 
 #include "serving-node/engine/cpu/cpu.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::engine {
 namespace {
@@ -22,10 +23,10 @@ class CpuProfile : public testing::Test {
 
   const std::unique_ptr<Engine> engine_ = MakeCpuEngine({.runs = 1});
   const std::shared_ptr<LoadedModel> model_ =
-      engine_->Load(Path(LONGSHORE_SOURCE_DIR) / "tests/models/digits/2", {}).value();
+      engine_->Load(source_tree::Root() / "tests/models/digits/2", {}).value();
 };
 
-TEST_F(CpuProfile, OfARunChangesNoBitOfItsAnswer) {
+TEST_F(CpuProfile, DoesNotChangeTheBitsOfTheOutputs) {
   const TensorMap plain = Run(nullptr);
   const auto profile = std::make_shared<RunProfile>();
   const TensorMap profiled = Run(profile);
@@ -41,7 +42,7 @@ TEST_F(CpuProfile, OfARunChangesNoBitOfItsAnswer) {
   EXPECT_TRUE(profile->outputs.empty());
 }
 
-TEST_F(CpuProfile, HasStepsOneAfterAnotherWithinTheRun) {
+TEST_F(CpuProfile, HasStepsInSequenceWithinTheRun) {
   const auto profile = std::make_shared<RunProfile>();
   Run(profile);
   ASSERT_FALSE(profile->nodes.empty());
@@ -50,13 +51,13 @@ TEST_F(CpuProfile, HasStepsOneAfterAnotherWithinTheRun) {
   for (const NodeRun& node : profile->nodes) {
     EXPECT_GE(node.began, last);
     EXPECT_GE(node.ended, node.began);
-    EXPECT_EQ(node.took, node.ended - node.began) << "nothing runs within it";
+    EXPECT_EQ(node.took, node.ended - node.began) << "the step has no body";
     last = node.ended;
   }
   EXPECT_LE(last, profile->took);
 }
 
-TEST_F(CpuProfile, SaysWhatEachStepMadeAndWhatTheRunHeld) {
+TEST_F(CpuProfile, HasTheOutputOfEachStepAndTheMemoryOfTheRun) {
   const auto profile = std::make_shared<RunProfile>();
   Run(profile);
   const NodeRun& first = profile->nodes[0];
@@ -68,7 +69,7 @@ TEST_F(CpuProfile, SaysWhatEachStepMadeAndWhatTheRunHeld) {
   EXPECT_GE(profile->bytes_peak, first.held_bytes);
 }
 
-TEST_F(CpuProfile, LeavesOutWhatThereIsNoRoomFor) {
+TEST_F(CpuProfile, LeavesOutNodesAboveItsMemoryLimit) {
   std::atomic<int64_t> room_bytes = 1000;
   const auto profile = std::make_shared<RunProfile>();
   profile->room_bytes = &room_bytes;

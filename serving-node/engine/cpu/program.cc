@@ -14,17 +14,17 @@ using graph::Edge;
 using graph::Graph;
 using graph::Type;
 
-// Decides, for one graph and its types, what each value and each node becomes.
+// Builds a Program from a graph and its types: decides where each value is stored and which step runs each node.
 class ProgramMaker {
  public:
   ProgramMaker(const Graph& graph, const graph::Types& types, Weights& weights)
       : graph_(graph), types_(types), weights_(weights), program_(new Program) {}
 
   std::unique_ptr<Program> Make() {
-    Number();
-    Settle();
+    NumberValues();
+    AssignStorage();
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (Runs(i)) AddStep(i);
+      if (NeedsStep(i)) AddStep(i);
     }
     for (const auto& [name, node] : graph_.fed) program_->fed_[name] = IdOf({node, 0});
     for (const Edge& output : graph_.outputs) program_->outputs_.push_back(IdOf(output));
@@ -33,13 +33,13 @@ class ProgramMaker {
   }
 
  private:
-  // Whether the output lies in memory as the first input does.
+  // Whether the op leaves the bytes of its first input unchanged and only gives them another shape.
   bool IsAlias(const graph::Node& node) const {
     if (node.op == "Transpose") return KeepsOrder(types_.at(node.inputs[0]), types_.at(node.inputs[1]));
     return node.op == "Reshape" || node.op == "Squeeze" || node.op == "ExpandDims";
   }
 
-  // Whether a Transpose moves nothing but axes of size one.
+  // Whether a Transpose moves only axes of size 1, so that the order of elements does not change.
   static bool KeepsOrder(const Type& from, const Type& order) {
     if (!from.is_static() || !order.value || order.value->type() != DType::kInt32) return false;
     int32_t last = -1;
@@ -56,8 +56,8 @@ class ProgramMaker {
     return first_[static_cast<size_t>(edge.node)] + static_cast<size_t>(std::max(edge.output, 0));
   }
 
-  // As many values per node as are known of, or read.
-  void Number() {
+  // Numbers the values: for each node as many as its outputs that are read, at least one.
+  void NumberValues() {
     std::vector<size_t> counts(graph_.nodes.size(), 1);
     const auto count = [&](const Edge& edge) {
       size_t& of = counts[static_cast<size_t>(edge.node)];
@@ -85,32 +85,32 @@ class ProgramMaker {
 
   bool IsFed(size_t node) const { return graph_.nodes[node].op == "Placeholder"; }
 
-  // Whether it is the first input under another shape.
+  // Whether the node's output can share the memory of its first input.
   bool SharesInput(size_t node) const {
     const graph::Node& of = graph_.nodes[node];
     if (!of.then.empty() || of.inputs.empty()) return false;
     const Type& from = types_.at(of.inputs[0]);
     const Type& to = types_.at({static_cast<int>(node), 0});
-    return LiesStill(from) && LiesStill(to) && IsAlias(of);  // A type is known of what is valid.
+    return HasFixedSize(from) && HasFixedSize(to) && IsAlias(of);  // A known output type implies valid inputs.
   }
 
-  bool Runs(size_t node) const { return !IsFed(node) && !IsKnown(node) && !SharesInput(node); }
+  bool NeedsStep(size_t node) const { return !IsFed(node) && !IsKnown(node) && !SharesInput(node); }
 
-  static bool LiesStill(const Type& type) { return type.is_static() && tensor::ElementBytes(type.type) > 0; }
+  static bool HasFixedSize(const Type& type) { return type.is_static() && tensor::ElementBytes(type.type) > 0; }
 
-  void Settle() {
+  void AssignStorage() {
     for (size_t node = 0; node < graph_.nodes.size(); ++node) {
       for (ValueId id = first_[node]; id < first_[node + 1]; ++id) {
         auto& spot = program_->spots_[id];
         spot.type = types_.at({static_cast<int>(node), static_cast<int>(id - first_[node])});
         if (IsFed(node)) {
-          spot.home = Program::Home::kFed;
+          spot.storage = Program::Storage::kFed;
         } else if (IsKnown(node)) {
-          spot.home = Program::Home::kConstant;
+          spot.storage = Program::Storage::kConstant;
           spot.constant = *spot.type.value;
         } else {
           spot.type.value.reset();
-          spot.home = LiesStill(spot.type) ? Program::Home::kArena : Program::Home::kMade;
+          spot.storage = HasFixedSize(spot.type) ? Program::Storage::kArena : Program::Storage::kAllocated;
         }
       }
       if (!IsFed(node) && !IsKnown(node) && SharesInput(node)) {
@@ -138,7 +138,7 @@ class ProgramMaker {
     step_nodes_.push_back(node);
   }
 
-  // Kernels read numbers as they are.
+  // Kernels read constants only in plain layout, not packed.
   static StepPtr MakeKernelStepOf(StepContext& context) {
     for (Value& input : context.inputs) {
       if (input.is_const()) input.type.value = context.weights.Plain(*input.type.value);
@@ -162,7 +162,7 @@ class ProgramMaker {
     PlanStep line{.node = context.node.name, .op = context.node.op, .then = {}, .shape = "?", .how = step.how()};
     for (const graph::Fused& fused : context.node.then) line.then += (line.then.empty() ? "" : ", ") + fused.op;
     if (context.outputs[0].is_static()) line.shape = tensor::ToString(context.outputs[0].shape());
-    const auto own = std::span(context.inputs).first(context.inputs.size() - context.operands_drawn_in());
+    const auto own = std::span(context.inputs).first(context.inputs.size() - context.fused_operands());
     const auto is_static = [](const Value& value) { return value.is_static(); };
     if (std::ranges::all_of(own, is_static) && std::ranges::all_of(context.outputs, is_static))
       line.flops = reference::Flops(context.node, ShapesOf(own), ShapesOf(context.outputs));
@@ -180,18 +180,19 @@ class ProgramMaker {
     program_->freed_after_.resize(step_nodes_.size());
     for (ValueId id = 0; id < lifetimes.size(); ++id) {
       const auto& spot = program_->spots_[id];
-      if (spot.home == Program::Home::kArena && program_->roots_[id] == id) {
+      if (spot.storage == Program::Storage::kArena && program_->roots_[id] == id) {
         lifetimes[id].bytes = static_cast<size_t>(tensor::ElementCount(*spot.type.shape).value_or(0)) *
                               tensor::ElementBytes(spot.type.type);
       }
-      if (spot.home == Program::Home::kMade && lifetimes[id].last < step_nodes_.size() && !step_nodes_.empty())
+      if (spot.storage == Program::Storage::kAllocated && lifetimes[id].last < step_nodes_.size() &&
+          !step_nodes_.empty())
         program_->freed_after_[lifetimes[id].last].push_back(id);
     }
     const ArenaPlan plan = PlanArena(lifetimes);
     program_->arena_bytes_ = plan.bytes;
     for (ValueId id = 0; id < lifetimes.size(); ++id) {
       program_->spots_[id].offset = plan.offsets[id];
-      if (program_->spots_[program_->roots_[id]].home == Program::Home::kArena) program_->in_arena_.push_back(id);
+      if (program_->spots_[program_->roots_[id]].storage == Program::Storage::kArena) program_->in_arena_.push_back(id);
     }
   }
 
@@ -199,7 +200,7 @@ class ProgramMaker {
   const graph::Types& types_;
   Weights& weights_;
   std::unique_ptr<Program> program_;
-  std::vector<ValueId> first_;      // By node: its first value; one more at the end.
+  std::vector<ValueId> first_;      // By node: its first value; the last entry is the number of values.
   std::vector<size_t> step_nodes_;  // By step.
 };
 
@@ -212,11 +213,11 @@ Program::~Program() = default;
 
 namespace {
 
-// Whether every op that only passes make has the shapes that it needs: the last inference may have known less than the
-// first, its bounds being those of hostile graphs.
+// Whether the input shapes of every fused op are known. The inference after a pass may reach its limits earlier than
+// the one before it, and then know less.
 bool HaveShapes(const Graph& graph, const graph::Types& types) {
   return std::ranges::all_of(graph.nodes, [&](const graph::Node& node) {
-    return !graph::passes::IsOwn(node.op) ||
+    return !graph::passes::IsFusedOp(node.op) ||
            std::ranges::all_of(node.inputs, [&](const Edge& input) { return types.at(input).is_static(); });
   });
 }
@@ -245,7 +246,7 @@ std::unique_ptr<Program> Program::Make(const Graph& graph, std::span<const Graph
                                                 : std::nullopt;
   if (slices) {
     const auto few = WithRows(fed, slices->each);
-    if (graph::IsByRows(graph, all, infer(graph, few), {.many = slices->rows, .few = slices->each})) {
+    if (graph::RowsAreIndependent(graph, all, infer(graph, few), {.many = slices->rows, .few = slices->each})) {
       auto program = Make(graph, bodies, few, weights, resources, {.passes = options.passes}, bytes_max);
       program->slices_ = slices;
       return program;
@@ -292,7 +293,7 @@ std::unique_ptr<Program::OwnFrame> Program::TakeFrame() const {
   frame->made.resize(spots_.size());
   for (ValueId id = 0; id < spots_.size(); ++id) {
     const Spot& spot = spots_[roots_[id]];
-    if (spot.home == Home::kConstant && spot.constant.device() == tensor::Device{})
+    if (spot.storage == Storage::kConstant && spot.constant.device() == tensor::Device{})
       frame->data[id] = const_cast<std::byte*>(spot.constant.data());
   }
   for (const StepPtr& step : steps_) frame->states.push_back(step->MakeState());
@@ -319,7 +320,7 @@ Status Program::Feed(const std::map<std::string, Tensor>& fed, OwnFrame& frame) 
     frame.data[id] = given->second.elements() == 0 ? frame.memory : frame.made[id].mutable_data();
   }
   for (ValueId id = 0; id < spots_.size(); ++id) {
-    if (roots_[id] != id && spots_[roots_[id]].home == Home::kFed) frame.data[id] = frame.data[roots_[id]];
+    if (roots_[id] != id && spots_[roots_[id]].storage == Storage::kFed) frame.data[id] = frame.data[roots_[id]];
   }
   return {};
 }
@@ -343,14 +344,14 @@ Result<std::vector<Tensor>> Program::Collect(OwnFrame& frame) const {
   std::vector<Tensor> outputs;
   for (const ValueId id : outputs_) {
     const Spot& spot = spots_[roots_[id]];
-    if (spot.home == Home::kArena) {
+    if (spot.storage == Storage::kArena) {
       ASSIGN_OR_RETURN(Tensor output, Tensor::Make(spots_[id].type.type, *spots_[id].type.shape));
       std::copy_n(frame.data[id], output.bytes(), output.mutable_data());
       outputs.push_back(std::move(output));
       continue;
     }
-    Tensor whole = spot.home == Home::kConstant ? spot.constant : frame.made[roots_[id]];
-    if (whole.empty()) return DataLoss("an output of the signature is none of its node");
+    Tensor whole = spot.storage == Storage::kConstant ? spot.constant : frame.made[roots_[id]];
+    if (whole.empty()) return DataLoss("an output of the signature does not exist in the graph");
     if (roots_[id] != id) {
       ASSIGN_OR_RETURN(whole, whole.Reshaped(*spots_[id].type.shape));
     }
@@ -371,7 +372,7 @@ Result<std::vector<Tensor>> Program::RunSlices(const std::map<std::string, Tenso
   std::vector<Tensor> whole;
   for (int64_t first = 0; first < slices_->rows; first += slices_->each) {
     std::map<std::string, Tensor> some;
-    for (const auto& [name, value] : fed)  // A scalar is of all rows.
+    for (const auto& [name, value] : fed)  // A scalar belongs to all rows.
       some.emplace_hint(some.end(), name, value.rank() == 0 ? value : value.Rows(first, first + slices_->each));
     ASSIGN_OR_RETURN(const auto outputs, RunWhole(some, frame, on_step));
     for (size_t i = 0; i < outputs.size(); ++i) {

@@ -1,4 +1,4 @@
-// A graph for one set of input shapes: steps, and where every value lies.
+// A graph compiled for one set of input shapes: its steps, and where every value is stored.
 #pragma once
 
 #include <chrono>
@@ -25,41 +25,41 @@ struct StepTime {
   std::chrono::steady_clock::time_point began;
   std::chrono::steady_clock::time_point ended;
 };
-// Told of each step when it has run, what it has left in the frame, and when it ran.
+// Called after each step, with the frame that holds its outputs.
 using OnStep = std::function<void(size_t step, const Frame& frame, const StepTime& time)>;
 
-// Immutable once made; any number of runs at once, each with a frame of its own.
+// Immutable and thread-safe: any number of concurrent runs, each with its own frame.
 class Program {
  public:
   ~Program();
 
   struct Options {
-    std::span<const graph::passes::ShapePass> passes = {};  // That are run; they outlive whoever keeps the options.
-    int64_t slice_bytes = 0;                                // What a step of a slice is to move; 0: runs are whole.
-    bool by_row = false;                                    // Slices are of one row, where rows can be told apart.
+    std::span<const graph::passes::ShapePass> passes = {};  // The passes to run; must outlive these options.
+    int64_t slice_bytes = 0;  // See ExecutionOptions::slice_bytes; 0: do not slice for size.
+    bool by_row = false;      // Cut runs into slices of one row if rows are independent.
   };
 
-  // `bodies`: of the whole graph. `fed`: the types of what is fed, by the graph's names for it; what is not known of
-  // them is left to each run. `bytes_max`: what a run may hold, and the making of any one value. Primitives are made
-  // for as many threads as OpenMP has for this one.
+  // `bodies`: those of the main graph. `fed`: the types of the fed tensors, by the names in Graph::fed; shapes may be
+  // unknown. `bytes_max`: the memory limit of a run and of any value computed here. oneDNN primitives are made for the
+  // number of threads that OpenMP has set for the calling thread.
   static std::unique_ptr<Program> Make(const graph::Graph& graph, std::span<const graph::Graph> bodies,
                                        const std::map<std::string, graph::Type>& fed, Weights& weights,
                                        Resources& resources, const Options& options, size_t bytes_max);
 
-  // All outputs of the graph, in order; `on_step` costs nothing where it is none, and is told of each slice. Errors: of
-  // the kernel that refused its inputs; ResourceExhausted when the run would hold more than bytes_max.
+  // Returns all outputs of the graph, in order. `on_step` is called for the steps of each slice; it costs nothing if
+  // not set. Errors: that of the kernel that failed; ResourceExhausted if the run would hold more than bytes_max.
   Result<std::vector<Tensor>> Run(const std::map<std::string, Tensor>& fed, const RunContext& context,
                                   RunMemory& memory, size_t bytes_max, const OnStep& on_step = nullptr) const;
 
-  const std::vector<PlanStep>& lines() const { return lines_; }
-  const std::optional<Slices>& slices() const { return slices_; }  // nullopt: runs are whole.
-  // That a run holds, beside what only the run knows.
+  const std::vector<PlanStep>& lines() const { return lines_; }    // The steps, as descriptions.
+  const std::optional<Slices>& slices() const { return slices_; }  // nullopt: runs are not sliced.
+  // The memory of a run in bytes, without values whose shapes are known only in the run.
   size_t run_bytes() const;
 
-  // Of the constants that are not those of Weights.
+  // The memory of the constants that are not in Weights.
   int64_t memory_bytes(reference::kernels::CountedBuffers* counted) const;
 
-  // For those who look at a run. Values that are the same under another shape have one id.
+  // For profiling and tracing. Values that share memory under different shapes have one id.
   struct StepValues {
     std::vector<ValueId> read;
     std::vector<ValueId> made;
@@ -67,17 +67,22 @@ class Program {
   const StepValues& ValuesOf(size_t step) const { return step_values_[step]; }
   const std::map<std::string, ValueId>& fed() const { return fed_; }
   std::vector<ValueId> outputs() const;
-  // Empty where it lies nowhere. Shares the frame's memory.
+  // A view of the frame's memory; an empty tensor if the frame does not hold the value.
   Tensor ValueIn(const Frame& frame, ValueId id) const;
 
  private:
   friend class ProgramMaker;
   Program();
-  // Where a value lies.
-  enum class Home { kArena, kConstant, kFed, kMade };
+  // The place where a value is stored.
+  enum class Storage {
+    kArena,      // In the run's buffer, at a fixed offset.
+    kConstant,   // In Spot::constant.
+    kFed,        // In the tensor that the caller gave.
+    kAllocated,  // In a tensor that the run allocates, because its shape is known only then.
+  };
   struct Spot {
-    Home home = Home::kMade;
-    size_t offset = 0;  // In the arena.
+    Storage storage = Storage::kAllocated;
+    size_t offset = 0;  // In bytes, in the arena.
     Tensor constant;
     graph::Type type;
   };
@@ -95,15 +100,15 @@ class Program {
                                         const OnStep& on_step) const;
 
   std::vector<Spot> spots_;     // By value.
-  std::vector<ValueId> roots_;  // By value: whose memory it shares; itself mostly.
+  std::vector<ValueId> roots_;  // By value: the value whose memory it shares; mostly itself.
   std::vector<StepPtr> steps_;
   std::vector<PlanStep> lines_;
   std::vector<StepValues> step_values_;
-  std::vector<std::vector<ValueId>> freed_after_;  // By step: values made by the run that nobody needs any more.
+  std::vector<std::vector<ValueId>> freed_after_;  // By step: kAllocated values that no later step reads.
   std::map<std::string, ValueId> fed_;
   std::vector<ValueId> outputs_;
   std::vector<ValueId> in_arena_;
-  std::optional<Slices> slices_;  // All else is of one slice.
+  std::optional<Slices> slices_;  // If set, everything else here is for one slice.
   size_t arena_bytes_ = 0;
   size_t scratch_bytes_ = 0;
 

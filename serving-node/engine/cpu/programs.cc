@@ -60,13 +60,13 @@ std::shared_ptr<const Program> Programs::For(const std::map<std::string, Tensor>
       return Program::Make(graph, bodies_, TypesOf(fed, with_shapes), weights_, resources, options_.program, bytes_max);
     };
     auto program = wanted.empty() ? make(graph_) : make(Only(graph_, wanted));
-    const std::lock_guard lock(mutex_);  // Others count its memory.
+    const std::lock_guard lock(mutex_);  // memory_bytes reads slots.
     slot.program = std::move(program);
   });
   return slot->program;
 }
 
-std::unique_ptr<const Program> Programs::ForLooking(const std::map<std::string, Tensor>& fed, Resources& resources,
+std::unique_ptr<const Program> Programs::ForTracing(const std::map<std::string, Tensor>& fed, Resources& resources,
                                                     size_t bytes_max) const {
   return Program::Make(graph_, bodies_, TypesOf(fed, true), weights_, resources, {}, bytes_max);
 }

@@ -1,4 +1,4 @@
-// The programs of one graph, for the shapes that it has met.
+// A cache of the programs of one graph, by input shapes.
 #pragma once
 
 #include <list>
@@ -15,31 +15,32 @@
 
 namespace longshore::engine::cpu {
 
-inline constexpr size_t kProgramsMax = 32;  // Of one graph; the one that was not used for longest goes.
+inline constexpr size_t kProgramsMax = 32;  // Programs of one graph; the least recently used one is evicted.
 
 // Thread-safe.
 class Programs {
  public:
   struct Options {
     Program::Options program = {};
-    // After so many different shapes one program that knows no shapes serves all that are new.
+    // After this many different shapes, one program for unknown shapes serves all new ones.
     size_t shapes_max = SIZE_MAX;
   };
 
-  // `graph`, `bodies` and `weights` must outlive it. The graph's constants of products are those of `weights`.
+  // `graph`, `bodies` and `weights` must outlive it. The constants of products in `graph` must be in `weights`.
   Programs(const graph::Graph& graph, std::span<const graph::Graph> bodies, Weights& weights, const Options& options)
       : graph_(graph), bodies_(bodies), weights_(weights), options_(options) {}
 
-  // For what is fed; `wanted` as of Executable::Run; `bytes_max`: what a run may hold. One caller makes it, others that
-  // want the same wait for it, and those that want another do not.
+  // The program for the fed types and shapes. `wanted` as in Executable::Run; `bytes_max`: the memory limit of a run.
+  // If the program does not exist yet, the first caller makes it and other callers for the same program wait; callers
+  // for other programs do not.
   std::shared_ptr<const Program> For(const std::map<std::string, Tensor>& fed, std::span<const size_t> wanted,
                                      Resources& resources, size_t bytes_max) const;
 
-  // One that no pass has changed for its shapes, for those who look. Not kept.
-  std::unique_ptr<const Program> ForLooking(const std::map<std::string, Tensor>& fed, Resources& resources,
+  // A program without shape passes, so that steps are original nodes; for tracing. Not cached.
+  std::unique_ptr<const Program> ForTracing(const std::map<std::string, Tensor>& fed, Resources& resources,
                                             size_t bytes_max) const;
 
-  // Of constants that the graph holds, and of those that the programs have made of shapes.
+  // The memory of the graph's constants and of the constants that programs computed from shapes.
   int64_t memory_bytes(reference::kernels::CountedBuffers* counted) const;
 
  private:
@@ -48,15 +49,15 @@ class Programs {
     std::shared_ptr<const Program> program;
   };
   struct Entry {
-    std::vector<DType> types;   // In the order of the names.
-    std::vector<Shape> shapes;  // None where the program knows none.
+    std::vector<DType> types;   // The types of the fed tensors, in the order of names.
+    std::vector<Shape> shapes;  // Likewise; empty if the program is for unknown shapes.
     std::vector<size_t> wanted;
     std::shared_ptr<Slot> slot;
 
     bool knows_shapes() const { return !shapes.empty(); }
     bool IsFor(const std::map<std::string, Tensor>& fed, std::span<const size_t> outputs) const;
   };
-  // The program that is to serve, and whether it knows the shapes.
+  // The slot of the program to use, and whether this program knows the shapes.
   std::pair<std::shared_ptr<Slot>, bool> SlotFor(const std::map<std::string, Tensor>& fed,
                                                  std::span<const size_t> wanted) const;
 
@@ -65,7 +66,7 @@ class Programs {
   Weights& weights_;
   const Options options_;
   mutable std::mutex mutex_;
-  mutable std::list<Entry> entries_;  // The one that was used last comes first.
+  mutable std::list<Entry> entries_;  // The most recently used one first.
   mutable size_t shapes_met_ = 0;
 };
 

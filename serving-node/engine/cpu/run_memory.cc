@@ -17,12 +17,19 @@ void RunMemory::Note(size_t bytes) {
   needed_[0] = std::max(needed_[0], bytes);
 }
 
+void RunMemory::ReservePlace() {
+  const size_t wanted = free_.size() + taken_ + 1;
+  if (wanted > free_.capacity()) free_.reserve(std::max(wanted, 2 * free_.capacity()));
+  ++taken_;
+}
+
 RunMemory::Buffer RunMemory::Take(size_t bytes, Of of) {
   const size_t size = RoundedUp(std::max(bytes, kAlignment));
   std::unique_ptr<std::byte, void (*)(void*)> outgrown(nullptr, &std::free);
   {
     const std::lock_guard lock(mutex_);
     if (of == Of::kRun) Note(size);
+    ReservePlace();
     const auto found = std::ranges::lower_bound(free_, size, {}, &Free::size);
     if (found != free_.end()) {
       Buffer taken(*this, found->bytes.release(), found->size);
@@ -36,12 +43,17 @@ RunMemory::Buffer RunMemory::Take(size_t bytes, Of of) {
   }
   outgrown.reset();
   auto* made = static_cast<std::byte*>(std::aligned_alloc(kAlignment, size));
-  if (made == nullptr) throw std::bad_alloc();
+  if (made == nullptr) {
+    const std::lock_guard lock(mutex_);
+    --taken_;
+    throw std::bad_alloc();
+  }
   return {*this, made, size};
 }
 
-void RunMemory::GiveBack(std::unique_ptr<std::byte, void (*)(void*)> bytes, size_t size) {
+void RunMemory::GiveBack(std::unique_ptr<std::byte, void (*)(void*)> bytes, size_t size) noexcept {
   const std::lock_guard lock(mutex_);
+  --taken_;
   if (size / kSpareMax > std::max(needed_[0], needed_[1])) return;
   free_.insert(std::ranges::upper_bound(free_, size, {}, &Free::size), {std::move(bytes), size});
 }

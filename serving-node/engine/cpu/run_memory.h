@@ -1,4 +1,4 @@
-// The memory that runs work in: one buffer for each run under way, kept for the runs that come, of whatever program.
+// A pool of buffers for runs: one buffer for each concurrent run. A free buffer serves later runs of any program.
 #pragma once
 
 #include <array>
@@ -12,18 +12,18 @@ namespace longshore::engine::cpu {
 // Thread-safe.
 class RunMemory {
  public:
-  // A run that needs this many times less than a buffer is no reason to keep it.
+  // A free buffer is released if it is more than this many times larger than recent runs needed.
   static constexpr size_t kSpareMax = 4;
-  static constexpr size_t kWindow = 1024;  // In takes of runs: what none of so many has needed goes.
+  static constexpr size_t kWindow = 1024;  // In runs: "recent" are the runs of this window and of the last one.
 
-  // Of one run; goes back when it is destroyed.
+  // The buffer of one run; its destructor gives it back to the pool.
   class Buffer {
    public:
     Buffer(RunMemory& owner, std::byte* bytes, size_t size) : owner_(&owner), bytes_(bytes, &std::free), size_(size) {}
     Buffer(Buffer&&) = default;
     Buffer& operator=(Buffer&&) = delete;
     ~Buffer() {
-      if (bytes_) owner_->GiveBack(std::move(bytes_), size_);
+      if (bytes_) owner_->GiveBack(std::move(bytes_), size_);  // Needs no memory: Take reserved the place.
     }
     std::byte* data() const { return bytes_.get(); }
 
@@ -33,12 +33,12 @@ class RunMemory {
     size_t size_;
   };
 
-  // Bodies run within a run, thousands of times maybe: they say nothing of what runs need.
+  // Bodies may run thousands of times within one run, so their sizes do not count for kWindow and kSpareMax.
   enum class Of { kRun, kBody };
 
-  // At least so many bytes, aligned to kAlignment; what they hold is anything. Throws std::bad_alloc.
+  // A buffer of at least this many bytes, aligned to kAlignment, not initialised. Throws std::bad_alloc.
   Buffer Take(size_t bytes, Of of = Of::kRun);
-  // Of the buffers that no run has.
+  // The bytes of all free buffers.
   size_t free_bytes() const;
 
  private:
@@ -46,13 +46,16 @@ class RunMemory {
     std::unique_ptr<std::byte, void (*)(void*)> bytes;
     size_t size;
   };
-  void GiveBack(std::unique_ptr<std::byte, void (*)(void*)> bytes, size_t size);
+  // Notes that a run holds one buffer more, and reserves a place for it in free_. Requires: mutex_ is held.
+  void ReservePlace();
+  void GiveBack(std::unique_ptr<std::byte, void (*)(void*)> bytes, size_t size) noexcept;
   void Note(size_t bytes);
 
   mutable std::mutex mutex_;
-  std::vector<Free> free_;  // The smallest first.
+  std::vector<Free> free_;  // Sorted by size, smallest first. Its capacity is at least its size plus taken_.
+  size_t taken_ = 0;        // Buffers that runs hold.
   size_t takes_ = 0;
-  std::array<size_t, 2> needed_{};  // The most that a run asked for, in this window and in the last one.
+  std::array<size_t, 2> needed_{};  // The largest size that a run asked for in this window and in the last one.
 };
 
 }  // namespace longshore::engine::cpu

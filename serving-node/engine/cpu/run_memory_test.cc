@@ -3,12 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
+#include <new>
 #include <optional>
+#include <vector>
+
+#include "common/heap_testing/heap.h"
 
 namespace longshore::engine::cpu {
 namespace {
 
-TEST(RunMemory, ABufferIsKeptForTheNextRun) {
+TEST(RunMemory, KeepsABufferForTheNextRun) {
   RunMemory memory;
   std::byte* first = nullptr;
   {
@@ -21,20 +26,20 @@ TEST(RunMemory, ABufferIsKeptForTheNextRun) {
   EXPECT_EQ(memory.Take(900).data(), first);
 }
 
-TEST(RunMemory, RunsAtTheSameTimeHaveTheirOwn) {
+TEST(RunMemory, GivesConcurrentRunsDifferentBuffers) {
   RunMemory memory;
   const auto one = memory.Take(64), other = memory.Take(64);
   EXPECT_NE(one.data(), other.data());
 }
 
-TEST(RunMemory, ALargerOneTakesThePlaceOfWhatIsTooSmall) {
+TEST(RunMemory, ReplacesABufferThatIsTooSmall) {
   RunMemory memory;
   { const auto small = memory.Take(1000); }
   { const auto large = memory.Take(5000); }
   EXPECT_EQ(memory.free_bytes(), 5056U);
 }
 
-TEST(RunMemory, OneGiantRunDoesNotHoldItsMemoryForEver) {
+TEST(RunMemory, ReleasesTheBufferOfOneGiantRunAfterTwoWindows) {
   RunMemory memory;
   { const auto giant = memory.Take(1 << 20); }
   for (size_t i = 0; i < RunMemory::kWindow; ++i) memory.Take(100);
@@ -43,11 +48,37 @@ TEST(RunMemory, OneGiantRunDoesNotHoldItsMemoryForEver) {
   EXPECT_LE(memory.free_bytes(), 128U);
 }
 
-TEST(RunMemory, NorDoesOneThatNoRunTakesAnyMore) {
+TEST(RunMemory, ReleasesAGiantBufferThatNoLaterRunTakes) {
   RunMemory memory;
   { const auto small = memory.Take(100), giant = memory.Take(1 << 20); }
   for (size_t i = 0; i < 3 * RunMemory::kWindow; ++i) memory.Take(100);
   EXPECT_LE(memory.free_bytes(), 128U);
+}
+
+TEST(RunMemory, TakesBuffersBackWithoutAllocating) {
+  if (!heap_testing::kIsReplaced) GTEST_SKIP() << "the sanitizer's operator new cannot be made to fail";
+  RunMemory memory;
+  std::vector<RunMemory::Buffer> taken;
+  taken.reserve(10);
+  for (int i = 0; i < 10; ++i) taken.push_back(memory.Take(64));
+  {
+    const heap_testing::FailingNew no_memory;
+    taken.clear();
+    EXPECT_EQ(no_memory.failures(), 0);
+  }
+  EXPECT_EQ(memory.free_bytes(), 640U);
+}
+
+TEST(RunMemory, IsUnchangedAfterAFailedTake) {
+  RunMemory memory;
+  if (heap_testing::kIsReplaced) {
+    const heap_testing::FailingNew no_memory;
+    EXPECT_THROW(memory.Take(64), std::bad_alloc);
+  }
+  constexpr size_t kTooMany = std::numeric_limits<size_t>::max() / 2;
+  for (int i = 0; i < 3; ++i) EXPECT_THROW(memory.Take(kTooMany), std::bad_alloc);
+  { const auto one = memory.Take(64), other = memory.Take(64); }
+  EXPECT_EQ(memory.free_bytes(), 128U);
 }
 
 }  // namespace

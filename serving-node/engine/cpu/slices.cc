@@ -6,23 +6,27 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// The rows of all that is fed but scalars; nullopt where they differ, or are not known.
+// The number of rows of the fed tensors, scalars aside; nullopt if it differs between them, is not known, or if all
+// rows are empty: a client can ask for any number of empty rows.
 std::optional<int64_t> RowCount(const graph::Graph& graph, const graph::Types& types) {
   std::optional<int64_t> rows;
+  bool has_elements = false;
   for (const auto& [name, node] : graph.fed) {
     const graph::Type& type = types.at({node, 0});
     if (!type.is_static() || tensor::ElementBytes(type.type) == 0) return std::nullopt;
     if (type.shape->empty()) continue;
     if (rows.value_or(type.shape->front()) != type.shape->front()) return std::nullopt;
     rows = type.shape->front();
+    has_elements = has_elements || tensor::ElementCount(*type.shape).value_or(0) > 0;
   }
-  return rows;
+  return has_elements ? rows : std::nullopt;
 }
 
+// Bytes that one run of the graph reads and writes.
 struct Moved {
   int64_t weights = 0;
-  int64_t made = 0;  // By all steps.
-  int64_t most = 0;  // By one step: what it reads and makes, weights aside.
+  int64_t made = 0;  // The outputs of all steps.
+  int64_t most = 0;  // The largest step: its inputs and outputs, without weights.
 };
 
 std::optional<Moved> MovedBy(const graph::Graph& graph, const graph::Types& types) {
@@ -60,7 +64,7 @@ std::optional<Slices> SlicesThatPay(const graph::Graph& graph, const graph::Type
   const int64_t fitting = std::max<int64_t>(1, bytes / std::max<int64_t>(1, moved->most / *rows));
   int64_t each = std::min(fitting, *rows / 2);
   while (*rows % each != 0) --each;
-  if (2 * each < fitting) return std::nullopt;  // Of a prime number of rows it would be one.
+  if (2 * each < fitting) return std::nullopt;  // Too small a divisor: 1 if the number of rows is prime.
   if (moved->weights > moved->made / *rows * each) return std::nullopt;
   return Slices{*rows, each};
 }

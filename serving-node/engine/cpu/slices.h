@@ -1,4 +1,4 @@
-// A run of many rows as several runs of a few, whose values stay in the processor's caches.
+// Slices: a run of many rows as several runs of a few rows, whose values stay in the processor's caches.
 #pragma once
 
 #include <map>
@@ -11,22 +11,22 @@
 namespace longshore::engine::cpu {
 
 struct Slices {
-  int64_t rows = 0;  // Of a run.
-  int64_t each = 0;  // Rows of a slice, of which there are whole ones only.
+  int64_t rows = 0;  // The rows of a run.
+  int64_t each = 0;  // The rows of a slice; divides `rows`.
 
   friend bool operator==(const Slices&, const Slices&) = default;
 };
 
-// As many rows at once as let no step read and make more than `bytes`, or one. nullopt where slices would not pay: no
-// step does so of all rows, or no such number divides them well, or the weights, which each slice reads anew, are more
-// than what its steps make. `graph`: as the passes left it, with what is known of it. Whether the rows can be told
-// apart is another question.
+// The largest slices in which no step reads and writes more than `bytes`, at least one row. nullopt if slices are not
+// worth it: the whole run already fits, or no suitable number divides the rows, or the weights, which each slice reads
+// again, are larger than the outputs of its steps. `graph` is the graph after the passes, with its types. Does not
+// check that the rows are independent: see graph/rows.h.
 std::optional<Slices> SlicesThatPay(const graph::Graph& graph, const graph::Types& types, int64_t bytes);
 
-// Of one row each, whatever that costs; nullopt where there is no second row.
+// Slices of one row each, whatever the cost; nullopt if the run has less than two rows, or if all rows are empty.
 std::optional<Slices> SlicesOfOne(const graph::Graph& graph, const graph::Types& types);
 
-// What is fed, with so many rows.
+// The fed types with another number of rows.
 std::map<std::string, graph::Type> WithRows(std::map<std::string, graph::Type> fed, int64_t rows);
 
 }  // namespace longshore::engine::cpu

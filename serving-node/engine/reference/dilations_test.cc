@@ -1,5 +1,5 @@
-// Dilations where TensorFlow's own CPU kernels refuse them and only oneDNN's do not: they must give what a filter with
-// zeros in between gives.
+// Dilations that TensorFlow's own CPU kernels do not support and only its oneDNN kernels do, so that there are no
+// golden answers. A dilated filter must compute the same as a larger filter with zeros in between.
 #include <gtest/gtest.h>
 
 #include "serving-node/engine/reference/one_op.h"
@@ -17,7 +17,7 @@ Json Ramp(const Shape& shape) {
 
 Json Sizes(const Shape& sizes) { return {{"type", 3}, {"shape", {sizes.size()}}, {"values", sizes}}; }
 
-// 2 by 2 (by 2) values, and the same spread over 3 by 3 (by 3).
+// A filter with 2 by 2 (by 2) values; with `is_spread`, the same values with zeros in between, 3 by 3 (by 3).
 Json Filter(size_t rank, bool is_spread) {
   Shape shape(rank, is_spread ? 3 : 2);
   shape.insert(shape.end(), {1, 1});
@@ -56,7 +56,7 @@ std::vector<float> Answer(const std::string& op, Json inputs, size_t rank, bool 
   return {values.begin(), values.end()};
 }
 
-TEST(Dilations, AreFiltersWithZerosInBetween) {
+TEST(Dilations, ComputeTheSameAsFiltersWithZerosInBetween) {
   const Shape image = {2, 6, 5, 1}, volume = {1, 4, 6, 5, 1};
   const std::vector<std::tuple<std::string, Json, size_t>> cases = {
       {"Conv2D", {Ramp(image), nullptr}, 2},

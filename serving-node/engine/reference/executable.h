@@ -1,4 +1,4 @@
-// What runs a signature in place of its plan.
+// The interface through which a signature runs: implemented by the reference plan and by other engines.
 #pragma once
 
 #include <map>
@@ -21,13 +21,13 @@ namespace longshore::engine::reference {
 class Executable {
  public:
   virtual ~Executable() = default;
-  // These as the Plan's, with its promises and errors.
+  // Run, FindNonFinite and Explain do what those of Plan do, with the same errors.
   virtual Result<std::vector<tensor::Tensor>> Run(const std::map<std::string, tensor::Tensor>& fed,
                                                   std::span<const size_t> wanted, kernels::Resources& resources,
                                                   size_t memory_bytes_max) const = 0;
   virtual Result<std::optional<Origin>> FindNonFinite(const std::map<std::string, tensor::Tensor>& fed,
                                                       kernels::Resources& resources, size_t memory_bytes_max) const = 0;
-  // As Run; fills the nodes and the peak of the profile, the times of which count from profile->began.
+  // Like Run. Adds the nodes and the peak memory to the profile; the times of nodes count from profile->began.
   virtual Result<std::vector<tensor::Tensor>> Profile(const std::map<std::string, tensor::Tensor>& fed,
                                                       std::span<const size_t> wanted, kernels::Resources& resources,
                                                       size_t memory_bytes_max, RunProfile* profile) const = 0;

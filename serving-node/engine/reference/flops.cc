@@ -10,27 +10,28 @@ using tensor::Shape;
 
 int64_t Elements(const Shape& shape) { return tensor::ElementCount(shape).value_or(0); }
 
-// Whichever of the operands is transposed: the first has as many elements as rows of the output times the inner size.
-int64_t OfMatMul(const Shape& a, const Shape& output) {
+// The inner size is the number of elements of `a` per row of the output, whether or not an operand is transposed.
+int64_t MatMulFlops(const Shape& a, const Shape& output) {
   if (a.size() < 2 || output.size() < 2 || output[output.size() - 2] == 0) return 0;
   const int64_t inner = a[a.size() - 1] * a[a.size() - 2] / output[output.size() - 2];
   return 2 * Elements(output) * inner;
 }
 
-// Each output is a sum over the window and the channels that come in: over a filter without its last dimension.
-int64_t OfConvolution(const Shape& filter, const Shape& output) {
+// Each output element is a sum over the window and the input channels, that is over all dimensions of the filter but
+// the last.
+int64_t ConvolutionFlops(const Shape& filter, const Shape& output) {
   return filter.empty() || filter.back() == 0 ? 0 : 2 * Elements(output) * (Elements(filter) / filter.back());
 }
 
-int64_t OfDepthwise(const Shape& filter, const Shape& output) {
+int64_t DepthwiseFlops(const Shape& filter, const Shape& output) {
   return filter.size() < 2 ? 0 : 2 * Elements(output) * filter[0] * filter[1];
 }
 
-// Backwards every input is spread over the window and the channels that go out.
-int64_t OfTransposed(const Shape& filter, const Shape& input) { return OfConvolution(filter, input); }
+// A transposed convolution multiplies every input element with the window and the output channels.
+int64_t TransposedFlops(const Shape& filter, const Shape& input) { return ConvolutionFlops(filter, input); }
 
-// The product of all labels' sizes. An ellipsis stands for what they leave over.
-int64_t OfEinsum(const graph::Node& node, const std::vector<Shape>& inputs) {
+// Twice the product of the sizes of all labels; 0 for an equation with an ellipsis.
+int64_t EinsumFlops(const graph::Node& node, const std::vector<Shape>& inputs) {
   const std::string equation = node.attributes.Text("equation", "");
   std::map<char, int64_t> sizes;
   size_t input = 0, at = 0;
@@ -50,27 +51,28 @@ int64_t OfEinsum(const graph::Node& node, const std::vector<Shape>& inputs) {
   return flops;
 }
 
-// Of each row of x with its row of h_prev the product with all columns of the weights [inputs + cells, gates].
-// Steps beyond the length of a sequence count too: it is no shape. What is then done to each cell does not count.
-int64_t OfCells(const Shape& x, const Shape& weights) {
+// Each row of [x, h_prev] is multiplied with the weights of shape [inputs + cells, gates]. Steps beyond the length of a
+// sequence count too, because shapes do not tell it. Element-wise work of the cells is not counted.
+int64_t CellFlops(const Shape& x, const Shape& weights) {
   if (x.empty()) return 0;
   return 2 * Elements(Shape(x.begin(), x.end() - 1)) * Elements(weights);
 }
 
-int64_t OfRecurrent(const std::string& op, const std::vector<Shape>& inputs) {
-  if (op == "LSTMBlockCell" && inputs.size() > 3) return OfCells(inputs[0], inputs[3]);
-  if (op.starts_with("BlockLSTM") && inputs.size() > 4) return OfCells(inputs[1], inputs[4]);
-  // The gates see h_prev, the candidate what they leave of it.
-  if (op == "GRUBlockCell" && inputs.size() > 3) return OfCells(inputs[0], inputs[2]) + OfCells(inputs[0], inputs[3]);
+int64_t RecurrentFlops(const std::string& op, const std::vector<Shape>& inputs) {
+  if (op == "LSTMBlockCell" && inputs.size() > 3) return CellFlops(inputs[0], inputs[3]);
+  if (op.starts_with("BlockLSTM") && inputs.size() > 4) return CellFlops(inputs[1], inputs[4]);
+  // Two products: one for the gates, with h_prev, and one for the candidate, with the gated h_prev.
+  if (op == "GRUBlockCell" && inputs.size() > 3)
+    return CellFlops(inputs[0], inputs[2]) + CellFlops(inputs[0], inputs[3]);
   return 0;
 }
 
 int64_t OfProduct(const graph::Node& node, const std::vector<Shape>& inputs, const Shape& output) {
-  if (node.op == "Conv2D" || node.op == "Conv3D") return OfConvolution(inputs[1], output);
-  if (node.op == "DepthwiseConv2dNative") return OfDepthwise(inputs[1], output);
-  if (node.op == "MatMul" || node.op.starts_with("BatchMatMul")) return OfMatMul(inputs[0], output);
-  if (node.op == "Conv2DBackpropInput" && inputs.size() > 2) return OfTransposed(inputs[1], inputs[2]);
-  return node.op == "Einsum" ? OfEinsum(node, inputs) : OfRecurrent(node.op, inputs);
+  if (node.op == "Conv2D" || node.op == "Conv3D") return ConvolutionFlops(inputs[1], output);
+  if (node.op == "DepthwiseConv2dNative") return DepthwiseFlops(inputs[1], output);
+  if (node.op == "MatMul" || node.op.starts_with("BatchMatMul")) return MatMulFlops(inputs[0], output);
+  if (node.op == "Conv2DBackpropInput" && inputs.size() > 2) return TransposedFlops(inputs[1], inputs[2]);
+  return node.op == "Einsum" ? EinsumFlops(node, inputs) : RecurrentFlops(node.op, inputs);
 }
 
 }  // namespace
@@ -79,7 +81,8 @@ int64_t Flops(const graph::Node& node, const std::vector<Shape>& inputs, const s
   static const std::set<std::string> kMoves = {"Reshape",      "Identity", "Shape",      "Transpose",
                                                "ConcatV2",     "Squeeze",  "ExpandDims", "Pack",
                                                "StridedSlice", "GatherV2", "Pad",        "PadV2"};
-  if (outputs.empty() || kMoves.contains(node.op)) return 0;
+  // The sizes of a tensor without elements may be so large that their product overflows 64 bits.
+  if (outputs.empty() || Elements(outputs[0]) == 0 || kMoves.contains(node.op)) return 0;
   const int64_t product = inputs.size() < 2 ? 0 : OfProduct(node, inputs, outputs[0]);
   return product > 0 ? product : Elements(outputs[0]);
 }

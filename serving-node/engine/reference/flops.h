@@ -1,4 +1,4 @@
-// How much arithmetic a node is, for tools: products exactly, of other ops one for each element that they make.
+// The number of arithmetic operations of a node, for tools. Exact for products; one per output element for other ops.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace longshore::engine::reference {
 
-// The shapes that a node met in a run. [2,3] x [3,4] of a MatMul is 48: 24 multiplications and as many additions.
-// An op that it does not know, a loop among them, counts as element-wise.
+// `inputs`, `outputs`: the shapes in a run. A MatMul of [2,3] and [3,4] has 48 FLOP: 24 multiplications and 24
+// additions. Unknown ops and loops count as element-wise.
 int64_t Flops(const graph::Node& node, const std::vector<tensor::Shape>& inputs,
               const std::vector<tensor::Shape>& outputs);
 

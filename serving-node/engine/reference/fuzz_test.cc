@@ -1,4 +1,5 @@
-// Every op with inputs that do not fit: an answer or an error, never a crash. Seeded, so that what fails fails again.
+// Runs every op with random invalid inputs: the result is an answer or an error, never a crash. The seed is fixed, so
+// that failures are reproducible.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +7,8 @@
 #include <limits>
 #include <random>
 
+#include "common/heap_testing/heap.h"
+#include "serving-node/engine/reference/empty_shapes.h"
 #include "serving-node/engine/reference/kernels/types.h"
 #include "serving-node/engine/reference/one_op.h"
 
@@ -18,9 +21,9 @@ using tensor::Tensor;
 
 constexpr uint32_t kSeed = 20260;
 constexpr int kTriesPerCase = 40;
-constexpr size_t kRunBytesMax = 64 << 10;  // What wants more, by numbers that are inputs, is refused at once.
+constexpr size_t kRunBytesMax = 64 << 10;  // Inputs may be sizes: ops that would allocate more must fail at once.
 
-// All that there are tensors of.
+// All element types that tensors support.
 std::vector<DType> AllTypes() {
   std::vector<DType> types;
   for (int i = 0; i < std::numeric_limits<kernels::TypeSet>::digits; ++i) {
@@ -33,7 +36,7 @@ class Mutator {
  public:
   explicit Mutator(uint32_t seed) : random_(seed) {}
 
-  // Another tensor in place of this one.
+  // A tensor with another shape, type or other values; sometimes the same one.
   Tensor Mutate(const Tensor& tensor) {
     switch (Below(5)) {
       case 0: return WithShape(tensor.type(), AnyShape());
@@ -94,7 +97,13 @@ class Mutator {
   const std::vector<DType> types_ = AllTypes();
 };
 
-TEST(Fuzz, NoInputsCrashAnOp) {
+std::string ShapesOf(const std::map<std::string, Tensor>& fed) {
+  std::string text;
+  for (const auto& [name, value] : fed) text += name + tensor::ToString(value.shape()) + " ";
+  return text;
+}
+
+TEST(Fuzz, InvalidInputsCrashNoOp) {
   Mutator mutator(kSeed);
   size_t refused = 0, answered = 0;
   for (const auto& json : OpCases()) {
@@ -110,6 +119,31 @@ TEST(Fuzz, NoInputsCrashAnOp) {
       ++(result ? answered : refused);
       if (result) continue;
       EXPECT_NE(result.error().message.find("(node \""), std::string::npos) << result.error().message;
+    }
+  }
+  EXPECT_GT(refused, 1000U);
+  EXPECT_GT(answered, 1000U);
+}
+
+// Enough for a table of a few words for each index that CheckEmptyInputs permits; independent of the run's memory.
+constexpr size_t kPeakBytesMax = size_t{16} << 20;
+constexpr int kEmptyTriesPerCase = 8;
+
+TEST(Fuzz, EmptyInputsOfAnySizesUseLittleMemory) {
+  RecordProperty("seed", static_cast<int>(kSeed));
+  EmptyShapes shapes(kSeed);
+  size_t refused = 0, answered = 0;
+  for (const auto& json : OpCases()) {
+    const OneOp one(json);
+    const auto plan = one.MakePlan();
+    if (!plan) continue;
+    for (int i = 0; i < kEmptyTriesPerCase; ++i) {
+      const auto fed = shapes.Mutate(one.fed);
+      kernels::Resources resources;
+      const heap_testing::PeakBytes peak;
+      ++(plan->Run(fed, {}, resources, kRunBytesMax) ? answered : refused);
+      EXPECT_LT(peak.bytes(), kPeakBytesMax)
+          << json.at("at") << ": " << json.at("op") << ", try " << i << " of seed " << kSeed << ": " << ShapesOf(fed);
     }
   }
   EXPECT_GT(refused, 1000U);

@@ -1,4 +1,5 @@
-// Damaged image files: pixels or an error, never a crash. Seeded, so that what fails fails again.
+// Decodes damaged image files: the result is pixels or an error, never a crash. The seed is fixed, so that failures are
+// reproducible.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -12,7 +13,7 @@ constexpr uint32_t kSeed = 20261;
 constexpr int kTriesPerCase = 20;
 constexpr size_t kRunBytesMax = 1 << 20;
 
-// Some bytes are others, and at times the end is missing.
+// Changes some bytes, and sometimes cuts off the end.
 std::string Damaged(std::string bytes, std::mt19937* random) {
   const auto below = [random](size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(*random); };
   for (size_t left = 1 + below(4); left > 0 && !bytes.empty(); --left)
@@ -21,7 +22,7 @@ std::string Damaged(std::string bytes, std::mt19937* random) {
   return bytes;
 }
 
-TEST(Images, ThatAreDamagedCrashNothing) {
+TEST(Images, DecodingDamagedFilesDoesNotCrash) {
   std::mt19937 random(kSeed);
   size_t refused = 0, answered = 0;
   for (const auto& json : OpCases()) {
@@ -32,7 +33,7 @@ TEST(Images, ThatAreDamagedCrashNothing) {
     if (!plan) continue;
     for (int i = 0; i < kTriesPerCase; ++i) {
       auto fed = one.fed;
-      fed.at("in0") = TensorOf(json.at("inputs")[0]);  // One's own bytes: tensors share theirs.
+      fed.at("in0") = TensorOf(json.at("inputs")[0]);  // A fresh tensor, because copies of a tensor share their bytes.
       for (auto& bytes : fed.at("in0").mutable_values<std::string>()) bytes = Damaged(bytes, &random);
       kernels::Resources resources;
       ++(plan->Run(fed, {}, resources, kRunBytesMax) ? answered : refused);

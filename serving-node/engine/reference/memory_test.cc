@@ -1,7 +1,8 @@
-// What a run may hold of memory: an op that makes much of little is refused before it does.
+// The memory limit of a run: an op that makes a large output from small inputs fails before it allocates.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/heap_testing/heap.h"
 #include "serving-node/engine/reference/one_op.h"
 
 namespace longshore::engine::reference {
@@ -16,10 +17,10 @@ constexpr size_t kRunBytesMax = size_t{1} << 20;
 
 struct Large {
   const char* op;
-  const char* json;  // As the cases of tests/golden/engine/ops: what it would make is 4 MiB or far more.
+  const char* json;  // In the format of tests/golden/engine/ops. Its output would have 4 MiB or more.
 };
 
-// So that gtest prints the op.
+// Makes gtest print the op.
 void PrintTo(const Large& large, std::ostream* out) { *out << large.op; }
 
 std::string Vector(int type, int count) {
@@ -29,7 +30,7 @@ std::string Vector(int type, int count) {
   return fmt::format(R"({{"type": {}, "shape": [{}], "values": [{}]}})", type, count, text);
 }
 
-// Why a run refuses the op; "" when it does not.
+// The error message of a run of the op; "" if it succeeds.
 std::string RefusalOf(const std::string& json) {
   const OneOp one(*ParseJson(json));
   const auto plan = one.MakePlan();
@@ -44,7 +45,7 @@ std::string RefusalOf(const std::string& json) {
 
 class Memory : public testing::TestWithParam<Large> {};
 
-TEST_P(Memory, OfARunIsNotExceededByAnOp) {
+TEST_P(Memory, LimitOfARunIsNotExceededByAnOp) {
   std::string text = GetParam().json;
   for (size_t at = text.find("VECTOR"); at != text.npos; at = text.find("VECTOR")) text.replace(at, 6, Vector(1, 1024));
   for (size_t at = text.find("LONG"); at != text.npos; at = text.find("LONG"))
@@ -54,10 +55,10 @@ TEST_P(Memory, OfARunIsNotExceededByAnOp) {
                     HasSubstr("does not fit into the 1048576 bytes that are left of the run's memory")));
 }
 
-// As Large, but what is held beside the outputs takes it over the limit: neither does so alone.
-class MemoryBesideOutputs : public testing::TestWithParam<Large> {};
+// Cases where outputs and temporary memory together exceed the limit, but neither does alone.
+class TemporaryMemory : public testing::TestWithParam<Large> {};
 
-TEST_P(MemoryBesideOutputs, CountsToo) {
+TEST_P(TemporaryMemory, CountsAgainstTheLimitToo) {
   EXPECT_THAT(RefusalOf(GetParam().json),
               AllOf(StartsWith(fmt::format("op \"{}\" (node \"op\"): a tensor ", GetParam().op)),
                     HasSubstr("bytes that are left of the run's memory"), Not(HasSubstr("1048576 bytes"))));
@@ -74,6 +75,7 @@ TEST_P(MemoryBesideOutputs, CountsToo) {
 #define ONE NUMBERS(1, "[]", "[1]")
 #define ONE_ROW NUMBERS(1, "[1]", "[1]")
 #define NOTHING NUMBERS(1, "[0]", "[]")
+#define HALF_MILLION NUMBERS(1, "[1000,500]", "[1]")
 
 INSTANTIATE_TEST_SUITE_P(
     Ops, Memory,
@@ -89,6 +91,8 @@ INSTANTIATE_TEST_SUITE_P(
         CASE("GatherV2", "\"Tparams\": \"type: DT_FLOAT\"",
              "{\"type\": 1, \"shape\": [1,1024], \"values\": [0]}," NUMBERS(3, "[1024]", "[0]") "," NUMBERS(3, "[]",
                                                                                                             "[0]")),
+        CASE("AddN", OF_FLOATS, HALF_MILLION "," HALF_MILLION),
+        CASE("Select", OF_FLOATS, NUMBERS(10, "[1000]", "[true]") "," HALF_MILLION "," HALF_MILLION),
         CASE("Mul", OF_FLOATS, "{\"type\": 1, \"shape\": [1024,1], \"values\": [1]}, VECTOR"),
         CASE(
             "MatMul", OF_FLOATS,
@@ -167,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
 #define SIZE_400 NUMBERS(3, "[2]", "[400, 400]")
 
 INSTANTIATE_TEST_SUITE_P(
-    Ops, MemoryBesideOutputs,
+    Ops, TemporaryMemory,
     testing::Values(
         CASE("Dequantize", "\"T\": \"type: DT_QINT8\", \"dtype\": \"type: DT_BFLOAT16\"",
              NUMBERS(11, "[200000]", "[1]") "," ONE "," ONE),
@@ -183,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(
         CASE("GRUBlockCell", OF_FLOATS, FLOATS("[10000,1]") "," GRU("[10000,3]", "[4,6]", "[4,3]", "[6]", "[3]"))),
     [](const auto& each) { return std::string(each.param.op); });
 
-// Images whose headers say that they are of 30000 by 30000 pixels and more.
+// Images with a size of at least 30000 by 30000 pixels in their headers.
 #define LARGE_PNG                                                                                                      \
   "89504e470d0a1a0a0000000d49484452000075300000753008060000006627f8ba0000000849444154789c030000000001480689d200000000" \
   "49454e44ae426082"
@@ -240,7 +244,71 @@ INSTANTIATE_TEST_SUITE_P(
              NUMBERS(9, "[2]", "[100000, 100000]") "," ONE_ROW "," ONE "," NUMBERS(9, "[2]", "[0, 1]"))),
     [](const auto& each) { return std::string(each.param.op); });
 
-TEST(Memory, ATextIsMadeNoLongerThanTheRunMayHold) {
+// Small inputs whose sizes would make a kernel allocate large tables.
+class MemoryOfTables : public testing::TestWithParam<Large> {};
+
+TEST_P(MemoryOfTables, AreRefusedBeforeTheyAreAllocated) {
+  const OneOp one(*ParseJson(GetParam().json));
+  const auto plan = one.MakePlan();
+  ASSERT_TRUE(plan) << ToString(plan.error());
+  kernels::Resources resources;
+  const heap_testing::PeakBytes peak;
+  const auto result = plan->Run(one.fed, {}, resources, kRunBytesMax);
+  EXPECT_LT(peak.bytes(), 4 * kRunBytesMax);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kResourceExhausted) << result.error().message;
+  EXPECT_THAT(result.error().message, HasSubstr("bytes that are left of the run's memory"));
+}
+
+#define RAGGED(indices) NUMBERS(9, "[2]", "[0, 1]") "," ONE_ROW "," NUMBERS(9, indices, "[]")
+
+INSTANTIATE_TEST_SUITE_P(
+    EmptyInputs, MemoryOfTables,
+    testing::Values(CASE("TopKV2", OF_FLOATS, NUMBERS(1, "[0,2147483648]", "[]") "," NUMBERS(3, "[]", "[1]")),
+                    CASE("RaggedGather", "", RAGGED("[1000000000,0]")),
+                    CASE("RaggedGather", "", RAGGED("[100000,1,0]")),  // Each split alone would fit.
+                    CASE("RaggedTensorToSparse", "",
+                         NUMBERS(9, "[2]", "[0, 1000000000]") "," NUMBERS(1, "[1000000000,0]", "[]")),
+                    CASE("ReduceJoin", "", TEXTS("[0,1000000000]", "[]") "," NUMBERS(3, "[1]", "[1]")),
+                    CASE("Unpack", OF_FLOATS ", \"num\": \"i: 100000\"", NUMBERS(1, "[100000,0]", "[]")),
+                    CASE("TensorListFromTensor", "\"element_dtype\": \"type: DT_FLOAT\"",
+                         NUMBERS(1, "[100000,0]", "[]") "," NUMBERS(3, "[1]", "[0]")),
+                    CASE("Sum", OF_FLOATS,
+                         NUMBERS(1, "[9000000000000000000,0,9000000000000000000]", "[]") "," NUMBERS(3, "[1]", "[1]"))),
+    [](const auto& each) { return fmt::format("{}_{}", each.index, each.param.op); });
+
+// Sizes of the result, which the client chooses as well.
+INSTANTIATE_TEST_SUITE_P(
+    SizesOfResults, MemoryOfTables,
+    testing::Values(
+        CASE("ResizeBilinear", OF_FLOATS, NUMBERS(1, "[1,1,1,1]", "[1]") "," NUMBERS(3, "[2]", "[200000, 1]")),
+        CASE("ResizeBicubic", OF_FLOATS, NUMBERS(1, "[1,1,1,1]", "[1]") "," NUMBERS(3, "[2]", "[200000, 1]")),
+        CASE("ResizeArea", OF_FLOATS, NUMBERS(1, "[1,1,1,1]", "[1]") "," NUMBERS(3, "[2]", "[200000, 1]")),
+        CASE("ScaleAndTranslate", OF_FLOATS,
+             NUMBERS(1, "[1,1,1,1]", "[1]") "," NUMBERS(3, "[2]", "[200000, 1]") "," NUMBERS(
+                 1, "[2]", "[1, 1]") "," NUMBERS(1, "[2]", "[0, 0]"))),
+    [](const auto& each) { return std::string(each.param.op); });
+
+TEST(Memory, DoesNotSortRowsThatDoNotExist) {
+  const OneOp one(*ParseJson(R"({"op": "TopKV2", "attributes": {"T": "type: DT_FLOAT"}, "inputs": [
+      {"type": 1, "shape": [0, 2147483648], "values": []}, {"type": 3, "shape": [], "values": [3]}]})"));
+  const auto plan = one.MakePlan();
+  ASSERT_TRUE(plan) << ToString(plan.error());
+  kernels::Resources resources;
+  const heap_testing::PeakBytes peak;
+  const auto result = plan->Run(one.fed, {}, resources, size_t{1} << 40);
+  ASSERT_TRUE(result) << ToString(result.error());
+  EXPECT_EQ((*result)[0].shape(), (tensor::Shape{0, 3}));
+  EXPECT_LT(peak.bytes(), kRunBytesMax);
+}
+
+TEST(Memory, AnswersEmptyBatchesOfOrdinarySizes) {
+  EXPECT_EQ(RefusalOf(R"({"op": "Neg", "attributes": {"T": "type: DT_FLOAT"}, "inputs": [
+      {"type": 1, "shape": [0, 224, 224, 2], "values": []}]})"),
+            "");
+}
+
+TEST(Memory, LimitsTheLengthOfAString) {
   const std::string text(4 * kRunBytesMax, 'x');
   const std::string refusal = RefusalOf(fmt::format(
       R"({{"op": "StringFormat", "attributes": {{}}, "inputs": [{{"type": 7, "shape": [], "values": ["{}"]}}]}})",
@@ -248,8 +316,8 @@ TEST(Memory, ATextIsMadeNoLongerThanTheRunMayHold) {
   EXPECT_THAT(refusal, HasSubstr(fmt::format("a tensor DT_UINT8[{}] does not fit", kRunBytesMax + 2)));
 }
 
-TEST(Memory, OfARunIsFreeAgainOnceNobodyNeedsAResult) {
-  // A chain of copies, of which two are held at a time.
+TEST(Memory, IsFreedAfterTheLastReaderOfAValue) {
+  // A chain of copies, two of which are held at a time.
   const std::string vector = Vector(1, 1024);
   OneOp one(
       *ParseJson(fmt::format(R"({{"op": "Neg", "attributes": {{"T": "type: DT_FLOAT"}}, "inputs": [{}]}})", vector)));
@@ -267,7 +335,7 @@ TEST(Memory, OfARunIsFreeAgainOnceNobodyNeedsAResult) {
   const auto refused = plan->Run(one.fed, {}, resources, 2 * 4096 - 1);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
-            "op \"Neg\" (node \"op0\"): its outputs need 4096 bytes where 4095 are left of the run's memory");
+            "op \"Neg\" (node \"op0\"): the outputs need 4096 bytes, but only 4095 bytes are left of the run's memory");
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ bool HasVariables(const tensorflow::MetaGraphDef& meta) {
   return std::any_of(meta.graph_def().node().begin(), meta.graph_def().node().end(), is_variable);
 }
 
-// The node that brings tables to life. TensorFlow 2 names it in a signature, TensorFlow 1 in a collection; "" when
-// there is none.
+// The node that initialises tables. TensorFlow 2 names it in a signature, TensorFlow 1 in a collection. "": the model
+// has no such node.
 std::string InitNode(const tensorflow::MetaGraphDef& meta) {
   const auto signature = meta.signature_def().find(kInitSignature);
   if (signature != meta.signature_def().end() && !signature->second.outputs().empty()) {
@@ -42,7 +42,7 @@ std::string InitNode(const tensorflow::MetaGraphDef& meta) {
   return "";
 }
 
-// Graphs that run while the model loads, with what they are fed.
+// A graph that runs while the model loads, and its feeds.
 struct LoadStep {
   std::string target;
   std::map<std::string, Tensor> fed;
@@ -90,8 +90,7 @@ Result<SignaturePlan::Input> InputOf(const std::string& name, const tensorflow::
 Status CheckInput(const std::string& name, const SignaturePlan::Input& wanted, const Tensor& given) {
   if (given.type() != wanted.type)
     return InvalidArgument("input \"{}\" must be of {}, not {}", name, DTypeName(wanted.type), DTypeName(given.type()));
-  if (given.device() != tensor::Device{})
-    return InvalidArgument("input \"{}\" does not lie in the memory of the CPU", name);
+  if (given.device() != tensor::Device{}) return InvalidArgument("input \"{}\" is not in CPU memory", name);
   if (!tensor::Matches(given.shape(), wanted.pattern)) {
     return InvalidArgument("input \"{}\" must be of shape {}, not {}", name, tensor::ToString(wanted.pattern),
                            tensor::ToString(given.shape()));
@@ -99,7 +98,7 @@ Status CheckInput(const std::string& name, const SignaturePlan::Input& wanted, c
   return {};
 }
 
-// The signature without its plan.
+// The signature, still without its executable.
 Result<SignaturePlan> Describe(const tensorflow::SignatureDef& def) {
   SignaturePlan signature;
   for (const auto& [name, info] : def.inputs()) {
@@ -150,14 +149,14 @@ Result<std::map<std::string, Signature>> BuildSignatures(const tensorflow::MetaG
   return built;
 }
 
-// Fails when there are signatures and none of them can run.
+// Fails if the model has signatures but none of them can run.
 Status CheckAnyRuns(const std::map<std::string, Signature>& signatures) {
   const auto is_refused = [](const auto& named) { return named.second.prepared.refusal.has_value(); };
   if (signatures.empty() || !std::ranges::all_of(signatures, is_refused)) return {};
   return tl::make_unexpected(*signatures.begin()->second.prepared.refusal);
 }
 
-// A signature that writes variables forbids every signature to remember what it read at load.
+// If any signature writes variables, no signature may fold the values of variables at load.
 bool WritesVariables(const std::map<std::string, Signature>& signatures) {
   bool writes = false;
   for (const auto& [name, signature] : signatures) {
@@ -174,13 +173,13 @@ std::string Names(const std::map<std::string, SignaturePlan::Input>& inputs) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// The request's tensors by the names that the graph has for them.
+// The tensors of a request and the default values of missing inputs, by the names in Graph::fed.
 Result<std::map<std::string, Tensor>> Feeds(const SignaturePlan& signature, const TensorMap& inputs) {
   std::map<std::string, Tensor> fed;
   for (const auto& [name, value] : inputs) {
     const auto wanted = signature.inputs.find(name);
     if (wanted == signature.inputs.end())
-      return InvalidArgument("there is no input \"{}\"; the inputs are: {}", name, Names(signature.inputs));
+      return InvalidArgument("the signature has no input \"{}\"; the inputs are: {}", name, Names(signature.inputs));
     RETURN_IF_ERROR(CheckInput(name, wanted->second, value));
     fed[wanted->second.tensor] = value;
   }
@@ -197,7 +196,7 @@ Result<std::vector<size_t>> Positions(const SignaturePlan& signature, const std:
   for (const auto& name : names) {
     const auto found = std::lower_bound(signature.outputs.begin(), signature.outputs.end(), name);
     if (found == signature.outputs.end() || *found != name) {
-      return InvalidArgument("there is no output \"{}\"; the outputs are: {}", name,
+      return InvalidArgument("the signature has no output \"{}\"; the outputs are: {}", name,
                              fmt::join(signature.outputs, ", "));
     }
     positions.push_back(static_cast<size_t>(found - signature.outputs.begin()));
@@ -213,7 +212,7 @@ TensorMap Named(const SignaturePlan& signature, const std::vector<size_t>& posit
   return outputs;
 }
 
-// All graphs of a model, those that run while it loads and those that serve.
+// All graphs of a model: those that run while it loads, and those of its signatures.
 struct Graphs {
   std::vector<LoadStep> steps;
   std::vector<graph::Graph> step_graphs;
@@ -273,13 +272,13 @@ Result<std::shared_ptr<Model>> Model::Load(const Path& version_dir, const LoadOp
         make_executable ? make_executable(plan->ToGraph(), fold) : RunPlan(std::move(*plan), limits);
     model->plans_[name] = std::move(signature.prepared);
   }
-  resources.ForgetVariables();
+  resources.DropUnusedVariables();
   model->signatures_ = std::move(*meta.mutable_signature_def());
   return model;
 }
 
 int64_t Model::memory_bytes() const {
-  kernels::CountedBuffers counted;  // A variable that is read at load is the same bytes in every signature.
+  kernels::CountedBuffers counted;  // Signatures share the bytes of variables that were read at load.
   int64_t sum = resources_.memory_bytes(&counted);
   for (const auto& [name, signature] : plans_) {
     if (signature.executable) sum += signature.executable->memory_bytes(&counted);
@@ -292,73 +291,80 @@ bool Model::IsShort(const RunRequest& request) const {
   return found != plans_.end() && found->second.short_runs->AreLikely(Bytes(request.inputs));
 }
 
-Result<Model::Asked> Model::Take(const RunRequest& request) const {
+Result<Model::ResolvedRequest> Model::Take(const RunRequest& request) const {
   const auto found = plans_.find(request.signature);
-  if (found == plans_.end()) return NotFound("there is no signature \"{}\"", request.signature);
-  Asked asked{.signature = &found->second, .fed = {}, .positions = {}};
-  if (asked.signature->refusal) return tl::make_unexpected(*asked.signature->refusal);
-  ASSIGN_OR_RETURN(asked.fed, Feeds(*asked.signature, request.inputs));
-  ASSIGN_OR_RETURN(asked.positions, Positions(*asked.signature, request.outputs));
-  return asked;
+  if (found == plans_.end()) return NotFound("the model has no signature \"{}\"", request.signature);
+  ResolvedRequest resolved{.signature = &found->second, .fed = {}, .positions = {}};
+  if (resolved.signature->refusal) return tl::make_unexpected(*resolved.signature->refusal);
+  ASSIGN_OR_RETURN(resolved.fed, Feeds(*resolved.signature, request.inputs));
+  ASSIGN_OR_RETURN(resolved.positions, Positions(*resolved.signature, request.outputs));
+  return resolved;
 }
 
-Result<RunResult> Model::ComputeProfiled(const Asked& asked, RunProfile* profile) {
-  const SignaturePlan& signature = *asked.signature;
+Result<RunResult> Model::ComputeProfiled(const ResolvedRequest& resolved, RunProfile* profile) {
+  const SignaturePlan& signature = *resolved.signature;
   profile->began = std::chrono::steady_clock::now();
-  auto values = signature.executable->Profile(asked.fed, asked.positions, resources_, run_bytes_max_, profile);
+  auto values = signature.executable->Profile(resolved.fed, resolved.positions, resources_, run_bytes_max_, profile);
   profile->took = std::chrono::steady_clock::now() - profile->began;
   if (!values) return tl::make_unexpected(std::move(values.error()));
-  return RunResult{.outputs = Named(signature, asked.positions, std::move(*values)), .took = profile->took};
+  return RunResult{.outputs = Named(signature, resolved.positions, std::move(*values)), .took = profile->took};
 }
 
 Result<RunResult> Model::Compute(const RunRequest& request) try {
-  ASSIGN_OR_RETURN(const Asked asked, Take(request));
-  const SignaturePlan& signature = *asked.signature;
-  if (request.profile) return ComputeProfiled(asked, request.profile.get());
+  ASSIGN_OR_RETURN(const ResolvedRequest resolved, Take(request));
+  const SignaturePlan& signature = *resolved.signature;
+  if (request.profile) return ComputeProfiled(resolved, request.profile.get());
   const auto began = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(auto values, signature.executable->Run(asked.fed, asked.positions, resources_, run_bytes_max_));
+  ASSIGN_OR_RETURN(auto values,
+                   signature.executable->Run(resolved.fed, resolved.positions, resources_, run_bytes_max_));
   RunResult result{.outputs = {}, .took = std::chrono::steady_clock::now() - began};
   signature.short_runs->Note(Bytes(request.inputs), result.took);
-  result.outputs = Named(signature, asked.positions, std::move(values));
+  result.outputs = Named(signature, resolved.positions, std::move(values));
   return result;
 } catch (...) {
-  return FromThrown(fmt::format("a run of signature \"{}\"", request.signature));
+  return FromThrown("a run of signature \"{}\"", request.signature);
 }
 
-Result<std::optional<NonFinite>> Model::LookFor(const RunRequest& request) try {
-  ASSIGN_OR_RETURN(const Asked asked, Take(request));
-  const SignaturePlan& signature = *asked.signature;
-  ASSIGN_OR_RETURN(const auto origin, signature.executable->FindNonFinite(asked.fed, resources_, run_bytes_max_));
+Result<std::optional<NonFinite>> Model::FindOrigin(const RunRequest& request) try {
+  ASSIGN_OR_RETURN(const ResolvedRequest resolved, Take(request));
+  const SignaturePlan& signature = *resolved.signature;
+  ASSIGN_OR_RETURN(const auto origin, signature.executable->FindNonFinite(resolved.fed, resources_, run_bytes_max_));
   if (!origin) return std::nullopt;
   return NonFinite{.output = signature.outputs[origin->output], .node = origin->maker.node, .op = origin->maker.op};
 } catch (...) {
-  return FromThrown(fmt::format("a look into a run of signature \"{}\"", request.signature));
+  return FromThrown("the search for NaN in a run of signature \"{}\"", request.signature);
 }
 
 Result<RunProfile> Model::Profile(const RunRequest& request) try {
-  ASSIGN_OR_RETURN(const Asked asked, Take(request));
+  ASSIGN_OR_RETURN(const ResolvedRequest resolved, Take(request));
   RunProfile profile;
-  ASSIGN_OR_RETURN(RunResult result, ComputeProfiled(asked, &profile));
+  ASSIGN_OR_RETURN(RunResult result, ComputeProfiled(resolved, &profile));
   profile.outputs = std::move(result.outputs);
   return profile;
 } catch (...) {
-  return FromThrown(fmt::format("a run of signature \"{}\"", request.signature));
+  return FromThrown("a run of signature \"{}\"", request.signature);
 }
 
 Result<PlanView> Model::Explain(const RunRequest& request) try {
-  ASSIGN_OR_RETURN(const Asked asked, Take(request));
-  return asked.signature->executable->Explain(asked.fed, asked.positions, resources_);
+  ASSIGN_OR_RETURN(const ResolvedRequest resolved, Take(request));
+  return resolved.signature->executable->Explain(resolved.fed, resolved.positions, resources_);
 } catch (...) {
-  return FromThrown(fmt::format("the plan of signature \"{}\"", request.signature));
+  return FromThrown("the plan of signature \"{}\"", request.signature);
 }
 
 template <typename Answer>
 void Model::Post(RunRequest request, std::function<void(Result<Answer>)> done,
                  Result<Answer> (Model::*compute)(const RunRequest& request)) {
-  // Shared by the two ways this can end, of which one happens.
-  auto shared_done = std::make_shared<std::function<void(Result<Answer>)>>(std::move(done));
-  pool_.Post([this, request = std::move(request), shared_done, compute] { (*shared_done)((this->*compute)(request)); },
-             [shared_done] { (*shared_done)(Unavailable("too many runs wait for a thread")); });
+  // Shared by the two callbacks, only one of which is called.
+  std::shared_ptr<std::function<void(Result<Answer>)>> shared_done;
+  try {
+    shared_done = std::make_shared<std::function<void(Result<Answer>)>>(std::move(done));
+    pool_.Post(
+        [this, request = std::move(request), shared_done, compute] { (*shared_done)((this->*compute)(request)); },
+        [shared_done] { (*shared_done)(Unavailable("too many runs are queued for a thread")); });
+  } catch (...) {  // There is no memory to queue the run. `done` is moved from only after it was copied.
+    (shared_done ? *shared_done : done)(FromThrown("a run that would be queued for a thread"));
+  }
 }
 
 void Model::Run(RunRequest request, RunDone done) {
@@ -369,8 +375,8 @@ void Model::Run(RunRequest request, RunDone done) {
 }
 
 void Model::FindNonFinite(RunRequest request, FindDone done) {
-  if (request.thread == Thread::kCallers) return done(LookFor(request));
-  Post(std::move(request), std::move(done), &Model::LookFor);
+  if (request.thread == Thread::kCallers) return done(FindOrigin(request));
+  Post(std::move(request), std::move(done), &Model::FindOrigin);
 }
 
 }  // namespace longshore::engine::reference

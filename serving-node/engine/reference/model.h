@@ -1,4 +1,4 @@
-// A SavedModel in memory, with a plan for each signature.
+// A SavedModel in memory, with an executable for each signature.
 #pragma once
 
 #include <map>
@@ -22,11 +22,11 @@ struct SignaturePlan {
     std::string tensor;  // "serving_default_x:0".
     tensor::DType type = tensor::DType::kInvalid;
     std::optional<tensor::Shape> pattern;
-    std::optional<tensor::Tensor> otherwise;  // When the request leaves it out.
+    std::optional<tensor::Tensor> otherwise;  // The default value, used if the request has no such input.
   };
-  std::optional<Error> refusal;  // Why it cannot run, though others of the model can.
+  std::optional<Error> refusal;  // Set if this signature cannot run; others of the model may.
   std::map<std::string, Input> inputs;
-  std::vector<std::string> outputs;  // In the order of the graph's.
+  std::vector<std::string> outputs;  // In the order of the graph's outputs.
   std::unique_ptr<Executable> executable;
   std::unique_ptr<ShortRuns> short_runs = std::make_unique<ShortRuns>();
 };
@@ -35,8 +35,9 @@ class Model final : public LoadedModel {
  public:
   using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
 
-  // Reads and prepares everything; see Engine::Load for the errors.
-  // A run may hold run_bytes_max of memory beside its inputs, and what loops or calls itself in it has limits.
+  // Reads and prepares the model. See Engine::Load for the errors. `run_bytes_max`: the memory limit of a run, without
+  // its inputs. `limits`: the limits of loops and recursion in a run. Without `make_executable`, reference kernels run
+  // the signatures.
   static Result<std::shared_ptr<Model>> Load(const Path& version_dir, const LoadOptions& options, Pool& pool,
                                              size_t run_bytes_max, const kernels::RunLimits& limits = {},
                                              const MakeExecutable& make_executable = nullptr);
@@ -53,17 +54,17 @@ class Model final : public LoadedModel {
 
  private:
   Model(Pool& pool, size_t run_bytes_max) : pool_(pool), run_bytes_max_(run_bytes_max) {}
-  // A request as the plan of its signature takes it.
-  struct Asked {
+  // A request as the executable of its signature takes it.
+  struct ResolvedRequest {
     const SignaturePlan* signature = nullptr;
     std::map<std::string, tensor::Tensor> fed;
-    std::vector<size_t> positions;  // Of the outputs; empty: all.
+    std::vector<size_t> positions;  // The positions of the wanted outputs; empty: all.
   };
-  Result<Asked> Take(const RunRequest& request) const;
+  Result<ResolvedRequest> Take(const RunRequest& request) const;
   bool IsShort(const RunRequest& request) const;
   Result<RunResult> Compute(const RunRequest& request);
-  Result<RunResult> ComputeProfiled(const Asked& asked, RunProfile* profile);
-  Result<std::optional<NonFinite>> LookFor(const RunRequest& request);
+  Result<RunResult> ComputeProfiled(const ResolvedRequest& resolved, RunProfile* profile);
+  Result<std::optional<NonFinite>> FindOrigin(const RunRequest& request);
   template <typename Answer>
   void Post(RunRequest request, std::function<void(Result<Answer>)> done,
             Result<Answer> (Model::*compute)(const RunRequest& request));

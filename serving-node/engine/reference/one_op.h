@@ -1,4 +1,4 @@
-// For tests: the cases of tests/golden/engine/ops, and a graph of one op out of each.
+// For tests: reads the cases of tests/golden/engine/ops and makes a graph of one op for each.
 #pragma once
 
 #include <google/protobuf/text_format.h>
@@ -13,10 +13,11 @@
 #include "serving-node/engine/reference/plan.h"
 #include "serving-node/tensor/half.h"
 #include "serving-node/tensor/proto.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::engine::reference {
 
-// "basics.json:12" is what a case's "at" says.
+// Adds the cases of a file. Sets "at" of each case to its file and line: "basics.json:12".
 inline void AddOpCases(const Path& file, Json* all) {
   const auto text = ReadFile(file);
   if (!text) ADD_FAILURE() << ToString(text.error());
@@ -32,18 +33,18 @@ inline void AddOpCases(const Path& file, Json* all) {
 inline Json OpCases() {
   Json all = Json::array();
   for (const auto& entry :
-       std::filesystem::directory_iterator(Path(LONGSHORE_SOURCE_DIR) / "tests" / "golden" / "engine" / "ops")) {
+       std::filesystem::directory_iterator(source_tree::Root() / "tests" / "golden" / "engine" / "ops")) {
     AddOpCases(entry.path(), &all);
   }
   return all;
 }
 
-// What JSON has no number for is a text: "nan", "inf", "-inf".
+// A number, or one of the strings "nan", "inf" and "-inf", which JSON has no numbers for.
 inline double NumberOf(const Json& json) {
   return json.is_string() ? std::stod(json.get<std::string>()) : json.get<double>();
 }
 
-// A text as it is, or other bytes as {"hex": "00ff"}.
+// A string, or bytes that are not valid UTF-8 as {"hex": "00ff"}.
 inline std::string BytesOf(const Json& json) {
   if (json.is_string()) return json.get<std::string>();
   const std::string hex = json.at("hex").get<std::string>();
@@ -78,9 +79,10 @@ inline tensor::Tensor TensorOf(const Json& json) {
   return made.value_or(tensor::Tensor());
 }
 
-// The node "op" with a placeholder for each of its inputs; or, where state is kept between ops, the case's own graph.
+// A graph with the node "op" and a placeholder for each of its inputs. Cases with state between ops bring their own
+// graph.
 struct OneOp {
-  // Which inputs of the node are fed; the others are constants.
+  // Which inputs of the node are fed. Other inputs are constants.
   enum class Fed { kAll, kFirst };
 
   explicit OneOp(const Json& json, Fed fed_inputs = Fed::kAll) {
@@ -128,7 +130,7 @@ struct OneOp {
     tensor::ToProto(value, (*constant->mutable_attr())["value"].mutable_tensor());
   }
 
-  // Its placeholders are "in0", "in1" and so on.
+  // Takes the case's own graph. Its placeholders are "in0", "in1" and so on.
   void TakeGraph(const Json& json) {
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(json.at("graph").get<std::string>(), &def));
     for (const auto& input : json.at("inputs")) {
@@ -138,7 +140,7 @@ struct OneOp {
     wanted.outputs = json.at("fetches").get<std::vector<std::string>>();
   }
 
-  // Unimplemented when the op or one of its attributes is not supported.
+  // Unimplemented if the op or one of its attributes is not supported.
   Result<Plan> MakePlan(Plan::Folding folding = {}) const {
     ASSIGN_OR_RETURN(graph::Graph graph, graph::Build(def, wanted));
     Unsupported unsupported;

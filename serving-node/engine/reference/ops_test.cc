@@ -1,5 +1,4 @@
-// Every op as a graph of its own, against what TensorFlow answered: tests/golden/engine/ops, by
-// tests/models/op_answers.py.
+// Compares every op with TensorFlow's answers in tests/golden/engine/ops, which tests/models/op_answers.py wrote.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +12,7 @@ namespace {
 
 using tensor::Tensor;
 
-// What the op answers in each of so many runs of one model.
+// The outputs of the op in each of `runs` runs of one model.
 Result<std::vector<std::vector<Tensor>>> Answers(const Json& json, size_t runs) {
   const OneOp one(json);
   ASSIGN_OR_RETURN(const Plan plan, one.MakePlan());
@@ -26,8 +25,9 @@ Result<std::vector<std::vector<Tensor>>> Answers(const Json& json, size_t runs) 
   return answers;
 }
 
-// "" when the answers are TensorFlow's: "outputs" of the first run, "later" of those after it.
-std::string Judge(const Json& json) {
+// The first difference from TensorFlow's answers; "" if equal. The case has "outputs" for the first run and "later" for
+// the following ones.
+std::string DifferenceFromTensorFlow(const Json& json) {
   const Json later = json.value("later", Json::array());
   const auto answers = Answers(json, 1 + later.size());
   if (json.contains("error"))
@@ -43,12 +43,13 @@ std::string Judge(const Json& json) {
 
 TEST(Ops, AnswerAsTensorFlowDoes) {
   for (const auto& json : OpCases()) {
-    EXPECT_EQ(Judge(json), "") << json.at("at") << ": " << json.at("op") << " " << json.at("attributes");
+    EXPECT_EQ(DifferenceFromTensorFlow(json), "")
+        << json.at("at") << ": " << json.at("op") << " " << json.at("attributes");
   }
 }
 
-// No case says what TensorFlow answers here: it ends.
-TEST(Ops, RefuseWhatTensorFlowDiesOf) {
+// There are no golden answers for these inputs, because they crash TensorFlow.
+TEST(Ops, RejectInputsThatCrashTensorFlow) {
   const std::string one = R"({"type": 1, "shape": [1,1], "values": [1]})",
                     row = R"({"type": 1, "shape": [1], "values": [1]})";
   const std::string weights = R"({"type": 1, "shape": [2,4], "values": [1]}, )" + row + "," + row + "," + row +
@@ -65,15 +66,16 @@ TEST(Ops, RefuseWhatTensorFlowDiesOf) {
                 testing::HasSubstr("seq_len_max must be between 0 and 1 but is"));
   }
   EXPECT_THAT(refusal("LSTMBlockCell", R"("T": "type: DT_FLOAT")", row + "," + one + "," + one + "," + weights),
-              testing::HasSubstr("x of DT_FLOAT[1]"));
+              testing::HasSubstr("x DT_FLOAT[1]"));
   const std::string ends = R"({"type": 1, "shape": [1,2], "values": [1]})";
   EXPECT_THAT(refusal("Dequantize", R"("T": "type: DT_QINT8", "axis": "i: 0")",
                       R"({"type": 11, "shape": [2], "values": [1]}, )" + ends + "," + ends),
-              testing::HasSubstr("2 floats in a vector are due"));
+              testing::HasSubstr("must be 2 floats in a vector"));
 }
 
-// Whose answers are tested with whole models: they read files, run bodies or hold lists, or have no output to compare.
-TEST(Ops, AllHaveAnAnswerToCompareWith) {
+// The ops in `known` are tested with whole models: they read files or have no output to compare. Ops that run bodies or
+// hold lists are, too.
+TEST(Ops, AllHaveAGoldenCase) {
   std::set<std::string> known = {"Assert",
                                  "AssignVariableOp",
                                  "InitializeTableFromTextFile",

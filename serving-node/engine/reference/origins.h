@@ -1,4 +1,4 @@
-// Which node made the first NaN or Inf of a run.
+// Finds the node that made the first NaN or Inf of a run.
 #pragma once
 
 #include <string>
@@ -8,32 +8,32 @@
 
 namespace longshore::engine::reference {
 
+// The node that made a value.
 struct Maker {
   std::string node;
   std::string op;
 };
 
-// Of an output that is not finite.
+// The origin of a non-finite output.
 struct Origin {
   size_t output = 0;  // Its position in the graph's outputs.
   Maker maker;
 };
 
-// Whether one of the numbers is not finite, those in a list of tensors included.
-bool IsBad(const tensor::Tensor& value);
+// Whether the tensor, or a tensor in it if it is a list of tensors, has a non-finite number.
+bool ContainsNonFinite(const tensor::Tensor& value);
 
-// The makers of values that are not finite, by what tells the values of the run apart. What a key stood for before is
-// forgotten.
+// The makers of the non-finite values of a run. Key identifies a value; a new Note for a key replaces the old one.
 template <typename Key>
 class Origins {
  public:
   void Note(const Key& key, const tensor::Tensor& value, const Maker& maker) {
-    if (IsBad(value))
+    if (ContainsNonFinite(value))
       made_[key] = maker;
     else
       made_.erase(key);
   }
-  // nullptr for a value that is finite, or known since load.
+  // nullptr if the value is finite or was computed at load.
   const Maker* Of(const Key& key) const {
     const auto found = made_.find(key);
     return found == made_.end() ? nullptr : &found->second;

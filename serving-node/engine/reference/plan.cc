@@ -23,9 +23,9 @@ bool TakesType(const Kernel& kernel, DType type) {
   return bit < 32 && (kernel.types & kernels::Only(type)) != 0;
 }
 
-// What folding may take of a graph; what takes more is computed in each run.
-constexpr kernels::RunLimits kFoldLimits{.time_max = std::chrono::seconds(2)};  // Of a loop or a branch.
-constexpr size_t kFoldBytesMax = size_t{2} << 30;  // Of a load, beside constants and variables.
+// The limits of constant folding at load. Values above them are computed in each run.
+constexpr kernels::RunLimits kFoldLimits{.time_max = std::chrono::seconds(2)};  // For each loop or branch.
+constexpr size_t kFoldBytesMax = size_t{2} << 30;  // For a whole load, without constants and variables.
 
 bool ReadsVariable(const std::string& op) {
   return op == "ReadVariableOp" || op == "VariableShape" || op == "ResourceGather" || op == "ResourceGatherNd";
@@ -69,10 +69,10 @@ Status Unsupported::ToStatus() const {
   return Unimplemented("{}{}", kUnsupportedOps, fmt::join(parts, ", "));
 }
 
-// One run: what its bodies share.
-class Plan::Running final : public kernels::Bodies {
+// The state of one run, which the runs of its bodies share.
+class Plan::RunState final : public kernels::Bodies {
  public:
-  Running(const Plan& plan, kernels::Resources& to_use, const AfterNode& observer, const kernels::RunLimits& limits)
+  RunState(const Plan& plan, kernels::Resources& to_use, const AfterNode& observer, const kernels::RunLimits& limits)
       : Bodies(limits), resources(to_use), after(observer), plan_(plan) {}
 
   kernels::Resources& resources;
@@ -127,7 +127,8 @@ bool Plan::IsFoldable(size_t at, Folding folding, const std::vector<bool>& pure_
   return std::ranges::all_of(node.bodies, [&](int body) { return pure_bodies[static_cast<size_t>(body)]; });
 }
 
-// Which bodies give the same for the same arguments: all but those where a node does not, or uses a body that does not.
+// By body: whether it is pure, that is whether its results depend only on its arguments. A body is not pure if one of
+// its nodes is not foldable or uses a body that is not pure.
 std::vector<bool> Plan::PureBodies(Folding folding) const {
   std::vector<bool> pure(bodies_.size(), true);
   for (bool changed = true; changed;) {
@@ -144,12 +145,13 @@ std::vector<bool> Plan::PureBodies(Folding folding) const {
   return pure;
 }
 
-// Within what a load may still compute; what it holds anyway does not count.
-kernels::Outputs Plan::ComputeNow(size_t at, Running& running) const {
+// Computes a node at load, within what is left of kFoldBytesMax. Constants and variables are in memory anyway and do
+// not count.
+kernels::Outputs Plan::ComputeAtLoad(size_t at, RunState& run_state) const {
   const auto& node = graph_.nodes[at];
-  if (node.inputs.empty() || ReadsVariable(node.op)) return Compute(at, folded_, SIZE_MAX, running);
-  size_t& spent = running.resources.folded_bytes;
-  auto outputs = Compute(at, folded_, kFoldBytesMax - spent, running);
+  if (node.inputs.empty() || ReadsVariable(node.op)) return Compute(at, folded_, SIZE_MAX, run_state);
+  size_t& spent = run_state.resources.folded_bytes;
+  auto outputs = Compute(at, folded_, kFoldBytesMax - spent, run_state);
   if (outputs) spent += std::min(kernels::HeldBytes(*outputs), kFoldBytesMax - spent);
   return outputs;
 }
@@ -160,9 +162,9 @@ Status Plan::Fold(Folding folding, kernels::Resources& resources) {
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     const auto& node = graph_.nodes[i];
     if (IsFoldable(i, folding, pure_bodies) && std::ranges::all_of(node.inputs, is_known)) {
-      const AfterNode nobody;
-      Running running(*this, resources, nobody, kFoldLimits);
-      auto outputs = ComputeNow(i, running);
+      const AfterNode no_observer;
+      RunState run_state(*this, resources, no_observer, kFoldLimits);
+      auto outputs = ComputeAtLoad(i, run_state);
       const bool may_fail = !node.bodies.empty() || (!outputs && outputs.error().code == Code::kResourceExhausted);
       if (!outputs && !may_fail) return tl::make_unexpected(outputs.error());
       is_folded_[i] = outputs.has_value();
@@ -170,29 +172,29 @@ Status Plan::Fold(Folding folding, kernels::Resources& resources) {
     }
     if (kernels_[i] != nullptr && !is_folded_[i]) order_.push_back(i);
   }
-  KeepWhatIsRead();
+  FreeUnreadFolded();
   return {};
 }
 
-// What cannot be computed now is no error yet: the body may never run.
+// A node that fails here is not an error: the body may never run.
 void Plan::FoldInBody(Folding folding, kernels::Resources& resources) {
   const auto is_known = [this](const graph::Edge& input) { return is_folded_[static_cast<size_t>(input.node)]; };
-  const AfterNode nobody;
-  Running running(*this, resources, nobody, kFoldLimits);
+  const AfterNode no_observer;
+  RunState run_state(*this, resources, no_observer, kFoldLimits);
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     const auto& node = graph_.nodes[i];
     if (node.bodies.empty() && IsFoldable(i, folding, {}) && std::ranges::all_of(node.inputs, is_known)) {
-      auto outputs = ComputeNow(i, running);
+      auto outputs = ComputeAtLoad(i, run_state);
       is_folded_[i] = outputs.has_value();
       if (outputs) folded_[i] = std::move(*outputs);
     }
     if (kernels_[i] != nullptr && !is_folded_[i]) order_.push_back(i);
   }
-  KeepWhatIsRead();
+  FreeUnreadFolded();
 }
 
-// What only other folded values needed is not held.
-void Plan::KeepWhatIsRead() {
+// Frees folded values that only other folded nodes read.
+void Plan::FreeUnreadFolded() {
   std::set<int> held;
   for (const size_t i : order_) {
     for (const auto& input : graph_.nodes[i].inputs) held.insert(input.node);
@@ -225,7 +227,8 @@ Result<Tensor> Plan::ValueAt(const graph::Edge& edge, const Values& values) cons
   return outputs[static_cast<size_t>(edge.output)];
 }
 
-Result<std::vector<Tensor>> Plan::Compute(size_t at, const Values& values, size_t room_bytes, Running& running) const {
+Result<std::vector<Tensor>> Plan::Compute(size_t at, const Values& values, size_t room_bytes,
+                                          RunState& run_state) const {
   const auto& node = graph_.nodes[at];
   std::vector<Tensor> inputs;
   inputs.reserve(node.inputs.size());
@@ -233,13 +236,13 @@ Result<std::vector<Tensor>> Plan::Compute(size_t at, const Values& values, size_
     ASSIGN_OR_RETURN(Tensor input, ValueAt(edge, values));
     inputs.push_back(std::move(input));
   }
-  const Call call{node, inputs, running.resources, room_bytes, &running.tables, &running};
+  const Call call{node, inputs, run_state.resources, room_bytes, &run_state.tables, &run_state};
   auto outputs = kernels::RunKernel(*kernels_[at], call);
   if (outputs) {
-    if (running.after) running.after(node, inputs, *outputs);
+    if (run_state.after) run_state.after(node, inputs, *outputs);
     return outputs;
   }
-  return kernels::AtNode(outputs.error(), node, &running);
+  return kernels::AtNode(outputs.error(), node, &run_state);
 }
 
 std::vector<bool> Plan::NeededFor(std::span<const size_t> wanted) const {
@@ -255,16 +258,17 @@ std::vector<bool> Plan::NeededFor(std::span<const size_t> wanted) const {
   return needed;
 }
 
-Status Plan::Execute(const std::vector<bool>& needed, size_t memory_bytes_max, Running& running, Values* values) const {
+Status Plan::Execute(const std::vector<bool>& needed, size_t memory_bytes_max, RunState& run_state,
+                     Values* values) const {
   size_t held_bytes = 0;
   for (const size_t i : order_) {
     if (!needed.empty() && !needed[i]) continue;
-    ASSIGN_OR_RETURN((*values)[i], Compute(i, *values, memory_bytes_max - held_bytes, running));
+    ASSIGN_OR_RETURN((*values)[i], Compute(i, *values, memory_bytes_max - held_bytes, run_state));
     held_bytes += kernels::HeldBytes((*values)[i]);
     for (const int freed : freed_after_[i]) {
       auto& outputs = (*values)[static_cast<size_t>(freed)];
       if (kernels_[static_cast<size_t>(freed)] != nullptr)
-        held_bytes -= kernels::HeldBytes(outputs);  // What is fed is not ours.
+        held_bytes -= kernels::HeldBytes(outputs);  // Fed tensors were not counted.
       outputs.clear();
     }
   }
@@ -272,13 +276,14 @@ Status Plan::Execute(const std::vector<bool>& needed, size_t memory_bytes_max, R
 }
 
 Result<std::vector<Tensor>> Plan::RunBody(std::vector<Tensor> arguments, size_t memory_bytes_max,
-                                          Running& running) const {
+                                          RunState& run_state) const {
   if (arguments.size() != graph_.arguments.size())
-    return InvalidArgument("a body gets {} arguments instead of {}", arguments.size(), graph_.arguments.size());
+    return InvalidArgument("a body is called with {} arguments instead of {}", arguments.size(),
+                           graph_.arguments.size());
   Values values(graph_.nodes.size());
   for (size_t i = 0; i < arguments.size(); ++i)
     values[static_cast<size_t>(graph_.arguments[i])] = {std::move(arguments[i])};
-  RETURN_IF_ERROR(Execute({}, memory_bytes_max, running, &values));
+  RETURN_IF_ERROR(Execute({}, memory_bytes_max, run_state, &values));
   std::vector<Tensor> outputs;
   for (const auto& edge : graph_.outputs) {
     ASSIGN_OR_RETURN(Tensor output, ValueAt(edge, values));
@@ -296,8 +301,8 @@ Result<std::vector<Tensor>> Plan::Run(const std::map<std::string, Tensor>& fed, 
     if (given == fed.end()) return InvalidArgument("no value for \"{}\"", name);
     values[static_cast<size_t>(node)] = {given->second};
   }
-  Running running(*this, resources, after, limits);
-  RETURN_IF_ERROR(Execute(NeededFor(wanted), memory_bytes_max, running, &values));
+  RunState run_state(*this, resources, after, limits);
+  RETURN_IF_ERROR(Execute(NeededFor(wanted), memory_bytes_max, run_state, &values));
   std::vector<size_t> positions(wanted.begin(), wanted.end());
   if (positions.empty()) {
     positions.resize(graph_.outputs.size());

@@ -1,4 +1,4 @@
-// A plan as what runs a signature.
+// An Executable that runs a Plan with the reference kernels.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace longshore::engine::reference {
 
-// `limits`: of each run.
+// `limits`: the limits of each run.
 std::unique_ptr<Executable> RunPlan(Plan plan, const kernels::RunLimits& limits);
 
 }  // namespace longshore::engine::reference

@@ -20,7 +20,8 @@ Pool::~Pool() {
 void Pool::Post(std::function<void()> work, std::function<void()> refuse) {
   {
     const std::lock_guard lock(mutex_);
-    // A refusal holds no inputs and takes no time; it goes first, and on our thread because the caller may hold a lock.
+    // A rejection goes first: it is quick and holds no inputs. It runs on a thread of the pool, because the caller may
+    // hold a lock.
     if (waiting_.size() >= waiting_max_)
       waiting_.push_front(std::move(refuse));
     else
@@ -39,7 +40,10 @@ void Pool::Loop() {
       work = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    work();
+    try {
+      work();
+    } catch (...) {  // An answer is lost, for example because its receiver ran out of memory. The pool continues.
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-// The threads that runs are computed on.
+// The threads that compute runs.
 #pragma once
 
 #include <condition_variable>
@@ -10,7 +10,7 @@
 
 namespace longshore::engine::reference {
 
-// Destroying it finishes what waits. Not to be destroyed by one of its own threads.
+// The destructor finishes all queued work. It must not be called on one of the pool's own threads.
 class Pool {
  public:
   Pool(int threads, size_t waiting_max);
@@ -18,7 +18,8 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // Calls `work` on a thread of the pool, or `refuse` when waiting_max others wait already.
+  // Calls `work` on a thread of the pool, or `refuse` if waiting_max others are queued already. Throws std::bad_alloc
+  // if there is no memory to queue it; then neither is called. The pool catches exceptions of both and continues.
   void Post(std::function<void()> work, std::function<void()> refuse);
 
  private:

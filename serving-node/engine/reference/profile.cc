@@ -1,4 +1,4 @@
-// A run that is watched: what every node costs, and how much is held at once.
+// Profiles a run: the cost of every node, and the memory held at once.
 #include <algorithm>
 #include <new>
 
@@ -31,9 +31,9 @@ Result<std::vector<Tensor>> Plan::Profile(const std::map<std::string, Tensor>& f
   const auto watch = [&](const graph::Node& node, std::span<const Tensor> inputs, const std::vector<Tensor>& outputs) {
     const auto ended = Clock::now();
     const auto at = static_cast<size_t>(&node - graph_.nodes.data());
-    const bool is_ours = at < graph_.nodes.size();  // And not of a body.
+    const bool is_own_node = at < graph_.nodes.size();  // False for nodes of bodies.
     const size_t bytes = kernels::HeldBytes(outputs);
-    if (is_ours) held_bytes += held[at] = bytes;
+    if (is_own_node) held_bytes += held[at] = bytes;
     profile->bytes_peak = std::max(profile->bytes_peak, held_bytes);
     try {
       profile->Note({.node = node.name,
@@ -49,9 +49,9 @@ Result<std::vector<Tensor>> Plan::Profile(const std::map<std::string, Tensor>& f
     } catch (const std::bad_alloc&) {
       profile->left_out += 1;
     }
-    for (const int freed : is_ours ? freed_after_[at] : std::vector<int>())
+    for (const int freed : is_own_node ? freed_after_[at] : std::vector<int>())
       held_bytes -= held[static_cast<size_t>(freed)];
-    began = Clock::now();  // What is measured is the node, not the watching.
+    began = Clock::now();  // Excludes the time spent in this function.
   };
   return Run(fed, wanted, resources, memory_bytes_max, watch, limits);
 }

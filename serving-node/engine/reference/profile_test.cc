@@ -2,6 +2,7 @@
 
 #include "serving-node/engine/reference/flops.h"
 #include "serving-node/engine/reference/reference.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::engine {
 namespace {
@@ -14,9 +15,10 @@ graph::Node NodeOf(const std::string& op) {
   return node;
 }
 
-TEST(Flops, OfProductsAreTwoForEachMultiplyAdd) {
+TEST(Flops, OfProductsAreTwoPerMultiplyAdd) {
   EXPECT_EQ(reference::Flops(NodeOf("MatMul"), {{2, 3}, {3, 4}}, {{2, 4}}), 2 * 2 * 3 * 4);
-  EXPECT_EQ(reference::Flops(NodeOf("MatMul"), {{3, 2}, {3, 4}}, {{2, 4}}), 2 * 2 * 3 * 4) << "the first transposed";
+  EXPECT_EQ(reference::Flops(NodeOf("MatMul"), {{3, 2}, {3, 4}}, {{2, 4}}), 2 * 2 * 3 * 4)
+      << "the first operand is transposed";
   EXPECT_EQ(reference::Flops(NodeOf("BatchMatMulV2"), {{5, 2, 3}, {5, 3, 4}}, {{5, 2, 4}}), 5 * 2 * 2 * 3 * 4);
   EXPECT_EQ(reference::Flops(NodeOf("Conv2D"), {{1, 9, 9, 2}, {3, 3, 2, 8}}, {{1, 7, 7, 8}}),
             2 * 7 * 7 * 8 * 3 * 3 * 2);
@@ -24,7 +26,7 @@ TEST(Flops, OfProductsAreTwoForEachMultiplyAdd) {
             2 * 7 * 7 * 2 * 9);
 }
 
-TEST(Flops, OfAnEinsumAreTheProductOfItsSizes) {
+TEST(Flops, OfAnEinsumAreTwiceTheProductOfItsSizes) {
   graph::Node node = NodeOf("Einsum");
   tensorflow::AttrValue equation;
   equation.set_s("bhqd,bhkd->bhqk");
@@ -49,7 +51,7 @@ TEST(Flops, OfRecurrentCellsAreTheProductsOfTheirGates) {
             2 * 2 * (3 + 5) * 3 * 5);
 }
 
-TEST(Flops, OfOtherOpsAreTheirElementsAndOfMovesNone) {
+TEST(Flops, OfOtherOpsAreOnePerElementAndZeroForMoves) {
   EXPECT_EQ(reference::Flops(NodeOf("Relu"), {{4, 5}}, {{4, 5}}), 20);
   EXPECT_EQ(reference::Flops(NodeOf("Reshape"), {{4, 5}, {2}}, {{20}}), 0);
   EXPECT_EQ(reference::Flops(NodeOf("NoOp"), {}, {}), 0);
@@ -58,7 +60,7 @@ TEST(Flops, OfOtherOpsAreTheirElementsAndOfMovesNone) {
 
 class ProfileTest : public testing::Test {
  protected:
-  const Path digits_ = Path(LONGSHORE_SOURCE_DIR) / "tests/models/digits/2";
+  const Path digits_ = source_tree::Root() / "tests/models/digits/2";
   const std::unique_ptr<Engine> engine_ = MakeReferenceEngine({.threads = 1});
   const std::shared_ptr<LoadedModel> model_ = engine_->Load(digits_, {}).value();
   const RunRequest request_{.signature = "serving_default",
@@ -78,7 +80,7 @@ TEST_F(ProfileTest, HasTheOutputsOfARunAndEveryNode) {
   EXPECT_TRUE(same("probabilities"));
   const auto is_convolution = [](const NodeRun& node) { return node.op == "Conv2D" && node.flops > 10'000; };
   EXPECT_EQ(std::ranges::count_if(profile->nodes, is_convolution), 3);
-  EXPECT_GE(profile->bytes_peak, 8 * 8 * 24 * sizeof(float)) << "what the first convolution makes";
+  EXPECT_GE(profile->bytes_peak, 8 * 8 * 24 * sizeof(float)) << "the output of the first convolution";
 }
 
 TEST_F(ProfileTest, HasTheErrorsOfARun) {
@@ -90,13 +92,13 @@ TEST_F(ProfileTest, HasTheErrorsOfARun) {
   EXPECT_EQ(model_->Profile(wrong).error().code, Code::kInvalidArgument);
 }
 
-TEST_F(ProfileTest, WeightsThatSignaturesShareCountOnce) {
+TEST_F(ProfileTest, CountsWeightsThatSignaturesShareOnce) {
   const int64_t stored = engine_->EstimateLoad(digits_, {})->weights_bytes;
   EXPECT_GT(model_->memory_bytes(), 0);
   EXPECT_LT(model_->memory_bytes(), stored);
 }
 
-TEST_F(ProfileTest, AModelThatLoadsLacksNothing) { EXPECT_TRUE(FindUnsupportedOps(digits_, {})->empty()); }
+TEST_F(ProfileTest, AModelThatLoadsHasNoUnsupportedOps) { EXPECT_TRUE(FindUnsupportedOps(digits_, {})->empty()); }
 
 }  // namespace
 }  // namespace longshore::engine

@@ -1,4 +1,4 @@
-// What random ops promise beyond the numbers of a seed, which ops_test.cc compares with TensorFlow's.
+// Random ops beyond the numbers for a given seed, which ops_test.cc compares with TensorFlow's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,11 +31,11 @@ TEST(Random, DiffersFromRunToRunAndWithoutASeedFromModelToModel) {
                other = ValuesOf(*plan, one, other_model);
     EXPECT_THAT(first, Each(AllOf(Ge(0.0F), Lt(1.0F))));
     EXPECT_NE(first, second);
-    EXPECT_EQ(first == other, std::string_view(seed) == "i: 7") << "a seed begins anew with each model that is loaded";
+    EXPECT_EQ(first == other, std::string_view(seed) == "i: 7") << "each loaded model starts from the seed";
   }
 }
 
-TEST(Random, IsNeverComputedAhead) {
+TEST(Random, IsNeverFoldedAtLoad) {
   for (const char* op : {"Multinomial", "RandomShuffle", "RandomStandardNormal", "RandomUniform", "RandomUniformInt",
                          "TruncatedNormal"}) {
     EXPECT_FALSE(kernels::FindKernel(op)->is_foldable) << op;

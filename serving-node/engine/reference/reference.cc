@@ -16,7 +16,7 @@ int ThreadsOf(const ReferenceOptions& options) {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
-// One value, where a size that is not known counts as one.
+// The bytes of one row; unknown sizes count as 1.
 int64_t RowBytes(const tensorflow::TensorInfo& info) {
   int64_t bytes = static_cast<int64_t>(std::max<size_t>(tensor::ElementBytes(tensor::FromProto(info.dtype())), 1));
   const auto pattern = tensor::PatternFromProto(info.tensor_shape()).value_or(tensor::Shape{});
@@ -53,7 +53,7 @@ class ReferenceEngine final : public Engine {
     }
     return estimate;
   } catch (...) {
-    return FromThrown(fmt::format("the estimate of {}", version_dir.string()));
+    return FromThrown("the estimate of {}", version_dir.native());
   }
 
   Result<std::shared_ptr<LoadedModel>> Load(const Path& version_dir, const LoadOptions& options) override try {
@@ -61,7 +61,7 @@ class ReferenceEngine final : public Engine {
     return reference::Model::Load(version_dir, options, pool_, run_bytes_max_, limits_,
                                   compiler_ ? compiler_(options) : nullptr);
   } catch (...) {
-    return FromThrown(fmt::format("the load of {}", version_dir.string()));
+    return FromThrown("the load of {}", version_dir.native());
   }
 
  private:

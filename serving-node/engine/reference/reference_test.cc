@@ -1,6 +1,7 @@
-// Whole models: known lines, true labels, the rows that TensorFlow answered with NaN, and words as TensorFlow answers
-// them. How single ops compare with TensorFlow is in ops_test.cc.
+// Tests whole models against known results: linear functions, labels of digits, rows for which TensorFlow answered NaN,
+// and table lookups. ops_test.cc compares single ops with TensorFlow.
 #include "serving-node/engine/reference/reference.h"
+#include "tests/source_tree/source_tree.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ namespace {
 using tensor::Tensor;
 using testing::HasSubstr;
 
-const Path kModels = Path(LONGSHORE_SOURCE_DIR) / "tests" / "models";
+const Path kModels = source_tree::Root() / "tests" / "models";
 
 std::shared_ptr<LoadedModel> LoadOrFail(Engine& engine, const Path& dir) {
   auto model = engine.Load(dir, {});
@@ -42,7 +43,7 @@ RunRequest DigitsRequest(size_t count) {
   return {"serving_default", {{"image", Tensor::Of<float>({static_cast<int64_t>(count), 8, 8, 1}, Images(count))}}, {}};
 }
 
-TEST(ReferenceEngine, AnswersForLinesOfBothFormats) {
+TEST(ReferenceEngine, ComputesLinearModelsOfBothFormats) {
   const auto engine = MakeReferenceEngine();
   for (const auto& [name, add] :
        {std::pair{"half_plus_two_tf2", 2.0F}, {"half_plus_two_tf1", 2.0F}, {"half_plus_three_tf2", 3.0F}}) {
@@ -59,7 +60,7 @@ TEST(ReferenceEngine, AnswersForLinesOfBothFormats) {
   }
 }
 
-TEST(ReferenceEngine, KnowsMostDigitsInEveryVersion) {
+TEST(ReferenceEngine, RecognisesMostDigitsInEveryVersion) {
   const auto engine = MakeReferenceEngine();
   std::ifstream labels(kModels / "digits" / "traffic_labels.txt");
   std::vector<int64_t> truth(std::istream_iterator<int64_t>(labels), {});
@@ -75,7 +76,7 @@ TEST(ReferenceEngine, KnowsMostDigitsInEveryVersion) {
   }
 }
 
-TEST(ReferenceEngine, GivesNanWhereTensorFlowDid) {
+TEST(ReferenceEngine, AnswersNanForTheRowsForWhichTensorFlowDid) {
   const auto engine = MakeReferenceEngine();
   const auto model = LoadOrFail(*engine, kModels / "digits" / "4");
   ASSERT_NE(model, nullptr);
@@ -110,7 +111,7 @@ TEST(ReferenceEngine, NamesTheOpThatMadeTheFirstNan) {
   EXPECT_EQ(found->op, "RealDiv") << found->node;
 }
 
-TEST(ReferenceEngine, LooksForTheOpWithinTheMemoryOfARun) {
+TEST(ReferenceEngine, SearchesForNanWithinTheMemoryLimitOfARun) {
   const auto engine = MakeReferenceEngine({.threads = 1, .run_bytes_max = 100});
   const auto model = LoadOrFail(*engine, kModels / "digits" / "4");
   ASSERT_NE(model, nullptr);
@@ -120,7 +121,7 @@ TEST(ReferenceEngine, LooksForTheOpWithinTheMemoryOfARun) {
   EXPECT_EQ(promise.get_future().get(), Code::kResourceExhausted);
 }
 
-TEST(ReferenceEngine, ANanOfTheRequestIsNoOpsFault) {
+TEST(ReferenceEngine, NamesTheInputIfTheRequestHadTheNan) {
   const auto engine = MakeReferenceEngine();
   const auto model = LoadOrFail(*engine, kModels / "half_plus_two_tf1" / "1");
   ASSERT_NE(model, nullptr);
@@ -131,7 +132,7 @@ TEST(ReferenceEngine, ANanOfTheRequestIsNoOpsFault) {
   EXPECT_THAT(ToString(*found), testing::StartsWith("output \"y\", from the request's \""));
 }
 
-TEST(ReferenceEngine, GivesARowTheSameAnswerWhateverItsBatch) {
+TEST(ReferenceEngine, AnswersARowTheSameInEveryBatchSize) {
   const auto engine = MakeReferenceEngine();
   const auto model = LoadOrFail(*engine, kModels / "digits" / "2");
   ASSERT_NE(model, nullptr);
@@ -142,7 +143,7 @@ TEST(ReferenceEngine, GivesARowTheSameAnswerWhateverItsBatch) {
   EXPECT_THAT(one->at("probabilities").values<float>(), testing::ElementsAreArray(row.begin(), row.end()));
 }
 
-TEST(ReferenceEngine, ComputesOnlyTheOutputsAskedFor) {
+TEST(ReferenceEngine, ComputesOnlyTheRequestedOutputs) {
   const auto engine = MakeReferenceEngine();
   const auto model = LoadOrFail(*engine, kModels / "digits" / "1");
   ASSERT_NE(model, nullptr);
@@ -154,7 +155,7 @@ TEST(ReferenceEngine, ComputesOnlyTheOutputsAskedFor) {
   EXPECT_EQ(result->at("label").shape(), (tensor::Shape{2}));
 }
 
-TEST(ReferenceEngine, ComputesAShortRunOnTheCallersThreadOnlyWhereThatIsAllowed) {
+TEST(ReferenceEngine, ComputesAShortRunOnTheCallersThreadOnlyIfTheRequestAllowsIt) {
   const auto engine = MakeReferenceEngine();
   const auto model = LoadOrFail(*engine, kModels / "half_plus_two_tf1" / "1");
   ASSERT_NE(model, nullptr);
@@ -166,8 +167,8 @@ TEST(ReferenceEngine, ComputesAShortRunOnTheCallersThreadOnlyWhereThatIsAllowed)
     });
     return where.get_future().get() == std::this_thread::get_id();
   };
-  EXPECT_FALSE(runs_here(Thread::kCallersIfShort)) << "nothing is known of its length yet";
-  // A thread that is not scheduled for a while makes a run look long once.
+  EXPECT_FALSE(runs_here(Thread::kCallersIfShort)) << "the duration is not known yet";
+  // Some runs may look long, because the thread was not scheduled for a while.
   int here = 0;
   for (int i = 0; i < 100; ++i) here += runs_here(Thread::kCallersIfShort) ? 1 : 0;
   EXPECT_GT(here, 0);
@@ -175,7 +176,7 @@ TEST(ReferenceEngine, ComputesAShortRunOnTheCallersThreadOnlyWhereThatIsAllowed)
   EXPECT_TRUE(runs_here(Thread::kCallers));
 }
 
-TEST(ReferenceEngine, TellsHowLongARunTookWithoutItsWaitForAThread) {
+TEST(ReferenceEngine, ReportsTheDurationOfARunWithoutItsWaitForAThread) {
   const auto engine = MakeReferenceEngine({.threads = 1});
   const auto model = LoadOrFail(*engine, kModels / "half_plus_two_tf1" / "1");
   ASSERT_NE(model, nullptr);
@@ -193,7 +194,7 @@ TEST(ReferenceEngine, TellsHowLongARunTookWithoutItsWaitForAThread) {
   EXPECT_LT(result->took, std::chrono::steady_clock::now() - free);
 }
 
-TEST(ReferenceEngine, RefusesInputsThatDoNotFit) {
+TEST(ReferenceEngine, RejectsInputsWithWrongNamesTypesOrShapes) {
   const auto engine = MakeReferenceEngine();
   const auto model = LoadOrFail(*engine, kModels / "digits" / "1");
   ASSERT_NE(model, nullptr);
@@ -209,7 +210,7 @@ TEST(ReferenceEngine, RefusesInputsThatDoNotFit) {
   EXPECT_THAT(error(unknown).message, HasSubstr("no output \"colour\""));
 }
 
-// The expected values are TensorFlow's.
+// The expected values are from TensorFlow.
 TEST(ReferenceEngine, LooksWordsUpInTheTableOfAnAsset) {
   const auto engine = MakeReferenceEngine();
   const auto model = LoadOrFail(*engine, kModels / "strings" / "1");
@@ -223,7 +224,7 @@ TEST(ReferenceEngine, LooksWordsUpInTheTableOfAnAsset) {
               testing::ElementsAre("hello three", "hello nine", "hello nobody", "hello "));
 }
 
-TEST(ReferenceEngine, DecodesRawBytesOfOneLength) {
+TEST(ReferenceEngine, DecodesRawBytesOfEqualLength) {
   const auto engine = MakeReferenceEngine();
   const auto bytes = LoadOrFail(*engine, kModels / "digits_bytes" / "1");
   ASSERT_NE(bytes, nullptr);
@@ -238,7 +239,7 @@ TEST(ReferenceEngine, DecodesRawBytesOfOneLength) {
   EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
 }
 
-TEST(ReferenceEngine, AnswersForNoRowsWithNoRows) {
+TEST(ReferenceEngine, AnswersAnEmptyBatchWithAnEmptyBatch) {
   const auto engine = MakeReferenceEngine();
   const auto model = LoadOrFail(*engine, kModels / "digits" / "2");
   ASSERT_NE(model, nullptr);
@@ -247,7 +248,7 @@ TEST(ReferenceEngine, AnswersForNoRowsWithNoRows) {
   EXPECT_EQ(result->at("probabilities").shape(), (tensor::Shape{0, 10}));
 }
 
-TEST(ReferenceEngine, RunsTheOtherSignaturesWhereOneHasASparseInput) {
+TEST(ReferenceEngine, RunsOtherSignaturesIfOneHasASparseInput) {
   const Path dir = Path(testing::TempDir()) / "sparse_signature";
   std::filesystem::remove_all(dir);
   std::filesystem::copy(kModels / "half_plus_two_tf2" / "1", dir, std::filesystem::copy_options::recursive);
@@ -266,7 +267,7 @@ TEST(ReferenceEngine, RunsTheOtherSignaturesWhereOneHasASparseInput) {
   EXPECT_TRUE(RunAndWait(*loaded, {"serving_default", {{inputs.begin()->first, x}}, {}}));
 }
 
-TEST(ReferenceEngine, GivesWhatIsThrownInALoadAsAnError) {
+TEST(ReferenceEngine, ReturnsAnExceptionInALoadAsAnError) {
   const auto engine = MakeReferenceEngine(
       {.compiler = [](const LoadOptions&) -> reference::MakeExecutable { throw std::length_error("too long"); }});
   const Path dir = kModels / "half_plus_two_tf2" / "1";
@@ -274,7 +275,7 @@ TEST(ReferenceEngine, GivesWhatIsThrownInALoadAsAnError) {
             (Error{Code::kInternal, fmt::format("the load of {}: too long", dir.string())}));
 }
 
-// While it lives, the process gets no more memory than it has, and a little.
+// While it exists, the process can allocate at most 64 MiB of address space more than it has.
 class NoMoreMemory {
  public:
   NoMoreMemory() {
@@ -292,9 +293,9 @@ class NoMoreMemory {
   rlimit before_{};
 };
 
-TEST(ReferenceEngine, EstimatesWithAnErrorWhereMemoryDoesNotSuffice) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizers end a process that gets no memory";
+TEST(ReferenceEngine, EstimateFailsIfMemoryDoesNotSuffice) {
+#ifdef LONGSHORE_SANITIZER
+  GTEST_SKIP() << "the sanitizers abort a process when an allocation fails";
 #endif
   const Path dir = Path(testing::TempDir()) / fmt::format("no_memory_{}", getpid());
   std::filesystem::create_directories(dir);
@@ -311,7 +312,7 @@ TEST(ReferenceEngine, EstimatesWithAnErrorWhereMemoryDoesNotSuffice) {
                                      fmt::format("memory does not suffice for the estimate of {}", dir.string())}));
 }
 
-TEST(ReferenceEngine, NamesWhatIsMissing) {
+TEST(ReferenceEngine, RejectsMissingFilesAndTags) {
   const auto engine = MakeReferenceEngine();
   EXPECT_EQ(engine->Load(kModels / "digits", {}).error().code, Code::kNotFound);
   const auto tags = engine->Load(kModels / "digits" / "1", {.tags = {"train"}, .device = {}});

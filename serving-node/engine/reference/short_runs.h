@@ -1,4 +1,4 @@
-// Which runs are so short that handing them to another thread would cost more than they do.
+// Predicts which runs are so short that moving them to another thread would cost more than the run.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace longshore::engine::reference {
 
-// Of one signature. Learns from the runs there were: up to which size of inputs they are short. Thread-safe; of notes
-// taken at once one may be lost, and the next one mends it.
+// For one signature. Learns from past runs up to which input size runs are short. Thread-safe; one of two concurrent
+// notes may be lost, which later notes correct.
 class ShortRuns {
  public:
   static constexpr std::chrono::microseconds kShort{50};
@@ -23,7 +23,7 @@ class ShortRuns {
   }
 
  private:
-  std::atomic<size_t> limit_ = 0;  // Runs with less were short.
+  std::atomic<size_t> limit_ = 0;  // Runs with fewer input bytes are expected to be short.
 };
 
 }  // namespace longshore::engine::reference

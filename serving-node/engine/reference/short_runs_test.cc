@@ -7,12 +7,12 @@ namespace {
 
 using std::chrono::microseconds;
 
-TEST(ShortRuns, NoneIsLikelyBeforeOneWasSeen) {
+TEST(ShortRuns, AreNotExpectedBeforeTheFirstRun) {
   const ShortRuns runs;
   EXPECT_FALSE(runs.AreLikely(0));
 }
 
-TEST(ShortRuns, AreLikelyForInputsNoLargerThanThoseOfAShortOne) {
+TEST(ShortRuns, AreExpectedForInputsUpToTheSizeOfAShortRun) {
   ShortRuns runs;
   runs.Note(400, microseconds(3));
   runs.Note(40, microseconds(3));
@@ -21,7 +21,7 @@ TEST(ShortRuns, AreLikelyForInputsNoLargerThanThoseOfAShortOne) {
   EXPECT_FALSE(runs.AreLikely(401));
 }
 
-TEST(ShortRuns, ALongOneTakesItsSizeAndAllAboveAwayUntilAShortOneGivesItBack) {
+TEST(ShortRuns, AreNotExpectedFromTheSizeOfALongRunUntilAShortRunOfThatSize) {
   ShortRuns runs;
   runs.Note(400, microseconds(3));
   runs.Note(100, microseconds(300));

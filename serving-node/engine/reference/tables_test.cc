@@ -1,4 +1,4 @@
-// Tables while a model serves: what it loaded with stays as it is, and what a run makes is its own.
+// Lookup tables while a model serves: tables filled at load do not change, and tables made in a run belong to that run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace longshore::engine::reference {
 namespace {
 
-// The first of TensorFlow's cases whose graph has such a node and is answered.
+// The first golden case that has a node with this op and expects an answer, not an error.
 Json CaseWith(const std::string& op) {
   for (const auto& json : OpCases()) {
     if (json.contains("graph") && json.contains("outputs") &&
@@ -35,21 +35,21 @@ TEST(Tables, AreNotFilledByARequest) {
   }
 }
 
-TEST(Tables, OfARunAreFilledByIt) {
+TEST(Tables, MadeInARunCanBeFilledByIt) {
   for (const char* op : {"AnonymousHashTable", "AnonymousMutableHashTable", "AnonymousMutableDenseHashTable"}) {
     kernels::Resources resources;
     const auto result = RunWhileServing(OneOp(CaseWith(op)), resources);
     EXPECT_TRUE(result) << ToString(result.error());
     kernels::CountedBuffers counted;
-    EXPECT_EQ(resources.memory_bytes(&counted), 0) << "what a run makes is gone with it";
+    EXPECT_EQ(resources.memory_bytes(&counted), 0) << "the table is freed with its run";
   }
 }
 
 constexpr int kRows = 1000;
 constexpr size_t kTableBytes = kRows * (sizeof(int64_t) + sizeof(std::string) + sizeof(int64_t) + sizeof(int64_t));
 
-// A run that makes so many tables "table_0" and so on, and inserts the same thousand rows into each so many times. It
-// asks for the sizes when all are filled, so that it holds all of them then.
+// A run that makes `tables` tables "table_0", "table_1", ..., and inserts the same thousand rows `times` times into
+// each. It reads the sizes after all tables are filled, so that it holds all of them at that time.
 OneOp Filling(int tables, int times) {
   std::string graph = R"(node { name: "in0" op: "Placeholder" attr { key: "dtype" value { type: DT_INT64 } } })";
   std::string last = "in0";
@@ -83,10 +83,10 @@ Result<std::vector<tensor::Tensor>> RunWithin(size_t bytes_max, const OneOp& one
   return plan.Run(one.fed, {}, resources, bytes_max);
 }
 
-TEST(Tables, OfARunGrowWithinItsMemory) {
-  constexpr size_t kBesides = 100;  // The handles and the sizes.
+TEST(Tables, MadeInARunAreLimitedByItsMemory) {
+  constexpr size_t kBesides = 100;  // For the handles and the sizes.
   EXPECT_TRUE(RunWithin(kTableBytes + kBesides, Filling(1, 1)));
-  EXPECT_TRUE(RunWithin(kTableBytes + kBesides, Filling(1, 3))) << "rows that are replaced are no more of them";
+  EXPECT_TRUE(RunWithin(kTableBytes + kBesides, Filling(1, 3))) << "replacing rows needs no more memory";
   EXPECT_TRUE(RunWithin(2 * kTableBytes + kBesides, Filling(2, 1)));
   for (const auto& refused :
        {RunWithin(kTableBytes - 1, Filling(1, 1)), RunWithin(2 * kTableBytes - 1, Filling(2, 1))}) {

@@ -1,4 +1,5 @@
-// Tables that are filled from a text file; the rows are those that TensorFlow makes, see judge_text_tables_test.py.
+// Tables that are filled from a text file. tests/judge/judge_text_tables_test.py compares the same rows with
+// TensorFlow's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -64,7 +65,7 @@ class TextTables : public testing::Test {
   const Path file_ = Path(testing::TempDir()) / fmt::format("text_tables_{}.txt", getpid());
 };
 
-TEST_F(TextTables, HaveTheNumbersOfTheLines) {
+TEST_F(TextTables, CanHaveLineNumbersAsValues) {
   EXPECT_EQ(Rows("a\nb\r\n c"), "a=0 b=1  c=2 ");
   EXPECT_EQ(Rows("a\nb\n", {.offset = 5}), "a=5 b=6 ");
   EXPECT_EQ(Rows("a\nb\n", {.offset = INT64_MAX}), "a=9223372036854775807 b=-9223372036854775808 ");
@@ -72,13 +73,13 @@ TEST_F(TextTables, HaveTheNumbersOfTheLines) {
     EXPECT_THAT(Rows("a\nb\n", {.value = type}), testing::HasSubstr("Value index for line number requires DT_INT64"));
 }
 
-TEST_F(TextTables, HaveWholeLines) {
+TEST_F(TextTables, CanHaveWholeLinesAsValues) {
   EXPECT_EQ(Rows("a b\nc", {.value = "DT_STRING", .value_index = -2}), "a b=a b c=c ");
   EXPECT_EQ(Rows(" 7 ", {.value = "DT_INT32", .value_index = -2}), " 7 =7 ");
   EXPECT_THAT(Rows("7\n", {.value = "DT_FLOAT", .value_index = -2}), testing::HasSubstr("Value index for whole line"));
 }
 
-TEST_F(TextTables, HaveFieldsThatAreNumbers) {
+TEST_F(TextTables, CanHaveNumericFieldsAsValues) {
   for (const char* type : {"DT_INT32", "DT_INT64"}) {
     EXPECT_EQ(Rows("a\t 1\nb\t2 \nc\t+3\nd\t-4\ne\t05\n", kFields(type)), "a=1 b=2 c=3 d=-4 e=5 ");
     for (const char* field : {"", " ", "- 1", "+-1", "--1", "1.5", "0x10", "9223372036854775808"})
@@ -89,13 +90,13 @@ TEST_F(TextTables, HaveFieldsThatAreNumbers) {
   EXPECT_THAT(Rows("a\t1f\n", kFields("DT_FLOAT")), testing::HasSubstr("is not a valid DT_FLOAT"));
 }
 
-TEST_F(TextTables, AreRefusedWithAnEmptyLine) {
+TEST_F(TextTables, RejectFilesWithAnEmptyLine) {
   for (const char* content : {"a\n\nb\n", "a\nb\n\n", "a\r\n\r\n", "\n"})
-    EXPECT_THAT(Rows(content), testing::HasSubstr(": it is empty")) << content;
+    EXPECT_THAT(Rows(content), testing::HasSubstr(": the line is empty")) << content;
   EXPECT_THAT(Rows(""), testing::HasSubstr("has no lines"));
 }
 
-TEST_F(TextTables, HaveAsManyLinesAsVocabSizeSays) {
+TEST_F(TextTables, ReadAsManyLinesAsVocabSize) {
   EXPECT_EQ(Rows("a\n\nb\n", {.vocab_size = 1}), "a=0 ");
   EXPECT_EQ(Rows("a\nb\n", {.vocab_size = 2}), "a=0 b=1 ");
   EXPECT_THAT(Rows("a\nb\n", {.vocab_size = 3}), testing::HasSubstr("expected 3 but got 2"));
@@ -103,7 +104,7 @@ TEST_F(TextTables, HaveAsManyLinesAsVocabSizeSays) {
   for (const int64_t none : {0, -2}) EXPECT_THAT(Rows("a\n", {.vocab_size = none}), testing::HasSubstr("vocab_size"));
 }
 
-TEST_F(TextTables, HaveADelimiterOfOneByte) {
+TEST_F(TextTables, NeedADelimiterOfOneByte) {
   How how = kFields("DT_INT64");
   how.delimiter = ",";
   EXPECT_EQ(Rows("a,1,x\n,2\n", how), "a=1 =2 ");

@@ -13,13 +13,13 @@ namespace {
 
 using tensor::DType;
 
-// As it is written: Softmax of SelectV2(mask, s, masked) or of s + mask, where s is scores, scores * scale or
+// The pattern: Softmax of SelectV2(mask, s, masked) or of s + mask, where s is scores, scores * scale or
 // scores / (1 / scale).
 struct Attention {
   Edge scores;
   Edge mask;
   float scale = 1;
-  float masked = 0;  // In place of scores where a mask of bools does not hold.
+  float masked = 0;  // Replaces the scores where a boolean mask is false.
 };
 
 class Matching {
@@ -41,15 +41,16 @@ class Matching {
 
  private:
   std::optional<Attention> Selected(const Edge& whole) {
-    const Node* select = Made(whole, "SelectV2", 3);
+    const Node* select = Producer(whole, "SelectV2", 3);
     if (select == nullptr) return std::nullopt;
     const auto masked = NumberOf(types_, select->inputs[2]);
     const Edge mask = WithoutTrue(select->inputs[0]);
-    if (!masked || !IsLike(select->inputs[1], whole) || !Lie(mask, DType::kBool, whole)) return std::nullopt;
+    if (!masked || !IsLike(select->inputs[1], whole) || !IsBroadcast(mask, DType::kBool, whole)) return std::nullopt;
     return Attention{.scores = select->inputs[1], .mask = mask, .scale = 1, .masked = *masked};
   }
 
-  // Keras has a mask of its own beside the one that it is given, and says it as true everywhere.
+  // Keras computes LogicalAnd of the given mask and a mask of its own, which is often true everywhere. Returns the
+  // given mask in this case.
   Edge WithoutTrue(const Edge& mask) {
     const Node& node = rewrite_.from().nodes[static_cast<size_t>(mask.node)];
     if (node.op != "LogicalAnd" || node.inputs.size() != 2) return mask;
@@ -59,7 +60,7 @@ class Matching {
     return mask;
   }
 
-  // Looked at once, however many read it.
+  // Whether the value is known and all its elements are true. Cached, because many nodes may read one large mask.
   bool IsTrue(const Edge& edge) {
     const auto [found, is_new] = is_true_.try_emplace({edge.node, edge.output}, false);
     if (!is_new) return found->second;
@@ -69,13 +70,14 @@ class Matching {
     return found->second;
   }
 
-  // Of one axis it is a bias, and as large as the scores a residual: the product of them takes those.
+  // Finds s + mask. An operand with one axis is a bias and one as large as the scores a residual; the elementwise pass
+  // fuses these into the product that computes the scores.
   std::optional<Attention> Added(const Edge& whole) const {
-    const Node* sum = Made(whole, "AddV2", 2);
+    const Node* sum = Producer(whole, "AddV2", 2);
     if (sum == nullptr) return std::nullopt;
     for (const size_t first : {size_t{0}, size_t{1}}) {
       const Edge &scores = sum->inputs[first], &mask = sum->inputs[1 - first];
-      if (!IsLike(scores, whole) || !Lie(mask, DType::kFloat, whole)) continue;
+      if (!IsLike(scores, whole) || !IsBroadcast(mask, DType::kFloat, whole)) continue;
       if (types_.at(mask).shape->size() < 2 || IsLike(mask, whole)) continue;
       return Attention{.scores = scores, .mask = mask};
     }
@@ -83,11 +85,11 @@ class Matching {
   }
 
   Attention Scaled(const Attention& found) const {
-    if (const Node* ratio = Made(found.scores, "RealDiv", 2)) {
+    if (const Node* ratio = Producer(found.scores, "RealDiv", 2)) {
       const float scale = 1.0F / NumberOf(types_, ratio->inputs[1]).value_or(0);
       return std::isnormal(scale) ? ScaledBy(found, ratio->inputs[0], scale).value_or(found) : found;
     }
-    const Node* product = Made(found.scores, "Mul", 2);
+    const Node* product = Producer(found.scores, "Mul", 2);
     if (product == nullptr) return found;
     for (const size_t first : {size_t{0}, size_t{1}}) {
       const auto number = NumberOf(types_, product->inputs[1 - first]);
@@ -109,13 +111,13 @@ class Matching {
     return type.is_static() && type.type == DType::kFloat && type.shape == types_.at(whole).shape;
   }
 
-  bool Lie(const Edge& edge, DType type, const Edge& whole) const {
+  bool IsBroadcast(const Edge& edge, DType type, const Edge& whole) const {
     const Type& of = types_.at(edge);
-    return of.is_static() && of.type == type && LiesBeside(*of.shape, *types_.at(whole).shape).has_value();
+    return of.is_static() && of.type == type && BroadcastKindOf(*of.shape, *types_.at(whole).shape).has_value();
   }
 
-  // The node that makes what nothing else reads.
-  const Node* Made(const Edge& edge, std::string_view op, size_t inputs) const {
+  // The node with output `edge`, if it has this op and number of inputs and `edge` has only one reader.
+  const Node* Producer(const Edge& edge, std::string_view op, size_t inputs) const {
     const Node& node = rewrite_.from().nodes[static_cast<size_t>(edge.node)];
     const bool is_it = edge.output == 0 && node.op == op && node.inputs.size() == inputs;
     return is_it && rewrite_.has_one_reader(edge) ? &node : nullptr;
@@ -141,7 +143,7 @@ Edge Write(const Attention& found, const Node& old, Rewrite& rewrite) {
 
 }  // namespace
 
-std::optional<Graph> DrawTogetherAttentions(const Graph& graph, const Types& types) {
+std::optional<Graph> FuseAttentions(const Graph& graph, const Types& types) {
   return Replaced<Matching>(graph, types, Write);
 }
 

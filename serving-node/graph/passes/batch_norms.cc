@@ -24,7 +24,7 @@ const Tensor* FloatsOf(const Graph& graph, const Edge& edge) {
 std::optional<Affine> AffineOf(const Graph& graph, const Node& node) {
   if (node.attributes.Bool("is_training", true) || node.inputs.size() != 5) return std::nullopt;
   if (node.attributes.Text("data_format", "NHWC") != "NHWC") return std::nullopt;
-  if (node.attributes.Type("T", DType::kFloat) != DType::kFloat) return std::nullopt;  // Statistics are floats always.
+  if (node.attributes.Type("T", DType::kFloat) != DType::kFloat) return std::nullopt;  // Statistics are always floats.
   const Tensor* given[4];
   for (size_t i = 0; i < 4; ++i) {
     given[i] = FloatsOf(graph, node.inputs[i + 1]);
@@ -47,7 +47,7 @@ bool IsBatchNorm(const std::string& op) {
   return op == "FusedBatchNorm" || op == "FusedBatchNormV2" || op == "FusedBatchNormV3";
 }
 
-// Only the normalised output is read.
+// Whether only the normalised output is read, not the statistics.
 bool IsPlain(const Rewrite& rewrite, size_t node) {
   for (int output = 1; output < 6; ++output) {
     if (rewrite.uses({static_cast<int>(node), output}) > 0) return false;

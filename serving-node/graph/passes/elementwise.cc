@@ -23,7 +23,7 @@ bool IsActivation(const std::string& op) {
   return kActivations.contains(op);
 }
 
-bool IsOfOne(const std::string& op) {
+bool IsUnary(const std::string& op) {
   static const std::set<std::string_view> kOps = {"Abs",     "Elu",        "Erf",  "Erfc",   "Exp",
                                                   "Neg",     "Reciprocal", "Relu", "Relu6",  "Rsqrt",
                                                   "Sigmoid", "Silu",       "Sqrt", "Square", "Tanh"};
@@ -32,7 +32,7 @@ bool IsOfOne(const std::string& op) {
 
 bool IsSum(const std::string& op) { return op == "BiasAdd" || op == "AddV2" || op == "Add"; }
 
-bool IsOfTwo(const std::string& op) {
+bool IsBinary(const std::string& op) {
   static const std::set<std::string_view> kOps = {"Maximum", "Minimum", "Mul", "RealDiv", "SquaredDifference", "Sub"};
   return IsSum(op) || kOps.contains(op);
 }
@@ -40,41 +40,43 @@ bool IsOfTwo(const std::string& op) {
 // Whether f(a, b) is f(b, a).
 bool IsSymmetric(const std::string& op) { return op != "Sub" && op != "RealDiv" && op != "BiasAdd"; }
 
-class Drawing {
+class ElementwiseFusion {
  public:
-  Drawing(const Graph& graph, const Types& types) : graph_(graph), types_(types), rewrite_(graph) {}
+  ElementwiseFusion(const Graph& graph, const Types& types) : graph_(graph), types_(types), rewrite_(graph) {}
 
   std::optional<Graph> Run() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (!DrawIn(i)) rewrite_.Keep(i);
+      if (!Fuse(i)) rewrite_.Keep(i);
     }
     return rewrite_.has_replaced() ? std::optional(rewrite_.Take()) : std::nullopt;
   }
 
  private:
-  bool DrawIn(size_t i) {
+  bool Fuse(size_t i) {
     const Node& node = graph_.nodes[i];
-    if (!node.then.empty() || types_.at({static_cast<int>(i), 0}).value) return false;  // What is known needs no step.
+    if (!node.then.empty() || types_.at({static_cast<int>(i), 0}).value) return false;  // A known value needs no step.
     if (node.op == "BiasAdd" && node.attributes.Text("data_format", "NHWC") != "NHWC") return false;
-    if (node.inputs.size() == 1) return (IsActivation(node.op) || IsOfOne(node.op)) && Into(i, node.inputs[0], nullptr);
-    if (!IsOfTwo(node.op) || node.inputs.size() != 2) return false;
-    if (Into(i, node.inputs[0], &node.inputs[1])) return true;
-    return IsSymmetric(node.op) && Into(i, node.inputs[1], &node.inputs[0]);
+    if (node.inputs.size() == 1)
+      return (IsActivation(node.op) || IsUnary(node.op)) && FuseInto(i, node.inputs[0], nullptr);
+    if (!IsBinary(node.op) || node.inputs.size() != 2) return false;
+    if (FuseInto(i, node.inputs[0], &node.inputs[1])) return true;
+    return IsSymmetric(node.op) && FuseInto(i, node.inputs[1], &node.inputs[0]);
   }
 
-  // `other`: the second operand.
-  bool Into(size_t i, const Edge& edge, const Edge* other) {
+  // Fuses node `i` into the node that computes `edge`, its first operand. `other`: the second operand or nullptr.
+  bool FuseInto(size_t i, const Edge& edge, const Edge* other) {
     if (edge.output != 0 || !rewrite_.has_one_reader(edge)) return false;
     const Edge mapped = rewrite_.Mapped(edge);
     if (mapped.output != 0) return false;
-    if (rewrite_.At(mapped).op == "Reshape") return IntoProductBefore(i, edge, other);
-    if (!Takes(rewrite_.At(mapped), i, edge, other)) return false;
+    if (rewrite_.At(mapped).op == "Reshape") return FuseBeforeReshape(i, edge, other);
+    if (!CanFuse(rewrite_.At(mapped), i, edge, other)) return false;
     const auto operand = other == nullptr ? std::nullopt : std::optional(rewrite_.Mapped(*other));
     rewrite_.Replace(i, {Extended(rewrite_.At(mapped), i, operand)});
     return true;
   }
 
-  // The maker of a value with what node `i` does to it. `operand`: of the new graph.
+  // Adds `made` to the new graph with the op of node `i` fused into it. `operand`: the second operand, in the new
+  // graph.
   Edge Extended(Node made, size_t i, const std::optional<Edge>& operand) {
     const Node& old = graph_.nodes[i];
     Fused fused{.op = old.op, .name = old.name, .operand = -1, .alpha = old.attributes.Float("alpha", 0.2F)};
@@ -86,10 +88,10 @@ class Drawing {
     return rewrite_.Add(std::move(made));
   }
 
-  // Keras writes a layer over the last of several axes as MatMul, Reshape, BiasAdd, activation, and the heads of an
-  // attention with a bias of two axes. Past the Reshape go an activation, a number for each of the product's columns,
-  // and what has a number for each of its own.
-  bool IntoProductBefore(size_t i, const Edge& edge, const Edge* other) {
+  // Fuses node `i` into a product in front of a Reshape. Keras writes a dense layer over the last of several axes as
+  // MatMul, Reshape, BiasAdd, activation, and the heads of an attention with a bias of two axes. An activation can move
+  // before the Reshape, as can a sum with one number for each column or for each element of the product.
+  bool FuseBeforeReshape(size_t i, const Edge& edge, const Edge* other) {
     Node reshape = rewrite_.At(rewrite_.Mapped(edge));
     const Node& product = rewrite_.At(reshape.inputs[0]);
     if (!IsProduct(product.op) || !BelongsTo(edge, reshape.inputs[0])) return false;
@@ -97,7 +99,7 @@ class Drawing {
     std::optional<Edge> operand;
     if (other == nullptr) {
       if (!IsActivation(graph_.nodes[i].op)) return false;
-    } else if (const auto beside = ShapeBeside(shape, i, edge, *other)) {
+    } else if (const auto beside = ShapeBeforeReshape(shape, i, edge, *other)) {
       operand = Shaped(*other, *beside, graph_.nodes[i].name);
     } else {
       return false;
@@ -109,7 +111,7 @@ class Drawing {
     return true;
   }
 
-  // Whether nothing but the Reshape reads the product, or what was made of it here; notes the product's shape.
+  // Whether the product is read only by this Reshape, so that ops may be fused into it. Notes the product's shape.
   bool BelongsTo(const Edge& shaped, const Edge& product) {
     if (products_.contains(product.node)) return true;
     const Node& reshape = graph_.nodes[static_cast<size_t>(shaped.node)];
@@ -120,17 +122,19 @@ class Drawing {
     return true;
   }
 
-  // The shape that what is added to the reshaped product has beside the product: [columns], or the product's own.
-  std::optional<tensor::Shape> ShapeBeside(const tensor::Shape& product, size_t i, const Edge& shaped,
-                                           const Edge& operand) const {
+  // The shape that an operand, which is added after the Reshape, needs before it: [columns] or the product's shape.
+  // nullopt if it is broadcast in another way.
+  std::optional<tensor::Shape> ShapeBeforeReshape(const tensor::Shape& product, size_t i, const Edge& shaped,
+                                                  const Edge& operand) const {
     const Type& whole = types_.at(shaped);
     const Type& type = types_.at(operand);
     if (!IsSum(graph_.nodes[i].op) || !type.is_static() || !whole.is_static() || type.type != DType::kFloat)
       return std::nullopt;
-    const auto lies = LiesBeside(*type.shape, *whole.shape);
+    const auto kind = BroadcastKindOf(*type.shape, *whole.shape);
     const int64_t count = tensor::ElementCount(*type.shape).value_or(0);
-    if ((lies == Lies::kRow || lies == Lies::kWhole) && count == product.back()) return tensor::Shape{count};
-    return lies == Lies::kWhole ? std::optional(product) : std::nullopt;
+    if ((kind == BroadcastKind::kTrailing || kind == BroadcastKind::kFull) && count == product.back())
+      return tensor::Shape{count};
+    return kind == BroadcastKind::kFull ? std::optional(product) : std::nullopt;
   }
 
   Edge Shaped(const Edge& edge, const tensor::Shape& shape, const std::string& name) {
@@ -141,36 +145,38 @@ class Drawing {
     return rewrite_.Add(Node{.name = name + "/operand", .op = "Reshape", .attributes = {}, .inputs = {mapped, sizes}});
   }
 
-  // Whether the maker of a value can go on with what node `i` does to it.
-  bool Takes(const Node& maker, size_t i, const Edge& value, const Edge* other) const {
+  // Whether the op of node `i` can be fused into `maker`, which computes `value`.
+  bool CanFuse(const Node& maker, size_t i, const Edge& value, const Edge* other) const {
     const std::string& op = graph_.nodes[i].op;
     const Type& whole = types_.at(value);
     if (!whole.is_static() || whole.type != DType::kFloat || whole.shape->empty() || !maker.values.empty())
       return false;
     const bool by_product = IsProduct(maker.op);
-    if (by_product ? !IsActivation(op) && !IsSum(op) : !GoesOn(maker, op)) return false;
+    if (by_product ? !IsActivation(op) && !IsSum(op) : !IsChain(maker, op)) return false;
     if (other == nullptr) return true;
     const Type& operand = types_.at(*other);
     if (!operand.is_static() || operand.type != DType::kFloat) return false;
-    const auto lies = LiesBeside(*operand.shape, *whole.shape);
-    if (!by_product) return lies.has_value();
-    // A row of a product is what each of its columns, or channels, has.
-    return lies == Lies::kWhole || (lies == Lies::kRow && operand.shape->size() == 1);
+    const auto kind = BroadcastKindOf(*operand.shape, *whole.shape);
+    if (!by_product) return kind.has_value();
+    // A product takes a residual of its own shape, or one number for each column or channel.
+    return kind == BroadcastKind::kFull || (kind == BroadcastKind::kTrailing && operand.shape->size() == 1);
   }
 
-  // Of element-wise ops, those for which there are loops follow each other; LeakyRelu has none.
-  static bool GoesOn(const Node& maker, const std::string& op) {
-    return (IsOfOne(maker.op) || IsOfTwo(maker.op)) && (IsOfOne(op) || IsOfTwo(op));
+  // Element-wise ops can be fused with each other if the CPU engine has loops for both; it has none for LeakyRelu.
+  static bool IsChain(const Node& maker, const std::string& op) {
+    return (IsUnary(maker.op) || IsBinary(maker.op)) && (IsUnary(op) || IsBinary(op));
   }
 
   const Graph& graph_;
   const Types& types_;
   Rewrite rewrite_;
-  std::map<int, tensor::Shape> products_;  // The shapes of those that nothing but one Reshape reads, by their new node.
+  std::map<int, tensor::Shape> products_;  // Shapes of products that only one Reshape reads, by node of the new graph.
 };
 
 }  // namespace
 
-std::optional<Graph> DrawInElementwise(const Graph& graph, const Types& types) { return Drawing(graph, types).Run(); }
+std::optional<Graph> FuseElementwise(const Graph& graph, const Types& types) {
+  return ElementwiseFusion(graph, types).Run();
+}
 
 }  // namespace longshore::graph::passes

@@ -10,13 +10,13 @@ namespace {
 
 using tensor::DType;
 
-// What a value is the product of: one number, and others.
+// A value as a product: a constant number times other values.
 struct Factors {
   double number = 1;
   std::vector<Edge> others;
 };
 
-// GELU as it is written: x * 0.5 * (1 + erf(x / sqrt 2)), x * 0.5 * erfc(-x / sqrt 2), or
+// The patterns of GELU: x * 0.5 * (1 + erf(x / sqrt 2)), x * 0.5 * erfc(-x / sqrt 2), or
 // x * 0.5 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
 struct Gelu {
   Edge x;
@@ -42,17 +42,17 @@ class Matching {
   }
 
  private:
-  static constexpr int kDepthMax = 5;  // Of products within each other.
+  static constexpr int kDepthMax = 5;  // How deep products may be nested.
 
   static bool IsClose(double a, double b) { return std::fabs(a - b) <= 1e-6 * std::fabs(b); }
 
-  // Twice the share of x that GELU lets through.
+  // GELU is x * 0.5 * share. Returns the fused op if `share` matches one of the patterns, nullptr otherwise.
   const char* OpOf(const Edge& share, const Edge& x) const {
-    if (const Node* erfc = Within(share, "Erfc")) return IsTimes(erfc->inputs[0], -kRootOfHalf, x) ? "Gelu" : nullptr;
+    if (const Node* erfc = Producer(share, "Erfc")) return IsTimes(erfc->inputs[0], -kRootOfHalf, x) ? "Gelu" : nullptr;
     const auto odd = LessNumber(share, 1);
     if (!odd) return nullptr;
-    if (const Node* erf = Within(*odd, "Erf")) return IsTimes(erf->inputs[0], kRootOfHalf, x) ? "Gelu" : nullptr;
-    const Node* tanh = Within(*odd, "Tanh");
+    if (const Node* erf = Producer(*odd, "Erf")) return IsTimes(erf->inputs[0], kRootOfHalf, x) ? "Gelu" : nullptr;
+    const Node* tanh = Producer(*odd, "Tanh");
     return tanh != nullptr && IsCubic(tanh->inputs[0], x) ? "GeluTanh" : nullptr;
   }
 
@@ -88,7 +88,7 @@ class Matching {
     }
   }
 
-  // False where it is no product.
+  // Adds the factors of a product. Returns false if the node is not a product.
   bool Split(const Node& node, int depth, Factors& factors) const {
     const size_t inputs = node.inputs.size();
     const double number = inputs == 2 ? NumberOf(types_, node.inputs[1]).value_or(0) : 0;
@@ -108,17 +108,17 @@ class Matching {
     return true;
   }
 
-  // The node that makes what nothing else reads, where it is such an op.
-  const Node* Within(const Edge& edge, std::string_view op) const {
+  // The node with output `edge`, if it has this op and `edge` has only one reader.
+  const Node* Producer(const Edge& edge, std::string_view op) const {
     const Node& node = NodeOf(edge);
     return node.op == op && !node.inputs.empty() && rewrite_.has_one_reader(edge) ? &node : nullptr;
   }
   const Node* Sum(const Edge& edge) const {
-    const Node* sum = Within(edge, "AddV2");
-    if (sum == nullptr) sum = Within(edge, "Add");
+    const Node* sum = Producer(edge, "AddV2");
+    if (sum == nullptr) sum = Producer(edge, "Add");
     return sum != nullptr && sum->inputs.size() == 2 ? sum : nullptr;
   }
-  // b of number + b.
+  // The value b if `edge` is number + b.
   std::optional<Edge> LessNumber(const Edge& edge, double number) const {
     const Node* sum = Sum(edge);
     if (sum == nullptr) return std::nullopt;
@@ -128,7 +128,7 @@ class Matching {
     return std::nullopt;
   }
 
-  // Numbers of more axes would give it some.
+  // The shape check matters because a constant of higher rank would add axes to the result.
   bool IsOfFloats(const Edge& x, const Edge& result) const {
     const Type& type = types_.at(x);
     return type.is_static() && type.type == DType::kFloat && type.shape == types_.at(result).shape &&
@@ -148,7 +148,7 @@ Edge Write(const Gelu& found, const Node& old, Rewrite& rewrite) {
 
 }  // namespace
 
-std::optional<Graph> DrawTogetherGelus(const Graph& graph, const Types& types) {
+std::optional<Graph> FuseGelus(const Graph& graph, const Types& types) {
   return Replaced<Matching>(graph, types, Write);
 }
 

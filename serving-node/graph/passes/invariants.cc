@@ -8,13 +8,13 @@
 namespace longshore::graph::passes {
 namespace {
 
-// More than that many copies of bodies, or nodes in them, and the rest stays as it is.
+// Limits for copies of bodies. The pass stops when one is reached.
 constexpr size_t kCopiesMax = 256;
 constexpr size_t kCopiedNodesMax = 200'000;
 
 bool IsLoop(const Node& node) { return node.op == "While" || node.op == "StatelessWhile"; }
 
-// An argument of a body, and what it always is.
+// An argument of a body with a constant value: output `output` of a node with these values.
 struct Known {
   size_t argument = 0;
   std::string name;
@@ -22,7 +22,8 @@ struct Known {
   int output = 0;
 };
 
-// The body with constants instead of what reads the arguments. A body that returns one of them goes on doing so.
+// A copy of the body in which nodes read constants instead of these arguments. A body that returns one of the arguments
+// still returns it.
 Graph WithKnown(const Graph& body, const std::vector<Known>& known) {
   Graph made = body;
   const int moved = static_cast<int>(known.size());
@@ -44,9 +45,9 @@ Graph WithKnown(const Graph& body, const std::vector<Known>& known) {
   return made;
 }
 
-class Drawing {
+class InvariantFolding {
  public:
-  explicit Drawing(const Graph& whole) : whole_(whole), recurs_(Recurring(whole)) {}
+  explicit InvariantFolding(const Graph& whole) : whole_(whole), recurs_(Recurring(whole)) {}
 
   Graph Run() {
     Visit(kWhole);
@@ -61,11 +62,11 @@ class Drawing {
 
   void Visit(int graph) {
     for (size_t node = 0; node < At(graph).nodes.size() && !is_full_; ++node) {
-      if (!At(graph).nodes[node].bodies.empty()) DrawIn(graph, node);
+      if (!At(graph).nodes[node].bodies.empty()) Fold(graph, node);
     }
   }
 
-  void DrawIn(int graph, size_t at) {
+  void Fold(int graph, size_t at) {
     const Node node = At(graph).nodes[at];
     const std::vector<Known> known = KnownArguments(At(graph), node);
     if (known.empty() || std::ranges::any_of(node.bodies, [&](int body) { return Recurs(body); })) return;
@@ -80,7 +81,7 @@ class Drawing {
     }
   }
 
-  // Of a loop those that each step returns as they came.
+  // The constant arguments. For a loop only loop invariants: arguments that every step returns unchanged.
   std::vector<Known> KnownArguments(const Graph& graph, const Node& node) {
     const bool is_loop = IsLoop(node);
     const size_t first = is_loop ? 0 : 1;
@@ -112,8 +113,8 @@ class Drawing {
 
   bool Recurs(int body) const { return recurs_[static_cast<size_t>(body)]; }
 
-  // Which bodies call themselves, or one that does: those that are left when bodies that call none of the rest are
-  // taken away, again and again.
+  // By body: whether it calls itself, directly or through others, or calls such a body. Repeatedly removes bodies that
+  // call none of the remaining ones; those that are left recur.
   static std::vector<bool> Recurring(const Graph& whole) {
     std::vector<std::vector<size_t>> callers(whole.bodies.size());
     std::vector<size_t> calls(whole.bodies.size());
@@ -140,7 +141,7 @@ class Drawing {
   }
 
   Graph whole_;
-  std::vector<bool> recurs_;  // By body, as Recurring.
+  std::vector<bool> recurs_;  // By body, from Recurring.
   bool is_full_ = false;
   size_t copies_ = 0;
   size_t copied_nodes_ = 0;
@@ -148,6 +149,6 @@ class Drawing {
 
 }  // namespace
 
-Graph DrawInInvariants(const Graph& graph) { return Drawing(graph).Run(); }
+Graph FoldInvariants(const Graph& graph) { return InvariantFolding(graph).Run(); }
 
 }  // namespace longshore::graph::passes

@@ -6,7 +6,8 @@
 namespace longshore::graph::passes {
 namespace {
 
-// Whether there is a value for whatever is read of it: what a hostile graph reads beyond is the run's to refuse.
+// Whether the values of all outputs that are read are known. A malformed graph may read outputs that do not exist; the
+// run rejects it.
 bool IsKnown(const Node& node, std::span<const Type> outputs, size_t outputs_read) {
   if (node.has_effect || node.op == "Placeholder" || !node.values.empty()) return false;
   return !outputs.empty() && outputs.size() >= outputs_read &&

@@ -8,7 +8,7 @@ namespace {
 
 using tensor::DType;
 
-// Over the last axis of x, as it is written:
+// The patterns of a layer normalisation over the last axis of x:
 //   mean = Mean(x), factor = Rsqrt(Mean(SquaredDifference(x, mean)) + epsilon)
 //   (x - mean) * factor, and perhaps * gamma + beta
 //   x * (factor * gamma) + (beta - mean * (factor * gamma))
@@ -44,7 +44,7 @@ class Matching {
     const Node& root = NodeOf(result);
     if (root.op != "Mul" || root.inputs.size() != 2) return std::nullopt;
     for (const size_t first : {size_t{0}, size_t{1}}) {
-      const Node* less = Made(root.inputs[first], "Sub", 2);
+      const Node* less = Producer(root.inputs[first], "Sub", 2);
       const auto statistics = less == nullptr ? std::nullopt : StatisticsOf(root.inputs[1 - first]);
       if (!statistics || less->inputs != std::vector<Edge>{statistics->x, statistics->mean}) continue;
       return LayerNorm{.x = statistics->x, .gamma = {}, .beta = {}, .epsilon = statistics->epsilon};
@@ -52,10 +52,10 @@ class Matching {
     return std::nullopt;
   }
 
-  // That * gamma + beta.
+  // (x - mean) * factor * gamma + beta.
   std::optional<LayerNorm> Scaled(const Node& root) const {
     for (const auto& [scaled, beta] : Terms(root)) {
-      const Node* product = Made(scaled, "Mul", 2);
+      const Node* product = Producer(scaled, "Mul", 2);
       if (product == nullptr) continue;
       for (const size_t first : {size_t{0}, size_t{1}}) {
         const Edge& centred = product->inputs[first];
@@ -71,7 +71,7 @@ class Matching {
 
   std::optional<LayerNorm> Spread(const Node& root) const {
     for (const auto& [scaled, shift] : Terms(root)) {
-      const Node* product = Made(scaled, "Mul", 2);
+      const Node* product = Producer(scaled, "Mul", 2);
       if (product == nullptr) continue;
       for (const size_t first : {size_t{0}, size_t{1}}) {
         auto found = Spread(product->inputs[first], product->inputs[1 - first], shift);
@@ -83,7 +83,7 @@ class Matching {
 
   // x * slope + shift.
   std::optional<LayerNorm> Spread(const Edge& x, const Edge& slope, const Edge& shift) const {
-    const Node* product = Made(slope, "Mul", 2, 2);
+    const Node* product = Producer(slope, "Mul", 2, 2);
     if (product == nullptr) return std::nullopt;
     for (const size_t first : {size_t{0}, size_t{1}}) {
       const auto statistics = StatisticsOf(product->inputs[first]);
@@ -95,36 +95,37 @@ class Matching {
     return std::nullopt;
   }
 
-  // Of beta - mean * slope, or -mean * slope + beta.
+  // Returns beta if `shift` is beta - mean * slope, or -mean * slope + beta.
   std::optional<Edge> BetaOf(const Edge& shift, const Edge& mean, const Edge& slope) const {
-    if (const Node* less = Made(shift, "Sub", 2))
+    if (const Node* less = Producer(shift, "Sub", 2))
       return IsProductOf(less->inputs[1], mean, slope) ? std::optional(less->inputs[0]) : std::nullopt;
-    const Node* sum = Made(shift, "AddV2", 2);
+    const Node* sum = Producer(shift, "AddV2", 2);
     if (sum == nullptr) return std::nullopt;
     for (const auto& [product, beta] : Terms(*sum)) {
-      const Node* of = Made(product, "Mul", 2);
+      const Node* of = Producer(product, "Mul", 2);
       if (of == nullptr) continue;
       const size_t at = of->inputs[0] == slope ? 1 : 0;
-      const Node* negative = Made(of->inputs[at], "Neg", 1);
+      const Node* negative = Producer(of->inputs[at], "Neg", 1);
       if (negative != nullptr && negative->inputs[0] == mean && of->inputs[1 - at] == slope) return beta;
     }
     return std::nullopt;
   }
 
   bool IsProductOf(const Edge& edge, const Edge& a, const Edge& b) const {
-    const Node* product = Made(edge, "Mul", 2);
+    const Node* product = Producer(edge, "Mul", 2);
     return product != nullptr &&
            (product->inputs == std::vector<Edge>{a, b} || product->inputs == std::vector<Edge>{b, a});
   }
 
   std::optional<Statistics> StatisticsOf(const Edge& factor) const {
-    const Node* root = Made(factor, "Rsqrt", 1);
-    const Node* sum = root == nullptr ? nullptr : Made(root->inputs[0], "AddV2", 2);
+    const Node* root = Producer(factor, "Rsqrt", 1);
+    const Node* sum = root == nullptr ? nullptr : Producer(root->inputs[0], "AddV2", 2);
     if (sum == nullptr) return std::nullopt;
     for (const auto& [variance, epsilon] : Terms(*sum)) {
       const auto number = NumberOf(types_, epsilon);
       if (!number) continue;
-      const Node* squares = IsMean(variance, 1) ? Made(NodeOf(variance).inputs[0], "SquaredDifference", 2) : nullptr;
+      const Node* squares =
+          IsMean(variance, 1) ? Producer(NodeOf(variance).inputs[0], "SquaredDifference", 2) : nullptr;
       if (squares == nullptr) continue;
       for (const size_t first : {size_t{0}, size_t{1}}) {
         const Edge &x = squares->inputs[first], &mean = squares->inputs[1 - first];
@@ -134,9 +135,9 @@ class Matching {
     return std::nullopt;
   }
 
-  // Over the last axis, which stays.
+  // Whether `edge` is the mean over the last axis with keep_dims.
   bool IsMean(const Edge& edge, int readers) const {
-    const Node* mean = Made(edge, "Mean", 2, readers);
+    const Node* mean = Producer(edge, "Mean", 2, readers);
     if (mean == nullptr || !mean->attributes.Bool("keep_dims", false)) return false;
     const Type& of = types_.at(mean->inputs[0]);
     const auto& axes = types_.at(mean->inputs[1]).value;
@@ -159,14 +160,14 @@ class Matching {
     return is_row(found.gamma) && is_row(found.beta);
   }
 
-  // Both orders of a sum.
+  // The two operands of a sum, in both orders; empty if the node is not a sum.
   static std::vector<std::pair<Edge, Edge>> Terms(const Node& sum) {
     if ((sum.op != "AddV2" && sum.op != "Add") || sum.inputs.size() != 2) return {};
     return {{sum.inputs[0], sum.inputs[1]}, {sum.inputs[1], sum.inputs[0]}};
   }
 
-  // The node that makes what so many nodes read and nobody else.
-  const Node* Made(const Edge& edge, std::string_view op, size_t inputs, int readers = 1) const {
+  // The node with output `edge`, if it has this op and number of inputs and exactly `readers` nodes read it.
+  const Node* Producer(const Edge& edge, std::string_view op, size_t inputs, int readers = 1) const {
     const Node& node = NodeOf(edge);
     const bool is_it = edge.output == 0 && node.op == op && node.inputs.size() == inputs;
     return is_it && rewrite_.uses(edge) == readers && !rewrite_.is_output(edge) ? &node : nullptr;
@@ -194,7 +195,7 @@ Edge Write(const LayerNorm& found, const Node& old, Rewrite& rewrite) {
 
 }  // namespace
 
-std::optional<Graph> DrawTogetherLayerNorms(const Graph& graph, const Types& types) {
+std::optional<Graph> FuseLayerNorms(const Graph& graph, const Types& types) {
   return Replaced<Matching>(graph, types, Write);
 }
 

@@ -9,9 +9,9 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr int64_t kPaddingMax = 1 << 24;  // As of a convolution; what is more is the Pad's to refuse.
+constexpr int64_t kPaddingMax = 1 << 24;  // The limit of convolutions. A larger Pad stays, and its kernel rejects it.
 
-// Before and behind, by axis: [0,0,1,1,1,1,0,0]; nothing unless only height and width of an image are padded.
+// The padding before and after each axis, such as [0,0,1,1,1,1,0,0]; empty unless only height and width are padded.
 std::vector<int64_t> PaddingOf(const Graph& graph, const Node& pad) {
   if (pad.op != "Pad" || pad.inputs.size() != 2) return {};
   const Tensor* value = ConstOf(graph, pad.inputs[1]);
@@ -33,7 +33,7 @@ bool IsUnpadded(const Node& node) {
 
 }  // namespace
 
-Graph DrawInPads(const Graph& graph) {
+Graph FusePads(const Graph& graph) {
   Rewrite rewrite(graph);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];

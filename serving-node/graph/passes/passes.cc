@@ -7,7 +7,7 @@ namespace {
 
 using OfNodes = Graph (*)(const Graph& graph);
 
-// Of a whole graph and of each of its bodies.
+// Runs the pass on the main graph and on each of its bodies.
 template <OfNodes kPass>
 Graph Each(const Graph& whole) {
   Graph made = kPass(whole);
@@ -19,24 +19,21 @@ Graph Each(const Graph& whole) {
 
 std::span<const LoadPass> LoadPasses() {
   static constexpr LoadPass kPasses[] = {{"identities", Each<RemoveIdentities>}, {"repeats", Each<MergeRepeats>},
-                                         {kInvariants, DrawInInvariants},        {"batch_norms", Each<SplitBatchNorms>},
-                                         {"scales", Each<DrawInScales>},         {"pads", Each<DrawInPads>}};
+                                         {kInvariants, FoldInvariants},          {"batch_norms", Each<SplitBatchNorms>},
+                                         {"scales", Each<FuseScales>},           {"pads", Each<FusePads>}};
   return kPasses;
 }
 
 std::span<const ShapePass> ShapePasses() {
-  static constexpr ShapePass kPasses[] = {{"known", FillInKnown},
-                                          {"gelus", DrawTogetherGelus},
-                                          {"silus", DrawTogetherSilus},
-                                          {"layer_norms", DrawTogetherLayerNorms},
-                                          {"attentions", DrawTogetherAttentions},
-                                          {"elementwise", DrawInElementwise}};
+  static constexpr ShapePass kPasses[] = {{"known", FillInKnown},         {"gelus", FuseGelus},
+                                          {"silus", FuseSilus},           {"layer_norms", FuseLayerNorms},
+                                          {"attentions", FuseAttentions}, {"elementwise", FuseElementwise}};
   return kPasses;
 }
 
-bool IsOwn(std::string_view op) {
-  static const std::set<std::string_view> kOwn = {"AttentionWeights", "Gelu", "GeluTanh", "LayerNorm", "Silu"};
-  return kOwn.contains(op);
+bool IsFusedOp(std::string_view op) {
+  static const std::set<std::string_view> kOps = {"AttentionWeights", "Gelu", "GeluTanh", "LayerNorm", "Silu"};
+  return kOps.contains(op);
 }
 
 std::vector<std::string> Names() {

@@ -1,5 +1,5 @@
-// The passes, in the order in which they are run. Each takes a graph that CheckOutputs accepts and gives another that
-// computes the same.
+// The optimisation passes, in the order in which they run. Each takes a graph that CheckOutputs accepts and returns a
+// graph that computes the same.
 #pragma once
 
 #include <optional>
@@ -13,50 +13,52 @@
 
 namespace longshore::graph::passes {
 
-// Once, when the model is loaded. Constants are nodes with values. Of the nodes of one graph, a body or the whole one
-// without its bodies:
-Graph RemoveIdentities(const Graph& graph);  // Identity, StopGradient and the like: readers read what they read.
-Graph MergeRepeats(const Graph& graph);      // What layers compute each for itself, and is the same: masks, sizes.
-Graph SplitBatchNorms(const Graph& graph);   // FusedBatchNorm of a model that does not train: x * scale + shift.
-Graph DrawInScales(const Graph& graph);      // Conv2D, MatMul, ... * scale + shift: other weights, and a bias.
-Graph DrawInPads(const Graph& graph);        // Pad with zeros before a convolution: explicit padding.
-// Of a whole graph:
-Graph DrawInInvariants(const Graph& graph);  // What a body is given and is always the same: a body of its own.
+// Load passes run once, when the model is loaded. Constants are nodes with values. These look at one graph, a body or
+// the main graph, and do not look into its bodies:
+Graph RemoveIdentities(const Graph& graph);  // Readers of Identity, StopGradient, ... read the input of these instead.
+Graph MergeRepeats(const Graph& graph);      // Common subexpressions: masks and sizes that each layer computes again.
+Graph SplitBatchNorms(const Graph& graph);   // FusedBatchNorm outside of training becomes x * scale + shift.
+Graph FuseScales(const Graph& graph);        // * scale + shift after Conv2D, MatMul, ...: scaled weights and a bias.
+Graph FusePads(const Graph& graph);          // Pad with zeros before a convolution becomes its explicit padding.
+// This one takes the main graph with its bodies:
+Graph FoldInvariants(const Graph& graph);  // Constant arguments of a body become constants in a copy of the body.
 
-inline constexpr std::string_view kInvariants = "invariants";  // After it there is more to fold.
+inline constexpr std::string_view kInvariants = "invariants";  // Constants must be folded again after this pass.
 
 struct LoadPass {
   std::string_view name;
-  Graph (*run)(const Graph& graph);  // Of a whole graph, bodies included.
+  Graph (*run)(const Graph& graph);  // Takes the main graph with its bodies.
 };
 std::span<const LoadPass> LoadPasses();
 
-// For shapes that are known. Nodes whose values follow from shapes become constants; what nothing else reads goes, and
-// with it an error that its computing might have been.
+// Shape passes run once for each combination of input shapes. They return nullopt if they changed nothing.
+//
+// Nodes whose values follow from shapes become constants. Nodes that are unused afterwards are removed; the errors that
+// they would have raised are not reported.
 std::optional<Graph> FillInKnown(const Graph& graph, const Types& types);
-// Ops that no model has, for only the CPU engine computes them: Gelu, GeluTanh and Silu of x, LayerNorm of x, gamma and
-// beta with "epsilon", AttentionWeights of scores and a mask with "scale" and "masked". nullopt where nothing was
-// found.
-std::optional<Graph> DrawTogetherGelus(const Graph& graph, const Types& types);
-std::optional<Graph> DrawTogetherSilus(const Graph& graph, const Types& types);
-std::optional<Graph> DrawTogetherLayerNorms(const Graph& graph, const Types& types);  // Over the last axis.
-// Softmax over the last axis of scores, times a number, of which a mask keeps some or to which it is added.
-std::optional<Graph> DrawTogetherAttentions(const Graph& graph, const Types& types);
-// What an element-wise op does to a product's output is done by the product (Node::then), and chains are one node.
-std::optional<Graph> DrawInElementwise(const Graph& graph, const Types& types);
+// The next four replace several nodes by one fused op. Only the CPU engine has these ops and no model contains them:
+// Gelu, GeluTanh and Silu of x; LayerNorm of x, gamma and beta with the attribute "epsilon"; AttentionWeights of scores
+// and a mask with the attributes "scale" and "masked".
+std::optional<Graph> FuseGelus(const Graph& graph, const Types& types);
+std::optional<Graph> FuseSilus(const Graph& graph, const Types& types);
+std::optional<Graph> FuseLayerNorms(const Graph& graph, const Types& types);  // Over the last axis.
+// Softmax over the last axis of scores * scale, with a boolean mask that selects scores or a mask that is added.
+std::optional<Graph> FuseAttentions(const Graph& graph, const Types& types);
+// Element-wise ops after a product are applied by the product (Node::then); chains of them become one node.
+std::optional<Graph> FuseElementwise(const Graph& graph, const Types& types);
 
-bool IsOwn(std::string_view op);  // Whether it is one of those that no model has.
+bool IsFusedOp(std::string_view op);  // Whether it is one of the fused ops above, which no model contains.
 
 struct ShapePass {
   std::string_view name;
-  std::optional<Graph> (*run)(const Graph& graph, const Types& types);  // Of one graph, its bodies being others.
+  std::optional<Graph> (*run)(const Graph& graph, const Types& types);  // Takes one graph and does not visit bodies.
 };
 std::span<const ShapePass> ShapePasses();
 
-// No pass, but switched off as one: an engine may run a batch a few rows at a time.
+// Not a pass, but it can be switched off like one: the engine may run a large batch a few rows at a time.
 inline constexpr std::string_view kSlices = "slices";
 
-// The names of all passes, and kSlices, by which each can be switched off.
+// The names of all passes and kSlices: the names that switch them off.
 std::vector<std::string> Names();
 
 }  // namespace longshore::graph::passes

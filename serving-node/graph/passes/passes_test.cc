@@ -1,4 +1,4 @@
-// Each pass alone: what it makes of a graph that it is for, and of one that only looks like it.
+// Tests each pass on graphs that match its pattern and on similar graphs that do not.
 #include "serving-node/graph/passes/passes.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ std::string Input(const std::string& name) {
                      name);
 }
 
-// "Relu y(x)"; `attributes` as text.
+// A node; `attributes` are text-format "attr" fields.
 std::string Op(const std::string& op, const std::string& name, const std::vector<std::string>& inputs,
                const std::string& attributes = "") {
   std::string text = fmt::format(R"(node {{ name: "{}" op: "{}" )", name, op);
@@ -45,7 +45,7 @@ std::string Op(const std::string& op, const std::string& name, const std::vector
   return text + attributes + "}";
 }
 
-// Fed with "x" and, where it is there, "r"; constants have their values, as they do once a plan has folded them.
+// Builds the graph with feeds "x" and, if it exists, "r". Constants get their values, as after constant folding.
 Graph Read(const std::vector<std::string>& nodes, const std::vector<std::string>& outputs = {"y"}) {
   std::string text;
   for (const auto& node : nodes) text += node + "\n";
@@ -61,7 +61,7 @@ Graph Read(const std::vector<std::string>& nodes, const std::vector<std::string>
   return std::move(*graph);
 }
 
-// The ops that are computed, with what was drawn into them: "MatMul+BiasAdd".
+// The ops of the graph with the ops fused into them, such as "MatMul+BiasAdd"; without constants and inputs.
 std::vector<std::string> Ops(const Graph& graph) {
   std::vector<std::string> ops;
   for (const Node& node : graph.nodes) {
@@ -83,7 +83,7 @@ std::vector<float> ConstFloats(const Graph& graph, const Edge& edge) {
   return {values.begin(), values.end()};
 }
 
-// What a Reshape gives: all of TensorFlow's arithmetic that these graphs need to know their shapes.
+// Evaluates Reshape, the only op whose value these tests need for their shapes.
 std::optional<std::vector<tensor::Tensor>> Reshaped(const Node& node, std::span<const tensor::Tensor> inputs) {
   if (node.op != "Reshape") return std::nullopt;
   tensor::Shape shape;
@@ -102,11 +102,11 @@ Types TypesFor(const Graph& graph, const Shapes& shapes, DType type = DType::kFl
   return InferTypes(graph, {}, fed, Reshaped);
 }
 
-Graph DrawnIn(const Graph& graph, const Shapes& shapes) {
-  return DrawInElementwise(graph, TypesFor(graph, shapes)).value_or(graph);
+Graph FusedElementwise(const Graph& graph, const Shapes& shapes) {
+  return FuseElementwise(graph, TypesFor(graph, shapes)).value_or(graph);
 }
 
-TEST(Identities, AreReadThrough) {
+TEST(Identities, AreRemoved) {
   const Graph graph =
       Read({Input("x"), Op("Identity", "i", {"x"}), Op("StopGradient", "s", {"i"}), Op("Relu", "y", {"s"})});
   const Graph left = RemoveIdentities(graph);
@@ -125,19 +125,19 @@ std::vector<std::string> BatchNorm(const std::string& attributes) {
 }
 constexpr char kInference[] = "attr { key: \"is_training\" value { b: false } }";
 
-TEST(BatchNorms, BecomeAFactorAndASum) {
+TEST(BatchNorms, BecomeAMultiplicationAndASum) {
   const Graph split = SplitBatchNorms(Read(BatchNorm(kInference)));
   EXPECT_THAT(Ops(split), ElementsAre("Mul", "AddV2"));
   EXPECT_THAT(ConstFloats(split, Only(split, "Mul").inputs[1]), ElementsAre(FloatEq(1), FloatEq(1)));
   EXPECT_THAT(ConstFloats(split, Only(split, "AddV2").inputs[1]), ElementsAre(FloatEq(9), FloatEq(18)));
 }
 
-TEST(BatchNorms, OfHalvesStay) {
+TEST(BatchNorms, StayForHalfPrecision) {
   const std::string half = std::string(kInference) + " attr { key: \"T\" value { type: DT_HALF } }";
   EXPECT_THAT(Ops(SplitBatchNorms(Read(BatchNorm(half)))), ElementsAre("FusedBatchNormV3"));
 }
 
-TEST(BatchNorms, ThatTrainOrWhoseStatisticsAreReadStay) {
+TEST(BatchNorms, StayInTrainingAndIfTheirStatisticsAreRead) {
   EXPECT_THAT(Ops(SplitBatchNorms(Read(BatchNorm("")))), ElementsAre("FusedBatchNormV3"));
   EXPECT_THAT(Ops(SplitBatchNorms(Read(BatchNorm(kInference), {"y", "y:1"}))), ElementsAre("FusedBatchNormV3"));
 }
@@ -152,21 +152,21 @@ std::vector<std::string> Scaled() {
           Op("AddV2", "y", {"b", "m"})};
 }
 
-TEST(Scales, BecomeOtherWeightsAndABias) {
-  const Graph drawn = DrawInScales(Read(Scaled()));
-  EXPECT_THAT(Ops(drawn), ElementsAre("MatMul", "BiasAdd"));
-  EXPECT_THAT(ConstFloats(drawn, Only(drawn, "MatMul").inputs[1]), ElementsAre(10, 200, 30, 400));
-  EXPECT_THAT(ConstFloats(drawn, Only(drawn, "BiasAdd").inputs[1]), ElementsAre(5, 6));
+TEST(Scales, AreFusedIntoWeightsAndABias) {
+  const Graph fused = FuseScales(Read(Scaled()));
+  EXPECT_THAT(Ops(fused), ElementsAre("MatMul", "BiasAdd"));
+  EXPECT_THAT(ConstFloats(fused, Only(fused, "MatMul").inputs[1]), ElementsAre(10, 200, 30, 400));
+  EXPECT_THAT(ConstFloats(fused, Only(fused, "BiasAdd").inputs[1]), ElementsAre(5, 6));
 }
 
-TEST(Scales, OfAProductThatOthersReadStay) {
-  EXPECT_THAT(Ops(DrawInScales(Read(Scaled(), {"y", "p"}))), ElementsAre("MatMul", "Mul", "AddV2"));
+TEST(Scales, StayIfAnotherNodeReadsTheProduct) {
+  EXPECT_THAT(Ops(FuseScales(Read(Scaled(), {"y", "p"}))), ElementsAre("MatMul", "Mul", "AddV2"));
 }
 
-TEST(Scales, OfMoreAxesThanTheProductStay) {
+TEST(Scales, StayIfTheyHaveMoreAxesThanTheProduct) {
   const Graph graph = Read({Input("x"), Floats("w", {2, 2}, "1, 2, 3, 4"), Floats("b", {1, 1, 2}, "5, 6"),
                             Op("MatMul", "p", {"x", "w"}), Op("AddV2", "y", {"p", "b"})});
-  EXPECT_THAT(Ops(DrawInScales(graph)), ElementsAre("MatMul", "AddV2"));
+  EXPECT_THAT(Ops(FuseScales(graph)), ElementsAre("MatMul", "AddV2"));
 }
 
 std::vector<std::string> Padded(const std::string& sizes) {
@@ -174,15 +174,15 @@ std::vector<std::string> Padded(const std::string& sizes) {
           Op("Conv2D", "y", {"p", "w"}, "attr { key: \"padding\" value { s: \"VALID\" } }")};
 }
 
-TEST(Pads, OfHeightAndWidthBecomeTheConvolutions) {
-  const Graph drawn = DrawInPads(Read(Padded("0, 0, 1, 2, 3, 4, 0, 0")));
-  EXPECT_THAT(Ops(drawn), ElementsAre("Conv2D"));
-  EXPECT_EQ(Only(drawn, "Conv2D").attributes.Text("padding", ""), "EXPLICIT");
-  EXPECT_THAT(Only(drawn, "Conv2D").attributes.Ints("explicit_paddings"), ElementsAre(0, 0, 1, 2, 3, 4, 0, 0));
+TEST(Pads, OfHeightAndWidthAreFusedIntoTheConvolution) {
+  const Graph fused = FusePads(Read(Padded("0, 0, 1, 2, 3, 4, 0, 0")));
+  EXPECT_THAT(Ops(fused), ElementsAre("Conv2D"));
+  EXPECT_EQ(Only(fused, "Conv2D").attributes.Text("padding", ""), "EXPLICIT");
+  EXPECT_THAT(Only(fused, "Conv2D").attributes.Ints("explicit_paddings"), ElementsAre(0, 0, 1, 2, 3, 4, 0, 0));
 }
 
-TEST(Pads, OfChannelsStay) {
-  EXPECT_THAT(Ops(DrawInPads(Read(Padded("0, 0, 1, 1, 1, 1, 0, 1")))), ElementsAre("Pad", "Conv2D"));
+TEST(Pads, StayIfTheyPadChannels) {
+  EXPECT_THAT(Ops(FusePads(Read(Padded("0, 0, 1, 1, 1, 1, 0, 1")))), ElementsAre("Pad", "Conv2D"));
 }
 
 std::vector<std::string> Layer() {
@@ -195,68 +195,70 @@ std::vector<std::string> operator+(std::vector<std::string> nodes, const std::ve
   return nodes;
 }
 
-TEST(Elementwise, BiasResidualAndActivationGoIntoTheProduct) {
+TEST(Elementwise, FusesBiasResidualAndActivationIntoTheProduct) {
   const auto nodes = Layer() + std::vector<std::string>{Op("BiasAdd", "biased", {"p", "b"}),
                                                         Op("AddV2", "sum", {"r", "biased"}), Op("Relu", "y", {"sum"})};
-  EXPECT_THAT(Ops(DrawnIn(Read(nodes), {{"x", {3, 2}}, {"r", {3, 2}}})), ElementsAre("MatMul+BiasAdd+AddV2+Relu"));
+  EXPECT_THAT(Ops(FusedElementwise(Read(nodes), {{"x", {3, 2}}, {"r", {3, 2}}})),
+              ElementsAre("MatMul+BiasAdd+AddV2+Relu"));
 }
 
-TEST(Elementwise, WhatAnotherReadsStays) {
+TEST(Elementwise, DoesNotFuseAValueWithSeveralReaders) {
   const auto nodes =
       Layer() + std::vector<std::string>{Op("BiasAdd", "biased", {"p", "b"}), Op("Relu", "y", {"biased"})};
-  EXPECT_THAT(Ops(DrawnIn(Read(nodes, {"y", "biased"}), {{"x", {3, 2}}})), ElementsAre("MatMul+BiasAdd", "Relu"));
+  EXPECT_THAT(Ops(FusedElementwise(Read(nodes, {"y", "biased"}), {{"x", {3, 2}}})),
+              ElementsAre("MatMul+BiasAdd", "Relu"));
 }
 
-TEST(Elementwise, ABiasAndAnActivationGoPastAReshape) {
+TEST(Elementwise, MovesABiasAndAnActivationBeforeAReshape) {
   const auto nodes =
       Layer() + std::vector<std::string>{Ints("sizes", {3}, "1, 3, 2"), Op("Reshape", "shaped", {"p", "sizes"}),
                                          Op("BiasAdd", "biased", {"shaped", "b"}), Op("Relu", "y", {"biased"})};
-  const Graph drawn = DrawnIn(Read(nodes), {{"x", {3, 2}}});
-  EXPECT_THAT(Ops(drawn), ElementsAre("MatMul+BiasAdd+Relu", "Reshape"));
-  EXPECT_EQ(drawn.nodes[static_cast<size_t>(drawn.outputs[0].node)].op, "Reshape");
+  const Graph fused = FusedElementwise(Read(nodes), {{"x", {3, 2}}});
+  EXPECT_THAT(Ops(fused), ElementsAre("MatMul+BiasAdd+Relu", "Reshape"));
+  EXPECT_EQ(fused.nodes[static_cast<size_t>(fused.outputs[0].node)].op, "Reshape");
 }
 
-// As Keras writes the heads of an attention, and what is added to it.
-TEST(Elementwise, ABiasOfSeveralAxesAndAResidualGoPastAReshape) {
+// Keras writes the heads of an attention like this, with a residual added.
+TEST(Elementwise, MovesABiasOfSeveralAxesAndAResidualBeforeAReshape) {
   const auto nodes =
       Layer() + std::vector<std::string>{Ints("sizes", {4}, "1, 3, 2, 1"), Op("Reshape", "shaped", {"p", "sizes"}),
                                          Floats("heads", {2, 1}, "7, 8"), Op("AddV2", "biased", {"shaped", "heads"}),
                                          Op("AddV2", "y", {"r", "biased"})};
-  const Graph drawn = DrawnIn(Read(nodes), {{"x", {3, 2}}, {"r", {1, 3, 2, 1}}});
-  EXPECT_THAT(Ops(drawn), ElementsAre("Reshape", "Reshape", "MatMul+AddV2+AddV2", "Reshape"));
-  EXPECT_EQ(drawn.nodes[static_cast<size_t>(drawn.outputs[0].node)].op, "Reshape");
-  const Types types = TypesFor(drawn, {{"x", {3, 2}}, {"r", {1, 3, 2, 1}}});
-  EXPECT_THAT(*types.at(Only(drawn, "MatMul").inputs[2]).shape, ElementsAre(2));
-  EXPECT_THAT(*types.at(Only(drawn, "MatMul").inputs[3]).shape, ElementsAre(3, 2));
+  const Graph fused = FusedElementwise(Read(nodes), {{"x", {3, 2}}, {"r", {1, 3, 2, 1}}});
+  EXPECT_THAT(Ops(fused), ElementsAre("Reshape", "Reshape", "MatMul+AddV2+AddV2", "Reshape"));
+  EXPECT_EQ(fused.nodes[static_cast<size_t>(fused.outputs[0].node)].op, "Reshape");
+  const Types types = TypesFor(fused, {{"x", {3, 2}}, {"r", {1, 3, 2, 1}}});
+  EXPECT_THAT(*types.at(Only(fused, "MatMul").inputs[2]).shape, ElementsAre(2));
+  EXPECT_THAT(*types.at(Only(fused, "MatMul").inputs[3]).shape, ElementsAre(3, 2));
 }
 
-TEST(Elementwise, WhatRepeatsOverOthersThanTheColumnsDoesNot) {
+TEST(Elementwise, DoesNotMoveAnOperandThatIsBroadcastOverOtherAxesBeforeAReshape) {
   const auto nodes = Layer() + std::vector<std::string>{
                                    Ints("sizes", {4}, "2, 3, 1, 2"), Op("Reshape", "shaped", {"p", "sizes"}),
                                    Floats("more", {3, 1, 2}, "1, 2, 3, 4, 5, 6"), Op("AddV2", "y", {"shaped", "more"})};
-  EXPECT_THAT(Ops(DrawnIn(Read(nodes), {{"x", {6, 2}}})), ElementsAre("MatMul", "Reshape", "AddV2"));
+  EXPECT_THAT(Ops(FusedElementwise(Read(nodes), {{"x", {6, 2}}})), ElementsAre("MatMul", "Reshape", "AddV2"));
 }
 
-TEST(Elementwise, ABiasThatMakesTheReshapedLargerDoesNot) {
+TEST(Elementwise, DoesNotMoveABiasThatEnlargesTheResultBeforeAReshape) {
   const auto nodes =
       Layer() + std::vector<std::string>{Ints("sizes", {2}, "6, 1"), Op("Reshape", "shaped", {"p", "sizes"}),
                                          Op("AddV2", "y", {"shaped", "b"})};
-  EXPECT_THAT(Ops(DrawnIn(Read(nodes), {{"x", {3, 2}}})), ElementsAre("MatMul", "Reshape", "AddV2"));
+  EXPECT_THAT(Ops(FusedElementwise(Read(nodes), {{"x", {3, 2}}})), ElementsAre("MatMul", "Reshape", "AddV2"));
 }
 
-// What is one of the product's columns here is none of the result's last axis, though there are as many.
-TEST(Elementwise, ABiasOfOtherChannelsDoesNot) {
+// The result's channel axis is not the product's column axis, although both have two elements.
+TEST(Elementwise, DoesNotMoveABiasOfOtherChannelsBeforeAReshape) {
   const auto nodes =
       Layer() + std::vector<std::string>{
                     Ints("sizes", {4}, "1, 2, 3, 1"), Op("Reshape", "shaped", {"p", "sizes"}),
                     Op("BiasAdd", "y", {"shaped", "b"}, "attr { key: \"data_format\" value { s: \"NCHW\" } }")};
-  EXPECT_THAT(Ops(DrawnIn(Read(nodes), {{"x", {3, 2}}})), ElementsAre("MatMul", "Reshape", "BiasAdd"));
+  EXPECT_THAT(Ops(FusedElementwise(Read(nodes), {{"x", {3, 2}}})), ElementsAre("MatMul", "Reshape", "BiasAdd"));
 }
 
-TEST(Elementwise, ChainsAreOneNode) {
+TEST(Elementwise, FusesAChainIntoOneNode) {
   const Graph graph = Read({Input("x"), Input("r"), Op("Sub", "d", {"x", "r"}), Op("Square", "s", {"d"}),
                             Op("Mul", "m", {"r", "s"}), Op("Tanh", "y", {"m"})});
-  EXPECT_THAT(Ops(DrawnIn(graph, {{"x", {4, 8}}, {"r", {8}}})), ElementsAre("Sub+Square+Mul+Tanh"));
+  EXPECT_THAT(Ops(FusedElementwise(graph, {{"x", {4, 8}}, {"r", {8}}})), ElementsAre("Sub+Square+Mul+Tanh"));
 }
 
 // x * sigmoid(beta * x) as tf.nn.silu writes it.
@@ -268,27 +270,27 @@ std::vector<std::string> SiluOf(const std::string& beta, const tensor::Shape& sh
 std::vector<std::string> OpsWithSilus(const std::vector<std::string>& nodes,
                                       const std::vector<std::string>& outputs = {"y"}, DType type = DType::kFloat) {
   const Graph graph = Read(nodes, outputs);
-  return Ops(DrawTogetherSilus(graph, TypesFor(graph, {{"x", {3, 4}}}, type)).value_or(graph));
+  return Ops(FuseSilus(graph, TypesFor(graph, {{"x", {3, 4}}}, type)).value_or(graph));
 }
 
-TEST(Silus, AreOneNodeHoweverTheyAreWritten) {
+TEST(Silus, AreFusedInEachWrittenForm) {
   EXPECT_THAT(OpsWithSilus(SiluOf("1")), ElementsAre("Silu"));
   EXPECT_THAT(OpsWithSilus({Input("x"), Op("Sigmoid", "s", {"x"}), Op("Mul", "y", {"s", "x"})}), ElementsAre("Silu"));
 }
 
-TEST(Silus, OfWhichAPartIsReadStay) {
+TEST(Silus, StayIfAnotherNodeReadsAPart) {
   EXPECT_THAT(OpsWithSilus(SiluOf("1"), {"y", "s"}), ElementsAre("Mul", "Sigmoid", "Mul"));
   EXPECT_THAT(OpsWithSilus(SiluOf("1"), {"y", "b"}), ElementsAre("Mul", "Sigmoid", "Mul"));
 }
 
-TEST(Silus, OfOtherNumbersTypesOrShapesStay) {
+TEST(Silus, StayForOtherFactorsTypesOrShapes) {
   EXPECT_THAT(OpsWithSilus(SiluOf("1.5")), ElementsAre("Mul", "Sigmoid", "Mul"));
   EXPECT_THAT(OpsWithSilus(SiluOf("1", {1, 1, 1})), ElementsAre("Mul", "Sigmoid", "Mul"))
-      << "the result has an axis more";
+      << "the result has one more axis";
   EXPECT_THAT(OpsWithSilus(SiluOf("1"), {"y"}, DType::kHalf), ElementsAre("Mul", "Sigmoid", "Mul"));
 }
 
-TEST(Silus, OfSomethingElseStay) {
+TEST(Silus, StayIfTheSigmoidHasAnotherArgument) {
   EXPECT_THAT(OpsWithSilus({Input("x"), Op("Neg", "n", {"x"}), Op("Sigmoid", "s", {"n"}), Op("Mul", "y", {"s", "x"})}),
               ElementsAre("Neg", "Sigmoid", "Mul"));
 }
@@ -337,16 +339,16 @@ std::vector<std::string> GeluOfTanh(const std::string& power = "3") {
 std::vector<std::string> OpsWithGelus(const std::vector<std::string>& nodes,
                                       const std::vector<std::string>& outputs = {"y"}, DType type = DType::kFloat) {
   const Graph graph = Read(nodes, outputs);
-  return Ops(DrawTogetherGelus(graph, TypesFor(graph, {{"x", {3, 4}}}, type)).value_or(graph));
+  return Ops(FuseGelus(graph, TypesFor(graph, {{"x", {3, 4}}}, type)).value_or(graph));
 }
 
-TEST(Gelus, AreOneNodeHoweverTheyAreWritten) {
+TEST(Gelus, AreFusedInEachWrittenForm) {
   EXPECT_THAT(OpsWithGelus(GeluOfErf()), ElementsAre("Gelu"));
   EXPECT_THAT(OpsWithGelus(GeluOfErfc()), ElementsAre("Gelu"));
   EXPECT_THAT(OpsWithGelus(GeluOfTanh()), ElementsAre("GeluTanh"));
 }
 
-TEST(Gelus, OfWhichAPartIsReadStay) {
+TEST(Gelus, StayIfAnotherNodeReadsAPart) {
   EXPECT_THAT(OpsWithGelus(GeluOfErf(), {"y", "s"}), ElementsAre("RealDiv", "Erf", "AddV2", "Mul", "Mul"));
   EXPECT_THAT(OpsWithGelus(GeluOfErfc(), {"y", "h"}), ElementsAre("Neg", "Mul", "Erfc", "Mul", "Mul"));
   auto nodes = GeluOfErf();
@@ -354,13 +356,13 @@ TEST(Gelus, OfWhichAPartIsReadStay) {
   EXPECT_THAT(OpsWithGelus(nodes, {"y", "other"}), ElementsAre("RealDiv", "Erf", "AddV2", "Mul", "Mul", "Relu"));
 }
 
-TEST(Gelus, OfOtherNumbersTypesOrShapesStay) {
+TEST(Gelus, StayForOtherNumbersTypesOrShapes) {
   EXPECT_THAT(OpsWithGelus(GeluOfTanh("2")), Not(Contains("GeluTanh")));
-  EXPECT_THAT(OpsWithGelus(GeluOfErf({1, 1, 1})), Not(Contains("Gelu"))) << "the result has an axis more";
+  EXPECT_THAT(OpsWithGelus(GeluOfErf({1, 1, 1})), Not(Contains("Gelu"))) << "the result has one more axis";
   EXPECT_THAT(OpsWithGelus(GeluOfErf(), {"y"}, DType::kHalf), Not(Contains("Gelu")));
 }
 
-TEST(Gelus, OfSomethingElseThanTheirFactorStay) {
+TEST(Gelus, StayIfTheFactorIsAnotherValue) {
   auto nodes = GeluOfErf();
   nodes.back() = Op("Mul", "y", {"r", "h"});
   nodes.push_back(Input("r"));
@@ -382,7 +384,7 @@ std::vector<std::string> Statistics(const std::string& axis = "-1", const std::s
           Op("Rsqrt", "factor", {"sum"})};
 }
 
-// Keras 3; batch_normalization of tf.nn, which Keras 2 calls; by hand.
+// The forms of Keras 3, of tf.nn.batch_normalization, which Keras 2 calls, and of code written by hand.
 std::vector<std::string> OfKeras() {
   return {Op("Mul", "slope", {"factor", "gamma"}), Op("Neg", "n", {"mean"}),       Op("Mul", "m", {"n", "slope"}),
           Op("AddV2", "shift", {"m", "beta"}),     Op("Mul", "s", {"x", "slope"}), Op("AddV2", "y", {"s", "shift"})};
@@ -400,56 +402,56 @@ std::vector<std::string> OpsWithLayerNorms(const std::vector<std::string>& nodes
                                            const std::vector<std::string>& outputs = {"y"},
                                            const tensor::Shape& x = {3, 4}) {
   const Graph graph = Read(nodes, outputs);
-  return Ops(DrawTogetherLayerNorms(graph, TypesFor(graph, {{"x", x}})).value_or(graph));
+  return Ops(FuseLayerNorms(graph, TypesFor(graph, {{"x", x}})).value_or(graph));
 }
 
-TEST(LayerNorms, AreOneNodeHoweverTheyAreWritten) {
+TEST(LayerNorms, AreFusedInEachWrittenForm) {
   for (const auto& written : {OfKeras(), OfTf(), ByHand()}) {
     for (const char* axis : {"-1", "1"}) {
       const Graph graph = Read(Statistics(axis) + written);
-      const Graph drawn = DrawTogetherLayerNorms(graph, TypesFor(graph, {{"x", {3, 4}}})).value_or(graph);
-      ASSERT_THAT(Ops(drawn), ElementsAre("LayerNorm"));
-      const Node& node = Only(drawn, "LayerNorm");
-      EXPECT_EQ(node.inputs[0].node, drawn.fed.at("x"));
-      EXPECT_THAT(ConstFloats(drawn, node.inputs[1]), ElementsAre(1, 2, 3, 4));
-      EXPECT_THAT(ConstFloats(drawn, node.inputs[2]), ElementsAre(5, 6, 7, 8));
+      const Graph fused = FuseLayerNorms(graph, TypesFor(graph, {{"x", {3, 4}}})).value_or(graph);
+      ASSERT_THAT(Ops(fused), ElementsAre("LayerNorm"));
+      const Node& node = Only(fused, "LayerNorm");
+      EXPECT_EQ(node.inputs[0].node, fused.fed.at("x"));
+      EXPECT_THAT(ConstFloats(fused, node.inputs[1]), ElementsAre(1, 2, 3, 4));
+      EXPECT_THAT(ConstFloats(fused, node.inputs[2]), ElementsAre(5, 6, 7, 8));
       EXPECT_FLOAT_EQ(node.attributes.Float("epsilon", 0), 0.001F);
     }
   }
 }
 
-TEST(LayerNorms, OfNoGammaHaveOnes) {
+TEST(LayerNorms, GetGammaOneAndBetaZeroIfTheyHaveNone) {
   const Graph graph = Read(Statistics() + ByHand(), {"z"});
-  const Graph drawn = DrawTogetherLayerNorms(graph, TypesFor(graph, {{"x", {3, 4}}})).value_or(graph);
-  ASSERT_THAT(Ops(drawn), ElementsAre("LayerNorm"));
-  EXPECT_THAT(ConstFloats(drawn, Only(drawn, "LayerNorm").inputs[1]), ElementsAre(1, 1, 1, 1));
-  EXPECT_THAT(ConstFloats(drawn, Only(drawn, "LayerNorm").inputs[2]), ElementsAre(0, 0, 0, 0));
+  const Graph fused = FuseLayerNorms(graph, TypesFor(graph, {{"x", {3, 4}}})).value_or(graph);
+  ASSERT_THAT(Ops(fused), ElementsAre("LayerNorm"));
+  EXPECT_THAT(ConstFloats(fused, Only(fused, "LayerNorm").inputs[1]), ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(ConstFloats(fused, Only(fused, "LayerNorm").inputs[2]), ElementsAre(0, 0, 0, 0));
 }
 
-TEST(LayerNorms, OfWhichAPartIsReadStay) {
+TEST(LayerNorms, StayIfAnotherNodeReadsAPart) {
   for (const char* part : {"mean", "variance", "factor", "slope", "shift"})
     EXPECT_THAT(OpsWithLayerNorms(Statistics() + OfKeras(), {"y", part}), Not(Contains("LayerNorm"))) << part;
   const auto read = Statistics() + ByHand() + std::vector<std::string>{Op("Relu", "other", {"less"})};
   EXPECT_THAT(OpsWithLayerNorms(read, {"y", "other"}), Not(Contains("LayerNorm")));
 }
 
-TEST(LayerNorms, OverOtherAxesOrOfOtherShapesStay) {
+TEST(LayerNorms, StayForOtherAxesOrShapes) {
   EXPECT_THAT(OpsWithLayerNorms(Statistics("0") + OfKeras(), {"y"}, {4, 4}), Not(Contains("LayerNorm")));
   EXPECT_THAT(OpsWithLayerNorms(Statistics("-1", "") + OfKeras(), {"y"}, {4, 4}), Not(Contains("LayerNorm")));
   EXPECT_THAT(OpsWithLayerNorms(Statistics() + OfKeras(), {"y"}, {3, 1}), Not(Contains("LayerNorm")))
       << "the result has more columns";
 }
 
-TEST(LayerNorms, ByTheMeanOfSomethingElseStay) {
+TEST(LayerNorms, StayIfTheMeanIsOfAnotherValue) {
   auto nodes = Statistics() + OfTf();
   nodes[5] = Op("Mean", "mean", {"r", "axis"}, kKeep);
   nodes.push_back(Input("r"));
   const Graph graph = Read(nodes);
-  EXPECT_THAT(Ops(DrawTogetherLayerNorms(graph, TypesFor(graph, {{"x", {3, 4}}, {"r", {3, 4}}})).value_or(graph)),
+  EXPECT_THAT(Ops(FuseLayerNorms(graph, TypesFor(graph, {{"x", {3, 4}}, {"r", {3, 4}}})).value_or(graph)),
               Not(Contains("LayerNorm")));
 }
 
-// Scores x: [2, 3, 4, 4], and a mask r, as an attention has them.
+// An attention with scores x of shape [2, 3, 4, 4] and a mask r.
 std::vector<std::string> Attention(const std::string& scale, const std::string& mask, const std::string& second) {
   return {Input("x"),
           Input("r"),
@@ -464,10 +466,10 @@ Graph WithAttentions(const Graph& graph, const tensor::Shape& mask, DType type) 
   const Types types = InferTypes(
       graph, {}, {{"x", {DType::kFloat, tensor::Shape{2, 3, 4, 4}, std::nullopt}}, {"r", {type, mask, std::nullopt}}},
       Reshaped);
-  return DrawTogetherAttentions(graph, types).value_or(graph);
+  return FuseAttentions(graph, types).value_or(graph);
 }
 
-TEST(Attentions, AreOneNodeHoweverTheyAreMasked) {
+TEST(Attentions, AreFusedWithEachKindOfMask) {
   const Graph selected = WithAttentions(Read(Attention("RealDiv", "SelectV2", "masked")), {2, 1, 1, 4}, DType::kBool);
   EXPECT_THAT(Ops(selected), ElementsAre("AttentionWeights"));
   const Node& node = Only(selected, "AttentionWeights");
@@ -478,8 +480,8 @@ TEST(Attentions, AreOneNodeHoweverTheyAreMasked) {
   EXPECT_EQ(Only(added, "AttentionWeights").attributes.Float("scale", 0), 4);
 }
 
-// As Keras writes its own mask, which says nothing.
-TEST(Attentions, TakeTheMaskBesideOneThatIsTrueEverywhere) {
+// Keras combines the given mask with one of its own that is true everywhere.
+TEST(Attentions, IgnoreASecondMaskThatIsTrueEverywhere) {
   for (const char* own : {"true, true, true, true", "true, true, false, true"}) {
     std::string text = Floats("own", {4}, own);
     for (size_t at; (at = text.find("DT_FLOAT")) != std::string::npos;) text.replace(at, 8, "DT_BOOL");
@@ -491,14 +493,14 @@ TEST(Attentions, TakeTheMaskBesideOneThatIsTrueEverywhere) {
       if (const size_t at = node.find("input: \"r\" input: \"scaled\""); at != std::string::npos)
         node.replace(at, 10, "input: \"both\"");
     }
-    const Graph drawn = WithAttentions(Read(nodes), {2, 1, 1, 4}, DType::kBool);
+    const Graph fused = WithAttentions(Read(nodes), {2, 1, 1, 4}, DType::kBool);
     const bool is_true = std::string_view(own).find("false") == std::string_view::npos;
     using Strings = std::vector<std::string>;
-    EXPECT_EQ(Ops(drawn), is_true ? Strings{"AttentionWeights"} : Strings({"LogicalAnd", "AttentionWeights"}));
+    EXPECT_EQ(Ops(fused), is_true ? Strings{"AttentionWeights"} : Strings({"LogicalAnd", "AttentionWeights"}));
   }
 }
 
-TEST(Attentions, AreNotDividedByWhatHasNoReciprocal) {
+TEST(Attentions, KeepADivisionIfTheReciprocalIsNotANormalFloat) {
   for (const char* number : {"1e-39", "0", "2e38"}) {
     auto nodes = Attention("RealDiv", "SelectV2", "masked");
     nodes[2] = Floats("number", {}, number);
@@ -507,7 +509,7 @@ TEST(Attentions, AreNotDividedByWhatHasNoReciprocal) {
   }
 }
 
-TEST(Attentions, OfOtherMasksOrScalesStay) {
+TEST(Attentions, StayForOtherMasksOrScales) {
   const auto ops = [](const std::vector<std::string>& nodes, const tensor::Shape& mask, DType type) {
     return Ops(WithAttentions(Read(nodes), mask, type));
   };
@@ -528,19 +530,19 @@ TEST(Attentions, OfOtherMasksOrScalesStay) {
               ElementsAre("Mul", "AttentionWeights"));
 }
 
-TEST(Known, ValuesAreConstantsAndTheirMakingReadsNothing) {
+TEST(Known, ValuesBecomeConstantsWithoutInputs) {
   const Graph graph =
       Read({Input("x"), Ints("sizes", {2}, "2, 6"), Floats("c", {3, 4}, "1,2,3,4,5,6,7,8,9,10,11,12"),
             Op("Reshape", "shaped", {"c", "sizes"}), Op("Relu", "z", {"x"}), Op("AddV2", "y", {"z", "shaped"})});
   const auto filled = FillInKnown(graph, TypesFor(graph, {{"x", {2, 6}}}));
   ASSERT_TRUE(filled);
   EXPECT_THAT(Ops(*filled), ElementsAre("Known", "Relu", "AddV2"));
-  EXPECT_EQ(filled->nodes.size(), 4U) << "x, the known one, Relu, AddV2";
+  EXPECT_EQ(filled->nodes.size(), 4U) << "x, the known value, Relu, AddV2";
   EXPECT_FALSE(FillInKnown(*filled, TypesFor(*filled, {{"x", {2, 6}}})));
 }
 
-// More outputs are read than there are: what the run says to it is the run's.
-TEST(Known, ValuesOfFewerOutputsThanAreReadStay) {
+// A reader of an output that does not exist: the run reports the error.
+TEST(Known, ValuesStayIfAMissingOutputIsRead) {
   const auto evaluate = [](const Node& node, std::span<const tensor::Tensor> inputs) {
     return node.op == "ShapeN" ? std::optional(std::vector<tensor::Tensor>{inputs[0]}) : std::nullopt;
   };
@@ -553,7 +555,7 @@ TEST(Known, ValuesOfFewerOutputsThanAreReadStay) {
   }
 }
 
-TEST(Known, ValuesThatHaveAnEffectStay) {
+TEST(Known, ValuesOfNodesWithAnEffectStay) {
   Graph graph = Read({Input("x"), Ints("sizes", {2}, "2, 6"), Floats("c", {3, 4}, "1,2,3,4,5,6,7,8,9,10,11,12"),
                       Op("Reshape", "y", {"c", "sizes"})});
   const Types types = TypesFor(graph, {{"x", {2, 6}}});
@@ -564,7 +566,7 @@ TEST(Known, ValuesThatHaveAnEffectStay) {
   EXPECT_FALSE(FillInKnown(graph, types));
 }
 
-TEST(Repeats, OfFunctionsAreOneNode) {
+TEST(Repeats, OfPureFunctionsBecomeOneNode) {
   const Graph graph = Read({Input("x"), Ints("first", {}, "1"), Ints("second", {}, "1"),
                             Op("ExpandDims", "a", {"x", "first"}), Op("ExpandDims", "b", {"x", "second"}),
                             Op("Cos", "c", {"a"}), Op("Cos", "d", {"b"}), Op("AddV2", "y", {"c", "d"})});
@@ -574,7 +576,7 @@ TEST(Repeats, OfFunctionsAreOneNode) {
   EXPECT_EQ(sum.inputs[0], sum.inputs[1]);
 }
 
-TEST(Repeats, OfOtherInputsAttributesOrOpsStay) {
+TEST(Repeats, StayIfInputsAttributesOrOpsDiffer) {
   const std::string axis = "attr { key: \"axis\" value { i: 1 } }";
   const std::vector<std::string> ops = {"ExpandDims", "ExpandDims", "ExpandDims", "Pack", "Pack", "Relu", "Relu"};
   const Graph graph = Read(
@@ -585,8 +587,8 @@ TEST(Repeats, OfOtherInputsAttributesOrOpsStay) {
   EXPECT_EQ(Ops(MergeRepeats(graph)), ops);
 }
 
-// Of a handle nothing lies in the tensor: two are never equal.
-TEST(Repeats, OfHandlesStay) {
+// The tensor of a handle has no bytes to compare, so two handles are never taken as equal.
+TEST(Repeats, StayIfTheyReadHandles) {
   Graph graph = Read({Input("x"), Ints("sizes", {1}, "1"), Floats("a", {}, "1"), Floats("b", {}, "1"),
                       Op("Reshape", "first", {"a", "sizes"}), Op("Reshape", "second", {"b", "sizes"}),
                       Op("AddV2", "y", {"first", "second"})});
@@ -598,8 +600,8 @@ TEST(Repeats, OfHandlesStay) {
   EXPECT_THAT(Ops(MergeRepeats(graph)), ElementsAre("Reshape", "Reshape", "AddV2"));
 }
 
-// Not each with each other.
-TEST(Repeats, OfManyAttributesAreLookedAtInTime) {
+// Comparing each node with every other one would take quadratic time.
+TEST(Repeats, OfNodesThatDifferInAttributesAreFoundInLinearTime) {
   std::vector<std::string> nodes = {Input("x")};
   std::vector<std::string> outputs;
   for (int i = 0; i < 20'000; ++i) {
@@ -609,13 +611,13 @@ TEST(Repeats, OfManyAttributesAreLookedAtInTime) {
   EXPECT_EQ(MergeRepeats(Read(nodes, outputs)).nodes.size(), 20'001U);
 }
 
-TEST(Repeats, AreGivenUnderEachOfTheirNames) {
+TEST(Repeats, StayAvailableAsOutputsUnderEachOfTheirNames) {
   const Graph merged = MergeRepeats(Read({Input("x"), Op("Cos", "a", {"x"}), Op("Cos", "b", {"x"})}, {"a", "b"}));
   EXPECT_THAT(Ops(merged), ElementsAre("Cos"));
   EXPECT_EQ(merged.outputs.at(0), merged.outputs.at(1));
 }
 
-// while (...) a = a + b, of x and a constant; `returned`: which argument each step returns as the second.
+// while (a < b) a = a + b, with a = x and b a constant. `returned`: the argument that a step returns as b.
 Graph LoopOf(int returned) {
   const auto node = [](const std::string& name, const std::string& op, std::vector<Edge> inputs = {}) {
     Node made{.name = name, .op = op, .inputs = std::move(inputs)};
@@ -642,31 +644,31 @@ Graph LoopOf(int returned) {
   return whole;
 }
 
-TEST(Invariants, WhatEachStepReturnsAsItCameIsAConstantOfTheBodies) {
-  const Graph drawn = DrawInInvariants(LoopOf(1));
-  for (const int body : drawn.nodes.back().bodies) {
-    const Graph& made = drawn.bodies[static_cast<size_t>(body)];
+TEST(Invariants, BecomeConstantsOfTheBodies) {
+  const Graph fused = FoldInvariants(LoopOf(1));
+  for (const int body : fused.nodes.back().bodies) {
+    const Graph& made = fused.bodies[static_cast<size_t>(body)];
     ASSERT_NE(ConstOf(made, made.nodes.back().inputs[1]), nullptr);
     EXPECT_EQ(made.nodes.back().inputs[0].node, made.arguments[0]);
   }
-  const Graph& step = drawn.bodies[static_cast<size_t>(drawn.nodes.back().bodies[1])];
-  EXPECT_EQ(step.outputs[1].node, step.arguments[1]) << "the next step is given what this one was";
-  EXPECT_TRUE(drawn.bodies[0].nodes.empty()) << "nobody needs the body as it was";
+  const Graph& step = fused.bodies[static_cast<size_t>(fused.nodes.back().bodies[1])];
+  EXPECT_EQ(step.outputs[1].node, step.arguments[1]) << "the step still passes its argument on";
+  EXPECT_TRUE(fused.bodies[0].nodes.empty()) << "the original body is unused";
 }
 
-TEST(Invariants, WhatAStepChangesIsNone) {
-  const Graph drawn = DrawInInvariants(LoopOf(0));
-  EXPECT_THAT(drawn.nodes.back().bodies, ElementsAre(0, 1));
+TEST(Invariants, DoNotIncludeArgumentsThatAStepChanges) {
+  const Graph fused = FoldInvariants(LoopOf(0));
+  EXPECT_THAT(fused.nodes.back().bodies, ElementsAre(0, 1));
 }
 
-TEST(Invariants, ABodyThatCallsItselfStays) {
+TEST(Invariants, LeaveBodiesThatCallThemselvesUnchanged) {
   Graph loop = LoopOf(1);
   loop.bodies[1].nodes[2].op = "If";
   loop.bodies[1].nodes[2].bodies = {1, 1};
-  EXPECT_THAT(DrawInInvariants(loop).nodes.back().bodies, ElementsAre(0, 1));
+  EXPECT_THAT(FoldInvariants(loop).nodes.back().bodies, ElementsAre(0, 1));
 }
 
-// The shape of what is read from a list of such a tensor's rows, and of that with an item more.
+// The inferred shape of an element of a list: first of the list of x's rows, then of this list with `item` appended.
 std::vector<std::string> ShapesOfElements(const tensor::Shape& x, const tensor::Shape& item) {
   Graph lists{.nodes = {{.name = "x", .op = "Placeholder"},
                         {.name = "item", .op = "Placeholder"},
@@ -690,7 +692,7 @@ std::vector<std::string> ShapesOfElements(const tensor::Shape& x, const tensor::
   return shapes;
 }
 
-TEST(Types, OfAListAreThoseOfAllItsItems) {
+TEST(Types, OfListElementsCoverAllElements) {
   EXPECT_THAT(ShapesOfElements({5, 32, 16}, {32, 16}), ElementsAre("[32,16]", "[32,16]"));
   EXPECT_THAT(ShapesOfElements({5, 32, 16}, {31, 16}), ElementsAre("[32,16]", "?"));
 }
@@ -702,13 +704,13 @@ std::string ShapeOfLoop(const tensor::Shape& x) {
   return type.shape ? tensor::ToString(*type.shape) : "?";
 }
 
-TEST(Types, OfALoopAreThoseThatEachStepKeeps) {
+TEST(Types, OfALoopCoverEveryStep) {
   EXPECT_EQ(ShapeOfLoop({2, 3}), "[2,3]");
   EXPECT_EQ(ShapeOfLoop({1}), "[-1]") << "3 after the first step";
   EXPECT_EQ(ShapeOfLoop({}), "?");
 }
 
-TEST(Names, AreOfEachPass) {
+TEST(Names, ListsEveryPass) {
   EXPECT_THAT(Names(), ElementsAre("identities", "repeats", "invariants", "batch_norms", "scales", "pads", "known",
                                    "gelus", "silus", "layer_norms", "attentions", "elementwise", "slices"));
 }

@@ -11,8 +11,8 @@
 namespace longshore::graph::passes {
 namespace {
 
-// Functions of their inputs and attributes alone, which the layers of a model write each for itself: masks, positions,
-// sizes. None of those that other passes draw into their only reader.
+// Pure functions of inputs and attributes that layers tend to repeat: masks, positions, sizes. Leaves out ops that
+// other passes fuse with their only reader: merged, these would have several readers.
 bool IsFunction(const Node& node) {
   static const std::set<std::string_view> kFunctions = {
       "BroadcastTo", "Cast",       "Cos",          "Equal",     "ExpandDims",     "Fill",
@@ -33,7 +33,8 @@ class Merging {
   }
 
  private:
-  // That differ in their attributes alone: more are in no honest model, and each is looked at.
+  // At most this many nodes with equal ops and inputs but different attributes are compared with a new one. Real models
+  // have fewer; the limit bounds the time for others.
   static constexpr size_t kAlikeMax = 16;
   using Key = std::pair<std::string, std::vector<std::pair<int, int>>>;
 
@@ -55,7 +56,7 @@ class Merging {
 
   static Edge EdgeOf(size_t node) { return {static_cast<int>(node), 0}; }
 
-  // Small constants that are equal count as one.
+  // Small constants with equal values count as the same input.
   Key KeyOf(const Node& node) const {
     Key key{node.op, {}};
     for (const Edge& input : node.inputs) {
@@ -71,12 +72,12 @@ class Merging {
     if (!is_new) equal_[node] = first->second;
   }
 
-  // Type, shape and values of a small constant; "" of everything else.
+  // The type, shape and values of a small constant as a key; "" for every other node.
   static std::string BytesOf(const Node& node) {
     constexpr size_t kBytesMax = 256;
     if (node.values.size() != 1) return "";
     const tensor::Tensor& value = node.values[0];
-    if (tensor::ElementBytes(value.type()) == 0) return "";  // Handles and texts: not all of them lies there.
+    if (tensor::ElementBytes(value.type()) == 0) return "";  // Handles and strings: the tensor holds only pointers.
     if (value.device() != tensor::Device{} || value.bytes() > kBytesMax) return "";
     const auto* data = reinterpret_cast<const char*>(value.data());
     return fmt::format("{} {} ", tensor::DTypeName(value.type()), tensor::ToString(value.shape())) +
@@ -84,9 +85,9 @@ class Merging {
   }
 
   Rewrite rewrite_;
-  std::map<Key, std::vector<int>> made_;  // Of the new graph.
-  std::map<std::string, int> constants_;  // By what they are, the first of the new graph.
-  std::map<int, int> equal_;              // Others: the first that equals them.
+  std::map<Key, std::vector<int>> made_;  // Nodes of the new graph.
+  std::map<std::string, int> constants_;  // By BytesOf: the first such constant in the new graph.
+  std::map<int, int> equal_;              // Other constants: the first one that is equal.
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A graph being written again, node after node: what passes are made of.
+// The tools of passes: a rewrite of a graph, node by node.
 #pragma once
 
 #include <optional>
@@ -9,37 +9,36 @@
 
 namespace longshore::graph::passes {
 
-// Call Keep, Replace or Put for each node of `from` in its order, then Take.
+// Call Keep or Replace for each node of `from` in order, then Take.
 class Rewrite {
  public:
   explicit Rewrite(const Graph& from);
 
   const Graph& from() const { return from_; }
 
-  // How many inputs and outputs of the graph read this node's output, and whether one of them is an output of the
-  // graph.
+  // How many node inputs and graph outputs read this edge of `from`, and whether a graph output does.
   int uses(const Edge& edge) const;
   bool is_output(const Edge& edge) const;
-  size_t outputs_read(size_t node) const { return uses_[node].size(); }  // The last of them and those before it.
-  // Whether nothing but one node reads it.
+  size_t outputs_read(size_t node) const { return uses_[node].size(); }  // One more than the last output that is read.
+  // Whether exactly one node input reads it and no graph output does.
   bool has_one_reader(const Edge& edge) const { return uses(edge) == 1 && !is_output(edge); }
 
-  // The edge of the new graph that stands for an edge of the old one. Requires: its node was seen.
+  // The edge of the new graph that replaces an edge of the old one. Requires: its node was kept or replaced.
   Edge Mapped(const Edge& edge) const;
   const Node& At(const Edge& mapped) const { return to_.nodes[static_cast<size_t>(mapped.node)]; }
 
-  // A node of the new graph, its inputs being edges of the new graph.
+  // Adds a node to the new graph and returns its first output. Its inputs are edges of the new graph.
   Edge Add(Node node);
   Edge AddConst(const std::string& name, tensor::Tensor value);
 
-  // The old node as it is.
+  // Copies the old node unchanged.
   void Keep(size_t node);
-  // Whoever read output `i` of the old node reads outputs[i] now.
+  // Readers of output `i` of the old node read outputs[i] in the new graph.
   void Replace(size_t node, std::vector<Edge> outputs);
 
   bool has_replaced() const { return has_replaced_; }
 
-  // The new graph without what nothing needs any more, and without bodies.
+  // The new graph, pruned, without bodies.
   Graph Take();
 
  private:
@@ -47,13 +46,13 @@ class Rewrite {
   Graph to_;
   std::vector<std::vector<int>> uses_;  // By old node and output.
   std::vector<std::vector<bool>> is_output_;
-  std::vector<int> moved_;  // By old node: where it is, where it was kept.
+  std::vector<int> moved_;  // By old node: its position in the new graph; -1: it was not kept.
   bool has_replaced_ = false;
-  std::vector<std::vector<Edge>> replaced_;  // By old node: what is read instead.
+  std::vector<std::vector<Edge>> replaced_;  // By old node: the edges that replace its outputs.
 };
 
-// Where a pass puts one node in place of several: Matching(rewrite, types).At(node) gives what was found to end there,
-// write(found, node, rewrite) the edge that stands for it. nullopt: nothing was found.
+// A pass that replaces a pattern of several nodes by one. Matching(rewrite, types).At(i) returns the match whose last
+// node is `i`, if any; write(match, node, rewrite) adds the new node and returns its edge. nullopt: no match.
 template <typename Matching, typename Write>
 std::optional<Graph> Replaced(const Graph& graph, const Types& types, const Write& write) {
   Rewrite rewrite(graph);
@@ -68,10 +67,10 @@ std::optional<Graph> Replaced(const Graph& graph, const Types& types, const Writ
   return rewrite.has_replaced() ? std::optional(rewrite.Take()) : std::nullopt;
 }
 
-// What is known to be one float.
+// The value if it is known and a single float.
 std::optional<float> NumberOf(const Types& types, const Edge& edge);
 
-// The value of a node that a pass, or the reading of the file, has computed; nullptr for every other.
+// The value if the node is a constant, nullptr otherwise.
 const tensor::Tensor* ConstOf(const Graph& graph, const Edge& edge);
 
 }  // namespace longshore::graph::passes

@@ -9,7 +9,7 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-// How many channels a product gives, and how its weights lie: [..., channels], or turned.
+// The weights of a product and their layout: [..., channels] or [channels, ...].
 struct Weights {
   const Tensor* tensor = nullptr;
   int64_t channels = 0;
@@ -30,8 +30,8 @@ std::optional<Weights> WeightsOf(const Graph& graph, const Node& node) {
   return weights;
 }
 
-// A constant that is one number, or one per channel along the last axis.
-// `rank`: of the product, which a constant of more axes would add some to.
+// The value if it is a constant with one number, or with one number per channel along the last axis. `rank`: the rank
+// of the product; a constant of higher rank would add axes to the result.
 const Tensor* PerChannel(const Graph& graph, const Edge& edge, int64_t channels, int rank) {
   const Tensor* value = ConstOf(graph, edge);
   if (value == nullptr || value->type() != DType::kFloat) return nullptr;
@@ -57,7 +57,7 @@ Tensor Scaled(const Weights& weights, const Tensor& scale) {
   return Tensor::Of<float>(weights.tensor->shape(), scaled);
 }
 
-// bias * scale + shift; what is not there is 0, 1 and 0.
+// bias * scale + sign * shift. nullptr means 0, 1 and 0.
 Tensor Bias(int64_t channels, const Tensor* bias, const Tensor* scale, const Tensor* shift, float sign) {
   std::vector<float> values(static_cast<size_t>(channels), 0.0F);
   for (int64_t i = 0; i < channels; ++i) {
@@ -69,13 +69,13 @@ Tensor Bias(int64_t channels, const Tensor* bias, const Tensor* scale, const Ten
   return Tensor::Of<float>({channels}, values);
 }
 
-class Drawing {
+class ScaleFusion {
  public:
-  explicit Drawing(const Graph& graph) : graph_(graph), rewrite_(graph), parts_(graph.nodes.size()) {}
+  explicit ScaleFusion(const Graph& graph) : graph_(graph), rewrite_(graph), parts_(graph.nodes.size()) {}
 
   Graph Run() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (!DrawIn(i)) Keep(i);
+      if (!Fuse(i)) Keep(i);
     }
     return rewrite_.Take();
   }
@@ -87,27 +87,27 @@ class Drawing {
     if (WeightsOf(graph_, node)) parts_[i] = Part{.product = i, .bias = {}, .weights = {}};
   }
 
-  // Of an old node: the product whose output, perhaps with a bias, it is.
+  // An old node as a product, possibly with other weights and a bias.
   struct Part {
-    size_t product = 0;
+    size_t product = 0;  // The node of the product.
     std::optional<Tensor> bias;
-    std::optional<Tensor> weights;  // Where they are others than the product's.
+    std::optional<Tensor> weights;  // Set if they differ from the product's.
   };
 
-  bool DrawIn(size_t i) {
+  bool Fuse(size_t i) {
     const Node& node = graph_.nodes[i];
     const bool scales = node.op == "Mul";
     const bool shifts = node.op == "AddV2" || node.op == "Add" || node.op == "BiasAdd" || node.op == "Sub";
     if ((!scales && !shifts) || node.inputs.size() != 2 || !node.then.empty()) return false;
-    if (node.attributes.Text("data_format", "NHWC") != "NHWC") return false;  // Of BiasAdd.
+    if (node.attributes.Text("data_format", "NHWC") != "NHWC") return false;  // For BiasAdd.
     for (const size_t first : {size_t{0}, size_t{1}}) {
       if (first == 1 && (node.op == "Sub" || node.op == "BiasAdd")) continue;
-      if (DrawInto(i, node.inputs[first], node.inputs[1 - first], scales)) return true;
+      if (FuseInto(i, node.inputs[first], node.inputs[1 - first], scales)) return true;
     }
     return false;
   }
 
-  bool DrawInto(size_t i, const Edge& into, const Edge& by, bool scales) {
+  bool FuseInto(size_t i, const Edge& into, const Edge& by, bool scales) {
     const auto& part = parts_[static_cast<size_t>(into.node)];
     if (!part || into.output != 0 || !rewrite_.has_one_reader(into)) return false;
     const Node& product = graph_.nodes[part->product];
@@ -144,6 +144,6 @@ class Drawing {
 
 }  // namespace
 
-Graph DrawInScales(const Graph& graph) { return Drawing(graph).Run(); }
+Graph FuseScales(const Graph& graph) { return ScaleFusion(graph).Run(); }
 
 }  // namespace longshore::graph::passes

@@ -8,12 +8,12 @@ namespace {
 
 using tensor::DType;
 
-// x * sigmoid(x), or x * sigmoid(1 * x) as tf.nn.silu writes it.
+// Matches x * sigmoid(x), and x * sigmoid(1 * x) as tf.nn.silu writes it.
 class Matching {
  public:
   Matching(const Rewrite& rewrite, const Types& types) : rewrite_(rewrite), types_(types) {}
 
-  // x.
+  // Returns x.
   std::optional<Edge> At(size_t node) const {
     const Node& product = rewrite_.from().nodes[node];
     if (product.op != "Mul" || product.inputs.size() != 2) return std::nullopt;
@@ -25,7 +25,7 @@ class Matching {
   }
 
  private:
-  // The part of x that is let through.
+  // Whether `edge` is sigmoid(x) or sigmoid(1 * x).
   bool IsShare(const Edge& edge, const Edge& x) const {
     const Node& sigmoid = NodeOf(edge);
     if (sigmoid.op != "Sigmoid" || sigmoid.inputs.empty() || !rewrite_.has_one_reader(edge)) return false;
@@ -35,7 +35,7 @@ class Matching {
   bool IsTimesOne(const Edge& edge, const Edge& x) const {
     const Node& product = NodeOf(edge);
     if (product.op != "Mul" || product.inputs.size() != 2 || !rewrite_.has_one_reader(edge)) return false;
-    if (types_.at(edge).shape != types_.at(x).shape) return false;  // One of more axes gives it some.
+    if (types_.at(edge).shape != types_.at(x).shape) return false;  // A one of higher rank adds axes.
     const Edge &a = product.inputs[0], &b = product.inputs[1];
     return (a == x && NumberOf(types_, b) == 1.0F) || (b == x && NumberOf(types_, a) == 1.0F);
   }
@@ -57,7 +57,7 @@ Edge Write(const Edge& x, const Node& old, Rewrite& rewrite) {
 
 }  // namespace
 
-std::optional<Graph> DrawTogetherSilus(const Graph& graph, const Types& types) {
+std::optional<Graph> FuseSilus(const Graph& graph, const Types& types) {
   return Replaced<Matching>(graph, types, Write);
 }
 

@@ -14,7 +14,7 @@ struct Placed {
   size_t value = 0;
 };
 
-// The lowest place of so many bytes between those that are taken. Requires: sorted by begin.
+// The lowest offset with `bytes` free bytes. Requires: `taken` is sorted by begin.
 size_t LowestPlace(const std::vector<Placed>& taken, size_t bytes) {
   size_t at = 0;
   for (const Placed& placed : taken) {

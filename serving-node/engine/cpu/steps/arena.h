@@ -1,4 +1,4 @@
-// Where values lie in the memory of a run.
+// The arena: at which offset of a run's buffer each value is stored.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,12 @@
 
 namespace longshore::engine::cpu {
 
-inline constexpr size_t kAlignment = 64;  // Of a cache line, and of the widest register.
+inline constexpr size_t kAlignment = 64;  // In bytes: the size of a cache line and of the widest register.
 
 constexpr size_t RoundedUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-// A value from the step that makes it to the last one that reads it, both included.
+// The size of a value, and the steps between which it is needed: the one that makes it and the last one that reads it,
+// both included.
 struct Lifetime {
   size_t bytes = 0;
   size_t first = 0;
@@ -23,8 +24,9 @@ struct ArenaPlan {
   size_t bytes = 0;
 };
 
-// Two values share bytes only when they do not live at the same step. The largest are placed first, each as low as it
-// fits: near the optimum for networks, whose large values live short.
+// Assigns offsets so that values which are needed at the same step do not overlap. Greedy: the largest values first,
+// each at the lowest free offset. The result is near the optimum for neural networks, whose large values are
+// short-lived.
 ArenaPlan PlanArena(std::span<const Lifetime> values);
 
 }  // namespace longshore::engine::cpu

@@ -7,7 +7,7 @@
 namespace longshore::engine::cpu {
 namespace {
 
-TEST(Arena, ValuesThatDoNotLiveAtTheSameTimeShareBytes) {
+TEST(Arena, ValuesThatAreNotNeededAtTheSameTimeShareBytes) {
   const Lifetime values[] = {{100, 0, 1}, {100, 1, 2}, {100, 2, 3}};
   const ArenaPlan plan = PlanArena(values);
   EXPECT_EQ(plan.offsets[0], plan.offsets[2]);
@@ -15,13 +15,13 @@ TEST(Arena, ValuesThatDoNotLiveAtTheSameTimeShareBytes) {
   EXPECT_EQ(plan.bytes, 256U);
 }
 
-TEST(Arena, NothingNeedsNothing) {
+TEST(Arena, IsEmptyWithoutValuesOrForEmptyValues) {
   EXPECT_EQ(PlanArena({}).bytes, 0U);
   const Lifetime empty[] = {{0, 0, 5}};
   EXPECT_EQ(PlanArena(empty).bytes, 0U);
 }
 
-TEST(Arena, NoTwoThatLiveAtTheSameTimeOverlap) {
+TEST(Arena, ValuesThatAreNeededAtTheSameTimeDoNotOverlap) {
   for (uint32_t seed = 1; seed <= 50; ++seed) {
     std::mt19937 random(seed);
     std::vector<Lifetime> values;

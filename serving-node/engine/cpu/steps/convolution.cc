@@ -1,4 +1,4 @@
-// Conv2D and DepthwiseConv2dNative by oneDNN, with weights that are constant.
+// Conv2D and DepthwiseConv2dNative with constant weights, by oneDNN.
 #include "serving-node/engine/cpu/steps/windows.h"
 
 namespace longshore::engine::cpu {
@@ -7,10 +7,10 @@ namespace {
 using dnnl::memory;
 using dnnl::prop_kind;
 
-// The filter as oneDNN counts its dimensions, as it lies, and with the layout left to the primitive.
+// The filter with dimensions in oneDNN's order.
 struct Filter {
-  memory::desc plain;
-  memory::desc any;
+  memory::desc plain;  // With the layout that TensorFlow's filter has in memory.
+  memory::desc any;    // With the layout left to the primitive.
 };
 
 Filter FilterOf(const graph::Node& node, const Shape& shape, int64_t channels_in) {
@@ -28,7 +28,7 @@ Filter FilterOf(const graph::Node& node, const Shape& shape, int64_t channels_in
   return {plain, memory::desc(sizes, memory::data_type::f32, memory::format_tag::any)};
 }
 
-bool IsOurs(const StepContext& context) {
+bool IsSupported(const StepContext& context) {
   if (context.inputs.size() < 2 || !context.inputs[1].is_const() || !context.outputs[0].is_static()) return false;
   for (const Value& input : context.inputs) {
     if (!input.is_static() || input.type.type != DType::kFloat) return false;
@@ -45,7 +45,7 @@ bool IsOurs(const StepContext& context) {
 }  // namespace
 
 StepPtr MakeConvolution(const StepContext& context) {
-  if (!IsOurs(context)) return nullptr;
+  if (!IsSupported(context)) return nullptr;
   const Value& image = context.inputs[0];
   const Value& filter = context.inputs[1];
   const Value& result = context.outputs[0];

@@ -1,5 +1,5 @@
-// Einsum of two tensors as one product of matrices by oneDNN: what their order in memory asks for is said by strides,
-// so nothing is transposed.
+// Einsum of two tensors as one matrix product by oneDNN. Strides describe the order of the axes in memory, so no tensor
+// is transposed.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -12,7 +12,7 @@ namespace {
 
 using dnnl::memory;
 
-// A tensor with a name for each axis.
+// A tensor with a label for each axis.
 struct Labelled {
   std::string labels;
   std::map<char, memory::dim> sizes;
@@ -37,7 +37,7 @@ struct Equation {
   Labelled a, b, out;
 };
 
-// nullopt for an ellipsis, a label twice in one tensor, and what is no sum over two tensors.
+// nullopt if the equation has an ellipsis, uses a label twice in one tensor, or does not have two operands.
 std::optional<Equation> Parse(std::string text, const StepContext& context) {
   std::erase(text, ' ');
   const size_t comma = text.find(','), arrow = text.find("->");
@@ -50,14 +50,14 @@ std::optional<Equation> Parse(std::string text, const StepContext& context) {
   return Equation{std::move(*a), std::move(*b), std::move(*out)};
 }
 
-// Labels that are one axis in each of two tensors: their product, and how far apart its elements lie.
+// Several labels merged to one axis that two tensors have in common: its size, and its stride in each of them.
 struct Axis {
   memory::dim size = 1;
   memory::dim first_stride = 1;
   memory::dim second_stride = 1;
 };
 
-// nullopt when the labels do not lie side by side in both.
+// nullopt if the labels are not adjacent, in this order, in both tensors.
 std::optional<Axis> Merge(const std::string& labels, const Labelled& first, const Labelled& second) {
   Axis axis;
   for (size_t i = labels.size(); i-- > 0;) {
@@ -69,7 +69,8 @@ std::optional<Axis> Merge(const std::string& labels, const Labelled& first, cons
   return axis;
 }
 
-// What each label is: in all three a batch, summed over, or of one tensor only.
+// The labels by role: batch (in all three tensors), summed (in a and b), rows (in a and the result), columns (in b and
+// the result).
 struct Roles {
   std::string batch, summed, rows, columns;
 };
@@ -142,7 +143,7 @@ StepPtr Make(const StepContext& context, const Matrices& matrices, const Value& 
 
 }  // namespace
 
-// The product of which the last axis of the result is the columns: of the two as they stand, or turned round.
+// oneDNN needs the columns as the last axis of the result, so this tries a * b and then b * a.
 StepPtr MakeEinsum(const StepContext& context) {
   if (context.inputs.size() != 2 || !context.node.then.empty()) return nullptr;
   const Value& a = context.inputs[0];

@@ -1,6 +1,5 @@
-// Ops of one float at a time, and of two of which one may be a number, repeat, or be a number per row; and what a pass
-// has drawn into them. A chain goes over a block of the result at a time, which stays in the cache next to the
-// processor.
+// Element-wise float ops with one or two operands, with the ops fused into them. An operand may be broadcast, see
+// graph::BroadcastKind. A chain of ops is computed block by block, so that each block stays in the L1 cache.
 #include <optional>
 
 #include "serving-node/engine/cpu/steps/arena.h"
@@ -11,14 +10,14 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// A row too short for a loop, over and over as often as a block takes it: laid out anew in each run.
+// A short row repeated until it fills a block, because loops over short rows are slow. Filled anew in each run.
 class Tile {
  public:
   static constexpr int64_t kNarrow = 64;
 
   Tile(const Operand& row, int64_t size, size_t offset) : row_(row), size_(size), offset_(offset) {}
 
-  // In bytes of a step's scratch.
+  // The end offset in the step's scratch memory, in bytes.
   size_t end() const { return offset_ + RoundedUp(static_cast<size_t>(size_) * sizeof(float)); }
 
   const float* In(const Frame& frame) const { return reinterpret_cast<const float*>(frame.scratch + offset_); }
@@ -35,12 +34,12 @@ class Tile {
   size_t offset_;
 };
 
-// One op of the chain: of what was computed so far, and perhaps of a second operand.
+// One op of the chain. Its first operand is the result so far.
 struct Link {
   UnaryLoop unary = nullptr;
   const BinaryLoops* binary = nullptr;
   Operand second = {};
-  std::optional<Tile> tile;  // Of the second operand.
+  std::optional<Tile> tile;  // Set if the second operand is a short row.
 };
 
 std::vector<Operand> OperandsOf(const Operand& first, const std::vector<Link>& links) {
@@ -72,19 +71,20 @@ class ElementwiseStep final : public Step {
   std::string how() const override { return "loops"; }
 
  private:
-  // Where nothing repeats but rows that are too short, as the three colours of an image, blocks are made of many.
+  // If the only broadcast operands are short rows, such as the three colours of an image, replaces them by tiles and
+  // uses larger blocks.
   void LayTiles() {
-    if (first_.lies == graph::Lies::kRow) return;
-    int64_t period = 0;  // Each row is some last axes of the result, so the longest holds the others.
+    if (first_.kind == graph::BroadcastKind::kTrailing) return;
+    int64_t period = 0;  // The longest row. All are last axes of the result, so the others divide it.
     for (const Operand& operand : OperandsOf(first_, links_)) {
-      if (operand.lies == graph::Lies::kWhole || operand.lies == graph::Lies::kNumber) continue;
-      if (operand.lies != graph::Lies::kRow || operand.count >= Tile::kNarrow) return;
+      if (operand.kind == graph::BroadcastKind::kFull || operand.kind == graph::BroadcastKind::kScalar) continue;
+      if (operand.kind != graph::BroadcastKind::kTrailing || operand.count >= Tile::kNarrow) return;
       period = std::max(period, operand.count);
     }
     if (period == 0 || rows_.total() < 4 * Rows::kBlock) return;
     const int64_t size = Rows::kBlock / period * period;
     for (Link& link : links_) {
-      if (link.binary == nullptr || link.second.lies != graph::Lies::kRow) continue;
+      if (link.binary == nullptr || link.second.kind != graph::BroadcastKind::kTrailing) continue;
       link.tile.emplace(link.second, size, scratch_bytes_);
       scratch_bytes_ = link.tile->end();
     }
@@ -120,7 +120,7 @@ class ElementwiseStep final : public Step {
   size_t scratch_bytes_ = 0;
 };
 
-// nullopt when there is no loop, or the operand lies otherwise.
+// nullopt if the op has no loop, or the operand is broadcast in another way.
 std::optional<Link> LinkOf(const std::string& op, const Value* second, const Value& out) {
   Link link;
   if (second == nullptr) {
@@ -138,9 +138,9 @@ std::optional<Link> LinkOf(const std::string& op, const Value* second, const Val
 
 StepPtr MakeElementwise(const StepContext& context) {
   const Value& out = context.outputs[0];
-  const size_t own = context.inputs.size() - context.operands_drawn_in();
+  const size_t own = context.inputs.size() - context.fused_operands();
   if (own < 1 || own > 2 || !out.is_static() || out.type.type != DType::kFloat || out.elements() == 0) return nullptr;
-  if (context.node.attributes.Text("data_format", "NHWC") != "NHWC") return nullptr;  // BiasAdd.
+  if (context.node.attributes.Text("data_format", "NHWC") != "NHWC") return nullptr;  // For BiasAdd.
   const auto first = OperandOf(context.inputs[0], DType::kFloat, out);
   auto link = LinkOf(context.node.op, own == 2 ? &context.inputs[1] : nullptr, out);
   if (!first || !link || (first->is_number() && (own == 1 || link->second.is_number()))) return nullptr;

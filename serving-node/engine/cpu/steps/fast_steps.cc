@@ -8,9 +8,9 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// What oneDNN does not do for these shapes is left to whatever comes next.
+// Returns nullptr if oneDNN does not support the op for these shapes, so that the next implementation is tried.
 template <MakeStep kMake>
-StepPtr WhereOneDnnCan(const StepContext& context) try {
+StepPtr IfOneDnnSupports(const StepContext& context) try {
   return kMake(context);
 } catch (const dnnl::error& refused) {
   if (refused.status == dnnl_out_of_memory) throw std::bad_alloc();
@@ -19,7 +19,7 @@ StepPtr WhereOneDnnCan(const StepContext& context) try {
 
 }  // namespace
 
-size_t StepContext::operands_drawn_in() const {
+size_t StepContext::fused_operands() const {
   return static_cast<size_t>(
       std::ranges::count_if(node.then, [](const graph::Fused& fused) { return fused.operand >= 0; }));
 }
@@ -27,12 +27,12 @@ size_t StepContext::operands_drawn_in() const {
 std::span<const MakeStep> FastSteps(std::string_view op) {
   static const std::unordered_map<std::string_view, std::vector<MakeStep>> kSteps = [] {
     std::unordered_map<std::string_view, std::vector<MakeStep>> steps;
-    for (const char* name : {"Conv2D", "DepthwiseConv2dNative"}) steps[name] = {WhereOneDnnCan<MakeConvolution>};
-    for (const char* name : {"MatMul", "BatchMatMul", "BatchMatMulV2"}) steps[name] = {WhereOneDnnCan<MakeProduct>};
-    for (const char* name : {"MaxPool", "AvgPool"}) steps[name] = {WhereOneDnnCan<MakePooling>};
+    for (const char* name : {"Conv2D", "DepthwiseConv2dNative"}) steps[name] = {IfOneDnnSupports<MakeConvolution>};
+    for (const char* name : {"MatMul", "BatchMatMul", "BatchMatMulV2"}) steps[name] = {IfOneDnnSupports<MakeProduct>};
+    for (const char* name : {"MaxPool", "AvgPool"}) steps[name] = {IfOneDnnSupports<MakePooling>};
     for (const char* name : {"Softmax", "LogSoftmax"}) steps[name] = {MakeSoftmax};
     for (const char* name : {"Sum", "Mean", "Max"}) steps[name] = {MakeReduction};
-    steps["Einsum"] = {WhereOneDnnCan<MakeEinsum>};
+    steps["Einsum"] = {IfOneDnnSupports<MakeEinsum>};
     steps["AttentionWeights"] = {MakeAttention};
     steps["LayerNorm"] = {MakeLayerNorm};
     steps["SelectV2"] = {MakeSelect};

@@ -1,4 +1,4 @@
-// Every op that has no fast step, and every value whose shape only the run knows: the reference kernel.
+// Runs a reference kernel: for ops without a fast step, and for values whose shape is known only in the run.
 #include <algorithm>
 #include <cstring>
 
@@ -17,7 +17,7 @@ class KernelStep final : public Step {
   explicit KernelStep(const StepContext& context)
       : node_(context.node), inputs_(context.inputs), outputs_(context.outputs) {
     for (graph::Fused& fused : node_.then) then_.push_back(NodeOf(fused));
-    own_inputs_ = inputs_.size() - context.operands_drawn_in();
+    own_inputs_ = inputs_.size() - context.fused_operands();
     keeps_inputs_ = node_.has_effect || !std::ranges::all_of(outputs_, HoldsNoTensors);
   }
 
@@ -26,7 +26,7 @@ class KernelStep final : public Step {
     for (const Value& input : inputs_) {
       inputs.push_back(TensorAt(frame, input));
       if (inputs.back().empty())
-        return DataLoss("op \"{}\" (node \"{}\") reads an output that there is none of", node_.op, node_.name);
+        return DataLoss("op \"{}\" (node \"{}\") reads an output that does not exist", node_.op, node_.name);
     }
     if (keeps_inputs_) {
       for (Tensor& input : inputs) {
@@ -35,7 +35,7 @@ class KernelStep final : public Step {
     }
     ASSIGN_OR_RETURN(auto made, Compute(node_, std::span(inputs).first(own_inputs_), frame));
     for (size_t i = 0; i < then_.size(); ++i) {
-      if (graph::passes::IsOwn(then_[i].op)) {  // There is no kernel of it.
+      if (graph::passes::IsFusedOp(then_[i].op)) {  // It has no kernel.
         ASSIGN_OR_RETURN(made[0], ByLoop(*FindUnaryLoop(then_[i].op), made[0]));
         continue;
       }
@@ -48,7 +48,8 @@ class KernelStep final : public Step {
   std::string how() const override { return "kernel"; }
 
  private:
-  // A list or a variable holds the tensors that it was given, when the memory of the run is another value's already.
+  // A list or variable keeps its tensors longer than the run's memory holds them, so it must get tensors that own their
+  // memory.
   static bool HoldsNoTensors(const Value& output) {
     return tensor::ElementBytes(output.type.type) > 0 || output.type.type == DType::kString;
   }
@@ -84,13 +85,13 @@ class KernelStep final : public Step {
 
   static Tensor TensorAt(const Frame& frame, const Value& value) {
     if (value.type.value) return *value.type.value;
-    if (!frame.made[value.id].empty()) return frame.made[value.id];  // Made by the run, or fed.
-    if (frame.data[value.id] == nullptr) return {};                  // Its node has no such output.
+    if (!frame.made[value.id].empty()) return frame.made[value.id];  // Allocated by the run, or fed.
+    if (frame.data[value.id] == nullptr) return {};                  // The node does not have this output.
     return Tensor::Wrap(value.type.type, value.shape(), frame.data[value.id], nullptr);
   }
 
   Status Put(std::vector<Tensor> made, Frame& frame) const {
-    if (made.empty()) return {};  // Of an op that is run for its effect.
+    if (made.empty()) return {};  // An op that runs for its effect.
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (i >= made.size()) return DataLoss("op \"{}\" (node \"{}\") has no output {}", node_.op, node_.name, i);
       const Value& output = outputs_[i];
@@ -100,7 +101,7 @@ class KernelStep final : public Step {
         continue;
       }
       if (made[i].shape() != output.shape() || made[i].type() != output.type.type) {
-        return Internal("op \"{}\" (node \"{}\") made {} where {} was foreseen", node_.op, node_.name,
+        return Internal("op \"{}\" (node \"{}\") made shape {} instead of the inferred {}", node_.op, node_.name,
                         tensor::ToString(made[i].shape()), tensor::ToString(output.shape()));
       }
       std::memcpy(frame.data[output.id], made[i].data(), made[i].bytes());

@@ -1,4 +1,4 @@
-// Rows of floats with mean 0 and variance 1, times gamma, plus beta.
+// LayerNorm: scales each row of floats to mean 0 and variance 1, multiplies by gamma and adds beta.
 #include <cmath>
 
 #include "serving-node/engine/cpu/steps/loops.h"
@@ -19,7 +19,7 @@ class LayerNormStep final : public Step {
         beta_(context.inputs[2].id),
         out_(context.outputs[0].id) {}
 
-  // The input is read again after the output was written: they never share memory.
+  // Reads the input again after writing to the output, so they must not share memory; the arena makes sure of it.
   Status Run(Frame& frame) const override {
     const float* in = frame.As<const float>(in_);
     const float* gamma = frame.As<const float>(gamma_);
@@ -50,7 +50,7 @@ class LayerNormStep final : public Step {
 
 }  // namespace
 
-// The pass has made sure that there are shapes for it.
+// Never returns nullptr: the pass that makes LayerNorm, and HaveShapes, ensure that the shapes are known.
 StepPtr MakeLayerNorm(const StepContext& context) { return std::make_unique<LayerNormStep>(context); }
 
 }  // namespace longshore::engine::cpu

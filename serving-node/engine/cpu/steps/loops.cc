@@ -1,5 +1,5 @@
-// Plain loops that the compiler turns into vector code: no calls, no branches inside. Approximations are good to 2e-7
-// of the value, or of one; their constants are those of the Cephes library (S. Moshier) and, of erfc, the
+// Plain loops that the compiler vectorises: no calls and no branches inside. Approximations have an error of at most
+// 2e-7, relative to the value or to 1. Their constants are from the Cephes library (S. Moshier), for erfc from the
 // Chebyshev fit in Numerical Recipes (W. H. Press et al.), 6.2.
 #include "serving-node/engine/cpu/steps/loops.h"
 
@@ -9,8 +9,8 @@
 #include <limits>
 #include <unordered_map>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define LONGSHORE_LOOP  // The sanitizers are not there yet when the loader chooses.
+#ifdef LONGSHORE_SANITIZER
+#define LONGSHORE_LOOP  // The loader chooses the clone before the sanitizers are initialised, so there are no clones.
 #else
 #define LONGSHORE_LOOP __attribute__((target_clones("avx512f", "arch=x86-64-v3", "default")))
 #endif
@@ -19,11 +19,11 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// a * b + c in one rounding, which the compiler must not choose by itself: it would in the loop's wide part alone.
-// Before x86-64-v3 it is a call, and slow.
+// a * b + c with a single rounding. Explicit, because the compiler would contract only the vectorised part of a loop,
+// and the bits of a result would depend on its position. Below x86-64-v3 this is a slow library call.
 LONGSHORE_INLINE float Fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
-// x * 2^n for -252 <= n <= 254, of NaN for any n, in two factors so that neither leaves the exponents there are.
+// x * 2^n for -252 <= n <= 254; any n if x is NaN. Uses two factors so that neither exceeds the range of exponents.
 LONGSHORE_INLINE float TimesPowerOfTwo(float x, int32_t n) {
   const int32_t half = n >> 1;
   const float first = std::bit_cast<float>((half + 127) << 23);
@@ -33,7 +33,7 @@ LONGSHORE_INLINE float TimesPowerOfTwo(float x, int32_t n) {
 
 LONGSHORE_INLINE float Exp(float x) {
   const float bounded = x > 90.0F ? 90.0F : (x < -105.0F ? -105.0F : x);
-  // 1.5 * 2^23: what is added to it has no fraction left, and lies in its last bits.
+  // 1.5 * 2^23: adding a number to it rounds the number to an integer, which is then in the last bits of the sum.
   const float rounder = 12582912.0F;
   const float rounded = Fma(bounded, 1.44269504088896341F, rounder);
   const float n = rounded - rounder;
@@ -68,7 +68,7 @@ LONGSHORE_INLINE float Sigmoid(float x) {
   return x < 0.0F ? e * of_size : of_size;
 }
 
-// Of |x| < 0.5.
+// erf(x) for |x| < 0.5.
 LONGSHORE_INLINE float ErfOfSmall(float x) {
   const float square = x * x;
   float p = -1.0F / 9360.0F;
@@ -80,7 +80,7 @@ LONGSHORE_INLINE float ErfOfSmall(float x) {
   return 1.1283791670955126F * Fma(x * square, -p, x);
 }
 
-// 1 - erf(|x|), good to 2e-7 of itself.
+// 1 - erf(|x|) with a relative error of at most 2e-7.
 LONGSHORE_INLINE float ErfcOfSize(float x) {
   const float size = std::fabs(x);
   const float t = 1.0F / Fma(0.5F, size, 1.0F);
@@ -111,7 +111,7 @@ LONGSHORE_INLINE float Erfc(float x) {
   return std::fabs(x) < 0.5F ? small : large;
 }
 
-// What lies below zero is small by its own size, so erfc is good for all of x.
+// Uses erfc instead of 1 + erf, which would lose all digits for x far below 0.
 LONGSHORE_INLINE float Gelu(float x) {
   const float half = 0.5F * ErfcOfSize(0.70710678118654752F * x);
   return x * (x < 0.0F ? half : 1.0F - half);
@@ -124,7 +124,7 @@ LONGSHORE_INLINE float GeluTanh(float x) {
 
 LONGSHORE_INLINE float Silu(float x) { return x / (1.0F + Exp(-x)); }
 
-// The compiler clones the loops, and what is inlined into them, for each kind of processor.
+// The compiler clones each loop, with the functions inlined into it, for each instruction set.
 #define LONGSHORE_UNARY(Name, expression)                                      \
   LONGSHORE_LOOP void Name##Loop(const float* in, float* out, int64_t count) { \
     for (int64_t i = 0; i < count; ++i) {                                      \
@@ -181,7 +181,7 @@ LONGSHORE_BINARY(SquaredDifference, (a - b) * (a - b))
 LONGSHORE_BINARY(Sub, a - b)
 
 constexpr int64_t kLanes = 16;
-constexpr int64_t kFew = 1024;  // Of more the halves are summed, or what is added last would count for little.
+constexpr int64_t kFew = 1024;  // Longer sums are split in halves: the rounding error of one long sum would be large.
 
 LONGSHORE_LOOP float SumOfFew(const float* in, int64_t count) {
   float lanes[kLanes] = {};
@@ -225,7 +225,7 @@ float SumOf(const float* in, int64_t count) {
   return SumOf(in, half) + SumOf(in + half, count - half);
 }
 
-// The largest is the same in whatever order they are looked at.
+// The order does not matter for a maximum, so the compiler may vectorise it.
 LONGSHORE_LOOP float MaxOf(const float* in, int64_t count) {
   float largest = -std::numeric_limits<float>::infinity();
   int32_t has_nan = 0;

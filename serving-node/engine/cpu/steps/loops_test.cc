@@ -9,10 +9,10 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// So that a row has the same bits in any place of a batch: what is left over when all wide registers were full is
-// computed as the rest.
-TEST(Loops, GiveANumberTheSameBitsWhereverItLies) {
-  constexpr int64_t kCount = 53;  // Three registers of 16, and five.
+// The scalar tail of a loop must compute the same bits as its vectorised part, so that a row has the same result at
+// every position of a batch.
+TEST(Loops, OfOneOperandGiveTheSameBitsAtEveryPosition) {
+  constexpr int64_t kCount = 53;  // Three registers of 16 numbers and a tail of five.
   std::mt19937 random(1);
   std::normal_distribution<float> numbers(0, 2);
   for (const char* op : {"Abs", "Elu", "Erf", "Erfc", "Exp", "Gelu", "GeluTanh", "Neg", "Reciprocal", "Relu", "Relu6",
@@ -28,7 +28,7 @@ TEST(Loops, GiveANumberTheSameBitsWhereverItLies) {
   }
 }
 
-TEST(Loops, OfTwoGiveNumbersTheSameBitsWhereverTheyLie) {
+TEST(Loops, OfTwoOperandsGiveTheSameBitsAtEveryPosition) {
   constexpr int64_t kCount = 53;
   std::mt19937 random(2);
   std::normal_distribution<float> numbers(0, 2);

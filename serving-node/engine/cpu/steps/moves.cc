@@ -1,4 +1,4 @@
-// Elements moved without being looked at: padding and joining.
+// Steps that only copy elements: Pad, ConcatV2 and Split.
 #include <cstring>
 
 #include "serving-node/engine/cpu/steps/parallel.h"
@@ -7,18 +7,18 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// What lies side by side along one axis: rows of bytes, one of each part in turn.
+// A part of a tensor along one axis. The rows of the whole tensor consist of a row of each part in turn.
 struct Part {
   ValueId id = 0;
   size_t row_bytes = 0;
 };
 
-// Between the parts and the whole that they make up, in one direction or the other.
-class SideBySideStep final : public Step {
+// Copies parts to the whole tensor, or the whole tensor to its parts.
+class ConcatSplitStep final : public Step {
  public:
-  enum class Does { kJoin, kSplit };
-  SideBySideStep(Does does, std::vector<Part> parts, int64_t rows, ValueId whole, size_t whole_row_bytes)
-      : does_(does), parts_(std::move(parts)), rows_(rows), whole_(whole), row_bytes_(whole_row_bytes) {}
+  enum class Mode { kJoin, kSplit };
+  ConcatSplitStep(Mode mode, std::vector<Part> parts, int64_t rows, ValueId whole, size_t whole_row_bytes)
+      : mode_(mode), parts_(std::move(parts)), rows_(rows), whole_(whole), row_bytes_(whole_row_bytes) {}
   Status Run(Frame& frame) const override {
     ForParts(rows_, static_cast<int64_t>(row_bytes_ / sizeof(float)), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) CopyRow(frame, static_cast<size_t>(row));
@@ -32,7 +32,7 @@ class SideBySideStep final : public Step {
     std::byte* whole = frame.data[whole_] + row * row_bytes_;
     for (const Part& part : parts_) {
       std::byte* own = frame.data[part.id] + row * part.row_bytes;
-      if (does_ == Does::kJoin) {
+      if (mode_ == Mode::kJoin) {
         std::memcpy(whole, own, part.row_bytes);
       } else {
         std::memcpy(own, whole, part.row_bytes);
@@ -40,14 +40,14 @@ class SideBySideStep final : public Step {
       whole += part.row_bytes;
     }
   }
-  Does does_;
+  Mode mode_;
   std::vector<Part> parts_;
   int64_t rows_;
   ValueId whole_;
   size_t row_bytes_ = 0;
 };
 
-// Height and width of images, with zeros around.
+// Pads the height and width of images with zeros.
 class PadStep final : public Step {
  public:
   PadStep(const Shape& in, const Shape& out, int64_t top, int64_t left, ValueId from, ValueId to)
@@ -81,7 +81,7 @@ class PadStep final : public Step {
   ValueId from_, to_;
 };
 
-// nullopt where the value is no such constant.
+// Element `i` of the value; nullopt if the value is not an integer constant with more than `i` elements.
 std::optional<int64_t> IntAt(const Value& value, int64_t i) {
   if (!value.is_const() || i >= value.type.value->elements()) return std::nullopt;
   const Tensor& tensor = *value.type.value;
@@ -90,11 +90,12 @@ std::optional<int64_t> IntAt(const Value& value, int64_t i) {
   return std::nullopt;
 }
 
-StepPtr MakeSideBySide(const StepContext& context, SideBySideStep::Does does, std::span<const Value> values,
-                       const Value& whole, const Value& axis_value) {
+StepPtr MakeConcatSplit(const StepContext& context, ConcatSplitStep::Mode mode, std::span<const Value> values,
+                        const Value& whole, const Value& axis_value) {
   const size_t element = tensor::ElementBytes(whole.type.type);
   const std::optional<int64_t> given = IntAt(axis_value, 0);
   if (!whole.is_static() || element == 0 || !given || !context.node.then.empty()) return nullptr;
+  if (whole.elements() == 0) return nullptr;  // A client can send any number of empty rows; do not loop over them.
   const auto axis = static_cast<size_t>(*given < 0 ? *given + std::ssize(whole.shape()) : *given);
   if (axis >= whole.shape().size()) return nullptr;
   int64_t rows = 1;
@@ -106,20 +107,20 @@ StepPtr MakeSideBySide(const StepContext& context, SideBySideStep::Does does, st
     parts.push_back({value.id, static_cast<size_t>(value.elements() / rows) * element});
   }
   const auto row_bytes = static_cast<size_t>(whole.elements() / rows) * element;
-  return std::make_unique<SideBySideStep>(does, std::move(parts), rows, whole.id, row_bytes);
+  return std::make_unique<ConcatSplitStep>(mode, std::move(parts), rows, whole.id, row_bytes);
 }
 
 }  // namespace
 
 StepPtr MakeConcat(const StepContext& context) {
   const auto parts = std::span(context.inputs).first(context.inputs.size() - 1);
-  return MakeSideBySide(context, SideBySideStep::Does::kJoin, parts, context.outputs[0], context.inputs.back());
+  return MakeConcatSplit(context, ConcatSplitStep::Mode::kJoin, parts, context.outputs[0], context.inputs.back());
 }
 
-// Of the outputs those at the end may be missing, where nobody reads them.
+// context.outputs may lack the last outputs, if nothing reads them.
 StepPtr MakeSplit(const StepContext& context) {
   if (context.inputs.size() != 2) return nullptr;
-  return MakeSideBySide(context, SideBySideStep::Does::kSplit, context.outputs, context.inputs[1], context.inputs[0]);
+  return MakeConcatSplit(context, ConcatSplitStep::Mode::kSplit, context.outputs, context.inputs[1], context.inputs[0]);
 }
 
 StepPtr MakePad(const StepContext& context) {

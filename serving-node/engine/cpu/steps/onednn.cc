@@ -35,7 +35,7 @@ std::unique_ptr<StepState> OneDnnStep::MakeState() const {
   return state;
 }
 
-// The addresses are set each time: what is fed lies elsewhere in every run.
+// Sets the addresses each time, because fed tensors are at other addresses in every run.
 Status OneDnnStep::Run(Frame& frame) const {
   auto& state = static_cast<State&>(*frame.state);
   for (size_t i = 0; i < bindings_.size(); ++i) {

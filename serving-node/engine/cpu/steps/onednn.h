@@ -1,4 +1,4 @@
-// oneDNN as the steps use it: primitives that are made once, and run on the memory of a frame.
+// Steps that run a oneDNN primitive: made once, and executed on the memory of a frame.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -11,19 +11,20 @@
 
 namespace longshore::engine::cpu {
 
-// What a primitive reads or writes.
+// An argument of a primitive and the value for it.
 struct Binding {
   int argument = 0;  // DNNL_ARG_SRC.
   dnnl::memory::desc layout;
   ValueId value = 0;
-  Weights::Form fixed = nullptr;  // Instead of a value.
+  Weights::Form fixed = nullptr;  // A constant in this layout; if set, `value` is not used.
 };
 
-// The value, or what it is held as in the layout where it is constant, which lies as `plain` says.
+// Binds a value to an argument. A constant is bound in the layout `layout`, to which it is converted from its own
+// layout `plain` if needed.
 Binding Bind(const StepContext& context, int argument, const Value& value, const dnnl::memory::desc& plain,
              const dnnl::memory::desc& layout);
 
-// A primitive with its arguments. Requires: made with a scratchpad of the user's.
+// A primitive with its arguments. Requires: the primitive has scratchpad_mode::user.
 class OneDnnStep final : public Step {
  public:
   OneDnnStep(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad, std::string how,
@@ -47,12 +48,13 @@ StepPtr MakeOneDnnStep(const Descriptor& descriptor, std::vector<Binding> bindin
                                       std::string("onednn ") + descriptor.impl_info_str(), std::move(bindings));
 }
 
-// Of a dense tensor of floats; `order` is of the dimensions from the slowest to the quickest: "nhwc" is {0, 2, 3, 1}.
+// The layout of a dense float tensor. `order` lists the dimensions from the slowest to the fastest: "nhwc" is
+// {0, 2, 3, 1}.
 dnnl::memory::desc Dense(const dnnl::memory::dims& sizes, const std::vector<size_t>& order);
 
-// What a pass has drawn into the node as post-operations, with the operands beside the bias bound; nullopt when there
-// is one that a primitive cannot do. A bias that comes first is left to the primitive. An operand of one axis has a
-// number for each place on `channels`, an axis of the result as oneDNN counts them.
+// The ops fused into the node as oneDNN post-operations; nullopt if a primitive cannot do one of them. A bias that
+// comes first is returned in `bias`, for the primitive's own bias argument; the other operands are bound. An operand of
+// rank 1 has a number for each index of `channels`, a dimension of the result in oneDNN's order.
 struct PostOps {
   dnnl::primitive_attr attributes;
   std::optional<Value> bias;

@@ -1,4 +1,4 @@
-// Work of one step on the threads of its run.
+// Distributes the work of one step to the threads of its run.
 #pragma once
 
 #include <omp.h>
@@ -8,11 +8,11 @@
 
 namespace longshore::engine::cpu {
 
-// Below that much work a second thread costs more than it takes over.
+// In elements. With less work than this per thread, starting a thread costs more than it saves.
 inline constexpr int64_t kWorkPerThreadMin = 16 * 1024;
 
-// work(begin, end) for parts of [0, count) that together are all of it. `each`: the work of one, in elements. What a
-// part computes must not depend on where it begins or ends.
+// Splits [0, count) and calls work(begin, end) for each part. `each`: the work of one item, in elements. Results must
+// not depend on how the range is split.
 template <typename Work>
 void ForParts(int64_t count, int64_t each, const Work& work) {
   const int64_t wanted = std::max<int64_t>(1, count * std::max<int64_t>(each, 1) / kWorkPerThreadMin);

@@ -17,7 +17,7 @@ StepPtr MakePooling(const StepContext& context) {
   const memory::desc from = Image(image.shape()), to = Image(result.shape());
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  // TensorFlow's average is of what lies within the image.
+  // TensorFlow averages only the elements inside the image, without padding.
   const auto algorithm =
       context.node.op == "MaxPool" ? dnnl::algorithm::pooling_max : dnnl::algorithm::pooling_avg_exclude_padding;
   const dnnl::pooling_forward::primitive_desc descriptor(

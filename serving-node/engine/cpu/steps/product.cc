@@ -10,28 +10,28 @@ namespace {
 
 using dnnl::memory;
 
-bool IsOurs(const StepContext& context) {
+bool IsSupported(const StepContext& context) {
   if (context.inputs.size() < 2 || !context.outputs[0].is_static() || context.outputs[0].elements() == 0) return false;
-  const auto is_ours = [](const Value& input) {
+  const auto is_supported = [](const Value& input) {
     return input.is_static() && input.type.type == DType::kFloat && input.elements() > 0;
   };
-  if (!std::ranges::all_of(context.inputs, is_ours)) return false;
+  if (!std::ranges::all_of(context.inputs, is_supported)) return false;
   const size_t rank_a = context.inputs[0].shape().size(), rank_b = context.inputs[1].shape().size();
   return std::min(rank_a, rank_b) >= 2 && std::max(rank_a, rank_b) <= 6;
 }
 
-// The shapes of a, b and the result as oneDNN takes them: of one rank.
+// The shapes of a, b and the result for oneDNN, which needs equal ranks.
 struct Shapes {
   Shape a, b, result;
 };
 
-// With ones in front, where they have fewer axes than the result.
+// Adds axes of size 1 in front.
 Shape OfRank(Shape shape, size_t rank) {
   shape.insert(shape.begin(), rank - shape.size(), 1);
   return shape;
 }
 
-// Rows of all batches, where each is multiplied by the same matrix.
+// A batch of matrices as one matrix with all their rows; valid if all are multiplied by the same matrix.
 Shape AsRows(const Shape& shape) {
   return {std::accumulate(shape.begin(), shape.end() - 1, int64_t{1}, std::multiplies<>()), shape.back()};
 }
@@ -44,7 +44,7 @@ Shapes ShapesOf(const StepContext& context, bool turn_a) {
   return {OfRank(a, result.size()), OfRank(b, result.size()), result};
 }
 
-// A matrix, or a batch of them, turned over or not.
+// The layout of a matrix or a batch of matrices, transposed if `turned`.
 memory::desc Matrix(const Shape& shape, bool turned) {
   const size_t rank = shape.size();
   memory::dims sizes(shape.begin(), shape.end());
@@ -66,7 +66,7 @@ memory::desc BiasOf(const Shape& result) {
 }  // namespace
 
 StepPtr MakeProduct(const StepContext& context) {
-  if (!IsOurs(context)) return nullptr;
+  if (!IsSupported(context)) return nullptr;
   const auto& attributes = context.node.attributes;
   const bool turn_a = attributes.Bool("transpose_a", false) || attributes.Bool("adj_x", false);
   const bool turn_b = attributes.Bool("transpose_b", false) || attributes.Bool("adj_y", false);

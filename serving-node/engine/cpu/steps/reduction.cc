@@ -1,4 +1,4 @@
-// Sum, Mean and Max of floats over axes that lie side by side.
+// Sum, Mean and Max of floats over adjacent axes.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -10,14 +10,15 @@
 namespace longshore::engine::cpu {
 namespace {
 
-// [outer, reduced, inner] of the input.
+// The input viewed as [outer, reduced, inner].
 struct Extents {
   int64_t outer = 1;
   int64_t reduced = 1;
   int64_t inner = 1;
 };
 
-// nullopt when one is named twice, which the kernel refuses. Requires: axes within the rank.
+// By axis: whether it is reduced. nullopt if an axis is given twice: the kernel rejects that. Requires: axes within the
+// rank.
 std::optional<std::vector<bool>> AxesOf(const Tensor& axes, size_t rank) {
   std::vector<bool> reduced(rank);
   for (size_t i = 0; i < static_cast<size_t>(axes.elements()); ++i) {
@@ -29,7 +30,7 @@ std::optional<std::vector<bool>> AxesOf(const Tensor& axes, size_t rank) {
   return reduced;
 }
 
-// nullopt when other axes lie between those that are reduced.
+// nullopt if the reduced axes are not adjacent.
 std::optional<Extents> ExtentsOf(const Shape& shape, const std::vector<bool>& reduced) {
   const auto first = std::ranges::find(reduced, true);
   const auto end = std::find(first, reduced.end(), false);

@@ -1,4 +1,4 @@
-// SelectV2 of floats: attention masks, and what is done where something holds.
+// SelectV2 of floats, used for attention masks and tf.where.
 #include <array>
 
 #include "serving-node/engine/cpu/steps/loops.h"

@@ -1,5 +1,5 @@
-// Softmax and LogSoftmax of floats over the last axis, and the weights of an attention. Our own, for oneDNN's makes
-// zeros where there is a NaN.
+// Softmax and LogSoftmax of floats over the last axis, and AttentionWeights. Not by oneDNN, because its softmax turns
+// NaN into zeros.
 #include <cmath>
 
 #include "serving-node/engine/cpu/steps/loops.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kWorkOfExp = 8;
 
-// In place is fine.
+// `in` and `out` may be the same.
 void Softmax(const float* in, float* out, int64_t classes) {
   ExpOf(in, MaxOf(in, classes), out, classes);
   static const BinaryLoops& div = *FindBinaryLoops("Div");
@@ -34,7 +34,8 @@ class SoftmaxStep final : public Step {
         in_(in),
         out_(out) {}
 
-  // The input is read again after the output was written: they never share memory.
+  // LogSoftmax reads the input again after writing to the output, so they must not share memory; the arena makes sure
+  // of it.
   Status Run(Frame& frame) const override {
     const float* in = frame.As<const float>(in_);
     float* out = frame.As<float>(out_);
@@ -51,7 +52,8 @@ class SoftmaxStep final : public Step {
   ValueId in_, out_;
 };
 
-// Softmax of scores * scale where the mask holds and of `masked` elsewhere, or of scores * scale + mask.
+// Softmax of s, where s is scores * scale with masked-out elements replaced by `masked` (boolean mask), or
+// scores * scale + mask (float mask).
 class AttentionStep final : public Step {
  public:
   AttentionStep(const StepContext& context, const Operand& mask)
@@ -102,7 +104,7 @@ class AttentionStep final : public Step {
 
 }  // namespace
 
-// The pass has made sure that there are shapes for it, and Program::Make that they are still known.
+// The pass that makes AttentionWeights, and HaveShapes in program.cc, ensure that the shapes are known.
 StepPtr MakeAttention(const StepContext& context) {
   const auto mask = OperandOf(context.inputs[1], context.inputs[1].type.type, context.outputs[0]);
   return mask ? std::make_unique<AttentionStep>(context, *mask) : nullptr;

@@ -1,4 +1,4 @@
-// A step of a run: one node of the graph, with everything decided that its shapes decide.
+// A step of a program: one node of the graph, prepared for known shapes.
 #pragma once
 
 #include <cstddef>
@@ -20,33 +20,33 @@ using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
 
-// A value of the program: an output of a node, a constant, or what is fed.
+// The number of a value of a program: an output of a node, a constant, or a fed tensor.
 using ValueId = size_t;
 
-// What a step keeps for one run at a time, such as views of the frame's memory.
+// Data of a step that only one run at a time may use, such as views of the frame's memory.
 class StepState {
  public:
   virtual ~StepState() = default;
 };
 
-// What a run shares with those of the bodies of its loops and branches.
+// The part of a run that it shares with the runs of its bodies.
 struct RunContext {
   Resources* resources = nullptr;
   reference::kernels::RunTables* tables = nullptr;
   reference::kernels::Bodies* bodies = nullptr;
-  bool is_body = false;  // What runs is within a step of another run.
+  bool is_body = false;  // Whether this is the run of a body, within a step of another run.
 };
 
-// The memory of one run. Values of static shape lie in the arena, in constants, or in what was fed; `data` says where.
-// Others are tensors that the run makes.
+// The memory of one run. Values of known shape are in the arena, in constants, or in fed tensors; `data` has their
+// addresses. Other values are tensors that the run allocates.
 struct Frame {
-  std::vector<std::byte*> data;                    // By value; nullptr for what the run makes.
-  std::vector<Tensor> made;                        // By value; empty for what lies in `data`.
-  std::byte* scratch = nullptr;                    // For the step that runs, as many bytes as it asked for.
+  std::vector<std::byte*> data;                    // By value; nullptr for values that the run allocates.
+  std::vector<Tensor> made;                        // By value: fed tensors and those that the run allocated.
+  std::byte* scratch = nullptr;                    // Scratch memory of the current step: its scratch_bytes().
   std::vector<std::unique_ptr<StepState>> states;  // By step.
-  StepState* state = nullptr;                      // Of the step that runs.
+  StepState* state = nullptr;                      // That of the current step.
   RunContext context;
-  size_t room_bytes = 0;  // What is left of the run's memory.
+  size_t room_bytes = 0;  // How many bytes the run may still allocate.
 
   template <typename T>
   T* As(ValueId value) const {
@@ -58,17 +58,17 @@ class Step {
  public:
   virtual ~Step() = default;
 
-  // Called by one thread at a time for each frame.
+  // Computes the outputs. Only one thread at a time may call it for one frame.
   virtual Status Run(Frame& frame) const = 0;
 
   virtual size_t scratch_bytes() const { return 0; }
   virtual std::unique_ptr<StepState> MakeState() const { return nullptr; }
-  // How it computes: "onednn brgconv:avx512_core", "loops", "kernel".
+  // The implementation, for PlanStep::how: "onednn brgconv:avx512_core", "loops", "kernel".
   virtual std::string how() const = 0;
 };
 using StepPtr = std::unique_ptr<Step>;
 
-// What is known of a value when steps are made.
+// A value with what is known about it when steps are made.
 struct Value {
   graph::Type type;
   ValueId id = 0;
@@ -87,20 +87,20 @@ struct StepContext {
   std::vector<Value> outputs;
   Weights& weights;
 
-  // How many of the inputs are operands of what was drawn in; they come last.
-  size_t operands_drawn_in() const;
+  // How many inputs are operands of fused ops. They come last.
+  size_t fused_operands() const;
 };
 
-// Makes a step of the node, or nullptr when it is none of its own: another type, layout or shape.
+// Makes a step for the node; nullptr if it does not support the node's types, layout or shapes.
 using MakeStep = StepPtr (*)(const StepContext& context);
 
-// The fast steps there are for an op, best first; none for most.
+// The fast steps for an op, best first; empty for most ops.
 std::span<const MakeStep> FastSteps(std::string_view op);
 
-// The op's reference kernel, and then what a pass has drawn into the node. Takes everything.
+// A step that runs the op's reference kernel and then those of the fused ops. Never returns nullptr.
 StepPtr MakeKernelStep(const StepContext& context);
 
-// The families, each in its own file.
+// The fast steps, each family in its own file.
 StepPtr MakeConvolution(const StepContext& context);
 StepPtr MakeProduct(const StepContext& context);
 StepPtr MakeEinsum(const StepContext& context);

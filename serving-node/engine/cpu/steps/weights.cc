@@ -23,7 +23,7 @@ Tensor Over(const Weights::Form& form, const Tensor& like) {
   return Tensor::Wrap(like.type(), like.shape(), static_cast<std::byte*>(form->get_data_handle()), form);
 }
 
-bool IsTaken(const Tensor& constant) { return constant.device().kind == Device::Kind::kPacked; }
+bool IsPlaceholder(const Tensor& constant) { return constant.device().kind == Device::Kind::kPacked; }
 
 }  // namespace
 
@@ -37,38 +37,38 @@ dnnl::stream& OneDnnStream() {
   return stream;
 }
 
-Tensor Weights::TakeOver(const Tensor& constant) {
+Tensor Weights::Store(const Tensor& constant) {
   const std::lock_guard lock(mutex_);
-  Tensor& stands_for_it = stands_for_[{constant.data(), constant.shape()}];
-  if (stands_for_it.empty()) {
+  Tensor& placeholder = placeholders_[{constant.data(), constant.shape()}];
+  if (placeholder.empty()) {
     const auto address = std::make_shared<std::byte>();
-    stands_for_it =
+    placeholder =
         Tensor::Wrap(constant.type(), constant.shape(), address.get(), address, {.kind = Device::Kind::kPacked});
-    taken_[address.get()] = {.constant = stands_for_it, .plain = constant, .home = {}, .home_plain = {}, .made = {}};
+    stored_[address.get()] = {.constant = placeholder, .plain = constant, .kept = {}, .kept_plain = {}, .made = {}};
   }
-  return stands_for_it;
+  return placeholder;
 }
 
 Weights::Entry& Weights::EntryOf(const Tensor& constant) {
-  if (IsTaken(constant)) return taken_.at(constant.data());
-  std::erase_if(passing_, [](const auto& known) {
+  if (IsPlaceholder(constant)) return stored_.at(constant.data());
+  std::erase_if(unstored_, [](const auto& known) {
     return std::ranges::all_of(known.second.made, [](const Made& made) { return made.form.expired(); });
   });
-  Entry& entry = passing_[constant.data()];
+  Entry& entry = unstored_[constant.data()];
   entry.constant = entry.plain = constant;
   return entry;
 }
 
 Tensor Weights::PlainOf(const Entry& entry) {
   if (!entry.plain.empty()) return entry.plain;
-  if (entry.home->get_desc() == entry.home_plain) return Over(entry.home, entry.constant);
+  if (entry.kept->get_desc() == entry.kept_plain) return Over(entry.kept, entry.constant);
   auto plain = Tensor::Make(entry.constant.type(), entry.constant.shape());
   CHECK(plain);
-  Reorder(*entry.home, Over(*plain, entry.home_plain));
+  Reorder(*entry.kept, Over(*plain, entry.kept_plain));
   return std::move(*plain);
 }
 
-// nullptr when nobody has it.
+// nullptr if this form does not exist.
 Weights::Form Weights::FormOf(const Entry& entry, const memory::desc& plain, const memory::desc& wanted) {
   for (const Made& made : entry.made) {
     if (made.plain == plain && made.layout == wanted) {
@@ -78,17 +78,17 @@ Weights::Form Weights::FormOf(const Entry& entry, const memory::desc& plain, con
   return nullptr;
 }
 
-void Weights::MoveHome(Entry& entry, const Form& form, const memory::desc& plain) {
-  if (!IsTaken(entry.constant) || entry.home.use_count() > 1) return;
-  entry.home = form;
-  entry.home_plain = plain;
-  stands_for_.erase({entry.plain.data(), entry.plain.shape()});
+void Weights::KeepForm(Entry& entry, const Form& form, const memory::desc& plain) {
+  if (!IsPlaceholder(entry.constant) || entry.kept.use_count() > 1) return;
+  entry.kept = form;
+  entry.kept_plain = plain;
+  placeholders_.erase({entry.plain.data(), entry.plain.shape()});
   entry.plain = Tensor();
 }
 
 Weights::Form Weights::In(const Tensor& constant, const memory::desc& plain, const memory::desc& wanted) {
   struct Held {
-    Tensor plain;  // That the memory lies in, where it is not its own.
+    Tensor plain;  // Owns the memory of `packed` if both layouts are equal.
     memory packed;
   };
   const std::lock_guard lock(mutex_);
@@ -107,12 +107,12 @@ Weights::Form Weights::In(const Tensor& constant, const memory::desc& plain, con
     std::erase_if(entry.made, [](const Made& made) { return made.form.expired(); });
     entry.made.push_back({plain, wanted, form});
   }
-  MoveHome(entry, form, plain);
+  KeepForm(entry, form, plain);
   return form;
 }
 
 Tensor Weights::Plain(const Tensor& constant) {
-  if (!IsTaken(constant)) return constant;
+  if (!IsPlaceholder(constant)) return constant;
   const memory::desc flat({constant.elements()}, memory::data_type::f32, memory::format_tag::a);
   return Over(In(constant, flat, flat), constant);
 }
@@ -132,7 +132,7 @@ int64_t Weights::Count(const Entries& entries, reference::kernels::CountedBuffer
 
 int64_t Weights::memory_bytes(reference::kernels::CountedBuffers* counted) const {
   const std::lock_guard lock(mutex_);
-  return Count(taken_, counted) + Count(passing_, counted);
+  return Count(stored_, counted) + Count(unstored_, counted);
 }
 
 }  // namespace longshore::engine::cpu

@@ -1,4 +1,4 @@
-// The constants of a model's products, in the layouts that primitives want and mostly in no other.
+// The packed store: the constants of a model's products, held in the layouts that oneDNN primitives need.
 #pragma once
 
 #include <map>
@@ -15,27 +15,28 @@
 namespace longshore::engine::cpu {
 
 const dnnl::engine& OneDnnEngine();
-// Of the thread that asks.
+// The stream of the calling thread.
 dnnl::stream& OneDnnStream();
 
-// Shared by all programs of a model. A constant that was taken over is held as it was until it is asked for in a
-// layout, then in that one; when nobody has it in that one any more, in the next that is asked for. Other layouts live
-// as long as somebody has them. Thread-safe.
+// Shared by all programs of a model. The store keeps each stored constant in one layout: first in its original one,
+// then in the first one requested through In. When no caller holds that form any more, the next request replaces the
+// kept layout. Forms in other layouts live as long as their callers hold them. Thread-safe.
 class Weights {
  public:
   using Form = std::shared_ptr<const dnnl::memory>;
 
-  // What stands for the constant from now on: of its type and shape, on Device::Kind::kPacked. The same for the same
-  // buffer, as long as that is held. Requires: float, not empty.
-  tensor::Tensor TakeOver(const tensor::Tensor& constant);
+  // Stores the constant and returns its placeholder: a tensor of the same type and shape on Device::Kind::kPacked. The
+  // same buffer with the same shape gets the same placeholder while its original layout is held. Requires: float, not
+  // empty.
+  tensor::Tensor Store(const tensor::Tensor& constant);
 
-  // The constant, which lies as `plain` says, in another layout; packed once for all who want the same.
+  // The constant in the layout `wanted`; `plain` is its original layout. Callers for the same layout share one form.
   Form In(const tensor::Tensor& constant, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted);
 
-  // The constant in the memory of the CPU.
+  // The constant as a normal tensor in CPU memory.
   tensor::Tensor Plain(const tensor::Tensor& constant);
 
-  int64_t memory_bytes(reference::kernels::CountedBuffers* counted) const;
+  int64_t memory_bytes(reference::kernels::CountedBuffers* counted) const;  // In all layouts.
 
  private:
   struct Made {
@@ -44,24 +45,24 @@ class Weights {
     std::weak_ptr<const dnnl::memory> form;
   };
   struct Entry {
-    tensor::Tensor constant;  // Or what stands for it; keeps the key from being used again.
-    tensor::Tensor plain;     // Empty once the home holds it.
-    Form home;
-    dnnl::memory::desc home_plain;
+    tensor::Tensor constant;  // The placeholder, or the constant if it is not stored. Keeps the key's address in use.
+    tensor::Tensor plain;     // The original; empty once `kept` holds the constant.
+    Form kept;                // The form that the store keeps.
+    dnnl::memory::desc kept_plain;
     std::vector<Made> made;
   };
   using Entries = std::unordered_map<const std::byte*, Entry>;
   Entry& EntryOf(const tensor::Tensor& constant);
   static tensor::Tensor PlainOf(const Entry& entry);
   static Form FormOf(const Entry& entry, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted);
-  void MoveHome(Entry& entry, const Form& form, const dnnl::memory::desc& plain);
+  void KeepForm(Entry& entry, const Form& form, const dnnl::memory::desc& plain);
   static int64_t Count(const Entries& entries, reference::kernels::CountedBuffers* counted);
 
   mutable std::mutex mutex_;
-  Entries taken_;    // By the address of what stands for the constant.
-  Entries passing_;  // Constants that were not taken over, by their address, as long as somebody has a form of them.
-  // By the address and the shape of what is held as it was.
-  std::map<std::pair<const std::byte*, tensor::Shape>, tensor::Tensor> stands_for_;
+  Entries stored_;    // By the placeholder's address.
+  Entries unstored_;  // Constants that are not stored, by address, while a caller holds a form of them.
+  // Placeholders by the address and shape of the original, while the store holds the original.
+  std::map<std::pair<const std::byte*, tensor::Shape>, tensor::Tensor> placeholders_;
 };
 
 }  // namespace longshore::engine::cpu

@@ -13,7 +13,7 @@ using reference::kernels::CountedBuffers;
 using tensor::DType;
 using tensor::Tensor;
 
-// A matrix of 40 x 24 that says when nobody holds it any more.
+// A 40 x 24 matrix; `held` expires when the last reference to it is gone.
 struct Watched {
   std::shared_ptr<std::vector<float>> numbers = std::make_shared<std::vector<float>>(40 * 24);
   std::weak_ptr<std::vector<float>> held = numbers;
@@ -40,43 +40,43 @@ int64_t BytesOf(const Weights& weights) {
   return weights.memory_bytes(&counted);
 }
 
-TEST(Weights, WhatIsTakenOverIsHeldOnceInTheLayoutThatWasAskedFor) {
+TEST(Weights, HoldsAStoredConstantOnceInTheRequestedLayout) {
   Weights weights;
   Watched matrix;
-  const Tensor taken = weights.TakeOver(matrix.constant);
-  EXPECT_EQ(weights.TakeOver(matrix.constant).data(), taken.data());
-  EXPECT_EQ(taken.shape(), matrix.constant.shape());
+  const Tensor placeholder = weights.Store(matrix.constant);
+  EXPECT_EQ(weights.Store(matrix.constant).data(), placeholder.data());
+  EXPECT_EQ(placeholder.shape(), matrix.constant.shape());
   matrix.constant = Tensor();
   EXPECT_FALSE(matrix.held.expired());
-  weights.In(taken, kPlain, kBlocked);
+  weights.In(placeholder, kPlain, kBlocked);
   EXPECT_TRUE(matrix.held.expired());
   EXPECT_EQ(BytesOf(weights), static_cast<int64_t>(kBlocked.get_size()));
-  weights.In(taken, kPlain, kTurned);
+  weights.In(placeholder, kPlain, kTurned);
   EXPECT_EQ(BytesOf(weights), 40 * 24 * 4);
-  EXPECT_TRUE(CountsUp(weights.Plain(taken)));
+  EXPECT_TRUE(CountsUp(weights.Plain(placeholder)));
 }
 
-TEST(Weights, FormsAreSharedAndComeBackFromEachOther) {
+TEST(Weights, SharesFormsAndConvertsThemIntoEachOther) {
   Weights weights;
   Watched matrix;
-  const Tensor taken = weights.TakeOver(matrix.constant);
-  const auto blocked = weights.In(taken, kPlain, kBlocked);
-  EXPECT_EQ(weights.In(taken, kPlain, kBlocked), blocked);
-  const Tensor plain = weights.Plain(taken);
-  EXPECT_EQ(plain.data(), weights.Plain(taken).data());
+  const Tensor placeholder = weights.Store(matrix.constant);
+  const auto blocked = weights.In(placeholder, kPlain, kBlocked);
+  EXPECT_EQ(weights.In(placeholder, kPlain, kBlocked), blocked);
+  const Tensor plain = weights.Plain(placeholder);
+  EXPECT_EQ(plain.data(), weights.Plain(placeholder).data());
   EXPECT_TRUE(CountsUp(plain));
-  EXPECT_EQ(weights.In(taken, kPlain, kBlocked), blocked);
-  const auto again = weights.In(taken, kPlain, kTurned);
-  EXPECT_EQ(static_cast<const float*>(again->get_data_handle())[1], 25.0F);  // Below the first.
+  EXPECT_EQ(weights.In(placeholder, kPlain, kBlocked), blocked);
+  const auto again = weights.In(placeholder, kPlain, kTurned);
+  EXPECT_EQ(static_cast<const float*>(again->get_data_handle())[1], 25.0F);  // The second row of the first column.
 }
 
-TEST(Weights, WhatWasNotTakenOverIsForgottenWithItsLastForm) {
+TEST(Weights, ForgetsAConstantThatIsNotStoredAfterItsLastForm) {
   Weights weights;
   Watched matrix, other;
   auto form = weights.In(matrix.constant, kPlain, kBlocked);
   EXPECT_EQ(weights.Plain(matrix.constant).data(), matrix.constant.data());
   matrix.constant = Tensor();
-  EXPECT_FALSE(matrix.held.expired());  // Its address says what the form is of.
+  EXPECT_FALSE(matrix.held.expired());  // Its address is the key of the form.
   form.reset();
   weights.In(other.constant, kPlain, kBlocked);
   EXPECT_TRUE(matrix.held.expired());

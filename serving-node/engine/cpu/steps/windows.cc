@@ -5,6 +5,9 @@
 namespace longshore::engine::cpu {
 namespace {
 
+// oneDNN computes positions of windows with 32 bits. The reference kernel computes windows with a larger reach.
+constexpr int64_t kReachMax = int64_t{1} << 28;
+
 int64_t At(const std::vector<int64_t>& values, size_t i, int64_t absent) {
   return i < values.size() ? values[i] : absent;
 }
@@ -30,7 +33,7 @@ std::optional<Windows> WindowsOf(const graph::Node& node, const Shape& image, co
     const bool is_explicit = padding == "EXPLICIT";
     const int64_t before = is_explicit ? At(paddings, 2 * axis, 0) : padding == "SAME" ? wanted / 2 : 0;
     const int64_t after = is_explicit ? At(paddings, 2 * axis + 1, 0) : padding == "SAME" ? wanted - wanted / 2 : 0;
-    if (stride < 1 || dilation < 1) return std::nullopt;
+    if (stride < 1 || dilation < 1 || reach > kReachMax || wanted > kReachMax) return std::nullopt;
     windows.strides.push_back(stride);
     windows.dilations.push_back(dilation - 1);
     windows.before.push_back(before);

@@ -1,4 +1,4 @@
-// Windows over images, as oneDNN wants them told.
+// Parameters of convolution and pooling windows for oneDNN.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace longshore::engine::cpu {
 
-// Height, then width.
+// Each list has the value for height, then for width.
 struct Windows {
   dnnl::memory::dims strides;
   dnnl::memory::dims dilations;  // 0 is dense.
@@ -15,11 +15,13 @@ struct Windows {
   dnnl::memory::dims after;
 };
 
-// nullopt for what is not over height and width of [batch, height, width, channels] alone.
+// nullopt if the window does not slide only over height and width of [batch, height, width, channels], or if its
+// dilation is so large that oneDNN cannot compute its places. `rows`, `columns`: the size of the window.
 std::optional<Windows> WindowsOf(const graph::Node& node, const Shape& image, const Shape& result, int64_t rows,
                                  int64_t columns);
 
-// [batch, height, width, channels] as oneDNN counts the dimensions.
+// The layout of a [batch, height, width, channels] tensor, with dimensions in oneDNN's order (batch, channels, height,
+// width).
 dnnl::memory::desc Image(const Shape& shape);
 
 }  // namespace longshore::engine::cpu

@@ -1,4 +1,4 @@
-// Base64 for URLs: "-" and "_" instead of "+" and "/".
+// URL-safe Base64: "-" and "_" instead of "+" and "/".
 #include <array>
 #include <optional>
 
@@ -22,7 +22,8 @@ std::string Encoded(const std::string& bytes, bool pad) {
   return text;
 }
 
-// Without the one or two "=" that fill the last group up. Bits that are left over at the end count for nothing.
+// Decodes text with or without the one or two "=" that pad the last group. Ignores surplus bits at the end. nullopt if
+// the text is not valid.
 std::optional<std::string> Decoded(std::string_view text) {
   if (text.size() % 4 == 0 && text.ends_with("=")) text.remove_suffix(text.ends_with("==") ? 2 : 1);
   if (text.size() % 4 == 1) return std::nullopt;
@@ -52,7 +53,7 @@ Outputs DecodeBase64(const Call& call) {
   ASSIGN_OR_RETURN(Tensor out, MakeLike(call.in(0), call.in(0).shape()));
   for (int64_t i = 0; i < out.elements(); ++i) {
     auto bytes = Decoded(Raw<std::string>(call.in(0))[i]);
-    if (!bytes) return InvalidArgument("the string at {} is no base64 for URLs", i);
+    if (!bytes) return InvalidArgument("the string at index {} is not valid URL-safe base64", i);
     Raw<std::string>(out)[i] = std::move(*bytes);
   }
   return One(out);

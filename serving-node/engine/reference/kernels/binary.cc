@@ -10,7 +10,7 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// Integers wrap around, as in TensorFlow; in C++ only unsigned ones may.
+// Computes f(a, b). Integers wrap around, as in TensorFlow, which C++ allows only for unsigned types.
 template <typename T, typename F>
 T Wrapping(T a, T b, F f) {
   if constexpr (std::is_integral_v<T>) {
@@ -20,7 +20,8 @@ T Wrapping(T a, T b, F f) {
   }
 }
 
-// Division by -1 is negation: the quotient of the smallest integer does not fit otherwise.
+// Divides integers. Division by -1 is computed as a negation, because the quotient of the smallest integer does not fit
+// into its type.
 template <typename T>
 T Quotient(T a, T b) {
   if constexpr (std::is_signed_v<T>) {
@@ -104,7 +105,7 @@ struct MulNoNan {
     return b == 0 ? T{0} : a * b;
   }
 };
-// NaN on either side gives NaN.
+// The result is NaN if either argument is NaN.
 struct Maximum {
   template <typename T>
   T operator()(T a, T b) const {
@@ -180,7 +181,7 @@ Outputs Floats(const Call& call) {
   return ForFloats(call.in(0).type(), [&](auto tag) { return BinaryOf<typename decltype(tag)::type>(call, F{}); });
 }
 
-// Integers only divide by what is not zero.
+// Kernels that divide: InvalidArgument if an integer divisor is zero.
 template <typename F>
 Outputs Dividing(const Call& call) {
   return ForNumbers(call.in(0).type(), [&](auto tag) -> Outputs {
@@ -214,7 +215,7 @@ Outputs AddOf(const Call& call) {
   return BinaryOf<std::string>(call, [](const std::string& a, const std::string& b) { return a + b; });
 }
 
-// In two steps: of short floats, both are rounded.
+// Short floats are rounded after the subtraction and after the multiplication, as in TensorFlow.
 Outputs SquaredDifferenceOf(const Call& call) {
   if (!HasShortFloats(call.inputs)) return Numbers<SquaredDifference>(call);
   ASSIGN_OR_RETURN(const auto apart, AlsoShort<Numbers<Sub>>(call));
@@ -226,9 +227,10 @@ Outputs AddN(const Call& call) {
   Tensor sum = call.in(0);
   for (size_t i = 1; i < call.inputs.size(); ++i) {
     if (call.in(i).shape() != sum.shape())
-      return InvalidArgument("inputs of shapes {} and {}", ToString(sum.shape()), ToString(call.in(i).shape()));
+      return InvalidArgument("inputs have different shapes: {} and {}", ToString(sum.shape()),
+                             ToString(call.in(i).shape()));
     const Tensor both[] = {sum, call.in(i)};
-    ASSIGN_OR_RETURN(auto outputs, AlsoShort<Numbers<Add>>({call.node, both, call.resources}));
+    ASSIGN_OR_RETURN(auto outputs, AlsoShort<Numbers<Add>>(call.With(both)));
     sum = outputs[0];
   }
   return One(sum);

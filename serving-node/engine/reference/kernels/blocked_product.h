@@ -1,9 +1,11 @@
-// A matrix product in blocks that fit the registers, for the sources that compile it, each for processors of its own.
+// A matrix product computed in blocks that fit into the vector registers. Each source that includes this header
+// compiles it for its own set of processors, by its compiler flags.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
-// In a namespace without a name: what one source compiled for its processors must not serve another source.
+// In an anonymous namespace: code compiled for one set of processors must not be linked into another source.
 namespace longshore::engine::reference::kernels {
 namespace {
 
@@ -13,13 +15,14 @@ constexpr int64_t kRegisterBytes = 32;
 constexpr int64_t kRegisterBytes = 16;
 #endif
 constexpr int64_t kRows = 4;
-// Two registers of a row of b. With their sums for four rows of a, of which one factor at a time is in all lanes of a
-// third, that is 11 of the 16 registers.
+// Two registers hold a part of a row of b. With the sums for four rows of a (eight registers) and one register that
+// holds a factor of a in all lanes, 11 of the 16 registers are in use.
 template <typename T>
 constexpr int64_t kColumns = 2 * kRegisterBytes / static_cast<int64_t>(sizeof(T));
 
-// A block of the result is held in registers while k runs. `Rows` is a constant so that the compiler unrolls it. The
-// vector types are as wide as a register: of wider ones GCC keeps the sums in memory.
+// Computes one block of the result, which stays in registers while p runs over k. `Rows` is a constant so that the
+// compiler unrolls the loops. The vector types are exactly as wide as a register: GCC keeps the sums of wider types in
+// memory.
 template <typename T, int64_t Rows>
 void FullBlock(const T* a, const T* b, T* out, int64_t k, int64_t n) {
   typedef T Lanes __attribute__((vector_size(kRegisterBytes), aligned(alignof(T))));
@@ -52,6 +55,10 @@ void EdgeBlock(const T* a, const T* b, T* out, int64_t rows, int64_t columns, in
 
 template <typename T>
 void BlockedProduct(const T* a, const T* b, T* out, int64_t m, int64_t k, int64_t n) {
+  if (k == 0) {  // The operands may be null pointers.
+    std::fill_n(out, m * n, T{0});
+    return;
+  }
   const int64_t full_columns = n - n % kColumns<T>;
   for (int64_t j = 0; j < full_columns; j += kColumns<T>) {
     int64_t i = 0;

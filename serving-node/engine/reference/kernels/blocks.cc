@@ -1,4 +1,4 @@
-// Blocks of places moved to the batch or to the channels, and back.
+// Moves blocks of places to the batch or to the channels, and back.
 #include <algorithm>
 #include <numeric>
 
@@ -7,7 +7,8 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// One axis that is cut into blocks: places in front of and behind it are padding, or cropped away.
+// One axis that is cut into blocks. `before` and `after` are the places that are added as padding, or cropped, at its
+// ends.
 struct Cut {
   int64_t block = 1;
   int64_t before = 0;
@@ -18,14 +19,15 @@ Result<std::vector<Cut>> CutsOf(const Tensor& in, std::vector<int64_t> blocks, c
   ASSIGN_OR_RETURN(const Tensor flat, outside.Reshaped({outside.elements()}));
   ASSIGN_OR_RETURN(const auto ends, IntsOf(flat, "paddings or crops", 2 * tensor::kRankMax));
   if (outside.rank() != 2 || ends.size() != 2 * blocks.size() || in.shape().size() < blocks.size() + 1)
-    return InvalidArgument("blocks {} and {} do not fit {}", ToString(blocks), ToString(ends), ToString(in.shape()));
+    return InvalidArgument("block_shape {} and paddings or crops {} do not fit the shape {}", ToString(blocks),
+                           ToString(ends), ToString(in.shape()));
   constexpr int64_t kMax = INT32_MAX;
   std::vector<Cut> cuts;
   for (size_t i = 0; i < blocks.size(); ++i) {
     const Cut cut{blocks[i], ends[2 * i], ends[2 * i + 1]};
-    if (cut.block < 1 || cut.block > kMax) return InvalidArgument("block_shape {}", ToString(blocks));
+    if (cut.block < 1 || cut.block > kMax) return InvalidArgument("block_shape {} is out of range", ToString(blocks));
     if (cut.before < 0 || cut.before > kMax || cut.after < 0 || cut.after > kMax)
-      return InvalidArgument("paddings or crops {}", ToString(ends));
+      return InvalidArgument("paddings or crops {} are out of range", ToString(ends));
     cuts.push_back(cut);
   }
   return cuts;
@@ -34,13 +36,14 @@ Result<std::vector<Cut>> CutsOf(const Tensor& in, std::vector<int64_t> blocks, c
 Result<int64_t> BlockSize(const std::vector<Cut>& cuts) {
   int64_t size = 1;
   for (const Cut& cut : cuts) {
-    if (__builtin_mul_overflow(size, cut.block, &size)) return InvalidArgument("a block of too many places");
+    if (__builtin_mul_overflow(size, cut.block, &size)) return InvalidArgument("block_shape is too large");
   }
   return size;
 }
 
-// Calls pair(row of the blocks, row of the places or -1 where that is outside). Rows are what lies behind the cut axes.
-// blocks [block, batch, cut sizes...] and places [batch, sizes...] are the two sides, however the copy goes.
+// Calls pair(block_row, place_row) for each row of the blocked tensor; place_row is -1 if the place is padding or
+// cropped. A row is everything behind the cut axes. `blocks` is the shape [block, batch, cut sizes...] and `places` the
+// shape [batch, sizes...]; the caller copies in either direction.
 template <typename F>
 void ForEachPair(const Shape& blocks, const Shape& places, const std::vector<Cut>& cuts, F pair) {
   const int64_t batch = places[0];
@@ -65,7 +68,8 @@ Outputs SpaceToBatch(const Call& call, const std::vector<int64_t>& block_shape, 
   ASSIGN_OR_RETURN(const auto cuts, CutsOf(in, block_shape, paddings));
   ASSIGN_OR_RETURN(const int64_t block, BlockSize(cuts));
   Shape shape = in.shape();
-  if (__builtin_mul_overflow(shape[0], block, &shape[0])) return InvalidArgument("a batch of too many blocks");
+  if (__builtin_mul_overflow(shape[0], block, &shape[0]))
+    return InvalidArgument("the batch would have too many blocks");
   for (size_t i = 0; i < cuts.size(); ++i) {
     const int64_t padded = in.shape()[i + 1] + cuts[i].before + cuts[i].after;
     if (padded % cuts[i].block != 0)
@@ -93,12 +97,13 @@ Outputs BatchToSpace(const Call& call, const std::vector<int64_t>& block_shape, 
   ASSIGN_OR_RETURN(const auto cuts, CutsOf(in, block_shape, crops));
   ASSIGN_OR_RETURN(const int64_t block, BlockSize(cuts));
   Shape shape = in.shape();
-  if (shape[0] % block != 0) return InvalidArgument("a batch of {} holds no whole blocks of {}", shape[0], block);
+  if (shape[0] % block != 0)
+    return InvalidArgument("the batch size {} is not divisible by the block size {}", shape[0], block);
   shape[0] /= block;
   for (size_t i = 0; i < cuts.size(); ++i) {
     int64_t whole = 0;
     if (__builtin_mul_overflow(shape[i + 1], cuts[i].block, &whole) || whole < cuts[i].before + cuts[i].after)
-      return InvalidArgument("cropping {} and {} of {}", cuts[i].before, cuts[i].after, whole);
+      return InvalidArgument("crops {} and {} exceed the size {}", cuts[i].before, cuts[i].after, whole);
     shape[i + 1] = whole - cuts[i].before - cuts[i].after;
   }
   RETURN_IF_ERROR(call.HasRoomFor(in.type(), shape));
@@ -117,20 +122,22 @@ Outputs BatchToSpace(const Call& call, const std::vector<int64_t>& block_shape, 
 using Move = Outputs (*)(const Call& call, const std::vector<int64_t>& block_shape, const Tensor& outside);
 
 template <Move kMove>
-Outputs Nd(const Call& call) {
+Outputs ForNd(const Call& call) {
   if (call.in(1).rank() != 1) return InvalidArgument("block_shape must be a vector");
   ASSIGN_OR_RETURN(const auto block_shape, IntsOf(call.in(1), "block_shape"));
   return kMove(call, block_shape, call.in(2));
 }
 
-// The older ops: images, and one size of blocks.
+// The older ops: for images, with one block size for height and width.
 template <Move kMove>
-Outputs OfImages(const Call& call) {
-  if (call.in(0).rank() != 4) return InvalidArgument("an image of shape {}", ToString(call.in(0).shape()));
+Outputs ForImages(const Call& call) {
+  if (call.in(0).rank() != 4)
+    return InvalidArgument("input must be of rank 4, not of shape {}", ToString(call.in(0).shape()));
   return kMove(call, std::vector<int64_t>(2, call.attributes().Int("block_size", 2)), call.in(1));
 }
 
-// Both walk over the places of the large image; [row, column] of a block is where its channels lie in the deep one.
+// SpaceToDepth and DepthToSpace: loops over the places of the wide image. The row and the column of a place within its
+// block choose its channels in the deep image.
 template <bool kToDepth>
 Outputs Deepen(const Tensor& in, int64_t block, const Shape& shape) {
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, shape));
@@ -154,7 +161,8 @@ Outputs SpaceToDepth(const Call& call) {
   const Tensor& in = call.in(0);
   const int64_t block = call.attributes().Int("block_size", 2);
   if (in.rank() != 4 || in.dim(1) % block != 0 || in.dim(2) % block != 0)
-    return InvalidArgument("{} holds no whole blocks of {} by {}", ToString(in.shape()), block, block);
+    return InvalidArgument("input {} must have rank 4, and height and width divisible into blocks of {} by {}",
+                           ToString(in.shape()), block, block);
   return Deepen<true>(in, block, {in.dim(0), in.dim(1) / block, in.dim(2) / block, in.dim(3) * block * block});
 }
 
@@ -162,7 +170,8 @@ Outputs DepthToSpace(const Call& call) {
   const Tensor& in = call.in(0);
   const int64_t block = call.attributes().Int("block_size", 2);
   if (in.rank() != 4 || in.dim(3) % (block * block) != 0)
-    return InvalidArgument("{} has no channels for blocks of {} by {}", ToString(in.shape()), block, block);
+    return InvalidArgument("input {} must have rank 4, and channels divisible into blocks of {} by {}",
+                           ToString(in.shape()), block, block);
   return Deepen<false>(in, block, {in.dim(0), in.dim(1) * block, in.dim(2) * block, in.dim(3) / (block * block)});
 }
 
@@ -175,11 +184,11 @@ Status CheckBlock(const graph::Node& node) {
 }
 
 constexpr Kernel kKernels[] = {
-    {"BatchToSpace", OfImages<BatchToSpace>, 2},
-    {"BatchToSpaceND", Nd<BatchToSpace>, 3},
+    {"BatchToSpace", ForImages<BatchToSpace>, 2},
+    {"BatchToSpaceND", ForNd<BatchToSpace>, 3},
     {"DepthToSpace", DepthToSpace, 1, kAnyType, CheckBlock},
-    {"SpaceToBatch", OfImages<SpaceToBatch>, 2},
-    {"SpaceToBatchND", Nd<SpaceToBatch>, 3},
+    {"SpaceToBatch", ForImages<SpaceToBatch>, 2},
+    {"SpaceToBatchND", ForNd<SpaceToBatch>, 3},
     {"SpaceToDepth", SpaceToDepth, 1, kAnyType, CheckBlock},
 };
 

@@ -8,7 +8,7 @@
 namespace longshore::engine::reference::kernels::images {
 namespace {
 
-// Numbers in a file are little-endian. Requires: they lie within it.
+// Reads a number at byte `at`. Numbers in BMP files are little-endian. Requires: the number is within the file.
 template <typename T>
 T NumberAt(const std::string& bytes, size_t at) {
   T number{};
@@ -20,7 +20,7 @@ struct Header {
   int64_t pixels_at = 0, width = 0, height = 0, channels = 0;
   bool top_down = false;
 
-  // Rows are filled up to whole words.
+  // Rows are padded to a multiple of 4 bytes.
   int64_t row_bytes() const { return (width * channels * 8 + 31) / 32 * 4; }
 };
 
@@ -35,11 +35,11 @@ Result<Header> HeaderOf(const std::string& bytes) {
   if (header.pixels_at < 0 || header.width <= 0 || header.height == 0)
     return InvalidArgument("Invalid BMP data: {} by {} pixels", header.width, header.height);
   if (header.channels != 1 && header.channels != 3 && header.channels != 4)
-    return InvalidArgument("a BMP image of {} channels", header.channels);
+    return InvalidArgument("a BMP image with {} channels is not supported", header.channels);
   return header;
 }
 
-// Blue comes first in the file. Of grey all colours are made; alpha that the file has not is full.
+// BMP files store blue first. A grey pixel becomes equal red, green and blue; missing alpha becomes 255.
 void CopyPixel(const uint8_t* from, int64_t from_channels, int64_t channels, uint8_t* to) {
   if (channels == 1) {
     *to = *from;

@@ -1,8 +1,8 @@
-// How If, Case and While run what lies in their bodies, whichever engine runs them.
+// Runs the bodies of If, Case and While, for any engine.
 //
-// The kernels of control.cc decide which body runs, how often, and when it is enough; an engine says how one body is
-// run: it derives from Bodies, makes one object per run and gives it to every Call of the run, those within bodies
-// included.
+// The kernels of control.cc decide which body runs, how often, and when a loop ends. An engine says how one body runs:
+// it derives a class from Bodies, makes one object per run, and passes that object to every Call of the run, including
+// the Calls inside bodies.
 //
 //   class MyBodies final : public kernels::Bodies {
 //     Outputs Compute(int body, std::vector<Tensor> arguments, size_t room_bytes) override {
@@ -18,28 +18,28 @@
 
 namespace longshore::engine::reference::kernels {
 
-// What bounds a run that loops or calls itself.
+// The limits of a run with loops or with functions that call each other.
 struct RunLimits {
   std::chrono::nanoseconds time_max =
-      std::chrono::minutes(1);      // Looked at before every body: a single op may take longer.
-  int64_t steps_max = 100'000'000;  // Of one While.
-  int depth_max = 200;              // Of bodies within bodies.
+      std::chrono::minutes(1);      // Checked before every body: a single op may take longer.
+  int64_t steps_max = 100'000'000;  // Steps of one While.
+  int depth_max = 200;              // Bodies nested within bodies.
 };
 
-// Belongs to one run, and to one thread at a time.
+// Runs bodies and enforces the limits. An object belongs to one run and is used by one thread at a time.
 class Bodies {
  public:
   explicit Bodies(const RunLimits& limits)
       : limits_(limits), deadline_(std::chrono::steady_clock::now() + limits.time_max) {}
   virtual ~Bodies() = default;
 
-  // What the body returns. `body` is a position in the bodies of the whole graph (graph::Node::bodies), and `arguments`
-  // has one value for each of its arguments; what the body holds beside them must fit into room_bytes.
-  // ResourceExhausted when a limit is reached; else the body's errors.
+  // Runs a body and returns its outputs. `body` is an index into the bodies of the whole graph (see
+  // graph::Node::bodies); `arguments` has one value for each argument of the body. Everything else that the body
+  // allocates must fit into room_bytes. ResourceExhausted if a limit is reached; otherwise the body's own errors.
   Outputs Run(int body, std::vector<Tensor> arguments, size_t room_bytes);
 
   const RunLimits& limits() const { return limits_; }
-  int depth() const { return depth_; }  // Of the bodies within each other that run now.
+  int depth() const { return depth_; }  // How many nested bodies are running.
 
  private:
   virtual Outputs Compute(int body, std::vector<Tensor> arguments, size_t room_bytes) = 0;
@@ -49,7 +49,8 @@ class Bodies {
   int depth_ = 0;
 };
 
-// The error of a kernel with its node in front. Of bodies within bodies the innermost node is named, and the outermost.
+// The error of a kernel, prefixed with its op and node. If bodies are nested, only the innermost and the outermost node
+// are named.
 tl::unexpected<Error> AtNode(const Error& error, const graph::Node& node, const Bodies* bodies);
 
 }  // namespace longshore::engine::reference::kernels

@@ -1,4 +1,4 @@
-// Broadcasting as NumPy and TensorFlow have it: dimensions of size 1 stretch, missing ones in front count as 1.
+// Broadcasting as in NumPy and TensorFlow: dimensions of size 1 stretch, and missing leading dimensions count as 1.
 #pragma once
 
 #include <array>
@@ -8,15 +8,16 @@
 
 namespace longshore::engine::reference::kernels {
 
-// The shape of both together. InvalidArgument when they do not fit.
+// The shape to which `a` and `b` broadcast. InvalidArgument if they are incompatible.
 Result<Shape> BroadcastShape(const Shape& a, const Shape& b);
 
-// For each dimension of `out`, how far to step in a tensor of `shape`: 0 where it stretches.
+// For each dimension of `out`: the distance in elements between neighbours in a tensor of `shape` that is broadcast to
+// `out`; 0 where the dimension stretches.
 std::vector<int64_t> BroadcastStrides(const Shape& shape, const Shape& out);
 
-// Calls row(out_offset, offsets, count) for each innermost row of `out`, with the offset of its first element in each
-// of N tensors. `strides` are one list per tensor; the innermost stride of each is strides[i].back(), or 0 for a scalar
-// `out`.
+// Calls row(out_offset, offsets, count) for each innermost row of `out`, where `offsets` has the offset of the row's
+// first element in each of the N tensors. `strides` has the BroadcastStrides of each tensor. Within a row, tensor i
+// advances by strides[i].back(), or by 0 if `out` is a scalar.
 template <size_t N, typename Row>
 void ForEachRow(const Shape& out, const std::array<std::vector<int64_t>, N>& strides, Row row) {
   const size_t rank = out.size();

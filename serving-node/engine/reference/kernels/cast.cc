@@ -1,4 +1,4 @@
-// Numbers of one type from numbers of another, or from bytes.
+// Conversions of numbers from other types and from bytes.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,13 +11,14 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// f(TypeTag) for all types of plain numbers and bools.
+// Calls f(TypeTag<T>) for a type of kNumbers or for bool.
 template <typename F>
 Outputs ForPlain(DType type, F f) {
   return type == DType::kBool ? f(TypeTag<bool>{}) : ForNumbers(type, f);
 }
 
-// Out of range is undefined in C++: x86 gives the smallest integer, and so do we; through int64 for narrow types.
+// Converting a float out of range to an integer is undefined in C++. This function returns the smallest integer, as x86
+// does; narrow types are converted through int64.
 template <typename To, typename From>
 To Cast(From value) {
   if constexpr (std::is_same_v<To, bool>) {
@@ -60,7 +61,7 @@ Outputs CastOf(const Call& call) {
   return One(ToShortFloat(wide[0], to));
 }
 
-// Wider elements take up the last dimension, narrower ones add one.
+// Wider elements consume the last dimension; narrower ones add one.
 Outputs Bitcast(const Call& call) {
   const DType to = call.attributes().Type("type");
   const auto from_bytes = static_cast<int64_t>(tensor::ElementBytes(call.in(0).type()));
@@ -70,7 +71,8 @@ Outputs Bitcast(const Call& call) {
   if (from_bytes > to_bytes) shape.push_back(from_bytes / to_bytes);
   if (from_bytes < to_bytes) {
     if (shape.empty() || shape.back() != to_bytes / from_bytes) {
-      return InvalidArgument("{}{} does not become {}", DTypeName(call.in(0).type()), ToString(shape), DTypeName(to));
+      return InvalidArgument("{}{} cannot be cast to {}: the last dimension must hold the bytes of one element",
+                             DTypeName(call.in(0).type()), ToString(shape), DTypeName(to));
     }
     shape.pop_back();
   }
@@ -79,13 +81,14 @@ Outputs Bitcast(const Call& call) {
   return One(out);
 }
 
-// Each element's bytes the other way round.
+// Reverses the bytes of each element.
 void SwapBytes(size_t element_bytes, Tensor* out) {
   std::byte* data = out->mutable_data();
   for (std::byte* at = data; at != data + out->bytes(); at += element_bytes) std::reverse(at, at + element_bytes);
 }
 
-// Each string's bytes are numbers, little-endian unless told otherwise; all strings have one length.
+// Reads the bytes of each string as numbers, little-endian unless the attribute says otherwise. All strings must have
+// the same length.
 Outputs DecodeRaw(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.type() != DType::kString) return WrongType(in.type());
@@ -95,7 +98,8 @@ Outputs DecodeRaw(const Call& call) {
   const size_t length = texts.empty() ? 0 : texts[0].size();
   if (size == 0) return WrongType(type);
   if (length % size != 0)
-    return InvalidArgument("a string of {} bytes holds no whole number of {}", length, DTypeName(type));
+    return InvalidArgument("the length of the strings, {} bytes, is not a multiple of the size of {}", length,
+                           DTypeName(type));
   Shape shape = in.shape();
   shape.push_back(static_cast<int64_t>(length / size));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(type, shape));
@@ -122,7 +126,7 @@ Status CheckCast(const graph::Node& node) {
   return {};
 }
 
-// The same of a given length: what is longer is cut off, what is shorter goes on with zeros.
+// DecodeRaw with a given length: longer strings are cut, shorter ones are padded with zeros.
 Outputs DecodePaddedRaw(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.type() != DType::kString) return WrongType(in.type());
@@ -132,7 +136,7 @@ Outputs DecodePaddedRaw(const Call& call) {
   if (size == 0) return WrongType(type);
   if (call.in(1).rank() != 0) return InvalidArgument("fixed_length must be a scalar");
   if (length <= 0 || length % size != 0)
-    return InvalidArgument("fixed_length {} is no whole number of {}", length, DTypeName(type));
+    return InvalidArgument("fixed_length {} is not a positive multiple of the size of {}", length, DTypeName(type));
   Shape shape = in.shape();
   shape.push_back(length / size);
   RETURN_IF_ERROR(call.HasRoomFor(type, shape));

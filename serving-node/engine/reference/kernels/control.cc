@@ -1,4 +1,4 @@
-// If, Case and While: which body runs, and when it is enough.
+// If, Case and While: decide which body runs, and when a loop ends.
 #include "serving-node/engine/reference/kernels/bodies.h"
 
 namespace longshore::engine::reference::kernels {
@@ -24,8 +24,9 @@ tl::unexpected<Error> AtNode(const Error& error, const graph::Node& node, const 
 
 namespace {
 
-// A condition is a truth, a number that is not zero, a text that is not empty, or anything with elements.
-Result<bool> Holds(const Tensor& condition) {
+// TensorFlow's rule: a scalar is true if it is true, not zero or not an empty string; another tensor is true if it has
+// elements.
+Result<bool> IsTrue(const Tensor& condition) {
   if (condition.rank() > 0) return condition.elements() > 0;
   switch (condition.type()) {
     case DType::kBool: return condition.values<bool>()[0];
@@ -37,11 +38,11 @@ Result<bool> Holds(const Tensor& condition) {
     case DType::kInt8: return condition.values<int8_t>()[0] != 0;
     case DType::kInt16: return condition.values<int16_t>()[0] != 0;
     case DType::kString: return !condition.values<std::string>()[0].empty();
-    default: return InvalidArgument("the condition is of {}", DTypeName(condition.type()));
+    default: return InvalidArgument("the condition has the unsupported type {}", DTypeName(condition.type()));
   }
 }
 
-// What the node says that its outputs are.
+// InvalidArgument unless the outputs have the types that the node declares.
 Status CheckTypes(const Call& call, const char* attribute, const std::vector<Tensor>& outputs) {
   const auto* types = call.attributes().Find(attribute);
   if (types == nullptr || types->value_case() != tensorflow::AttrValue::kList) return {};
@@ -49,7 +50,7 @@ Status CheckTypes(const Call& call, const char* attribute, const std::vector<Ten
     return InvalidArgument("a body returns {} values instead of {}", outputs.size(), types->list().type_size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto wanted = static_cast<DType>(types->list().type(static_cast<int>(i)));
-    if (outputs[i].type() == DType::kVariant) continue;  // A list, for which the flow of a TensorArray stands too.
+    if (outputs[i].type() == DType::kVariant) continue;  // A list, which may stand for the flow value of a TensorArray.
     if (outputs[i].type() != wanted)
       return InvalidArgument("a body returns {} at {} instead of {}", DTypeName(outputs[i].type()), i,
                              DTypeName(wanted));
@@ -58,7 +59,8 @@ Status CheckTypes(const Call& call, const char* attribute, const std::vector<Ten
 }
 
 Outputs RunBranch(const Call& call, size_t branch) {
-  if (call.bodies == nullptr || branch >= call.node.bodies.size()) return FailedPrecondition("it has no such branch");
+  if (call.bodies == nullptr || branch >= call.node.bodies.size())
+    return FailedPrecondition("branch {} does not exist", branch);
   std::vector<Tensor> arguments(call.inputs.begin() + 1, call.inputs.end());
   ASSIGN_OR_RETURN(auto outputs, call.bodies->Run(call.node.bodies[branch], std::move(arguments), call.room_bytes));
   RETURN_IF_ERROR(CheckTypes(call, "Tout", outputs));
@@ -66,18 +68,18 @@ Outputs RunBranch(const Call& call, size_t branch) {
 }
 
 Outputs If(const Call& call) {
-  ASSIGN_OR_RETURN(const bool holds, Holds(call.in(0)));
+  ASSIGN_OR_RETURN(const bool holds, IsTrue(call.in(0)));
   return RunBranch(call, holds ? 0 : 1);
 }
 
-// An index that no branch has means the last one.
+// An index out of range selects the last branch.
 Outputs Case(const Call& call) {
   ASSIGN_OR_RETURN(const int64_t index, IntOf(call.in(0), "branch_index"));
   const auto branches = static_cast<int64_t>(call.node.bodies.size());
   return RunBranch(call, static_cast<size_t>(index < 0 || index >= branches ? branches - 1 : index));
 }
 
-// What the variables of a loop hold beyond what it was given.
+// The bytes of the loop variables, without those that still share a buffer with the inputs of the loop.
 size_t OwnBytes(const Call& call, const std::vector<Tensor>& values) {
   size_t sum = 0;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -99,18 +101,20 @@ Status CheckStep(const std::vector<Tensor>& before, const std::vector<Tensor>& a
 }
 
 Outputs While(const Call& call) {
-  if (call.bodies == nullptr || call.node.bodies.size() != 2) return FailedPrecondition("it has no bodies");
+  if (call.bodies == nullptr || call.node.bodies.size() != 2)
+    return FailedPrecondition("the loop has no condition or no body");
   std::vector<Tensor> values(call.inputs.begin(), call.inputs.end());
   for (int64_t step = 0; step <= call.bodies->limits().steps_max; ++step) {
     const size_t own_bytes = OwnBytes(call, values);
     if (own_bytes > call.LeftBytes()) {
-      return ResourceExhausted("its values need {} bytes after {} steps where {} are left of the run's memory",
-                               own_bytes, step, call.LeftBytes());
+      return ResourceExhausted(
+          "the loop variables need {} bytes after {} steps, but only {} bytes are left of the run's memory", own_bytes,
+          step, call.LeftBytes());
     }
     const size_t room_bytes = call.room_bytes - own_bytes;
     ASSIGN_OR_RETURN(const auto condition, call.bodies->Run(call.node.bodies[0], values, room_bytes));
     if (condition.size() != 1) return InvalidArgument("the condition returns {} values", condition.size());
-    ASSIGN_OR_RETURN(const bool goes_on, Holds(condition[0]));
+    ASSIGN_OR_RETURN(const bool goes_on, IsTrue(condition[0]));
     if (!goes_on) return values;
     ASSIGN_OR_RETURN(auto next, call.bodies->Run(call.node.bodies[1], values, room_bytes));
     RETURN_IF_ERROR(CheckStep(values, next));

@@ -9,10 +9,11 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// How many places of the result are unrolled at once: the patches stay in the cache.
+// How many places of the result are unrolled at once: few enough that their patches stay in the cache.
 constexpr int64_t kPlacesAtOnce = 64;
 
-// The image's channels and the filters in equal groups: the filters of a group see the channels of that group only.
+// Grouped convolution: the channels and the filters are split into equal groups, and the filters of a group see only
+// the channels of that group.
 struct Groups {
   int64_t count = 1;
   int64_t depth = 0;    // Channels per group.
@@ -31,8 +32,8 @@ Result<Groups> GroupsOf(int64_t channels, const Tensor& filter) {
   return Groups{.count = count, .depth = depth, .filters = filter.dim(3) / count};
 }
 
-// The values under the window at (row, column) of the result, zeros outside of the image: [window, window, taken]. Of
-// each of the image's places, which are `channels` long, the first `taken` values.
+// Copies the values under the window at (row, column) of the result, zeros outside the image: [window, window, taken].
+// A place of the image has `channels` values, of which the first `taken` are copied.
 template <typename T>
 void CopyPatch(const T* image, const Window& window, int64_t channels, int64_t taken, int64_t row, int64_t column,
                T* patch) {
@@ -52,10 +53,11 @@ void CopyPatch(const T* image, const Window& window, int64_t channels, int64_t t
 
 Status CheckShapes(const Tensor& image, const Tensor& filter) {
   if (image.rank() == 4 && filter.rank() == 4 && image.type() == filter.type() && filter.elements() > 0) return {};
-  return InvalidArgument("input {} and filter {} do not fit", ToString(image.shape()), ToString(filter.shape()));
+  return InvalidArgument("input {} and filter {} must be of rank 4 and of one type, and the filter must not be empty",
+                         ToString(image.shape()), ToString(filter.shape()));
 }
 
-// The filters of each group in one piece: [taps, filters] becomes [group, taps, filters of the group].
+// Makes the filters of each group contiguous: [taps, filters] becomes [group, taps, filters of the group].
 template <typename T>
 std::vector<T> FiltersByGroup(const Tensor& filter, const Groups& groups) {
   const int64_t taps = filter.elements() / filter.dim(3);
@@ -69,16 +71,16 @@ std::vector<T> FiltersByGroup(const Tensor& filter, const Groups& groups) {
   return sorted;
 }
 
-// One image and one group: places are unrolled into patches, and patches times filters is a matrix product. `image` and
-// `out` begin at the group's first channel; each of their places is as long as all groups together.
+// Convolves one image with one group: places are unrolled into patches, and patches times filters is a matrix product.
+// `image` and `out` point to the group's first channel; their places have the channels of all groups.
 template <typename T>
 void ConvolveGroup(const T* image, const T* filters, const Window& window, const Groups& groups, T* out) {
   const int64_t patch_size = window.rows.window * window.columns.window * groups.depth;
   const int64_t places = window.rows.out * window.columns.out;
   const int64_t at_once = std::min(places, kPlacesAtOnce);
-  const bool is_alone = groups.count == 1;
+  const bool is_single_group = groups.count == 1;
   std::vector<T> patches(static_cast<size_t>(at_once * patch_size));
-  std::vector<T> products(static_cast<size_t>(is_alone ? 0 : at_once * groups.filters));
+  std::vector<T> products(static_cast<size_t>(is_single_group ? 0 : at_once * groups.filters));
   for (int64_t first = 0; first < places; first += kPlacesAtOnce) {
     const int64_t count = std::min(kPlacesAtOnce, places - first);
     for (int64_t i = 0; i < count; ++i) {
@@ -86,8 +88,8 @@ void ConvolveGroup(const T* image, const T* filters, const Window& window, const
       CopyPatch(image, window, groups.count * groups.depth, groups.depth, row, column, patches.data() + i * patch_size);
     }
     T* to = out + first * groups.count * groups.filters;
-    Gemm(patches.data(), filters, is_alone ? to : products.data(), count, patch_size, groups.filters);
-    for (int64_t i = 0; i < (is_alone ? 0 : count); ++i) {
+    Gemm(patches.data(), filters, is_single_group ? to : products.data(), count, patch_size, groups.filters);
+    for (int64_t i = 0; i < (is_single_group ? 0 : count); ++i) {
       std::copy_n(products.data() + i * groups.filters, groups.filters, to + i * groups.count * groups.filters);
     }
   }

@@ -1,4 +1,4 @@
-// How often numbers occur, and between which boundaries they lie.
+// Counts how often numbers occur, and finds the buckets that they are in.
 #include <algorithm>
 
 #include "serving-node/engine/reference/kernels/ints.h"
@@ -7,11 +7,11 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// Numbers, and the rows of counts that they are counted in.
+// Numbers, and for each of them the row of the counts where it is counted.
 struct Counted {
   std::vector<int64_t> numbers;
-  std::vector<int64_t> rows;  // Of each number.
-  Shape shape;                // Of the counts: the bins, or rows of them.
+  std::vector<int64_t> rows;  // One per number.
+  Shape shape;                // The counts: [bins] or [rows, bins].
   int64_t bins = 0;
 };
 
@@ -21,11 +21,11 @@ Result<int64_t> BinsOf(const Tensor& size) {
   return bins;
 }
 
-// Without weights each number counts one, or with `binary` all of its kind together.
+// Adds the weight of each number, or 1 without weights, to its bin. With `binary`, a bin is 1 if its number occurs.
 Outputs Count(const Call& call, const Counted& counted, const Tensor& weights, bool binary) {
   const bool has_weights = weights.elements() > 0;
   if (has_weights && weights.elements() != static_cast<int64_t>(counted.numbers.size()))
-    return InvalidArgument("weights {} for {} numbers", ToString(weights.shape()), counted.numbers.size());
+    return InvalidArgument("weights {} do not match the {} numbers", ToString(weights.shape()), counted.numbers.size());
   RETURN_IF_ERROR(call.HasRoomFor(weights.type(), counted.shape));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(weights, counted.shape));
   return ForNumbers(weights.type(), [&](auto tag) -> Outputs {
@@ -49,7 +49,8 @@ Outputs Bincount(const Call& call) {
   ASSIGN_OR_RETURN(counted.numbers, AllIntsOf(call.in(0), "arr"));
   ASSIGN_OR_RETURN(counted.bins, BinsOf(call.in(1)));
   if (call.in(2).elements() > 0 && call.in(2).shape() != call.in(0).shape())
-    return InvalidArgument("weights {} for arr {}", ToString(call.in(2).shape()), ToString(call.in(0).shape()));
+    return InvalidArgument("weights {} must have the shape of arr {}", ToString(call.in(2).shape()),
+                           ToString(call.in(0).shape()));
   counted.rows.resize(counted.numbers.size());
   counted.shape = {counted.bins};
   return Count(call, counted, call.in(2), false);
@@ -64,7 +65,8 @@ Outputs DenseBincount(const Call& call) {
   ASSIGN_OR_RETURN(counted.bins, BinsOf(call.in(1)));
   if (in.rank() > 2) return InvalidArgument("input must be of rank 2 at most, not {}", ToString(in.shape()));
   if (call.in(2).elements() > 0 && call.in(2).shape() != in.shape())
-    return InvalidArgument("weights {} for input {}", ToString(call.in(2).shape()), ToString(in.shape()));
+    return InvalidArgument("weights {} must have the shape of input {}", ToString(call.in(2).shape()),
+                           ToString(in.shape()));
   counted.shape = in.rank() == 2 ? Shape{in.dim(0), counted.bins} : Shape{counted.bins};
   for (int64_t i = 0; i < in.elements(); ++i) counted.rows.push_back(in.rank() == 2 ? i / in.dim(1) : 0);
   return Count(call, counted, call.in(2), IsBinary(call));
@@ -85,7 +87,7 @@ Outputs RaggedBincount(const Call& call) {
   return Count(call, counted, call.in(3), IsBinary(call));
 }
 
-// A vector, or a matrix whose rows are counted each for itself.
+// Counts a sparse vector, or each row of a sparse matrix.
 Outputs SparseBincount(const Call& call) {
   Counted counted;
   const Tensor& indices = call.in(0);
@@ -102,13 +104,14 @@ Outputs SparseBincount(const Call& call) {
   counted.shape = shape.size() == 2 ? Shape{shape[0], counted.bins} : Shape{counted.bins};
   for (size_t i = 0; i < counted.numbers.size(); ++i) {
     const int64_t row = shape.size() == 2 ? places[2 * i] : 0;
-    if (shape.size() == 2 && (row < 0 || row >= shape[0])) return InvalidArgument("row {} of {}", row, shape[0]);
+    if (shape.size() == 2 && (row < 0 || row >= shape[0]))
+      return InvalidArgument("indices has the row {}, which is not in [0, {})", row, shape[0]);
     counted.rows.push_back(row);
   }
   return Count(call, counted, call.in(4), IsBinary(call));
 }
 
-// How many boundaries are not above each number.
+// For each number, how many boundaries are less than or equal to it.
 Outputs Bucketize(const Call& call) {
   const auto* attribute = call.attributes().Find("boundaries");
   std::vector<float> boundaries;

@@ -1,4 +1,4 @@
-// Parts of images under another size: boxes cut out, and images scaled and moved.
+// Crops of images at another size: boxes cut out, and images scaled and translated.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,7 +10,7 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// One direction of a box: where the places of the crop lie in the image.
+// One direction of a box: maps the places of the crop to places of the image.
 struct Side {
   float low = 0, high = 0;
   int64_t in = 0, out = 0;
@@ -24,7 +24,7 @@ struct Side {
   bool IsInside(float at) const { return at >= 0 && at <= static_cast<float>(in - 1); }
 };
 
-// One value of a crop: between the four places round it, or the nearest.
+// One value of a crop: interpolated between the four nearest places, or copied from the nearest one.
 template <typename T>
 float ValueAt(const T* image, float y, float x, bool is_nearest, int64_t width, int64_t channels) {
   const auto value = [&](float row, float column) {
@@ -39,7 +39,7 @@ float ValueAt(const T* image, float y, float x, bool is_nearest, int64_t width, 
 
 struct Boxes {
   const Tensor& boxes;
-  std::vector<int64_t> images;  // By box.
+  std::vector<int64_t> images;  // The image of each box.
   int64_t height = 0, width = 0;
 };
 
@@ -49,19 +49,22 @@ Result<Boxes> BoxesOf(const Call& call) {
   ASSIGN_OR_RETURN(auto images, IntsOf(call.in(2), "box_ind", tensor::kTensorBytesMax));
   ASSIGN_OR_RETURN(const auto size, IntsOf(call.in(3), "crop_size"));
   if (image.rank() != 4 || image.dim(1) < 1 || image.dim(2) < 1)
-    return InvalidArgument("an image of shape {}", ToString(image.shape()));
+    return InvalidArgument("image must be of rank 4 and not empty, not of shape {}", ToString(image.shape()));
   if (boxes.type() != DType::kFloat || call.in(2).rank() != 1 ||
       boxes.shape() != Shape{static_cast<int64_t>(images.size()), 4})
-    return InvalidArgument("boxes {} and {} box_ind", ToString(boxes.shape()), images.size());
-  const auto is_no_size = [](int64_t side) { return side < 1 || side > INT32_MAX; };
-  if (size.size() != 2 || std::ranges::any_of(size, is_no_size)) return InvalidArgument("crop_size {}", ToString(size));
+    return InvalidArgument("boxes {} must be DT_FLOAT [n, 4] with as many box_ind, not {}", ToString(boxes.shape()),
+                           images.size());
+  const auto is_invalid_size = [](int64_t side) { return side < 1 || side > INT32_MAX; };
+  if (size.size() != 2 || std::ranges::any_of(size, is_invalid_size))
+    return InvalidArgument("crop_size must be two positive numbers, not {}", ToString(size));
   for (const int64_t at : images) {
-    if (at < 0 || at >= image.dim(0)) return InvalidArgument("box_ind {} of {} images", at, image.dim(0));
+    if (at < 0 || at >= image.dim(0))
+      return InvalidArgument("box_ind {} is out of range for {} images", at, image.dim(0));
   }
   return Boxes{boxes, std::move(images), size[0], size[1]};
 }
 
-// boxes [n, 4]: y and x of one corner and of the other, 0 to 1 of the image.
+// boxes [n, 4]: y and x of one corner, then of the opposite corner, where 0 to 1 spans the image.
 Outputs CropAndResize(const Call& call) {
   const Tensor& image = call.in(0);
   ASSIGN_OR_RETURN(const Boxes crops, BoxesOf(call));
@@ -92,7 +95,7 @@ Status CheckMethod(const graph::Node& node) {
   return method == "bilinear" || method == "nearest" ? Status{} : Unimplemented("{} with method {}", node.op, method);
 }
 
-// What a place at some distance weighs, in places of the image.
+// The weight of a place at a distance, which is measured in places of the image.
 struct Filter {
   const char* name;
   float radius;
@@ -149,13 +152,16 @@ struct Scaled {
   float scale = 1, shift = 0;
 };
 
-// The places of the image, from `first` on, that make one of the result.
+// The weights of consecutive places of the image, from `first` on, that make up one place of the result.
 struct Taps {
   int64_t first = 0;
   std::vector<float> weights;
 };
 
-// None where the place lies outside of the image.
+// The memory of Taps together with the heap block of its weights, if there are few.
+constexpr size_t kTapsBytes = sizeof(Taps) + 32;
+
+// Returns no weights if the place is outside the image.
 Taps TapsAt(const Scaled& axis, int64_t place, const Filter& filter, float stretch) {
   const float inverse = static_cast<float>(1.0 / axis.scale);
   const float at = (static_cast<float>(place) + 0.5F) * inverse + -inverse * axis.shift;
@@ -178,6 +184,7 @@ Taps TapsAt(const Scaled& axis, int64_t place, const Filter& filter, float stret
 std::vector<Taps> AllTaps(const Scaled& axis, const Filter& filter, bool antialias) {
   const float stretch = antialias ? std::max(static_cast<float>(1.0 / axis.scale), 1.0F) : 1.0F;
   std::vector<Taps> all;
+  all.reserve(static_cast<size_t>(axis.out));
   for (int64_t place = 0; place < axis.out; ++place) all.push_back(TapsAt(axis, place, filter, stretch));
   return all;
 }
@@ -185,9 +192,10 @@ std::vector<Taps> AllTaps(const Scaled& axis, const Filter& filter, bool antiali
 Result<std::array<Scaled, 2>> ScalesOf(const Call& call) {
   const Tensor& image = call.in(0);
   ASSIGN_OR_RETURN(const auto size, IntsOf(call.in(1), "size"));
-  const auto is_no_side = [](int64_t side) { return side < 1 || side > INT32_MAX; };
-  if (image.rank() != 4 || size.size() != 2 || std::ranges::any_of(size, is_no_side) || image.elements() == 0)
-    return InvalidArgument("an image of shape {} and a size {}", ToString(image.shape()), ToString(size));
+  const auto is_invalid_side = [](int64_t side) { return side < 1 || side > INT32_MAX; };
+  if (image.rank() != 4 || size.size() != 2 || std::ranges::any_of(size, is_invalid_side) || image.elements() == 0)
+    return InvalidArgument("images {} must be of rank 4 and not empty, and size must be two positive numbers, not {}",
+                           ToString(image.shape()), ToString(size));
   std::array<Scaled, 2> scales;
   for (const size_t input : {2U, 3U}) {
     if (call.in(input).type() != DType::kFloat || call.in(input).shape() != Shape{2})
@@ -220,6 +228,7 @@ Outputs ScaleAndTranslate(const Call& call) {
   const int64_t channels = image.dim(3), width = image.dim(2);
   const Shape shape = {image.dim(0), scales[0].out, scales[1].out, channels};
   RETURN_IF_ERROR(call.HasRoomFor(DType::kFloat, shape));
+  RETURN_IF_ERROR(HasRoomForTable(call, shape[1] + shape[2], kTapsBytes));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kFloat, shape));
   const Filter* filter = FilterOf(call.node);
   if (filter == nullptr) return InvalidArgument("an unknown kernel_type");

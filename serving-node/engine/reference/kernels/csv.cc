@@ -1,4 +1,4 @@
-// Records of fields with a delimiter between them.
+// Parses CSV records.
 #include <algorithm>
 
 #include "serving-node/engine/reference/kernels/numbers.h"
@@ -10,9 +10,9 @@ namespace {
 struct Format {
   char delimiter = ',';
   bool has_quotes = true;
-  std::string missing;           // Says, as an empty field does, that there is no value.
-  std::vector<int64_t> columns;  // Which fields of a record are wanted, rising; none: all of them.
-  size_t wanted = 0;             // How many there must be.
+  std::string missing;           // A field with this text, or without text, is missing.
+  std::vector<int64_t> columns;  // Indices of the fields to read, ascending; empty: all fields.
+  size_t wanted = 0;             // How many fields must be read per record.
 };
 
 Format FormatOf(const Call& call) {
@@ -24,7 +24,7 @@ Format FormatOf(const Call& call) {
           .wanted = call.inputs.size() - 1};
 }
 
-// Up to the next delimiter; `at` becomes the place behind that.
+// Reads up to the next delimiter. `at` is moved behind it.
 Result<std::string> PlainField(const std::string& record, const Format& format, size_t* at) {
   const size_t end = std::min(record.find(format.delimiter, *at), record.size());
   std::string field = record.substr(*at, end - *at);
@@ -34,7 +34,8 @@ Result<std::string> PlainField(const std::string& record, const Format& format, 
   return field;
 }
 
-// `at`: behind the first quote; becomes the place behind the last one and its delimiter. A quote within is doubled.
+// Reads a quoted field, in which a doubled quote stands for a quote. `at` must be behind the first quote and is moved
+// behind the closing quote and its delimiter.
 Result<std::string> QuotedField(const std::string& record, const Format& format, size_t* at) {
   std::string field;
   size_t i = *at;
@@ -49,7 +50,7 @@ Result<std::string> QuotedField(const std::string& record, const Format& format,
   return field;
 }
 
-// How many fields the record has of those that are wanted. No more of them are kept than there must be.
+// Reads the selected fields of a record and counts them. Keeps at most `wanted` of them.
 class Fields {
  public:
   explicit Fields(const Format& format) : format_(format) {}
@@ -75,7 +76,7 @@ class Fields {
   const std::string& operator[](size_t index) const { return values_[index]; }
 
  private:
-  // What comes after the last column that is wanted is not even looked at.
+  // Fields behind the last selected one are not even parsed.
   bool IsDone() const { return !format_.columns.empty() && count_ == format_.columns.size(); }
 
   void Add(std::string field) {
@@ -92,19 +93,19 @@ class Fields {
   size_t count_ = 0;
 };
 
-// A place of a column: the field's value, or the column's default where there is none.
+// Position in the outputs: the column and the record.
 struct Place {
   size_t column = 0;
   int64_t record = 0;
 };
 
 template <typename T>
-Status Put(const std::string& field, const Format& format, const Tensor& absent, Place place, Tensor* out) {
+Status Put(const std::string& field, const Format& format, const Tensor& default_value, Place place, Tensor* out) {
   T& to = Raw<T>(*out)[place.record];
   if (field.empty() || field == format.missing) {
-    if (absent.elements() != 1)
+    if (default_value.elements() != 1)
       return InvalidArgument("Field {} is required but missing in record {}!", place.column, place.record);
-    to = *Raw<T>(absent);
+    to = *Raw<T>(default_value);
     return {};
   }
   if constexpr (std::is_same_v<T, std::string>) {
@@ -113,7 +114,7 @@ Status Put(const std::string& field, const Format& format, const Tensor& absent,
     const auto value = NumberOf<T>(field);
     if (!value)
       return InvalidArgument("Field {} in record {} is not a valid {}: {}", place.column, place.record,
-                             DTypeName(absent.type()), field);
+                             DTypeName(default_value.type()), field);
     to = *value;
   }
   return {};
@@ -121,7 +122,7 @@ Status Put(const std::string& field, const Format& format, const Tensor& absent,
 
 using PutField = Status (*)(const std::string&, const Format&, const Tensor&, Place, Tensor*);
 
-// nullptr for a type that no field can be of.
+// nullptr if fields cannot have the type.
 PutField PutOf(DType type) {
   switch (type) {
     case DType::kFloat: return Put<float>;
@@ -133,24 +134,25 @@ PutField PutOf(DType type) {
   }
 }
 
-// The default of each column is a vector of one value or of none, or a scalar.
+// The default of a column is a scalar, or a vector with one value, or empty for a required column.
 Status CheckDefault(const Call& call, size_t column) {
-  const Tensor& absent = call.in(column + 1);
-  if (PutOf(absent.type()) == nullptr)
-    return InvalidArgument("field {} cannot be of {}", column, DTypeName(absent.type()));
-  if (absent.rank() > 1 || absent.elements() > 1)
+  const Tensor& default_value = call.in(column + 1);
+  if (PutOf(default_value.type()) == nullptr)
+    return InvalidArgument("field {} has the unsupported type {}", column, DTypeName(default_value.type()));
+  if (default_value.rank() > 1 || default_value.elements() > 1)
     return InvalidArgument("There should only be 1 default per field but field {} has the shape {}", column,
-                           ToString(absent.shape()));
+                           ToString(default_value.shape()));
   return {};
 }
 
-// For all columns, were each text the default.
+// Checks the room for all columns, assuming that each string is as long as its default.
 Status CheckRoom(const Call& call, size_t columns) {
   int64_t bytes = 0;
   for (size_t i = 0; i < columns; ++i) {
-    const Tensor& absent = call.in(i + 1);
-    const bool is_text = absent.type() == DType::kString;
-    bytes += static_cast<int64_t>(is_text ? sizeof(std::string) + LongestOf(absent) : ElementBytes(absent.type()));
+    const Tensor& default_value = call.in(i + 1);
+    const bool is_text = default_value.type() == DType::kString;
+    bytes += static_cast<int64_t>(is_text ? sizeof(std::string) + LongestOf(default_value)
+                                          : ElementBytes(default_value.type()));
   }
   return call.HasRoomFor(DType::kUint8, {call.in(0).elements(), bytes});
 }
@@ -171,8 +173,8 @@ Outputs DecodeCsv(const Call& call) {
     if (fields.count() != format.wanted)
       return InvalidArgument("Expect {} fields but have {} in record {}", format.wanted, fields.count(), record);
     for (size_t i = 0; i < format.wanted; ++i) {
-      const Tensor& absent = call.in(i + 1);
-      RETURN_IF_ERROR(PutOf(absent.type())(fields[i], format, absent, {i, record}, &outputs[i]));
+      const Tensor& default_value = call.in(i + 1);
+      RETURN_IF_ERROR(PutOf(default_value.type())(fields[i], format, default_value, {i, record}, &outputs[i]));
     }
   }
   return outputs;

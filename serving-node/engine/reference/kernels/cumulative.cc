@@ -1,4 +1,4 @@
-// Sums, products and log-sum-exps of all values so far, along an axis.
+// Cumulative sums, products and log-sum-exps along an axis.
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -9,7 +9,7 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// Integers wrap around, as in TensorFlow; in C++ only unsigned ones may.
+// Integers wrap around, as in TensorFlow, which C++ allows only for unsigned types.
 struct Sum {
   template <typename T>
   static T Start() {
@@ -34,7 +34,7 @@ struct Prod {
       return static_cast<T>(static_cast<uint64_t>(so_far) * static_cast<uint64_t>(x));
   }
 };
-// The logarithm of nothing is -inf. Beside a number, a NaN counts as that number, as it does in TensorFlow.
+// The log-sum-exp of no values is -inf. A NaN is replaced by the number that it is combined with, as in TensorFlow.
 struct LogSumExp {
   template <typename T>
   static T Start() {
@@ -47,7 +47,7 @@ struct LogSumExp {
   }
 };
 
-// How the values lie: `rows` before the axis, `inner` behind it.
+// The shape as [rows, count, inner], where `count` is the size of the axis.
 struct Layout {
   int64_t rows = 0;
   int64_t count = 0;
@@ -83,23 +83,23 @@ Outputs Cumulate(const Call& call, const Layout& layout) {
 }
 
 template <typename F>
-Outputs OfNumbers(const Call& call) {
+Outputs CumulateNumbers(const Call& call) {
   ASSIGN_OR_RETURN(const Layout layout, LayoutOf(call));
   return ForNumbers(call.in(0).type(),
                     [&](auto tag) { return Cumulate<F, typename decltype(tag)::type>(call, layout); });
 }
 
 template <typename F>
-Outputs OfFloats(const Call& call) {
+Outputs CumulateFloats(const Call& call) {
   ASSIGN_OR_RETURN(const Layout layout, LayoutOf(call));
   return ForFloats(call.in(0).type(),
                    [&](auto tag) { return Cumulate<F, typename decltype(tag)::type>(call, layout); });
 }
 
 constexpr Kernel kKernels[] = {
-    {"Cumprod", AlsoShort<OfNumbers<Prod>>, 2, kNumbers | kShortFloats},
-    {"Cumsum", AlsoShort<OfNumbers<Sum>>, 2, kNumbers | kShortFloats},
-    {"CumulativeLogsumexp", AlsoShort<OfFloats<LogSumExp>>, 2, kFloats | kShortFloats},
+    {"Cumprod", AlsoShort<CumulateNumbers<Prod>>, 2, kNumbers | kShortFloats},
+    {"Cumsum", AlsoShort<CumulateNumbers<Sum>>, 2, kNumbers | kShortFloats},
+    {"CumulativeLogsumexp", AlsoShort<CumulateFloats<LogSumExp>>, 2, kFloats | kShortFloats},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Image files into tensors of pixels.
+// Decodes image files into tensors of pixels.
 #include "serving-node/engine/reference/kernels/decoders.h"
 
 #include <algorithm>
@@ -38,11 +38,11 @@ Result<Tensor> DecodeOnlyFrame(const Call& call, const std::string& bytes) {
   RETURN_IF_ERROR(CheckGifChannels(call));
   ASSIGN_OR_RETURN(const Tensor frames, images::DecodeGif(call, bytes, 2));
   if (frames.dim(0) != 1)
-    return InvalidArgument("a GIF with several images, which DecodeGif and DecodeImage alone can decode");
+    return InvalidArgument("the GIF has several images: only DecodeGif and DecodeImage can decode it");
   return frames.Reshaped({frames.dim(1), frames.dim(2), frames.dim(3)});
 }
 
-// 8 bits as another type: as 16 bits, or as a share of 255.
+// Converts pixels to another type: 8 bits to 16 bits, or integers to floats in [0, 1].
 Outputs Converted(const Call& call, const Tensor& image, DType type) {
   if (image.type() == type) return One(image);
   RETURN_IF_ERROR(call.HasRoomFor(type, image.shape()));
@@ -58,7 +58,7 @@ Outputs Converted(const Call& call, const Tensor& image, DType type) {
   return One(out);
 }
 
-// DecodeJpeg and DecodePng take the files of each other, and a GIF of one image.
+// DecodeJpeg and DecodePng both accept JPEG, PNG, and GIF with a single image.
 Outputs DecodeStill(const Call& call, DType type) {
   ASSIGN_OR_RETURN(const std::string bytes, TextOf(call, 0, "contents"));
   const int64_t channels = call.attributes().Int("channels", 0);
@@ -76,7 +76,7 @@ Outputs DecodeStill(const Call& call, DType type) {
 Outputs DecodeJpeg(const Call& call) { return DecodeStill(call, DType::kUint8); }
 Outputs DecodePng(const Call& call) { return DecodeStill(call, call.attributes().Type("dtype", DType::kUint8)); }
 
-// Other images are one frame of three channels.
+// JPEG and PNG become one frame of three channels.
 Outputs DecodeGif(const Call& call) {
   ASSIGN_OR_RETURN(const std::string bytes, TextOf(call, 0, "contents"));
   Result<Tensor> image = InvalidArgument("Unknown image file format. One of JPEG, PNG, GIF required.");
@@ -93,7 +93,7 @@ Outputs DecodeGif(const Call& call) {
 Outputs DecodeBmp(const Call& call) {
   ASSIGN_OR_RETURN(const std::string bytes, TextOf(call, 0, "contents"));
   const int64_t channels = call.attributes().Int("channels", 0);
-  if (FormatOf(bytes) != Format::kBmp) return InvalidArgument("the contents are no BMP image");
+  if (FormatOf(bytes) != Format::kBmp) return InvalidArgument("the contents are not a BMP image");
   if (channels == 1) return InvalidArgument("`channels` must be 0, 3 or 4 for BMP, but got 1");
   return One(images::DecodeBmp(call, bytes, channels));
 }
@@ -121,12 +121,12 @@ Outputs DecodeImage(const Call& call) {
   return Converted(call, *image, type);
 }
 
-// The window is [y, x, height, width] and lies within the image.
+// crop_window is [y, x, height, width] and must be within the image.
 Outputs DecodeAndCropJpeg(const Call& call) {
   ASSIGN_OR_RETURN(const std::string bytes, TextOf(call, 0, "contents"));
   ASSIGN_OR_RETURN(const auto window, IntsOf(call.in(1), "crop_window"));
   if (window.size() != 4) return InvalidArgument("crop_window must have four elements, not {}", window.size());
-  if (FormatOf(bytes) != Format::kJpeg) return InvalidArgument("the contents are no JPEG image");
+  if (FormatOf(bytes) != Format::kJpeg) return InvalidArgument("the contents are not a JPEG image");
   JpegOptions options = OptionsOf(call.attributes());
   options.window = images::Window{.y = window[0], .x = window[1], .height = window[2], .width = window[3]};
   return One(images::DecodeJpeg(call, bytes, options));
@@ -141,16 +141,18 @@ Outputs ExtractJpegShape(const Call& call) {
 
 Status CheckChannels(const graph::Node& node) {
   const int64_t channels = node.attributes.Int("channels", 0);
-  if (channels != 0 && channels != 1 && channels != 3 && channels != 4) return Unimplemented("{} channels", channels);
+  if (channels != 0 && channels != 1 && channels != 3 && channels != 4)
+    return Unimplemented("{} with {} channels", node.op, channels);
   return {};
 }
 
 Status CheckJpeg(const graph::Node& node) {
   RETURN_IF_ERROR(CheckChannels(node));
   const int64_t ratio = node.attributes.Int("ratio", 1);
-  if (ratio != 1 && ratio != 2 && ratio != 4 && ratio != 8) return Unimplemented("a ratio of {}", ratio);
-  if (node.attributes.Int("channels", 0) == 4) return Unimplemented("4 channels");
-  if (node.attributes.Bool("try_recover_truncated", false)) return Unimplemented("to recover what is too short");
+  if (ratio != 1 && ratio != 2 && ratio != 4 && ratio != 8) return Unimplemented("{} with ratio {}", node.op, ratio);
+  if (node.attributes.Int("channels", 0) == 4) return Unimplemented("{} with 4 channels", node.op);
+  if (node.attributes.Bool("try_recover_truncated", false))
+    return Unimplemented("{} with try_recover_truncated", node.op);
   return {};
 }
 

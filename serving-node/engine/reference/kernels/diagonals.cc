@@ -1,4 +1,4 @@
-// Diagonals of matrices. Diagonal d of a matrix has the places (i, i + d): those above the main one count up.
+// Diagonals of matrices. Diagonal d has the places (i, i + d): it is above the main diagonal if d > 0.
 #include <algorithm>
 
 #include "serving-node/engine/reference/kernels/types.h"
@@ -6,12 +6,12 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// A band of diagonals of matrices, and how it is packed: a row for each diagonal, the highest first, each as long as
-// the longest of them.
+// A band of adjacent diagonals and its packed form: one row per diagonal, the highest first, each as long as the
+// longest diagonal.
 struct Band {
   int64_t low = 0, high = 0;
-  int64_t rows = 0, columns = 0;  // Of the matrices.
-  bool lefts_above = true;        // Short diagonals above the main one are packed to the left; else to the right.
+  int64_t rows = 0, columns = 0;  // Size of each matrix.
+  bool lefts_above = true;        // Short diagonals above the main one are aligned left; otherwise right.
   bool lefts_below = true;
 
   int64_t count() const { return high - low + 1; }
@@ -21,14 +21,15 @@ struct Band {
   int64_t packed_length() const {
     return std::max<int64_t>(std::min(rows + std::min<int64_t>(high, 0), columns - std::max<int64_t>(low, 0)), 0);
   }
-  // Where diagonal d begins in its packed row.
+  // The index in the packed row where diagonal d begins.
   int64_t offset(int64_t d) const {
     const bool is_left = (d >= 0 && lefts_above) || (d <= 0 && lefts_below);
     return is_left ? 0 : packed_length() - length(d);
   }
 };
 
-// Of an op that knows one diagonal, the main one; of V2 `k`; of V3 also "align".
+// The band of the op: the main diagonal (first version, `k` is nullptr), the diagonals `k` (V2), or the same with the
+// attribute "align" (V3).
 Result<Band> BandOf(const Call& call, const Tensor* k) {
   Band band;
   if (k == nullptr) return band;
@@ -47,7 +48,7 @@ Result<Band> BandOf(const Call& call, const Tensor* k) {
 Status CheckWithin(const Band& band) {
   for (const int64_t d : {band.low, band.high}) {
     if (d != 0 && (d <= -band.rows || d >= band.columns))
-      return InvalidArgument("diagonal {} lies outside of {} by {}", d, band.rows, band.columns);
+      return InvalidArgument("diagonal {} is outside a matrix of {} by {}", d, band.rows, band.columns);
   }
   return {};
 }
@@ -59,7 +60,8 @@ Shape PackedShape(const Shape& batch, const Band& band) {
   return shape;
 }
 
-// Calls pair(packed, in_matrix) for each value of the band of one matrix.
+// Calls pair(packed, in_matrix) for each value of the band of one matrix, with its index in the packed form and in the
+// matrix.
 template <typename F>
 void ForEachInBand(const Band& band, F pair) {
   for (int64_t d = band.low; d <= band.high; ++d) {
@@ -101,7 +103,7 @@ Outputs DiagPartOf(const Call& call, const Tensor* k, const Tensor* padding) {
 Outputs MatrixDiagPart(const Call& call) { return DiagPartOf(call, nullptr, nullptr); }
 Outputs MatrixDiagPartV2(const Call& call) { return DiagPartOf(call, &call.in(1), &call.in(2)); }
 
-// Writes the packed diagonals into matrices that are filled already.
+// Writes the packed diagonals into `out`, which is already filled.
 Outputs WriteBand(const Tensor& packed, const Band& band, Tensor out) {
   const int64_t packed_size = band.count() * band.packed_length();
   return ForMoves(out.type(), [&](auto tag) {
@@ -125,7 +127,7 @@ Outputs SetDiagOf(const Call& call, const Tensor* k) {
   RETURN_IF_ERROR(CheckWithin(band));
   const Shape wanted = PackedShape({in.shape().begin(), in.shape().end() - 2}, band);
   if (packed.type() != in.type() || packed.shape() != wanted)
-    return InvalidArgument("diagonals {} instead of {}", ToString(packed.shape()), ToString(wanted));
+    return InvalidArgument("diagonals have the shape {} instead of {}", ToString(packed.shape()), ToString(wanted));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
   RETURN_IF_ERROR(ForMoves(in.type(), [&](auto tag) {
                     using T = typename decltype(tag)::type;
@@ -139,10 +141,11 @@ Outputs MatrixSetDiag(const Call& call) { return SetDiagOf(call, nullptr); }
 Outputs MatrixSetDiagV2(const Call& call) { return SetDiagOf(call, &call.in(2)); }
 
 struct Wanted {
-  int64_t rows = -1, columns = -1;  // -1: as few as hold the diagonals.
+  int64_t rows = -1, columns = -1;  // -1: the minimum for the diagonals.
 };
 
-// The smallest matrix that holds the diagonals, or what is wanted where that fits them in one direction.
+// Sets the size of the matrices: the wanted size, or the smallest that holds the diagonals. InvalidArgument unless the
+// diagonals reach the last row or the last column.
 Status SetSize(const Wanted& wanted, int64_t packed_length, Band* band) {
   const int64_t rows = packed_length - std::min<int64_t>(band->high, 0);
   const int64_t columns = packed_length + std::max<int64_t>(band->low, 0);
@@ -160,7 +163,7 @@ Outputs DiagOf(const Call& call, Band band, const Wanted& wanted, const Tensor* 
   const bool has_many = band.low != band.high;
   if (packed.rank() < (has_many ? 2 : 1)) return InvalidArgument("diagonal must be at least {}-dim", has_many ? 2 : 1);
   if (has_many && packed.dim(packed.rank() - 2) != band.count())
-    return InvalidArgument("{} diagonals in {}", band.count(), ToString(packed.shape()));
+    return InvalidArgument("expected {} diagonals in the shape {}", band.count(), ToString(packed.shape()));
   RETURN_IF_ERROR(SetSize(wanted, packed.shape().back(), &band));
   if (band.packed_length() != packed.shape().back())
     return InvalidArgument("diagonals of length {} instead of {}", packed.shape().back(), band.packed_length());
@@ -187,7 +190,7 @@ Outputs MatrixDiagV2(const Call& call) {
   return DiagOf(call, band, wanted, &call.in(4));
 }
 
-// Of a tensor [a, b] a tensor [a, b, a, b] that is zero but where both halves of the place are the same.
+// Turns a tensor [a, b] into [a, b, a, b], with out[i, j, i, j] = in[i, j] and zeros elsewhere.
 Outputs Diag(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.rank() < 1) return InvalidArgument("Input must be at least rank 1, got 0");
@@ -208,7 +211,7 @@ Outputs DiagPart(const Call& call) {
   const auto half = static_cast<std::ptrdiff_t>(in.shape().size() / 2);
   const Shape shape(in.shape().begin(), in.shape().begin() + half);
   if (in.rank() < 2 || !std::equal(shape.begin(), shape.end(), in.shape().begin() + half, in.shape().end()))
-    return InvalidArgument("the halves of {} differ", ToString(in.shape()));
+    return InvalidArgument("the first and the second half of the shape {} differ", ToString(in.shape()));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, shape));
   return ForMoves(in.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -217,7 +220,7 @@ Outputs DiagPart(const Call& call) {
   });
 }
 
-// Zero outside of the band; a negative limit keeps everything on its side.
+// Sets values outside the band to zero. A negative limit keeps all values on its side.
 Outputs MatrixBandPart(const Call& call) {
   const Tensor& in = call.in(0);
   ASSIGN_OR_RETURN(int64_t lower, IntOf(call.in(1), "num_lower"));
@@ -225,7 +228,7 @@ Outputs MatrixBandPart(const Call& call) {
   if (in.rank() < 2) return InvalidArgument("input must be at least 2-dim, not {}", ToString(in.shape()));
   const int64_t rows = in.dim(in.rank() - 2), columns = in.dim(in.rank() - 1);
   if (lower > rows || upper > columns)
-    return InvalidArgument("num_lower {} and num_upper {} of {}", lower, upper, ToString(in.shape()));
+    return InvalidArgument("num_lower {} and num_upper {} exceed the shape {}", lower, upper, ToString(in.shape()));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
   return ForMoves(in.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;

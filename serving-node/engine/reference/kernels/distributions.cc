@@ -8,7 +8,7 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// What a block of numbers makes of each type: four values, or two of eight bytes.
+// How many values a block of random numbers makes: four, or two of 8 bytes.
 template <typename T>
 constexpr int64_t kPerBlock = sizeof(T) == 8 ? 2 : 4;
 
@@ -28,7 +28,7 @@ std::array<T, 4> NormalOf(const Philox::Block& x) {
   return {first[0], first[1], second[0], second[1]};
 }
 
-// Numbers are taken until there are enough that lie within 2.
+// Draws normal numbers until enough of them are in (-2, 2).
 template <typename T>
 std::array<T, 4> TruncatedOf(const Philox& philox) {
   PhiloxNumbers numbers(philox);
@@ -46,7 +46,7 @@ std::array<T, 4> TruncatedOf(const Philox& philox) {
   }
 }
 
-// Blocks of values, one after the other; the last may be more than is left to fill.
+// Fills `out` with blocks of values; the last block may be cut.
 template <typename T, typename F>
 void FillBlocks(Tensor* out, F block_at) {
   constexpr int64_t kCount = kPerBlock<T>;
@@ -61,7 +61,7 @@ void FillFloats(Distribution distribution, Philox philox, Tensor* out) {
   FillBlocks<T>(out, [&](int64_t block) {
     if (distribution == Distribution::kUniform) return UniformOf<T>(philox.Next());
     if (distribution == Distribution::kNormal) return NormalOf<T>(philox.Next());
-    Philox own = philox;  // Of as many numbers as a block might need.
+    Philox own = philox;  // Each block reads its own part of the stream, which is long enough for it.
     own.Skip(static_cast<uint64_t>(block * kPerBlock<T> * (kBlocksPerValue / 4)));
     return TruncatedOf<T>(own);
   });
@@ -81,7 +81,7 @@ Result<Tensor> ShortFloats(const Call& call, DType type, const Shape& shape, Dis
   return out;
 }
 
-// Numbers of as many bits as the type has, in the order of their blocks.
+// Fills `out` with random integers, each from as many bits of the stream as the type has.
 template <typename U, typename F>
 void FillInts(Philox philox, Tensor* out, F make) {
   PhiloxNumbers numbers(philox);
@@ -91,7 +91,8 @@ void FillInts(Philox philox, Tensor* out, F make) {
   }
 }
 
-// The place of each class's end on a line as long as the sum of all; classes that are no number have no length.
+// The cumulative probabilities of the classes, not normalised. Classes with a logit that is not finite have probability
+// 0.
 std::vector<double> EndsOf(const float* logits, int64_t classes) {
   float most = std::numeric_limits<float>::lowest();
   for (int64_t j = 0; j < classes; ++j) {
@@ -162,7 +163,7 @@ Result<Tensor> RandomInts(const Call& call, const Tensor& low, const Tensor& hig
 
 Result<Tensor> RandomColumns(const Call& call, const Tensor& logits, int64_t count, DType type, Philox philox) {
   if (logits.rank() != 2 || count < 0)
-    return InvalidArgument("{} samples of logits of shape {}", count, ToString(logits.shape()));
+    return InvalidArgument("cannot draw {} samples from logits of shape {}", count, ToString(logits.shape()));
   const int64_t rows = logits.dim(0), classes = logits.dim(1);
   if (classes < 1 && rows > 0) return InvalidArgument("logits of shape {} have no classes", ToString(logits.shape()));
   if (type != DType::kInt32 && type != DType::kInt64) return WrongType(type);

@@ -1,4 +1,4 @@
-// Einsum of one or two tensors, by its definition: a sum over every label that the result does not have.
+// Einsum of one or two tensors by its definition: the sum over every label that the result does not have.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -16,7 +16,7 @@ struct Equation {
   std::string output;
 };
 
-// "abc,cd->abd" in its parts; nullopt for what is not of this form.
+// Splits "abc,cd->abd" into its parts. nullopt if the text does not have this form.
 std::optional<Equation> Parse(const std::string& text) {
   const size_t arrow = text.find("->");
   if (arrow == std::string::npos) return std::nullopt;
@@ -34,7 +34,7 @@ std::optional<Equation> Parse(const std::string& text) {
   return equation;
 }
 
-// Labels of their own for the axes that "..." stands for, counted from the last one.
+// Labels for the axes that "..." stands for, counted from the last one. They differ from all letters.
 std::string DotLabels(size_t count) {
   std::string labels;
   for (size_t i = count; i-- > 0;) labels += static_cast<char>(i - 128);
@@ -42,7 +42,7 @@ std::string DotLabels(size_t count) {
 }
 constexpr size_t kDotsMax = 64;
 
-// The equation with the axes spelled out that each "..." stands for.
+// Replaces each "..." by a label for each axis that it stands for.
 Result<Equation> WithoutDots(Equation equation, std::span<const Tensor> inputs) {
   size_t most = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -57,20 +57,19 @@ Result<Equation> WithoutDots(Equation equation, std::span<const Tensor> inputs) 
   }
   const size_t dots = equation.output.find("...");
   if (dots != std::string::npos) equation.output.replace(dots, 3, DotLabels(most));
-  if (dots == std::string::npos && most > 0)
-    return InvalidArgument("the result has no \"...\" for what the inputs have");
+  if (dots == std::string::npos && most > 0) return InvalidArgument("the inputs have \"...\", but the result does not");
   return equation;
 }
 
 bool IsDotLabel(char label) { return static_cast<unsigned char>(label) >= 128; }
 
 struct Loop {
-  size_t kept = 0;                              // How many labels the result has, each counted once.
-  Shape sizes;                                  // Of the result's labels, then of those that are summed over.
-  std::array<std::vector<int64_t>, 2> strides;  // Of each input along each label.
+  size_t kept = 0;                              // How many different labels the result has.
+  Shape sizes;                                  // Sizes of the result's labels, then of the summed labels.
+  std::array<std::vector<int64_t>, 2> strides;  // For each input, the stride along each label.
 };
 
-// What stands for "..." stretches where its size is 1.
+// The size of each label. Axes of "..." broadcast: they stretch where their size is 1.
 Result<std::map<char, int64_t>> SizesOf(const Equation& equation, std::span<const Tensor> inputs) {
   std::map<char, int64_t> sizes;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -88,14 +87,14 @@ Result<std::map<char, int64_t>> SizesOf(const Equation& equation, std::span<cons
   return sizes;
 }
 
-// Each label once, in the order in which they come.
+// Removes repeated labels and keeps the order.
 std::string Distinct(const std::string& labels) {
   std::string distinct;
   for (const char label : labels) distinct += distinct.find(label) == distinct.npos ? std::string(1, label) : "";
   return distinct;
 }
 
-// How far a step along each of `labels` goes in an input; twice as far along a label that it has twice.
+// The stride of an input along each of `labels`; the strides of a label that the input has twice add up.
 std::vector<int64_t> StepsAlong(const std::string& labels, const std::string& own, const Shape& shape) {
   std::vector<int64_t> steps(labels.size(), 0);
   for (size_t axis = 0; axis < own.size(); ++axis) {
@@ -115,7 +114,7 @@ Result<Loop> LoopOf(const Equation& equation, std::span<const Tensor> inputs) {
   }
   for (const char label : labels) {
     const auto size = sizes.find(label);
-    if (size == sizes.end()) return InvalidArgument("label '{}' is in no input", label);
+    if (size == sizes.end()) return InvalidArgument("label '{}' is missing in the inputs", label);
     loop.sizes.push_back(size->second);
   }
   for (size_t i = 0; i < 2; ++i) {
@@ -125,7 +124,7 @@ Result<Loop> LoopOf(const Equation& equation, std::span<const Tensor> inputs) {
   return loop;
 }
 
-// The sums of one element of the result, in double.
+// The sum for one element of the result, computed in double.
 template <typename T>
 double SumAt(const Loop& loop, size_t summed_from, std::array<int64_t, 2> offsets, const T* a, const T* b) {
   const Shape sizes(loop.sizes.begin() + static_cast<std::ptrdiff_t>(summed_from), loop.sizes.end());
@@ -143,7 +142,7 @@ double SumAt(const Loop& loop, size_t summed_from, std::array<int64_t, 2> offset
   return sum;
 }
 
-// A label that the result has twice: the values lie on a diagonal of zeros.
+// Expands a result with repeated labels: the values are on a diagonal, and all other elements are zero.
 Outputs Inflate(const Call& call, const Tensor& compact, const std::string& output) {
   const std::string labels = Distinct(output);
   if (labels.size() == output.size()) return One(compact);

@@ -1,4 +1,4 @@
-// Loops over elements: one tensor, or two with broadcasting.
+// Loops over the elements of one tensor, or of two tensors with broadcasting.
 #pragma once
 
 #include "serving-node/engine/reference/kernels/broadcast.h"
@@ -8,10 +8,11 @@ namespace longshore::engine::reference::kernels {
 
 inline Status CheckSameTypes(const Call& call) {
   if (call.in(0).type() == call.in(1).type()) return {};
-  return InvalidArgument("inputs of {} and {}", DTypeName(call.in(0).type()), DTypeName(call.in(1).type()));
+  return InvalidArgument("inputs of different types: {} and {}", DTypeName(call.in(0).type()),
+                         DTypeName(call.in(1).type()));
 }
 
-// f(T) -> R for each element.
+// Computes f(T) -> R for each element.
 template <typename T, typename R = T, typename F>
 Outputs UnaryOf(const Call& call, F f) {
   const Tensor& in = call.in(0);
@@ -22,8 +23,8 @@ Outputs UnaryOf(const Call& call, F f) {
   return One(std::move(out));
 }
 
-// f(T, T) -> R for each pair. The innermost strides are 0 or 1, and a loop for each case lets the compiler vectorise
-// it.
+// Computes f(T, T) -> R for each pair of elements. The innermost strides are 0 or 1; a separate loop for each case lets
+// the compiler vectorise it.
 template <typename T, typename R = T, typename F>
 Outputs BinaryOf(const Call& call, F f) {
   RETURN_IF_ERROR(CheckSameTypes(call));

@@ -14,7 +14,7 @@ using tensorflow::Feature;
 
 struct Examples {
   std::vector<tensorflow::Example> rows;
-  bool is_batch = true;  // Of rank 1; a single example gives tensors without the first dimension.
+  bool is_batch = true;  // False for a scalar: the tensors then have no batch dimension.
 };
 
 Result<Examples> ParseAll(const Tensor& serialized) {
@@ -26,13 +26,13 @@ Result<Examples> ParseAll(const Tensor& serialized) {
                     .is_batch = serialized.rank() == 1};
   for (size_t i = 0; i < examples.rows.size(); ++i) {
     if (!examples.rows[i].ParseFromString(serialized.values<std::string>()[i])) {
-      return InvalidArgument("Could not parse example input {}: it is no tf.Example", i);
+      return InvalidArgument("Could not parse example input {}: it is not a valid tf.Example", i);
     }
   }
   return examples;
 }
 
-// How many values the feature has; nothing for one that an example lacks, or has without a list.
+// How many values the feature has; nullopt if the example does not have the feature, or has it without a list.
 Result<std::optional<int64_t>> CountOf(const Feature* feature, const std::string& key, DType type) {
   if (feature == nullptr || feature->kind_case() == Feature::KIND_NOT_SET) return std::nullopt;
   DType found = DType::kString;
@@ -49,7 +49,7 @@ Result<std::optional<int64_t>> CountOf(const Feature* feature, const std::string
                          DTypeName(found));
 }
 
-// Requires: the feature is of the tensor's type, and fits.
+// Copies the values into `out` from index `at` on. Requires: they have the tensor's type and fit.
 void CopyTo(const Feature& feature, Tensor* out, int64_t at) {
   switch (out->type()) {
     case DType::kFloat: std::ranges::copy(feature.float_list().value(), Raw<float>(*out) + at); return;
@@ -58,7 +58,7 @@ void CopyTo(const Feature& feature, Tensor* out, int64_t at) {
   }
 }
 
-// One feature of every example.
+// One feature, for all examples.
 struct Column {
   std::vector<const Feature*> features;
   std::vector<std::optional<int64_t>> counts;
@@ -83,7 +83,7 @@ Result<Column> ColumnOf(const Examples& examples, const std::string& key, DType 
   return column;
 }
 
-// All values, one example after the other.
+// The values of all examples, concatenated.
 Result<Tensor> Joined(const Column& column, DType type) {
   int64_t total = 0;
   for (size_t row = 0; row < column.counts.size(); ++row) total += column.count(row);
@@ -96,24 +96,26 @@ Result<Tensor> Joined(const Column& column, DType type) {
   return out;
 }
 
-// `count` elements from `at` on become the default: as it is, or its one value again and again.
-void FillIn(const Tensor& absent, int64_t at, int64_t count, Tensor* out) {
+// Fills `count` elements from index `at` on with the default: element by element, or repeated if it is a single value.
+void FillIn(const Tensor& default_value, int64_t at, int64_t count, Tensor* out) {
   const auto fill = [&](const auto* from, auto* to) {
     for (int64_t i = 0; i < count; ++i)
-      to[i] = absent.elements() == 0 ? std::decay_t<decltype(*to)>{} : from[absent.elements() == 1 ? 0 : i];
+      to[i] =
+          default_value.elements() == 0 ? std::decay_t<decltype(*to)>{} : from[default_value.elements() == 1 ? 0 : i];
   };
   switch (out->type()) {
-    case DType::kFloat: return fill(Raw<float>(absent), Raw<float>(*out) + at);
-    case DType::kInt64: return fill(Raw<int64_t>(absent), Raw<int64_t>(*out) + at);
-    default: return fill(Raw<std::string>(absent), Raw<std::string>(*out) + at);
+    case DType::kFloat: return fill(Raw<float>(default_value), Raw<float>(*out) + at);
+    case DType::kInt64: return fill(Raw<int64_t>(default_value), Raw<int64_t>(*out) + at);
+    default: return fill(Raw<std::string>(default_value), Raw<std::string>(*out) + at);
   }
 }
 
-// How many values a row of a dense feature has, or is filled up to.
-Status CheckRow(const Dense& dense, const Column& column, size_t row, int64_t unit) {
+// InvalidArgument unless an example has a suitable number of values, or none and there is a default for it. `unit` is
+// the size of one row of values.
+Status CheckRow(const DenseFeature& dense, const Column& column, size_t row, int64_t unit) {
   if (dense.is_variable) {
     if (unit > 0 && column.count(row) % unit == 0) return {};
-    return InvalidArgument("Key: {}, Index: {}. Number of values {} is no multiple of {}", dense.key, row,
+    return InvalidArgument("Key: {}, Index: {}. Number of values {} is not a multiple of {}", dense.key, row,
                            column.count(row), unit);
   }
   if (column.counts[row]) {
@@ -121,12 +123,12 @@ Status CheckRow(const Dense& dense, const Column& column, size_t row, int64_t un
     return InvalidArgument("Key: {}, Index: {}. Number of {} values != expected. values size: {} but output shape: {}",
                            dense.key, row, DTypeName(dense.type), column.count(row), ToString(dense.shape));
   }
-  if (dense.absent.elements() == unit) return {};
+  if (dense.default_value.elements() == unit) return {};
   return InvalidArgument("Name: <unknown>, Feature: {} (data type: {}) is required but could not be found.", dense.key,
                          DTypeName(dense.type));
 }
 
-Result<Tensor> ReadDense(const Call& call, const Examples& examples, const Dense& dense) {
+Result<Tensor> ReadDense(const Call& call, const Examples& examples, const DenseFeature& dense) {
   ASSIGN_OR_RETURN(const Column column, ColumnOf(examples, dense.key, dense.type));
   ASSIGN_OR_RETURN(const int64_t unit, tensor::ElementCount(dense.shape));
   const size_t rows = examples.rows.size();
@@ -135,13 +137,13 @@ Result<Tensor> ReadDense(const Call& call, const Examples& examples, const Dense
   Shape shape = dense.shape;
   if (dense.is_variable) shape.insert(shape.begin(), unit == 0 ? 0 : width / unit);
   if (examples.is_batch) shape.insert(shape.begin(), static_cast<int64_t>(rows));
-  RETURN_IF_ERROR(call.HasRoomFor(dense.type, shape));  // One long row makes all of them as long.
+  RETURN_IF_ERROR(call.HasRoomFor(dense.type, shape));  // Rows are padded to the longest one.
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(dense.type, shape));
   for (size_t row = 0; row < rows; ++row) {
     const int64_t at = static_cast<int64_t>(row) * width;
     const int64_t count = column.count(row);
     if (count > 0) CopyTo(*column.features[row], &out, at);
-    FillIn(dense.absent, at + count, width - count, &out);
+    FillIn(dense.default_value, at + count, width - count, &out);
   }
   return out;
 }
@@ -150,7 +152,7 @@ struct Sparse {
   Tensor indices, values, shape;
 };
 
-Result<Sparse> ReadSparse(const Examples& examples, const Listed& listed) {
+Result<Sparse> ReadSparse(const Examples& examples, const ListFeature& listed) {
   ASSIGN_OR_RETURN(const Column column, ColumnOf(examples, listed.key, listed.type));
   Sparse sparse;
   ASSIGN_OR_RETURN(sparse.values, Joined(column, listed.type));
@@ -169,7 +171,7 @@ Result<Sparse> ReadSparse(const Examples& examples, const Listed& listed) {
   return sparse;
 }
 
-// Where the values of each example begin, and where the last one's end. A single example has no splits.
+// The row splits: where the values of each example begin, and the end of the last. Empty for a single example.
 Result<Tensor> RowSplits(const Examples& examples, const Column& column, DType type) {
   std::vector<int64_t> splits;
   if (examples.is_batch) splits.push_back(0);

@@ -1,8 +1,8 @@
-// tf.Example messages taken apart into tensors, as tf.io.parse_example writes it.
+// Parses tf.Example messages into tensors, like tf.io.parse_example.
 //
-// A dense feature has the same shape in every example; one whose shape begins with -1 is as long as the longest of the
-// batch and padded with its default. A sparse feature becomes indices, values and a shape; a ragged one values and row
-// splits.
+// A dense feature has the same shape in every example, unless its shape begins with -1: then it is padded with its
+// default to the longest example of the batch. A sparse feature becomes indices, values and a shape; a ragged feature
+// becomes values and row splits.
 #pragma once
 
 #include "serving-node/engine/reference/kernels/kernel.h"
@@ -10,29 +10,30 @@
 namespace longshore::engine::reference::kernels {
 
 // Feature types are float, int64 and string.
-struct Dense {
+struct DenseFeature {
   std::string key;
   DType type = DType::kInvalid;
-  Shape shape{};  // Of one example, without a leading -1.
+  Shape shape{};  // The shape of one example, without a leading -1.
   bool is_variable = false;
-  Tensor absent{};  // Fills in for what an example lacks; without elements where the feature is required.
+  Tensor default_value{};  // The default for examples without the feature; empty if the feature is required.
 };
 
-struct Listed {  // A sparse or a ragged feature.
+struct ListFeature {  // A sparse or a ragged feature: any number of values per example.
   std::string key;
   DType type = DType::kInvalid;
   DType splits = DType::kInt64;
 };
 
 struct Spec {
-  std::vector<Listed> sparse;
-  std::vector<Dense> dense;
-  std::vector<Listed> ragged;
+  std::vector<ListFeature> sparse;
+  std::vector<DenseFeature> dense;
+  std::vector<ListFeature> ragged;
 };
 
-// From serialized examples, the first input, a vector or one scalar: for all sparse features the indices [n, 2], then
-// their values [n], then their shapes [2]; the dense tensors [examples, ...]; the ragged values [n], then their row
-// splits [examples + 1]. InvalidArgument naming the feature and the example that does not fit.
+// Parses the serialized examples of the first input, a vector or a scalar of strings. Returns, in this order: for all
+// sparse features the indices [n, 2], then their values [n], then their shapes [2]; the dense tensors [examples, ...];
+// the ragged values [n], then their row splits [examples + 1]. InvalidArgument, naming the feature and the example, for
+// an example that does not match the spec.
 Outputs ReadExamples(const Call& call, const Spec& spec);
 
 }  // namespace longshore::engine::reference::kernels

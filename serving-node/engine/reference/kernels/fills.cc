@@ -1,4 +1,4 @@
-// Tensors made from little: constants, fills, ranges.
+// Constants, fills and ranges.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -58,7 +58,7 @@ Result<int64_t> RangeCount(T start, T limit, T delta) {
   const double count =
       std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
   if (!(count >= 0 && count <= static_cast<double>(tensor::kTensorBytesMax)))
-    return InvalidArgument("a range of {} numbers", count);
+    return InvalidArgument("a range of {} numbers is too large", count);
   return static_cast<int64_t>(count);
 }
 
@@ -74,7 +74,7 @@ Outputs Range(const Call& call) {
     ASSIGN_OR_RETURN(const int64_t count, RangeCount<T>(start, *Raw<T>(call.in(1)), delta));
     RETURN_IF_ERROR(call.HasRoomFor(call.in(0).type(), {count}));
     ASSIGN_OR_RETURN(Tensor out, Tensor::Make(call.in(0).type(), {count}));
-    // Integers through unsigned ones: what lies past the limit of the type is never reached, but may be computed with.
+    // Integers are computed as unsigned ones, because steps past the limit of the type may overflow.
     using Step = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
     for (int64_t i = 0; i < count; ++i) {
       Raw<T>(out)[i] = static_cast<T>(static_cast<Step>(start) + static_cast<Step>(i) * static_cast<Step>(delta));

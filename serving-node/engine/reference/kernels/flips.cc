@@ -1,4 +1,4 @@
-// Axes turned round, rolled and mirrored.
+// Axes reversed, rolled and mirrored.
 #include <algorithm>
 
 #include "serving-node/engine/reference/kernels/strided.h"
@@ -7,7 +7,7 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// out[..., i, ...] = in[..., from[i], ...] along every axis at once: `from` has a list of places for each axis.
+// out[..., i, ...] = in[..., from[axis][i], ...] along every axis: `from` has a list of indices for each axis.
 Outputs Picked(const Call& call, const std::vector<std::vector<int64_t>>& from) {
   const Tensor& in = call.in(0);
   const auto strides = Strides(in.shape());
@@ -40,11 +40,11 @@ std::vector<std::vector<int64_t>> AllPlaces(const Tensor& in) {
   return from;
 }
 
-Outputs Reversed(const Call& call, const std::vector<bool>& turned) {
+Outputs Reversed(const Call& call, const std::vector<bool>& reversed) {
   if (call.in(0).elements() == 0) return One(call.in(0));
   auto from = AllPlaces(call.in(0));
-  for (size_t axis = 0; axis < turned.size(); ++axis) {
-    if (turned[axis]) std::ranges::reverse(from[axis]);
+  for (size_t axis = 0; axis < reversed.size(); ++axis) {
+    if (reversed[axis]) std::ranges::reverse(from[axis]);
   }
   return Picked(call, from);
 }
@@ -52,16 +52,16 @@ Outputs Reversed(const Call& call, const std::vector<bool>& turned) {
 Outputs ReverseV2(const Call& call) {
   if (call.in(1).rank() != 1) return InvalidArgument("axis must be a vector");
   ASSIGN_OR_RETURN(const auto axes, IntsOf(call.in(1), "axis"));
-  std::vector<bool> turned(call.in(0).shape().size());
+  std::vector<bool> reversed(call.in(0).shape().size());
   for (const int64_t given : axes) {
     ASSIGN_OR_RETURN(const int axis, AxisOf(given, call.in(0).rank()));
-    if (turned[static_cast<size_t>(axis)]) return InvalidArgument("axis {} is named twice", given);
-    turned[static_cast<size_t>(axis)] = true;
+    if (reversed[static_cast<size_t>(axis)]) return InvalidArgument("axis {} occurs twice", given);
+    reversed[static_cast<size_t>(axis)] = true;
   }
-  return Reversed(call, turned);
+  return Reversed(call, reversed);
 }
 
-// The older op: a bool for each axis.
+// The older op, with a bool for each axis.
 Outputs Reverse(const Call& call) {
   const Tensor& dims = call.in(1);
   if (dims.type() != DType::kBool || dims.shape() != Shape{call.in(0).rank()})
@@ -74,13 +74,14 @@ Outputs ReverseSequence(const Call& call) {
   const int64_t seq = call.attributes().Int("seq_dim", 0), batch = call.attributes().Int("batch_dim", 0);
   ASSIGN_OR_RETURN(const auto lengths, IntsOf(call.in(1), "seq_lengths", tensor::kTensorBytesMax));
   if (seq < 0 || seq >= in.rank() || batch < 0 || batch >= in.rank() || seq == batch || call.in(1).rank() != 1)
-    return InvalidArgument("seq_dim {} and batch_dim {} of {}", seq, batch, ToString(in.shape()));
+    return InvalidArgument("seq_dim {} and batch_dim {} do not fit the shape {}, or seq_lengths is not a vector", seq,
+                           batch, ToString(in.shape()));
   const auto at = [&](int64_t axis) { return static_cast<size_t>(axis); };
   if (static_cast<int64_t>(lengths.size()) != in.shape()[at(batch)])
     return InvalidArgument("{} seq_lengths for {} rows", lengths.size(), in.shape()[at(batch)]);
   for (const int64_t length : lengths) {
     if (length < 0 || length > in.shape()[at(seq)])
-      return InvalidArgument("seq_lengths {} of {}", length, in.shape()[at(seq)]);
+      return InvalidArgument("seq_lengths has {}, which is not in [0, {}]", length, in.shape()[at(seq)]);
   }
   const auto strides = Strides(in.shape());
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
@@ -114,13 +115,13 @@ Outputs Roll(const Call& call) {
   for (size_t i = 0; i < places.size(); ++i) {
     auto& along = from[static_cast<size_t>(places[i])];
     const auto size = static_cast<int64_t>(along.size());
-    const int64_t shift = (static_cast<int32_t>(shifts[i]) % size + size) % size;  // TensorFlow's are 32 bits wide.
+    const int64_t shift = (static_cast<int32_t>(shifts[i]) % size + size) % size;  // TensorFlow computes with 32 bits.
     std::rotate(along.begin(), along.end() - shift, along.end());
   }
   return Picked(call, from);
 }
 
-// One axis with places round it, mirrored at its ends: with the edge itself (SYMMETRIC) or without (REFLECT).
+// One axis with mirrored padding at both ends, which includes the edge itself (SYMMETRIC) or not (REFLECT).
 struct Mirror {
   int64_t size = 0, before = 0, after = 0;
   bool has_edge = false;
@@ -128,7 +129,7 @@ struct Mirror {
   Status Check() const {
     const int64_t most = has_edge ? size : size - 1;
     if (before >= 0 && after >= 0 && before <= most && after <= most && size <= INT32_MAX) return {};
-    return InvalidArgument("paddings {} and {} of {} must be at most {}", before, after, size, most);
+    return InvalidArgument("paddings {} and {} of an axis of size {} must be in [0, {}]", before, after, size, most);
   }
   std::vector<int64_t> Places() const {
     std::vector<int64_t> places;

@@ -1,4 +1,4 @@
-// Numbers as texts, and texts as numbers.
+// Formats numbers as strings and parses strings as numbers.
 #include "serving-node/engine/reference/kernels/numbers.h"
 #include "serving-node/engine/reference/kernels/texts.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kWidthMax = 1024;
 
-// What C's printf calls for: "%+12.3" and the letters of the type.
+// A printf format: "%", fill, width and precision, and the letters of the type, such as "%+12.3f".
 std::string FormatOf(const graph::Attributes& attributes, std::string_view letters) {
   const int64_t width = attributes.Int("width", -1), precision = attributes.Int("precision", -1);
   return fmt::format("%{}{}{}{}", width > -1 ? attributes.Text("fill", "") : "",
@@ -32,7 +32,7 @@ std::string Printed(const std::string& format, T value) {
   return text;
 }
 
-// TensorFlow's defaults are %d and %f.
+// The default formats are %d and %f, as in TensorFlow.
 Outputs AsString(const Call& call) {
   const Tensor& in = call.in(0);
   const auto& attributes = call.attributes();
@@ -50,16 +50,16 @@ Status CheckFormat(const graph::Node& node) {
   const auto& attributes = node.attributes;
   const std::string fill = attributes.Text("fill", "");
   if (attributes.Int("width", -1) > kWidthMax || attributes.Int("precision", -1) > kWidthMax)
-    return Unimplemented("a width or precision above {}", kWidthMax);
+    return Unimplemented("{} with a width or precision above {}", node.op, kWidthMax);
   if (fill.size() > 1 || std::string("+- 0#").find(fill) == std::string::npos)
-    return Unimplemented("filled with \"{}\"", fill);
+    return Unimplemented("{} with fill \"{}\"", node.op, fill);
   const DType type = attributes.Type("T");
   const bool is_float = type == DType::kFloat || type == DType::kDouble;
   if (attributes.Bool("scientific", false) && attributes.Bool("shortest", false))
-    return Unimplemented("both scientific and shortest");
+    return Unimplemented("{} with both scientific and shortest", node.op);
   if (!is_float && (attributes.Bool("scientific", false) || attributes.Bool("shortest", false) ||
                     attributes.Int("precision", -1) >= 0)) {
-    return Unimplemented("{} in a format of floats", DTypeName(type));
+    return Unimplemented("{} of {} with scientific, shortest or precision", node.op, DTypeName(type));
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// The rarer functions of one, two or three numbers.
+// Less common element-wise functions of one, two or three numbers.
 #include <bit>
 #include <cmath>
 #include <type_traits>
@@ -45,7 +45,7 @@ struct Lgamma {
       return static_cast<T>(expression);   \
     }                                      \
   };
-// Zero times what is not finite is zero here.
+// If x is 0, the result is 0, even if y is not finite.
 LONGSHORE_BINARY(Xdivy, x == 0 ? T{0} : x / y)
 LONGSHORE_BINARY(Xlogy, x == 0 ? T{0} : x * std::log(y))
 LONGSHORE_BINARY(Xlog1py, x == 0 ? T{0} : x * std::log1p(y))
@@ -56,7 +56,7 @@ LONGSHORE_BINARY(PolygammaOf, Polygamma(static_cast<double>(x), static_cast<doub
 LONGSHORE_BINARY(NextAfter, std::nextafter(x, y))
 #undef LONGSHORE_BINARY
 
-// By at most as many bits as there are but one, as TensorFlow clamps it.
+// Clamps a shift to [0, bits of T - 1], as TensorFlow does.
 template <typename T>
 int ShiftOf(T by) {
   constexpr T kMax = static_cast<T>(sizeof(T) * 8 - 1);
@@ -101,10 +101,11 @@ Outputs PopulationCount(const Call& call) {
   });
 }
 
-// Both of one shape: nothing broadcasts.
+// Requires equal shapes: this op does not broadcast.
 Outputs ApproximateEqual(const Call& call) {
   if (call.in(0).shape() != call.in(1).shape())
-    return InvalidArgument("inputs of shapes {} and {}", ToString(call.in(0).shape()), ToString(call.in(1).shape()));
+    return InvalidArgument("inputs have different shapes: {} and {}", ToString(call.in(0).shape()),
+                           ToString(call.in(1).shape()));
   const float tolerance = call.attributes().Float("tolerance", 1e-5F);
   return ForFloats(call.in(0).type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -112,7 +113,8 @@ Outputs ApproximateEqual(const Call& call) {
   });
 }
 
-// f(x, y, z) of three tensors of one type, of which those that are scalars go with all of the others.
+// Computes f(x, y, z) for each element of three tensors of one type. They have one shape, except that scalars are
+// combined with every element.
 template <typename T, typename F>
 Outputs TernaryOf(const Call& call, F f) {
   const Tensor* shaped = &call.in(0);
@@ -122,7 +124,8 @@ Outputs TernaryOf(const Call& call, F f) {
   }
   for (const auto& input : call.inputs) {
     if (input.rank() > 0 && input.shape() != shaped->shape())
-      return InvalidArgument("inputs of shapes {} and {}", ToString(shaped->shape()), ToString(input.shape()));
+      return InvalidArgument("inputs have different shapes: {} and {}", ToString(shaped->shape()),
+                             ToString(input.shape()));
   }
   ASSIGN_OR_RETURN(Tensor out, MakeLike(*shaped, shaped->shape()));
   const auto at = [&](size_t k, int64_t i) { return Raw<T>(call.in(k))[call.in(k).rank() == 0 ? 0 : i]; };
@@ -142,7 +145,8 @@ Outputs Betainc(const Call& call) {
 Outputs ClipByValue(const Call& call) {
   for (const size_t k : {1U, 2U}) {
     if (call.in(k).rank() > 0 && call.in(k).shape() != call.in(0).shape())
-      return InvalidArgument("limits of shape {} for {}", ToString(call.in(k).shape()), ToString(call.in(0).shape()));
+      return InvalidArgument("the limits must be scalars or have the shape of the input, but have {} and {}",
+                             ToString(call.in(k).shape()), ToString(call.in(0).shape()));
   }
   return ForNumbers(call.in(0).type(), [&](auto tag) {
     using T = typename decltype(tag)::type;

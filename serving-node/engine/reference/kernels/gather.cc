@@ -1,4 +1,4 @@
-// Values looked up by index: gathering, one-hot rows, the largest of a row.
+// Lookups by index: gathering, one-hot rows, and the largest values of a row.
 #include <algorithm>
 #include <numeric>
 
@@ -28,7 +28,7 @@ Outputs Gather(const Call& call, const Tensor& params, int64_t given_axis, int64
   const auto batch = static_cast<size_t>(batch_dims);
   const Shape& shape = params.shape();
   if (!std::equal(shape.begin(), shape.begin() + batch_dims, indices.shape().begin())) {
-    return InvalidArgument("params {} and indices {} differ in their batch", ToString(shape),
+    return InvalidArgument("params {} and indices {} differ in their batch dimensions", ToString(shape),
                            ToString(indices.shape()));
   }
   ASSIGN_OR_RETURN(const auto values, IndicesOf(indices, shape[at]));
@@ -63,11 +63,11 @@ Outputs GatherV1(const Call& call) { return Gather(call, call.in(0), 0, 0); }
 
 Outputs ResourceGather(const Call& call) {
   const auto* variable = ResourceOf<Variable>(call.in(0));
-  if (variable == nullptr) return InvalidArgument("the first input is no variable");
+  if (variable == nullptr) return InvalidArgument("the first input is not a variable");
   return Gather(call, variable->Get(), 0, call.attributes().Int("batch_dims", 0));
 }
 
-// Positions outside of the depth give a row without a hot value.
+// An index outside [0, depth) gives a row that has only off_value.
 Outputs OneHot(const Call& call) {
   const Tensor& indices = call.in(0);
   ASSIGN_OR_RETURN(const int64_t depth, IntOf(call.in(1), "depth"));
@@ -93,24 +93,27 @@ Outputs OneHot(const Call& call) {
   });
 }
 
-// The k largest of each row, the first of equal ones first.
+// The k largest values of each row and their indices. Of equal values the one with the lower index comes first.
 Outputs TopK(const Call& call) {
   const Tensor& in = call.in(0);
   ASSIGN_OR_RETURN(const int64_t k, IntOf(call.in(1), "k"));
-  if (in.rank() < 1 || k < 0 || k > in.shape().back()) return InvalidArgument("k = {} of {}", k, ToString(in.shape()));
+  if (in.rank() < 1 || k < 0 || k > in.shape().back())
+    return InvalidArgument("k = {} is out of range for the shape {}", k, ToString(in.shape()));
   const int64_t row = in.shape().back();
   const int64_t rows = Product(in.shape(), 0, in.shape().size() - 1);
   Shape shape = in.shape();
   shape.back() = k;
+  if (in.elements() > 0) RETURN_IF_ERROR(call.HasRoomFor(DType::kInt32, {row}));
   ASSIGN_OR_RETURN(Tensor indices, Tensor::Make(DType::kInt32, shape));
   ASSIGN_OR_RETURN(Tensor values, MakeLike(in, shape));
   return ForNumbers(in.type(), [&](auto tag) -> Outputs {
     using T = typename decltype(tag)::type;
+    if (values.elements() == 0) return std::vector<Tensor>{values, indices};
     std::vector<int32_t> order(static_cast<size_t>(row));
     for (int64_t r = 0; r < rows; ++r) {
       const T* from = Raw<T>(in) + r * row;
       std::iota(order.begin(), order.end(), 0);
-      // NaN is below everything, so that the order is one.
+      // NaN is ordered below all numbers, so that this is a strict weak ordering.
       const auto above = [from](int32_t a, int32_t b) {
         return from[a] > from[b] || (from[a] == from[a] && from[b] != from[b]);
       };

@@ -8,7 +8,7 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// Integers wrap around: summed as unsigned numbers.
+// Integers are summed as unsigned numbers, so that they wrap around.
 template <typename T>
 void PlainProduct(const T* a, const T* b, T* out, int64_t m, int64_t k, int64_t n) {
   using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;

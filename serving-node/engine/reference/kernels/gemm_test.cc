@@ -13,7 +13,7 @@ namespace {
 struct Sizes {
   int64_t m, k, n;
 };
-// Whole blocks, with rest rows, with rest columns, with both; smaller than a block; without anything to sum.
+// Whole blocks; with remaining rows, remaining columns, or both; smaller than a block; nothing to sum.
 const std::vector<Sizes> kSizes = {{8, 5, 32}, {7, 9, 16}, {4, 3, 21}, {9, 33, 50}, {1, 1, 1}, {3, 0, 17}, {0, 4, 4}};
 
 std::vector<float> Numbers(int64_t count, unsigned seed) {
@@ -29,7 +29,7 @@ std::vector<float> SumInOrder(const std::vector<float>& a, const std::vector<flo
   for (int64_t i = 0; i < sizes.m; ++i) {
     for (int64_t p = 0; p < sizes.k; ++p) {
       for (int64_t j = 0; j < sizes.n; ++j) {
-        // Two steps, so that no compiler fuses them.
+        // volatile: keeps the compiler from fusing the multiplication and the addition.
         volatile float product = a[static_cast<size_t>(i * sizes.k + p)] * b[static_cast<size_t>(p * sizes.n + j)];
         out[static_cast<size_t>(i * sizes.n + j)] += product;
       }
@@ -38,7 +38,7 @@ std::vector<float> SumInOrder(const std::vector<float>& a, const std::vector<flo
   return out;
 }
 
-TEST(Gemm, SumsInOrderToTheLastBitWhateverTheRegisters) {
+TEST(Gemm, SumsInOrderToTheLastBitForEveryRegisterWidth) {
   for (const Sizes& sizes : kSizes) {
     SCOPED_TRACE(testing::Message() << sizes.m << "x" << sizes.k << " * " << sizes.k << "x" << sizes.n);
     const auto a = Numbers(sizes.m * sizes.k, 1);
@@ -56,8 +56,8 @@ TEST(Gemm, SumsInOrderToTheLastBitWhateverTheRegisters) {
   }
 }
 
-// Doubles fill other lanes than floats do, and are not computed by AVX2.
-TEST(Gemm, SumsDoublesInBlocksAsFloats) {
+// A register holds fewer doubles than floats, and doubles are not computed by AVX2.
+TEST(Gemm, SumsDoublesInBlocks) {
   for (const Sizes& sizes : kSizes) {
     const auto a = Numbers(sizes.m * sizes.k, 3);
     const auto b = Numbers(sizes.k * sizes.n, 4);

@@ -32,7 +32,7 @@ struct Color {
   uint8_t red = 0, green = 0, blue = 0;
 };
 
-// A part of the image: colours by their number in a palette.
+// One frame: a rectangle of the image, with pixels as indices into its palette.
 struct Frame {
   int left = 0, top = 0, width = 0, height = 0;
   int transparent = NO_TRANSPARENT_COLOR;
@@ -41,7 +41,8 @@ struct Frame {
   std::vector<uint8_t> pixels = {};
 };
 
-// The order in which lines are stored: all, or every eighth, then those between.
+// The order in which lines are stored: top to bottom, or for interlaced frames every eighth line first and then those
+// between.
 std::vector<int> LinesOf(const Frame& frame) {
   std::vector<int> lines;
   if (!frame.interlaced) {
@@ -54,7 +55,7 @@ std::vector<int> LinesOf(const Frame& frame) {
   return lines;
 }
 
-// Which colour is transparent, if this is the extension that says so.
+// Reads an extension. Sets `transparent` if it is the one that names the transparent colour.
 Status ReadExtension(GifFileType* file, int* transparent) {
   int code = 0;
   GifByteType* block = nullptr;
@@ -87,7 +88,7 @@ Result<Frame> ReadFrame(const Call& call, GifFileType* file, int transparent) {
   return frame;
 }
 
-// All frames together must fit, as pixels and as what they become.
+// Reads the frames. All of them together must fit into the memory of the run, as palette indices and as decoded pixels.
 Result<std::vector<Frame>> ReadFrames(const Call& call, GifFileType* file, int64_t frames_max) {
   std::vector<Frame> frames;
   int transparent = NO_TRANSPARENT_COLOR;
@@ -104,18 +105,19 @@ Result<std::vector<Frame>> ReadFrames(const Call& call, GifFileType* file, int64
     frames.push_back(std::move(frame));
     RETURN_IF_ERROR(call.HasRoomFor(DType::kUint8, {static_cast<int64_t>(frames.size()), highest, widest, 4}));
   }
-  if (frames.empty()) return InvalidArgument("Invalid GIF data: no image in it");
+  if (frames.empty()) return InvalidArgument("Invalid GIF data: it has no image");
   return frames;
 }
 
-// Over what the frame before left; the first one over black. InvalidArgument for a colour that the palette has not.
+// Draws the frame over the previous one, or over black for the first frame. InvalidArgument for a colour that is not in
+// the palette.
 Status Draw(const Frame& frame, int64_t height, int64_t width, uint8_t* to) {
   for (int64_t y = frame.top; y < std::min<int64_t>(frame.top + frame.height, height); ++y) {
     for (int64_t x = frame.left; x < std::min<int64_t>(frame.left + frame.width, width); ++x) {
       const uint8_t number = frame.pixels[static_cast<size_t>((y - frame.top) * frame.width + x - frame.left)];
       if (number == frame.transparent) continue;
       if (number >= frame.palette.size())
-        return InvalidArgument("Invalid GIF data: color {} of {}", number, frame.palette.size());
+        return InvalidArgument("Invalid GIF data: color {} in a palette of {}", number, frame.palette.size());
       const Color& color = frame.palette[number];
       uint8_t* pixel = to + (y * width + x) * 3;
       pixel[0] = color.red;

@@ -1,4 +1,4 @@
-// Hashes of strings, which must be TensorFlow's to the bit: models learn what lies in a bucket.
+// Hashes of strings. They must equal TensorFlow's to the last bit, because models are trained on the resulting buckets.
 #include <farmhash.h>
 #include <highwayhash/c_bindings.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 uint64_t FarmHash(const std::string& text) { return util::Fingerprint64(text.data(), text.size()); }
 
-// MurmurHash64A with the seed that TensorFlow's first hash has.
+// MurmurHash64A with the seed that TensorFlow uses for StringToHashBucket.
 uint64_t MurmurHash(const std::string& text) {
   constexpr uint64_t kSeed = 0xDECAFCAFFE, kFactor = 0xc6a4a7935bd1e995;
   const auto mixed = [](uint64_t word) { return word ^ (word >> 47); };
@@ -48,22 +48,22 @@ Outputs Strong(const Call& call) {
 }
 
 Status CheckBuckets(const graph::Node& node) {
-  if (node.attributes.Int("num_buckets", 0) < 1) return Unimplemented("fewer than one bucket");
+  if (node.attributes.Int("num_buckets", 0) < 1) return Unimplemented("{} with num_buckets below 1", node.op);
   return {};
 }
 
 Status CheckKey(const graph::Node& node) {
   RETURN_IF_ERROR(CheckBuckets(node));
-  if (node.attributes.Ints("key").size() != 2) return Unimplemented("a key that is not two numbers");
+  if (node.attributes.Ints("key").size() != 2) return Unimplemented("{} with a key that is not two numbers", node.op);
   return {};
 }
 
-// The bytes of a hash, the lowest first.
+// Writes the bytes of a hash, the lowest first.
 void Write(uint64_t hash, uint8_t* to) {
   for (int i = 0; i < 8; ++i) to[i] = static_cast<uint8_t>(hash >> (8 * i));
 }
 
-// Of each string; of several strings together their hashes are hashed again.
+// The bytes that Fingerprint hashes for a row: the bytes of its numbers, the string, or the hashes of several strings.
 std::string HashedBytes(const Tensor& data, int64_t row, int64_t row_elements) {
   if (data.type() != DType::kString) {
     const auto row_bytes = static_cast<size_t>(row_elements) * tensor::ElementBytes(data.type());

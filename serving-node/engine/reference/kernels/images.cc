@@ -1,4 +1,4 @@
-// Colours, contrast and patches of images.
+// Colour and contrast adjustments, patches and local response normalisation of images.
 #include <algorithm>
 #include <cmath>
 
@@ -9,12 +9,13 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// Each channel of each image: away from its mean or towards it.
+// Scales the distance of each value to the mean of its channel and image.
 Outputs AdjustContrast(const Call& call) {
   const Tensor& images = call.in(0);
   const Tensor& factor = call.in(1);
   if (images.rank() < 3 || images.type() != DType::kFloat)
-    return InvalidArgument("images of {}{}", DTypeName(images.type()), ToString(images.shape()));
+    return InvalidArgument("images must be DT_FLOAT of rank 3 or more, not {}{}", DTypeName(images.type()),
+                           ToString(images.shape()));
   if (factor.rank() != 0 || factor.type() != DType::kFloat) return InvalidArgument("contrast_factor must be one float");
   const int64_t channels = images.shape().back();
   const int64_t places = images.dim(images.rank() - 2) * images.dim(images.rank() - 3);
@@ -65,7 +66,8 @@ template <typename F>
 Outputs Colours(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.rank() < 1 || in.shape().back() != 3)
-    return InvalidArgument("colours have three channels, not the shape {}", ToString(in.shape()));
+    return InvalidArgument("the last dimension must be 3 colour channels, not as in the shape {}",
+                           ToString(in.shape()));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
   return ForFloats(in.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -78,13 +80,14 @@ Outputs Colours(const Call& call) {
   });
 }
 
-// Both: to hue and saturation, changed there, and back.
+// Converts to HSV, applies `change`, and converts back to RGB.
 template <typename F>
 Outputs Adjusted(const Call& call, F change) {
   const Tensor& in = call.in(0);
   const Tensor& by = call.in(1);
   if (in.type() != DType::kFloat || in.rank() < 3 || in.shape().back() != 3)
-    return InvalidArgument("images of {}{}", DTypeName(in.type()), ToString(in.shape()));
+    return InvalidArgument("images must be DT_FLOAT of rank 3 or more, not {}{}", DTypeName(in.type()),
+                           ToString(in.shape()));
   if (by.type() != DType::kFloat || by.rank() != 0) return InvalidArgument("delta or scale must be one float");
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
   for (int64_t i = 0; i < in.elements(); i += 3) {
@@ -115,16 +118,16 @@ Slide PatchSlide(const Call& call, int64_t size, size_t at) {
           .dilation = call.attributes().Ints("rates")[at]};
 }
 
-// Every place of the result has the values under its window one after the other, zeros outside of the image.
+// Each place of the result has the values under its window, concatenated; zeros outside the image.
 Outputs ExtractImagePatches(const Call& call) {
   const Tensor& image = call.in(0);
-  if (image.rank() != 4) return InvalidArgument("an image of shape {}", ToString(image.shape()));
+  if (image.rank() != 4) return InvalidArgument("images must be of rank 4, not of shape {}", ToString(image.shape()));
   const int64_t channels = image.dim(3);
   Slide rows = PatchSlide(call, image.dim(1), 1), columns = PatchSlide(call, image.dim(2), 2);
   RETURN_IF_ERROR(PlaceWindow(call.attributes().Text("padding", "VALID"), 0, 0, &rows));
   RETURN_IF_ERROR(PlaceWindow(call.attributes().Text("padding", "VALID"), 0, 0, &columns));
   int64_t patch = rows.window * columns.window;
-  if (__builtin_mul_overflow(patch, channels, &patch)) return InvalidArgument("patches of too many values");
+  if (__builtin_mul_overflow(patch, channels, &patch)) return InvalidArgument("the patches are too large");
   const Shape shape = {image.dim(0), rows.out, columns.out, patch};
   RETURN_IF_ERROR(call.HasRoomFor(image.type(), shape));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(image, shape));
@@ -155,11 +158,11 @@ Status CheckPatches(const graph::Node& node) {
   return padding == "SAME" || padding == "VALID" ? Status{} : Unimplemented("{} with padding {}", node.op, padding);
 }
 
-// Each value divided by what its neighbours among the channels weigh.
+// Divides each value by a norm of the values in neighbouring channels.
 Outputs LocalResponse(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.rank() != 4 || in.type() != DType::kFloat)
-    return InvalidArgument("an image of {}{}", DTypeName(in.type()), ToString(in.shape()));
+    return InvalidArgument("input must be DT_FLOAT of rank 4, not {}{}", DTypeName(in.type()), ToString(in.shape()));
   const int64_t channels = in.dim(3), radius = call.attributes().Int("depth_radius", 5);
   const float bias = call.attributes().Float("bias", 1), alpha = call.attributes().Float("alpha", 1);
   const float beta = call.attributes().Float("beta", 0.5F);

@@ -1,12 +1,13 @@
-// Tensors joined along an axis, and split along one.
+// Joins and splits tensors along an axis.
 #include <utility>
 
+#include "serving-node/engine/reference/kernels/room.h"
 #include "serving-node/engine/reference/kernels/strided.h"
 
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// The inputs one after the other along an axis. They agree in everything else.
+// Concatenates `parts` along an axis. All other sizes must be equal.
 Outputs ConcatAlong(std::span<const Tensor> parts, int64_t given_axis) {
   const Tensor& first = parts[0];
   ASSIGN_OR_RETURN(const int axis, AxisOf(given_axis, first.rank()));
@@ -20,7 +21,7 @@ Outputs ConcatAlong(std::span<const Tensor> parts, int64_t given_axis) {
     shape[at] += same[at];
     same[at] = shape[at];
     if (same != shape)
-      return InvalidArgument("inputs {} and {} differ outside of axis {}", ToString(first.shape()),
+      return InvalidArgument("inputs {} and {} differ in other axes than {}", ToString(first.shape()),
                              ToString(part.shape()), given_axis);
   }
   ASSIGN_OR_RETURN(Tensor out, MakeLike(first, shape));
@@ -43,11 +44,11 @@ Outputs Concat(const Call& call) {
   return ConcatAlong(call.inputs.subspan(1), axis);
 }
 
-// Rows that together are a batch: each input is one.
+// Each input is one row of the result.
 Outputs ParallelConcat(const Call& call) {
   for (const auto& input : call.inputs) {
     if (input.rank() < 1 || input.dim(0) != 1)
-      return InvalidArgument("an input of shape {} is no single row", ToString(input.shape()));
+      return InvalidArgument("each input must have a first dimension of 1, not the shape {}", ToString(input.shape()));
   }
   return ConcatAlong(call.inputs, 0);
 }
@@ -57,7 +58,8 @@ Outputs Pack(const Call& call) {
   std::vector<Tensor> parts;
   for (const auto& input : call.inputs) {
     if (input.shape() != call.in(0).shape())
-      return InvalidArgument("inputs of shapes {} and {}", ToString(call.in(0).shape()), ToString(input.shape()));
+      return InvalidArgument("inputs have different shapes: {} and {}", ToString(call.in(0).shape()),
+                             ToString(input.shape()));
     Shape shape = input.shape();
     shape.insert(shape.begin() + axis, 1);
     ASSIGN_OR_RETURN(Tensor part, input.Reshaped(shape));
@@ -66,7 +68,7 @@ Outputs Pack(const Call& call) {
   return ConcatAlong(parts, axis);
 }
 
-// Parts of the given sizes along an axis.
+// Splits `in` along an axis into parts of the given sizes.
 Outputs SplitAlong(const Tensor& in, int axis, const std::vector<int64_t>& sizes) {
   const auto strides = Strides(in.shape());
   std::vector<Tensor> parts;
@@ -87,7 +89,7 @@ Outputs Split(const Call& call) {
   const int64_t parts = call.attributes().Int("num_split", 1);
   const int64_t size = call.in(1).dim(axis);
   if (parts < 1 || size % parts != 0)
-    return InvalidArgument("dimension {} of size {} does not split into {}", given, size, parts);
+    return InvalidArgument("dimension {} of size {} cannot be split into {} equal parts", given, size, parts);
   return SplitAlong(call.in(1), axis, std::vector<int64_t>(static_cast<size_t>(parts), size / parts));
 }
 
@@ -101,7 +103,8 @@ Outputs SplitV(const Call& call) {
     if (*size == -1 && rest == sizes.end())
       rest = size;
     else if (*size < 0 || *size > left)
-      return InvalidArgument("size_splits {} do not fit", ToString(sizes));
+      return InvalidArgument("size_splits {} do not fit into dimension {} of size {}", ToString(sizes), given,
+                             call.in(0).dim(axis));
     else
       left -= *size;
   }
@@ -115,7 +118,9 @@ Outputs Unpack(const Call& call) {
   ASSIGN_OR_RETURN(const int axis, AxisOf(call.attributes().Int("axis", 0), in.rank()));
   const int64_t count = in.dim(axis);
   if (count != call.attributes().Int("num", count))
-    return InvalidArgument("dimension {} of {} is not {}", axis, ToString(in.shape()), call.attributes().Int("num", 0));
+    return InvalidArgument("the size of dimension {} of {} is not num = {}", axis, ToString(in.shape()),
+                           call.attributes().Int("num", 0));
+  RETURN_IF_ERROR(HasRoomForTable(call, count, sizeof(Tensor)));
   ASSIGN_OR_RETURN(auto parts, SplitAlong(in, axis, std::vector<int64_t>(static_cast<size_t>(count), 1)));
   Shape shape = in.shape();
   shape.erase(shape.begin() + axis);

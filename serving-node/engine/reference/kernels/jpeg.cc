@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
-// After stdio, which they need and do not include.
+// These headers need stdio.h but do not include it.
 #include <jerror.h>
 #include <jpeglib.h>
 
@@ -12,9 +12,9 @@
 namespace longshore::engine::reference::kernels::images {
 namespace {
 
-constexpr int kScansMax = 500;  // Few bytes can be a scan that costs as much as the whole image.
+constexpr int kScansMax = 500;  // A scan of few bytes can cost as much as the whole image.
 
-// All that the library's callbacks need. Plain: a jump over it destroys nothing.
+// The state for the callbacks of the library. Only plain data after construction, because longjmp skips destructors.
 struct Reader {
   jpeg_decompress_struct info;
   jpeg_error_mgr errors;
@@ -35,7 +35,7 @@ Reader* ReaderOf(j_common_ptr info) { return static_cast<Reader*>(info->client_d
   std::longjmp(ReaderOf(info)->failed, 1);
 }
 
-// The library goes on with what it has of a file that is too short.
+// Without this, the library fills up the pixels that a truncated file lacks.
 void OnMessage(j_common_ptr info, int level) {
   if (level < 0 && info->err->msg_code == JWRN_JPEG_EOF) Fail(info);
 }
@@ -44,7 +44,7 @@ void OnProgress(j_common_ptr info) {
   if (ReaderOf(info)->info.input_scan_number > kScansMax) Fail(info);
 }
 
-// The one place that jumps end in. False when the step failed.
+// Runs a step. The only target of longjmp. Returns false if the step failed.
 bool Try(Reader* reader, void (*step)(Reader*)) {
   if (setjmp(reader->failed) != 0) return false;
   step(reader);
@@ -60,7 +60,7 @@ void ReadHeader(Reader* reader) {
   jpeg_read_header(&info, TRUE);
 }
 
-bool IsPrint(const jpeg_decompress_struct& info) {
+bool IsCmyk(const jpeg_decompress_struct& info) {
   return info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
 }
 
@@ -68,7 +68,7 @@ void SetOptions(Reader* reader) {
   auto& info = reader->info;
   const auto& options = reader->options;
   const bool is_gray = options.channels == 1 || (options.channels == 0 && info.num_components == 1);
-  info.out_color_space = is_gray ? JCS_GRAYSCALE : (IsPrint(info) ? JCS_CMYK : JCS_RGB);
+  info.out_color_space = is_gray ? JCS_GRAYSCALE : (IsCmyk(info) ? JCS_CMYK : JCS_RGB);
   info.do_fancy_upsampling = options.fancy_upscaling ? TRUE : FALSE;
   info.scale_num = 1;
   info.scale_denom = static_cast<unsigned>(options.ratio);
@@ -76,8 +76,8 @@ void SetOptions(Reader* reader) {
   jpeg_calc_output_dimensions(&info);
 }
 
-// Colours for print are the light that they leave; Adobe writes them the other way round. In place.
-void FromPrint(Reader* reader) {
+// Converts a line from CMYK to RGB in place. CMYK values say how much light is absorbed; Adobe writes them inverted.
+void CmykToRgb(Reader* reader) {
   const bool is_adobe = reader->info.saw_Adobe_marker != 0;
   uint8_t* to = reader->line;
   const uint8_t* from = reader->line;
@@ -89,8 +89,8 @@ void FromPrint(Reader* reader) {
 
 int PixelBytes(const Reader& reader) { return reader.info.out_color_space == JCS_GRAYSCALE ? 1 : 3; }
 
-// Only the blocks that the window touches are decoded: pixels at its edges are as TensorFlow's, not as the whole
-// image's.
+// Only the blocks that overlap the window are decoded: as in TensorFlow, pixels at the edges of the window may differ
+// slightly from those of a full decode.
 void ReadLines(Reader* reader) {
   auto& info = reader->info;
   const auto& window = reader->window;
@@ -105,12 +105,12 @@ void ReadLines(Reader* reader) {
   for (int64_t y = 0; y < window.height; ++y, to += bytes) {
     JSAMPROW line = reader->line;
     if (jpeg_read_scanlines(&info, &line, 1) != 1) Fail(reinterpret_cast<j_common_ptr>(&info));
-    if (info.out_color_space == JCS_CMYK) FromPrint(reader);
+    if (info.out_color_space == JCS_CMYK) CmykToRgb(reader);
     std::memcpy(to, reader->line + skipped, bytes);
   }
 }
 
-// Destroys what the library holds.
+// Owns the decompressor of the library.
 class Jpeg {
  public:
   explicit Jpeg(const std::string& bytes, const JpegOptions& options = {}) {
@@ -140,8 +140,8 @@ Status CheckWindow(const Window& window, const Window& whole) {
   if (window.y >= 0 && window.x >= 0 && window.height > 0 && window.width > 0 && window.y <= whole.height &&
       window.x <= whole.width && window.height <= whole.height - window.y && window.width <= whole.width - window.x)
     return {};
-  return InvalidArgument("the window [{},{},{},{}] lies outside of {} by {} pixels", window.y, window.x, window.height,
-                         window.width, whole.height, whole.width);
+  return InvalidArgument("the window [{},{},{},{}] is outside the image of {} by {} pixels", window.y, window.x,
+                         window.height, window.width, whole.height, whole.width);
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ Result<Tensor> DecodeJpeg(const Call& call, const std::string& bytes, const Jpeg
   const Window window = options.window.value_or(whole);
   RETURN_IF_ERROR(CheckWindow(window, whole));
   const Shape shape = {window.height, window.width, PixelBytes(jpeg.reader())};
-  // An image that comes in several scans is held as a whole.
+  // The library holds the coefficients of a whole image if it comes in several scans.
   RETURN_IF_ERROR(call.HasRoomFor(DType::kInt16, {info.image_height, info.image_width, info.num_components}));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kUint8, shape));
   std::vector<uint8_t> line(size_t{4} * info.output_width);

@@ -1,6 +1,7 @@
 #include "serving-node/engine/reference/kernels/kernel.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "serving-node/engine/reference/kernels/tensor_list.h"
 
@@ -97,12 +98,40 @@ size_t Call::LeftBytes() const {
   return taken < room_bytes ? room_bytes - taken : 0;
 }
 
+namespace {
+
+// The product of the sizes with zeros counted as one; the largest number where it is larger.
+size_t PlacesIn(const Shape& shape) {
+  size_t places = 1;
+  for (const int64_t size : shape) {
+    if (size > 1 && __builtin_mul_overflow(places, static_cast<size_t>(size), &places))
+      return std::numeric_limits<size_t>::max();
+  }
+  return places;
+}
+
+}  // namespace
+
 Status Call::HasRoomFor(DType type, const Shape& shape) const {
   ASSIGN_OR_RETURN(const int64_t count, tensor::ElementCount(shape));
+  if (count == 0) {
+    if (PlacesIn(shape) <= std::max(LeftBytes(), kEmptyBytesMin) / sizeof(int64_t)) return {};
+    return ResourceExhausted(
+        "a tensor {}{}, its zero sizes counted as one, does not fit into the {} bytes that are left of the run's "
+        "memory",
+        DTypeName(type), ToString(shape), LeftBytes());
+  }
   const size_t element_bytes = type == DType::kString ? sizeof(std::string) : tensor::ElementBytes(type);
   if (element_bytes == 0 || static_cast<size_t>(count) <= LeftBytes() / element_bytes) return {};
   return ResourceExhausted("a tensor {}{} does not fit into the {} bytes that are left of the run's memory",
                            DTypeName(type), ToString(shape), LeftBytes());
+}
+
+Status Call::CheckEmptyInputs() const {
+  for (const Tensor& input : inputs) {
+    if (input.elements() == 0) RETURN_IF_ERROR(HasRoomFor(input.type(), input.shape()));
+  }
+  return {};
 }
 
 size_t HeldBytes(std::span<const Tensor> tensors) {
@@ -119,10 +148,11 @@ size_t HeldBytes(std::span<const Tensor> tensors) {
 }
 
 Outputs RunKernel(const Kernel& kernel, const Call& call) {
+  RETURN_IF_ERROR(call.CheckEmptyInputs());
   auto made = kernel.compute(call);
   if (made && HeldBytes(*made) > call.LeftBytes()) {
-    return ResourceExhausted("its outputs need {} bytes where {} are left of the run's memory", HeldBytes(*made),
-                             call.LeftBytes());
+    return ResourceExhausted("the outputs need {} bytes, but only {} bytes are left of the run's memory",
+                             HeldBytes(*made), call.LeftBytes());
   }
   return made;
 }
@@ -147,7 +177,7 @@ Result<int64_t> IntOf(const Tensor& tensor, std::string_view what) {
 }
 
 Result<int> AxisOf(int64_t axis, int rank) {
-  if (axis < -rank || axis >= rank) return InvalidArgument("axis {} lies outside of rank {}", axis, rank);
+  if (axis < -rank || axis >= rank) return InvalidArgument("axis {} is out of range for rank {}", axis, rank);
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 

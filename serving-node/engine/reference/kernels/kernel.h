@@ -1,8 +1,8 @@
-// Kernels: one plain function per op, and the table that says which ops there are.
+// Kernels: one plain function per op, and the list of all supported ops.
 //
-// To add an op: write its function, add a row to the family's table (or a family to kernel.cc), add a test. Semantics
-// are TensorFlow's. A kernel trusts nothing about its inputs but their number: what does not fit is InvalidArgument,
-// never a crash.
+// To add an op: write its function, add a row to the list of its family (or a new family to kernel.cc), and add a test.
+// The semantics are TensorFlow's. A kernel may rely on the number of its inputs and on nothing else about them: it
+// returns InvalidArgument for unsuitable inputs and never crashes.
 #pragma once
 
 #include <span>
@@ -29,19 +29,25 @@ struct Call {
   const graph::Node& node;
   std::span<const Tensor> inputs;
   Resources& resources;
-  size_t room_bytes = SIZE_MAX;  // What is left of the run's memory for tensors and tables.
-  RunTables* tables = nullptr;   // Those that the run made; nullptr where it makes none.
-  Bodies* bodies = nullptr;      // Runs those of the node; see bodies.h.
+  size_t room_bytes = SIZE_MAX;  // The part of the run's memory limit that this call may use.
+  RunTables* tables = nullptr;   // Counts the tables that the run made; nullptr if it makes none.
+  Bodies* bodies = nullptr;      // Runs the bodies of the node; see bodies.h.
 
-  // The call with other inputs.
+  // The same call with other inputs.
   Call With(std::span<const Tensor> others) const { return {node, others, resources, room_bytes, tables, bodies}; }
 
-  // What the run may take more.
+  // The bytes that this call may still allocate: room_bytes without the tables that the run made.
   size_t LeftBytes() const;
 
-  // ResourceExhausted when the run has no memory for such a tensor. To be asked before an output is made whose size is
-  // more than a few times that of the inputs.
+  // ResourceExhausted if such a tensor does not fit into LeftBytes(). Call it before making an output that may be more
+  // than a few times as large as the inputs. For a tensor without elements, sizes of zero count as one and each place
+  // as one number: clients can send such tensors for free, but kernels make tables as long as dimensions, and multiply
+  // the sizes, before they look at elements. Up to kEmptyBytesMin there is always room.
   Status HasRoomFor(DType type, const Shape& shape) const;
+  static constexpr size_t kEmptyBytesMin = size_t{1} << 20;
+
+  // HasRoomFor for each input without elements.
+  Status CheckEmptyInputs() const;
 
   const Tensor& in(size_t index) const { return inputs[index]; }
   const graph::Attributes& attributes() const { return node.attributes; }
@@ -68,24 +74,26 @@ struct Kernel {
   std::string_view op;
   Compute compute = nullptr;
   int inputs_min = 0;
-  TypeSet types = kAnyType;  // Which values of the attribute T it takes.
-  Check check = nullptr;     // What else of the attributes must be so; Unimplemented otherwise. At load.
-  bool is_foldable = true;   // The same inputs always give the same outputs and nothing else happens.
+  TypeSet types = kAnyType;  // The supported values of the attribute T.
+  Check check = nullptr;     // Runs at load: Unimplemented for unsupported attributes.
+  bool is_foldable = true;   // A pure function: same inputs, same outputs, no side effects.
 };
 
-// nullptr when there is none.
+// nullptr if the op is not supported.
 const Kernel* FindKernel(std::string_view op);
 
-// All of them, sorted by op.
+// All kernels, sorted by op.
 std::span<const Kernel> AllKernels();
 
-// What tensors hold, lists and texts' places included, as if none shared a buffer.
+// The memory of the tensors in bytes, as if no two of them shared a buffer. Includes the elements of lists and the
+// std::string objects of strings, but not the characters of the strings.
 size_t HeldBytes(std::span<const Tensor> tensors);
 
-// What the kernel computes. Its errors; ResourceExhausted when the run has no memory for what it made.
+// Runs the kernel. Returns the kernel's errors, those of CheckEmptyInputs, or ResourceExhausted if its outputs exceed
+// call.LeftBytes().
 Outputs RunKernel(const Kernel& kernel, const Call& call);
 
-// The families, each in its own file.
+// The kernel families, each in its own file.
 std::span<const Kernel> BinaryKernels();
 std::span<const Kernel> CastKernels();
 std::span<const Kernel> ControlKernels();
@@ -149,24 +157,26 @@ std::span<const Kernel> SegmentKernels();
 std::span<const Kernel> SetKernels();
 std::span<const Kernel> SparseSegmentKernels();
 
-// One output.
+// The outputs of a kernel with a single output.
 inline Outputs One(Tensor tensor) { return std::vector<Tensor>{std::move(tensor)}; }
 inline Outputs One(Result<Tensor> tensor) {
   if (!tensor) return tl::make_unexpected(tensor.error());
   return One(std::move(*tensor));
 }
 
-// The numbers of an int32 or int64 tensor of rank 0 or 1, at most kRankMax or `count_max` of them.
+// The values of an int32 or int64 tensor of rank 0 or 1, at most `count_max` of them; otherwise InvalidArgument. `what`
+// names the input in errors.
 Result<std::vector<int64_t>> IntsOf(const Tensor& tensor, std::string_view what, size_t count_max = tensor::kRankMax);
 Result<int64_t> IntOf(const Tensor& tensor, std::string_view what);
 
-// An axis within a rank, negative ones counted from the end. Requires nothing; InvalidArgument when it lies outside.
+// Converts an axis in [-rank, rank) to one in [0, rank): negative ones count from the end. InvalidArgument if out of
+// range.
 Result<int> AxisOf(int64_t axis, int rank);
 
-// The same elements of the same type with the shape; elements not set.
+// A tensor of the same type with the given shape. Numbers in it are not initialised.
 Result<Tensor> MakeLike(const Tensor& like, Shape shape);
 
-// Products of the sizes of dimensions [begin, end).
+// The product of the sizes of the dimensions [begin, end).
 int64_t Product(const Shape& shape, size_t begin, size_t end);
 
 }  // namespace longshore::engine::reference::kernels

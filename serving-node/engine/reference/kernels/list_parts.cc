@@ -11,10 +11,10 @@ namespace {
 
 Status CheckPlace(const TensorList& list, int64_t at) {
   if (at >= 0 && at < list.size()) return {};
-  return InvalidArgument("there is no element {} in a list of {}", at, list.size());
+  return InvalidArgument("index {} is out of range for a list of {} elements", at, list.size());
 }
 
-// Zeros, or empty texts.
+// A tensor of zeros, or of empty strings.
 Result<Tensor> Zeros(const Call& call, DType type, const Shape& shape) {
   RETURN_IF_ERROR(call.HasRoomFor(type, shape));
   ASSIGN_OR_RETURN(Tensor zeros, Tensor::Make(type, shape));
@@ -22,7 +22,7 @@ Result<Tensor> Zeros(const Call& call, DType type, const Shape& shape) {
   return zeros;
 }
 
-// What is known of the shape of elements, by those that are set.
+// The shape of the elements at `places`, as far as the list, `shape` and those elements that are set determine it.
 Result<PartialShape> ShapeOfElements(const TensorList& list, const std::vector<int64_t>& places,
                                      const PartialShape& shape) {
   ASSIGN_OR_RETURN(PartialShape known, Merge(list.element_shape, shape));
@@ -44,7 +44,8 @@ Status CopyElements(const Tensor& from, int64_t first, Tensor* to) {
       .map([](const auto&) {});
 }
 
-// The elements one after the other; nothing where nothing is set.
+// Copies the elements into one tensor of shape `whole`, one after the other. An element that is not set counts as zeros
+// of shape `element`.
 Outputs Join(const Call& call, const TensorList& list, const std::vector<int64_t>& places, const Shape& whole,
              const Shape& element) {
   ASSIGN_OR_RETURN(Tensor joined, Zeros(call, list.type, whole));
@@ -62,14 +63,14 @@ Outputs Join(const Call& call, const TensorList& list, const std::vector<int64_t
 
 Result<const TensorList*> ListAt(const Call& call, size_t input) {
   const auto* list = ListOf(call.in(input));
-  if (list == nullptr) return InvalidArgument("input {} is no list", input);
+  if (list == nullptr) return InvalidArgument("input {} is not a list", input);
   return list;
 }
 
 Result<PartialShape> ShapeAt(const Call& call, size_t input) {
   ASSIGN_OR_RETURN(const Shape sizes, IntsOf(call.in(input), "element_shape"));
   if (std::ranges::any_of(sizes, [](int64_t size) { return size < -1; }))
-    return InvalidArgument("element_shape {}", ToString(sizes));
+    return InvalidArgument("element_shape {} has a size below -1", ToString(sizes));
   if (call.in(input).rank() == 1) return PartialShape(sizes);
   if (sizes != Shape{-1}) return InvalidArgument("element_shape must be a vector or -1, not {}", sizes[0]);
   return PartialShape();
@@ -84,10 +85,11 @@ PartialShape ShapeOf(const Call& call, const char* attribute) {
 Result<TensorList> Put(const TensorList& list, int64_t at, const Tensor& element) {
   RETURN_IF_ERROR(CheckPlace(list, at));
   if (element.type() != list.type)
-    return InvalidArgument("an element of {} for a list of {}", DTypeName(element.type()), DTypeName(list.type));
+    return InvalidArgument("an element of {} cannot be put into a list of {}", DTypeName(element.type()),
+                           DTypeName(list.type));
   RETURN_IF_ERROR(Merge(list.element_shape, element.shape()));
   if (const auto* inner = ListOf(element); inner != nullptr && inner->depth() >= kListDepthMax)
-    return InvalidArgument("lists lie within lists deeper than {} levels", kListDepthMax);
+    return InvalidArgument("lists are nested deeper than {} levels", kListDepthMax);
   return list.With(at, element);
 }
 
@@ -102,7 +104,7 @@ Outputs ElementOf(const Call& call, const TensorList& list, int64_t at, const Pa
     ASSIGN_OR_RETURN(known, ShapeOfElements(list, AllPlaces(list), shape));
   }
   if (!IsComplete(known))
-    return InvalidArgument("element {} was not set, and its shape {} is not known", at, ToString(known));
+    return InvalidArgument("element {} was not set, and its shape {} is not fully known", at, ToString(known));
   return One(Zeros(call, list.type, *known));
 }
 
@@ -110,7 +112,8 @@ Outputs StackOf(const Call& call, const TensorList& list, const std::vector<int6
                 const PartialShape& shape) {
   ASSIGN_OR_RETURN(const PartialShape known, ShapeOfElements(list, places, shape));
   if (!IsComplete(known))
-    return InvalidArgument("the shape {} of the elements of a list of {} is not known", ToString(known), list.size());
+    return InvalidArgument("the shape {} of the elements of a list of {} is not fully known", ToString(known),
+                           list.size());
   Shape whole = *known;
   whole.insert(whole.begin(), static_cast<int64_t>(places.size()));
   return Join(call, list, places, whole, *known);
@@ -134,7 +137,8 @@ Outputs ConcatOf(const Call& call, const TensorList& list, const PartialShape& s
   }
   if (known && !known->empty()) known->front() = rows;
   if (!IsComplete(known) || known->empty())
-    return InvalidArgument("the shape {} of the elements of a list of {} is not known", ToString(known), list.size());
+    return InvalidArgument("the shape {} of the elements of a list of {} is not fully known", ToString(known),
+                           list.size());
   ASSIGN_OR_RETURN(auto joined, Join(call, list, places, *known, {0}));
   joined.push_back(std::move(lengths));
   return joined;
@@ -142,13 +146,15 @@ Outputs ConcatOf(const Call& call, const TensorList& list, const PartialShape& s
 
 Result<TensorList> Scatter(TensorList list, const Tensor& rows, const std::vector<int64_t>& places) {
   if (rows.rank() < 1 || rows.dim(0) != static_cast<int64_t>(places.size()))
-    return InvalidArgument("a tensor {} for {} elements", ToString(rows.shape()), places.size());
+    return InvalidArgument("a tensor of shape {} does not have {} rows", ToString(rows.shape()), places.size());
   const int64_t last = places.empty() ? -1 : *std::ranges::max_element(places);
-  if (last >= kListElementsMax) return ResourceExhausted("a list of more than {} elements", kListElementsMax);
+  if (last >= kListElementsMax)
+    return ResourceExhausted("a list must not have more than {} elements", kListElementsMax);
   if (last >= list.size() && list.may_grow) list = list.WithSize(last + 1);
   const Shape shape(rows.shape().begin() + 1, rows.shape().end());
   if (rows.type() != list.type)
-    return InvalidArgument("elements of {} for a list of {}", DTypeName(rows.type()), DTypeName(list.type));
+    return InvalidArgument("elements of {} cannot be put into a list of {}", DTypeName(rows.type()),
+                           DTypeName(list.type));
   RETURN_IF_ERROR(Merge(list.element_shape, shape));
   for (size_t i = 0; i < places.size(); ++i) {
     RETURN_IF_ERROR(CheckPlace(list, places[i]));

@@ -1,4 +1,4 @@
-// What the ops of TensorLists and of TensorArrays do alike: elements put together to tensors, and tensors taken apart.
+// Operations that TensorList ops and TensorArray ops share: stack, concatenate, scatter and split.
 #pragma once
 
 #include <vector>
@@ -8,33 +8,36 @@
 
 namespace longshore::engine::reference::kernels {
 
-// The list at an input of the call.
+// The list in the given input of the call. InvalidArgument if the input is not a list.
 Result<const TensorList*> ListAt(const Call& call, size_t input);
 
-// A shape as an input has it: -1 is unknown, alone or as a size.
+// Reads a shape from an input: -1 means an unknown size, and the scalar -1 an unknown rank.
 Result<PartialShape> ShapeAt(const Call& call, size_t input);
-// As an attribute has it. Unknown when it is absent.
+// Reads a shape from an attribute. Returns an unknown shape if the attribute is absent.
 PartialShape ShapeOf(const Call& call, const char* attribute);
 
-// The list with the element set, which must be of its type and shape.
+// Returns the list with the element at index `at` replaced. InvalidArgument if its type or shape contradicts the
+// list's.
 Result<TensorList> Put(const TensorList& list, int64_t at, const Tensor& element);
 
-// The element, or zeros where nothing was set: then the shape must be known, from `shape`, the list or its elements.
+// Returns the element at index `at`, or zeros if it was never set. Zeros need a complete shape, which comes from
+// `shape`, from the list, or from the list's other elements; otherwise InvalidArgument.
 Outputs ElementOf(const Call& call, const TensorList& list, int64_t at, const PartialShape& shape);
 
-// The elements at the places, one after the other along a new first dimension.
+// Stacks the elements at the indices `places` along a new first dimension.
 Outputs StackOf(const Call& call, const TensorList& list, const std::vector<int64_t>& places,
                 const PartialShape& shape);
 
-// All elements, one after the other along the first dimension they have; and the size of each in it.
+// Concatenates all elements along their first dimension. The second output has the first dimension of each element.
 Outputs ConcatOf(const Call& call, const TensorList& list, const PartialShape& shape);
 
-// Row i of the tensor becomes the element at places[i]; the list grows to what it needs when it may.
+// Sets the element at places[i] to row i of `rows`. Enlarges the list as needed if it may grow.
 Result<TensorList> Scatter(TensorList list, const Tensor& rows, const std::vector<int64_t>& places);
 
-// So many rows for each element of a list that is as long as there are lengths.
+// Element i becomes the next lengths[i] rows of `rows`. The result has as many elements as `lengths`.
 Result<TensorList> SplitInto(TensorList list, const Tensor& rows, const std::vector<int64_t>& lengths);
 
+// The indices of all elements: 0, 1, ..., size - 1.
 std::vector<int64_t> AllPlaces(const TensorList& list);
 
 }  // namespace longshore::engine::reference::kernels

@@ -1,4 +1,4 @@
-// Comparisons, logic, and choosing by a condition.
+// Comparisons, logical operations, and selection by a condition.
 #include <functional>
 
 #include "serving-node/engine/reference/kernels/elementwise.h"
@@ -15,7 +15,7 @@ Outputs Compares(const Call& call) {
   });
 }
 
-// Shapes that do not fit are an error, unless the model was told to take them as different.
+// Incompatible shapes are an error, unless incompatible_shape_error is false: then the tensors count as different.
 template <template <typename> typename F>
 Outputs Equates(const Call& call) {
   if (!call.attributes().Bool("incompatible_shape_error", true) &&
@@ -41,10 +41,11 @@ Outputs LogicalNot(const Call& call) {
 Status CheckChoice(const Call& call) {
   if (call.in(0).type() != DType::kBool) return InvalidArgument("the condition must be of DT_BOOL");
   if (call.in(1).type() == call.in(2).type()) return {};
-  return InvalidArgument("inputs of {} and {}", DTypeName(call.in(1).type()), DTypeName(call.in(2).type()));
+  return InvalidArgument("inputs of different types: {} and {}", DTypeName(call.in(1).type()),
+                         DTypeName(call.in(2).type()));
 }
 
-// All three broadcast.
+// All three inputs broadcast.
 Outputs SelectV2(const Call& call) {
   RETURN_IF_ERROR(CheckChoice(call));
   ASSIGN_OR_RETURN(const Shape values, BroadcastShape(call.in(1).shape(), call.in(2).shape()));
@@ -67,7 +68,7 @@ Outputs SelectV2(const Call& call) {
   });
 }
 
-// The old one: same shapes, but a scalar condition chooses all and a vector chooses rows.
+// The older op: the inputs have one shape, but the condition may be a scalar, or a vector that selects rows.
 Outputs Select(const Call& call) {
   RETURN_IF_ERROR(CheckChoice(call));
   const Shape& condition = call.in(0).shape();
@@ -82,7 +83,7 @@ Outputs Select(const Call& call) {
   column[0] = shape[0];
   ASSIGN_OR_RETURN(Tensor rows, call.in(0).Reshaped(column));
   const Tensor inputs[] = {rows, call.in(1), call.in(2)};
-  return SelectV2({call.node, inputs, call.resources});
+  return SelectV2(call.With(inputs));
 }
 
 constexpr Kernel kKernels[] = {

@@ -1,4 +1,4 @@
-// Products of matrices, one or a batch.
+// Products of matrices or of batches of matrices.
 #include "serving-node/engine/reference/kernels/broadcast.h"
 #include "serving-node/engine/reference/kernels/gemm.h"
 #include "serving-node/engine/reference/kernels/short_floats.h"
@@ -18,9 +18,9 @@ Outputs ForProducts(DType type, F f) {
   }
 }
 
-// The matrix, turned over into `buffer` when it has to be.
+// The matrix, or its transpose, which is written into `buffer`.
 template <typename T>
-const T* Upright(const T* matrix, int64_t rows, int64_t columns, bool transpose, std::vector<T>* buffer) {
+const T* TransposedIf(const T* matrix, int64_t rows, int64_t columns, bool transpose, std::vector<T>* buffer) {
   if (!transpose) return matrix;
   buffer->resize(static_cast<size_t>(rows * columns));
   for (int64_t i = 0; i < rows; ++i) {
@@ -37,9 +37,10 @@ struct Transposes {
 Outputs Product(const Call& call, Transposes transpose) {
   const Tensor& a = call.in(0);
   const Tensor& b = call.in(1);
-  if (a.type() != b.type()) return InvalidArgument("inputs of {} and {}", DTypeName(a.type()), DTypeName(b.type()));
+  if (a.type() != b.type())
+    return InvalidArgument("inputs of different types: {} and {}", DTypeName(a.type()), DTypeName(b.type()));
   if (a.rank() < 2 || b.rank() < 2)
-    return InvalidArgument("inputs of shapes {} and {} are no matrices", ToString(a.shape()), ToString(b.shape()));
+    return InvalidArgument("inputs of shapes {} and {} are not matrices", ToString(a.shape()), ToString(b.shape()));
   const int64_t a_rows = a.dim(a.rank() - 2), a_columns = a.dim(a.rank() - 1);
   const int64_t b_rows = b.dim(b.rank() - 2), b_columns = b.dim(b.rank() - 1);
   const int64_t m = transpose.a ? a_columns : a_rows;
@@ -63,8 +64,8 @@ Outputs Product(const Call& call, Transposes transpose) {
       for (int64_t i = 0; i < count; ++i) {
         const int64_t a_at = from[0] + (batch.empty() ? 0 : i * strides[0].back());
         const int64_t b_at = from[1] + (batch.empty() ? 0 : i * strides[1].back());
-        const T* left = Upright(Raw<T>(a) + a_at * m * k, a_rows, a_columns, transpose.a, &a_buffer);
-        const T* right = Upright(Raw<T>(b) + b_at * k * n, b_rows, b_columns, transpose.b, &b_buffer);
+        const T* left = TransposedIf(Raw<T>(a) + a_at * m * k, a_rows, a_columns, transpose.a, &a_buffer);
+        const T* right = TransposedIf(Raw<T>(b) + b_at * k * n, b_rows, b_columns, transpose.b, &b_buffer);
         Gemm(left, right, Raw<T>(out) + (to + i) * m * n, m, k, n);
       }
     });
@@ -84,7 +85,7 @@ Outputs BatchMatMul(const Call& call) {
   return Product(call, {call.attributes().Bool("adj_x", false), call.attributes().Bool("adj_y", false)});
 }
 
-// Both inputs and the result of one type.
+// Unimplemented unless both inputs and the result have the same supported type.
 Status CheckOneType(const graph::Node& node) {
   const DType type = node.attributes.Type("Ta");
   if ((Only(type) & (kProducts | Only(DType::kBfloat16))) == 0 || node.attributes.Type("Tb") != type ||

@@ -1,4 +1,4 @@
-// Matrices inverted, decomposed and solved; a batch of them in front. In double, for its own sake and float's.
+// Inverts, decomposes and solves matrices or batches of matrices. Computes in double, for float as well.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,7 +9,7 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// Row-major.
+// A row-major matrix.
 struct Matrix {
   int64_t rows = 0, columns = 0;
   std::vector<double> values;
@@ -19,14 +19,14 @@ struct Matrix {
 };
 
 template <typename T>
-Matrix MatrixAt(const Tensor& tensor, int64_t number, bool turned = false) {
+Matrix MatrixAt(const Tensor& tensor, int64_t number, bool transposed = false) {
   const int64_t rows = tensor.dim(tensor.rank() - 2), columns = tensor.dim(tensor.rank() - 1);
-  Matrix matrix{turned ? columns : rows, turned ? rows : columns, {}};
+  Matrix matrix{transposed ? columns : rows, transposed ? rows : columns, {}};
   matrix.values.resize(static_cast<size_t>(rows * columns));
   const T* from = Raw<T>(tensor) + number * rows * columns;
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j)
-      (turned ? matrix.at(j, i) : matrix.at(i, j)) = static_cast<double>(from[i * columns + j]);
+      (transposed ? matrix.at(j, i) : matrix.at(i, j)) = static_cast<double>(from[i * columns + j]);
   }
   return matrix;
 }
@@ -46,7 +46,8 @@ int64_t MatricesIn(const Tensor& tensor) {
   return tensor.elements() == 0 ? 0 : Product(tensor.shape(), 0, tensor.shape().size() - 2);
 }
 
-// Gauss' elimination with pivots: `right` becomes the solution. The determinant, zero when there is none.
+// Gaussian elimination with row pivoting: replaces `right` by the solution of left * x = right. Returns the determinant
+// of `left`; 0 if it is singular, and then there is no solution.
 double Eliminate(Matrix left, Matrix* right) {
   const int64_t n = left.rows;
   double determinant = 1;
@@ -92,11 +93,11 @@ Outputs MatrixDeterminant(const Call& call) {
   const Tensor& in = call.in(0);
   RETURN_IF_ERROR(CheckSquare(in));
   const Shape shape(in.shape().begin(), in.shape().end() - 2);
-  RETURN_IF_ERROR(call.HasRoomFor(in.type(), shape));  // Of matrices without a value there may be any number.
+  RETURN_IF_ERROR(call.HasRoomFor(in.type(), shape));  // A batch of empty matrices may have any size.
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, shape));
   return ForFloats(in.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    std::fill_n(Raw<T>(out), out.elements(), T{1});  // Of a matrix without a value.
+    std::fill_n(Raw<T>(out), out.elements(), T{1});  // The determinant of an empty matrix.
     for (int64_t m = 0; m < MatricesIn(in); ++m) {
       Matrix nothing{in.dim(in.rank() - 1), 0, {}};
       Raw<T>(out)[m] = static_cast<T>(Eliminate(MatrixAt<T>(in, m), &nothing));
@@ -112,7 +113,7 @@ Outputs MatrixSolve(const Call& call) {
   const bool adjoint = call.attributes().Bool("adjoint", false);
   if (right.type() != left.type() || right.rank() != left.rank() ||
       !std::equal(left.shape().begin(), left.shape().end() - 1, right.shape().begin()))
-    return InvalidArgument("matrices {} and {} do not fit", ToString(left.shape()), ToString(right.shape()));
+    return InvalidArgument("matrix {} and rhs {} do not fit together", ToString(left.shape()), ToString(right.shape()));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(right, right.shape()));
   return ForFloats(left.type(), [&](auto tag) -> Outputs {
     using T = typename decltype(tag)::type;
@@ -126,7 +127,7 @@ Outputs MatrixSolve(const Call& call) {
   });
 }
 
-// By substitution; the other half of the matrix is not looked at.
+// Solves a triangular system by substitution. Ignores the other half of the matrix.
 void Substitute(const Matrix& left, bool lower, Matrix* right) {
   const int64_t n = left.rows;
   for (int64_t k = 0; k < n; ++k) {
@@ -146,7 +147,7 @@ Outputs MatrixTriangularSolve(const Call& call) {
   const bool adjoint = call.attributes().Bool("adjoint", false);
   const bool lower = call.attributes().Bool("lower", true) != adjoint;
   if (right.type() != left.type() || right.rank() < 2 || right.dim(right.rank() - 2) != left.dim(left.rank() - 1))
-    return InvalidArgument("matrices {} and {} do not fit", ToString(left.shape()), ToString(right.shape()));
+    return InvalidArgument("matrix {} and rhs {} do not fit together", ToString(left.shape()), ToString(right.shape()));
   const Shape left_batch(left.shape().begin(), left.shape().end() - 2);
   const Shape right_batch(right.shape().begin(), right.shape().end() - 2);
   ASSIGN_OR_RETURN(const Shape batch, BroadcastShape(left_batch, right_batch));
@@ -171,8 +172,8 @@ Outputs MatrixTriangularSolve(const Call& call) {
   });
 }
 
-// The lower triangle L of which L times itself turned over is the matrix, of which only that half is looked at. NaN
-// when there is none.
+// The Cholesky decomposition, in place: the lower triangle L with L * transpose(L) = matrix. Reads only the lower half
+// of the matrix. NaN if the matrix is not positive definite.
 void Decompose(Matrix* matrix) {
   for (int64_t i = 0; i < matrix->rows; ++i) {
     for (int64_t j = 0; j < matrix->rows; ++j) {

@@ -1,4 +1,4 @@
-// Elements moved about: transposed, padded, repeated.
+// Moves elements: transposes, pads and repeats.
 #include <algorithm>
 
 #include "serving-node/engine/reference/kernels/broadcast.h"
@@ -20,7 +20,7 @@ Outputs Transpose(const Call& call) {
   for (const int64_t given : order) {
     ASSIGN_OR_RETURN(const int axis, AxisOf(given, in.rank()));
     const auto at = static_cast<size_t>(axis);
-    if (seen[at]) return InvalidArgument("perm {} names an axis twice", ToString(order));
+    if (seen[at]) return InvalidArgument("perm {} has an axis twice", ToString(order));
     seen[at] = true;
     shape.push_back(in.shape()[at]);
     moved.push_back(strides[at]);
@@ -37,7 +37,7 @@ Outputs BroadcastTo(const Call& call) {
   return One(StridedCopy(call.in(0), 0, shape, BroadcastStrides(call.in(0).shape(), shape)));
 }
 
-// Each axis repeats as a whole: seen as two axes, of which the first has stride zero.
+// Views each axis as two axes, of which the first has the stride 0 and so repeats the second.
 Outputs Tile(const Call& call) {
   const Tensor& in = call.in(0);
   ASSIGN_OR_RETURN(const auto multiples, IntsOf(call.in(1), "multiples"));
@@ -49,7 +49,7 @@ Outputs Tile(const Call& call) {
   for (size_t i = 0; i < multiples.size(); ++i) {
     int64_t size = 0;
     if (multiples[i] < 0 || __builtin_mul_overflow(in.shape()[i], multiples[i], &size))
-      return InvalidArgument("multiples {}", ToString(multiples));
+      return InvalidArgument("multiples {} are negative or too large", ToString(multiples));
     shape.push_back(size);
     split.insert(split.end(), {multiples[i], in.shape()[i]});
     split_strides.insert(split_strides.end(), {0, strides[i]});
@@ -67,12 +67,13 @@ Outputs Padded(const Call& call, const Tensor* value) {
   if (pads.size() != 2 * in.shape().size())
     return InvalidArgument("paddings of shape {} do not fit rank {}", ToString(paddings.shape()), in.rank());
   if (value != nullptr && (value->type() != in.type() || value->elements() != 1))
-    return InvalidArgument("the padding must be one {}", DTypeName(in.type()));
+    return InvalidArgument("constant_values must be one {}", DTypeName(in.type()));
   Shape shape = in.shape();
   for (size_t i = 0; i < shape.size(); ++i) {
     const bool too_large = pads[2 * i] > static_cast<int64_t>(tensor::kTensorBytesMax) ||
                            pads[2 * i + 1] > static_cast<int64_t>(tensor::kTensorBytesMax);
-    if (pads[2 * i] < 0 || pads[2 * i + 1] < 0 || too_large) return InvalidArgument("paddings {}", ToString(pads));
+    if (pads[2 * i] < 0 || pads[2 * i + 1] < 0 || too_large)
+      return InvalidArgument("paddings {} are negative or too large", ToString(pads));
     shape[i] += pads[2 * i] + pads[2 * i + 1];
   }
   RETURN_IF_ERROR(call.HasRoomFor(in.type(), shape));

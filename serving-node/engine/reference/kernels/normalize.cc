@@ -1,4 +1,4 @@
-// Along the last dimension: biases, batch normalisation as it is at inference, softmax.
+// Biases, batch normalisation at inference, and softmax.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,13 +9,14 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// Channels are the last axis, or the second one with data_format NCHW.
+// Channels are the last axis, or the second one for data_format NCHW.
 Outputs BiasAdd(const Call& call) {
   const Tensor& in = call.in(0);
   const Tensor& bias = call.in(1);
   const size_t axis = call.attributes().Text("data_format", "NHWC") == "NCHW" ? 1 : in.shape().size() - 1;
   if (in.rank() < 2 || bias.rank() != 1 || bias.dim(0) != in.shape()[axis] || bias.type() != in.type()) {
-    return InvalidArgument("a bias of shape {} for values of shape {}", ToString(bias.shape()), ToString(in.shape()));
+    return InvalidArgument("a bias of shape {} does not fit values of shape {}", ToString(bias.shape()),
+                           ToString(in.shape()));
   }
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
   const int64_t inner = Product(in.shape(), axis + 1, in.shape().size());
@@ -28,14 +29,15 @@ Outputs BiasAdd(const Call& call) {
   });
 }
 
-// y = (x - mean) * scale / sqrt(variance + epsilon) + offset. The other outputs are the inputs they stand for.
+// y = (x - mean) * scale / sqrt(variance + epsilon) + offset. The other outputs repeat the mean and variance inputs, as
+// in TensorFlow at inference.
 Outputs FusedBatchNorm(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.type() != DType::kFloat || in.rank() != 4)
-    return InvalidArgument("an image of {}{}", DTypeName(in.type()), ToString(in.shape()));
+    return InvalidArgument("x must be DT_FLOAT of rank 4, not {}{}", DTypeName(in.type()), ToString(in.shape()));
   for (size_t i = 1; i < 5; ++i) {
     if (call.in(i).shape() != Shape{in.dim(3)} || call.in(i).type() != DType::kFloat)
-      return InvalidArgument("input {} is of {}{} for an image of {}", i, DTypeName(call.in(i).type()),
+      return InvalidArgument("input {} is {}{}, which does not fit x of shape {}", i, DTypeName(call.in(i).type()),
                              ToString(call.in(i).shape()), ToString(in.shape()));
   }
   const float* scale = Raw<float>(call.in(1));
@@ -54,8 +56,8 @@ Outputs FusedBatchNorm(const Call& call) {
   return std::vector<Tensor>{out, call.in(3), call.in(4), call.in(3), call.in(4), call.in(4)};
 }
 
-// The image may be of short floats; what it is normalised with never is.
-Outputs FusedBatchNormOfAny(const Call& call) {
+// The image may have short floats; scale, offset, mean and variance are always DT_FLOAT.
+Outputs FusedBatchNormOfAnyFloat(const Call& call) {
   if (!HasShortFloats(call.inputs.first(1))) return FusedBatchNorm(call);
   std::vector<Tensor> wide(call.inputs.begin(), call.inputs.end());
   ASSIGN_OR_RETURN(wide[0], FromShortFloat(call.in(0)));
@@ -102,8 +104,8 @@ Status CheckInference(const graph::Node& node) {
 constexpr Kernel kKernels[] = {
     {"BiasAdd", AlsoShort<BiasAdd>, 2, kFloats | kShortFloats},
     {"FusedBatchNorm", FusedBatchNorm, 5, Only(DType::kFloat), CheckInference},
-    {"FusedBatchNormV2", FusedBatchNormOfAny, 5, Only(DType::kFloat) | kShortFloats, CheckInference},
-    {"FusedBatchNormV3", FusedBatchNormOfAny, 5, Only(DType::kFloat) | kShortFloats, CheckInference},
+    {"FusedBatchNormV2", FusedBatchNormOfAnyFloat, 5, Only(DType::kFloat) | kShortFloats, CheckInference},
+    {"FusedBatchNormV3", FusedBatchNormOfAnyFloat, 5, Only(DType::kFloat) | kShortFloats, CheckInference},
     {"LogSoftmax", AlsoShort<Softmax<true>>, 1, kFloats | kShortFloats},
     {"Softmax", AlsoShort<Softmax<false>>, 1, kFloats | kShortFloats},
 };

@@ -1,4 +1,4 @@
-// Numbers that are read from texts.
+// Parses numbers from text.
 #pragma once
 
 #include <charconv>
@@ -10,7 +10,8 @@
 
 namespace longshore::engine::reference::kernels {
 
-// As C reads it, hexadecimal too. What is too large or too small becomes infinity or zero.
+// Parses a float as C does, including hexadecimal. Values out of range become infinity or zero. nullopt if any
+// character remains.
 template <typename T>
 std::optional<T> FloatOf(const std::string& text) {
   char* end = nullptr;
@@ -29,7 +30,7 @@ std::optional<T> IntegerOf(std::string_view text) {
   return value;
 }
 
-// The number that the whole text is, spaces around it aside.
+// Parses the whole text, without the white space around it, as one number. nullopt if it is not a valid T.
 template <typename T>
 std::optional<T> NumberOf(const std::string& text) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";

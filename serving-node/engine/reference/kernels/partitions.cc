@@ -1,4 +1,4 @@
-// Rows dealt out to several tensors, and put together again.
+// Distributes rows to several tensors, and merges them again.
 #include <algorithm>
 
 #include "serving-node/engine/reference/kernels/ints.h"
@@ -34,7 +34,8 @@ Outputs DynamicPartition(const Call& call) {
   const Tensor& data = call.in(0);
   ASSIGN_OR_RETURN(const auto parts, AllIntsOf(call.in(1), "partitions"));
   if (!IsPrefix(call.in(1).shape(), data.shape())) {
-    return InvalidArgument("partitions {} are no prefix of {}", ToString(call.in(1).shape()), ToString(data.shape()));
+    return InvalidArgument("the shape of partitions {} is not a prefix of the shape of data {}",
+                           ToString(call.in(1).shape()), ToString(data.shape()));
   }
   ASSIGN_OR_RETURN(const auto rows, CountRows(parts, call.attributes().Int("num_partitions", 1)));
   std::vector<Tensor> outputs;
@@ -53,12 +54,12 @@ Outputs DynamicPartition(const Call& call) {
 
 Status CheckPartitions(const graph::Node& node) {
   const int64_t count = node.attributes.Int("num_partitions", 0);
-  if (count < 1 || count > 1'000'000) return Unimplemented("{} partitions", count);
+  if (count < 1 || count > 1'000'000) return Unimplemented("{} with num_partitions {}", node.op, count);
   return {};
 }
 
-// The inputs are as many tensors of indices as of data; each index says where a row of its data goes, the last one
-// wins.
+// The inputs are n tensors of indices and n tensors of data. indices[i][j] is the row of the result that data[i][j]
+// becomes; if an index occurs several times, the last one wins.
 struct Stitch {
   std::vector<std::vector<int64_t>> indices;
   Shape row;
@@ -73,14 +74,15 @@ Result<Stitch> StitchOf(const Call& call) {
     const Shape& prefix = call.in(i).shape();
     ASSIGN_OR_RETURN(auto indices, AllIntsOf(call.in(i), "indices"));
     if (!IsPrefix(prefix, data.shape()) || data.type() != call.in(count).type())
-      return InvalidArgument("data {} does not begin as indices {}", ToString(data.shape()), ToString(prefix));
+      return InvalidArgument("the shape of data {} does not begin with the shape of indices {}, or its type differs",
+                             ToString(data.shape()), ToString(prefix));
     const Shape row(data.shape().begin() + static_cast<std::ptrdiff_t>(prefix.size()), data.shape().end());
     if (i > 0 && row != stitch.row)
-      return InvalidArgument("rows of shapes {} and {}", ToString(stitch.row), ToString(row));
+      return InvalidArgument("rows have different shapes: {} and {}", ToString(stitch.row), ToString(row));
     stitch.row = row;
     for (const int64_t index : indices) {
       if (index < 0 || index == INT64_MAX)
-        return InvalidArgument("indices[{}] has {}, which is out of range", i, index);
+        return InvalidArgument("indices[{}] has the value {}, which is out of range", i, index);
       stitch.rows = std::max(stitch.rows, index + 1);
     }
     stitch.indices.push_back(std::move(indices));
@@ -88,9 +90,10 @@ Result<Stitch> StitchOf(const Call& call) {
   return stitch;
 }
 
-// Rows that no index names are zero.
+// Rows without an index are zero.
 Outputs DynamicStitch(const Call& call) {
-  if (call.inputs.size() % 2 != 0) return InvalidArgument("{} inputs: not as many data as indices", call.inputs.size());
+  if (call.inputs.size() % 2 != 0)
+    return InvalidArgument("{} inputs: the numbers of indices and of data differ", call.inputs.size());
   ASSIGN_OR_RETURN(const Stitch stitch, StitchOf(call));
   const size_t count = stitch.indices.size();
   Shape shape = stitch.row;

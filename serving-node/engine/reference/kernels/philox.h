@@ -1,5 +1,6 @@
-// Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011), and TensorFlow's way from its
-// numbers to uniform and normal ones: the same seeds give the same values.
+// The random number generator Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011), and
+// TensorFlow's conversion of its numbers to uniform and normal ones. The same seeds give the same values as in
+// TensorFlow.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@
 
 namespace longshore::engine::reference::kernels {
 
-// Blocks of four numbers, in order; any of them can be skipped to at once.
+// A stream of blocks of four numbers. Skipping any number of blocks takes constant time.
 class Philox {
  public:
   using Block = std::array<uint32_t, 4>;
@@ -20,7 +21,7 @@ class Philox {
 
   Philox() = default;
   Philox(const Block& counter, const Key& key) : counter_(counter), key_(key) {}
-  // As TensorFlow seeds the ops that keep a state.
+  // The stream that TensorFlow uses for stateful ops with these seeds.
   Philox(uint64_t seed, uint64_t seed2) : counter_{0, 0, Low(seed2), High(seed2)}, key_{Low(seed), High(seed)} {}
 
   void Skip(uint64_t blocks) {
@@ -51,7 +52,7 @@ class Philox {
   Key key_{};
 };
 
-// The same numbers one by one.
+// Reads the stream one number at a time.
 class PhiloxNumbers {
  public:
   explicit PhiloxNumbers(const Philox& philox) : philox_(philox) {}
@@ -73,7 +74,7 @@ class PhiloxNumbers {
   size_t used_ = 4;
 };
 
-// From [0, 1): the bits become those of a number between 1 and 2.
+// Uniform numbers from [0, 1): the random bits become the mantissa of a number in [1, 2), from which 1 is subtracted.
 inline float UniformFloat(uint32_t x) { return std::bit_cast<float>((x & 0x7fffffU) | 0x3f800000U) - 1.0F; }
 inline double UniformDouble(uint32_t high, uint32_t low) {
   return std::bit_cast<double>(uint64_t{high & 0xfffffU} << 32 | low | uint64_t{1023} << 52) - 1.0;
@@ -85,7 +86,7 @@ inline uint16_t UniformBfloat16(uint32_t x) {
   return tensor::FloatToBfloat16(tensor::Bfloat16ToFloat(static_cast<uint16_t>((x & 0x7fU) | 127U << 7)) - 1.0F);
 }
 
-// Box and Muller: two normal numbers from two uniform ones.
+// The Box-Muller transform: two normal numbers from two uniform ones.
 template <typename T>
 std::array<T, 2> NormalPair(T first, T second) {
   const T radius = std::sqrt(T{-2} * std::log(std::max(first, static_cast<T>(1.0e-7F))));

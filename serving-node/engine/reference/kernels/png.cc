@@ -10,7 +10,7 @@
 namespace longshore::engine::reference::kernels::images {
 namespace {
 
-// All that the library's callbacks need. Plain: a jump over it destroys nothing.
+// The state for the callbacks of the library. Only plain data after construction, because longjmp skips destructors.
 struct Reader {
   png_structp png = nullptr;
   png_infop info = nullptr;
@@ -37,7 +37,7 @@ void Read(png_structp png, png_bytep to, size_t count) {
   reader->left.remove_prefix(count);
 }
 
-// The one place that jumps end in. False when the step failed.
+// Runs a step. The only target of longjmp. Returns false if the step failed.
 bool Try(Reader* reader, void (*step)(Reader*)) {
   if (setjmp(reader->failed) != 0) return false;
   step(reader);
@@ -61,7 +61,7 @@ void SetAlpha(Reader* reader, int color, int bits) {
   }
 }
 
-// What the rows are turned into while they are read.
+// Chooses the conversions that the library applies to the rows while it reads them.
 void SetOptions(Reader* reader) {
   const int color = png_get_color_type(reader->png, reader->info);
   const int bits = png_get_bit_depth(reader->png, reader->info);
@@ -88,7 +88,7 @@ void ReadRows(Reader* reader) {
   png_read_end(reader->png, reader->info);
 }
 
-// Destroys what the library holds.
+// Owns the reader of the library.
 class Png {
  public:
   Png(const std::string& bytes, int64_t channels, bool wide) {
@@ -103,7 +103,7 @@ class Png {
   Png& operator=(const Png&) = delete;
 
   Status Run(void (*step)(Reader*)) {
-    if (reader_.info == nullptr) return ResourceExhausted("no memory for a PNG image");
+    if (reader_.info == nullptr) return ResourceExhausted("not enough memory for a PNG decoder");
     if (Try(&reader_, step)) return {};
     return InvalidArgument("Invalid PNG data: {}", reader_.message);
   }
@@ -113,7 +113,7 @@ class Png {
   Reader reader_;
 };
 
-// Of 8 bits 16, in place.
+// Widens 8 bits to 16 bits, in place.
 void Widen(Tensor* image) {
   auto* wide = Raw<uint16_t>(*image);
   const auto* narrow = Raw<uint8_t>(*image);
@@ -135,7 +135,7 @@ Result<Tensor> DecodePng(const Call& call, const std::string& bytes, int64_t cha
   const size_t row_bytes = png_get_rowbytes(reader.png, reader.info);
   const size_t element_bytes = wide && !was_narrow ? 2 : 1;
   if (row_bytes != static_cast<size_t>(shape[1] * shape[2]) * element_bytes)
-    return InvalidArgument("Invalid PNG data: rows of {} bytes for {}", row_bytes, ToString(shape));
+    return InvalidArgument("Invalid PNG data: rows of {} bytes do not match the shape {}", row_bytes, ToString(shape));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(type, shape));
   std::vector<png_bytep> rows(height);
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = Raw<uint8_t>(out) + i * row_bytes;

@@ -1,4 +1,4 @@
-// The largest or the mean value under a window.
+// Pooling of images: the largest or the mean value under a window.
 #include <algorithm>
 #include <limits>
 
@@ -9,7 +9,7 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// The part of a window that lies inside of the image.
+// The part of a window that is inside the image: [begin, end).
 struct Span {
   int64_t begin = 0;
   int64_t end = 0;
@@ -20,8 +20,8 @@ Span Inside(const Slide& slide, int64_t place) {
   return {std::max<int64_t>(begin, 0), std::min(begin + slide.window, slide.size)};
 }
 
-// Both count only what lies inside of the image. As in TensorFlow nothing is below the lowest number, and the largest
-// of some values is no NaN; their mean may be one.
+// MaxAt and MeanAt read only places inside the image. As in TensorFlow, the maximum of no values is the lowest number,
+// and a maximum ignores NaN; a mean does not.
 template <typename T>
 void MaxAt(const T* image, Span rows, Span columns, int64_t width, int64_t channels, T* out) {
   std::fill_n(out, channels, std::numeric_limits<T>::lowest());
@@ -48,7 +48,8 @@ void MeanAt(const T* image, Span rows, Span columns, int64_t width, int64_t chan
 Result<Window> PoolWindow(const Call& call) {
   const Shape& image = call.in(0).shape();
   const auto size = call.attributes().Ints("ksize");
-  if (image.size() != 4 || size.size() != 4) return InvalidArgument("an image of shape {}", ToString(image));
+  if (image.size() != 4 || size.size() != 4)
+    return InvalidArgument("input must be of rank 4, not of shape {}", ToString(image));
   return WindowOf(call, image, size[1], size[2]);
 }
 
@@ -74,7 +75,7 @@ Outputs PoolOver(const Call& call, const Window& window) {
     return One(out);
   };
   if constexpr (kIsMax) return ForNumbers(image.type(), fill);
-  if constexpr (!kIsMax) return ForFloats(image.type(), fill);  // A mean of nothing divides by zero.
+  if constexpr (!kIsMax) return ForFloats(image.type(), fill);  // The mean of an empty window divides by zero.
 }
 
 template <bool kIsMax>
@@ -83,16 +84,16 @@ Outputs Pool(const Call& call) {
   return PoolOver<kIsMax>(call, window);
 }
 
-// The window's size and its strides are inputs.
+// The size of the window and its strides are inputs.
 Outputs MaxPoolV2(const Call& call) {
   const Tensor& image = call.in(0);
   ASSIGN_OR_RETURN(const auto size, IntsOf(call.in(1), "ksize"));
   ASSIGN_OR_RETURN(const auto strides, IntsOf(call.in(2), "strides"));
   for (const auto& list : {size, strides}) {
     if (list.size() != 4 || list[0] != 1 || list[3] != 1 || !AreSteps(list))
-      return InvalidArgument("ksize {} or strides {}", ToString(size), ToString(strides));
+      return InvalidArgument("ksize {} or strides {} are not supported", ToString(size), ToString(strides));
   }
-  if (image.rank() != 4) return InvalidArgument("an image of shape {}", ToString(image.shape()));
+  if (image.rank() != 4) return InvalidArgument("input must be of rank 4, not of shape {}", ToString(image.shape()));
   Window window;
   window.rows = {.size = image.dim(1), .window = size[1], .stride = strides[1]};
   window.columns = {.size = image.dim(2), .window = size[2], .stride = strides[2]};
@@ -104,11 +105,12 @@ Outputs MaxPoolV2(const Call& call) {
 
 struct Largest {
   Tensor values;
-  Tensor places;  // As numbers of the image's values, DT_INT64.
+  Tensor places;  // The indices of the values in the image, DT_INT64.
 };
 
-// The first value under the window wins, and again whatever is larger. Values are counted within the image, or within
-// the batch.
+// Finds the largest value under each window and its index, which counts within its image, or within the batch if
+// count_batch. Begins with the first value and replaces it by each larger one: of equal values the first is kept, and a
+// NaN in the first place stays.
 template <typename T>
 void FindLargest(const Tensor& image, const Window& window, bool count_batch, Largest* found) {
   const int64_t channels = image.dim(3), places = window.rows.out * window.columns.out;

@@ -1,4 +1,4 @@
-// Floats moved to the values that some bits can tell apart, as a quantised model will have them; still floats.
+// Fake quantisation: rounds floats to the values that a quantised model can represent. The results are still floats.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,12 +9,12 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// From `low` to `high` in equal steps, zero being one of them.
+// Equal steps from `low` to `high`; one of them is zero.
 struct Steps {
   float low = 0, high = 0;
   float size = 0;
 
-  // Both ends zero: nothing but zero is in between.
+  // Size 0 means that the range is [0, 0], whose only value is zero.
   float Nearest(float x) const {
     if (size == 0) return 0;
     const float inverse = 1.0F / size;
@@ -24,7 +24,7 @@ struct Steps {
   }
 };
 
-// The range moved so that a step lies on zero.
+// The steps of the range, which is shifted so that zero is one of the steps.
 Steps StepsOf(float low, float high, const graph::Attributes& attributes) {
   if (low == 0 && high == 0) return {};
   const auto first = static_cast<float>(attributes.Bool("narrow_range", false) ? 1 : 0);
@@ -42,10 +42,10 @@ Status CheckBits(const graph::Node& node) {
 Status CheckArgs(const graph::Node& node) {
   RETURN_IF_ERROR(CheckBits(node));
   const float low = node.attributes.Float("min", -6), high = node.attributes.Float("max", 6);
-  return low < high ? Status{} : Unimplemented("{} from {} to {}", node.op, low, high);
+  return low < high ? Status{} : Unimplemented("{} with min {} and max {}", node.op, low, high);
 }
 
-// `steps` by the place in the last axis; one for all when there is but one.
+// `steps` has one entry for each index of the last axis, or a single entry for all values.
 Outputs Stepped(const Tensor& in, const std::vector<Steps>& steps) {
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
   for (int64_t i = 0; i < in.elements(); ++i)
@@ -76,7 +76,7 @@ Outputs FakeQuantChannels(const Call& call) {
   if (in.rank() < 1) return InvalidArgument("inputs must be at least a vector");
   const Shape channels = {in.shape().back()};
   if (call.in(1).shape() != channels || call.in(2).shape() != channels)
-    return InvalidArgument("min {} and max {} for {} channels", ToString(call.in(1).shape()),
+    return InvalidArgument("min {} and max {} must be vectors of {} channels", ToString(call.in(1).shape()),
                            ToString(call.in(2).shape()), channels[0]);
   std::vector<Steps> steps;
   for (int64_t c = 0; c < call.in(1).elements(); ++c)
@@ -84,7 +84,7 @@ Outputs FakeQuantChannels(const Call& call) {
   return steps.empty() ? One(in) : Stepped(in, steps);
 }
 
-// The range of the integers that values are scaled to.
+// The range of the quantised integers.
 struct Integers {
   double low = 0, high = 0;
 };
@@ -100,8 +100,8 @@ struct Range {
   T low = 0, high = 0;
 };
 
-// Scaled to integers and back: by what the end needs that is farther away. Of a given range, values beyond it count as
-// its ends.
+// Rounds a value by scaling it to integers and back. The end of the range with the larger magnitude determines the
+// scale. If the range is given, values beyond it are clamped to it.
 template <typename T>
 struct Rounding {
   Rounding(Range<T> range, const Integers& integers, bool is_given, bool half_up)
@@ -172,14 +172,14 @@ Outputs QuantizeAndDequantize(const Call& call) {
   return ForFloats(call.in(0).type(), [&](auto tag) { return Rounded<typename decltype(tag)::type>(call, bits); });
 }
 
-// The number of bits is an input.
+// The version in which the number of bits is an input.
 Outputs QuantizeAndDequantizeV3(const Call& call) {
   ASSIGN_OR_RETURN(const int64_t bits, IntOf(call.in(3), "num_bits"));
   if (bits < 1 || bits > 62) return InvalidArgument("num_bits {} is out of range", bits);
   return ForFloats(call.in(0).type(), [&](auto tag) { return Rounded<typename decltype(tag)::type>(call, bits); });
 }
 
-// TensorFlow has no way to give ranges along an axis either: its checks contradict each other.
+// Ranges along an axis cannot be given in TensorFlow either: its checks contradict each other.
 Status CheckRanges(const graph::Node& node) {
   if (!node.attributes.Bool("range_given", false) || node.attributes.Int("axis", -1) == -1) return {};
   return Unimplemented("{} with ranges given along an axis", node.op);

@@ -1,4 +1,4 @@
-// Floats as the small integers of a quantised model, and these as floats again.
+// Converts floats to the small integers of a quantised model, and back.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// f(TypeTag<T>) for the types of kQuantized, T being the integer that is stored.
+// Calls f(TypeTag<T>) for a type of kQuantized, where T is the integer that is stored.
 template <typename F>
 Outputs ForQuantized(DType type, F f) {
   switch (type) {
@@ -29,48 +29,49 @@ constexpr T kLowest = std::numeric_limits<T>::lowest();
 template <typename T>
 constexpr T kHighest = std::numeric_limits<T>::max();
 
-// How many steps there are from the lowest of the integers to the highest.
+// The number of steps from the lowest integer to the highest.
 template <typename T>
 constexpr double kSteps = static_cast<double>(kHighest<T>) - static_cast<double>(kLowest<T>);
 
-// What the integers are moved by, so that the lowest is 0.
+// The offset that makes the lowest integer 0.
 template <typename T>
 constexpr float kOffset = std::is_signed_v<T> ? static_cast<float>((kSteps<T> + 1) / 2) : 0.0F;
 
-// The floats that the integers stand for.
+// The range of the floats that the integers represent.
 struct Range {
   float low = 0, high = 0;
 };
 
-// The lowest for what is too large, and for NaN.
+// Converts to int32; INT32_MIN if x is out of range or NaN.
 int32_t ToInt32(float x) {
   constexpr float kEnd = 2147483648.0F;
   return x >= -kEnd && x < kEnd ? static_cast<int32_t>(x) : INT32_MIN;
 }
 
-// What is not a number is 0. In TensorFlow it is the lowest number instead where it lies in a full vector register.
+// Converts to an integer. NaN becomes 0; TensorFlow's result for NaN varies, because its vectorised code returns the
+// lowest number.
 template <typename T>
-T WholeOf(float x) {
+T ToInteger(float x) {
   return std::isnan(x) ? T{0} : static_cast<T>(ToInt32(x));
 }
 
-// NaN stays.
+// Clamps x to the range. NaN stays NaN.
 float Between(float x, Range range) { return x > range.high ? range.high : x < range.low ? range.low : x; }
 
-// The lowest integer stands for the low end, the highest for the high one.
+// Mode MIN_COMBINED: the lowest integer represents the low end of the range, the highest the high end.
 template <typename T>
 struct MinCombined {
   explicit MinCombined(Range ends)
       : range(ends), scale(static_cast<float>(kSteps<T> / static_cast<double>(ends.high - ends.low))) {}
   T operator()(float x) const {
     const float steps = (Between(x, range) - range.low) * scale;
-    return WholeOf<T>(std::is_signed_v<T> ? std::round(steps - kOffset<T>) : steps + 0.5F);
+    return ToInteger<T>(std::is_signed_v<T> ? std::round(steps - kOffset<T>) : steps + 0.5F);
   }
   Range range;
   float scale;
 };
 
-// As MinCombined, with a step on zero.
+// Mode MIN_FIRST: like MinCombined, but zero is one of the steps.
 template <typename T>
 struct MinFirst {
   explicit MinFirst(Range range)
@@ -84,26 +85,26 @@ struct MinFirst {
   float scale, first;
 };
 
-// Zero stands for zero.
+// Mode SCALED: the integer zero represents zero.
 template <typename T, bool kToEven>
 struct Scaled {
   explicit Scaled(Range ends) : range(ends) {}
   T operator()(float x) const {
     const float steps = Between(x, range) * scale;
-    return WholeOf<T>(kToEven ? std::nearbyint(steps) : std::round(steps));
+    return ToInteger<T>(kToEven ? std::nearbyint(steps) : std::round(steps));
   }
   Range range;
   float scale = 1;
 };
 
-// The lowest of the integers that are used.
+// The lowest integer that is used: one more than the lowest of the type with narrow_range.
 template <typename T>
 float FirstOf(const Call& call) {
   return static_cast<float>(static_cast<int>(kLowest<T>) + (call.attributes().Bool("narrow_range", false) ? 1 : 0));
 }
 
-// How far the integers from `first` on are from each other: by what the end needs that is farther away. The range
-// becomes what they reach.
+// The factor from floats to integers, of which `first` is the lowest. The end of the range with the larger magnitude
+// determines it. Sets the range to what the integers can represent.
 template <typename T>
 float ScaleOf(float first, Range* range) {
   constexpr auto kLast = static_cast<float>(kHighest<T>);
@@ -124,11 +125,11 @@ Result<RangeLayout> LayoutOf(const Call& call) {
 
 Status CheckEnds(const Tensor& ends, const RangeLayout& layout, bool is_vector) {
   if (ends.type() == DType::kFloat && ends.elements() == layout.ranges && (ends.rank() == 1 || !is_vector)) return {};
-  return InvalidArgument("min_range and max_range of {}{} where {} {} due", DTypeName(ends.type()),
-                         ToString(ends.shape()), layout.ranges, is_vector ? "floats in a vector are" : "floats are");
+  return InvalidArgument("min_range and max_range are {}{}, but must be {} {}", DTypeName(ends.type()),
+                         ToString(ends.shape()), layout.ranges, is_vector ? "floats in a vector" : "floats");
 }
 
-// functions[i](From) -> To for the values of range i.
+// Applies functions[i] to the values of range i.
 template <typename From, typename To, typename F>
 Tensor Each(const Call& call, const RangeLayout& layout, const std::vector<F>& functions, Tensor out) {
   const Tensor& in = call.in(0);
@@ -141,7 +142,7 @@ Tensor Each(const Call& call, const RangeLayout& layout, const std::vector<F>& f
   return out;
 }
 
-// Zero always lies inside, and the ends never closer than this part of the larger one.
+// Widens the range so that it contains zero, and so that its width is at least `closest` times the larger end.
 Result<Range> Widened(Range range, float closest) {
   if (range.low > range.high) return InvalidArgument("input_max_range must be larger than input_min_range");
   const float least = std::max(1.0F, std::max(std::fabs(range.low), std::fabs(range.high))) * closest;
@@ -171,7 +172,7 @@ std::vector<Scaled<T, kToEven>> AllScaled(const Call& call, std::vector<Range>* 
   return all;
 }
 
-// The values of the ranges are those that the integers reach.
+// Quantises by the attribute `mode`. In mode SCALED, sets the ranges to what the integers can represent.
 template <typename T>
 Tensor QuantizedBy(const Call& call, const RangeLayout& layout, Tensor out, std::vector<Range>* ranges) {
   const std::string mode = call.attributes().Text("mode", "MIN_COMBINED");
@@ -203,20 +204,20 @@ Outputs Quantize(const Call& call) {
   });
 }
 
-// (x + before) * scale + after, in float.
+// Computes (x + before) * scale + after, in float.
 template <typename T>
 struct Line {
   float operator()(T x) const { return (FloatOf(x) + before) * scale + after; }
 
-  // Where mode SCALED has one range, TensorFlow goes from float to int32 and back: the last integers, which float
-  // rounds up to 2^31, turn negative.
+  // In mode SCALED with a single range, TensorFlow converts float to int32 and back: the largest integers, which float
+  // rounds up to 2^31, become negative.
   float FloatOf(T x) const {
     const auto value = static_cast<float>(x);
-    return turns ? static_cast<float>(ToInt32(value)) : value;
+    return wraps ? static_cast<float>(ToInt32(value)) : value;
   }
 
   float before = 0, scale = 1, after = 0;
-  bool turns = false;
+  bool wraps = false;
 };
 
 template <typename T>
@@ -225,7 +226,7 @@ Line<T> LineOf(const Call& call, Range range, bool is_only) {
   constexpr auto kLast = static_cast<float>(kHighest<T>);
   if (mode == "SCALED") {
     const float by_high = range.high / kLast;
-    // Where all integers are at least 0, the low end says nothing.
+    // For unsigned integers the low end is ignored.
     return {0, std::is_signed_v<T> ? std::max(range.low / FirstOf<T>(call), by_high) : by_high, 0, is_only};
   }
   if (mode == "MIN_FIRST") {
@@ -241,8 +242,8 @@ Outputs Dequantize(const Call& call) {
   ASSIGN_OR_RETURN(const RangeLayout layout, LayoutOf(call));
   for (const size_t k : {1U, 2U}) RETURN_IF_ERROR(CheckEnds(call.in(k), layout, layout.ranges != 1));
   const DType type = call.attributes().Type("dtype", DType::kFloat);
-  ASSIGN_OR_RETURN(const Call beside, Beside(call, DType::kFloat, in.shape()));
-  if (type != DType::kFloat) RETURN_IF_ERROR(beside.HasRoomFor(type, in.shape()));
+  ASSIGN_OR_RETURN(const Call rest, ReserveRoom(call, DType::kFloat, in.shape()));
+  if (type != DType::kFloat) RETURN_IF_ERROR(rest.HasRoomFor(type, in.shape()));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kFloat, in.shape()));
   return ForQuantized(in.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -1,4 +1,4 @@
-// Ragged tensors: values, and for each ragged dimension the splits of its rows.
+// Ragged tensors: values, and the row splits of each ragged dimension.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace {
 
 using Splits = std::vector<int64_t>;
 
-// The splits of each dimension, the outermost first. The last one counts the `values` values.
+// Reads and checks the splits of each dimension, the outermost first. The innermost splits must end with `values`.
 Result<std::vector<Splits>> NestedSplits(std::span<const Tensor> tensors, int64_t values) {
   std::vector<Splits> nested;
   for (const auto& tensor : tensors) {
@@ -25,7 +25,7 @@ Result<std::vector<Splits>> NestedSplits(std::span<const Tensor> tensors, int64_
   return nested;
 }
 
-// How many numbers from `start` in steps of `delta` lie before `limit`.
+// How many numbers a range from `start` in steps of `delta` has before `limit`.
 template <typename T>
 Result<int64_t> RangeSize(T start, T limit, T delta) {
   if (delta == T{0}) return InvalidArgument("Requires delta != 0");
@@ -36,17 +36,17 @@ Result<int64_t> RangeSize(T start, T limit, T delta) {
     const uint64_t step = delta > 0 ? static_cast<uint64_t>(delta) : uint64_t{0} - static_cast<uint64_t>(delta);
     const uint64_t width = sizeof(T) == 4 ? distance & UINT32_MAX : distance;
     const uint64_t count = (width - 1) / (sizeof(T) == 4 ? step & UINT32_MAX : step) + 1;
-    if (count > tensor::kTensorBytesMax) return InvalidArgument("a range of {} numbers", count);
+    if (count > tensor::kTensorBytesMax) return InvalidArgument("a range of {} numbers is too large", count);
     return static_cast<int64_t>(count);
   } else {
     const double count = std::ceil(std::abs((static_cast<double>(limit) - static_cast<double>(start)) / delta));
     if (!(count <= static_cast<double>(tensor::kTensorBytesMax)))
-      return InvalidArgument("a range of {} numbers", count);
+      return InvalidArgument("a range of {} numbers is too large", count);
     return static_cast<int64_t>(count);
   }
 }
 
-// Scalars count for every row.
+// The number of rows. Scalars apply to every row.
 Result<int64_t> RowsOfRanges(const Call& call) {
   int64_t rows = -1;
   for (const auto& input : call.inputs.first(3)) {
@@ -98,21 +98,26 @@ Outputs RaggedRange(const Call& call) {
   }
 }
 
-// The rows that a gather takes of one dimension after the other, in the end of the values.
+// The state of a gather, which descends from the outermost ragged dimension to the values.
 struct Taken {
-  std::vector<std::pair<int64_t, int64_t>> ranges;  // Of rows of the dimension under way.
+  std::vector<std::pair<int64_t, int64_t>> ranges;  // [begin, end) in the current dimension.
   std::vector<Splits> splits;
 };
 
-// The dimensions of the indices themselves are ragged ones of even rows.
-void AddEvenSplits(const Shape& indices, Taken* taken) {
-  int64_t rows = 1;
+// The dimensions of the indices, except the first, become ragged dimensions with rows of equal length. If rows are
+// empty, a client can ask for any number of them.
+Status AddEvenSplits(const Call& call, const Shape& indices, Taken* taken) {
+  int64_t rows = 1, all_splits = 0;
   for (size_t axis = 0; axis + 1 < indices.size(); ++axis) {
     rows *= indices[axis];
+    all_splits += rows + 1;
+    RETURN_IF_ERROR(call.HasRoomFor(DType::kInt64, {all_splits}));
     Splits splits;
+    splits.reserve(static_cast<size_t>(rows) + 1);
     for (int64_t i = 0; i <= rows; ++i) splits.push_back(i * indices[axis + 1]);
     taken->splits.push_back(std::move(splits));
   }
+  return {};
 }
 
 Status TakeLevel(const Call& call, const Splits& params, Taken* taken) {
@@ -154,14 +159,16 @@ Outputs RaggedGather(const Call& call) {
   const Tensor& values = call.in(ranks);
   const Tensor& indices = call.in(ranks + 1);
   if (ranks == 0 || values.rank() < 1 || indices.rank() < 1)
-    return InvalidArgument("values {} at indices {}", ToString(values.shape()), ToString(indices.shape()));
+    return InvalidArgument("values {} and indices {} must each have a dimension, and there must be row splits",
+                           ToString(values.shape()), ToString(indices.shape()));
   ASSIGN_OR_RETURN(const auto nested, NestedSplits(call.inputs.first(ranks), values.dim(0)));
   ASSIGN_OR_RETURN(const auto at, AllIntsOf(indices, "indices"));
   Taken taken;
-  AddEvenSplits(indices.shape(), &taken);
+  RETURN_IF_ERROR(AddEvenSplits(call, indices.shape(), &taken));
   const auto rows = static_cast<int64_t>(nested[0].size()) - 1;
   for (const int64_t index : at) {
-    if (index < 0 || index >= rows) return InvalidArgument("indices has {}, which is not in [0, {})", index, rows);
+    if (index < 0 || index >= rows)
+      return InvalidArgument("indices has the value {}, which is not in [0, {})", index, rows);
     taken.ranges.emplace_back(index, index + 1);
   }
   for (const auto& splits : nested) RETURN_IF_ERROR(TakeLevel(call, splits, &taken));
@@ -181,7 +188,7 @@ int64_t LongestRow(const Splits& splits) {
   return longest;
 }
 
-// The row of each value, and its place in the row.
+// For each value its row and its position in the row.
 std::vector<std::pair<int64_t, int64_t>> PlacesOf(const Splits& splits) {
   std::vector<std::pair<int64_t, int64_t>> places;
   for (size_t row = 0; row + 1 < splits.size(); ++row) {
@@ -190,11 +197,12 @@ std::vector<std::pair<int64_t, int64_t>> PlacesOf(const Splits& splits) {
   return places;
 }
 
-// The indices of all values, the inner dimensions of the values included.
+// The sparse tensor has an index for each value, including the inner dimensions of the values.
 Outputs RaggedTensorToSparse(const Call& call) {
   const size_t ranks = call.inputs.size() - 1;
   const Tensor& values = call.in(ranks);
-  if (ranks == 0 || values.rank() < 1) return InvalidArgument("no row splits, or values without a dimension");
+  if (ranks == 0 || values.rank() < 1)
+    return InvalidArgument("there must be row splits, and the values must have a dimension");
   ASSIGN_OR_RETURN(const auto nested, NestedSplits(call.inputs.first(ranks), values.dim(0)));
   Shape shape = values.shape();
   shape.erase(shape.begin());
@@ -202,9 +210,12 @@ Outputs RaggedTensorToSparse(const Call& call) {
   std::vector<std::vector<std::pair<int64_t, int64_t>>> places;
   for (size_t i = nested.size(); i-- > 0;) shape.insert(shape.begin(), LongestRow(nested[i]));
   shape.insert(shape.begin(), static_cast<int64_t>(nested[0].size()) - 1);
-  for (const auto& splits : nested) places.push_back(PlacesOf(splits));
   const auto rank = static_cast<int64_t>(shape.size());
   RETURN_IF_ERROR(call.HasRoomFor(DType::kInt64, {values.elements(), rank}));
+  // Rows of values may be empty, and then be any number: there is nothing to place.
+  if (values.elements() > 0) {
+    for (const auto& splits : nested) places.push_back(PlacesOf(splits));
+  }
   ASSIGN_OR_RETURN(Tensor indices, Tensor::Make(DType::kInt64, {values.elements(), rank}));
   for (int64_t i = 0; i < values.elements(); ++i) {
     int64_t* to = Raw<int64_t>(indices) + i * rank;

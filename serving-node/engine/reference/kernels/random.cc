@@ -1,5 +1,5 @@
-// Random ops with a state: with a seed, each run goes on in TensorFlow's stream where the last one ended, from its
-// beginning for a model that is loaded anew. With neither seed they differ from load to load (std::random_device).
+// Stateful random ops. With a seed, each run continues TensorFlow's stream where the last run ended; loading a model
+// begins it again. Without seeds, the stream differs from load to load (std::random_device).
 #include <algorithm>
 #include <random>
 
@@ -9,28 +9,28 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-uint64_t AnySeed() {
+uint64_t RandomSeed() {
   std::random_device device;
   return uint64_t{device()} << 32 | device();
 }
 
-// `blocks` of the node's stream that are nobody else's.
+// Reserves `blocks` blocks of the node's stream and returns the stream at the first of them.
 Philox Take(const Call& call, int64_t blocks) {
   const auto seed = static_cast<uint64_t>(call.attributes().Int("seed", 0));
   const auto seed2 = static_cast<uint64_t>(call.attributes().Int("seed2", 0));
-  if (seed == 0 && seed2 == 0) return {AnySeed(), AnySeed()};
+  if (seed == 0 && seed2 == 0) return {RandomSeed(), RandomSeed()};
   Philox philox(seed, seed2);
   philox.Skip(call.resources.FindOrMakeRandomStream(call.node.name)->Take(static_cast<uint64_t>(blocks)));
   return philox;
 }
 
-// As many blocks as the values might need.
+// Reserves as many blocks as the values of the tensor may need.
 Result<Philox> TakeFor(const Call& call, DType type, const Shape& shape) {
   RETURN_IF_ERROR(call.HasRoomFor(type, shape));
   ASSIGN_OR_RETURN(const int64_t count, tensor::ElementCount(shape));
   int64_t blocks = 0;
   if (__builtin_mul_overflow(count, kBlocksPerValue, &blocks))
-    return InvalidArgument("a tensor of {} random values", count);
+    return InvalidArgument("a tensor of {} random values is too large", count);
   return Take(call, blocks);
 }
 
@@ -48,7 +48,7 @@ Outputs RandomUniformInt(const Call& call) {
   return One(RandomInts(call, call.in(1), call.in(2), shape, philox));
 }
 
-// The rows in another order: each place is swapped with one of those behind it.
+// Shuffles rows: swaps each row with itself or one of the rows behind it.
 Outputs RandomShuffle(const Call& call) {
   const Tensor& in = call.in(0);
   if (in.rank() == 0 || in.elements() == 0 || in.dim(0) < 2) return One(in);
@@ -73,9 +73,9 @@ Outputs Multinomial(const Call& call) {
   ASSIGN_OR_RETURN(const int64_t count, IntOf(call.in(1), "num_samples"));
   const Tensor& logits = call.in(0);
   if (logits.rank() != 2 || count < 0 || count > INT32_MAX)
-    return InvalidArgument("{} samples of logits of shape {}", count, ToString(logits.shape()));
+    return InvalidArgument("cannot draw {} samples from logits of shape {}", count, ToString(logits.shape()));
   RETURN_IF_ERROR(call.HasRoomFor(DType::kInt64, {logits.dim(0), count}));
-  // Two numbers for each double, in fours.
+  // Each sample needs two numbers of the stream; samples are rounded up to a multiple of four, as in TensorFlow.
   ASSIGN_OR_RETURN(const Philox philox, TakeFor(call, DType::kInt8, {logits.dim(0), (count + 3) / 4 * 8}));
   const DType type = call.attributes().Type("output_dtype", DType::kInt64);
   return One(RandomColumns(call, logits, count, type, philox));
@@ -87,19 +87,19 @@ Status CheckFloats(const graph::Node& node) {
   return Unimplemented("{} of {}", node.op, DTypeName(type));
 }
 
-Status CheckWhole(const graph::Node& node) {
+Status CheckIntegers(const graph::Node& node) {
   const DType type = node.attributes.Type("Tout", DType::kInt32);
   return type == DType::kInt32 || type == DType::kInt64 ? Status{}
                                                         : Unimplemented("{} of {}", node.op, DTypeName(type));
 }
 
-// Attribute T is the type of the shape here.
+// In these ops the attribute T is the type of the shape.
 constexpr Kernel kKernels[] = {
     {"Multinomial", Multinomial, 2, kFloats, nullptr, false},
     {"RandomShuffle", RandomShuffle, 1, kAnyType, nullptr, false},
     {"RandomStandardNormal", Floats<Distribution::kNormal>, 1, kAnyType, CheckFloats, false},
     {"RandomUniform", Floats<Distribution::kUniform>, 1, kAnyType, CheckFloats, false},
-    {"RandomUniformInt", RandomUniformInt, 3, kAnyType, CheckWhole, false},
+    {"RandomUniformInt", RandomUniformInt, 3, kAnyType, CheckIntegers, false},
     {"TruncatedNormal", Floats<Distribution::kTruncatedNormal>, 1, kAnyType, CheckFloats, false},
 };
 

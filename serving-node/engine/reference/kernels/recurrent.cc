@@ -1,4 +1,4 @@
-// Cells of recurrent networks that are one op: LSTM, for one step or for all of a sequence, and GRU.
+// Recurrent cells as single ops: LSTM, for one step or a whole sequence, and GRU.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,29 +18,30 @@ struct Sizes {
 
 Status CheckInput(const Tensor& in, std::string_view name, const Shape& wanted) {
   if (in.type() == DType::kFloat && in.shape() == wanted) return {};
-  return InvalidArgument("{} is of {}{} where DT_FLOAT{} is due", name, DTypeName(in.type()), ToString(in.shape()),
+  return InvalidArgument("{} is {}{} instead of DT_FLOAT{}", name, DTypeName(in.type()), ToString(in.shape()),
                          ToString(wanted));
 }
 
-// [inputs + cells, times * cells], and a bias of as many columns. No product is made that might not fit.
+// InvalidArgument unless weights are [inputs + cells, times * cells] and the bias has as many columns. Compares by
+// division, because products might overflow.
 Status CheckWeights(const Tensor& weights, const Tensor& bias, const Sizes& sizes, int64_t times) {
   const bool is_matrix = weights.type() == DType::kFloat && weights.rank() == 2;
   if (!is_matrix || weights.dim(0) - sizes.cells != sizes.inputs || weights.dim(1) % times != 0 ||
       weights.dim(1) / times != sizes.cells) {
-    return InvalidArgument("weights of {}{} for {} inputs and {} cells", DTypeName(weights.type()),
+    return InvalidArgument("weights {}{} do not fit {} inputs and {} cells", DTypeName(weights.type()),
                            ToString(weights.shape()), sizes.inputs, sizes.cells);
   }
   return CheckInput(bias, "a bias", {weights.dim(1)});
 }
 
-// `steps`: how often the outputs are there. Beside them are the rows of one step and their products: of LSTM 4 for each
-// cell, of GRU 2 and what it sees of the state.
+// ResourceExhausted unless the outputs, for `steps` steps, and the buffers of one step fit into memory. The buffers are
+// the joined rows and their products: 4 per cell for LSTM; 2 and the reset state for GRU.
 Status HasRoomForSteps(const Call& call, const Sizes& sizes, int64_t steps, int64_t outputs) {
-  ASSIGN_OR_RETURN(const Call beside, Beside(call, DType::kFloat, {outputs, steps, sizes.batch, sizes.cells}));
-  return beside.HasRoomFor(DType::kFloat, {sizes.batch, sizes.inputs + 5 * sizes.cells});
+  ASSIGN_OR_RETURN(const Call rest, ReserveRoom(call, DType::kFloat, {outputs, steps, sizes.batch, sizes.cells}));
+  return rest.HasRoomFor(DType::kFloat, {sizes.batch, sizes.inputs + 5 * sizes.cells});
 }
 
-// Each row is one of x and after it one of h.
+// Each row of the result is a row of x followed by a row of h.
 void Concatenate(const float* x, const float* h, const Sizes& sizes, float* out) {
   for (int64_t i = 0; i < sizes.batch; ++i) {
     out = std::copy_n(x + i * sizes.inputs, sizes.inputs, out);
@@ -48,12 +49,12 @@ void Concatenate(const float* x, const float* h, const Sizes& sizes, float* out)
   }
 }
 
-// What a step gives, in the order of the outputs.
+// The results of a step, in the order of the outputs.
 enum LstmOutput : size_t { kInputGate, kState, kForgetGate, kOutputGate, kCandidate, kSquashed, kHidden, kLstmOutputs };
 using LstmStep = std::array<float*, kLstmOutputs>;
 
-// How the ops differ: in which quarter of the columns of the weights the candidate and the forget gate are (the input
-// gate is in the first and the output gate in the last), and what an attribute is that the model does not say.
+// The differences between the LSTM ops: which quarter of the columns of the weights belongs to the candidate and to the
+// forget gate (the input gate has the first and the output gate the last), and the defaults of attributes.
 struct LstmKind {
   int64_t candidate = 1;
   int64_t forget = 2;
@@ -99,12 +100,12 @@ class Lstm {
     return gates_[static_cast<size_t>(at / sizes_.cells * 4 * sizes_.cells + column)] + Raw<float>(in_[7])[column];
   }
 
-  // What a gate sees of the state.
+  // The peephole term of a gate.
   float Peep(size_t weights, int64_t cell, float state) const {
     return has_peepholes_ ? state * Raw<float>(in_[weights])[cell] : 0;
   }
 
-  // NaN stays.
+  // NaN stays NaN.
   float Clipped(float state) const {
     if (!(clip_ > 0)) return state;
     return state > clip_ ? clip_ : state < -clip_ ? -clip_ : state;
@@ -120,7 +121,8 @@ class Lstm {
   std::vector<float> gates_;
 };
 
-// `in` as of Lstm; x is of shape [.., batch, inputs]. All peepholes must fit, or only those that are used.
+// `in` has the inputs of Lstm, with x of shape [.., batch, inputs]. Checks peepholes if they are used; unused ones may
+// be vectors of any size.
 Status CheckLstm(std::span<const Tensor> in, const Sizes& sizes, bool has_peepholes) {
   RETURN_IF_ERROR(CheckInput(in[2], "h_prev", {sizes.batch, sizes.cells}));
   RETURN_IF_ERROR(CheckWeights(in[3], in[7], sizes, 4));
@@ -131,17 +133,17 @@ Status CheckLstm(std::span<const Tensor> in, const Sizes& sizes, bool has_peepho
   return {};
 }
 
-// Sizes by x, of the rank, and cs_prev.
+// The sizes from x, which must have the given rank, and from the state.
 Result<Sizes> SizesOf(const Tensor& x, const Tensor& state, int rank) {
   if (x.type() != DType::kFloat || x.rank() != rank || state.rank() != 2)
-    return InvalidArgument("x of {}{} and a state of shape {}", DTypeName(x.type()), ToString(x.shape()),
-                           ToString(state.shape()));
+    return InvalidArgument("x {}{} and the state {} have unsupported types or ranks", DTypeName(x.type()),
+                           ToString(x.shape()), ToString(state.shape()));
   const Sizes sizes{x.dim(rank - 2), x.dim(rank - 1), state.dim(1)};
   RETURN_IF_ERROR(CheckInput(state, "the state", {sizes.batch, sizes.cells}));
   return sizes;
 }
 
-// The outputs, all zero.
+// Makes `count` outputs of zeros.
 Result<std::vector<Tensor>> Zeros(size_t count, const Shape& shape) {
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < count; ++i) {
@@ -161,8 +163,7 @@ Outputs LstmCell(const Call& call) {
   ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(call.in(0), call.in(1), 2));
   const auto& attributes = call.attributes();
   RETURN_IF_ERROR(CheckLstm(call.inputs, sizes, attributes.Bool("use_peephole", false)));
-  if (sizes.states() == 0)
-    return InvalidArgument("the state is empty, it has the shape {}", ToString(call.in(1).shape()));
+  if (sizes.states() == 0) return InvalidArgument("the state of shape {} is empty", ToString(call.in(1).shape()));
   RETURN_IF_ERROR(HasRoomForSteps(call, sizes, 1, kLstmOutputs));
   ASSIGN_OR_RETURN(auto outputs, Zeros(kLstmOutputs, {sizes.batch, sizes.cells}));
   Lstm lstm(attributes, call.inputs, sizes, LstmKind{});
@@ -170,8 +171,8 @@ Outputs LstmCell(const Call& call) {
   return outputs;
 }
 
-// Steps beyond the length give zeros. Of these TensorFlow says only the state and the hidden values; the others are
-// what lay in memory.
+// Steps beyond seq_len_max give zeros. TensorFlow promises that only for the state and the hidden values; its other
+// outputs are uninitialised memory there.
 Outputs LstmSequence(const Call& call, const LstmKind& kind) {
   const auto in = call.inputs.subspan(1);
   const Tensor& x = in[0];
@@ -202,7 +203,8 @@ Outputs BlockLstmV2(const Call& call) {
   return LstmSequence(call, {.candidate = 2, .forget = 1, .forget_bias = 0, .clip = 0});
 }
 
-// x, h_prev, w_ru, w_c, b_ru, b_c: how much of h_prev the candidate sees, how much of it stays, the candidate, h.
+// Inputs: x, h_prev, w_ru, w_c, b_ru, b_c. Outputs: the reset gate (how much of h_prev the candidate sees), the update
+// gate (how much of h_prev stays), the candidate, h.
 Outputs GruCell(const Call& call) {
   ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(call.in(0), call.in(1), 2));
   RETURN_IF_ERROR(CheckWeights(call.in(2), call.in(4), sizes, 2));

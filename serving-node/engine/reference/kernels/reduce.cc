@@ -1,4 +1,4 @@
-// Many values to one, along some axes.
+// Reductions along axes.
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -10,7 +10,7 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// Floats are summed in double, integers wrap around.
+// The type of sums: double for floats, unsigned for integers, which wrap around.
 template <typename T>
 using Wide = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
 
@@ -66,7 +66,7 @@ struct Prod {
     return static_cast<T>(product);
   }
 };
-// NaN comes through; of nothing, the result is what every value beats.
+// NaN if any value is NaN. The maximum of no values is the lowest value of the type, or -inf.
 struct Max {
   template <typename T>
   static T Start() {
@@ -133,7 +133,7 @@ Result<Axes> AxesOf(const Call& call) {
   std::vector<bool> reduced(shape.size());
   for (const int64_t value : given) {
     ASSIGN_OR_RETURN(const int axis, AxisOf(value, call.in(0).rank()));
-    if (reduced[static_cast<size_t>(axis)]) return InvalidArgument("axis {} is named twice", value);
+    if (reduced[static_cast<size_t>(axis)]) return InvalidArgument("axis {} occurs twice", value);
     reduced[static_cast<size_t>(axis)] = true;
   }
   Axes axes{shape, {}, 1};
@@ -152,10 +152,10 @@ template <typename F, typename T>
 Outputs Reduce(const Call& call) {
   ASSIGN_OR_RETURN(const Axes axes, AxesOf(call));
   const Tensor& in = call.in(0);
-  RETURN_IF_ERROR(call.HasRoomFor(in.type(), axes.out_shape));  // Of empty rows there may be any number.
+  RETURN_IF_ERROR(call.HasRoomFor(in.type(), axes.out_shape));  // Empty rows may be of any number.
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, axes.out_shape));
   using State = decltype(F::template Start<T>());
-  // Not a vector, whose bools are no values of their own.
+  // Not a std::vector, because references to elements of vector<bool> are proxies.
   const auto states = std::make_unique<State[]>(static_cast<size_t>(out.elements()));
   std::fill_n(states.get(), out.elements(), F::template Start<T>());
   const std::array strides = {BroadcastStrides(axes.kept, in.shape())};
@@ -186,7 +186,8 @@ Outputs Bools(const Call& call) {
   return call.in(0).type() == DType::kBool ? Reduce<F, bool>(call) : Outputs(WrongType(call.in(0).type()));
 }
 
-// The first of equal ones wins and NaN never does; where nothing beats the worst number, it is the first.
+// The index of the best value: of equal ones the first. NaN is never the best. 0 if no value is better than the worst
+// number of the type.
 template <bool kIsMax, typename T>
 int64_t Best(const T* values, int64_t count, int64_t stride) {
   int64_t best = 0;

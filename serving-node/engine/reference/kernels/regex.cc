@@ -1,4 +1,4 @@
-// Regular expressions: RE2's, as TensorFlow's are.
+// Regular expressions, by RE2 as in TensorFlow.
 #include <re2/re2.h>
 
 #include "serving-node/engine/reference/kernels/texts.h"
@@ -6,12 +6,13 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// At least as many references to groups as the rewrite has.
+// An upper bound of the references to groups in the rewrite.
 size_t ReferencesIn(const std::string& rewrite) {
   return static_cast<size_t>(std::count(rewrite.begin(), rewrite.end(), '\\'));
 }
 
-// A text has at most one match more than it has bytes; each writes the rewrite, and its references the text's bytes.
+// A string of n bytes has at most n + 1 matches. Each match writes the rewrite; references to groups together write at
+// most the bytes of the string per reference.
 Status HasRoomForRewrites(const Call& call, const std::string& rewrite) {
   const size_t longest = LongestOf(call.in(0));
   RETURN_IF_ERROR(HasRoomForText(call, static_cast<int64_t>(longest) + 1, rewrite.size()));

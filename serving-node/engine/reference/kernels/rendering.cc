@@ -1,4 +1,4 @@
-// Tensors as texts that people read.
+// Formats tensors as text for people.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// The shorter of two precisions if it gives the number back. What is too small for a normal number is printed as zero.
+// The shorter of two precisions that parses back to the number. Subnormal numbers are printed as zero.
 template <typename T>
 std::string Printed(T value) {
   constexpr bool kIsFloat = std::is_same_v<T, float>;
@@ -24,7 +24,8 @@ std::string Printed(T value) {
   return text;
 }
 
-// Between quotes, as C writes it; what is no ASCII stays. Not finished once there are more bytes than that in `out`.
+// Appends the text in quotes with C escapes; bytes outside ASCII stay. Stops early once `out` has more than bytes_max
+// bytes.
 void AddQuoted(const std::string& text, size_t bytes_max, std::string* out) {
   *out += '"';
   for (size_t i = 0; i < text.size() && out->size() <= bytes_max; ++i) {
@@ -70,11 +71,11 @@ std::string NumberText(const Tensor& tensor, int64_t at) {
   }
 }
 
-// TensorFlow prints these without their dimensions.
+// Types that TensorFlow prints without brackets for the dimensions.
 bool IsUnknown(DType type) { return type == DType::kComplex64 || type == DType::kQint32; }
 
-// Adds the values of a tensor to `text`, of each dimension at most so many at its begin and as many at its end. Not
-// finished once `text` has more bytes than that.
+// Appends the values of a tensor to `text`: of each dimension at most `shown_max` at the beginning and at the end; all
+// if it is negative. Stops early once `text` has more than bytes_max bytes.
 class Rendering {
  public:
   Rendering(const Tensor& tensor, int64_t shown_max, size_t bytes_max, std::string* text)
@@ -112,12 +113,12 @@ class Rendering {
     if (tensor_.rank() > 0) text_ += ']';
   }
 
-  // Recursion is bounded by the rank.
+  // The rank bounds the recursion.
   void AddDimension(int axis, int64_t offset) {
     if (IsFull()) return;
     if (axis == tensor_.rank()) return AddElement(offset);
     const int64_t size = tensor_.dim(axis);
-    // Where nothing is shown the sizes may have no product.
+    // If no element is shown, the product of the sizes may overflow.
     const int64_t inner =
         shown_ == 0 ? 0 : Product(tensor_.shape(), static_cast<size_t>(axis) + 1, tensor_.shape().size());
     text_ += '[';
@@ -136,7 +137,8 @@ class Rendering {
     text_ += ']';
   }
 
-  // Between numbers of the last dimension a space, between those of others as many lines as there are dimensions below.
+  // Separates values of the last dimension by a space, and those of other dimensions by as many newlines as there are
+  // inner dimensions.
   void AddSpace(int axis) {
     const int below = tensor_.rank() - axis - 1;
     text_.append(static_cast<size_t>(below), '\n').append(below == 0 ? 1 : static_cast<size_t>(axis) + 1, ' ');
@@ -153,7 +155,7 @@ struct Template {
   explicit Template(const graph::Attributes& attributes)
       : text(attributes.Text("template", "%s")), placeholder(attributes.Text("placeholder", "%s")) {}
 
-  // What lies around the places for the inputs. An empty placeholder stands between all bytes. Views of `text`.
+  // The texts between the placeholders, as views of `text`. An empty placeholder matches between all bytes.
   std::vector<std::string_view> Parts() const {
     const std::string_view all = text;
     std::vector<std::string_view> parts;

@@ -1,4 +1,4 @@
-// Images of another size. Images are [batch, height, width, channels].
+// Resizes images. Images are [batch, height, width, channels].
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,10 +14,10 @@ namespace {
 struct Axis {
   int64_t in = 0;
   int64_t out = 0;
-  float scale = 1;  // How many places of the image each of the result stands for.
+  float scale = 1;  // Places of the image per place of the result.
   bool has_half_centers = false;
 
-  // Where the middle of a place of the result lies in the image.
+  // The position in the image of the centre of a place of the result.
   float At(int64_t place) const {
     const auto at = static_cast<float>(place);
     return has_half_centers ? (at + 0.5F) * scale - 0.5F : at * scale;
@@ -37,18 +37,21 @@ struct Plan {
   Shape shape;
 };
 
-Result<Plan> PlanOf(const Call& call, DType out_type) {
+// `place_bytes`: of the tables that the op makes, for each row and each column of the result.
+Result<Plan> PlanOf(const Call& call, DType out_type, size_t place_bytes) {
   const Tensor& image = call.in(0);
   ASSIGN_OR_RETURN(const auto size, IntsOf(call.in(1), "size"));
   if (image.rank() != 4 || call.in(1).rank() != 1 || size.size() != 2)
-    return InvalidArgument("an image of shape {} and a size {}", ToString(image.shape()), ToString(size));
-  const auto is_no_size = [](int64_t side) { return side < 1 || side > INT32_MAX; };
-  if (std::ranges::any_of(size, is_no_size))
+    return InvalidArgument("images {} must be of rank 4, and size must be two numbers, not {}", ToString(image.shape()),
+                           ToString(size));
+  const auto is_invalid_size = [](int64_t side) { return side < 1 || side > INT32_MAX; };
+  if (std::ranges::any_of(size, is_invalid_size))
     return InvalidArgument("size {}: output dimensions must be positive", ToString(size));
-  if (is_no_size(image.dim(1)) || is_no_size(image.dim(2)) || is_no_size(image.dim(3)))
-    return InvalidArgument("an image of shape {}", ToString(image.shape()));
+  if (is_invalid_size(image.dim(1)) || is_invalid_size(image.dim(2)) || is_invalid_size(image.dim(3)))
+    return InvalidArgument("images of shape {} are empty or too large", ToString(image.shape()));
   const Shape shape = {image.dim(0), size[0], size[1], image.dim(3)};
   RETURN_IF_ERROR(call.HasRoomFor(out_type, shape));
+  if (place_bytes > 0) RETURN_IF_ERROR(HasRoomForTable(call, size[0] + size[1], place_bytes));
   return Plan{AxisFor(call, image.dim(1), size[0]), AxisFor(call, image.dim(2), size[1]), shape};
 }
 
@@ -64,7 +67,7 @@ void ForEachPlace(const Plan& plan, const Tensor& image, Tensor* out, F at) {
   }
 }
 
-// Places of the image and what each of them weighs.
+// Places of the image and their weights.
 template <size_t N>
 struct Taps {
   std::array<int64_t, N> at{};
@@ -74,7 +77,7 @@ struct Taps {
 template <size_t N>
 using TapsAt = Taps<N> (*)(const Axis& axis, int64_t place);
 
-// Between two places: `weights[1]` is how far beyond the first.
+// Interpolation between two places: weights[1] is the weight of the second one. weights[0] is unused.
 Taps<2> LinearTaps(const Axis& axis, int64_t place) {
   const float at = axis.At(place);
   const float below = std::floor(at);
@@ -86,14 +89,15 @@ Taps<2> LinearTaps(const Axis& axis, int64_t place) {
 template <size_t N>
 std::vector<Taps<N>> AllTaps(const Axis& axis, TapsAt<N> taps_at) {
   std::vector<Taps<N>> all;
+  all.reserve(static_cast<size_t>(axis.out));
   for (int64_t place = 0; place < axis.out; ++place) all.push_back(taps_at(axis, place));
   return all;
 }
 
-// Always floats.
+// The result is DT_FLOAT for every type of image.
 Outputs Bilinear(const Call& call) {
   const Tensor& image = call.in(0);
-  ASSIGN_OR_RETURN(const Plan plan, PlanOf(call, DType::kFloat));
+  ASSIGN_OR_RETURN(const Plan plan, PlanOf(call, DType::kFloat, sizeof(Taps<2>)));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kFloat, plan.shape));
   if (out.elements() == 0) return One(out);
   const auto rows = AllTaps<2>(plan.rows, LinearTaps);
@@ -130,7 +134,7 @@ int64_t NearestPlace(const Axis& axis, int64_t place, bool rounds) {
 
 Outputs NearestNeighbor(const Call& call) {
   const Tensor& image = call.in(0);
-  ASSIGN_OR_RETURN(const Plan plan, PlanOf(call, image.type()));
+  ASSIGN_OR_RETURN(const Plan plan, PlanOf(call, image.type(), 0));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(image, plan.shape));
   const bool rounds = call.attributes().Bool("align_corners", false);
   const int64_t channels = image.dim(3), row_size = image.dim(2) * channels;
@@ -144,7 +148,7 @@ Outputs NearestNeighbor(const Call& call) {
   });
 }
 
-// Keys' cubic convolution at a distance, in steps of 1/1024 as TensorFlow tabulates it.
+// Keys' cubic convolution kernel. Distances are multiples of 1/1024, as in TensorFlow's table.
 struct Cubic {
   float a;
   float Near(int64_t step) const {  // 0 <= distance <= 1.
@@ -158,7 +162,7 @@ struct Cubic {
   static constexpr int64_t kSteps = 1024;
 };
 
-// Places outside of the image: repeated from its edge, or with half-pixel centres without any weight.
+// Places outside the image repeat its edge, or have the weight 0 with half-pixel centres.
 Taps<4> CubicTaps(const Axis& axis, int64_t place) {
   const float at = axis.At(place);
   const auto below = static_cast<int64_t>(std::floor(at));
@@ -180,7 +184,7 @@ Taps<4> CubicTaps(const Axis& axis, int64_t place) {
 
 Outputs Bicubic(const Call& call) {
   const Tensor& image = call.in(0);
-  ASSIGN_OR_RETURN(const Plan plan, PlanOf(call, DType::kFloat));
+  ASSIGN_OR_RETURN(const Plan plan, PlanOf(call, DType::kFloat, sizeof(Taps<4>)));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kFloat, plan.shape));
   if (out.elements() == 0) return One(out);
   const auto rows = AllTaps<4>(plan.rows, CubicTaps);
@@ -206,13 +210,16 @@ Outputs Bicubic(const Call& call) {
   });
 }
 
-// How much of each place of the image, from `first` on, a place of the result covers.
+// How much of each place of the image, from `first` on, one place of the result covers.
 struct Cover {
   int64_t first = 0;
   std::vector<float> shares;
 };
 
-// Of a single place that is aligned to all of the result, it covers the whole.
+// The memory of a Cover together with the heap block of its shares, if the result is larger than the image.
+constexpr size_t kCoverBytes = sizeof(Cover) + 32;
+
+// A scale of 0 (align_corners on an image with a single place) covers that place fully.
 Cover CoverOf(const Axis& axis, int64_t place) {
   if (axis.scale == 0) return {0, {1}};
   const float begin = static_cast<float>(place) * axis.scale;
@@ -228,13 +235,14 @@ Cover CoverOf(const Axis& axis, int64_t place) {
 
 std::vector<Cover> AllCovers(const Axis& axis) {
   std::vector<Cover> all;
+  all.reserve(static_cast<size_t>(axis.out));
   for (int64_t place = 0; place < axis.out; ++place) all.push_back(CoverOf(axis, place));
   return all;
 }
 
 Outputs Area(const Call& call) {
   const Tensor& image = call.in(0);
-  ASSIGN_OR_RETURN(const Plan plan, PlanOf(call, DType::kFloat));
+  ASSIGN_OR_RETURN(const Plan plan, PlanOf(call, DType::kFloat, kCoverBytes));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kFloat, plan.shape));
   if (out.elements() == 0) return One(out);
   const auto rows = AllCovers(plan.rows);

@@ -47,7 +47,7 @@ std::shared_ptr<RandomStream> Resources::FindOrMakeRandomStream(const std::strin
   return FindOrMake(node_name, &random_streams_);
 }
 
-void Resources::ForgetVariables() {
+void Resources::DropUnusedVariables() {
   const std::lock_guard lock(mutex_);
   std::erase_if(variables_, [](const auto& named) { return named.second.use_count() == 1; });
 }

@@ -1,5 +1,5 @@
-// What a model keeps between runs: variables and tables. And what its initialiser may read while it loads, nothing else
-// ever.
+// The state that a model keeps between runs: variables, tables and random streams. Also the files that its initialiser
+// may read while the model loads.
 #pragma once
 
 #include <atomic>
@@ -32,24 +32,25 @@ class Variable final : public Resource {
   tensor::Tensor value_;
 };
 
-// A lookup table from scalars to values of one shape. Filled while the model loads and only read afterwards, so that
-// requests need no lock; one that is made within a run is that run's alone.
+// A lookup table from scalar keys to values of one shape. It is filled while the model loads and only read afterwards,
+// so requests need no lock. A table that a run makes is used by that run alone.
 struct Table final : Resource {
   explicit Table(std::shared_ptr<size_t> run_bytes = nullptr) : rows(std::move(run_bytes)) {}
 
   tensor::DType key_type = tensor::DType::kInvalid;
   tensor::DType value_type = tensor::DType::kInvalid;
   tensor::Shape value_shape;
-  bool is_mutable = false;  // Takes more rows, and others for the same keys; else it is filled once.
+  bool is_mutable = false;  // Accepts more rows, and new values for its keys; otherwise it is filled once.
   bool is_filled = false;
-  std::string name;                    // Of the node that made it, for messages.
-  std::set<std::string> keys_refused;  // Keys that may not occur.
+  std::string name;                     // The name of the node that made the table, for error messages.
+  std::set<std::string> reserved_keys;  // Reserved keys: lookups and inserts of them are errors.
   TableRows rows;
 
   int64_t value_elements() const;
 };
 
-// The memory of the tables that one run makes. They share the count with it, as they may be held for longer.
+// The memory of the tables that one run makes. Each of these tables shares the counter, because a table may outlive the
+// run.
 class RunTables {
  public:
   size_t bytes() const { return bytes_ ? *bytes_ : 0; }
@@ -59,41 +60,41 @@ class RunTables {
   }
 
  private:
-  std::shared_ptr<size_t> bytes_;  // Made with the first table: most runs have none.
+  std::shared_ptr<size_t> bytes_;  // Allocated with the first table: most runs make no table.
 };
 
-// Buffers whose bytes are counted already: tensors share them.
+// Buffers that are already counted: several tensors may share one buffer.
 using CountedBuffers = std::set<const std::byte*>;
-// 0 for a buffer that is counted already.
+// The bytes of the tensor's buffer; 0 if the buffer is already in `counted`. Adds it to `counted`.
 int64_t UncountedBytes(const tensor::Tensor& tensor, CountedBuffers* counted);
 
-// How far a random op has read the stream of its seed. Thread-safe.
+// The position of a random op in the stream of its seed. Thread-safe.
 class RandomStream final : public Resource {
  public:
-  // The number of the first block for the caller, to whom `count` of them belong now.
+  // Reserves `count` blocks for the caller and returns the index of the first one.
   uint64_t Take(uint64_t count) { return next_.fetch_add(count); }
 
  private:
   std::atomic<uint64_t> next_ = 0;
 };
 
-// One per loaded model. Thread-safe, but what is set while loading.
+// One per loaded model. Thread-safe, except for the public members, which are only written while the model loads.
 class Resources {
  public:
   std::shared_ptr<Variable> FindOrMakeVariable(const std::string& name);
   std::shared_ptr<Table> FindOrMakeTable(const std::string& name);
-  // Those that nobody has a handle of are gone.
-  void ForgetVariables();
+  // Removes the variables without a handle. Call it when all nodes that may make handles have run.
+  void DropUnusedVariables();
   int64_t memory_bytes(CountedBuffers* counted) const;
   std::shared_ptr<RandomStream> FindOrMakeRandomStream(const std::string& node_name);
 
-  // Only while loading; then empty, so that no request makes an op read a file.
+  // The variables on disk. Set only while the model loads, so that requests never read files.
   std::optional<saved_model::Bundle> bundle;
-  size_t restored_bytes = 0;  // Of the bundle, by all runs of all nodes.
-  size_t read_bytes = 0;      // As those, with what was read to give them.
-  size_t folded_bytes = 0;    // Computed at load, beside constants and variables.
-  std::set<std::string> readable_files;
-  bool is_serving = false;  // Then nothing fills a table any more.
+  size_t restored_bytes = 0;             // Restored from the bundle by all restore ops.
+  size_t read_bytes = 0;                 // Read from disk for that, which may be more.
+  size_t folded_bytes = 0;               // Results computed at load, without constants and variables.
+  std::set<std::string> readable_files;  // The files of the model that an initialiser may read.
+  bool is_serving = false;               // Tables of the model must not change any more.
 
  private:
   mutable std::mutex mutex_;
@@ -102,10 +103,10 @@ class Resources {
   std::map<std::string, std::shared_ptr<RandomStream>> random_streams_;
 };
 
-// A resource as a scalar tensor of DT_RESOURCE, which keeps it alive.
+// A handle of the resource: a scalar tensor of DT_RESOURCE, which keeps the resource alive.
 tensor::Tensor HandleOf(std::shared_ptr<Resource> resource);
 
-// nullptr when the tensor is no handle of such a resource.
+// The resource of a handle; nullptr if the tensor is not a handle of a T.
 template <typename T>
 T* ResourceOf(const tensor::Tensor& handle) {
   if (handle.type() != tensor::DType::kResource || handle.data() == nullptr) return nullptr;

@@ -1,16 +1,23 @@
-// The run's memory where an op holds more than one tensor at a time.
+// Memory limits for ops that hold more than one large tensor at a time.
 #pragma once
 
 #include "serving-node/engine/reference/kernels/kernel.h"
 
 namespace longshore::engine::reference::kernels {
 
-// The call with the room that is left beside such a tensor of numbers. ResourceExhausted when there is none for it.
-inline Result<Call> Beside(const Call& call, DType type, const Shape& shape) {
+// Reserves memory for such a tensor of numbers: returns the call with that much less room. ResourceExhausted if the
+// tensor does not fit.
+inline Result<Call> ReserveRoom(const Call& call, DType type, const Shape& shape) {
   RETURN_IF_ERROR(call.HasRoomFor(type, shape));
   Call rest = call;
   rest.room_bytes -= static_cast<size_t>(*tensor::ElementCount(shape)) * tensor::ElementBytes(type);
   return rest;
+}
+
+// ResourceExhausted when the run has no memory for a table of so many rows of `row_bytes` each, as Call::HasRoomFor
+// says.
+inline Status HasRoomForTable(const Call& call, int64_t rows, size_t row_bytes) {
+  return call.HasRoomFor(DType::kUint8, {rows, static_cast<int64_t>(row_bytes)});
 }
 
 }  // namespace longshore::engine::reference::kernels

@@ -1,4 +1,4 @@
-// Slices looked up, or written, at places that are given by their coordinates.
+// Reads and writes slices at places that are given by coordinates.
 #include <algorithm>
 #include <type_traits>
 
@@ -7,12 +7,12 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// Where in a tensor of `shape` the slices begin that the rows of `indices` name, and how long each is.
+// The slices of a tensor that the rows of `indices` name: the offset of each in elements, and their size.
 struct Slices {
   std::vector<int64_t> firsts;
   int64_t size = 0;
-  Shape outer;  // Of indices, without its last axis.
-  Shape inner;  // Of a slice.
+  Shape outer;  // The shape of indices without its last axis.
+  Shape inner;  // The shape of a slice.
 };
 
 Result<Slices> SlicesOf(const Call& call, const Tensor& indices, const Shape& shape) {
@@ -26,7 +26,7 @@ Result<Slices> SlicesOf(const Call& call, const Tensor& indices, const Shape& sh
   slices.size = Product(shape, depth, shape.size());
   slices.outer = {indices.shape().begin(), indices.shape().end() - 1};
   slices.inner = {shape.begin() + static_cast<std::ptrdiff_t>(depth), shape.end()};
-  // Rows without a value name the whole tensor: as many as one likes, for nothing.
+  // Empty rows name the whole tensor. Indices with empty rows cost no memory, so their number is limited here.
   if (depth == 0) RETURN_IF_ERROR(call.HasRoomFor(DType::kInt64, slices.outer));
   slices.firsts.resize(static_cast<size_t>(Product(slices.outer, 0, slices.outer.size())));
   for (size_t i = 0; i < slices.firsts.size(); ++i) {
@@ -71,7 +71,7 @@ struct Update {
     return given;
   }
 };
-// Integers wrap around, as in TensorFlow; in C++ only unsigned ones may.
+// Integers wrap around, as in TensorFlow, which C++ allows only for unsigned types.
 struct Add {
   template <typename T>
   T operator()(T held, T given) const {
@@ -103,11 +103,11 @@ struct Min {
 
 Status CheckUpdates(const Tensor& updates, const Slices& slices, DType type, const Shape& shape) {
   if (updates.type() == type && updates.shape() == Joined(slices.outer, slices.inner)) return {};
-  return InvalidArgument("updates {}{} do not fit indices {} of {}{}", DTypeName(updates.type()),
+  return InvalidArgument("updates {}{} do not fit indices {} into {}{}", DTypeName(updates.type()),
                          ToString(updates.shape()), ToString(slices.outer), DTypeName(type), ToString(shape));
 }
 
-// One after the other, so that of two for one place the later one comes on top.
+// Writes the updates in order, so that a later update of the same place overwrites an earlier one.
 template <typename F, typename T>
 void Write(const Slices& slices, const Tensor& updates, Tensor* out) {
   const T* from = Raw<T>(updates);
@@ -127,7 +127,7 @@ Result<Slices> SlicesToWrite(const Call& call, const Tensor& indices, const Shap
   return slices;
 }
 
-// Zeros, with the updates added: several for one place add up.
+// Adds the updates to zeros; several updates of one place add up.
 Outputs ScatterNd(const Call& call) {
   const Tensor& updates = call.in(1);
   ASSIGN_OR_RETURN(const Shape shape, IntsOf(call.in(2), "shape"));
@@ -148,7 +148,7 @@ Outputs TensorScatter(const Call& call) {
   const Tensor& in = call.in(0);
   const Tensor& updates = call.in(2);
   if (in.type() != updates.type() || in.rank() < 1)
-    return InvalidArgument("updates {} for a tensor {}{}", DTypeName(updates.type()), DTypeName(in.type()),
+    return InvalidArgument("updates of {} do not fit a tensor {}{}", DTypeName(updates.type()), DTypeName(in.type()),
                            ToString(in.shape()));
   ASSIGN_OR_RETURN(const Slices slices, SlicesToWrite(call, call.in(1), in.shape(), updates));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(in, in.shape()));
@@ -163,11 +163,11 @@ Outputs TensorScatterUpdate(const Call& call) {
 }
 
 template <typename F>
-Outputs OfNumbers(const Call& call) {
+Outputs ScatterNumbers(const Call& call) {
   return ForNumbers(call.in(0).type(), [&](auto tag) { return TensorScatter<F, typename decltype(tag)::type>(call); });
 }
 
-// Indices that lie outside are refused; the other policies are not known here.
+// Indices out of range are errors; the other policies of TensorFlow are not supported.
 Status CheckPolicy(const graph::Node& node) {
   const std::string policy = node.attributes.Text("bad_indices_policy", "");
   return policy.empty() || policy == "DEFAULT" || policy == "ERROR"
@@ -178,10 +178,10 @@ Status CheckPolicy(const graph::Node& node) {
 constexpr Kernel kKernels[] = {
     {"GatherNd", GatherNd, 2, kAnyType, CheckPolicy},
     {"ScatterNd", ScatterNd, 3, kNumbers, CheckPolicy},
-    {"TensorScatterAdd", OfNumbers<Add>, 3, kNumbers, CheckPolicy},
-    {"TensorScatterMax", OfNumbers<Max>, 3, kNumbers, CheckPolicy},
-    {"TensorScatterMin", OfNumbers<Min>, 3, kNumbers, CheckPolicy},
-    {"TensorScatterSub", OfNumbers<Sub>, 3, kNumbers, CheckPolicy},
+    {"TensorScatterAdd", ScatterNumbers<Add>, 3, kNumbers, CheckPolicy},
+    {"TensorScatterMax", ScatterNumbers<Max>, 3, kNumbers, CheckPolicy},
+    {"TensorScatterMin", ScatterNumbers<Min>, 3, kNumbers, CheckPolicy},
+    {"TensorScatterSub", ScatterNumbers<Sub>, 3, kNumbers, CheckPolicy},
     {"TensorScatterUpdate", TensorScatterUpdate, 3, kAnyType, CheckPolicy},
 };
 

@@ -1,4 +1,4 @@
-// Rows reduced by segments: sorted ones, and those in any order.
+// Reduces rows by segments, with sorted or unsorted segment ids.
 #include "serving-node/engine/reference/kernels/segments.h"
 
 #include <algorithm>
@@ -8,10 +8,10 @@ namespace {
 
 using namespace segments;
 
-// Rows of `data`, each of as many elements as an output row, reduced into the rows that the ids say; below 0: nowhere.
+// Reduces row i of `data` into row ids[i] of `out`; skips rows with a negative id. Rows have `width` elements.
 template <typename Op, typename T>
 void ReduceRows(const Tensor& data, const std::vector<int64_t>& ids, int64_t width, Tensor* out) {
-  std::fill_n(Raw<T>(*out), out->elements(), Op::template kOfNone<T>);
+  std::fill_n(Raw<T>(*out), out->elements(), Op::template kEmpty<T>);
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0) continue;
     const T* from = Raw<T>(data) + static_cast<int64_t>(i) * width;
@@ -28,7 +28,7 @@ std::vector<int64_t> CountsOf(const std::vector<int64_t>& ids, int64_t rows) {
 
 enum class Divide { kNot, kByCount };
 
-// As many rows as the last id says. Segments without rows are 0, or 1 for products.
+// The number of rows is the last id plus 1. Segments without rows become 0, or 1 for products.
 template <typename Op, Divide kDivide = Divide::kNot>
 Outputs Sorted(const Call& call) {
   const Tensor& data = call.in(0);
@@ -58,7 +58,7 @@ Outputs Sorted(const Call& call) {
   });
 }
 
-// The ids of the first dimensions, and how many segments there are. Requires: three inputs.
+// The ids have the leading dimensions of the data; num_segments is the third input.
 template <typename Op>
 Outputs Unsorted(const Call& call) {
   const Tensor& data = call.in(0);
@@ -66,7 +66,8 @@ Outputs Unsorted(const Call& call) {
   ASSIGN_OR_RETURN(const auto ids, AllIntsOf(call.in(1), "segment_ids"));
   ASSIGN_OR_RETURN(const int64_t rows, IntOf(call.in(2), "num_segments"));
   if (ids_shape.size() > data.shape().size() || !std::equal(ids_shape.begin(), ids_shape.end(), data.shape().begin()))
-    return InvalidArgument("segment_ids {} are no prefix of {}", ToString(ids_shape), ToString(data.shape()));
+    return InvalidArgument("the shape of segment_ids {} is not a prefix of the shape of data {}", ToString(ids_shape),
+                           ToString(data.shape()));
   const Shape shape = RowsLike(data, ids_shape.size(), rows);
   RETURN_IF_ERROR(call.HasRoomFor(data.type(), shape));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(data, shape));

@@ -9,7 +9,7 @@
 
 namespace longshore::engine::reference::kernels::segments {
 
-// Integers wrap.
+// Computes f(a, b). Integers wrap around, which C++ allows only for unsigned types.
 template <typename T, typename F>
 T Wrapped(T a, T b, F f) {
   if constexpr (std::is_integral_v<T>)
@@ -20,7 +20,7 @@ T Wrapped(T a, T b, F f) {
 
 struct Sum {
   template <typename T>
-  static constexpr T kOfNone = 0;
+  static constexpr T kEmpty = 0;
   template <typename T>
   static T Of(T a, T b) {
     return Wrapped(a, b, [](auto x, auto y) { return x + y; });
@@ -29,17 +29,17 @@ struct Sum {
 
 struct Prod {
   template <typename T>
-  static constexpr T kOfNone = 1;
+  static constexpr T kEmpty = 1;
   template <typename T>
   static T Of(T a, T b) {
     return Wrapped(a, b, [](auto x, auto y) { return x * y; });
   }
 };
 
-// After NaN comes the next value, and NaN after any.
+// A NaN so far is replaced by the next value, but a later NaN replaces the value so far, as in TensorFlow.
 struct Max {
   template <typename T>
-  static constexpr T kOfNone = std::numeric_limits<T>::lowest();
+  static constexpr T kEmpty = std::numeric_limits<T>::lowest();
   template <typename T>
   static T Of(T a, T b) {
     return a > b ? a : b;
@@ -48,21 +48,21 @@ struct Max {
 
 struct Min {
   template <typename T>
-  static constexpr T kOfNone = std::numeric_limits<T>::max();
+  static constexpr T kEmpty = std::numeric_limits<T>::max();
   template <typename T>
   static T Of(T a, T b) {
     return a < b ? a : b;
   }
 };
 
-// The shape of `rows` rows as those of the data after its first `leading` dimensions.
+// The shape of `rows` rows of `data`, where a row is everything behind the first `leading` dimensions.
 inline Shape RowsLike(const Tensor& data, size_t leading, int64_t rows) {
   Shape shape(data.shape().begin() + static_cast<std::ptrdiff_t>(leading), data.shape().end());
   shape.insert(shape.begin(), rows);
   return shape;
 }
 
-// InvalidArgument unless the ids never fall and lie in [0, limit).
+// InvalidArgument unless the ids never decrease and are in [0, limit).
 inline Status CheckSorted(const std::vector<int64_t>& ids, int64_t limit) {
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= limit)

@@ -1,4 +1,4 @@
-// Elements as members of a set: which differ, which are true, which one list has and another has not.
+// Sets of elements: unique ones, the positions of those that are not zero, and differences of lists.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -12,12 +12,12 @@ namespace {
 
 template <typename T>
 std::string PlainBytes(T value) {
-  if (value == T{0}) value = T{0};  // Of the two zeros one.
+  if (value == T{0}) value = T{0};  // -0.0 and 0.0 are equal.
   return {reinterpret_cast<const char*>(&value), sizeof(value)};
 }
 
-// Bytes that are equal where elements are equal. NaN is equal to nothing: its bytes are those of no number, and of its
-// place `name`.
+// Bytes that are equal if and only if the elements are equal. NaN equals nothing, so its bytes contain `name`, which is
+// different for each element.
 std::string KeyOf(const Tensor& values, int64_t at, int64_t name) {
   const auto of_float = [&](auto value) {
     return std::isnan(value) ? "not a number " + std::to_string(name) : PlainBytes(value);
@@ -29,7 +29,7 @@ std::string KeyOf(const Tensor& values, int64_t at, int64_t name) {
   return {reinterpret_cast<const char*>(values.data()) + static_cast<size_t>(at) * bytes, bytes};
 }
 
-// A tensor as `outer` times `count` slices of `inner` elements; slices along the middle are compared.
+// A view of a tensor as [outer, count, inner]; slices along the middle axis are compared.
 struct Slices {
   int64_t outer = 1, count = 0, inner = 1;
 
@@ -122,7 +122,7 @@ Outputs UniqueV2(const Call& call) {
   return UniqueAlong(call, axis, kWithCounts);
 }
 
-// Whether an element is not zero. NaN is not.
+// For each element, true if it is not zero. NaN is true.
 std::vector<bool> TruthOf(const Tensor& values) {
   std::vector<bool> truth(static_cast<size_t>(values.elements()));
   const size_t bytes = tensor::ElementBytes(values.type());
@@ -138,7 +138,7 @@ std::vector<bool> TruthOf(const Tensor& values) {
   return truth;
 }
 
-// The positions, in order, of what is not zero.
+// The coordinates of all elements that are not zero, in order.
 Outputs Where(const Call& call) {
   const Tensor& in = call.in(0);
   const auto rank = static_cast<int64_t>(in.rank());
@@ -159,7 +159,7 @@ Outputs Where(const Call& call) {
   return One(out);
 }
 
-// What x has and y has not, and where in x.
+// The elements of x that are not in y, and their indices in x.
 Outputs ListDiff(const Call& call) {
   const Tensor& x = call.in(0);
   if (x.rank() != 1 || call.in(1).rank() != 1 || x.type() != call.in(1).type())
@@ -178,7 +178,7 @@ Outputs ListDiff(const Call& call) {
   return std::vector<Tensor>{out, indices};
 }
 
-// Whether fewer than k classes are above the target's. Among numbers that are not finite nothing can be said: false.
+// True if fewer than k classes have a higher score than the target. False if any score is not finite.
 bool IsAmongTop(const float* scores, int64_t classes, int64_t target, int64_t k) {
   if (target < 0 || target >= classes) return false;
   if (!std::all_of(scores, scores + classes, [](float score) { return std::isfinite(score); })) return false;

@@ -1,4 +1,4 @@
-// Shapes, and values under another shape. Nothing is copied.
+// Shapes of tensors, and reshaped tensors, which share the buffer of their input.
 #include <algorithm>
 #include <set>
 
@@ -34,27 +34,27 @@ Outputs ShapeN(const Call& call) {
 Outputs Rank(const Call& call) { return One(Tensor::Of<int32_t>({}, {call.in(0).rank()})); }
 Outputs Size(const Call& call) { return One(IntVector(call, {}, {call.in(0).elements()})); }
 
-// What -1 stands for in `wanted`. Where `wanted` has sizes of zero, those of both are left out of the division.
-Result<int64_t> LeftOver(const Shape& given, const Shape& wanted) {
-  const auto refuse = [&] {
+// The size that -1 stands for in `wanted`. If `wanted` has zeros, zeros are left out of the division on both sides.
+Result<int64_t> InferredSize(const Shape& given, const Shape& wanted) {
+  const auto mismatch = [&] {
     return InvalidArgument("a tensor of shape {} cannot become {}", ToString(given), ToString(wanted));
   };
   const bool has_zero = std::find(wanted.begin(), wanted.end(), 0) != wanted.end();
   int64_t elements = 1, known = 1;
   for (const int64_t size : given) elements *= has_zero && size == 0 ? 1 : size;
   for (const int64_t size : wanted) {
-    if (size < -1 || __builtin_mul_overflow(known, size == -1 || size == 0 ? 1 : size, &known)) return refuse();
+    if (size < -1 || __builtin_mul_overflow(known, size == -1 || size == 0 ? 1 : size, &known)) return mismatch();
   }
-  if (elements % known != 0 || std::count(wanted.begin(), wanted.end(), -1) > 1) return refuse();
+  if (elements % known != 0 || std::count(wanted.begin(), wanted.end(), -1) > 1) return mismatch();
   return elements / known;
 }
 
-// One size may be -1: what is left over.
+// One size may be -1: it is inferred from the others.
 Outputs Reshape(const Call& call) {
   ASSIGN_OR_RETURN(Shape shape, IntsOf(call.in(1), "shape"));
   const auto unknown = std::find(shape.begin(), shape.end(), -1);
   if (unknown != shape.end()) {
-    ASSIGN_OR_RETURN(*unknown, LeftOver(call.in(0).shape(), shape));
+    ASSIGN_OR_RETURN(*unknown, InferredSize(call.in(0).shape(), shape));
   }
   ASSIGN_OR_RETURN(Tensor out, call.in(0).Reshaped(std::move(shape)));
   return One(std::move(out));

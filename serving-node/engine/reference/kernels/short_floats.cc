@@ -28,7 +28,7 @@ Result<Tensor> ToShortFloat(const Tensor& in, DType to) {
   return out;
 }
 
-// Inputs of both kinds of floats do not fit together, whatever they become here.
+// Mixed float types are errors, even though all of them would be floats here.
 Outputs ComputeInFloat(const Call& call, Compute compute) {
   const DType type = std::ranges::find_if(call.inputs, IsShort)->type();
   std::vector<Tensor> wide(call.inputs.begin(), call.inputs.end());
@@ -36,7 +36,7 @@ Outputs ComputeInFloat(const Call& call, Compute compute) {
     if (input.type() == type) {
       ASSIGN_OR_RETURN(input, FromShortFloat(input));
     } else if (IsShort(input) || input.type() == DType::kFloat) {
-      return InvalidArgument("inputs of {} and {}", DTypeName(type), DTypeName(input.type()));
+      return InvalidArgument("inputs of different types: {} and {}", DTypeName(type), DTypeName(input.type()));
     }
   }
   ASSIGN_OR_RETURN(auto outputs, compute(call.With(wide)));

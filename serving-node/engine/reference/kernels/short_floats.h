@@ -1,22 +1,24 @@
-// Half and bfloat16: computed in float and rounded, as TensorFlow does.
+// Kernels for half and bfloat16: they compute in float and round the result, as TensorFlow does.
 #pragma once
 
 #include "serving-node/engine/reference/kernels/kernel.h"
 
 namespace longshore::engine::reference::kernels {
 
+// True if any input is of kShortFloats.
 bool HasShortFloats(std::span<const Tensor> inputs);
 
-// What `compute` gives for the inputs as floats; its floats rounded to the short type of the first input that has one.
+// Converts the short floats of the inputs to float, calls `compute`, and rounds its float outputs to the type of the
+// first input of kShortFloats.
 Outputs ComputeInFloat(const Call& call, Compute compute);
 
-// A kernel for kShortFloats as well. What is not one of them goes on to the kernel as it is.
+// Extends a kernel to inputs of kShortFloats. Other inputs are passed on unchanged.
 template <Compute kCompute>
 Outputs AlsoShort(const Call& call) {
   return HasShortFloats(call.inputs) ? ComputeInFloat(call, kCompute) : kCompute(call);
 }
 
-// Exact the one way, rounded the other; `to` is one of kShortFloats.
+// FromShortFloat converts to float exactly; ToShortFloat rounds floats to `to`, which is one of kShortFloats.
 Result<Tensor> FromShortFloat(const Tensor& in);
 Result<Tensor> ToShortFloat(const Tensor& in, DType to);
 

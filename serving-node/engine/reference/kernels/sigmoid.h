@@ -4,7 +4,7 @@
 
 namespace longshore::engine::reference::kernels {
 
-// 1 / (1 + e^-x), by whichever power of e does not overflow.
+// 1 / (1 + e^-x), written so that the exponential never overflows.
 struct Sigmoid {
   template <typename T>
   T operator()(T x) const {

@@ -1,4 +1,4 @@
-// Parts cut out of a tensor, as NumPy writes a[1:3, ..., ::-1].
+// Slices of tensors, like a[1:3, ..., ::-1] in NumPy.
 #include <algorithm>
 
 #include "serving-node/engine/reference/kernels/strided.h"
@@ -16,16 +16,17 @@ Outputs Slice(const Call& call) {
   int64_t first = 0;
   for (size_t i = 0; i < begin.size(); ++i) {
     const int64_t whole = in.shape()[i];
-    if (begin[i] < 0 || begin[i] > whole) return InvalidArgument("begin {} lies outside of {}", begin[i], whole);
+    if (begin[i] < 0 || begin[i] > whole)
+      return InvalidArgument("begin {} is out of range for the size {}", begin[i], whole);
     if (size[i] == -1) size[i] = whole - begin[i];
     if (size[i] < 0 || size[i] > whole - begin[i])
-      return InvalidArgument("size {} from {} lies outside of {}", size[i], begin[i], whole);
+      return InvalidArgument("size {} from {} is out of range for the size {}", size[i], begin[i], whole);
     first += begin[i] * strides[i];
   }
   return One(StridedCopy(in, first, size, strides));
 }
 
-// One entry of a StridedSlice, as Python has it: begin:end:step, with masks for what is left out.
+// One entry of a StridedSlice, begin:end:step as in Python. Masks say which parts are left out.
 struct Cut {
   int64_t begin = 0;
   int64_t count = 0;
@@ -64,20 +65,20 @@ Result<SliceSpec> SpecOf(const Call& call) {
                    a.Int("new_axis_mask", 0), a.Int("shrink_axis_mask", 0)};
 }
 
-// How many axes of the input the ellipsis covers; without one it stands at the end.
+// How many axes of the input the ellipsis covers. Without an ellipsis, one at the end is assumed.
 Result<int64_t> EllipsisSize(const SliceSpec& spec, int rank) {
   if ((spec.ellipsis_mask & (spec.ellipsis_mask - 1)) != 0)
     return InvalidArgument("Multiple ellipses in slice spec not allowed");
   int64_t named = 0;
   for (size_t i = 0; i < spec.begin.size(); ++i)
     named += !spec.Has(spec.ellipsis_mask, i) && !spec.Has(spec.new_axis_mask, i);
-  if (named > rank) return InvalidArgument("a slice of {} dimensions from rank {}", named, rank);
+  if (named > rank) return InvalidArgument("a slice with {} dimensions does not fit rank {}", named, rank);
   return rank - named;
 }
 
 struct Sliced {
   int64_t first = 0;
-  Shape shape;  // Of what is copied: with the axes that shrink away (as 1) and without new ones.
+  Shape shape;  // The copied part: shrunk axes have size 1, and new axes are missing.
   Shape out_shape;
   std::vector<int64_t> strides;
 };

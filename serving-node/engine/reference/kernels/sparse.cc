@@ -1,4 +1,4 @@
-// Sparse tensors: the indices of values as the rows of a matrix, the values, and the shape of the whole.
+// Sparse tensors: a matrix with the index of each value as a row, the values, and the dense shape.
 #include <algorithm>
 #include <numeric>
 
@@ -9,7 +9,7 @@ namespace longshore::engine::reference::kernels {
 namespace {
 
 struct Sparse {
-  std::vector<int64_t> indices;  // Row after row, of shape.size() numbers each.
+  std::vector<int64_t> indices;  // [count, shape.size()], row-major.
   Shape shape;
   int64_t count = 0;
 
@@ -18,7 +18,7 @@ struct Sparse {
   }
 };
 
-// Where a value lies among the elements of the whole; -1 outside of it.
+// The row-major offset of an index in the dense shape; -1 if it is out of range.
 int64_t OffsetOf(std::span<const int64_t> index, const Shape& shape) {
   int64_t offset = 0;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -28,7 +28,7 @@ int64_t OffsetOf(std::span<const int64_t> index, const Shape& shape) {
   return offset;
 }
 
-// InvalidArgument when the shape has more elements than can be counted, or indices of another rank.
+// InvalidArgument if the shape has too many elements, or if the indices have another rank.
 Result<Sparse> SparseOf(const Tensor& indices, const Tensor& shape) {
   Sparse sparse;
   ASSIGN_OR_RETURN(sparse.shape, IntsOf(shape, "the shape"));
@@ -37,13 +37,15 @@ Result<Sparse> SparseOf(const Tensor& indices, const Tensor& shape) {
   sparse.count = indices.rank() == 0 ? 1 : indices.dim(0);
   const int64_t rank = indices.rank() == 2 ? indices.dim(1) : 1;
   if (indices.rank() > 2 || rank != static_cast<int64_t>(sparse.shape.size()))
-    return InvalidArgument("indices {} for a shape of {} dimensions", ToString(indices.shape()), sparse.shape.size());
+    return InvalidArgument("indices {} do not fit a shape of {} dimensions", ToString(indices.shape()),
+                           sparse.shape.size());
   return sparse;
 }
 
 Status CheckVectorOf(const Tensor& values, int64_t count) {
   if (values.rank() == 1 && values.elements() == count) return {};
-  return InvalidArgument("values {} for {} indices", ToString(values.shape()), count);
+  return InvalidArgument("values {} must be a vector of {} values, one for each index", ToString(values.shape()),
+                         count);
 }
 
 Outputs SparseToDense(const Call& call) {
@@ -70,18 +72,18 @@ Outputs SparseToDense(const Call& call) {
   });
 }
 
-// The values in the order given, or `otherwise` for -1.
-Outputs Taken(const Tensor& values, const Tensor& otherwise, const std::vector<int64_t>& order) {
+// The values in the given order, with `default_value` for -1.
+Outputs TakeValues(const Tensor& values, const Tensor& default_value, const std::vector<int64_t>& order) {
   ASSIGN_OR_RETURN(Tensor out, MakeLike(values, {static_cast<int64_t>(order.size())}));
   return ForMoves(values.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     for (size_t i = 0; i < order.size(); ++i)
-      Raw<T>(out)[i] = order[i] < 0 ? *Raw<T>(otherwise) : Raw<T>(values)[order[i]];
+      Raw<T>(out)[i] = order[i] < 0 ? *Raw<T>(default_value) : Raw<T>(values)[order[i]];
     return One(out);
   });
 }
 
-// The values row after row, -1 for the one that a row without values gets.
+// The indices of the values ordered by row, with -1 for each row without values.
 Result<std::vector<int64_t>> OrderByRow(const Sparse& sparse) {
   std::vector<std::vector<int64_t>> rows(static_cast<size_t>(sparse.shape[0]));
   for (int64_t i = 0; i < sparse.count; ++i) {
@@ -101,7 +103,8 @@ Result<std::vector<int64_t>> OrderByRow(const Sparse& sparse) {
 Outputs SparseFillEmptyRows(const Call& call) {
   ASSIGN_OR_RETURN(const Sparse sparse, SparseOf(call.in(0), call.in(2)));
   RETURN_IF_ERROR(CheckVectorOf(call.in(1), sparse.count));
-  if (sparse.shape.empty() || call.in(0).rank() != 2) return InvalidArgument("the whole must have rows");
+  if (sparse.shape.empty() || call.in(0).rank() != 2)
+    return InvalidArgument("dense_shape must have a dimension, and indices must be a matrix");
   if (call.in(3).rank() != 0 || call.in(3).type() != call.in(1).type())
     return InvalidArgument("default_value must be a scalar of {}", DTypeName(call.in(1).type()));
   const auto rank = static_cast<int64_t>(sparse.shape.size());
@@ -124,22 +127,22 @@ Outputs SparseFillEmptyRows(const Call& call) {
       Raw<int64_t>(reverse)[order[i]] = static_cast<int64_t>(i);
     }
   }
-  ASSIGN_OR_RETURN(const auto values, Taken(call.in(1), call.in(3), order));
+  ASSIGN_OR_RETURN(const auto values, TakeValues(call.in(1), call.in(3), order));
   return std::vector<Tensor>{indices, values[0], is_empty, reverse};
 }
 
-// One size may be -1: what the others leave.
+// One size may be -1: it is inferred from the others.
 Result<Shape> NewShape(const Shape& from, Shape to) {
   ASSIGN_OR_RETURN(const int64_t elements, tensor::ElementCount(from));
-  const auto open = std::ranges::find(to, -1);
-  if (open != to.end()) *open = 1;
+  const auto inferred = std::ranges::find(to, -1);
+  if (inferred != to.end()) *inferred = 1;
   ASSIGN_OR_RETURN(const int64_t others, tensor::ElementCount(to));
-  if (open != to.end()) {
+  if (inferred != to.end()) {
     if (others == 0 || elements % others != 0)
-      return InvalidArgument("{} elements do not fill {}", elements, ToString(to));
-    *open = elements / others;
+      return InvalidArgument("{} elements cannot be reshaped to {} with one inferred size", elements, ToString(to));
+    *inferred = elements / others;
   } else if (others != elements) {
-    return InvalidArgument("{} elements do not become {}", elements, ToString(to));
+    return InvalidArgument("{} elements cannot be reshaped to {}", elements, ToString(to));
   }
   return to;
 }
@@ -177,11 +180,11 @@ Outputs SparseReorder(const Call& call) {
       return InvalidArgument("indices[{}] is out of bounds of {}", i, ToString(sparse.shape));
     to = std::ranges::copy(sparse.at(i), to).out;
   }
-  ASSIGN_OR_RETURN(const auto values, Taken(call.in(1), {}, order));
+  ASSIGN_OR_RETURN(const auto values, TakeValues(call.in(1), {}, order));
   return std::vector<Tensor>{indices, values[0]};
 }
 
-// What lies within a block of the whole, with indices from its first corner on.
+// The values inside a block of the tensor, with indices relative to the first corner of the block.
 Outputs SparseSlice(const Call& call) {
   ASSIGN_OR_RETURN(const Sparse sparse, SparseOf(call.in(0), call.in(2)));
   RETURN_IF_ERROR(CheckVectorOf(call.in(1), sparse.count));
@@ -202,13 +205,14 @@ Outputs SparseSlice(const Call& call) {
     kept.push_back(i);
     indices.insert(indices.end(), index.begin(), index.end());
   }
-  ASSIGN_OR_RETURN(const auto values, Taken(call.in(1), {}, kept));
+  ASSIGN_OR_RETURN(const auto values, TakeValues(call.in(1), {}, kept));
   const auto rank = static_cast<int64_t>(size.size());
   return std::vector<Tensor>{Tensor::Of<int64_t>({static_cast<int64_t>(kept.size()), rank}, indices), values[0],
                              Tensor::Of<int64_t>({rank}, size)};
 }
 
-// The parts one after the other along a dimension; inputs are the indices of all, their values, their shapes.
+// Sparse tensors to concatenate along a dimension. The inputs are the indices of all, then their values, then their
+// shapes.
 struct Parts {
   std::vector<Sparse> sparse;
   Shape shape;
@@ -222,7 +226,8 @@ Result<Parts> PartsOf(const Call& call) {
     ASSIGN_OR_RETURN(Sparse sparse, SparseOf(call.in(i), call.in(2 * count + i)));
     RETURN_IF_ERROR(CheckVectorOf(call.in(count + i), sparse.count));
     if (call.in(i).rank() != 2 || call.in(count + i).type() != call.in(count).type())
-      return InvalidArgument("part {} has indices {}, or values of another type", i, ToString(call.in(i).shape()));
+      return InvalidArgument("indices of input {} must be a matrix, not {}, and all values must have one type", i,
+                             ToString(call.in(i).shape()));
     parts.sparse.push_back(std::move(sparse));
   }
   parts.shape = parts.sparse[0].shape;
@@ -233,10 +238,12 @@ Result<Parts> PartsOf(const Call& call) {
   for (const auto& part : parts.sparse) {
     Shape same = part.shape;
     if (same.size() != parts.shape.size())
-      return InvalidArgument("parts of {} and {} dimensions", same.size(), parts.shape.size());
+      return InvalidArgument("inputs have different ranks: {} and {}", same.size(), parts.shape.size());
     parts.shape[parts.axis] += same[parts.axis];
     same[parts.axis] = parts.shape[parts.axis];
-    if (same != parts.shape) return InvalidArgument("parts {} and {}", ToString(parts.shape), ToString(part.shape));
+    if (same != parts.shape)
+      return InvalidArgument("inputs have shapes that do not fit together: {} and {}", ToString(parts.shape),
+                             ToString(part.shape));
   }
   ASSIGN_OR_RETURN([[maybe_unused]] const int64_t elements, tensor::ElementCount(parts.shape));
   return parts;
@@ -250,7 +257,7 @@ struct Found {
 
 Outputs SparseConcat(const Call& call) {
   if (call.inputs.size() % 3 != 0)
-    return InvalidArgument("{} inputs are no indices, values and shapes", call.inputs.size());
+    return InvalidArgument("{} inputs are not a multiple of three: indices, values and shapes", call.inputs.size());
   ASSIGN_OR_RETURN(const Parts parts, PartsOf(call));
   std::vector<Found> all;
   int64_t shift = 0;
@@ -260,7 +267,7 @@ Outputs SparseConcat(const Call& call) {
       all.push_back({.index = {index.begin(), index.end()}, .part = i, .at = k});
       all.back().index[parts.axis] += shift;
       if (OffsetOf(all.back().index, parts.shape) < 0)
-        return InvalidArgument("indices[{}] of part {} is out of bounds", k, i);
+        return InvalidArgument("indices[{}] of input {} is out of bounds", k, i);
     }
     shift += parts.sparse[i].shape[parts.axis];
   }

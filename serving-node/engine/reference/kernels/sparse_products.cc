@@ -1,4 +1,4 @@
-// A sparse matrix times a dense one.
+// The product of a sparse and a dense matrix.
 #include <algorithm>
 
 #include "serving-node/engine/reference/kernels/ints.h"
@@ -7,22 +7,23 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// A place of the sparse matrix, after it is turned over.
+// A place of the sparse matrix, after transposition if the op asks for it.
 struct Place {
   int64_t row = 0, column = 0;
 };
 
-Result<std::vector<Place>> PlacesOf(const Call& call, const Shape& shape, bool turned) {
+Result<std::vector<Place>> PlacesOf(const Call& call, const Shape& shape, bool transposed) {
   const Tensor& indices = call.in(0);
   ASSIGN_OR_RETURN(const auto numbers, AllIntsOf(indices, "a_indices"));
   if (indices.rank() != 2 || indices.dim(1) != 2 || call.in(1).rank() != 1 || call.in(1).elements() != indices.dim(0)) {
-    return InvalidArgument("a_indices {} for values {}", ToString(indices.shape()), ToString(call.in(1).shape()));
+    return InvalidArgument("a_indices {} and a_values {} do not fit together", ToString(indices.shape()),
+                           ToString(call.in(1).shape()));
   }
   std::vector<Place> places;
   for (size_t i = 0; i < numbers.size(); i += 2) {
     if (numbers[i] < 0 || numbers[i] >= shape[0] || numbers[i + 1] < 0 || numbers[i + 1] >= shape[1])
       return InvalidArgument("a_indices[{}] is out of bounds of {}", i / 2, ToString(shape));
-    places.push_back(turned ? Place{numbers[i + 1], numbers[i]} : Place{numbers[i], numbers[i + 1]});
+    places.push_back(transposed ? Place{numbers[i + 1], numbers[i]} : Place{numbers[i], numbers[i + 1]});
   }
   return places;
 }
@@ -31,13 +32,15 @@ Outputs SparseTensorDenseMatMul(const Call& call) {
   const Tensor& b = call.in(3);
   ASSIGN_OR_RETURN(const Shape shape, IntsOf(call.in(2), "a_shape"));
   if (shape.size() != 2 || shape[0] < 0 || shape[1] < 0 || b.rank() != 2 || b.type() != call.in(1).type())
-    return InvalidArgument("a of shape {} times b {}", ToString(shape), ToString(b.shape()));
-  const bool a_turned = call.attributes().Bool("adjoint_a", false),
-             b_turned = call.attributes().Bool("adjoint_b", false);
-  if (shape[a_turned ? 0 : 1] != b.dim(b_turned ? 1 : 0))
-    return InvalidArgument("a of shape {} times b {}: the inner sizes differ", ToString(shape), ToString(b.shape()));
-  ASSIGN_OR_RETURN(const auto places, PlacesOf(call, shape, a_turned));
-  const int64_t rows = shape[a_turned ? 1 : 0], columns = b.dim(b_turned ? 0 : 1);
+    return InvalidArgument("a of shape {} and b of shape {} must be matrices of one type", ToString(shape),
+                           ToString(b.shape()));
+  const bool a_transposed = call.attributes().Bool("adjoint_a", false),
+             b_transposed = call.attributes().Bool("adjoint_b", false);
+  if (shape[a_transposed ? 0 : 1] != b.dim(b_transposed ? 1 : 0))
+    return InvalidArgument("a of shape {} and b of shape {} differ in their inner sizes", ToString(shape),
+                           ToString(b.shape()));
+  ASSIGN_OR_RETURN(const auto places, PlacesOf(call, shape, a_transposed));
+  const int64_t rows = shape[a_transposed ? 1 : 0], columns = b.dim(b_transposed ? 0 : 1);
   RETURN_IF_ERROR(call.HasRoomFor(b.type(), {rows, columns}));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(b, {rows, columns}));
   return ForNumbers(b.type(), [&](auto tag) {
@@ -47,7 +50,7 @@ Outputs SparseTensorDenseMatMul(const Call& call) {
     for (size_t i = 0; i < places.size(); ++i) {
       const auto value = static_cast<Wide>(Raw<T>(call.in(1))[i]);
       for (int64_t k = 0; k < columns; ++k) {
-        const int64_t from = b_turned ? k * b.dim(1) + places[i].column : places[i].column * columns + k;
+        const int64_t from = b_transposed ? k * b.dim(1) + places[i].column : places[i].column * columns + k;
         T& sum = Raw<T>(out)[places[i].row * columns + k];
         sum = static_cast<T>(static_cast<Wide>(sum) + value * static_cast<Wide>(Raw<T>(b)[from]));
       }

@@ -1,4 +1,4 @@
-// Rows of a table added up by segments: embeddings of sparse features.
+// Sums of rows of a table by segments, as for embeddings of sparse features.
 #include <algorithm>
 #include <cmath>
 

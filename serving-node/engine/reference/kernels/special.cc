@@ -12,15 +12,15 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kTiny = 1e-300;
 constexpr double kPrecision = 1e-16;
-constexpr int kStepsMax = 100'000;  // Series and fractions end long before.
+constexpr int kStepsMax = 100'000;  // Far more than series and fractions need.
 
-// Not std::lgamma, which also writes a global.
+// Not std::lgamma, which writes to a global variable and so is not thread-safe.
 double LogGamma(double x) {
   int sign = 0;
   return lgamma_r(x, &sign);
 }
 
-// x^a e^-x / Gamma(a).
+// x^a * e^-x / Gamma(a).
 double GammaFactor(double a, double x) { return std::exp(a * std::log(x) - x - LogGamma(a)); }
 
 // DLMF 8.11.4: a series, for x below a + 1.
@@ -30,11 +30,11 @@ double LowerGammaSeries(double a, double x) {
   return sum * GammaFactor(a, x);
 }
 
-// A continued fraction by Lentz' method: b0 + a1 / (b1 + a2 / (b2 + ...)).
+// A continued fraction b0 + a1 / (b1 + a2 / (b2 + ...)), evaluated by Lentz's method.
 class Fraction {
  public:
   explicit Fraction(double b0) : value_(b0 == 0 ? kTiny : b0), c_(value_) {}
-  // False once nothing changes any more.
+  // Adds a term. Returns false if the value has converged.
   bool Add(double a, double b) {
     d_ = b + a * d_;
     c_ = b + a / c_;
@@ -50,14 +50,14 @@ class Fraction {
   double value_, c_, d_ = 0;
 };
 
-// DLMF 8.9.2: a continued fraction, for x from a + 1 on.
+// DLMF 8.9.2: a continued fraction, for x >= a + 1.
 double UpperGammaFraction(double a, double x) {
   Fraction fraction(x + 1 - a);
   for (int n = 1; n < kStepsMax && fraction.Add(-n * (n - a), x + 2 * n + 1 - a); ++n) continue;
   return GammaFactor(a, x) / fraction.value();
 }
 
-// DLMF 8.17.22.
+// DLMF 8.17.22: the continued fraction of the incomplete beta function.
 double BetaFraction(double a, double b, double x) {
   Fraction fraction(1);
   for (int m = 0; m < kStepsMax; ++m) {
@@ -71,7 +71,7 @@ double BetaFraction(double a, double b, double x) {
 
 }  // namespace
 
-// Reflected to the right, moved up to 10 and beyond, and from there the asymptotic series.
+// Negative x by reflection; small x by recurrence up to 10 or more; from there the asymptotic series.
 double Digamma(double x) {
   if (x <= 0 && x == std::floor(x)) return kNan;
   if (x < 0) return Digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * x);
@@ -107,7 +107,7 @@ double IncompleteBeta(double a, double b, double x) {
   return 1 - front / b * BetaFraction(b, a, 1 - x);
 }
 
-// Newton's method in logarithms, which is safe in the tail: from below the middle, where log Phi is concave.
+// Newton's method on log Phi, which is concave for p <= 0.5, so that the iteration converges even far in the tail.
 double NormalQuantile(double p) {
   if (!(p >= 0 && p <= 1)) return kNan;
   if (p == 0 || p == 1) return p == 0 ? -kInf : kInf;
@@ -130,7 +130,7 @@ double InverseErf(double x) {
   return y;
 }
 
-// Euler and Maclaurin: the first terms, an integral, and Bernoulli numbers for the rest.
+// The Euler-Maclaurin formula: the first terms, an integral, and a correction with Bernoulli numbers.
 double HurwitzZeta(double x, double q) {
   if (x == 1) return kInf;
   if (!(x > 1) || (q <= 0 && x != std::floor(x))) return kNan;

@@ -1,4 +1,5 @@
-// Special functions that the standard library has not, in double: correct to about 1e-10, the float kernels round them.
+// Special functions that the standard library does not have, in double. They are correct to about 1e-10; float kernels
+// round the results.
 #pragma once
 
 namespace longshore::engine::reference::kernels {
@@ -12,8 +13,10 @@ double UpperGamma(double a, double x);
 // The regularised incomplete beta function I_x(a, b). NaN outside of a > 0, b > 0, 0 <= x <= 1.
 double IncompleteBeta(double a, double b, double x);
 
-// Where the normal distribution reaches p: -inf at 0, inf at 1, NaN outside.
+// The inverse of the cumulative distribution function of the standard normal distribution: -inf at 0, inf at 1, NaN
+// outside [0, 1].
 double NormalQuantile(double p);
+// The inverse of erf, for x in [-1, 1]; NaN outside.
 double InverseErf(double x);
 
 // Hurwitz' zeta, the sum of 1 / (k + q)^x over k >= 0, for x > 1.

@@ -1,4 +1,4 @@
-// Strings taken apart, as a sparse matrix of a row for each, and words put together as n-grams.
+// Splits strings into a sparse matrix with a row for each string, and makes n-grams of words.
 #include <optional>
 
 #include "serving-node/engine/reference/kernels/ints.h"
@@ -11,7 +11,8 @@ using Pieces = std::vector<std::string_view>;
 
 constexpr std::string_view kSpace = " \t\n\v\f\r";
 
-// At each of the delimiters, or between all bytes when there are none. An empty text has no pieces.
+// Splits at each byte that is a delimiter, or between all bytes if there are no delimiters. An empty text has no
+// pieces.
 Pieces SplitAtAny(std::string_view text, const std::string& delimiters, bool skip_empty) {
   Pieces pieces;
   if (text.empty()) return pieces;
@@ -27,7 +28,8 @@ Pieces SplitAtAny(std::string_view text, const std::string& delimiters, bool ski
   }
 }
 
-// At runs of space. After `splits_max` pieces the rest is one more, even when it is empty.
+// Splits at runs of white space. After splits_max pieces, if that is above 0, the rest is the last piece, even if it is
+// empty.
 Pieces SplitAtSpace(std::string_view text, int64_t splits_max) {
   Pieces pieces;
   const auto skip_space = [&] { text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size())); };
@@ -45,7 +47,7 @@ Pieces SplitAtSpace(std::string_view text, int64_t splits_max) {
   return pieces;
 }
 
-// At each occurrence of the separator, at most `splits_max` times when that is more than 0.
+// Splits at each occurrence of the separator, at most splits_max times if that is above 0.
 Pieces SplitAtText(std::string_view text, const std::string& separator, int64_t splits_max) {
   Pieces pieces;
   for (size_t end = text.find(separator); end != text.npos; end = text.find(separator)) {
@@ -57,7 +59,7 @@ Pieces SplitAtText(std::string_view text, const std::string& separator, int64_t 
   return pieces;
 }
 
-// The pieces of each row as a sparse matrix: indices, values and shape.
+// Makes the outputs from the pieces of each row: the indices, values and shape of a sparse matrix.
 Outputs AsSparse(const Call& call, const std::vector<Pieces>& rows) {
   size_t count = 0, longest = 0;
   for (const auto& row : rows) {
@@ -111,7 +113,7 @@ Outputs StringSplitV2(const Call& call) {
 
 struct Padding {
   std::string separator, left, right;
-  int64_t width = -1;  // -1: one less than the n-gram.
+  int64_t width = -1;  // -1: the width of the n-gram minus 1.
 
   explicit Padding(const graph::Attributes& attributes)
       : separator(attributes.Text("separator", "")),
@@ -123,7 +125,7 @@ struct Padding {
   }
 };
 
-// The n-gram that begins at `begin`, which is outside of the words where it is padded.
+// The n-gram that begins at word `begin`. Positions outside the words are padding.
 std::string NGram(std::span<const std::string> words, int64_t begin, int64_t width, const Padding& padding) {
   std::string text;
   for (int64_t i = begin; i < begin + width; ++i) {
@@ -156,21 +158,23 @@ struct NGrams {
     return {};
   }
 
-  // A sequence that is too short for every width is one n-gram, when it is to be preserved.
+  // Adds the n-grams of one sequence. A sequence that is too short for every width becomes a single n-gram if
+  // preserve_short_sequences.
   Status AddRow(std::span<const std::string> words) {
     const size_t before = made.size();
     for (const int64_t width : widths) RETURN_IF_ERROR(Add(words, width, padding.of(width)));
     if (made.size() > before || words.empty() || !call.attributes().Bool("preserve_short_sequences", false)) return {};
-    if (padding.width < 0) return InvalidArgument("pad_width must be at least 0 where short sequences are preserved");
+    if (padding.width < 0) return InvalidArgument("pad_width must be at least 0 with preserve_short_sequences");
     return Add(words, static_cast<int64_t>(words.size()) + 2 * padding.width, padding.width);
   }
 };
 
 Status CheckNGrams(const graph::Node& node) {
   for (const int64_t width : node.attributes.Ints("ngram_widths")) {
-    if (width < 1 || width > INT32_MAX) return Unimplemented("an n-gram of {}", width);
+    if (width < 1 || width > INT32_MAX) return Unimplemented("{} with ngram_widths {}", node.op, width);
   }
-  if (node.attributes.Int("pad_width", 0) > INT32_MAX) return Unimplemented("a padding that wide");
+  if (node.attributes.Int("pad_width", 0) > INT32_MAX)
+    return Unimplemented("{} with pad_width {}", node.op, node.attributes.Int("pad_width", 0));
   return {};
 }
 
@@ -178,7 +182,7 @@ Outputs StringNGrams(const Call& call) {
   RETURN_IF_ERROR(CheckText(call, 0));
   const auto words = call.in(0).values<std::string>();
   ASSIGN_OR_RETURN(const auto splits, AllIntsOf(call.in(1), "data_splits"));
-  if (call.in(0).rank() != 1 || call.in(1).rank() != 1) return InvalidArgument("data and its splits must be vectors");
+  if (call.in(0).rank() != 1 || call.in(1).rank() != 1) return InvalidArgument("data and data_splits must be vectors");
   if (!splits.empty()) RETURN_IF_ERROR(CheckSplits(splits, call.in(0).elements()));
   NGrams ngrams{call};
   std::vector<int64_t> ends(splits.empty() ? 0 : 1);

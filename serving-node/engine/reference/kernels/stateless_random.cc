@@ -1,4 +1,4 @@
-// Random ops without a state: the same seed gives the same values, TensorFlow's.
+// Stateless random ops: the same seed gives the same values, which are TensorFlow's.
 #include "serving-node/engine/reference/kernels/distributions.h"
 #include "serving-node/engine/reference/kernels/types.h"
 
@@ -16,7 +16,7 @@ struct KeyAndCounter {
   uint64_t counter_high = 0;  // The lower half of the counter is zero.
 };
 
-// The two numbers of a seed, scrambled by a block of another stream.
+// Scrambles the two numbers of a seed with a block of another stream, as TensorFlow does.
 Result<KeyAndCounter> Scrambled(const Tensor& seed) {
   if (seed.rank() != 1) return InvalidArgument("seed must have shape [2], not {}", ToString(seed.shape()));
   ASSIGN_OR_RETURN(const auto numbers, IntsOf(seed, "seed", 2));
@@ -37,7 +37,7 @@ Result<Philox> FromSeed(const Tensor& seed) {
   return PhiloxOf(scrambled.key, 0, scrambled.counter_high);
 }
 
-// The inputs key, counter and alg of the ops of version 2, from input 1 on.
+// Reads the inputs key, counter and alg of the V2 ops, from input 1 on.
 Result<Philox> FromKey(const Call& call) {
   const Tensor& key = call.in(1);
   const Tensor& counter = call.in(2);
@@ -107,11 +107,12 @@ Status CheckType(const graph::Node& node) {
   return (Only(type) & kTypes) != 0 ? Status{} : Unimplemented("{} of {}", node.op, DTypeName(type));
 }
 
-constexpr TypeSet kWholes = Only(DType::kInt32) | Only(DType::kInt64) | Only(DType::kUint32) | Only(DType::kUint64);
+constexpr TypeSet kWideIntegers =
+    Only(DType::kInt32) | Only(DType::kInt64) | Only(DType::kUint32) | Only(DType::kUint64);
 constexpr auto kCheckFloats = CheckType<kFloats | kShortFloats>;
-constexpr auto kCheckInts = CheckType<kWholes>;
+constexpr auto kCheckInts = CheckType<kWideIntegers>;
 
-// Attribute T is the type of the shape here.
+// In these ops the attribute T is the type of the shape.
 constexpr Kernel kKernels[] = {
     {"StatelessMultinomial", Multinomial, 3, kFloats},
     {"StatelessRandomGetAlg", Algorithm, 0},

@@ -1,4 +1,4 @@
-// Single strings, which are bytes: their case, length and parts.
+// Case, length and parts of strings of bytes.
 #include <unicode/locid.h>
 #include <unicode/unistr.h>
 
@@ -11,7 +11,7 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// Without an encoding the ASCII letters change their case and nothing else does.
+// Without an encoding, only ASCII letters change their case.
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
@@ -58,8 +58,8 @@ Outputs Length(const Call& call) {
   });
 }
 
-// Where the character that is `count` characters after `at` begins; the text's end when there are fewer. Takes from
-// `count` what it has gone.
+// Moves `count` characters forward from `at`, or to the end of the text. Returns the new index; `count` becomes the
+// number of characters that were missing.
 size_t Forward(const std::string& text, size_t at, int64_t* count) {
   for (; *count > 0 && at < text.size(); --*count) {
     do ++at;
@@ -76,7 +76,7 @@ size_t Back(const std::string& text, size_t at, int64_t* count) {
   return at;
 }
 
-// Part of a text: from `pos` on, negative ones counted from the end, at most `len` long, a negative one without limit.
+// A part of a text: from `pos` on (negative ones count from the end), at most `len` long (negative: no limit).
 struct Part {
   int64_t pos = 0;
   int64_t len = 0;
@@ -101,7 +101,7 @@ Outputs Substr(const Call& call) {
   const Tensor& in = call.in(0);
   const Tensor& pos = call.in(1);
   if (pos.shape() != call.in(2).shape() || pos.type() != call.in(2).type())
-    return InvalidArgument("pos and len must be alike, not {} and {}", ToString(pos.shape()),
+    return InvalidArgument("pos and len must have the same type and shape, not {} and {}", ToString(pos.shape()),
                            ToString(call.in(2).shape()));
   ASSIGN_OR_RETURN(const auto begins, AllIntsOf(pos, "pos"));
   ASSIGN_OR_RETURN(const auto lengths, AllIntsOf(call.in(2), "len"));

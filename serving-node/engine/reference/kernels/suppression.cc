@@ -1,4 +1,4 @@
-// Non-maximum suppression: the best of boxes that overlap. Boxes are [y1, x1, y2, x2], any two opposite corners.
+// Non-maximum suppression: keeps the best of overlapping boxes. Boxes are [y1, x1, y2, x2], any two opposite corners.
 #include <algorithm>
 #include <cmath>
 #include <queue>
@@ -18,7 +18,7 @@ Box BoxOf(const float* corners) {
           std::max(corners[1], corners[3])};
 }
 
-// How much of both is shared: 0 to 1.
+// Intersection over union: 0 to 1.
 float Overlap(const Box& a, const Box& b) {
   if (a.Area() <= 0 || b.Area() <= 0) return 0;
   const float height = std::max(std::min(a.top, b.top) - std::max(a.bottom, b.bottom), 0.0F);
@@ -31,13 +31,13 @@ struct Limits {
   int64_t count_max = 0;
   float overlap_max = 0.5F;
   float score_min = 0;
-  float sigma = 0;  // Above zero: overlapping boxes are not dropped but lose some of their score.
+  float sigma = 0;  // If above 0, overlapping boxes lose some of their score instead of being dropped.
 };
 
 struct Candidate {
   int box = 0;
   float score = 0;
-  size_t seen = 0;  // It is compared already with so many of the chosen.
+  size_t compared = 0;  // How many of the chosen boxes it was compared with.
 };
 
 struct Chosen {
@@ -45,14 +45,14 @@ struct Chosen {
   std::vector<float> scores;
 };
 
-// What is left of a score beside a chosen box.
-float Kept(float overlap, const Limits& limits) {
+// The factor by which a chosen box with this overlap reduces a score.
+float ScoreFactor(float overlap, const Limits& limits) {
   if (limits.sigma > 0) return std::exp(-0.5F / limits.sigma * overlap * overlap);
   return overlap <= limits.overlap_max ? 1.0F : 0.0F;
 }
 
-// Best first, of equal ones the first box. One that lost some of its score goes back to the others; one whose score is
-// no number any more is dropped, or it would come back for ever.
+// Chooses boxes, the best score first, of equal scores the first box. A box that lost some of its score goes back into
+// the queue. A box with a NaN score is dropped; otherwise it would return to the queue forever.
 Chosen Suppress(const std::vector<Box>& boxes, std::span<const float> scores, const Limits& limits) {
   const auto is_worse = [](const Candidate& a, const Candidate& b) {
     return a.score < b.score || (a.score == b.score && a.box > b.box);
@@ -67,12 +67,12 @@ Chosen Suppress(const std::vector<Box>& boxes, std::span<const float> scores, co
     left.pop();
     const float before = next.score;
     bool is_dropped = false;
-    for (size_t i = chosen.boxes.size(); i-- > next.seen && !is_dropped;) {
+    for (size_t i = chosen.boxes.size(); i-- > next.compared && !is_dropped;) {
       const float overlap = Overlap(boxes[static_cast<size_t>(next.box)], boxes[static_cast<size_t>(chosen.boxes[i])]);
-      next.score *= Kept(overlap, limits);
+      next.score *= ScoreFactor(overlap, limits);
       is_dropped = !(next.score > limits.score_min) || (limits.sigma <= 0 && !(overlap <= limits.overlap_max));
     }
-    next.seen = chosen.boxes.size();
+    next.compared = chosen.boxes.size();
     if (is_dropped) continue;
     if (next.score != before) {
       left.push(next);
@@ -121,7 +121,7 @@ Result<Limits> LimitsOf(const Call& call) {
 
 struct Found {
   Chosen chosen;
-  int32_t count = 0;  // Without what pads.
+  int32_t count = 0;  // Without padding.
 };
 
 Result<Found> Find(const Call& call) {
@@ -148,7 +148,7 @@ Outputs NonMaxSuppression(const Call& call) {
   return outputs;
 }
 
-// One that an image keeps: of which class, which box, and how sure.
+// A box that is kept for an image, with its class and score.
 struct Detection {
   int64_t box = 0;
   int64_t class_number = 0;
@@ -171,7 +171,7 @@ Status CheckCombined(const Call& call) {
                          DTypeName(scores.type()), ToString(scores.shape()));
 }
 
-// The best of each class of one image, the best of all first.
+// The chosen boxes of all classes of one image, ordered by score.
 std::vector<Detection> BestOfImage(const Tensor& boxes, const Tensor& scores, int64_t image, const Limits& limits) {
   const int64_t count = scores.dim(1), classes = scores.dim(2), per_box = boxes.dim(2);
   std::vector<Detection> best;
@@ -205,7 +205,7 @@ void PutBest(const Tensor& boxes, const std::vector<Detection>& best, int64_t im
   }
 }
 
-// Of every image at most so many boxes of each class, and of all classes together; zeros behind them.
+// Limits the boxes of each class and, over all classes, of each image. Unused outputs are zero.
 Outputs CombinedNonMaxSuppression(const Call& call) {
   RETURN_IF_ERROR(CheckCombined(call));
   Limits limits;
@@ -214,7 +214,8 @@ Outputs CombinedNonMaxSuppression(const Call& call) {
   ASSIGN_OR_RETURN(limits.overlap_max, FloatOf(call.in(4), "iou_threshold"));
   ASSIGN_OR_RETURN(limits.score_min, FloatOf(call.in(5), "score_threshold"));
   if (limits.count_max < 1 || limits.count_max > INT32_MAX || total < 1)
-    return InvalidArgument("max_output_size_per_class {} and max_total_size {}", limits.count_max, total);
+    return InvalidArgument("max_output_size_per_class {} and max_total_size {} must be positive", limits.count_max,
+                           total);
   if (!(limits.overlap_max >= 0 && limits.overlap_max <= 1))
     return InvalidArgument("iou_threshold {} must be in [0, 1]", limits.overlap_max);
   const Tensor& boxes = call.in(0);

@@ -1,4 +1,5 @@
-// Lookup tables filled with the lines of a text file: an asset of the version, read while it loads and never later.
+// Fills lookup tables with the lines of a text file. The file is an asset of the version and is read only while the
+// version loads.
 #include <sstream>
 #include <string_view>
 
@@ -9,7 +10,7 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-constexpr int64_t kLineNumber = -1, kWholeLine = -2;  // Else the position of a field.
+constexpr int64_t kLineNumber = -1, kWholeLine = -2;  // Otherwise the index of a field.
 
 struct Columns {
   int64_t key = kWholeLine, value = kLineNumber;
@@ -18,7 +19,7 @@ struct Columns {
 
 struct Line {
   std::string_view text;
-  int64_t number = 0;  // With the offset.
+  int64_t number = 0;  // Includes the offset.
 };
 
 Status CheckColumn(std::string_view what, int64_t column, DType type) {
@@ -40,7 +41,7 @@ Result<std::string_view> Field(std::string_view line, int64_t column, char delim
   return line.substr(0, line.find(delimiter));
 }
 
-// What follows a zero byte is no part of a number.
+// Parses a number. Ignores everything from a zero byte on, as TensorFlow does.
 template <typename T>
 Result<Tensor> Number(std::string_view field) {
   if (const auto number = NumberOf<T>(std::string(field.substr(0, field.find('\0')))))
@@ -55,7 +56,7 @@ Result<Tensor> ScalarOf(std::string_view field, DType type) {
     case DType::kInt64: return Number<int64_t>(field);
     case DType::kFloat: return Number<float>(field);
     case DType::kDouble: return Number<double>(field);
-    default: return InvalidArgument("a column of {}", DTypeName(type));
+    default: return InvalidArgument("columns of {} are not supported", DTypeName(type));
   }
 }
 
@@ -66,7 +67,7 @@ Result<Tensor> ValueOf(const Line& line, int64_t column, char delimiter, DType t
 }
 
 Status AddLine(const Call& call, const Line& line, const Columns& columns, Table* table) {
-  if (line.text.empty()) return InvalidArgument("it is empty");
+  if (line.text.empty()) return InvalidArgument("the line is empty");
   ASSIGN_OR_RETURN(const Tensor key, ValueOf(line, columns.key, columns.delimiter, table->key_type));
   ASSIGN_OR_RETURN(const Tensor value, ValueOf(line, columns.value, columns.delimiter, table->value_type));
   RETURN_IF_ERROR(CheckRows(call, key, value, *table));
@@ -86,16 +87,16 @@ Result<Columns> ColumnsOf(const Call& call, const Table& table) {
 
 Result<std::string> FileName(const Call& call) {
   if (call.in(1).type() != DType::kString || call.in(1).elements() != 1)
-    return InvalidArgument("the file's name must be one string");
+    return InvalidArgument("the name of the file must be one string");
   const std::string name = call.in(1).values<std::string>()[0];
   if (call.resources.readable_files.contains(name)) return name;
-  return FailedPrecondition("\"{}\" is no asset of this version", name);
+  return FailedPrecondition("\"{}\" is not an asset of this version", name);
 }
 
-// What follows the first vocab_size lines is not looked at. The offset is added to line numbers; no line is left out.
+// Adds the first vocab_size lines, or all lines. The offset is added to line numbers; it skips no lines.
 Status AddLines(const Call& call, const std::string& file, const Columns& columns, Table* table) {
   const int64_t rows = call.attributes().Int("vocab_size", -1);
-  if (rows < -1 || rows == 0) return InvalidArgument("a vocab_size of {}", rows);
+  if (rows < -1 || rows == 0) return InvalidArgument("vocab_size must be positive or -1, not {}", rows);
   const auto offset = static_cast<uint64_t>(call.attributes().Int("offset", 0));
   ASSIGN_OR_RETURN(std::string bytes, ReadFile(file));
   std::istringstream lines(std::move(bytes));
@@ -115,7 +116,7 @@ Status AddLines(const Call& call, const std::string& file, const Columns& column
 
 Outputs FromTextFile(const Call& call) {
   ASSIGN_OR_RETURN(Table * table, TableOf(call));
-  if (table->is_mutable) return InvalidArgument("a mutable table has no initialiser");
+  if (table->is_mutable) return InvalidArgument("a mutable table cannot be initialised from a file");
   ASSIGN_OR_RETURN(const std::string file, FileName(call));
   ASSIGN_OR_RETURN(const Columns columns, ColumnsOf(call, *table));
   RETURN_IF_ERROR(AddLines(call, file, columns, table));

@@ -17,7 +17,7 @@ size_t ValueBytes(const RowValue& value) {
 
 bool TableRows::Add(const std::string& key, const RowValue& value, size_t room_bytes) {
   if (!Count(KeyBytes(key) + ValueBytes(value), 0, room_bytes)) return false;
-  by_key_.emplace(key, made_++);
+  by_key_.emplace(key, rows_added_++);
   texts_.insert(texts_.end(), value.texts.begin(), value.texts.end());
   numbers_.insert(numbers_.end(), value.numbers.begin(), value.numbers.end());
   return true;
@@ -34,17 +34,17 @@ void TableRows::Remove(const std::string& key) {
   if (by_key_.erase(key) > 0) Count(0, KeyBytes(key), 0);
 }
 
-// What is no longer counted is no longer held, spare places included.
+// Assigns new containers, because clear() would keep memory that is not counted any more.
 void TableRows::Clear() {
   by_key_ = std::unordered_map<std::string, int64_t>();
   texts_ = std::vector<std::string>();
   numbers_ = std::vector<std::byte>();
-  made_ = 0;
+  rows_added_ = 0;
   Count(0, bytes_, 0);
 }
 
 RowValue TableRows::At(int64_t row) const {
-  const auto made = static_cast<size_t>(made_), at = static_cast<size_t>(row);
+  const auto made = static_cast<size_t>(rows_added_), at = static_cast<size_t>(row);
   const size_t texts = texts_.size() / made, numbers = numbers_.size() / made;
   return {std::span(texts_).subspan(at * texts, texts), std::span(numbers_).subspan(at * numbers, numbers)};
 }

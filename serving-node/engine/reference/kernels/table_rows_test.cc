@@ -13,8 +13,8 @@ size_t BytesOf(const std::vector<std::string>& texts) {
   return sum;
 }
 
-TEST(TableRows, CountWhatTheyHold) {
-  const auto run_bytes = std::make_shared<size_t>(7);  // Of another table.
+TEST(TableRows, CountsTheBytesOfItsRows) {
+  const auto run_bytes = std::make_shared<size_t>(7);  // Counted by another table.
   const auto expect = [&](const TableRows& rows, size_t bytes) {
     EXPECT_EQ(rows.bytes(), bytes);
     EXPECT_EQ(*run_bytes, 7 + bytes);
@@ -36,10 +36,10 @@ TEST(TableRows, CountWhatTheyHold) {
     EXPECT_TRUE(rows.Add("1", {.texts = {}, .numbers = std::as_bytes(std::span("four"))}, SIZE_MAX));
     expect(rows, kKeyBytes + 5);
   }
-  EXPECT_EQ(*run_bytes, 7U) << "what a table held is free when it is gone";
+  EXPECT_EQ(*run_bytes, 7U) << "a destroyed table must subtract its bytes";
 }
 
-TEST(TableRows, StayAsTheyAreWhereThereIsNoRoom) {
+TEST(TableRows, StaysUnchangedIfARowDoesNotFit) {
   const std::vector<std::string> text = {"text"}, longer = {"longer"};
   TableRows rows(nullptr);
   const size_t bytes = kKeyBytes + BytesOf(text);

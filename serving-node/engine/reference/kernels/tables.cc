@@ -1,4 +1,4 @@
-// Lookup tables: filled by the model's initialiser, only read by requests.
+// Lookup tables: filled by the model's initialiser, and only read by requests.
 #include "serving-node/engine/reference/kernels/tables.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Status Describe(const Call& call, Kind kind, DType key_type, Table* table) {
     ASSIGN_OR_RETURN([[maybe_unused]] const int64_t count, tensor::ElementCount(table->value_shape));
   }
   if (table->key_type == key_type && table->value_type == value_type) return {};
-  return InvalidArgument("the table is from {} to {}, not from {} to {}", DTypeName(table->key_type),
+  return InvalidArgument("the table maps {} to {}, not {} to {}", DTypeName(table->key_type),
                          DTypeName(table->value_type), DTypeName(key_type), DTypeName(value_type));
 }
 
@@ -40,24 +40,24 @@ Outputs Make(const Call& call) {
   return One(HandleOf(std::move(table)));
 }
 
-// Two keys are reserved: no row may have them.
+// Reserves the two keys of a dense hash table; no row may have them.
 Status Reserve(const Call& call, Table* table) {
   for (const auto& key : call.inputs.first(2)) {
     if (key.type() != table->key_type || key.elements() != 1)
       return InvalidArgument("empty_key and deleted_key must be one {}", DTypeName(table->key_type));
-    table->keys_refused.insert(KeyOf(key, 0));
+    table->reserved_keys.insert(KeyOf(key, 0));
   }
-  if (table->keys_refused.size() == 2) return {};
+  if (table->reserved_keys.size() == 2) return {};
   return InvalidArgument("empty_key and deleted_key cannot be equal");
 }
 
 Outputs MakeDense(const Call& call) {
   ASSIGN_OR_RETURN(auto table, Shared(call, Kind::kMutable, call.in(0).type()));
-  if (table->keys_refused.empty()) RETURN_IF_ERROR(Reserve(call, table.get()));
+  if (table->reserved_keys.empty()) RETURN_IF_ERROR(Reserve(call, table.get()));
   return One(HandleOf(std::move(table)));
 }
 
-std::shared_ptr<Table> MakeOfRun(const Call& call) {
+std::shared_ptr<Table> MakeForRun(const Call& call) {
   auto table = std::make_shared<Table>(call.tables == nullptr ? std::make_shared<size_t>(0) : call.tables->count());
   table->name = call.node.name;
   return table;
@@ -65,13 +65,13 @@ std::shared_ptr<Table> MakeOfRun(const Call& call) {
 
 template <Kind kKind>
 Outputs MakeAnonymous(const Call& call) {
-  auto table = MakeOfRun(call);
+  auto table = MakeForRun(call);
   RETURN_IF_ERROR(Describe(call, kKind, call.attributes().Type("key_dtype", DType::kString), table.get()));
   return One(HandleOf(std::move(table)));
 }
 
 Outputs MakeAnonymousDense(const Call& call) {
-  auto table = MakeOfRun(call);
+  auto table = MakeForRun(call);
   RETURN_IF_ERROR(Describe(call, Kind::kMutable, call.in(0).type(), table.get()));
   RETURN_IF_ERROR(Reserve(call, table.get()));
   return One(HandleOf(std::move(table)));
@@ -81,10 +81,10 @@ Status CheckShapes(const Tensor& keys, const Tensor& values, const Table& table)
   Shape wanted = keys.shape();
   wanted.insert(wanted.end(), table.value_shape.begin(), table.value_shape.end());
   if (values.shape() == wanted) return {};
-  return InvalidArgument("values of shape {} instead of {}", ToString(values.shape()), ToString(wanted));
+  return InvalidArgument("values have the shape {} instead of {}", ToString(values.shape()), ToString(wanted));
 }
 
-// Row `at` of the values.
+// Row `at` of `values`.
 RowValue ValueAt(const Tensor& values, int64_t at, const Table& table) {
   const auto count = static_cast<size_t>(table.value_elements()), row = static_cast<size_t>(at);
   if (values.type() == DType::kString)
@@ -106,16 +106,17 @@ Status AddRows(const Call& call, Table* table) {
 
 Outputs Initialize(const Call& call) {
   ASSIGN_OR_RETURN(Table * table, TableOf(call));
-  if (table->is_mutable) return InvalidArgument("a mutable table has no initialiser");
+  if (table->is_mutable) return InvalidArgument("a mutable table cannot be initialised");
   if (call.in(1).rank() != 1 || call.in(1).elements() == 0)
-    return InvalidArgument("keys must be a vector that is not empty, not of shape {}", ToString(call.in(1).shape()));
+    return InvalidArgument("keys must be a vector that is not empty, but have the shape {}",
+                           ToString(call.in(1).shape()));
   RETURN_IF_ERROR(AddRows(call, table));
   return std::vector<Tensor>{};
 }
 
 Result<Table*> MutableTableOf(const Call& call) {
   ASSIGN_OR_RETURN(Table * table, TableOf(call));
-  if (!table->is_mutable) return InvalidArgument("the table is filled by its initialiser alone");
+  if (!table->is_mutable) return InvalidArgument("the table is not mutable: only its initialiser may fill it");
   return table;
 }
 
@@ -125,7 +126,7 @@ Outputs Insert(const Call& call) {
   return std::vector<Tensor>{};
 }
 
-// Instead of all rows that there were; into a table that is filled once, its initialiser.
+// Replaces all rows of a mutable table, or initialises a table that is filled once.
 Outputs Import(const Call& call) {
   ASSIGN_OR_RETURN(Table * table, TableOf(call));
   if (!table->is_mutable) return Initialize(call);
@@ -137,59 +138,62 @@ Outputs Import(const Call& call) {
 
 Outputs Remove(const Call& call) {
   ASSIGN_OR_RETURN(Table * table, MutableTableOf(call));
-  if (call.resources.is_serving && !table->rows.is_of_run())
+  if (call.resources.is_serving && !table->rows.belongs_to_run())
     return FailedPrecondition("tables are only changed while the model loads");
   if (call.in(1).type() != table->key_type)
-    return InvalidArgument("keys of {} for a table of {}", DTypeName(call.in(1).type()), DTypeName(table->key_type));
+    return InvalidArgument("keys of {} do not fit a table with keys of {}", DTypeName(call.in(1).type()),
+                           DTypeName(table->key_type));
   for (int64_t i = 0; i < call.in(1).elements(); ++i) {
-    if (table->keys_refused.contains(KeyOf(call.in(1), i))) return InvalidArgument("the key at {} is reserved", i);
+    if (table->reserved_keys.contains(KeyOf(call.in(1), i)))
+      return InvalidArgument("the key at index {} is reserved", i);
     table->rows.Remove(KeyOf(call.in(1), i));
   }
   return std::vector<Tensor>{};
 }
 
-// The default is one value for all keys, or one for each.
-Status CheckDefault(const Tensor& otherwise, const Tensor& keys, const Table& table) {
+// The default is one value for all keys, or one value for each key.
+Status CheckDefault(const Tensor& default_value, const Tensor& keys, const Table& table) {
   if (keys.type() != table.key_type)
-    return InvalidArgument("keys of {} for a table of {}", DTypeName(keys.type()), DTypeName(table.key_type));
-  if (otherwise.type() != table.value_type)
-    return InvalidArgument("the default is of {} instead of {}", DTypeName(otherwise.type()),
+    return InvalidArgument("keys of {} do not fit a table with keys of {}", DTypeName(keys.type()),
+                           DTypeName(table.key_type));
+  if (default_value.type() != table.value_type)
+    return InvalidArgument("the default is of {} instead of {}", DTypeName(default_value.type()),
                            DTypeName(table.value_type));
-  return otherwise.shape() == table.value_shape ? Status() : CheckShapes(keys, otherwise, table);
+  return default_value.shape() == table.value_shape ? Status() : CheckShapes(keys, default_value, table);
 }
 
-// The rows of the keys, -1 for those that the table has not.
+// The row of each key; -1 if the table does not have the key.
 Result<std::vector<int64_t>> RowsOf(const Tensor& keys, const Table& table) {
   std::vector<int64_t> rows;
   for (int64_t i = 0; i < keys.elements(); ++i) {
     const std::string key = KeyOf(keys, i);
-    if (table.keys_refused.contains(key)) return InvalidArgument("the key at {} is reserved", i);
+    if (table.reserved_keys.contains(key)) return InvalidArgument("the key at index {} is reserved", i);
     const auto found = table.rows.by_key().find(key);
     rows.push_back(found == table.rows.by_key().end() ? -1 : found->second);
   }
   return rows;
 }
 
-// For each row the table's value, or of the default the only one or that at its place.
+// The value of each row, or for -1 the default (of all keys, or of this key).
 Result<Tensor> ValuesAt(const Call& call, const Table& table, const std::vector<int64_t>& rows, Shape shape,
-                        const Tensor& otherwise) {
+                        const Tensor& default_value) {
   const int64_t count = table.value_elements();
   shape.insert(shape.end(), table.value_shape.begin(), table.value_shape.end());
   RETURN_IF_ERROR(call.HasRoomFor(table.value_type, shape));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(table.value_type, shape));
-  const bool is_for_each = otherwise.elements() > count;
-  const auto copy = [&](const auto* held, const auto* absent, int64_t width, auto* to) {
+  const bool is_for_each = default_value.elements() > count;
+  const auto copy = [&](const auto* held, const auto* defaults, int64_t width, auto* to) {
     for (size_t i = 0; i < rows.size(); ++i) {
       const auto* from =
-          rows[i] >= 0 ? held + rows[i] * width : absent + (is_for_each ? static_cast<int64_t>(i) * width : 0);
+          rows[i] >= 0 ? held + rows[i] * width : defaults + (is_for_each ? static_cast<int64_t>(i) * width : 0);
       to = std::copy_n(from, width, to);
     }
   };
   if (out.type() == DType::kString)
-    copy(table.rows.texts().data(), Raw<std::string>(otherwise), count, Raw<std::string>(out));
+    copy(table.rows.texts().data(), Raw<std::string>(default_value), count, Raw<std::string>(out));
   else
-    copy(table.rows.numbers().data(), otherwise.data(), count * static_cast<int64_t>(tensor::ElementBytes(out.type())),
-         out.mutable_data());
+    copy(table.rows.numbers().data(), default_value.data(),
+         count * static_cast<int64_t>(tensor::ElementBytes(out.type())), out.mutable_data());
   return out;
 }
 
@@ -207,7 +211,7 @@ Outputs SizeOf(const Call& call) {
   return One(Tensor::Of<int64_t>({}, {static_cast<int64_t>(table->rows.by_key().size())}));
 }
 
-// In the order in which the keys came; TensorFlow promises none.
+// Keys are exported in the order in which they were added; TensorFlow promises no order.
 Outputs Export(const Call& call) {
   ASSIGN_OR_RETURN(const Table* table, TableOf(call));
   std::vector<std::pair<int64_t, std::string>> ordered;
@@ -259,7 +263,7 @@ constexpr Kernel kKernels[] = {
 
 Result<Table*> TableOf(const Call& call) {
   auto* table = ResourceOf<Table>(call.in(0));
-  if (table == nullptr) return InvalidArgument("the first input is no table");
+  if (table == nullptr) return InvalidArgument("the first input is not a table");
   return table;
 }
 
@@ -271,16 +275,17 @@ std::string KeyOf(const Tensor& keys, int64_t at) {
 
 Status AddRow(const Call& call, const Tensor& keys, const Tensor& values, int64_t at, Table* table) {
   const std::string key = KeyOf(keys, at);
-  if (table->keys_refused.contains(key)) return InvalidArgument("the key at {} is reserved", at);
+  if (table->reserved_keys.contains(key)) return InvalidArgument("the key at index {} is reserved", at);
   auto& rows = table->rows;
-  if (rows.made() == kTableRowsMax) return ResourceExhausted("a table of more than {} rows", kTableRowsMax);
+  if (rows.rows_added() == kTableRowsMax)
+    return ResourceExhausted("a table must not have more than {} rows", kTableRowsMax);
   const RowValue value = ValueAt(values, at, *table);
   const auto held = rows.by_key().find(key);
   if (held != rows.by_key().end() && !table->is_mutable) {
     if (AreSame(rows.At(held->second), value)) return {};
     return FailedPrecondition("HashTable has different value for same key: that of row {}", at);
   }
-  const size_t room_bytes = rows.is_of_run() ? call.LeftBytes() : SIZE_MAX;
+  const size_t room_bytes = rows.belongs_to_run() ? call.LeftBytes() : SIZE_MAX;
   const bool fits =
       held == rows.by_key().end() ? rows.Add(key, value, room_bytes) : rows.Replace(held->second, value, room_bytes);
   if (fits) return {};
@@ -290,10 +295,10 @@ Status AddRow(const Call& call, const Tensor& keys, const Tensor& values, int64_
 }
 
 Status CheckRows(const Call& call, const Tensor& keys, const Tensor& values, const Table& table) {
-  if (call.resources.is_serving && !table.rows.is_of_run())
+  if (call.resources.is_serving && !table.rows.belongs_to_run())
     return FailedPrecondition("tables are only filled while the model loads");
   if (keys.type() != table.key_type || values.type() != table.value_type) {
-    return InvalidArgument("rows from {} to {} for a table from {} to {}", DTypeName(keys.type()),
+    return InvalidArgument("rows that map {} to {} do not fit a table that maps {} to {}", DTypeName(keys.type()),
                            DTypeName(values.type()), DTypeName(table.key_type), DTypeName(table.value_type));
   }
   return CheckShapes(keys, values, table);

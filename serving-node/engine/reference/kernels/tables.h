@@ -1,4 +1,4 @@
-// What ops on lookup tables share: rows of a table from and to tensors.
+// Functions that the ops on lookup tables share: rows of a table from and to tensors.
 #pragma once
 
 #include "serving-node/engine/reference/kernels/kernel.h"
@@ -7,19 +7,20 @@ namespace longshore::engine::reference::kernels {
 
 inline constexpr int64_t kTableRowsMax = 50'000'000;
 
-// The table whose handle is the first input.
+// The table of the handle in the first input. InvalidArgument if it is not a handle of a table.
 Result<Table*> TableOf(const Call& call);
 
-// What a table has for element `at` of the keys: a string, or the bytes of a number. Requires: 0 <= at < elements.
+// The key under which a table stores element `at` of `keys`: a string, or the bytes of a number. Requires: 0 <= at <
+// elements.
 std::string KeyOf(const Tensor& keys, int64_t at);
 
-// Row `row` of the values under the key of element `at`. What the table has for the key already stays when it is the
-// same, is replaced in a mutable table, and else is an error. ResourceExhausted when the table is the run's and grows
-// beyond its memory. Requires: the types and shapes are the table's.
+// Stores row `at` of `values` under the key of element `at` of `keys`. If the key exists already with another value, a
+// mutable table replaces the value; otherwise that is an error. ResourceExhausted if the table belongs to the run and
+// would exceed the run's memory. Requires: the types and shapes are the table's.
 Status AddRow(const Call& call, const Tensor& keys, const Tensor& values, int64_t at, Table* table);
 
-// FailedPrecondition when the table may not be filled any more; InvalidArgument when keys and values are not the
-// table's.
+// FailedPrecondition if the table must not be filled any more; InvalidArgument if the types or shapes of keys and
+// values do not match the table.
 Status CheckRows(const Call& call, const Tensor& keys, const Tensor& values, const Table& table);
 
 }  // namespace longshore::engine::reference::kernels

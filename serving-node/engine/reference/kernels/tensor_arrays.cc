@@ -1,8 +1,8 @@
 // TensorArray ops of TensorFlow 1.
 //
-// There an array lives outside of the graph, and a number, the "flow", goes through the ops that use it to bring them
-// into order. Here the flow is the array, as a list: what writes gives a new one, so a loop needs nothing but its
-// variables and the array ends with the run.
+// In TensorFlow an array is stored outside the graph, and a number, the "flow", is passed through its ops to order
+// them. Here the flow is the array itself, as an immutable list: a write returns a new list. So a loop needs only its
+// variables, and the array ends with the run.
 #include "serving-node/engine/reference/kernels/list_parts.h"
 
 namespace longshore::engine::reference::kernels {
@@ -18,7 +18,7 @@ Outputs Flow(Result<TensorList> list) {
 Outputs TensorArray(const Call& call) {
   ASSIGN_OR_RETURN(const int64_t size, IntOf(call.in(0), "size"));
   if (size < 0 || size > kListElementsMax)
-    return InvalidArgument("an array of {} elements; the limit is {}", size, kListElementsMax);
+    return InvalidArgument("an array cannot have {} elements; the limit is {}", size, kListElementsMax);
   TensorList list;
   list.type = call.attributes().Type("dtype");
   list.element_shape = ShapeOf(call, "element_shape");
@@ -31,7 +31,8 @@ Outputs Write(const Call& call) {
   ASSIGN_OR_RETURN(const TensorList* list, ListAt(call, 3));
   const bool grows = list->may_grow && at >= list->size();
   if (!grows) return Flow(Put(*list, at, call.in(2)));
-  if (at >= kListElementsMax) return ResourceExhausted("an array of more than {} elements", kListElementsMax);
+  if (at >= kListElementsMax)
+    return ResourceExhausted("an array must not have more than {} elements", kListElementsMax);
   return Flow(Put(list->WithSize(at + 1), at, call.in(2)));
 }
 
@@ -64,7 +65,7 @@ Outputs Split(const Call& call) {
   ASSIGN_OR_RETURN(const auto lengths, IntsOf(call.in(2), "lengths", kListElementsMax));
   ASSIGN_OR_RETURN(const TensorList* list, ListAt(call, 3));
   if (!list->may_grow && static_cast<int64_t>(lengths.size()) != list->size())
-    return InvalidArgument("{} parts for an array of {}", lengths.size(), list->size());
+    return InvalidArgument("{} lengths do not fit an array of {} elements", lengths.size(), list->size());
   return Flow(SplitInto(*list, call.in(1), lengths));
 }
 

@@ -71,7 +71,7 @@ tensor::Tensor HandleOf(TensorList list) {
   return Tensor::Wrap(DType::kVariant, {}, data, std::move(held));
 }
 
-// Nothing but HandleOf makes a tensor of DT_VARIANT with data: none comes from a request or a file.
+// The cast is safe: only HandleOf makes tensors of DT_VARIANT with data; they never come from requests or files.
 const TensorList* ListOf(const Tensor& handle) {
   if (handle.type() != DType::kVariant || handle.data() == nullptr) return nullptr;
   return reinterpret_cast<const TensorList*>(handle.data());

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "serving-node/engine/reference/kernels/list_parts.h"
+#include "serving-node/engine/reference/kernels/room.h"
 
 namespace longshore::engine::reference::kernels {
 namespace {
@@ -14,7 +15,7 @@ Outputs List(Result<TensorList> list) {
 Result<int64_t> SizeAt(const Call& call, size_t input) {
   ASSIGN_OR_RETURN(const int64_t size, IntOf(call.in(input), "num_elements"));
   if (size < 0 || size > kListElementsMax)
-    return InvalidArgument("a list of {} elements; the limit is {}", size, kListElementsMax);
+    return InvalidArgument("a list cannot have {} elements; the limit is {}", size, kListElementsMax);
   return size;
 }
 
@@ -48,7 +49,9 @@ Outputs TensorListFromTensor(const Call& call) {
   ASSIGN_OR_RETURN(const PartialShape shape, ShapeAt(call, 1));
   const Tensor& rows = call.in(0);
   if (rows.rank() < 1 || rows.dim(0) > kListElementsMax)
-    return InvalidArgument("a list cannot be made of shape {}", ToString(rows.shape()));
+    return InvalidArgument("a tensor of shape {} cannot become a list: it has no rows or too many",
+                           ToString(rows.shape()));
+  RETURN_IF_ERROR(HasRoomForTable(call, rows.dim(0), sizeof(Tensor)));
   return List(Scatter(Empty(call, shape).WithSize(rows.dim(0)), rows, FirstPlaces(rows.dim(0))));
 }
 
@@ -57,7 +60,7 @@ Outputs TensorListStack(const Call& call) {
   ASSIGN_OR_RETURN(const PartialShape shape, ShapeAt(call, 1));
   const int64_t wanted = call.attributes().Int("num_elements", -1);
   if (wanted >= 0 && wanted != list->size())
-    return InvalidArgument("a list of {} elements instead of {}", list->size(), wanted);
+    return InvalidArgument("the list has {} elements instead of {}", list->size(), wanted);
   return StackOf(call, *list, AllPlaces(*list), shape);
 }
 
@@ -73,14 +76,14 @@ Outputs TensorListSetItem(const Call& call) {
   ASSIGN_OR_RETURN(const int64_t at, IntOf(call.in(1), "index"));
   const bool grows = call.attributes().Bool("resize_if_index_out_of_bounds", false) && at >= list->size();
   if (!grows) return List(Put(*list, at, call.in(2)));
-  if (at >= kListElementsMax) return ResourceExhausted("a list of more than {} elements", kListElementsMax);
+  if (at >= kListElementsMax) return ResourceExhausted("a list must not have more than {} elements", kListElementsMax);
   return List(Put(list->WithSize(at + 1), at, call.in(2)));
 }
 
 Status CheckMayGrow(const TensorList& list) {
   const bool is_full = list.elements_max >= 0 && list.size() >= list.elements_max;
   if (!is_full && list.size() < kListElementsMax) return {};
-  return InvalidArgument("a list of {} elements takes no more", list.size());
+  return InvalidArgument("a list of {} elements is full", list.size());
 }
 
 Outputs TensorListPushBack(const Call& call) {
@@ -129,7 +132,7 @@ Outputs TensorListGather(const Call& call) {
   return StackOf(call, *list, places, shape);
 }
 
-// Both forms: the second says how long the list shall be, -1 where the indices say it.
+// Both versions: V2 has the length of the list as an input; with -1 the indices determine it.
 Outputs TensorListScatter(const Call& call) {
   ASSIGN_OR_RETURN(const auto places, PlacesAt(call, 1));
   ASSIGN_OR_RETURN(const PartialShape shape, ShapeAt(call, 2));
@@ -139,7 +142,7 @@ Outputs TensorListScatter(const Call& call) {
     ASSIGN_OR_RETURN(size, IntOf(call.in(3), "num_elements"));
   }
   list.may_grow = size == -1;
-  if (size > kListElementsMax) return InvalidArgument("a list of {} elements", size);
+  if (size > kListElementsMax) return InvalidArgument("a list cannot have {} elements", size);
   ASSIGN_OR_RETURN(TensorList scattered, Scatter(list.WithSize(std::max<int64_t>(size, 0)), call.in(0), places));
   scattered.may_grow = false;
   return One(HandleOf(std::move(scattered)));
@@ -155,7 +158,7 @@ Outputs TensorListScatterIntoExistingList(const Call& call) {
   return One(HandleOf(std::move(scattered)));
 }
 
-// The first form has the shape as an attribute.
+// The first version has the shape as an attribute, V2 as an input.
 Outputs TensorListConcat(const Call& call) {
   ASSIGN_OR_RETURN(const TensorList* list, ListAt(call, 0));
   if (call.inputs.size() < 2) return ConcatOf(call, *list, ShapeOf(call, "element_shape"));

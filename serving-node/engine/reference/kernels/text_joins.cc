@@ -1,4 +1,4 @@
-// Strings joined: element by element, along dimensions, by segments.
+// Joins strings: element by element, along dimensions, and by segments.
 #include <numeric>
 
 #include "serving-node/engine/reference/kernels/ints.h"
@@ -14,7 +14,8 @@ Outputs Join(const Call& call) {
   for (const auto& input : call.inputs) {
     if (input.rank() == 0) continue;
     if (shaped->rank() > 0 && input.shape() != shaped->shape())
-      return InvalidArgument("inputs of shapes {} and {}", ToString(shaped->shape()), ToString(input.shape()));
+      return InvalidArgument("inputs have different shapes: {} and {}", ToString(shaped->shape()),
+                             ToString(input.shape()));
     shaped = &input;
   }
   for (const auto& input : call.inputs) {
@@ -32,7 +33,7 @@ Outputs Join(const Call& call) {
   return One(out);
 }
 
-// The dimensions in the order in which they are joined: the first one turns fastest.
+// The dimensions in the order in which they are joined: the first one varies fastest.
 Result<std::vector<size_t>> AxesOf(const Call& call) {
   ASSIGN_OR_RETURN(const auto given, AllIntsOf(call.in(1), "reduction_indices"));
   std::vector<size_t> axes;
@@ -45,7 +46,7 @@ Result<std::vector<size_t>> AxesOf(const Call& call) {
   return axes;
 }
 
-// For each element along `axes` the offset from the first one; the first of the axes turns fastest.
+// The offsets of all elements along `axes`, relative to the first one; the first axis varies fastest.
 std::vector<int64_t> OffsetsAlong(const Shape& shape, const std::vector<size_t>& axes) {
   std::vector<int64_t> offsets = {0};
   for (const size_t axis : axes) {
@@ -72,7 +73,8 @@ Outputs ReduceJoin(const Call& call) {
   }
   RETURN_IF_ERROR(call.HasRoomFor(DType::kString, out_shape));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kString, out_shape));
-  std::ranges::reverse(kept);  // The elements of the result lie as ever: the last dimension turns fastest.
+  if (call.in(0).elements() == 0) return One(out);
+  std::ranges::reverse(kept);  // The result is row-major: its last dimension varies fastest.
   const auto bases = OffsetsAlong(shape, kept), offsets = OffsetsAlong(shape, axes);
   const std::string separator = call.attributes().Text("separator", "");
   for (size_t i = 0; i < bases.size(); ++i) {
@@ -92,14 +94,15 @@ Outputs UnsortedSegmentJoin(const Call& call) {
   ASSIGN_OR_RETURN(const auto ids, AllIntsOf(call.in(1), "segment_ids"));
   ASSIGN_OR_RETURN(const int64_t count, IntOf(call.in(2), "num_segments"));
   if (ids_shape.size() > in.shape().size() || !std::equal(ids_shape.begin(), ids_shape.end(), in.shape().begin()))
-    return InvalidArgument("segment_ids {} are no prefix of {}", ToString(ids_shape), ToString(in.shape()));
+    return InvalidArgument("the shape of segment_ids {} is not a prefix of the shape of inputs {}", ToString(ids_shape),
+                           ToString(in.shape()));
   Shape shape(in.shape().begin() + static_cast<std::ptrdiff_t>(ids_shape.size()), in.shape().end());
   const int64_t inner = Product(shape, 0, shape.size());
   shape.insert(shape.begin(), count);
   RETURN_IF_ERROR(call.HasRoomFor(DType::kString, shape));
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kString, shape));
   const std::string separator = call.attributes().Text("separator", "");
-  RETURN_IF_ERROR(call.HasRoomFor(DType::kUint8, {count}));  // Segments of nothing may be many.
+  RETURN_IF_ERROR(call.HasRoomFor(DType::kUint8, {count}));  // There may be any number of empty segments.
   std::vector<bool> has_text(static_cast<size_t>(count));
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= count)

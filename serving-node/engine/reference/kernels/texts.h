@@ -1,4 +1,4 @@
-// What ops on strings share.
+// Functions that the ops on strings share.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace longshore::engine::reference::kernels {
 // InvalidArgument unless input `index` holds strings.
 inline Status CheckText(const Call& call, size_t index) {
   if (call.in(index).type() == DType::kString) return {};
-  return InvalidArgument("input {} is of {} instead of DT_STRING", index, DTypeName(call.in(index).type()));
+  return InvalidArgument("input {} must be of DT_STRING, not {}", index, DTypeName(call.in(index).type()));
 }
 
 inline Status CheckTexts(const Call& call) {
@@ -18,7 +18,7 @@ inline Status CheckTexts(const Call& call) {
   return {};
 }
 
-// The string that input `index` is, a scalar.
+// The string in input `index`, which must be a scalar. `what` names the input in errors.
 inline Result<std::string> TextOf(const Call& call, size_t index, std::string_view what) {
   RETURN_IF_ERROR(CheckText(call, index));
   if (call.in(index).rank() != 0)
@@ -26,15 +26,15 @@ inline Result<std::string> TextOf(const Call& call, size_t index, std::string_vi
   return call.in(index).values<std::string>()[0];
 }
 
-// A byte that continues a UTF-8 character.
+// True if the byte is a continuation byte of a UTF-8 character.
 inline bool ContinuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// ResourceExhausted when the run has no memory for so many texts of so many bytes each.
+// ResourceExhausted if `count` strings of `bytes` bytes each do not fit into the memory of the run.
 inline Status HasRoomForText(const Call& call, int64_t count, size_t bytes) {
   return call.HasRoomFor(DType::kUint8, {count, static_cast<int64_t>(bytes)});
 }
 
-// The bytes of the longest string. Requires: the tensor holds strings.
+// The length of the longest string in bytes. Requires: the tensor holds strings.
 inline size_t LongestOf(const Tensor& texts) {
   size_t longest = 0;
   for (const auto& text : texts.values<std::string>()) longest = std::max(longest, text.size());

@@ -1,5 +1,5 @@
-// Convolution the other way round (Keras' Conv2DTranspose): what each place of the result would have given to the image
-// under its window, added up.
+// Transposed convolution (Keras' Conv2DTranspose): spreads each value through the filters over its window of the image,
+// and adds up what overlaps.
 #include <algorithm>
 
 #include "serving-node/engine/reference/kernels/gemm.h"
@@ -10,35 +10,36 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// How many places are spread at once: the patches stay in the cache.
+// How many places are spread at once: few enough that their patches stay in the cache.
 constexpr int64_t kPlacesAtOnce = 64;
 
 struct Sizes {
   int64_t batch = 0;
-  int64_t channels = 0;  // Of the image.
-  int64_t filters = 0;   // Channels of what is spread.
+  int64_t channels = 0;  // Channels of the image that is computed.
+  int64_t filters = 0;   // Channels of the input that is spread.
 };
 
-// [taps * channels, filters] becomes [filters, taps * channels].
+// Transposes [taps * channels, filters] to [filters, taps * channels].
 template <typename T>
-std::vector<T> Turned(const Tensor& filter, int64_t filters) {
+std::vector<T> Transposed(const Tensor& filter, int64_t filters) {
   const int64_t rows = filter.elements() / filters;
-  std::vector<T> turned(static_cast<size_t>(filter.elements()));
+  std::vector<T> transposed(static_cast<size_t>(filter.elements()));
   for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < filters; ++j) turned[static_cast<size_t>(j * rows + i)] = Raw<T>(filter)[i * filters + j];
+    for (int64_t j = 0; j < filters; ++j)
+      transposed[static_cast<size_t>(j * rows + i)] = Raw<T>(filter)[i * filters + j];
   }
-  return turned;
+  return transposed;
 }
 
-// One image: places times turned filters are patches, and patches are added where their windows lie.
+// Computes one image: places times transposed filters are patches, and patches are added at their windows.
 template <typename T>
-void Spread(const T* places, const std::vector<T>& turned, const Volume& window, const Sizes& sizes, T* image) {
-  const int64_t patch_size = static_cast<int64_t>(turned.size()) / sizes.filters;
+void Spread(const T* places, const std::vector<T>& transposed, const Volume& window, const Sizes& sizes, T* image) {
+  const int64_t patch_size = static_cast<int64_t>(transposed.size()) / sizes.filters;
   const int64_t place_count = PlacesOf(window);
   std::vector<T> patches(static_cast<size_t>(std::min(place_count, kPlacesAtOnce) * patch_size));
   for (int64_t first = 0; first < place_count; first += kPlacesAtOnce) {
     const int64_t count = std::min(kPlacesAtOnce, place_count - first);
-    Gemm(places + first * sizes.filters, turned.data(), patches.data(), count, sizes.filters, patch_size);
+    Gemm(places + first * sizes.filters, transposed.data(), patches.data(), count, sizes.filters, patch_size);
     for (int64_t i = 0; i < count; ++i) {
       const T* patch = patches.data() + i * patch_size;
       ForEachInside(window, PlaceAt(window, first + i), [&](int64_t place, int64_t offset) {
@@ -54,10 +55,10 @@ Outputs SpreadAll(const Tensor& filter, const Tensor& places, const Volume& wind
     using T = typename decltype(tag)::type;
     std::fill_n(Raw<T>(out), out.elements(), T{0});
     if (out.elements() == 0 || places.elements() == 0) return One(out);
-    const auto turned = Turned<T>(filter, sizes.filters);
+    const auto transposed = Transposed<T>(filter, sizes.filters);
     for (int64_t i = 0; i < sizes.batch; ++i) {
       const T* from = Raw<T>(places) + i * (places.elements() / sizes.batch);
-      Spread(from, turned, window, sizes, Raw<T>(out) + i * (out.elements() / sizes.batch));
+      Spread(from, transposed, window, sizes, Raw<T>(out) + i * (out.elements() / sizes.batch));
     }
     return One(out);
   });
@@ -68,15 +69,17 @@ Status CheckTypesAndRanks(const Call& call, int rank) {
   const Tensor& places = call.in(2);
   if (filter.rank() == rank && places.rank() == rank && filter.type() == places.type() && filter.elements() > 0)
     return {};
-  return InvalidArgument("filter {} and out_backprop {} do not fit", ToString(filter.shape()),
-                         ToString(places.shape()));
+  return InvalidArgument(
+      "filter {} and out_backprop {} differ in type or have unsupported ranks, or the filter is empty",
+      ToString(filter.shape()), ToString(places.shape()));
 }
 
-// The image [batch, sizes..., channels] must be one that the forward convolution turns into `places`.
+// InvalidArgument unless the forward convolution turns the image [batch, sizes..., channels] into the shape of
+// `places`.
 Status CheckFits(const Shape& image, const Tensor& filter, const Tensor& places, const Shape& wanted) {
   if (image[0] == places.dim(0) && image.back() == filter.dim(filter.rank() - 2) && places.shape() == wanted) return {};
-  return InvalidArgument("input_sizes {} and filter {} give {} and not {}", ToString(image), ToString(filter.shape()),
-                         ToString(wanted), ToString(places.shape()));
+  return InvalidArgument("input_sizes {} and filter {} require out_backprop of shape {}, not {}", ToString(image),
+                         ToString(filter.shape()), ToString(wanted), ToString(places.shape()));
 }
 
 Outputs Conv2DBackpropInput(const Call& call) {
@@ -85,7 +88,7 @@ Outputs Conv2DBackpropInput(const Call& call) {
   const Tensor& places = call.in(2);
   ASSIGN_OR_RETURN(Shape image, ImageShapeOf(call.in(0)));
   if (image.size() == 2) image = {places.dim(0), image[0], image[1], filter.dim(2)};
-  if (image.size() != 4) return InvalidArgument("input_sizes {} are neither two nor four", ToString(image));
+  if (image.size() != 4) return InvalidArgument("input_sizes must be two or four sizes, not {}", ToString(image));
   ASSIGN_OR_RETURN(const Window flat, WindowOf(call, image, filter.dim(0), filter.dim(1)));
   RETURN_IF_ERROR(CheckFits(image, filter, places, {places.dim(0), flat.rows.out, flat.columns.out, filter.dim(3)}));
   RETURN_IF_ERROR(call.HasRoomFor(places.type(), image));
@@ -99,7 +102,7 @@ Outputs Conv3DBackpropInput(const Call& call) {
   const Tensor& filter = call.in(1);
   const Tensor& places = call.in(2);
   ASSIGN_OR_RETURN(const Shape image, ImageShapeOf(call.in(0)));
-  if (image.size() != 5) return InvalidArgument("input_sizes {} are not five", ToString(image));
+  if (image.size() != 5) return InvalidArgument("input_sizes must be five sizes, not {}", ToString(image));
   ASSIGN_OR_RETURN(const Volume window, VolumeOf(call, image, {filter.dim(0), filter.dim(1), filter.dim(2)}));
   RETURN_IF_ERROR(
       CheckFits(image, filter, places, {places.dim(0), window[0].out, window[1].out, window[2].out, filter.dim(4)}));
@@ -114,7 +117,7 @@ Outputs DepthwiseBackpropInput(const Call& call) {
   const Tensor& filter = call.in(1);
   const Tensor& places = call.in(2);
   ASSIGN_OR_RETURN(const Shape image, ImageShapeOf(call.in(0)));
-  if (image.size() != 4) return InvalidArgument("input_sizes {} are not four", ToString(image));
+  if (image.size() != 4) return InvalidArgument("input_sizes must be four sizes, not {}", ToString(image));
   ASSIGN_OR_RETURN(const Window flat, WindowOf(call, image, filter.dim(0), filter.dim(1)));
   const int64_t channels = filter.dim(2), multiplier = filter.dim(3);
   RETURN_IF_ERROR(

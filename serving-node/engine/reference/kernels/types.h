@@ -1,4 +1,4 @@
-// From an element type as a value to one as a type.
+// Turns an element type that is known at run time into a C++ type.
 #pragma once
 
 #include "serving-node/engine/reference/kernels/kernel.h"
@@ -11,10 +11,10 @@ struct TypeTag {
 };
 
 inline tl::unexpected<Error> WrongType(DType type) {
-  return InvalidArgument("cannot compute with {}", DTypeName(type));
+  return InvalidArgument("the type {} is not supported", DTypeName(type));
 }
 
-// f(TypeTag<T>) for float and double.
+// Calls f(TypeTag<T>) for float or double.
 template <typename F>
 Outputs ForFloats(DType type, F f) {
   switch (type) {
@@ -24,7 +24,7 @@ Outputs ForFloats(DType type, F f) {
   }
 }
 
-// f(TypeTag<T>) for the types of kIntegers.
+// Calls f(TypeTag<T>) for a type of kIntegers.
 template <typename F>
 Outputs ForIntegers(DType type, F f) {
   switch (type) {
@@ -40,13 +40,13 @@ Outputs ForIntegers(DType type, F f) {
   }
 }
 
-// f(TypeTag<T>) for the types of kNumbers.
+// Calls f(TypeTag<T>) for a type of kNumbers.
 template <typename F>
 Outputs ForNumbers(DType type, F f) {
   return (Only(type) & kIntegers) != 0 ? ForIntegers(type, f) : ForFloats(type, f);
 }
 
-// f(TypeTag<T>) for a T of the element's size, to move elements about without looking at them.
+// Calls f(TypeTag<T>) for a T of the element's size, to move elements without interpreting them.
 template <typename F>
 Outputs ForMoves(DType type, F f) {
   if (type == DType::kString) return f(TypeTag<std::string>{});
@@ -59,7 +59,7 @@ Outputs ForMoves(DType type, F f) {
   }
 }
 
-// The elements, whatever the type is called.
+// The elements as T, without a check of the type.
 template <typename T>
 const T* Raw(const Tensor& tensor) {
   return reinterpret_cast<const T*>(tensor.data());

@@ -1,4 +1,4 @@
-// Texts of an encoding as code points and the other way, by ICU.
+// Converts encoded text to code points and back, with ICU.
 #include <unicode/ucnv.h>
 #include <unicode/uscript.h>
 #include <unicode/utf16.h>
@@ -14,7 +14,7 @@ namespace {
 
 using Converter = std::unique_ptr<UConverter, decltype(&ucnv_close)>;
 
-// Names have letters, digits and dashes: no path.
+// Accepts only letters, digits, dashes and underscores as the name of an encoding, so that it cannot be a path.
 Result<Converter> Open(const std::string& encoding) {
   const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_'; };
   UErrorCode status = U_ZERO_ERROR;
@@ -22,7 +22,7 @@ Result<Converter> Open(const std::string& encoding) {
     Converter converter(ucnv_open(encoding.c_str(), &status), &ucnv_close);
     if (U_SUCCESS(status)) return converter;
   }
-  return InvalidArgument("there is no encoding \"{}\"", encoding);
+  return InvalidArgument("unknown encoding \"{}\"", encoding);
 }
 
 Status CheckInputEncoding(const graph::Node& node) {
@@ -37,7 +37,7 @@ void NoteAndSubstitute(const void* context, UConverterToUnicodeArgs* args, const
   UCNV_TO_U_CALLBACK_SUBSTITUTE(nullptr, args, bytes, length, reason, status);
 }
 
-// What becomes of bytes that are no character, and of control characters.
+// How bytes that are not a valid character, and control characters, are handled.
 struct OnError {
   std::string errors;
   UChar32 replacement = 0xFFFD;
@@ -51,7 +51,8 @@ struct OnError {
 
 using AddPoint = std::function<void(UChar32 point, int64_t byte_offset)>;
 
-// Calls add for each code point. InvalidArgument for what is no character when errors are "strict".
+// Calls `add` for each code point. With errors "strict", returns InvalidArgument if the text has bytes that are not a
+// valid character.
 Status ForEachPoint(const std::string& text, UConverter* converter, const OnError& on_error, const AddPoint& add) {
   bool is_wrong = false;
   UErrorCode status = U_ZERO_ERROR;
@@ -72,7 +73,7 @@ Status ForEachPoint(const std::string& text, UConverter* converter, const OnErro
   return {};
 }
 
-// What encodings have bytes for: no surrogates.
+// True for code points that can be encoded: all except surrogates.
 bool IsScalar(int64_t point) { return point >= 0 && point <= 0x10FFFF && (point < 0xD800 || point > 0xDFFF); }
 
 void AppendUnit(uint32_t unit, int bytes, std::string* text) {
@@ -86,7 +87,7 @@ void AppendUtf8(UChar32 point, std::string* text) {
   text->append(bytes, static_cast<size_t>(length));
 }
 
-// Big-endian where units have several bytes.
+// Appends the code point in UTF-8, UTF-16-BE or UTF-32-BE.
 void Append(UChar32 point, const std::string& encoding, std::string* text) {
   if (!IsScalar(point)) point = 0xFFFD;
   if (encoding == "UTF-32-BE") return AppendUnit(static_cast<uint32_t>(point), 4, text);
@@ -110,7 +111,7 @@ Outputs Transcode(const Call& call) {
   return One(out);
 }
 
-// The row splits, the code points, and with offsets where in its string each begins.
+// Returns the row splits, the code points, and if with_offsets, the byte offset of each in its string.
 Outputs DecodePoints(const Call& call, bool with_offsets) {
   RETURN_IF_ERROR(CheckTexts(call));
   const auto& attributes = call.attributes();
@@ -136,7 +137,7 @@ Outputs DecodePoints(const Call& call, bool with_offsets) {
 Outputs Decode(const Call& call) { return DecodePoints(call, false); }
 Outputs DecodeWithOffsets(const Call& call) { return DecodePoints(call, true); }
 
-// A string for each row of code points.
+// Returns a string for each row of code points.
 Outputs Encode(const Call& call) {
   ASSIGN_OR_RETURN(const auto points, AllIntsOf(call.in(0), "input_values"));
   ASSIGN_OR_RETURN(const auto splits, AllIntsOf(call.in(1), "input_splits"));
@@ -157,7 +158,7 @@ Outputs Encode(const Call& call) {
   return One(out);
 }
 
-// -1 for what is no code point.
+// The script of each code point; -1 if the number is not a code point.
 Outputs Script(const Call& call) {
   if (call.in(0).type() != DType::kInt32) return WrongType(call.in(0).type());
   return UnaryOf<int32_t>(call, [](int32_t point) -> int32_t {

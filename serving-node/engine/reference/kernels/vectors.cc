@@ -1,4 +1,4 @@
-// Norms, products and checks of vectors and whole tensors, and vectors made from little.
+// Norms, products and checks of vectors and whole tensors, and generated vectors.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// Half of the sum of all squares.
+// Half of the sum of the squares of all values.
 Outputs L2Loss(const Call& call) {
   return ForFloats(call.in(0).type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -23,7 +23,8 @@ Outputs Cross(const Call& call) {
   const Tensor& a = call.in(0);
   const Tensor& b = call.in(1);
   if (a.type() != b.type() || a.shape() != b.shape() || a.rank() < 1 || a.shape().back() != 3)
-    return InvalidArgument("vectors of three numbers, not {} and {}", ToString(a.shape()), ToString(b.shape()));
+    return InvalidArgument("inputs must be vectors of three numbers of one type and shape, not {} and {}",
+                           ToString(a.shape()), ToString(b.shape()));
   ASSIGN_OR_RETURN(Tensor out, MakeLike(a, a.shape()));
   return ForNumbers(a.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -38,7 +39,7 @@ Outputs Cross(const Call& call) {
   });
 }
 
-// The last one is exactly `stop`.
+// The last value is exactly `stop`.
 Outputs LinSpace(const Call& call) {
   const Tensor& start = call.in(0);
   const Tensor& stop = call.in(1);
@@ -87,7 +88,7 @@ Outputs CheckNumerics(const Call& call) {
   });
 }
 
-// The tensor itself, when its shape is as the attribute says; -1 there is any size.
+// Returns the tensor if its shape matches the attribute, in which -1 matches any size.
 Outputs EnsureShape(const Call& call) {
   const auto* value = call.attributes().Find("shape");
   if (value == nullptr || value->shape().unknown_rank()) return One(call.in(0));

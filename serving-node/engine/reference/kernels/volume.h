@@ -1,5 +1,5 @@
-// Windows that slide over volumes: what three-dimensional convolution and pooling share. Volumes are
-// [batch, depth, height, width, channels].
+// Windows that slide over volumes, for three-dimensional convolution and pooling. Volumes are [batch, depth, height,
+// width, channels].
 #pragma once
 
 #include <array>
@@ -11,14 +11,16 @@ namespace longshore::engine::reference::kernels {
 // The directions depth, height, width. An image is a volume of depth 1.
 using Volume = std::array<Slide, 3>;
 
-// With the strides, dilations and padding of the node. Requires: CheckVolume, and a volume of rank 5.
+// The volume with the strides, dilations and padding of the node. Requires: CheckVolume succeeded, and a volume of rank
+// 5.
 Result<Volume> VolumeOf(const Call& call, const Shape& volume, const std::array<int64_t, 3>& window);
 
-// Unimplemented unless volumes are NDHWC, strides are over depth, height and width only, and the padding is known.
+// Unimplemented unless volumes are NDHWC, strides apply to depth, height and width only, and the padding is a known
+// one.
 Status CheckVolume(const graph::Node& node);
 
-// Calls inside(place, offset) for every place of the window at `at` of the result that lies inside of the volume: the
-// place's number within the window, and how many places of the volume lie before it.
+// Calls inside(place, offset) for each place of the window at position `at` of the result, if the place is inside the
+// volume. `place` is the index within the window, `offset` the index within the volume, both in row-major order.
 template <typename F>
 void ForEachInside(const Volume& volume, const std::array<int64_t, 3>& at, F inside) {
   std::array<int64_t, 3> first{};
@@ -37,12 +39,13 @@ void ForEachInside(const Volume& volume, const std::array<int64_t, 3>& at, F ins
   }
 }
 
-// Where the result's place number `place` lies.
+// The position of the result's place with the row-major index `place`.
 inline std::array<int64_t, 3> PlaceAt(const Volume& volume, int64_t place) {
   const int64_t plane = volume[1].out * volume[2].out;
   return {place / plane, place % plane / volume[2].out, place % volume[2].out};
 }
 
+// How many places the result has.
 inline int64_t PlacesOf(const Volume& volume) { return volume[0].out * volume[1].out * volume[2].out; }
 
 }  // namespace longshore::engine::reference::kernels

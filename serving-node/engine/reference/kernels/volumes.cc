@@ -10,10 +10,10 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// How many places of the result are unrolled at once: the patches stay in the cache.
+// How many places of the result are unrolled at once: few enough that their patches stay in the cache.
 constexpr int64_t kPlacesAtOnce = 64;
 
-// One volume: places are unrolled into patches, and patches times filters is a matrix product.
+// Convolves one volume: places are unrolled into patches, and patches times filters is a matrix product.
 template <typename T>
 void Convolve(const T* volume, const T* filters, const Volume& window, int64_t channels, int64_t filter_count, T* out) {
   const int64_t patch_size = window[0].window * window[1].window * window[2].window * channels;
@@ -36,7 +36,8 @@ Outputs Conv3D(const Call& call) {
   const Tensor& volume = call.in(0);
   const Tensor& filter = call.in(1);
   if (volume.rank() != 5 || filter.rank() != 5 || volume.type() != filter.type() || filter.elements() == 0)
-    return InvalidArgument("input {} and filter {} do not fit", ToString(volume.shape()), ToString(filter.shape()));
+    return InvalidArgument("input {} and filter {} must be of rank 5 and of one type, and the filter must not be empty",
+                           ToString(volume.shape()), ToString(filter.shape()));
   if (volume.dim(4) != filter.dim(3)) {
     return InvalidArgument("input depth must equal filter depth: {} vs {}", volume.dim(4), filter.dim(3));
   }
@@ -55,7 +56,7 @@ Outputs Conv3D(const Call& call) {
   });
 }
 
-// As with images: only what lies inside counts, nothing is below the lowest number, and no NaN is the largest.
+// Reads only places inside the volume. The maximum of no values is the lowest number, and a maximum ignores NaN.
 template <bool kIsMax, typename T>
 void PoolAt(const T* volume, const Volume& window, const std::array<int64_t, 3>& at, int64_t channels, T* out) {
   std::fill_n(out, channels, kIsMax ? std::numeric_limits<T>::lowest() : T{0});
@@ -77,7 +78,8 @@ template <bool kIsMax>
 Outputs Pool3D(const Call& call) {
   const Tensor& volume = call.in(0);
   const auto size = call.attributes().Ints("ksize");
-  if (volume.rank() != 5 || size.size() != 5) return InvalidArgument("a volume of shape {}", ToString(volume.shape()));
+  if (volume.rank() != 5 || size.size() != 5)
+    return InvalidArgument("input must be of rank 5, not of shape {}", ToString(volume.shape()));
   ASSIGN_OR_RETURN(const Volume window, VolumeOf(call, volume.shape(), {size[1], size[2], size[3]}));
   const int64_t channels = volume.dim(4);
   const Shape shape = {volume.dim(0), window[0].out, window[1].out, window[2].out, channels};

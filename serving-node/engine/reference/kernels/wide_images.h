@@ -1,4 +1,4 @@
-// Images of half and bfloat16, for ops whose results are floats whatever their images are.
+// Images of half and bfloat16, for ops whose results are floats for every type of image.
 #pragma once
 
 #include "serving-node/engine/reference/kernels/room.h"
@@ -6,14 +6,14 @@
 
 namespace longshore::engine::reference::kernels {
 
-// A kernel for images of kShortFloats as well, its first input.
+// Extends a kernel to images, the first input, of kShortFloats.
 template <Compute kCompute>
 Outputs AlsoShortImages(const Call& call) {
   if (!HasShortFloats(call.inputs.first(1))) return kCompute(call);
-  ASSIGN_OR_RETURN(const Call beside, Beside(call, DType::kFloat, call.in(0).shape()));
+  ASSIGN_OR_RETURN(const Call rest, ReserveRoom(call, DType::kFloat, call.in(0).shape()));
   std::vector<Tensor> wide(call.inputs.begin(), call.inputs.end());
   ASSIGN_OR_RETURN(wide[0], FromShortFloat(call.in(0)));
-  return kCompute(beside.With(wide));
+  return kCompute(rest.With(wide));
 }
 
 }  // namespace longshore::engine::reference::kernels

@@ -5,13 +5,13 @@
 namespace longshore::engine::reference::kernels {
 namespace {
 
-// How far the window moves in one direction: from a list of four, or 1 where the list is left out.
+// An entry of a list of strides or dilations; 1 if the list is left out.
 int64_t Entry(const std::vector<int64_t>& list, size_t at) { return at < list.size() ? list[at] : 1; }
 
 }  // namespace
 
 Status PlaceWindow(const std::string& padding, int64_t before, int64_t after, Slide* slide) {
-  if (slide->window < 1) return InvalidArgument("a window of size {}", slide->window);
+  if (slide->window < 1) return InvalidArgument("the window has size {}, but must be at least 1", slide->window);
   const int64_t reach = (slide->window - 1) * slide->dilation + 1;
   if (padding == "SAME") {
     slide->out = (slide->size + slide->stride - 1) / slide->stride;
@@ -21,9 +21,9 @@ Status PlaceWindow(const std::string& padding, int64_t before, int64_t after, Sl
   }
   slide->before = before;
   const int64_t room = slide->size + before + after - reach;
-  // A window may reach past the end by less than a stride: then it stands nowhere, and the result is empty.
+  // If the window is larger than the values by less than a stride, the result is empty; if by more, it is an error.
   if (room + slide->stride < 0)
-    return InvalidArgument("a window that reaches {} over {} values", reach, slide->size + before + after);
+    return InvalidArgument("a window that spans {} places does not fit {} values", reach, slide->size + before + after);
   slide->out = (room + slide->stride) / slide->stride;
   return {};
 }
@@ -55,8 +55,8 @@ Status CheckWindow(const graph::Node& node) {
       return Unimplemented("{} with {} {}", node.op, name, ToString(list));
   }
   const auto explicit_paddings = node.attributes.Ints("explicit_paddings");
-  const auto is_no_padding = [](int64_t p) { return p < 0 || p > kStepMax; };
-  if (std::ranges::any_of(explicit_paddings, is_no_padding))
+  const auto is_invalid_padding = [](int64_t p) { return p < 0 || p > kStepMax; };
+  if (std::ranges::any_of(explicit_paddings, is_invalid_padding))
     return Unimplemented("{} with explicit_paddings {}", node.op, ToString(explicit_paddings));
   return {};
 }
@@ -67,8 +67,11 @@ bool AreSteps(const std::vector<int64_t>& list) {
 
 Result<Shape> ImageShapeOf(const Tensor& sizes) {
   ASSIGN_OR_RETURN(Shape shape, IntsOf(sizes, "input_sizes"));
-  const auto is_no_size = [](int64_t size) { return size < 0 || size > static_cast<int64_t>(tensor::kTensorBytesMax); };
-  if (std::ranges::any_of(shape, is_no_size)) return InvalidArgument("input_sizes {}", ToString(shape));
+  const auto is_invalid_size = [](int64_t size) {
+    return size < 0 || size > static_cast<int64_t>(tensor::kTensorBytesMax);
+  };
+  if (std::ranges::any_of(shape, is_invalid_size))
+    return InvalidArgument("input_sizes {} are negative or too large", ToString(shape));
   return shape;
 }
 

@@ -1,4 +1,4 @@
-#include "serving-node/graph/old_control.h"
+#include "serving-node/graph/control_flow_v1.h"
 
 #include <algorithm>
 #include <tuple>
@@ -11,13 +11,13 @@ namespace {
 
 using tensorflow::NodeDef;
 
-constexpr size_t kGuardsMax = 64;   // As deep as bodies may lie within each other.
-constexpr size_t kInputsTaken = 3;  // One more than any op of control flow has.
+constexpr size_t kGuardsMax = 64;   // The same limit as for nested bodies, kFunctionDepthMax.
+constexpr size_t kInputsTaken = 3;  // One more than any control-flow op has, so that too many inputs are noticed.
 
 bool IsOp(const NodeDef& def, std::string_view op) { return WithoutRef(def.op()) == op; }
 
-// The first of them. What is only waited for comes last, and may be a million nodes: many that read one node must not
-// look at all of these each.
+// The first kInputsTaken data inputs. Control inputs come last in a NodeDef and may be a million: callers look at one
+// node many times, so this must not scan all of its inputs.
 std::vector<Reference> DataInputs(const NodeDef& def) {
   std::vector<Reference> inputs;
   for (const auto& input : def.input()) {
@@ -34,7 +34,7 @@ std::string FrameOf(const NodeDef& enter) {
 
 constexpr int kNoOutput = 2;
 
-// Which of the two outputs of a Switch. What is neither is on no side of a condition.
+// Which output of a Switch is referenced: 0 (false), 1 (true), or kNoOutput if the reference is not valid.
 int SwitchOutput(const Reference& reference) {
   if (reference.output_name.empty()) return reference.index;
   return reference.index > 0 ? kNoOutput : OutputOffset("Switch", {}, reference.output_name).value_or(kNoOutput);
@@ -45,7 +45,7 @@ tl::unexpected<Error> Refuse(const NodeDef& def, std::string_view why) {
                        why);
 }
 
-// Where a value exists: for each predicate the branch, sorted by predicate.
+// The conditions under which a value exists: pairs of a predicate's number and a branch, sorted by predicate.
 using Guards = std::vector<std::pair<int, int>>;
 
 Guards Union(const Guards& a, const Guards& b) {
@@ -58,23 +58,23 @@ bool Has(const Guards& guards, const std::pair<int, int>& guard) { return std::r
 
 }  // namespace
 
-class OldControlFinder {
+class ControlFlowV1Finder {
  public:
-  OldControlFinder(const NodeIndex& nodes, const std::set<std::string>& known) : nodes_(nodes), known_(known) {}
+  ControlFlowV1Finder(const NodeIndex& nodes, const std::set<std::string>& known) : nodes_(nodes), known_(known) {}
 
-  Result<std::shared_ptr<const OldControl>> Run(const std::vector<std::string>& roots) {
-    if (!Reach(roots)) return std::shared_ptr<const OldControl>();
+  Result<std::shared_ptr<const ControlFlowV1>> Run(const std::vector<std::string>& roots) {
+    if (!Reach(roots)) return std::shared_ptr<const ControlFlowV1>();
     RETURN_IF_ERROR(FindLoops());
     for (const auto* def : reached_) RETURN_IF_ERROR(Guard(*def));
     for (auto& group : groups_) RETURN_IF_ERROR(FindArguments(&group));
     for (auto& group : groups_) found_->conditions_.push_back(std::move(group.condition));
-    return std::shared_ptr<const OldControl>(std::move(found_));
+    return std::shared_ptr<const ControlFlowV1>(std::move(found_));
   }
 
  private:
   struct Group {
     int predicate = 0;
-    OldCondition condition;
+    ConditionV1 condition;
   };
   struct Place {
     size_t loop = 0, variable = 0;
@@ -85,7 +85,7 @@ class OldControlFinder {
     return found == nodes_.end() || known_.contains(name) ? nullptr : found->second;
   }
 
-  // Collects what the roots need; false when there is no control flow in it.
+  // Collects the nodes that the roots need. Returns false if none of them is control flow.
   bool Reach(const std::vector<std::string>& roots) {
     bool has_control = false;
     std::set<std::string> seen;
@@ -126,7 +126,7 @@ class OldControlFinder {
     return at->second;
   }
 
-  // A Merge of a first value and the one of the step before.
+  // Notes a loop variable: a Merge of the value from Enter and the value of the previous step from NextIteration.
   Status AddVariable(const NodeDef& merge) {
     const auto inputs = DataInputs(merge);
     if (inputs.size() != 2) return Refuse(merge, "it must have two inputs");
@@ -155,7 +155,7 @@ class OldControlFinder {
     const NodeDef* predicate = Find(inputs[1].node);
     if (predicate == nullptr || predicate->op() != "LoopCond") return {};
     const auto variable = variable_at_.find(inputs[0].node);
-    if (variable == variable_at_.end()) return Refuse(def, "a loop switches what is none of its variables");
+    if (variable == variable_at_.end()) return Refuse(def, "it switches a value that is not a variable of the loop");
     if (DataInputs(*predicate).size() != 1) return Refuse(*predicate, "it must have one input");
     auto& loop = found_->loops_[variable->second.loop];
     const std::string condition = ToString(DataInputs(*predicate)[0]);
@@ -191,7 +191,7 @@ class OldControlFinder {
     return {};
   }
 
-  // What must be known before a node's guards are. A loop is where all that enters it is.
+  // The inputs that determine a node's guards. All variables of a loop have the guards of everything that enters it.
   std::vector<std::string> NeedsOf(const NodeDef& def) const {
     std::vector<std::string> needs;
     const auto variable = variable_at_.find(def.name());
@@ -203,14 +203,15 @@ class OldControlFinder {
     return needs;
   }
 
-  // Every loop is seen by all its variables, and what conditions share by each of them.
+  // Bounds the work: the inputs of a loop are visited once per variable, and shared nodes once per condition.
   Status CountEdges(size_t edges) {
     edges_ += edges;
     return edges_ <= kEdgesMax ? Status{}
                                : ResourceExhausted("conditions and loops have more than {} edges", kEdgesMax);
   }
 
-  // Depth first and without recursion, as the builder goes.
+  // Finds the guards of the root and of everything that it needs. Depth first with an explicit stack, as in
+  // Builder::EmitAll.
   Status Guard(const NodeDef& root) {
     std::vector<const NodeDef*> stack = {&root};
     while (!stack.empty()) {
@@ -231,7 +232,7 @@ class OldControlFinder {
       }
       if (stack.size() > before) continue;
       ASSIGN_OR_RETURN(Guards guards, GuardsOfNode(def));
-      if (guards.size() > kGuardsMax) return Refuse(def, "conditions lie within each other too deep");
+      if (guards.size() > kGuardsMax) return Refuse(def, "conditions are nested too deeply");
       guards_[def.name()] = std::move(guards);
       NotePredicate(def);
       open_.erase(def.name());
@@ -245,7 +246,7 @@ class OldControlFinder {
     Guards guards;
     for (const auto& need : NeedsOf(def)) {
       guards = Union(guards, GuardsOf(ParseReference(need)));
-      if (guards.size() > kGuardsMax) break;  // To be refused, and the rest may be as many as the graph has.
+      if (guards.size() > kGuardsMax) break;  // The caller rejects it; a scan of all inputs could take very long.
     }
     return guards;
   }
@@ -258,14 +259,15 @@ class OldControlFinder {
     return Union(own, {{predicate->second, SwitchOutput(reference)}});
   }
 
-  // Once for each node, after those that it reads: whoever looks back from it finds what is noted here.
+  // Called once for each node, after its inputs: later nodes look up what is noted here.
   void NotePredicate(const NodeDef& def) {
     const auto inputs = DataInputs(def);
     if (def.op() == "Identity" && inputs.size() == 1) copy_of_[def.name()] = NumberOf(inputs[0]);
     if (IsOp(def, "Switch") && !switch_at_.contains(def.name())) predicate_of_[def.name()] = NumberOf(inputs[1]);
   }
 
-  // The same for all that is a copy of one value: some switches of a condition read the copy.
+  // A number per value; copies through Identity have the number of the original. Some Switches of a condition read the
+  // predicate itself and others a copy of it.
   int NumberOf(const Reference& read) {
     if (const auto copy = copy_of_.find(read.node); copy != copy_of_.end()) return copy->second;
     const auto [at, is_new] = values_.emplace(ToString(read), static_cast<int>(values_.size()));
@@ -273,7 +275,8 @@ class OldControlFinder {
     return at->second;
   }
 
-  // A Merge of what the two sides of one predicate made: what it gives is no longer guarded by that.
+  // A Merge joins the values of the two branches of one predicate, so its output is no longer guarded by this
+  // predicate.
   Result<Guards> AddMerge(const NodeDef& merge) {
     const auto inputs = DataInputs(merge);
     if (inputs.size() != 2) return Refuse(merge, "it must have two inputs");
@@ -297,14 +300,14 @@ class OldControlFinder {
       groups_.push_back({.predicate = first.first, .condition = {}});
       groups_.back().condition.predicate = value_texts_[static_cast<size_t>(first.first)];
     }
-    OldCondition& condition = groups_[at->second].condition;
+    ConditionV1& condition = groups_[at->second].condition;
     condition.merges.push_back(merge.name());
     condition.results[static_cast<size_t>(first.second)].push_back(ToString(inputs[0]));
     condition.results[static_cast<size_t>(1 - first.second)].push_back(ToString(inputs[1]));
     found_->condition_of_[merge.name()] = at->second;
   }
 
-  // Walks each branch back from its results to where it is no longer under the condition.
+  // Walks back from the results of each branch to the values that enter the condition, and notes them as arguments.
   Status FindArguments(Group* group) {
     std::set<std::string> taken;
     for (const int branch : {0, 1}) {
@@ -332,7 +335,7 @@ class OldControlFinder {
     return found != predicate_of_.end() && found->second == predicate;
   }
 
-  // A value that comes from outside, or a node outside that is waited for.
+  // Notes a value that comes from outside of the condition, or an outside node in a control input.
   Status AddArgument(const Reference& reference, const NodeDef* def, int branch, Group* group,
                      std::set<std::string>* taken) {
     const std::string inside = ToString(reference);
@@ -342,7 +345,7 @@ class OldControlFinder {
     if (reference.control) {
       group->condition.before.push_back("^" + ParseReference(outside).node);
     } else if (is_switch && SwitchOutput(reference) != branch) {
-      return Refuse(*def, "one side of a condition reads what the other side has");
+      return Refuse(*def, "one branch of a condition reads a value of the other branch");
     } else {
       group->condition.arguments.push_back({inside, outside});
     }
@@ -351,7 +354,7 @@ class OldControlFinder {
 
   const NodeIndex& nodes_;
   const std::set<std::string>& known_;
-  std::shared_ptr<OldControl> found_ = std::make_shared<OldControl>();
+  std::shared_ptr<ControlFlowV1> found_ = std::make_shared<ControlFlowV1>();
   std::vector<const NodeDef*> reached_;
   std::map<std::string, size_t> loop_named_;            // By frame.
   std::vector<std::vector<const NodeDef*>> enters_;     // By loop.
@@ -360,31 +363,31 @@ class OldControlFinder {
   std::set<std::string> variable_enters_;
   std::unordered_map<std::string, Guards> guards_;  // By node.
   std::set<std::string> open_;
-  std::map<std::string, int> values_;                  // What switches ask or copies copy, by its text.
-  std::vector<std::string> value_texts_;               // By number.
+  std::map<std::string, int> values_;                  // Numbers of predicates and of copied values, by reference.
+  std::vector<std::string> value_texts_;               // The reference, by number.
   std::unordered_map<std::string, int> copy_of_;       // By Identity.
   std::unordered_map<std::string, int> predicate_of_;  // By the Switch of a condition.
   size_t edges_ = 0;
   std::vector<Group> groups_;
-  std::map<std::tuple<int, std::string, Guards>, size_t> group_of_;  // By predicate, scope and what guards it.
+  std::map<std::tuple<int, std::string, Guards>, size_t> group_of_;  // By predicate, name scope and outer guards.
 };
 
-Result<std::shared_ptr<const OldControl>> OldControl::Find(const NodeIndex& nodes,
-                                                           const std::vector<std::string>& roots,
-                                                           const std::set<std::string>& known) {
+Result<std::shared_ptr<const ControlFlowV1>> ControlFlowV1::Find(const NodeIndex& nodes,
+                                                                 const std::vector<std::string>& roots,
+                                                                 const std::set<std::string>& known) {
   const auto is_control = [](const auto& named) {
     return IsOp(*named.second, "Switch") || IsOp(*named.second, "Merge") || IsOp(*named.second, "Enter");
   };
-  if (std::ranges::none_of(nodes, is_control)) return std::shared_ptr<const OldControl>();
-  return OldControlFinder(nodes, known).Run(roots);
+  if (std::ranges::none_of(nodes, is_control)) return std::shared_ptr<const ControlFlowV1>();
+  return ControlFlowV1Finder(nodes, known).Run(roots);
 }
 
-const OldCondition* OldControl::ConditionOf(const std::string& merge) const {
+const ConditionV1* ControlFlowV1::ConditionOf(const std::string& merge) const {
   const auto found = condition_of_.find(merge);
   return found == condition_of_.end() ? nullptr : &conditions_[found->second];
 }
 
-const OldLoop* OldControl::LoopOf(const std::string& exit) const {
+const LoopV1* ControlFlowV1::LoopOf(const std::string& exit) const {
   const auto found = loop_of_.find(exit);
   return found == loop_of_.end() ? nullptr : &loops_[found->second];
 }
