@@ -12,7 +12,7 @@ void AuthFlags::AddTo(CLI::App& app) {
          "and /debug; health stays open. Read again when it changes")
       ->group(group);
   app.add_option("--peer_tokens_file", peer_tokens_file,
-                 "as that, of the nodes of a fleet among each other: the first is sent, all are accepted")
+                 "the same for calls between the nodes of a fleet: the first token is sent, all are accepted")
       ->group(group);
 }
 
@@ -20,8 +20,9 @@ Status AuthFlags::Check(bool peers) const {
   if (!peers && !peer_tokens_file.empty()) return InvalidArgument("--peer_tokens_file needs --peer_address");
   if (peers && !auth_tokens_file.empty() && peer_tokens_file.empty()) {
     return InvalidArgument(
-        "--auth_tokens_file needs --peer_tokens_file on a node with --peer_address: its peers' requests would come in "
-        "without a token");
+        "--auth_tokens_file needs --peer_tokens_file on a node with --peer_address: otherwise the requests of its "
+        "peers "
+        "would be accepted without a token");
   }
   return {};
 }

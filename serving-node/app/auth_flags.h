@@ -1,4 +1,4 @@
-// Bearer tokens: the files that say who may call.
+// The flags of bearer tokens: files with the tokens that callers must send.
 #pragma once
 
 #include "common/error.h"
@@ -11,11 +11,11 @@ class App;
 namespace longshore::app {
 
 struct AuthFlags {
-  Path auth_tokens_file;  // Of clients, for gRPC, REST and administration; "": everybody may call.
-  Path peer_tokens_file;  // Of the nodes of a fleet among each other.
+  Path auth_tokens_file;  // Tokens of clients, for gRPC, REST and the admin port; "": no token is needed.
+  Path peer_tokens_file;  // Tokens between the nodes of a fleet.
 
   void AddTo(CLI::App& app);
-  // `peers`: this node listens to others.
+  // InvalidArgument if the flags do not fit together. `peers`: this node has a --peer_address.
   Status Check(bool peers) const;
 };
 

@@ -9,15 +9,16 @@ namespace longshore::app {
 
 void BatchingFlags::AddTo(CLI::App& app) {
   const std::string group = "Batching";
-  app.add_flag("--enable_batching", enable_batching, "join requests for the same signature into batches")->group(group);
+  app.add_flag("--enable_batching", enable_batching, "combine requests for the same signature into batches")
+      ->group(group);
   app.add_option("--batching_parameters_file", batching_parameters_file,
                  "text-proto BatchingParameters: max_batch_size [1000], batch_timeout_micros [0], max_enqueued_batches "
                  "[10], num_batch_threads [one per processor], allowed_batch_sizes, pad_variable_length_inputs, "
                  "enable_large_batch_splitting, max_execution_batch_size")
       ->group(group);
   app.add_flag("--enable_per_model_batching_parameters", enable_per_model_batching_parameters,
-               "each version says so itself, in its batching_params.pbtxt; one without that file is not batched. Of "
-               "the file above only num_batch_threads counts then")
+               "read the parameters of each version from its batching_params.pbtxt; versions without that file are not "
+               "batched. Only num_batch_threads of the file above is used then")
       ->group(group);
 }
 
@@ -52,7 +53,7 @@ Result<std::optional<batching::Options>> BatchingOfVersion(const Path& version_d
   if (!std::filesystem::exists(file, ignored)) return std::nullopt;
   ASSIGN_OR_RETURN(config::Batching own, config::ReadBatching(file));
   if (own.threads != 0)
-    spdlog::info("{}: num_batch_threads is said by --batching_parameters_file alone", file.string());
+    spdlog::info("{}: num_batch_threads is ignored here: set it in --batching_parameters_file", file.string());
   return std::move(own.options);
 }
 

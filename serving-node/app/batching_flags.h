@@ -1,4 +1,5 @@
-// The flags of batching, all of them TensorFlow Serving's. Of a managed node each Model says how it batches.
+// The flags of batching on a standalone node; all are TensorFlow Serving's. On a managed node each Model configures its
+// batching.
 #pragma once
 
 #include <optional>
@@ -17,18 +18,18 @@ struct BatchingFlags {
   bool enable_batching = false;
   Path batching_parameters_file;
   bool enable_per_model_batching_parameters = false;
-  batching::Options options{};  // Of every model that has none of its own; set by Read.
+  batching::Options options{};  // For every version without options of its own; set by Read.
 
   void AddTo(CLI::App& app);
-  // InvalidArgument for a file or for parameters per model without batching.
+  // InvalidArgument if a parameter file or parameters per model are given without --enable_batching.
   Status Check() const;
-  // Reads the file into `options`, and returns the batches that it wants at once; 0: it does not say.
-  // InvalidArgument or NotFound naming the flag, the file, the line and the field.
+  // Reads the file into `options` and returns its num_batch_threads, the number of batches that run at once; 0 if the
+  // file does not set it. InvalidArgument or NotFound name the flag, the file, the line and the field.
   Result<int> Read();
 };
 
-// How a version that brings a file of its own joins requests; one without does not. InvalidArgument naming the file,
-// the line and the field: the version does not load.
+// Reads the batching parameters from the directory of the version; nullopt if it has no such file, which means no
+// batching. InvalidArgument, which names the file, the line and the field, keeps the version from loading.
 Result<std::optional<batching::Options>> BatchingOfVersion(const Path& version_dir);
 
 }  // namespace longshore::app

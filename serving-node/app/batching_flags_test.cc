@@ -31,13 +31,13 @@ class BatchingFlagsTest : public testing::Test {
   Path dir_;
 };
 
-TEST_F(BatchingFlagsTest, WithoutThemRequestsRunAlone) {
+TEST_F(BatchingFlagsTest, TurnBatchingOffByDefault) {
   Flags flags;
   ASSERT_TRUE(ReadConfigFiles(&flags));
   EXPECT_EQ(flags.batching.options, batching::Options{});
 }
 
-TEST_F(BatchingFlagsTest, TheFileSaysHowRequestsAreJoinedAndHowManyBatchesRunAtOnce) {
+TEST_F(BatchingFlagsTest, ReadBatchSizeAndNumberOfConcurrentBatchesFromTheFile) {
   Flags flags = With("max_batch_size { value: 7 } num_batch_threads { value: 3 }");
   ASSERT_TRUE(ReadConfigFiles(&flags));
   EXPECT_EQ(flags.batching.options.max_batch_size, 7);
@@ -47,7 +47,7 @@ TEST_F(BatchingFlagsTest, TheFileSaysHowRequestsAreJoinedAndHowManyBatchesRunAtO
   EXPECT_EQ(flags.max_concurrent_runs, 5);
 }
 
-TEST_F(BatchingFlagsTest, ABadFileIsNamedWithItsFlag) {
+TEST_F(BatchingFlagsTest, NameTheFlagAndTheFileInErrors) {
   Flags flags = With("max_batch_size: 7");
   const Status read = ReadConfigFiles(&flags);
   ASSERT_FALSE(read);
@@ -55,7 +55,7 @@ TEST_F(BatchingFlagsTest, ABadFileIsNamedWithItsFlag) {
               HasSubstr("--batching_parameters_file: " + (dir_ / "batching.txt").string() + ":1:"));
 }
 
-TEST_F(BatchingFlagsTest, PerModelOnlyTheThreadsOfTheFileCountAndEachVersionSaysTheRest) {
+TEST_F(BatchingFlagsTest, ReadTheParametersOfEachVersionExceptForTheThreads) {
   Flags flags = With("max_batch_size { value: 7 } num_batch_threads { value: 3 }", true);
   ASSERT_TRUE(ReadConfigFiles(&flags));
   EXPECT_EQ(flags.batching.options, batching::Options{});

@@ -1,4 +1,4 @@
-// The text-proto files that flags name, beside the model config file: read once, before anything listens.
+// The text-proto files that flags name, except the model config file. They are read once, before any port is opened.
 #pragma once
 
 #include "common/error.h"
@@ -6,10 +6,10 @@
 
 namespace longshore::app {
 
-// Writes what the files say into the flags that mean the same: --monitoring_config_file into metrics_path,
+// Copies the values of the files into the flags with the same meaning: --monitoring_config_file into metrics_path,
 // --tensorflow_session_config_file into threads and max_concurrent_runs, --batching_parameters_file into
-// batching.options and max_concurrent_runs, where these are not given.
-// InvalidArgument naming the flag, the file and the line; for a session also when it asks for something else.
+// batching.options and max_concurrent_runs. Flags that the user set are not changed.
+// InvalidArgument names the flag, the file and the line; also for session options other than these.
 Status ReadConfigFiles(Flags* flags);
 
 }  // namespace longshore::app

@@ -31,7 +31,7 @@ Result<Flags> Session(const std::string& text, int threads = 0) {
   return flags;
 }
 
-TEST(ConfigFiles, OfMonitoringGiveThePathOfTheMetrics) {
+TEST(ConfigFiles, SetTheMetricsPathFromTheMonitoringConfig) {
   EXPECT_EQ(Flags().observe.metrics_path, "");
   EXPECT_EQ(Monitoring("prometheus_config { enable: true }")->observe.metrics_path, "/monitoring/prometheus/metrics");
   EXPECT_EQ(Monitoring("prometheus_config { enable: true path: '/metrics' }")->observe.metrics_path, "/metrics");
@@ -40,7 +40,7 @@ TEST(ConfigFiles, OfMonitoringGiveThePathOfTheMetrics) {
   EXPECT_THAT(Monitoring("prometheus { }").error().message, HasSubstr("--monitoring_config_file: "));
 }
 
-TEST(ConfigFiles, OfTheSessionGiveThreadsUnlessAFlagDoes) {
+TEST(ConfigFiles, SetThreadsFromTheSessionConfigUnlessAFlagDoes) {
   const std::string text = "intra_op_parallelism_threads: 3 inter_op_parallelism_threads: 5";
   EXPECT_EQ(Session(text)->threads, 3);
   EXPECT_EQ(Session(text)->max_concurrent_runs, 5);

@@ -13,21 +13,21 @@ namespace {
 constexpr const char* kAbout =
     R"(longshore-node serves TensorFlow SavedModels over TensorFlow Serving's gRPC and REST APIs.
 
-Alone, with TensorFlow Serving's flags:
+Standalone, with TensorFlow Serving's flags:
   longshore-node --model_base_path=/models/half_plus_two
       serves the highest version below that directory as "default", gRPC on 8500, REST on 8501:
       curl -d '{"instances": [1, 2, 5]}' http://localhost:8501/v1/models/default:predict
   longshore-node --model_name=digits --model_base_path=/models/digits --port=8500 --rest_api_port=8501 \
       --enable_batching --batching_parameters_file=/models/batching.txt
 
-Managed, as a node of a fleet (the controller starts it so):
+Managed, as a node of a fleet (a standalone controller starts it like this):
   longshore-node --controller=unix:/run/longshore/controller.sock --fleet=vision/cpu --node=cpu-0 \
       --state_dir=/var/lib/longshore/cpu-0 --peer_address=unix:/var/lib/longshore/cpu-0/peer.sock
 
-A request that failed runs again:  longshore-node replay BUNDLE  (see --capture_dir, and replay --help)
+Replay a captured request that failed:  longshore-node replay BUNDLE  (see --capture_dir and replay --help)
 
 Health and metrics:  curl http://localhost:8502/readyz   (also /livez /metrics /debug/state /debug/log_level /debug/profile)
-It leaves gracefully on SIGTERM; a second signal ends it at once.
+SIGTERM shuts the node down gracefully; a second signal ends it at once.
 )";
 
 std::string HostName() {
@@ -38,114 +38,127 @@ std::string HostName() {
 
 void AddServingFlags(CLI::App& app, Flags& flags) {
   const std::string group = "TensorFlow Serving's flags";
-  app.add_option("--port", flags.port, "gRPC port; 0: none, or with --port_file any free one [8500]")->group(group);
+  app.add_option("--port", flags.port, "gRPC port; 0: none, or with --port_file any free port [8500]")->group(group);
   app.add_option("--rest_api_port", flags.rest_api_port,
-                 "REST port; 0: none, or with --port_file any free one [8501 when neither port is given, else none]")
+                 "REST port; 0: none, or with --port_file any free port [8501 if neither port is given, else none]")
       ->group(group);
-  app.add_option("--rest_api_num_threads", flags.rest_api_num_threads, "threads that read JSON [one per processor]")
+  app.add_option("--rest_api_num_threads", flags.rest_api_num_threads, "threads of the REST server [one per processor]")
       ->group(group);
-  app.add_option("--rest_api_timeout_in_ms", flags.rest_api_timeout_in_ms, "longest REST prediction [30000]")
+  app.add_option("--rest_api_timeout_in_ms", flags.rest_api_timeout_in_ms, "time limit of a REST prediction [30000]")
       ->check(CLI::PositiveNumber)
       ->group(group);
-  app.add_flag("--rest_api_enable_cors_support", flags.rest_api_enable_cors_support, "answer pages of other origins")
+  app.add_flag("--rest_api_enable_cors_support", flags.rest_api_enable_cors_support,
+               "allow requests from web pages of other origins (CORS)")
       ->group(group);
-  app.add_option("--model_name", flags.model_name, "what clients call the model [default]")->group(group);
-  app.add_option("--model_base_path", flags.model_base_path, "directory of versions: PATH/1/saved_model.pb")
+  app.add_option("--model_name", flags.model_name, "the name under which clients call the model [default]")
+      ->group(group);
+  app.add_option("--model_base_path", flags.model_base_path,
+                 "directory with the versions of the model: PATH/1/saved_model.pb")
       ->group(group);
   app.add_option("--model_config_file", flags.model_config_file,
-                 "text-proto ModelServerConfig: several models, version policies, labels; wins over the two above")
+                 "text-proto ModelServerConfig: several models, version policies, labels; replaces the two above")
       ->group(group);
   app.add_option("--model_config_file_poll_wait_seconds", flags.model_config_file_poll_wait_seconds,
-                 "between two looks at that file; 0: read once [0]")
+                 "time between two reads of that file; 0: read once [0]")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
   app.add_flag("--allow_version_labels_for_unavailable_models", flags.allow_version_labels_for_unavailable_models,
-               "a reload may give an unused label to a version that is not available yet")
+               "a reload may assign an unused label to a version that is not available yet")
       ->group(group);
   app.add_flag("--enable_signature_method_name_check", flags.enable_signature_method_name_check,
-               "a signature answers only to the method that it names")
+               "a signature may be called only by the method that it names")
       ->group(group);
   app.add_flag("--enable_serialization_as_tensor_content", flags.enable_serialization_as_tensor_content,
-               "numbers of gRPC answers as tensor_content instead of typed fields: quicker to read for large ones")
+               "send numbers in gRPC answers as tensor_content instead of typed fields: faster for large tensors")
       ->group(group);
-  app.add_option("--saved_model_tags", flags.saved_model_tags, "tags of the graph [serve]")
+  app.add_option("--saved_model_tags", flags.saved_model_tags, "tags of the graph to load from the SavedModel [serve]")
       ->delimiter(',')
       ->group(group);
   app.add_option("--tensorflow_session_parallelism", flags.tensorflow_session_parallelism,
-                 "both of the next [0: one per processor]")
+                 "default of the next two flags [0: one per processor]")
       ->check(CLI::Range(0, 4096))
       ->group(group);
-  app.add_option("--tensorflow_intra_op_parallelism", flags.tensorflow_intra_op_parallelism, "as --threads")
+  app.add_option("--tensorflow_intra_op_parallelism", flags.tensorflow_intra_op_parallelism, "the same as --threads")
       ->check(CLI::Range(0, 4096))
       ->group(group);
-  app.add_option("--tensorflow_inter_op_parallelism", flags.tensorflow_inter_op_parallelism, "as --max_concurrent_runs")
+  app.add_option("--tensorflow_inter_op_parallelism", flags.tensorflow_inter_op_parallelism,
+                 "the same as --max_concurrent_runs")
       ->check(CLI::Range(0, 4096))
       ->group(group);
   app.add_option("--tensorflow_session_config_file", flags.tensorflow_session_config_file,
                  "text-proto ConfigProto with intra_op_ and inter_op_parallelism_threads")
       ->group(group);
-  app.add_option("--grpc_channel_arguments", flags.grpc_channel_arguments, "of the gRPC server: name=value,name=value")
+  app.add_option("--grpc_channel_arguments", flags.grpc_channel_arguments,
+                 "arguments of the gRPC server: name=value,name=value")
       ->delimiter(',')
       ->group(group);
 }
 
 void AddNodeFlags(CLI::App& app, Flags& flags) {
   const std::string group = "The node";
-  app.add_option("--host", flags.host, "address that gRPC and REST listen on [0.0.0.0]")->group(group);
-  app.add_option("--admin_host", flags.admin_host, "address of health and metrics [127.0.0.1]")->group(group);
-  app.add_option("--admin_port", flags.admin_port, "its port; 0: any free one [8502]")
+  app.add_option("--host", flags.host, "address on which gRPC and REST listen [0.0.0.0]")->group(group);
+  app.add_option("--admin_host", flags.admin_host,
+                 "address of the admin port, which has health, metrics and debugging [127.0.0.1]")
+      ->group(group);
+  app.add_option("--admin_port", flags.admin_port, "the admin port; 0: any free port [8502]")
       ->check(CLI::Range(0, 65535))
       ->group(group);
-  app.add_option("--port_file", flags.port_file, R"(written once listening: {"grpc": P, "rest": P, "admin": P})")
+  app.add_option("--port_file", flags.port_file,
+                 R"(file to write the ports to when they are bound: {"grpc": P, "rest": P, "admin": P})")
       ->group(group);
-  app.add_option("--max_concurrent_runs", flags.max_concurrent_runs, "runs admitted at once [one per processor]")
+  app.add_option("--max_concurrent_runs", flags.max_concurrent_runs, "runs at the same time [one per processor]")
       ->check(CLI::Range(0, batching::kConcurrentRunsMax))
       ->group(group);
   app.add_option("--threads", flags.threads,
-                 "threads of the engine [one per processor], shared evenly by --max_concurrent_runs: with 1, each run "
-                 "has all of them")
+                 "threads of the engine [one per processor]; each run uses an equal part of them: with "
+                 "--max_concurrent_runs=1 a run uses all")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
-  app.add_option("--simulated_run_ms", flags.simulated_run_ms,
-                 "a run takes at least so long, for trying out scaling [0]")
+  app.add_option("--simulated_run_ms", flags.simulated_run_ms, "minimum duration of a run, to test scaling [0]")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
-  app.add_option("--connection_age_max_ms", flags.connection_age_max_ms,
-                 "older connections are asked to reconnect; 0: never, then leaving waits for the clients to go [10000]")
+  app.add_option(
+         "--connection_age_max_ms", flags.connection_age_max_ms,
+         "ask clients to reconnect when a connection reaches this age; 0: never, then a shutdown waits until the "
+         "clients disconnect [10000]")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
-  app.add_option("--node", flags.node, "its name, in answers and reports [the host's name]")->group(group);
+  app.add_option("--node", flags.node, "the name of this node in answers and reports [the name of the host]")
+      ->group(group);
 }
 
 void AddManagedFlags(CLI::App& app, Flags& flags) {
   const std::string group = "A node of a fleet";
-  app.add_option("--controller", flags.controller, "where to dial: unix:/path, host:port or dns:///host:port")
+  app.add_option("--controller", flags.controller,
+                 "address of the controller: unix:/path, host:port or dns:///host:port")
       ->group(group);
   app.add_option("--controller_ca_file", flags.controller_ca_file,
-                 "PEM: who signs the certificates of the controller and of other nodes; without it both are dialled in "
-                 "plaintext")
+                 "PEM certificates of the authority that signs the certificates of the controller and of other nodes; "
+                 "without it connections to both are in plain text")
       ->group(group);
-  app.add_option("--controller_token_file", flags.controller_token_file, "what tells the controller who this node is")
+  app.add_option("--controller_token_file", flags.controller_token_file,
+                 "token with which this node authenticates to the controller")
       ->group(group);
-  app.add_option("--fleet", flags.fleet, "namespace/name")->group(group);
-  app.add_option("--state_dir", flags.state_dir, "a directory of this node's own; kept over restarts")->group(group);
+  app.add_option("--fleet", flags.fleet, "the fleet of this node: namespace/name")->group(group);
+  app.add_option("--state_dir", flags.state_dir, "directory for the state of this node only; keep it across restarts")
+      ->group(group);
   app.add_option("--grpc_listen_fd", flags.grpc_listen_fd, "inherited listening socket, instead of --port")
       ->group(group);
   app.add_option("--rest_listen_fd", flags.rest_listen_fd, "inherited listening socket, instead of --rest_api_port")
       ->group(group);
   app.add_option(
          "--peer_address", flags.peer_address,
-         "where other nodes reach this one: unix:/path or host:port; with --controller_ca_file only nodes of the same "
-         "fleet, by certificates")
+         "address on which this node listens for other nodes: unix:/path or host:port; with --controller_ca_file only "
+         "nodes with a certificate of the same fleet may connect")
       ->group(group);
-  app.add_option(
-         "--peers", flags.peers,
-         "whom a node without a state asks for it when no controller answers: gRPC targets, \"unix:/dir/*/peer.sock\"")
+  app.add_option("--peers", flags.peers,
+                 "nodes to ask for the desired state if this node has none and no controller answers: gRPC targets, "
+                 "\"unix:/dir/*/peer.sock\"")
       ->delimiter(',')
       ->group(group);
 }
 
-// TensorFlow's words for the engine's threads and the runs at once. Ours win.
+// Applies TensorFlow's flags for the threads of the engine and the concurrent runs where Longshore's flags are not set.
 void ResolveParallelism(Flags& flags) {
   const auto first = [](int a, int b, int c) { return a != 0 ? a : b != 0 ? b : c; };
   flags.threads = first(flags.threads, flags.tensorflow_intra_op_parallelism, flags.tensorflow_session_parallelism);
@@ -153,7 +166,7 @@ void ResolveParallelism(Flags& flags) {
       first(flags.max_concurrent_runs, flags.tensorflow_inter_op_parallelism, flags.tensorflow_session_parallelism);
 }
 
-// What the user wrote as 0 means none, or any free one where the port file tells which.
+// A port of 0 means no port; with --port_file it means any free port, which that file then names.
 void ResolvePorts(const CLI::App& app, Flags& flags) {
   const bool port_given = app.count("--port") > 0;
   const bool rest_given = app.count("--rest_api_port") > 0;
@@ -163,37 +176,38 @@ void ResolvePorts(const CLI::App& app, Flags& flags) {
   if (!port_given && !rest_given && !flags.managed()) flags.rest_api_port = 8501;
 }
 
-// What a node alone decides, and who decides it in a fleet.
-constexpr std::pair<const char*, const char*> kOfANodeAlone[] = {
-    {"--model_base_path", "a managed node is told its models"},
-    {"--model_name", "a managed node is told its models"},
-    {"--model_config_file", "a managed node is told its models"},
-    {"--model_config_file_poll_wait_seconds", "a managed node is told its models"},
-    {"--allow_version_labels_for_unavailable_models", "a managed node is told its models"},
-    {"--file_system_poll_wait_seconds", "a managed node is told its versions"},
-    {"--max_num_load_retries", "the controller says when a version is loaded again"},
-    {"--load_retry_interval_micros", "the controller says when a version is loaded again"},
-    {"--version_transition", "the controller says when a version is unloaded"},
-    {"--enable_batching", "each Model says how it batches"},
-    {"--batching_parameters_file", "each Model says how it batches"},
-    {"--enable_per_model_batching_parameters", "each Model says how it batches"},
+// The flags that only a standalone node has, and what replaces them on a managed node.
+constexpr std::pair<const char*, const char*> kStandaloneFlags[] = {
+    {"--model_base_path", "the controller decides which models the node serves"},
+    {"--model_name", "the controller decides which models the node serves"},
+    {"--model_config_file", "the controller decides which models the node serves"},
+    {"--model_config_file_poll_wait_seconds", "the controller decides which models the node serves"},
+    {"--allow_version_labels_for_unavailable_models", "the controller decides which models the node serves"},
+    {"--file_system_poll_wait_seconds", "the controller decides which versions the node loads"},
+    {"--max_num_load_retries", "the controller decides when a version is loaded again"},
+    {"--load_retry_interval_micros", "the controller decides when a version is loaded again"},
+    {"--version_transition", "the controller decides when a version is unloaded"},
+    {"--enable_batching", "each Model configures its batching"},
+    {"--batching_parameters_file", "each Model configures its batching"},
+    {"--enable_per_model_batching_parameters", "each Model configures its batching"},
 };
 
 Status CheckManaged(const CLI::App& app, const Flags& flags) {
-  for (const auto& [name, instead] : kOfANodeAlone) {
+  for (const auto& [name, instead] : kStandaloneFlags) {
     if (app.count(name) > 0) return InvalidArgument("{} and --controller exclude each other: {}", name, instead);
   }
   if (flags.fleet.find('/') == std::string::npos) return InvalidArgument("--controller needs --fleet=namespace/name");
   if (flags.state_dir.empty()) return InvalidArgument("--controller needs --state_dir");
   if (!flags.controller_token_file.empty() && flags.controller_ca_file.empty())
-    return InvalidArgument("--controller_token_file needs --controller_ca_file: a token is not shown in plaintext");
+    return InvalidArgument("--controller_token_file needs --controller_ca_file: a token is not sent in plain text");
   return {};
 }
 
-Status CheckAlone(const CLI::App& app, const Flags& flags) {
+Status CheckStandalone(const CLI::App& app, const Flags& flags) {
   if (flags.model_base_path.empty() && flags.model_config_file.empty()) {
     return InvalidArgument(
-        "--model_base_path is missing: the directory that holds 1/saved_model.pb; or --model_config_file. See --help");
+        "--model_base_path is missing: give the directory that holds 1/saved_model.pb, or --model_config_file. See "
+        "--help");
   }
   for (const auto& [name, given] : {std::pair{"--fleet", !flags.fleet.empty()},
                                     {"--state_dir", !flags.state_dir.empty()},
@@ -204,7 +218,7 @@ Status CheckAlone(const CLI::App& app, const Flags& flags) {
     if (given) return InvalidArgument("{} needs --controller", name);
   }
   for (const char* name : SourceFlags::Given(app)) return InvalidArgument("{} needs --controller", name);
-  if (flags.port == kPortOff && flags.rest_api_port == kPortOff && flags.doors.grpc_socket_path.empty()) {
+  if (flags.port == kPortOff && flags.rest_api_port == kPortOff && flags.listeners.grpc_socket_path.empty()) {
     return InvalidArgument("--port=0 and --rest_api_port=0 leave nothing to serve on");
   }
   return {};
@@ -244,9 +258,10 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   Flags& flags = parsed.flags;
   CLI::App app(kAbout, "longshore-node");
   bool version = false;
-  app.add_flag("--version", version, "print the version and end");
+  app.add_flag("--version", version, "print the version and exit");
   app.footer(
-      "Other flags of tensorflow_model_server are known and refused with the reason when they ask for something.");
+      "The other flags of tensorflow_model_server are accepted only with values that change nothing; other values are "
+      "rejected with an explanation.");
   AddServingFlags(app, flags);
   AddNodeFlags(app, flags);
   AddManagedFlags(app, flags);
@@ -254,7 +269,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   flags.loading.AddTo(app);
   flags.tls.AddTo(app);
   flags.auth.AddTo(app);
-  flags.doors.AddTo(app);
+  flags.listeners.AddTo(app);
   flags.observe.AddTo(app);
   flags.limits.AddTo(app);
   flags.warm_up.AddTo(app);
@@ -287,7 +302,7 @@ Result<ParsedFlags> ParseFlags(const std::vector<std::string>& arguments, const 
   RETURN_IF_ERROR(flags.auth.Check(!flags.peer_address.empty()));
   RETURN_IF_ERROR(flags.observe.Check(!flags.managed() && flags.model_config_file.empty()));
   RETURN_IF_ERROR(CheckChannelArguments(flags));
-  if (!flags.managed()) RETURN_IF_ERROR(CheckAlone(app, flags));
+  if (!flags.managed()) RETURN_IF_ERROR(CheckStandalone(app, flags));
   return parsed;
 }
 

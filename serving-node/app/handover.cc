@@ -47,13 +47,14 @@ void Handover::Serve() {
     const process::Descriptor peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!peer.valid()) {
       if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-        spdlog::warn("cannot take a connection that asks for the listening sockets: {}", strerror(errno));
-        poll(&waits[1], 1, kPauseMs);  // Out of descriptors: trying at once would only burn the processor.
+        spdlog::warn("cannot accept a connection that requests the listening sockets: {}", strerror(errno));
+        poll(&waits[1], 1,
+             kPauseMs);  // For example out of descriptors: retrying at once would only use processor time.
       }
       continue;
     }
     const Status sent = process::SendDescriptors(peer.get(), copies);
-    if (!sent) spdlog::warn("cannot hand over the listening sockets: {}", sent.error().message);
+    if (!sent) spdlog::warn("cannot send the listening sockets: {}", sent.error().message);
   }
 }
 

@@ -1,4 +1,5 @@
-// Gives the listening sockets back to a controller that restarted: whoever connects is sent them.
+// Returns the listening sockets to a controller that restarted: sends copies of them to each process that connects to a
+// unix socket.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,8 @@ namespace longshore::app {
 
 class Handover {
  public:
-  // Listens at the path, with the permissions of its owner only, and keeps copies of the sockets.
+  // Listens on a unix socket at `path`, which only its owner may use, and keeps copies of `sockets`. Errors name the
+  // path or the socket.
   static Result<std::unique_ptr<Handover>> Start(const Path& path, const std::vector<int>& sockets);
   ~Handover();
   Handover(const Handover&) = delete;
@@ -24,7 +26,7 @@ class Handover {
   void Serve();
 
   process::Descriptor listener_;
-  process::Descriptor wake_;  // An eventfd that ends the thread.
+  process::Descriptor wake_;  // An eventfd; a write ends the thread.
   std::vector<process::Descriptor> sockets_;
   std::thread thread_;
 };

@@ -1,5 +1,5 @@
-// Whole nodes of one fleet in this process: a knows no model, b is a home that holds none, and c holds two.
-// What works at b works at a.
+// Three complete nodes of one fleet in this process: a knows no model, b is a home node that holds no version, and c
+// holds two models. Every request that works at b must work at a.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 
@@ -36,7 +36,7 @@ class HomesTest : public NodeTest {
     }
     b_ = StartNode("b", of_home);
     a_ = StartNode("a", WithPeers("ab"));
-    channel_ = ::grpc::CreateChannel("127.0.0.1:" + std::to_string(a_->listeners().grpc_port),
+    channel_ = ::grpc::CreateChannel("127.0.0.1:" + std::to_string(a_->sockets().grpc_port),
                                      ::grpc::InsecureChannelCredentials());
   }
   void TearDown() override {
@@ -69,7 +69,7 @@ class HomesTest : public NodeTest {
   }
 
   std::string Rest(const std::string& method, const std::string& route, const std::string& body = "") {
-    return Fetch(a_->listeners().rest_port, method, "/v1/models/" + route, body);
+    return Fetch(a_->sockets().rest_port, method, "/v1/models/" + route, body);
   }
   template <typename Request>
   static Request About(const std::string& model, const std::string& signature = "") {
@@ -90,7 +90,7 @@ class HomesTest : public NodeTest {
   std::shared_ptr<::grpc::Channel> channel_;
 };
 
-TEST_F(HomesTest, AnswersByRestWhateverTheFleetAnswers) {
+TEST_F(HomesTest, AnswersOverRestForModelsOfOtherNodes) {
   const std::string version = std::to_string(version_);
   EXPECT_THAT(Rest("POST", "half:predict", kBody),
               AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("3.0"), HasSubstr("x-longshore-version: " + version)));
@@ -104,7 +104,7 @@ TEST_F(HomesTest, AnswersByRestWhateverTheFleetAnswers) {
   EXPECT_THAT(Rest("GET", "half/versions/" + version), HasSubstr("AVAILABLE"));
 }
 
-TEST_F(HomesTest, AnswersByGrpcWhateverTheFleetAnswers) {
+TEST_F(HomesTest, AnswersOverGrpcForModelsOfOtherNodes) {
   const auto predictions = PredictionService::NewStub(channel_);
   {
     ::grpc::ClientContext context;
@@ -144,7 +144,7 @@ TEST_F(HomesTest, AnswersByGrpcWhateverTheFleetAnswers) {
   }
 }
 
-TEST_F(HomesTest, TellsSignaturesAndStatusByGrpc) {
+TEST_F(HomesTest, ReturnsSignaturesAndStatusOverGrpc) {
   {
     ::grpc::ClientContext context;
     auto request = About<tensorflow::serving::GetModelMetadataRequest>("half");
@@ -168,7 +168,7 @@ TEST_F(HomesTest, TellsSignaturesAndStatusByGrpc) {
   }
 }
 
-TEST_F(HomesTest, WhatNobodyKnowsIsNotFoundInTensorFlowServingsWords) {
+TEST_F(HomesTest, ReturnsTensorFlowServingsErrorsForUnknownModelsAndVersions) {
   EXPECT_THAT(Rest("POST", "other:predict", kBody),
               AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("Servable not found for request: Latest(other)")));
   EXPECT_THAT(Rest("GET", "other/metadata"),
@@ -183,7 +183,7 @@ TEST_F(HomesTest, WhatNobodyKnowsIsNotFoundInTensorFlowServingsWords) {
               AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("Could not find version 99 of model half")));
 }
 
-TEST_F(HomesTest, IsUnavailableWhenTheHomeIsGoneOrNobodyHoldsTheModel) {
+TEST_F(HomesTest, IsUnavailableIfTheHomeIsGoneOrNoNodeHoldsTheModel) {
   c_.reset();
   EXPECT_THAT(Rest("POST", "half:predict", kBody), StartsWith("HTTP/1.1 503"));
   EXPECT_THAT(Rest("GET", "half/metadata"), StartsWith("HTTP/1.1 503"));
@@ -193,7 +193,7 @@ TEST_F(HomesTest, IsUnavailableWhenTheHomeIsGoneOrNobodyHoldsTheModel) {
   EXPECT_THAT(Rest("GET", "half"), StartsWith("HTTP/1.1 503"));
 }
 
-TEST_F(HomesTest, CountsWhatFailedOfAModelThatAHomeKnowsUnderItsName) {
+TEST_F(HomesTest, CountsFailedRequestsUnderTheModelNameIfAHomeKnowsTheModel) {
   const std::string wrong = R"({"signature_name": "none", "inputs": {"x": [2.0]}})";
   EXPECT_THAT(Rest("POST", "half:predict", wrong), StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(Rest("POST", "other:predict", kBody), StartsWith("HTTP/1.1 404"));

@@ -6,12 +6,13 @@ namespace longshore::app {
 
 void LimitFlags::AddTo(CLI::App& app) {
   const std::string group = "Limits of a request";
-  app.add_option("--request_inflated_bytes_max", budget.inflated_bytes_max, "plain bytes of a gzipped body [104857600]")
+  app.add_option("--request_inflated_bytes_max", budget.inflated_bytes_max,
+                 "bytes of a gzipped body after decompression [104857600]")
       ->group(group);
-  app.add_option("--request_elements_max", budget.elements_max, "elements of all its tensors [268435456]")
+  app.add_option("--request_elements_max", budget.elements_max, "elements of all input tensors together [268435456]")
       ->group(group);
   app.add_option("--run_memory_bytes_max", budget.run_bytes_max,
-                 "memory of one run beside its inputs; an op that wants more fails the request [2147483648]")
+                 "memory of one run in addition to its inputs; an op that needs more fails the request [2147483648]")
       ->group(group);
 }
 

@@ -1,4 +1,4 @@
-// The flags that say how much a request may take.
+// The flags that limit the memory and the elements of one request.
 #pragma once
 
 #include "common/budget.h"
@@ -14,7 +14,7 @@ struct LimitFlags {
   Budget budget;
 
   void AddTo(CLI::App& app);
-  // InvalidArgument for a limit that would let nothing through.
+  // InvalidArgument for a limit below 1, which no request could meet.
   Status Check() const;
 };
 

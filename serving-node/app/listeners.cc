@@ -8,7 +8,7 @@
 namespace longshore::app {
 namespace {
 
-struct Wanted {
+struct SocketRequest {
   const char* port_flag;
   int port;
   const char* fd_flag;
@@ -21,16 +21,17 @@ bool IsListening(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &length) == 0 && listening != 0;
 }
 
-Result<process::Descriptor> Open(const Wanted& wanted, const std::string& host) {
-  if (wanted.fd >= 0) {
-    if (!IsListening(wanted.fd)) return InvalidArgument("{}={} is no listening socket", wanted.fd_flag, wanted.fd);
-    fcntl(wanted.fd, F_SETFD, FD_CLOEXEC);
-    return process::Descriptor(wanted.fd);
+Result<process::Descriptor> Open(const SocketRequest& request, const std::string& host) {
+  if (request.fd >= 0) {
+    if (!IsListening(request.fd))
+      return InvalidArgument("{}={} is not a listening socket", request.fd_flag, request.fd);
+    fcntl(request.fd, F_SETFD, FD_CLOEXEC);
+    return process::Descriptor(request.fd);
   }
-  if (wanted.port == kPortOff) return process::Descriptor();
-  const auto bound = process::Listen(fmt::format("{}:{}", host, wanted.port));
+  if (request.port == kPortOff) return process::Descriptor();
+  const auto bound = process::Listen(fmt::format("{}:{}", host, request.port));
   if (!bound) {
-    return Fail(bound.error().code, "{}={}: {}", wanted.port_flag, wanted.port, bound.error().message);
+    return Fail(bound.error().code, "{}={}: {}", request.port_flag, request.port, bound.error().message);
   }
   return process::Descriptor(*bound);
 }
@@ -41,24 +42,24 @@ int PortOrZero(const process::Descriptor& listener) {
 
 }  // namespace
 
-Result<Listeners> OpenListeners(const Flags& flags) {
-  Listeners listeners;
-  ASSIGN_OR_RETURN(listeners.grpc, Open({"--port", flags.port, "--grpc_listen_fd", flags.grpc_listen_fd}, flags.host));
+Result<ListeningSockets> OpenListeningSockets(const Flags& flags) {
+  ListeningSockets sockets;
+  ASSIGN_OR_RETURN(sockets.grpc, Open({"--port", flags.port, "--grpc_listen_fd", flags.grpc_listen_fd}, flags.host));
   ASSIGN_OR_RETURN(
-      listeners.rest,
+      sockets.rest,
       Open({"--rest_api_port", flags.rest_api_port, "--rest_listen_fd", flags.rest_listen_fd}, flags.host));
-  if (const Path& path = flags.doors.grpc_socket_path; !path.empty()) {
+  if (const Path& path = flags.listeners.grpc_socket_path; !path.empty()) {
     const auto bound = process::ListenUnix(path);
     if (!bound) return Prefixed(bound.error(), "--grpc_socket_path");
-    listeners.grpc_socket = process::Descriptor(*bound);
+    sockets.grpc_socket = process::Descriptor(*bound);
   }
-  listeners.grpc_port = PortOrZero(listeners.grpc);
-  listeners.rest_port = PortOrZero(listeners.rest);
-  return listeners;
+  sockets.grpc_port = PortOrZero(sockets.grpc);
+  sockets.rest_port = PortOrZero(sockets.rest);
+  return sockets;
 }
 
-Status WritePortFile(const Path& path, const Listeners& listeners, int admin_port) {
-  const Json ports = {{"grpc", listeners.grpc_port}, {"rest", listeners.rest_port}, {"admin", admin_port}};
+Status WritePortFile(const Path& path, const ListeningSockets& sockets, int admin_port) {
+  const Json ports = {{"grpc", sockets.grpc_port}, {"rest", sockets.rest_port}, {"admin", admin_port}};
   return WriteFileAtomically(path, ports.dump() + "\n");
 }
 

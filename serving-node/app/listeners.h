@@ -1,4 +1,5 @@
-// Everything a node listens on, bound before anything is loaded, so that a port in use is found at once.
+// The sockets on which a node listens for clients. They are bound before any model is loaded, so that a port in use is
+// reported at once.
 #pragma once
 
 #include "common/error.h"
@@ -7,18 +8,18 @@
 
 namespace longshore::app {
 
-struct Listeners {
-  process::Descriptor grpc;  // Invalid: not served on.
+struct ListeningSockets {
+  process::Descriptor grpc;  // An invalid descriptor: the node does not listen there.
   process::Descriptor rest;
   process::Descriptor grpc_socket;  // A unix socket.
-  int grpc_port = 0;                // 0: not served on.
+  int grpc_port = 0;                // 0: the node does not listen there.
   int rest_port = 0;
 };
 
-// Takes the inherited sockets or binds the ports. Errors name the flag and the port or path.
-Result<Listeners> OpenListeners(const Flags& flags);
+// Takes over the inherited sockets or binds the ports of the flags. Errors name the flag and the port or path.
+Result<ListeningSockets> OpenListeningSockets(const Flags& flags);
 
-// Writes {"grpc": P, "rest": P, "admin": P}; 0 for what is not served on.
-Status WritePortFile(const Path& path, const Listeners& listeners, int admin_port);
+// Writes the ports as {"grpc": P, "rest": P, "admin": P}; 0 for a port that is not open.
+Status WritePortFile(const Path& path, const ListeningSockets& sockets, int admin_port);
 
 }  // namespace longshore::app

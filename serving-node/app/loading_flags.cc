@@ -14,34 +14,34 @@ constexpr const char* kResource = "resource";
 void LoadingFlags::AddTo(CLI::App& app) {
   const std::string group = "Finding, loading and unloading versions";
   app.add_option("--file_system_poll_wait_seconds", file_system_poll_wait_seconds,
-                 "between two looks for new versions; 0: look once [1]")
+                 "time between two scans for new versions; 0: scan once [1]")
       ->group(group);
-  app.add_option("--max_num_load_retries", max_num_load_retries, "further attempts after a load that failed [5]")
+  app.add_option("--max_num_load_retries", max_num_load_retries, "further attempts after a failed load [5]")
       ->check(CLI::Range(0, 1'000'000))
       ->group(group);
-  app.add_option("--load_retry_interval_micros", load_retry_interval_micros, "between two of them [60000000]")
+  app.add_option("--load_retry_interval_micros", load_retry_interval_micros, "time between two attempts [60000000]")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
   app.add_option("--num_load_threads", num_load_threads,
-                 "versions loaded at once, on threads of low priority; 0: 2 [0]")
+                 "versions loaded in parallel, on threads of low priority; 0: 2 [0]")
       ->check(CLI::Range(0, kThreadsMax))
       ->group(group);
-  app.add_option("--num_unload_threads", num_unload_threads, "versions unloaded at once; 0: 1 [0]")
+  app.add_option("--num_unload_threads", num_unload_threads, "versions unloaded in parallel; 0: 1 [0]")
       ->check(CLI::Range(0, kThreadsMax))
       ->group(group);
   app.add_flag("--flush_filesystem_caches{true}", flush_filesystem_caches,
-               "after a load the system's cache forgets the files of the version [true]")
+               "drop the files of a version from the system's file cache after its load [true]")
       ->group(group);
   app.add_option(
          "--version_transition", version_transition,
-         "availability: load the new version, then unload the old one; resource: unload, then load, so that two "
-         "need not fit into memory, and none answers meanwhile [availability]")
+         "availability: load the new version, then unload the old one; resource: unload, then load, so that only one "
+         "must fit into memory; requests fail meanwhile [availability]")
       ->check(CLI::IsMember({kAvailability, kResource}))
       ->group(group);
   app.add_option(
          "--model_memory_bytes_max", model_memory_bytes_max,
-         "what all versions may need, each taken for 1.2 times its files; one that does not fit is not loaded; 0: "
-         "no limit [0]")
+         "memory of all versions together, estimated as 1.2 times the size of their files; a version that does not fit "
+         "is not loaded; 0: no limit [0]")
       ->check(CLI::NonNegativeNumber)
       ->group(group);
 }

@@ -1,4 +1,4 @@
-// The flags of finding, loading and unloading versions: most of them TensorFlow Serving's.
+// The flags of finding, loading and unloading versions; most are TensorFlow Serving's.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ struct LoadingFlags {
   double file_system_poll_wait_seconds = 1;
   int max_num_load_retries = 5;
   int64_t load_retry_interval_micros = 60'000'000;
-  int num_load_threads = 0;    // 0: two.
-  int num_unload_threads = 0;  // 0: one.
+  int num_load_threads = 0;    // 0: two threads.
+  int num_unload_threads = 0;  // 0: one thread.
   bool flush_filesystem_caches = true;
-  // Ours.
+  // Longshore's.
   std::string version_transition = "availability";  // Or "resource".
   int64_t model_memory_bytes_max = 0;               // 0: no limit.
 
   void AddTo(CLI::App& app);
-  // Of a managed node no load is repeated: it reports a failure and is told whether to try again.
+  // A managed node does not repeat failed loads itself: it reports the failure, and the controller decides on a retry.
   models::ModelStore::Options StoreOptions(bool managed) const;
 };
 

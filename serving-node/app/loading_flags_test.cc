@@ -15,7 +15,7 @@ LoadingFlags Parse(std::vector<std::string> arguments) {
   return flags;
 }
 
-TEST(LoadingFlags, ZeroThreadsAreAsManyAsTheNodeThinksRight) {
+TEST(LoadingFlags, UseTheDefaultNumberOfThreadsForZero) {
   const auto few = Parse({}).StoreOptions(false);
   EXPECT_EQ(few.load_threads, 2);
   EXPECT_EQ(few.unload_threads, 1);
@@ -24,7 +24,7 @@ TEST(LoadingFlags, ZeroThreadsAreAsManyAsTheNodeThinksRight) {
   EXPECT_EQ(many.unload_threads, 3);
 }
 
-TEST(LoadingFlags, SayHowTheStoreLoads) {
+TEST(LoadingFlags, SetTheOptionsOfTheStore) {
   const auto options =
       Parse({"--version_transition=resource", "--model_memory_bytes_max=1000", "--flush_filesystem_caches=false",
              "--max_num_load_retries=7", "--load_retry_interval_micros=3000"})
@@ -37,7 +37,7 @@ TEST(LoadingFlags, SayHowTheStoreLoads) {
   EXPECT_TRUE(Parse({}).StoreOptions(false).flush_caches);
 }
 
-TEST(LoadingFlags, AManagedNodeRepeatsNoLoad) { EXPECT_EQ(Parse({}).StoreOptions(true).load_retries_max, 0); }
+TEST(LoadingFlags, DoNotRepeatLoadsOnAManagedNode) { EXPECT_EQ(Parse({}).StoreOptions(true).load_retries_max, 0); }
 
 }  // namespace
 }  // namespace longshore::app

@@ -1,4 +1,4 @@
-// longshore-node: serves TensorFlow models, alone or as a node of a fleet.
+// longshore-node: serves TensorFlow models, standalone or as a node of a fleet.
 #include <absl/synchronization/mutex.h>
 #include <signal.h>
 #include <time.h>
@@ -14,8 +14,8 @@
 #include "serving-node/app/flags.h"
 #include "serving-node/app/node.h"
 #include "serving-node/engine/cpu/cpu.h"
+#include "serving-node/rehearsal/rehearsal.h"
 #include "serving-node/replay/replay.h"
-#include "serving-node/trial/trial.h"
 
 namespace longshore::app {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 constexpr timespec kTick{.tv_sec = 0, .tv_nsec = 50'000'000};
 constexpr timespec kTickBeforeOpen{.tv_sec = 0, .tv_nsec = 2'000'000};
 
-// Blocked before any thread starts, so that only the main loop takes them.
+// Blocks the signals before any thread starts, so that only the main loop receives them.
 sigset_t BlockSignals() {
   signal(SIGPIPE, SIG_IGN);
   sigset_t signals;
@@ -35,7 +35,7 @@ sigset_t BlockSignals() {
 }
 
 Status Serve(const Flags& flags) {
-  // Debian's Abseil searches for deadlocks at every lock that gRPC takes: a twentieth of a short request.
+  // Debian's Abseil checks for deadlocks at every lock that gRPC takes, which costs about 5 % of a short request.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const sigset_t signals = BlockSignals();
   RETURN_IF_ERROR(InitLog("longshore-node", flags.observe.log_level));
@@ -45,14 +45,13 @@ Status Serve(const Flags& flags) {
     RETURN_IF_ERROR(node->Tick());
     if (sigtimedwait(&signals, nullptr, node->open() ? &kTick : &kTickBeforeOpen) < 0) continue;
     if (std::exchange(asked, true)) {
-      spdlog::warn("a second signal: ending at once");
+      spdlog::warn("received a second signal: exiting at once");
       std::_Exit(EXIT_FAILURE);
     }
     node->Leave();
   }
-  spdlog::info("left: no connection is open, no request was cut");
-  // What is still under way is loading for nobody. The end of the process is its fastest end, and frees all memory at
-  // once.
+  spdlog::info("shutdown complete: all connections are closed, no request was cut");
+  // Only loads that no request needs may still be running. _Exit does not wait for them and frees all memory at once.
   std::_Exit(EXIT_SUCCESS);
 }
 
@@ -62,9 +61,9 @@ std::string Variable(const char* name) {
 }
 
 int Main(const std::vector<std::string>& arguments) {
-  if (!arguments.empty() && arguments.front() == "trial") {
+  if (!arguments.empty() && arguments.front() == "rehearse") {
     const auto engine = engine::MakeCpuEngine();
-    return trial::Main({arguments.begin() + 1, arguments.end()}, *engine);
+    return rehearsal::Main({arguments.begin() + 1, arguments.end()}, *engine);
   }
   if (!arguments.empty() && arguments.front() == "replay") {
     const auto engine = engine::MakeCpuEngine();

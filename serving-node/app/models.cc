@@ -23,8 +23,9 @@ std::string Describe(const models::VersionStatus& status) {
   return text;
 }
 
-constexpr metrics::Name kVersionState{"longshore_version_state", "1 for the state that the version is in."};
-constexpr metrics::Name kVersionMemory{"longshore_version_memory_bytes", "Memory that a version holds."};
+constexpr metrics::Name kVersionState{"longshore_version_state",
+                                      "1 for the current state of the version, 0 for the others."};
+constexpr metrics::Name kVersionMemory{"longshore_version_memory_bytes", "Memory that the version uses."};
 
 void ShowStates(const models::ModelStore& store, metrics::Exposition* out) {
   for (const std::string& model : store.Names()) {
@@ -51,7 +52,7 @@ std::vector<std::string> Unavailable(const models::ModelStore& store) {
     std::string why;
     for (const auto& status : statuses) why += (why.empty() ? "" : "; ") + Describe(status);
     lines.push_back(
-        fmt::format("model \"{}\": no version is available ({})", model, why.empty() ? "none was found" : why));
+        fmt::format("model \"{}\": no version is available ({})", model, why.empty() ? "no version was found" : why));
   }
   return lines;
 }
@@ -85,13 +86,13 @@ Json LoadToJson(const batching::Load& load) {
 frontend::ProfileSources ProfileSourcesOf(const models::ModelStore& store, profiling::Recorder& recorder) {
   const auto recorded = [&recorder]() -> Result<profiling::Recording> {
     if (auto recording = recorder.recording()) return std::move(*recording);
-    return NotFound("nothing was recorded yet: POST /debug/profile begins");
+    return NotFound("there is no recording yet: start one with POST /debug/profile");
   };
   const auto start = [&store, &recorder](const std::string& text) -> Status {
-    ASSIGN_OR_RETURN(const profiling::Wanted wanted, profiling::ParseWanted(text));
+    ASSIGN_OR_RETURN(const profiling::RecordingRequest wanted, profiling::ParseRecordingRequest(text));
     const std::vector<std::string> names = store.Names();
     if (!wanted.model.empty() && !std::ranges::binary_search(names, wanted.model))
-      return NotFound("there is no model \"{}\" here: say one of {}", wanted.model, fmt::join(names, ", "));
+      return NotFound("there is no model \"{}\" on this node: use one of {}", wanted.model, fmt::join(names, ", "));
     RETURN_IF_ERROR(recorder.Start(wanted));
     spdlog::info("recording the next {} runs of {}, for {} s at most", wanted.runs,
                  wanted.model.empty() ? "all models" : "\"" + wanted.model + "\"", wanted.time.count());
@@ -110,13 +111,13 @@ frontend::ProfileSources ProfileSourcesOf(const models::ModelStore& store, profi
 
 void ExportModelGauges(const models::ModelStore& store, const batching::Admission& admission,
                        metrics::Registry& registry) {
-  auto running = registry.Gauges("longshore_running", "Runs under way.").With({});
-  auto queued = registry.Gauges("longshore_queued", "Requests waiting for a run.").With({});
-  auto slots = registry.Gauges("longshore_run_slots", "Runs admitted at once.").With({});
+  auto running = registry.Gauges("longshore_running", "Runs in progress.").With({});
+  auto queued = registry.Gauges("longshore_queued", "Requests that wait for a run.").With({});
+  auto slots = registry.Gauges("longshore_run_slots", "Runs that are admitted at the same time.").With({});
   auto busy =
-      registry.Counters("longshore_run_busy_seconds_total", "Seconds that run slots were busy, summed.").With({});
+      registry.Counters("longshore_run_busy_seconds_total", "Total busy time of all run slots in seconds.").With({});
   registry.AddSource([&store](metrics::Exposition* out) { ShowStates(store, out); });
-  const auto scrape = std::make_shared<std::mutex>();  // Two scrapes at once would count the same seconds twice.
+  const auto scrape = std::make_shared<std::mutex>();  // Two concurrent scrapes would count the same seconds twice.
   registry.BeforeText([=, &store, &admission]() mutable {
     std::lock_guard lock(*scrape);
     const batching::Load load = admission.load();

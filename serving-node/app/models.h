@@ -1,4 +1,4 @@
-// What a node tells about its models: why it is not ready, its gauges, JSON.
+// Reports about the models of a node: why it is not ready, metrics, and JSON for the admin port.
 #pragma once
 
 #include <string>
@@ -14,17 +14,18 @@
 
 namespace longshore::app {
 
-// "model "digits": no version is available (version 3 is loading)", for each wanted model of which none can answer.
+// Returns a line like `model "digits": no version is available (version 3 is loading)` for each wanted model without an
+// available version.
 std::vector<std::string> Unavailable(const models::ModelStore& store);
 
 Json ModelsToJson(const models::ModelStore& store);
 Json LoadToJson(const batching::Load& load);
 
-// What the admin listener does with recordings: of a model that the node knows.
+// The functions with which the admin port starts and returns recordings. Start is NotFound for an unknown model.
 frontend::ProfileSources ProfileSourcesOf(const models::ModelStore& store, profiling::Recorder& recorder);
 
-// longshore_version_state, _version_memory_bytes, _running, _queued, _run_slots, _run_busy_seconds_total, set before
-// each scrape. The registry must not be read after store and admission are gone.
+// Exports longshore_version_state, _version_memory_bytes, _running, _queued, _run_slots and _run_busy_seconds_total,
+// updated before each scrape. The registry must not be read after the store or the admission was destroyed.
 void ExportModelGauges(const models::ModelStore& store, const batching::Admission& admission,
                        metrics::Registry& registry);
 

@@ -5,13 +5,13 @@
 #include <thread>
 
 #include "common/log.h"
-#include "serving-node/app/alone.h"
+#include "serving-node/app/client_listeners.h"
+#include "serving-node/app/components.h"
 #include "serving-node/app/config_files.h"
-#include "serving-node/app/doors.h"
 #include "serving-node/app/handover.h"
 #include "serving-node/app/models.h"
-#include "serving-node/app/parts.h"
-#include "serving-node/app/peer_door.h"
+#include "serving-node/app/peer_listener.h"
+#include "serving-node/app/standalone.h"
 #include "serving-node/control/agent.h"
 #include "serving-node/frontend/admin_server.h"
 
@@ -24,48 +24,49 @@ class ServingNode final : public Node {
 
   ~ServingNode() override {
     if (drain_.joinable()) drain_.join();
-    // A callback may be the last to let the agent go, on one of the agent's own threads.
+    // Stopped here because a callback on one of the agent's own threads may release the last reference to it.
     if (const auto agent = GetAgent()) agent->Stop();
     SetAgent(nullptr);
   }
 
   Status Begin() {
     ASSIGN_OR_RETURN(security_, OpenSecurity(flags_));
-    ASSIGN_OR_RETURN(Listeners listeners, OpenListeners(flags_));
+    ASSIGN_OR_RETURN(ListeningSockets sockets, OpenListeningSockets(flags_));
     ASSIGN_OR_RETURN(
-        parts_, BuildParts(flags_, security_, [this](const std::string& model, const models::VersionStatus& status) {
+        components_,
+        BuildComponents(flags_, security_, [this](const std::string& model, const models::VersionStatus& status) {
           OnChange(model, status);
         }));
-    doors_ = std::make_unique<Doors>(flags_, *parts_, security_, std::move(listeners));
-    peer_door_ = std::make_unique<PeerDoor>(flags_, *parts_, security_, [this] { return HeldState(); });
-    if (!flags_.managed()) MakeAlone();
+    client_listeners_ = std::make_unique<ClientListeners>(flags_, *components_, security_, std::move(sockets));
+    peer_listener_ = std::make_unique<PeerListener>(flags_, *components_, security_, [this] { return HeldState(); });
+    if (!flags_.managed()) MakeStandalone();
     RETURN_IF_ERROR(StartAdmin());
-    // The doors open in Tick: what is asked before the models are there waits in the system's backlog, or goes to
-    // another node that listens on the same socket.
-    RETURN_IF_ERROR(flags_.managed() ? BeginManaged() : alone_->Begin());
+    // The client listeners open in Tick. Connections that arrive before the models are loaded wait in the system's
+    // backlog, or another node that shares the socket accepts them.
+    RETURN_IF_ERROR(flags_.managed() ? BeginManaged() : standalone_->Begin());
     if (flags_.port_file.empty()) return {};
-    return WritePortFile(flags_.port_file, doors_->listeners(), admin_->port());
+    return WritePortFile(flags_.port_file, client_listeners_->sockets(), admin_->port());
   }
 
   Status Tick() override {
     admin_->Beat();
-    connections_ = static_cast<int64_t>(doors_->connections());
+    connections_ = static_cast<int64_t>(client_listeners_->connections());
     if (leave_asked_) Leave();
     if (leaving_) return {};
     RETURN_IF_ERROR(OpenToPeers());
     const bool able = WhyUnable().empty();
-    const bool opens = alone_ ? alone_->tried() : able;
-    if (opens && !doors_->open()) RETURN_IF_ERROR(doors_->Open(connection_age_max_ms_));
-    doors_->SetServing(able);
-    doors_->SetConnectionAge(connection_age_max_ms_);
+    const bool opens = standalone_ ? standalone_->loads_ended() : able;
+    if (opens && !client_listeners_->open()) RETURN_IF_ERROR(client_listeners_->Open(connection_age_max_ms_));
+    client_listeners_->SetServing(able);
+    client_listeners_->SetConnectionAge(connection_age_max_ms_);
     return {};
   }
 
   void Leave() override {
     if (leaving_.exchange(true)) return;
-    spdlog::info("leaving: no new connections; what is under way is answered");
-    if (parts_->gate) parts_->gate->Stop();
-    if (alone_) alone_->Leave();
+    spdlog::info("shutting down: no new connections are accepted, requests in flight are answered");
+    if (components_->gate) components_->gate->Stop();
+    if (standalone_) standalone_->Leave();
     if (const auto agent = GetAgent()) agent->SetDraining();
     drain_ = std::thread([this] {
       Drain();
@@ -73,10 +74,10 @@ class ServingNode final : public Node {
     });
   }
 
-  bool open() const override { return doors_->open(); }
+  bool open() const override { return client_listeners_->open(); }
   bool left() const override { return left_; }
   int admin_port() const override { return admin_->port(); }
-  const Listeners& listeners() const override { return doors_->listeners(); }
+  const ListeningSockets& sockets() const override { return client_listeners_->sockets(); }
 
  private:
   void OnChange(const std::string& model, const models::VersionStatus& status) {
@@ -86,10 +87,10 @@ class ServingNode final : public Node {
     if (status.state == models::State::kAvailable)
       spdlog::info("model \"{}\" version {} is available", model, status.version);
     if (const auto agent = GetAgent()) agent->Wake();
-    if (alone_) alone_->OnChange();
+    if (standalone_) standalone_->OnChange();
   }
 
-  // Its own lock is not held while it is called: it may be about to call back.
+  // Returns the agent without holding the lock while it is used: the agent may call back into this class.
   std::shared_ptr<control::Agent> GetAgent() const {
     const std::lock_guard lock(agent_mutex_);
     return agent_;
@@ -102,27 +103,30 @@ class ServingNode final : public Node {
 
   Status StartAdmin() {
     const std::string address = fmt::format("{}:{}", flags_.admin_host, flags_.admin_port);
-    auto admin = frontend::AdminServer::Start(address, {.gate = security_.gate,
-                                                        .missing = [this] { return WhyNotReady(); },
-                                                        .metrics = [this] { return parts_->registry.Text(); },
-                                                        .state = [this] { return StateToJson(); },
-                                                        .profile = ProfileSourcesOf(*parts_->store, parts_->profiles)});
+    auto admin = frontend::AdminServer::Start(
+        address, {.gate = security_.gate,
+                  .missing = [this] { return WhyNotReady(); },
+                  .metrics = [this] { return components_->registry.Text(); },
+                  .state = [this] { return StateToJson(); },
+                  .profile = ProfileSourcesOf(*components_->store, components_->profiles)});
     if (!admin) return Fail(admin.error().code, "--admin_port={}: {}", flags_.admin_port, admin.error().message);
     admin_ = std::move(*admin);
     return {};
   }
 
-  void MakeAlone() {
-    alone_ = std::make_unique<Alone>(flags_, *parts_->store, *parts_->request_log);
-    parts_->reload = [this](tensorflow::serving::ModelServerConfig config, Alone::TimePoint deadline,
-                            Alone::ReloadDone done) { alone_->Reload(std::move(config), deadline, std::move(done)); };
+  void MakeStandalone() {
+    standalone_ = std::make_unique<Standalone>(flags_, *components_->store, *components_->request_log);
+    components_->reload = [this](tensorflow::serving::ModelServerConfig config, Standalone::TimePoint deadline,
+                                 Standalone::ReloadDone done) {
+      standalone_->Reload(std::move(config), deadline, std::move(done));
+    };
   }
 
   Status BeginManaged() {
-    const Listeners& listeners = doors_->listeners();
-    if (listeners.grpc.valid() && listeners.rest.valid()) {
-      ASSIGN_OR_RETURN(
-          handover_, Handover::Start(flags_.state_dir / "handover.sock", {listeners.grpc.get(), listeners.rest.get()}));
+    const ListeningSockets& sockets = client_listeners_->sockets();
+    if (sockets.grpc.valid() && sockets.rest.valid()) {
+      ASSIGN_OR_RETURN(handover_,
+                       Handover::Start(flags_.state_dir / "handover.sock", {sockets.grpc.get(), sockets.rest.get()}));
     }
     RETURN_IF_ERROR(OpenToPeers());
     control::AgentOptions options;
@@ -139,24 +143,24 @@ class ServingNode final : public Node {
   }
 
   control::AgentDeps AgentDeps() {
-    return {.store = *parts_->store,
-            .sources = *parts_->sources,
-            .admission = *parts_->admission,
-            .router = *parts_->router,
-            .guards = *parts_->guards,
-            .recorder = parts_->recorder,
-            .gate = *parts_->gate,
-            .journal = *parts_->journal,
-            .forwarder = *parts_->forwarder,
-            .clock = parts_->clock,
+    return {.store = *components_->store,
+            .sources = *components_->sources,
+            .admission = *components_->admission,
+            .router = *components_->router,
+            .guards = *components_->guards,
+            .recorder = components_->recorder,
+            .gate = *components_->gate,
+            .journal = *components_->journal,
+            .forwarder = *components_->forwarder,
+            .clock = components_->clock,
             .drain = [this] { leave_asked_ = true; },
             .connections = [this] { return connections_.load(); },
             .on_fleet =
                 [this](const control::FleetState& fleet) {
                   if (fleet.connection_age_max_ms() > 0) connection_age_max_ms_ = fleet.connection_age_max_ms();
                 },
-            .peer_address = [this] { return peer_door_->address(); },
-            .identity = parts_->identity.get()};
+            .peer_address = [this] { return peer_listener_->address(); },
+            .identity = components_->identity.get()};
   }
 
   std::shared_ptr<const control::DesiredState> HeldState() const {
@@ -165,64 +169,64 @@ class ServingNode final : public Node {
   }
 
   Status OpenToPeers() {
-    ASSIGN_OR_RETURN(const bool opened, peer_door_->OpenIfPossible());
-    if (const auto agent = GetAgent(); opened && agent) agent->SayHelloAgain();
+    ASSIGN_OR_RETURN(const bool opened, peer_listener_->OpenIfPossible());
+    if (const auto agent = GetAgent(); opened && agent) agent->Reconnect();
     return {};
   }
 
-  // Peers go last: until they know that this node leaves, they hand requests to it.
+  // The peer listener is drained last: peers forward requests to this node until they know that it shuts down.
   void Drain() {
-    doors_->Drain();
-    peer_door_->Drain();
-    parts_->request_log->Flush();
-    if (parts_->capture) parts_->capture->Flush();
+    client_listeners_->Drain();
+    peer_listener_->Drain();
+    components_->request_log->Flush();
+    if (components_->capture) components_->capture->Flush();
   }
 
-  // What keeps the models from answering.
+  // Why the models cannot answer; empty if they can.
   std::vector<std::string> WhyUnable() const {
-    if (alone_) return alone_->WhyUnable();
-    std::vector<std::string> why = Unavailable(*parts_->store);
+    if (standalone_) return standalone_->WhyUnable();
+    std::vector<std::string> why = Unavailable(*components_->store);
     const auto agent = GetAgent();
-    if (!agent || !agent->state()) return {"no controller told this node yet what to serve"};
+    if (!agent || !agent->state()) return {"this node has not received a desired state from a controller yet"};
     if (agent->ready()) return {};
-    if (why.empty()) why.push_back("not every version that should answer here is available yet");
+    if (why.empty()) why.push_back("not all versions that this node should serve are available yet");
     return why;
   }
 
   std::vector<std::string> WhyNotReady() const {
-    if (leaving_) return {"the node is leaving"};
+    if (leaving_) return {"the node is shutting down"};
     std::vector<std::string> why = WhyUnable();
-    if (why.empty() && !doors_->open()) why.push_back("the doors are not open yet");
+    if (why.empty() && !client_listeners_->open()) why.push_back("the client listeners are not open yet");
     return why;
   }
 
   Json StateToJson() const {
     return {{"node", flags_.node},
             {"fleet", flags_.fleet},
-            {"peer_address", peer_door_->address()},
+            {"peer_address", peer_listener_->address()},
             {"software_version", SoftwareVersion()},
             {"leaving", leaving_.load()},
             {"not_ready", WhyNotReady()},
             {"connections", connections_.load()},
-            {"load", LoadToJson(parts_->admission->load())},
-            {"models", ModelsToJson(*parts_->store)}};
+            {"load", LoadToJson(components_->admission->load())},
+            {"models", ModelsToJson(*components_->store)}};
   }
 
   const Flags flags_;
   Security security_;                           // Set by Begin.
-  std::atomic<int64_t> connection_age_max_ms_;  // What the fleet wants, or the flags.
+  std::atomic<int64_t> connection_age_max_ms_;  // From the fleet's state; until there is one, from the flags.
   std::atomic<bool> leave_asked_ = false;
   std::atomic<bool> leaving_ = false;
   std::atomic<bool> left_ = false;
   std::atomic<int64_t> connections_ = 0;
   mutable std::mutex agent_mutex_;  // Guards agent_, not what it points to.
   std::shared_ptr<control::Agent> agent_;
-  // Torn down from the bottom up: what takes requests before what answers them.
-  std::unique_ptr<Parts> parts_;
-  std::unique_ptr<Alone> alone_;
-  std::unique_ptr<PeerDoor> peer_door_;
+  // Destroyed from the bottom up: listeners before the components that answer their requests.
+  std::unique_ptr<Components> components_;
+  std::unique_ptr<Standalone> standalone_;
+  std::unique_ptr<PeerListener> peer_listener_;
   std::unique_ptr<Handover> handover_;
-  std::unique_ptr<Doors> doors_;
+  std::unique_ptr<ClientListeners> client_listeners_;
   std::unique_ptr<frontend::AdminServer> admin_;
   std::thread drain_;
 };

@@ -1,4 +1,4 @@
-// A whole node: the only place that names concrete classes and puts them together.
+// A complete node. This is the only place that creates the concrete classes and connects them.
 //
 //   ASSIGN_OR_RETURN(auto node, Node::Start(flags));
 //   while (!node->left()) { node->Tick(); ...a short wait; node->Leave() on SIGTERM... }
@@ -12,28 +12,31 @@
 
 namespace longshore::app {
 
-// Start, Tick and Leave belong to one thread, the main loop's.
+// Only one thread, the main loop's, may call Start, Tick and Leave.
 class Node {
  public:
-  // Listens, begins to load what is to be served, and returns. FailedPrecondition naming flag and port for a port in
-  // use.
+  // Binds the sockets, starts to load the models, and returns without waiting for them. FailedPrecondition, naming the
+  // flag and the port, if a port is in use.
   static Result<std::unique_ptr<Node>> Start(const Flags& flags);
-  virtual ~Node() = default;  // Cuts what was not left before.
+  virtual ~Node() = default;  // Closes connections that were not drained.
 
-  // Proves that the main loop turns, opens the doors (of a managed node once it can answer, of one that is alone once
-  // each model can or has failed), and keeps health true. An error is the node's end: its doors cannot be opened.
+  // One turn of the main loop; call it several times per second. It signals to the liveness check that the loop runs,
+  // opens the client listeners when the node is able to serve, and updates the health status. A managed node opens them
+  // when all its models can answer, a standalone node when each model can answer or has failed to load. An error means
+  // that the listeners cannot be opened; the node must end.
   virtual Status Tick() = 0;
 
-  // Begins to leave: not ready from now on, takes no new connection, ends when the last one is gone. Returns at once.
+  // Starts the shutdown and returns at once: the node is no longer ready, accepts no new connections, and waits in the
+  // background until all existing connections have ended.
   virtual void Leave() = 0;
 
-  virtual bool open() const = 0;  // Whether its doors are.
+  virtual bool open() const = 0;  // Whether the client listeners are open.
 
-  // Whether a leave, asked for here or by the controller, has come to its end.
+  // Whether a shutdown, requested by Leave or by the controller, is complete.
   virtual bool left() const = 0;
 
   virtual int admin_port() const = 0;
-  virtual const Listeners& listeners() const = 0;
+  virtual const ListeningSockets& sockets() const = 0;
 };
 
 }  // namespace longshore::app

@@ -1,10 +1,10 @@
-// A whole node in this process, as its main loop sees it, and its client.
+// A complete node in the test's process, driven like its main loop does, and its client.
 #include "serving-node/app/node.h"
 
 #include <gmock/gmock.h>
 
 #include "common/process/descriptors.h"
-#include "serving-node/app/doors.h"
+#include "serving-node/app/client_listeners.h"
 #include "serving-node/app/testing.h"
 
 namespace longshore::app {
@@ -17,7 +17,7 @@ using testing::StartsWith;
 
 constexpr int kNoDescriptor = 1 << 30;
 
-// One connection that is kept.
+// One REST connection that stays open between requests.
 class KeptConnection {
  public:
   explicit KeptConnection(int port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
@@ -27,7 +27,7 @@ class KeptConnection {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   }
-  // Header and body of the answer to one prediction; "" when the connection ended.
+  // Sends one prediction and returns the header and body of the answer; "" if the connection was closed.
   std::string Predict() {
     const std::string request = fmt::format("POST {} HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n{}", kPredict,
                                             std::string_view(kBody).size(), kBody);
@@ -48,70 +48,71 @@ class KeptConnection {
 
 bool IsToldToLeave(const std::string& answer) { return answer.find("Connection: close") != std::string::npos; }
 
-// False when the connection ends without a word.
+// Sends requests until an answer says "Connection: close". Returns false if the connection ends without that.
 bool IsToldToLeaveInTheEnd(KeptConnection& client) {
   std::string answer = client.Predict();
   while (!answer.empty() && !IsToldToLeave(answer)) answer = client.Predict();
   return IsToldToLeave(answer);
 }
 
-TEST_F(NodeTest, AManagedNodeIsReadyOnceItsDoorsAreOpen) {
+TEST_F(NodeTest, AManagedNodeIsReadyOnceItsListenersAreOpen) {
   BeManaged();
   Hold(Half());
   Start();
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  const auto able = [&] { return Admin("/readyz").find("doors") != std::string::npos; };
+  const auto able = [&] { return Admin("/readyz").find("listeners") != std::string::npos; };
   while (!able() && std::chrono::steady_clock::now() < deadline) {
   }
-  EXPECT_THAT(Admin("/readyz"), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("the doors are not open yet")));
+  EXPECT_THAT(Admin("/readyz"), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("the client listeners are not open yet")));
   ASSERT_TRUE(node_->Tick());
   EXPECT_THAT(Admin("/readyz"), StartsWith("HTTP/1.1 200"));
-  EXPECT_THAT(Fetch(node_->listeners().rest_port, "POST", kPredict, kBody), HasSubstr("3.0"));
+  EXPECT_THAT(Fetch(node_->sockets().rest_port, "POST", kPredict, kBody), HasSubstr("3.0"));
 }
 
-TEST_F(NodeTest, DoorsThatCannotServeStayShut) {
-  auto parts = BuildParts(flags_, {}, [](const auto&, const auto&) {});
-  ASSERT_TRUE(parts);
-  Listeners listeners;
-  listeners.rest = process::Descriptor(kNoDescriptor);
-  Doors doors(flags_, **parts, {}, std::move(listeners));
-  EXPECT_FALSE(doors.Open(0));
-  EXPECT_FALSE(doors.open());
+TEST_F(NodeTest, ListenersThatCannotServeStayClosed) {
+  auto components = BuildComponents(flags_, {}, [](const auto&, const auto&) {});
+  ASSERT_TRUE(components);
+  ListeningSockets sockets;
+  sockets.rest = process::Descriptor(kNoDescriptor);
+  ClientListeners listeners(flags_, **components, {}, std::move(sockets));
+  EXPECT_FALSE(listeners.Open(0));
+  EXPECT_FALSE(listeners.open());
 }
 
-TEST_F(NodeTest, AFleetsConnectionAgeHoldsWhateverTheFlagsSay) {
+TEST_F(NodeTest, UsesTheConnectionAgeOfTheFleetInsteadOfTheFlag) {
   BeManaged();
   flags_.connection_age_max_ms = 0;
   Hold(Half(1));
   Start();
   ASSERT_TRUE(TickUntil([this] { return IsReady(); }));
-  KeptConnection client(node_->listeners().rest_port);
+  KeptConnection client(node_->sockets().rest_port);
   EXPECT_TRUE(IsToldToLeaveInTheEnd(client));
 }
 
-TEST_F(NodeTest, AChangedConnectionAgeHoldsForNewConnectionsAndCutsNone) {
+TEST_F(NodeTest, AppliesAChangedConnectionAgeToNewConnectionsWithoutCuttingOldOnes) {
   flags_.model_name = "half";
   flags_.model_base_path = kModels / "half_plus_two_tf2";
-  auto parts = BuildParts(flags_, {}, [](const auto&, const auto&) {});
-  ASSERT_TRUE(parts);
-  auto listeners = OpenListeners(flags_);
-  ASSERT_TRUE(listeners);
-  const int port = listeners->rest_port;
-  Doors doors(flags_, **parts, {}, std::move(*listeners));
-  ASSERT_TRUE(doors.Open(0));
+  auto components = BuildComponents(flags_, {}, [](const auto&, const auto&) {});
+  ASSERT_TRUE(components);
+  auto sockets = OpenListeningSockets(flags_);
+  ASSERT_TRUE(sockets);
+  const int port = sockets->rest_port;
+  ClientListeners listeners(flags_, **components, {}, std::move(*sockets));
+  ASSERT_TRUE(listeners.Open(0));
   {
     KeptConnection old(port);
     EXPECT_FALSE(IsToldToLeave(old.Predict()));
-    doors.SetConnectionAge(1);
+    listeners.SetConnectionAge(1);
     KeptConnection fresh(port);
     EXPECT_TRUE(IsToldToLeaveInTheEnd(fresh));
-    EXPECT_TRUE(IsToldToLeaveInTheEnd(old)) << "its server retires: it is asked to reconnect, and answered";
+    EXPECT_TRUE(IsToldToLeaveInTheEnd(old))
+        << "its server retires: the client gets its answer and is asked to reconnect";
   }
-  doors.Drain();
+  listeners.Drain();
   EXPECT_EQ(Fetch(port, "GET", "/v1/models/half"), "refused");
 }
 
-TEST_F(NodeTest, GivesItsStateToAPeerThatHasNone) {
+TEST_F(NodeTest, GivesItsStateToAPeerWithoutState) {
   BeManaged();
   Hold(Half());
   Start();
@@ -122,7 +123,7 @@ TEST_F(NodeTest, GivesItsStateToAPeerThatHasNone) {
   flags_.peers = {"unix:" + (dir_ / "*.sock").string()};
   Start();
   ASSERT_TRUE(TickUntil([this] { return IsReady(); })) << Admin("/readyz");
-  EXPECT_THAT(Fetch(node_->listeners().rest_port, "POST", kPredict, kBody), HasSubstr("3.0"));
+  EXPECT_THAT(Fetch(node_->sockets().rest_port, "POST", kPredict, kBody), HasSubstr("3.0"));
 }
 
 }  // namespace

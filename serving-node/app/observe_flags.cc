@@ -7,38 +7,41 @@
 namespace longshore::app {
 
 void ObserveFlags::AddTo(CLI::App& app) {
-  const std::string group = "Seeing what it does";
+  const std::string group = "Observability";
   app.add_option("--log_level", log_level, "debug, info, warning or error; POST /debug/log_level changes it [info]")
       ->group(group);
   app.add_option("--monitoring_config_file", monitoring_config_file,
-                 "text-proto MonitoringConfig: metrics on the REST port too")
+                 "text-proto MonitoringConfig: serve metrics on the REST port too")
       ->group(group);
-  app.add_option("--request_log", request_log.prefix,
-                 "write a sample of requests and answers to PREFIX-NODE-000001.tfrecord and so on: warm-up files and "
-                 "golden sets. With --model_config_file each model's logging_config says so instead")
+  app.add_option(
+         "--request_log", request_log.prefix,
+         "write a sample of requests and answers to PREFIX-NODE-000001.tfrecord and so on, which can be used as "
+         "warm-up files and golden sets. With --model_config_file use each model's logging_config instead")
       ->group(group);
-  app.add_option("--request_log_sampling_rate", request_log.sampling_rate, "the share of requests, 0 to 1 [1]")
+  app.add_option("--request_log_sampling_rate", request_log.sampling_rate,
+                 "share of the requests that is logged, 0 to 1 [1]")
       ->group(group);
   app.add_option("--request_log_file_records_max", request_log_files.file_records_max,
-                 "then the next file begins; a warm-up file has at most 1000 [1000]")
+                 "records per file; a warm-up file may have at most 1000 [1000]")
       ->check(CLI::PositiveNumber)
       ->group(group);
-  app.add_option("--request_log_file_bytes_max", request_log_files.file_bytes_max, "as well [67108864]")
+  app.add_option("--request_log_file_bytes_max", request_log_files.file_bytes_max, "bytes per file [67108864]")
       ->check(CLI::PositiveNumber)
       ->group(group);
   app.add_option("--request_log_files_max", request_log_files.files_max,
-                 "per prefix and node; the oldest goes first [10]")
+                 "files per prefix and node; the oldest is removed first [10]")
       ->check(CLI::PositiveNumber)
       ->group(group);
   app.add_option(
          "--capture_dir", capture.dir,
-         "keep requests here that end with INTERNAL, UNKNOWN or DATA_LOSS, or with NaN or Inf, to be run again: "
-         "longshore-node replay BUNDLE. Every answer is looked at then")
+         "directory for requests that end with INTERNAL, UNKNOWN or DATA_LOSS or with NaN or Inf in the answer; replay "
+         "them with longshore-node replay BUNDLE. All answers are checked for NaN and Inf then")
       ->group(group);
-  app.add_option("--capture_files_max", capture.files_max, "bundles in that directory; more are left out [100]")
+  app.add_option("--capture_files_max", capture.files_max,
+                 "bundles in that directory; further ones are not written [100]")
       ->check(CLI::PositiveNumber)
       ->group(group);
-  app.add_option("--capture_bytes_max", capture.bytes_max, "of all of them [268435456]")
+  app.add_option("--capture_bytes_max", capture.bytes_max, "bytes of all bundles together [268435456]")
       ->check(CLI::PositiveNumber)
       ->group(group);
 }
@@ -46,7 +49,8 @@ void ObserveFlags::AddTo(CLI::App& app) {
 Status ObserveFlags::Check(bool one_model) const {
   if (request_log.prefix.empty()) return {};
   if (!one_model) {
-    return InvalidArgument("--request_log is for one model that flags name: others say so in their logging_config");
+    return InvalidArgument(
+        "--request_log works only with --model_base_path: use the logging_config of each model instead");
   }
   const Status checked = requestlog::Check(request_log);
   return checked ? Status() : Prefixed(checked.error(), "--request_log");

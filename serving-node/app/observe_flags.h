@@ -1,4 +1,4 @@
-// The flags of what is seen of a node from outside: its log, its metrics, and the requests that it keeps.
+// The flags of observability: log, metrics, request log and captured requests.
 #pragma once
 
 #include <string>
@@ -17,14 +17,15 @@ namespace longshore::app {
 struct ObserveFlags {
   std::string log_level = "info";
   Path monitoring_config_file;
-  std::string metrics_path;  // On the REST port, as that file says; "": none.
-  // Of the one model that flags name.
+  std::string metrics_path;  // The path of metrics on the REST port, set from that file; "": no metrics there.
+  // For the one model that --model_name and --model_base_path name.
   requestlog::Policy request_log{.prefix = {}, .sampling_rate = 1};
   requestlog::RecordFileLimits request_log_files;
-  replay::CaptureOptions capture;  // Without a directory nothing is captured.
+  replay::CaptureOptions capture;  // An empty directory: no requests are captured.
 
   void AddTo(CLI::App& app);
-  // InvalidArgument for a log of requests that is none, or that several models would share.
+  // InvalidArgument if the request log options are wrong. `one_model`: flags name the only model; otherwise
+  // --request_log is refused, because several models would share it.
   Status Check(bool one_model) const;
 };
 

@@ -1,4 +1,4 @@
-// The real program, started and told to leave at every moment of its life.
+// The real program: starts it and terminates it at every stage of its life.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -15,6 +15,7 @@
 #include "longshore/control.pb.h"
 #include "serving-node/frontend/testing.h"
 #include "tensorflow_serving/services.grpc.pb.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::app {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 using frontend::Fetch;
 using testing::HasSubstr;
 
-const Path kModel = Path(LONGSHORE_SOURCE_DIR) / "tests/models/half_plus_two_tf2";
+const Path kModel = source_tree::Root() / "tests/models/half_plus_two_tf2";
 constexpr auto kGoneWithin = std::chrono::seconds(10);
 
 class ProgramTest : public testing::Test {
@@ -47,20 +48,20 @@ class ProgramTest : public testing::Test {
     EXPECT_TRUE(node) << ToString(node.error());
     return std::move(*node);
   }
-  process::Process SpawnAlone(const std::vector<std::string>& more = {}) {
+  process::Process SpawnStandalone(const std::vector<std::string>& more = {}) {
     std::vector<std::string> arguments = {"--model_name=half", "--model_base_path=" + kModel.string()};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return Spawn(arguments);
   }
-  // A node of a fleet without a controller, that holds this state.
+  // A managed node without a reachable controller, with this state on its disk.
   process::Process SpawnManaged(const control::DesiredState& state) {
     std::filesystem::create_directories(dir_ / "state");
     EXPECT_TRUE(WriteFileAtomically(dir_ / "state" / "desired.pb", state.SerializeAsString()));
     return Spawn({"--controller=unix:" + (dir_ / "nobody.sock").string(), "--fleet=ns/f",
                   "--state_dir=" + (dir_ / "state").string(), "--peer_address=unix:" + (dir_ / "peer.sock").string()});
   }
-  // Of a model whose version 1 is a pipe that nobody writes to: whoever reads it waits for ever.
-  control::DesiredState Stuck(bool trial) {
+  // A state with a model whose version 1 is a named pipe without a writer, so that loading it never ends.
+  control::DesiredState Stuck(bool rehearse) {
     std::filesystem::create_directories(dir_ / "stuck" / "1");
     EXPECT_EQ(mkfifo((dir_ / "stuck" / "1" / "saved_model.pb").c_str(), 0600), 0);
     control::DesiredState state;
@@ -72,7 +73,7 @@ class ProgramTest : public testing::Test {
     version.set_version(1);
     version.set_role(control::EXTRA);
     version.set_load(true);
-    version.set_trial(trial);
+    version.set_trial(rehearse);
     return state;
   }
 
@@ -95,7 +96,7 @@ class ProgramTest : public testing::Test {
   void ExpectItLeaves(process::Process& node) {
     ASSERT_TRUE(node.Signal(SIGTERM));
     const auto exit = node.Wait(kGoneWithin);
-    EXPECT_TRUE(exit && exit->ok()) << (exit ? ToString(*exit) : "it is still there") << "\n" << Log();
+    EXPECT_TRUE(exit && exit->ok()) << (exit ? ToString(*exit) : "the process is still running") << "\n" << Log();
     if (!exit) (void)node.Signal(SIGKILL);
   }
   std::string Log() { return ReadFile(dir_ / "log").value_or(""); }
@@ -103,40 +104,40 @@ class ProgramTest : public testing::Test {
   Path dir_;
 };
 
-TEST_F(ProgramTest, LeavesWhateverItWasDoing) {
+TEST_F(ProgramTest, EndsAtEveryStageOfItsStart) {
   constexpr int kRounds = 30;
   const uint32_t seed = std::random_device{}();
   std::minstd_rand random(seed);
   for (int round = 0; round < kRounds && !HasFailure(); ++round) {
     SCOPED_TRACE(fmt::format("seed {} round {}", seed, round));
-    process::Process node = SpawnAlone();
+    process::Process node = SpawnStandalone();
     const auto moment = std::chrono::steady_clock::now() + std::chrono::microseconds(random() % 60'000);
     while (std::chrono::steady_clock::now() < moment) {
     }
     ASSERT_TRUE(node.Signal(SIGTERM));
     const auto exit = node.Wait(kGoneWithin);
-    // Before its first line runs, the signal itself ends it.
+    // Before the program blocks the signal, the signal itself kills it.
     EXPECT_TRUE(exit && (exit->ok() || exit->signal == SIGTERM)) << Log();
     if (!exit) (void)node.Signal(SIGKILL);
   }
 }
 
-TEST_F(ProgramTest, LeavesDuringATrialAndLeavesNoQuarantine) {
+TEST_F(ProgramTest, EndsDuringARehearsalWithoutAQuarantine) {
   process::Process node = SpawnManaged(Stuck(true));
   AwaitAdmin("/debug/state", "\"loading\"");
   ExpectItLeaves(node);
   EXPECT_THAT(ReadFile(dir_ / "state" / "journal.json").value_or(""), testing::Not(HasSubstr("stuck")));
 }
 
-TEST_F(ProgramTest, LeavesDuringALoadAndLeavesNoQuarantine) {
+TEST_F(ProgramTest, EndsDuringALoadWithoutAQuarantine) {
   process::Process node = SpawnManaged(Stuck(false));
   AwaitAdmin("/debug/state", "\"loading\"");
   ExpectItLeaves(node);
   EXPECT_THAT(ReadFile(dir_ / "state" / "journal.json").value_or(""), testing::Not(HasSubstr("stuck")));
 }
 
-TEST_F(ProgramTest, AnswersWhatIsUnderWayAndTakesNothingNewWhenItLeaves) {
-  process::Process node = SpawnAlone({"--simulated_run_ms=300", "--max_concurrent_runs=4"});
+TEST_F(ProgramTest, AnswersRequestsInFlightAndAcceptsNoNewOnesDuringShutdown) {
+  process::Process node = SpawnStandalone({"--simulated_run_ms=300", "--max_concurrent_runs=4"});
   AwaitAdmin("/readyz", "200 OK");
   const int rest = Port("rest");
   auto by_rest = std::async(

@@ -1,5 +1,5 @@
-// Flags of tensorflow_model_server that ask for what is not here. All are known, so that none is silently ignored: a
-// value that asks for nothing is accepted, any other is refused with a sentence that says why and what to do.
+// The flags of tensorflow_model_server for features that Longshore does not support. None is silently ignored: values
+// that change nothing are accepted, all others are rejected with an explanation.
 #pragma once
 
 #include <map>
@@ -15,10 +15,10 @@ namespace longshore::app {
 
 class RefusedFlags {
  public:
-  // The flags are not in --help. The app must not outlive this.
+  // Adds the flags, hidden from --help. This object must outlive the app.
   void AddTo(CLI::App& app);
 
-  // After parsing. Unimplemented naming the first flag that asks for something.
+  // Call after parsing. Unimplemented names the first flag with an unsupported value.
   Status Check() const;
 
  private:

@@ -17,10 +17,11 @@ void WarnOfPlainTokens(const Flags& flags) {
   const bool plain_grpc = flags.port != kPortOff && !flags.tls.grpc();
   const bool plain_rest = flags.rest_api_port != kPortOff && !flags.tls.rest();
   if (flags.auth.auth_tokens_file.empty() || IsThisMachine(flags.host) || (!plain_grpc && !plain_rest)) return;
-  spdlog::warn("--auth_tokens_file without TLS on {}: who can read the traffic to {} can read the tokens", flags.host,
+  spdlog::warn("--auth_tokens_file without TLS for {} on {}: tokens are sent in plain text",
                plain_grpc && plain_rest ? "gRPC and REST"
                : plain_grpc             ? "gRPC"
-                                        : "REST");
+                                        : "REST",
+               flags.host);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Who may talk to this node and how: what the flags say, opened once and shared by all listeners.
+// TLS identities and bearer tokens from the flags. They are opened once and shared by all listeners.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,17 @@ namespace longshore::app {
 struct Security {
   std::shared_ptr<tls::Identities> grpc_tls;  // Null: plaintext.
   std::shared_ptr<tls::Identities> rest_tls;
-  std::shared_ptr<const auth::Gate> gate;                   // Of clients and administration. Null: open.
-  std::shared_ptr<const auth::Gate> peer_gate;              // Of other nodes.
-  std::shared_ptr<auth::Authorization> peer_authorization;  // What this node shows to them. Null: nothing.
+  std::shared_ptr<const auth::Gate> gate;       // For clients and the admin port. Null: no token is needed.
+  std::shared_ptr<const auth::Gate> peer_gate;  // For other nodes. Null: no token is needed.
+  std::shared_ptr<auth::Authorization>
+      peer_authorization;  // The token that this node sends to other nodes. Null: none.
 };
 
-// Errors name the flag and the file. Warns of tokens that would travel in plain text to another machine.
+// Reads the files of the flags. Errors name the flag and the file. Logs a warning if clients of other machines would
+// send tokens in plain text.
 Result<Security> OpenSecurity(const Flags& flags);
 
-// The gate as gRPC asks it: health may always be asked. Empty for null.
+// Wraps the gate for gRPC listeners. Health checks need no token. Returns an empty function for null.
 rpc::CallGate ToCallGate(std::shared_ptr<const auth::Gate> gate);
 
 }  // namespace longshore::app

@@ -12,18 +12,20 @@ constexpr const char* kSourceCaFile = "--source_ca_file";
 }  // namespace
 
 void SourceFlags::AddTo(CLI::App& app) {
-  const std::string group = "Models that come from archives by https, of a node of a fleet";
+  const std::string group = "Models from archives over https (managed nodes only)";
   app.add_option(kCacheDir, cache_dir,
-                 "where archives are kept, verified and unpacked; kept over restarts, of one node [STATE_DIR/cache]")
+                 "directory for verified and unpacked archives; keep it across restarts; not shared between nodes "
+                 "[STATE_DIR/cache]")
       ->group(group);
   app.add_option(
          kCacheBytesMax, cache_bytes_max,
-         "what it may hold, an archive and what it unpacks to while it is fetched included; what no model names "
-         "leaves first, least recently used first [17179869184]")
+         "limit of that directory, including archives during download and unpacking; archives that no model uses are "
+         "evicted, the least recently used first [17179869184]")
       ->check(CLI::PositiveNumber)
       ->group(group);
   app.add_option(kSourceCaFile, source_ca_file,
-                 "PEM: who signs the certificates of the archives' hosts, and nobody else [the system's authorities]")
+                 "PEM certificates of the only authorities that may sign the certificates of archive hosts [the "
+                 "system's authorities]")
       ->group(group);
 }
 

@@ -1,4 +1,4 @@
-// The flags of models that come from archives by https.
+// The flags of models that are fetched as archives over https.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ class App;
 namespace longshore::app {
 
 struct SourceFlags {
-  Path cache_dir;  // Default: `cache` below the state directory.
+  Path cache_dir;  // Default: the folder `cache` in the state directory.
   int64_t cache_bytes_max = int64_t{16} << 30;
   Path source_ca_file;
 
   void AddTo(CLI::App& app);
-  // The flags that were given, which only a node of a fleet knows what to do with.
+  // The names of those flags that the user gave. Only a managed node supports them.
   static std::vector<const char*> Given(const CLI::App& app);
   sources::SourcesOptions Options(const Path& state_dir) const;
 };

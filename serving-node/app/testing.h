@@ -1,4 +1,5 @@
-// A whole node in this process, that serves half plus two, alone or managed by a controller that never answers.
+// A complete node in the test's process that serves the model half_plus_two, standalone or managed by a controller that
+// never answers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,12 +13,13 @@
 #include "longshore/control.pb.h"
 #include "serving-node/app/node.h"
 #include "serving-node/frontend/testing.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::app {
 
-inline const Path kModels = Path(LONGSHORE_SOURCE_DIR) / "tests/models";
+inline const Path kModels = source_tree::Root() / "tests/models";
 inline constexpr const char* kPredict = "/v1/models/half:predict";
-inline constexpr const char* kBody = R"({"instances": [2.0]})";  // Answered with 3.0.
+inline constexpr const char* kBody = R"({"instances": [2.0]})";  // The answer is 3.0.
 
 class NodeTest : public testing::Test {
  protected:
@@ -73,7 +75,7 @@ class NodeTest : public testing::Test {
     return condition();
   }
   static std::string Answer(const Node& node) {
-    return frontend::Fetch(node.listeners().rest_port, "POST", kPredict, kBody);
+    return frontend::Fetch(node.sockets().rest_port, "POST", kPredict, kBody);
   }
   std::string Admin(const std::string& target) { return frontend::Fetch(node_->admin_port(), "GET", target); }
   bool IsReady() { return Admin("/readyz").starts_with("HTTP/1.1 200"); }

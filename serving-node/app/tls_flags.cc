@@ -11,7 +11,7 @@ namespace longshore::app {
 namespace {
 
 constexpr size_t kPemBytesMax = size_t{1} << 20;
-constexpr auto kLookEvery = std::chrono::seconds(1);
+constexpr auto kPollInterval = std::chrono::seconds(1);
 
 Result<std::string> ReadPem(const char* flag, const Path& file) {
   auto text = ReadFile(file, kPemBytesMax);
@@ -54,15 +54,18 @@ Result<tls::Identity> ReadUsable(const TlsFlags& flags) {
 void TlsFlags::AddTo(CLI::App& app) {
   const std::string group = "TLS";
   app.add_option("--ssl_config_file", ssl_config_file,
-                 "text-proto SSLConfig with PEM texts: gRPC over TLS, as TensorFlow Serving does it")
+                 "text-proto SSLConfig with PEM texts: gRPC over TLS, as in TensorFlow Serving")
       ->group(group);
-  app.add_flag("--rest_api_tls", rest_api_tls, "REST over TLS too, with what that file says [false]")->group(group);
-  app.add_option("--tls_cert_file", cert_file,
-                 "PEM certificate chain: gRPC and REST over TLS. This file and the next two are read again when they "
-                 "change")
+  app.add_flag("--rest_api_tls", rest_api_tls, "REST over TLS too, with the certificate of that file [false]")
       ->group(group);
-  app.add_option("--tls_key_file", key_file, "its PEM key, without a password")->group(group);
-  app.add_option("--tls_client_ca_file", client_ca_file, "clients must show a certificate that this CA signed")
+  app.add_option(
+         "--tls_cert_file", cert_file,
+         "PEM certificate chain for gRPC and REST over TLS; this file and the next two are read again when they "
+         "change")
+      ->group(group);
+  app.add_option("--tls_key_file", key_file, "PEM key of that certificate, without a password")->group(group);
+  app.add_option("--tls_client_ca_file", client_ca_file,
+                 "PEM certificates of the authority that must have signed the clients' certificates")
       ->group(group);
 }
 
@@ -72,7 +75,8 @@ Status TlsFlags::Check() const {
   if (!client_ca_file.empty() && cert_file.empty())
     return InvalidArgument("--tls_client_ca_file needs --tls_cert_file");
   if (!ssl_config_file.empty() && !cert_file.empty()) {
-    return InvalidArgument("--ssl_config_file and --tls_cert_file exclude each other: both say who this server is");
+    return InvalidArgument(
+        "--ssl_config_file and --tls_cert_file exclude each other: both define the server's certificate");
   }
   if (rest_api_tls && !grpc()) return InvalidArgument("--rest_api_tls needs --ssl_config_file");
   return {};
@@ -83,12 +87,12 @@ Result<std::shared_ptr<tls::Identities>> TlsFlags::Open() const {
   const auto read = [flags = *this, verify = std::optional<bool>()]() mutable -> Result<tls::Identity> {
     ASSIGN_OR_RETURN(tls::Identity identity, ReadUsable(flags));
     if (verify.value_or(identity.verify_client) != identity.verify_client) {
-      return FailedPrecondition("--ssl_config_file: client_verify changes with a restart only");
+      return FailedPrecondition("--ssl_config_file: client_verify cannot change without a restart");
     }
     verify = identity.verify_client;
     return identity;
   };
-  return tls::Identities::Start("the TLS identity", read, kLookEvery);
+  return tls::Identities::Start("the TLS identity", read, kPollInterval);
 }
 
 }  // namespace longshore::app

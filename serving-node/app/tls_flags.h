@@ -1,4 +1,4 @@
-// TLS at the doors: TensorFlow Serving's --ssl_config_file, and files of ours that are read again when they change.
+// The flags of TLS for clients: TensorFlow Serving's --ssl_config_file, or Longshore's PEM files.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,12 @@ class App;
 namespace longshore::app {
 
 struct TlsFlags {
-  Path ssl_config_file;       // Text-proto SSLConfig, for gRPC as in TensorFlow Serving.
-  bool rest_api_tls = false;  // For REST too.
-  // Ours, for both ports.
+  Path ssl_config_file;       // Text-proto SSLConfig; for gRPC only, as in TensorFlow Serving.
+  bool rest_api_tls = false;  // Use ssl_config_file for REST too.
+  // Longshore's, for both ports.
   Path cert_file;
   Path key_file;
-  Path client_ca_file;  // Clients must show a certificate of it.
+  Path client_ca_file;  // If set, clients must present a certificate that this authority signed.
 
   void AddTo(CLI::App& app);
   Status Check() const;
@@ -27,8 +27,9 @@ struct TlsFlags {
   bool grpc() const { return !ssl_config_file.empty() || !cert_file.empty(); }
   bool rest() const { return !cert_file.empty() || rest_api_tls; }
 
-  // Null without TLS. Errors name the flag and the file. The files are read again about once a second: a pair that does
-  // not fit, or half a file, changes nothing. Whether clients are verified stays as it was at the start.
+  // Reads the certificate and the key; null without TLS. Errors name the flag and the file. The files are read again
+  // about once per second; a certificate that does not match the key, or an incomplete file, changes nothing. Whether
+  // clients are verified cannot change at run time.
   Result<std::shared_ptr<tls::Identities>> Open() const;
 };
 

@@ -1,4 +1,4 @@
-// The flags of warm-up, TensorFlow Serving's.
+// The flags of warm-up; all are TensorFlow Serving's.
 #pragma once
 
 #include <algorithm>

@@ -17,7 +17,7 @@ int64_t Admission::queued() const { return scheduler_->queued(); }
 Queue::Queue(Admission& admission, std::shared_ptr<engine::LoadedModel> model, Options options,
              const std::string& share, std::shared_ptr<RunWatch> watch)
     : state_(
-          std::make_shared<State>(std::move(model), options, admission.scheduler_->ShareOf(share), std::move(watch))),
+          std::make_shared<State>(std::move(model), options, admission.scheduler_->GetShare(share), std::move(watch))),
       scheduler_(admission.scheduler_) {}
 
 Queue::~Queue() {
@@ -47,7 +47,7 @@ void Queue::Submit(engine::RunRequest request, Terms terms, Done done) {
     }
   }
   if (task.key.empty() || task.rows <= batch_rows_max) return scheduler_->Submit(state_, {&task, 1});
-  // The last part is still being answered when it calls, which keeps the queue there.
+  // The callback runs while the last part is being answered, and the queue outlives its unanswered parts.
   auto parts = Cut(std::move(task), batch_rows_max, [state = state_.get(), scheduler = scheduler_.get()](Task whole) {
     whole.key.clear();
     scheduler->Submit(state->shared_from_this(), {&whole, 1});

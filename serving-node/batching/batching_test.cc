@@ -34,8 +34,8 @@ std::vector<float> Answer(const Result<RunOutcome>& outcome) {
   return {values.begin(), values.end()};
 }
 
-// Answers at once, and says that it took long.
-class ModelOfMinutes final : public engine::LoadedModel {
+// Answers at once, and reports a run time of three minutes.
+class ThreeMinuteModel final : public engine::LoadedModel {
  public:
   const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures() const override {
     return signatures_;
@@ -83,10 +83,10 @@ class Watch final : public RunWatch {
   void Ended(const std::shared_ptr<WatchedRun>& run) override { ended.push_back(run); }
 
   std::atomic<bool> looks = true;
-  std::vector<std::shared_ptr<WatchedRun>> ended;  // Read when the queue is gone.
+  std::vector<std::shared_ptr<WatchedRun>> ended;  // Read after the queue is destroyed.
 };
 
-TEST_F(Batching, TellsWhoWatchesOfEachRunWithItsRequests) {
+TEST_F(Batching, ReportsEachRecordedRunToItsWatch) {
   const auto watch = std::make_shared<Watch>();
   {
     const Options options{.max_batch_size = 3, .max_delay = hours(1), .allowed_batch_sizes = {4}};
@@ -108,7 +108,7 @@ TEST_F(Batching, TellsWhoWatchesOfEachRunWithItsRequests) {
   EXPECT_EQ(run.error, "");
 }
 
-TEST_F(Batching, TellsWhoWatchesOfARunThatFailed) {
+TEST_F(Batching, ReportsAFailedRunToItsWatch) {
   const auto watch = std::make_shared<Watch>();
   {
     Queue queue(admission_, Model(1), {}, "", watch);
@@ -118,11 +118,11 @@ TEST_F(Batching, TellsWhoWatchesOfARunThatFailed) {
   EXPECT_EQ(watch->ended[0]->error, "INVALID_ARGUMENT");
 }
 
-// Has no memory for some of what it does.
-class PoorWatch final : public RunWatch {
+// Throws std::bad_alloc.
+class OutOfMemoryWatch final : public RunWatch {
  public:
   enum class At { kBegin, kEnd };
-  explicit PoorWatch(At at) : at_(at) {}
+  explicit OutOfMemoryWatch(At at) : at_(at) {}
 
   std::shared_ptr<WatchedRun> Begin() override {
     asked += 1;
@@ -136,22 +136,22 @@ class PoorWatch final : public RunWatch {
     throw std::bad_alloc();
   }
 
-  int asked = 0;  // This and the next are read when the queue is gone.
+  int asked = 0;  // This and `last` are read after the queue is destroyed.
   std::weak_ptr<WatchedRun> last;
 
  private:
   const At at_;
 };
 
-TEST_F(Batching, AnswersWhereMemoryDoesNotSufficeForWhoWatches) {
-  for (const auto at : {PoorWatch::At::kBegin, PoorWatch::At::kEnd}) {
-    const auto watch = std::make_shared<PoorWatch>(at);
+TEST_F(Batching, AnswersAlthoughTheWatchHasNoMemory) {
+  for (const auto at : {OutOfMemoryWatch::At::kBegin, OutOfMemoryWatch::At::kEnd}) {
+    const auto watch = std::make_shared<OutOfMemoryWatch>(at);
     {
       Queue queue(admission_, Model(1), {}, "", watch);
       EXPECT_EQ(Answer(Submit(queue, RowsRequest({1, 2})).get()), (std::vector<float>{3, 5}));
     }
-    EXPECT_EQ(watch->asked, at == PoorWatch::At::kBegin ? 1 : 2);
-    EXPECT_TRUE(watch->last.expired()) << "what is not told of is dropped";
+    EXPECT_EQ(watch->asked, at == OutOfMemoryWatch::At::kBegin ? 1 : 2);
+    EXPECT_TRUE(watch->last.expired()) << "a run without Ended is destroyed";
   }
 }
 
@@ -162,14 +162,14 @@ TEST_F(Batching, RunsAPartialBatchAfterTheDelay) {
   EXPECT_GE(outcome->queue_time, milliseconds(20));
 }
 
-TEST_F(Batching, DoesNotWaitForCompanyUntilTheDeadlineIsMissed) {
+TEST_F(Batching, DoesNotWaitForOtherRequestsPastTheDeadline) {
   Queue queue(admission_, Model(1), {.max_batch_size = 100, .max_delay = hours(1)});
   const auto outcome =
       Submit(queue, RowsRequest({1, 2}), {.deadline = steady_clock::now() + std::chrono::minutes(1)}).get();
   EXPECT_TRUE(outcome);
 }
 
-TEST_F(Batching, PadsToTheNextAllowedSizeAndReturnsOnlyTheOwnRows) {
+TEST_F(Batching, PadsToTheNextAllowedSizeAndReturnsOnlyTheRequestedRows) {
   Queue queue(admission_, Model(1), {.max_batch_size = 4, .allowed_batch_sizes = {2, 4}});
   const auto outcome = Submit(queue, RowsRequest({1, 2, 3, 4, 5, 6})).get();
   EXPECT_EQ(Answer(outcome), (std::vector<float>{3, 5, 7, 9, 11, 13}));
@@ -203,7 +203,7 @@ TEST_F(Batching, RefusesWhenTheQueueIsFull) {
   for (auto& future : accepted) EXPECT_TRUE(future.get());
 }
 
-TEST_F(Batching, LetsOnlySoManyFullBatchesWait) {
+TEST_F(Batching, LimitsTheNumberOfWaitingFullBatches) {
   record_->Set(&FakeRecord::holding, true);
   Queue queue(admission_, Model(1), {.max_batch_size = 2, .queue_batches_max = 2});
   std::vector<Future> accepted;
@@ -215,7 +215,7 @@ TEST_F(Batching, LetsOnlySoManyFullBatchesWait) {
   for (auto& future : accepted) EXPECT_TRUE(future.get());
 }
 
-TEST_F(Batching, AnswersWhatMissedItsDeadlineWithoutRunningIt) {
+TEST_F(Batching, AnswersARequestPastItsDeadlineWithoutRunningIt) {
   record_->Set(&FakeRecord::holding, true);
   Queue queue(admission_, Model(1), {});
   auto running = Submit(queue, RowsRequest({1, 2}));
@@ -229,7 +229,7 @@ TEST_F(Batching, AnswersWhatMissedItsDeadlineWithoutRunningIt) {
   EXPECT_EQ(admission_.load().queued, 0);
 }
 
-TEST_F(Batching, APoisonousRequestDoesNotHarmItsBatchMates) {
+TEST_F(Batching, AFailingRequestDoesNotFailTheOthersOfItsBatch) {
   Queue queue(admission_, Model(1), {.max_batch_size = 3, .max_delay = hours(1)});
   auto good = Submit(queue, RowsRequest({1, 2}));
   auto bad = Submit(queue, RowsRequest({kPoison, 2}));
@@ -241,7 +241,7 @@ TEST_F(Batching, APoisonousRequestDoesNotHarmItsBatchMates) {
   EXPECT_EQ(poisoned.error().message, "poison");
 }
 
-TEST_F(Batching, OutputsWithoutRowsMakeTheSignatureRunAlone) {
+TEST_F(Batching, RunsRequestsAloneIfTheOutputsHaveNoRows) {
   record_->Set(&FakeRecord::scalars, true);
   Queue queue(admission_, Model(1), {.max_batch_size = 2, .max_delay = milliseconds(10)});
   auto first = Submit(queue, RowsRequest({1, 2}));
@@ -251,7 +251,7 @@ TEST_F(Batching, OutputsWithoutRowsMakeTheSignatureRunAlone) {
   EXPECT_EQ(Submit(queue, RowsRequest({5, 6})).get()->batch_rows, 0);
 }
 
-TEST_F(Batching, OfMoreShapesThanItKeepsApartEachIsAnsweredAllTheSame) {
+TEST_F(Batching, AnswersRequestsOfMoreShapesThanItBatches) {
   record_->Set(&FakeRecord::holding, true);
   Queue queue(admission_, Model(1), {.max_batch_size = 2, .queue_max = 100000, .pad_rows = false});
   auto running = Submit(queue, RowsRequest({1, 2}));
@@ -268,7 +268,7 @@ TEST_F(Batching, OfMoreShapesThanItKeepsApartEachIsAnsweredAllTheSame) {
   EXPECT_TRUE(running.get());
 }
 
-TEST_F(Batching, WhoHasUsedLessIsNext) {
+TEST_F(Batching, RunsTheModelThatHasUsedLessRunTimeNext) {
   record_->Set(&FakeRecord::holding, true);
   Queue greedy(admission_, Model(1), {});
   Queue modest(admission_, Model(2), {});
@@ -279,10 +279,10 @@ TEST_F(Batching, WhoHasUsedLessIsNext) {
   record_->Set(&FakeRecord::holding, false);
   for (auto& future : futures) EXPECT_TRUE(future.get());
   EXPECT_EQ(record_->runs[0].version, 1);
-  EXPECT_EQ(record_->runs[1].version, 2) << "the other nine came before it";
+  EXPECT_EQ(record_->runs[1].version, 2) << "although nine requests of version 1 came before it";
 }
 
-TEST_F(Batching, LimitsRunsAtOnceAndFollowsANewLimit) {
+TEST_F(Batching, LimitsConcurrentRunsAndFollowsANewLimit) {
   record_->Set(&FakeRecord::holding, true);
   Queue queue(admission_, Model(1), {});
   std::vector<Future> futures;
@@ -314,12 +314,12 @@ TEST_F(Batching, ASimulatedRunHoldsItsSlot) {
   EXPECT_GE(admission_.load().busy_seconds, 0.06);
 }
 
-TEST_F(Batching, ARunTookWhatTheEngineSaysWhateverItWaitedFor) {
-  Queue queue(admission_, std::make_shared<ModelOfMinutes>(), {});
+TEST_F(Batching, TakesTheRunTimeFromTheEngine) {
+  Queue queue(admission_, std::make_shared<ThreeMinuteModel>(), {});
   EXPECT_EQ(Submit(queue, RowsRequest({1, 2})).get()->run_time, std::chrono::minutes(3));
 }
 
-TEST_F(Batching, AQueueThatGoesAnswersAllThatWaits) {
+TEST_F(Batching, AnswersAllWaitingRequestsWhenTheQueueIsDestroyed) {
   std::vector<Future> futures;
   {
     Queue queue(admission_, Model(1), {.max_batch_size = 64, .max_delay = hours(1)});
@@ -331,11 +331,11 @@ TEST_F(Batching, AQueueThatGoesAnswersAllThatWaits) {
   }
 }
 
-TEST_F(Batching, RefusesAtOnceWhatCannotMakeItsDeadlineByTheRunsOfLate) {
+TEST_F(Batching, RefusesARequestAtOnceIfRecentRunsTookLongerThanItsDeadline) {
   admission_.SetLimits({.concurrent_runs_max = 1, .simulated_run = milliseconds(50)});
   Queue queue(admission_, Model(1), {});
   const auto soon = [] { return Terms{.deadline = steady_clock::now() + milliseconds(30)}; };
-  EXPECT_TRUE(Submit(queue, RowsRequest({1, 2}), soon()).get()) << "nothing is known of its runs";
+  EXPECT_TRUE(Submit(queue, RowsRequest({1, 2}), soon()).get()) << "its run time is unknown";
   auto refused = Submit(queue, RowsRequest({1, 2}), soon());
   ASSERT_EQ(refused.wait_for(milliseconds(0)), std::future_status::ready);
   const auto outcome = refused.get();
@@ -347,7 +347,7 @@ TEST_F(Batching, RefusesAtOnceWhatCannotMakeItsDeadlineByTheRunsOfLate) {
   EXPECT_TRUE(Submit(queue, RowsRequest({1, 2}), {.deadline = steady_clock::now() + std::chrono::seconds(30)}).get());
 }
 
-TEST_F(Batching, CountsTheFullBatchesBeforeARequestAgainstItsDeadline) {
+TEST_F(Batching, CountsWaitingFullBatchesAgainstTheDeadline) {
   admission_.SetLimits({.concurrent_runs_max = 1, .simulated_run = milliseconds(20)});
   Queue queue(admission_, Model(1), {.max_batch_size = 4});
   const std::vector<float> four_rows(8);
@@ -355,19 +355,20 @@ TEST_F(Batching, CountsTheFullBatchesBeforeARequestAgainstItsDeadline) {
   std::vector<Future> before;
   for (int i = 0; i < 20; ++i) before.push_back(Submit(queue, RowsRequest(four_rows)));
   auto refused = Submit(queue, RowsRequest({1, 2}), {.deadline = steady_clock::now() + milliseconds(100)});
-  ASSERT_EQ(refused.wait_for(milliseconds(0)), std::future_status::ready) << "a run of one row has not been seen";
+  ASSERT_EQ(refused.wait_for(milliseconds(0)), std::future_status::ready)
+      << "although no run of one row has been measured";
   EXPECT_THAT(refused.get().error().message, testing::HasSubstr("the answer would take at least"));
   for (auto& future : before) EXPECT_TRUE(future.get());
 }
 
-TEST_F(Batching, ALargeRequestThatIsSlowDoesNotHaveSmallOnesRefused) {
+TEST_F(Batching, ASlowLargeRequestDoesNotCauseRefusalsOfSmallOnes) {
   record_->row_time = milliseconds(2);
   Queue queue(admission_, Model(1), {});
   EXPECT_TRUE(Submit(queue, RowsRequest(std::vector<float>(200))).get()) << "200 ms";
   EXPECT_TRUE(Submit(queue, RowsRequest({1, 2}), {.deadline = steady_clock::now() + milliseconds(150)}).get());
 }
 
-TEST_F(Batching, WhatWaitsBeforeARequestCountsByItsOwnSize) {
+TEST_F(Batching, CountsWaitingRequestsByTheirOwnSize) {
   record_->row_time = milliseconds(1);
   Queue queue(admission_, Model(1), {});
   EXPECT_TRUE(Submit(queue, RowsRequest(std::vector<float>(400))).get()) << "200 ms";
@@ -378,11 +379,11 @@ TEST_F(Batching, WhatWaitsBeforeARequestCountsByItsOwnSize) {
   auto large = Submit(queue, RowsRequest(std::vector<float>(400)),
                       {.deadline = steady_clock::now() + std::chrono::milliseconds(900)});
   record_->Set(&FakeRecord::holding, false);
-  EXPECT_TRUE(large.get()) << "10 ms and 200 ms";
+  EXPECT_TRUE(large.get()) << "10 ms of waiting work and 200 ms of its own";
   for (auto& future : before) EXPECT_TRUE(future.get());
 }
 
-TEST_F(Batching, TheOthersOfABatchDoNotDecideWhetherARequestIsInTime) {
+TEST_F(Batching, RunsAnUrgentRequestWithoutABatchThatWouldMakeItLate) {
   record_->row_time = milliseconds(40);
   Queue queue(admission_, Model(1), {.max_batch_size = 8});
   const std::vector<float> eight_rows(16);
@@ -397,7 +398,7 @@ TEST_F(Batching, TheOthersOfABatchDoNotDecideWhetherARequestIsInTime) {
   EXPECT_EQ(RowsOfRuns(), (std::vector<int64_t>{8, 1, 1, 7}));
 }
 
-TEST_F(Batching, CountsWhatWaitsBeforeARequestAgainstItsDeadline) {
+TEST_F(Batching, CountsWaitingRequestsAgainstTheDeadline) {
   admission_.SetLimits({.concurrent_runs_max = 1, .simulated_run = milliseconds(20)});
   Queue queue(admission_, Model(1), {});
   EXPECT_TRUE(Submit(queue, RowsRequest({1, 2})).get());
@@ -409,7 +410,7 @@ TEST_F(Batching, CountsWhatWaitsBeforeARequestAgainstItsDeadline) {
   for (auto& future : before) EXPECT_TRUE(future.get());
 }
 
-TEST_F(Batching, ACancelledRequestLeavesTheQueueUnrun) {
+TEST_F(Batching, ACancelledRequestLeavesTheQueueWithoutRunning) {
   record_->Set(&FakeRecord::holding, true);
   Queue queue(admission_, Model(1), {.queue_max = 1});
   auto running = Submit(queue, RowsRequest({1, 2}));
@@ -425,11 +426,11 @@ TEST_F(Batching, ACancelledRequestLeavesTheQueueUnrun) {
   auto next = Submit(queue, RowsRequest({5, 6}));
   record_->Set(&FakeRecord::holding, false);
   EXPECT_TRUE(running.get());
-  EXPECT_TRUE(next.get()) << "its place is free";
+  EXPECT_TRUE(next.get()) << "its place in the queue is free";
   EXPECT_EQ(record_->runs.size(), 2u);
 }
 
-TEST_F(Batching, AHigherPriorityTakesThePlaceOfALowerOneInAFullQueue) {
+TEST_F(Batching, AHigherPriorityDisplacesALowerOneInAFullQueue) {
   record_->Set(&FakeRecord::holding, true);
   Queue queue(admission_, Model(1), {.queue_max = 1});
   auto running = Submit(queue, RowsRequest({1, 2}));
@@ -445,7 +446,7 @@ TEST_F(Batching, AHigherPriorityTakesThePlaceOfALowerOneInAFullQueue) {
   EXPECT_TRUE(running.get());
 }
 
-TEST_F(Batching, OneBadRequestOfManyCostsItsMatesFewRuns) {
+TEST_F(Batching, OneFailingRequestOfManyCausesFewFurtherRuns) {
   Queue queue(admission_, Model(1), {.max_batch_size = 64, .max_delay = hours(1)});
   std::vector<Future> futures;
   for (int i = 0; i < 64; ++i) {
@@ -459,10 +460,10 @@ TEST_F(Batching, OneBadRequestOfManyCostsItsMatesFewRuns) {
     if (i == 37) continue;
     EXPECT_EQ(Answer(outcome), (std::vector<float>{2 * number + 1, 2 * number + 1}));
   }
-  EXPECT_EQ(record_->runs.size(), 13u) << "the whole, and two halves at each of six levels";
+  EXPECT_EQ(record_->runs.size(), 13u) << "the whole batch, and two halves at each of six levels";
 }
 
-TEST_F(Batching, WhatNoRequestCanHaveCausedIsNotRunAgain) {
+TEST_F(Batching, DoesNotRetryErrorsThatARequestCannotCause) {
   Queue queue(admission_, Model(1), {.max_batch_size = 4, .max_delay = hours(1)});
   std::vector<Future> futures;
   for (const float number : {1.0f, models::kOverload, 3.0f, 4.0f})
@@ -471,15 +472,16 @@ TEST_F(Batching, WhatNoRequestCanHaveCausedIsNotRunAgain) {
   EXPECT_EQ(RowsOfRuns(), std::vector<int64_t>{4});
 }
 
-TEST_F(Batching, RequestsThatRunAgainArePaddedAsTheyWouldBeAlone) {
+TEST_F(Batching, RetriedBatchesArePaddedToTheirOwnSize) {
   Queue queue(admission_, Model(1), {.max_batch_size = 4, .max_delay = hours(1), .allowed_batch_sizes = {2, 4}});
   std::vector<Future> futures;
   for (const float number : {1.0f, kPoison, 3.0f, 4.0f}) futures.push_back(Submit(queue, RowsRequest({number, 0})));
   for (auto& future : futures) future.wait();
-  EXPECT_EQ(RowsOfRuns(), (std::vector<int64_t>{4, 2, 2, 2, 2})) << "the whole, two halves, and each of the first";
+  EXPECT_EQ(RowsOfRuns(), (std::vector<int64_t>{4, 2, 2, 2, 2}))
+      << "the whole batch, two halves, and each request of the first half";
 }
 
-TEST_F(Batching, CutsALargeRequestIntoBatchesAndPutsItsAnswerTogether) {
+TEST_F(Batching, SplitsALargeRequestIntoBatchesAndJoinsItsAnswer) {
   Queue queue(admission_, Model(1), {.max_batch_size = 2, .request_rows_max = 7});
   std::vector<float> numbers, answers;
   for (int i = 0; i < 14; ++i) {
@@ -496,7 +498,7 @@ TEST_F(Batching, CutsALargeRequestIntoBatchesAndPutsItsAnswerTogether) {
             "Task size 8 is larger than maximum input batch size 7");
 }
 
-TEST_F(Batching, ALargeRequestTellsOfItsLargestBatchAndHowLongThatFilled) {
+TEST_F(Batching, ALargeRequestReportsItsLargestBatchAndLongestFillTime) {
   Queue queue(
       admission_, Model(1),
       {.max_batch_size = 4, .max_delay = milliseconds(20), .allowed_batch_sizes = {2, 4}, .request_rows_max = 7});
@@ -504,11 +506,11 @@ TEST_F(Batching, ALargeRequestTellsOfItsLargestBatchAndHowLongThatFilled) {
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->batch_rows, 4);
   EXPECT_EQ(outcome->padded_rows, 4);
-  EXPECT_GE(outcome->fill_time, milliseconds(20)) << "its last three rows waited for company";
+  EXPECT_GE(outcome->fill_time, milliseconds(20)) << "its last three rows waited for their batch to fill";
   EXPECT_LE(outcome->fill_time, outcome->queue_time);
 }
 
-TEST_F(Batching, ALargeRequestWaitsAsAWholeOrNotAtAll) {
+TEST_F(Batching, ALargeRequestIsQueuedAsAWholeOrRefused) {
   record_->Set(&FakeRecord::holding, true);
   Queue queue(admission_, Model(1), {.max_batch_size = 2, .queue_batches_max = 2, .request_rows_max = 100});
   auto running = Submit(queue, RowsRequest({1, 2}));
@@ -521,7 +523,7 @@ TEST_F(Batching, ALargeRequestWaitsAsAWholeOrNotAtAll) {
   EXPECT_TRUE(running.get());
 }
 
-TEST_F(Batching, ALargeRequestFailsAsItsBadPartDoesAndRunsUncutWhereOutputsHaveNoRows) {
+TEST_F(Batching, ALargeRequestFailsWithItsPartAndRunsWholeIfOutputsHaveNoRows) {
   Queue queue(admission_, Model(1), {.max_batch_size = 2, .request_rows_max = 100});
   EXPECT_EQ(Submit(queue, RowsRequest({1, 2, 3, 4, 5, 6, kPoison, 8, 9, 10})).get().error().message, "poison");
   record_->Set(&FakeRecord::scalars, true);
@@ -529,9 +531,9 @@ TEST_F(Batching, ALargeRequestFailsAsItsBadPartDoesAndRunsUncutWhereOutputsHaveN
   EXPECT_EQ(RowsOfRuns().back(), 3);
 }
 
-// Clients that give up at random moments, before, while and after their request waits, from several threads: every
-// request is answered once, with its own rows or as cancelled, and nothing is left.
-TEST_F(Batching, ACancelStormLeavesNothingBehind) {
+// Several client threads cancel at random moments, before, while and after their requests wait: every request is
+// answered once, with its own rows or with an error, and the queue is empty at the end.
+TEST_F(Batching, ConcurrentCancellationsLeaveTheQueueEmpty) {
   admission_.SetLimits({.concurrent_runs_max = 2});
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -569,8 +571,8 @@ TEST_F(Batching, ACancelStormLeavesNothingBehind) {
   EXPECT_EQ(admission_.load().queued, 0);
 }
 
-// Requests of random sizes from several threads for three versions: every answer is that of the own rows by the own
-// version, although one in fifty requests poisons its batch.
+// Requests of random sizes from several threads for three versions: every answer has the rows of its own request,
+// computed by the right version, although one request in fifty makes its batch fail.
 TEST_F(Batching, EveryRequestGetsItsOwnRowsOfItsOwnVersion) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

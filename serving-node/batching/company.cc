@@ -8,23 +8,23 @@
 namespace longshore::batching {
 namespace {
 
-// Guests who would run together.
-class Table {
+// Requests that would run together as one batch.
+class Selection {
  public:
-  Table(std::span<const Guest> guests, int64_t rows_max, const Costs& costs)
-      : guests_(guests), rows_max_(rows_max), costs_(&costs) {}
+  Selection(std::span<const QueuedRequest> requests, int64_t rows_max, const Costs& costs)
+      : requests_(requests), rows_max_(rows_max), costs_(&costs) {}
 
-  bool Fits(size_t at) const { return places_.empty() || rows_ + guests_[at].rows <= rows_max_; }
-  // Whether it would fit and everybody were in time.
-  bool Bears(size_t at) const {
+  bool Fits(size_t at) const { return places_.empty() || rows_ + requests_[at].rows <= rows_max_; }
+  // Whether the request fits and every request, it included, would still be in time.
+  bool KeepsInTime(size_t at) const {
     if (!Fits(at)) return false;
-    const Guest& guest = guests_[at];
-    return costs_->Likely(rows_ + guest.rows, bytes_ + guest.bytes) < std::min(left_, guest.left);
+    const QueuedRequest& request = requests_[at];
+    return costs_->Likely(rows_ + request.rows, bytes_ + request.bytes) < std::min(left_, request.left);
   }
   void Add(size_t at) {
-    rows_ += guests_[at].rows;
-    bytes_ += guests_[at].bytes;
-    left_ = std::min(left_, guests_[at].left);
+    rows_ += requests_[at].rows;
+    bytes_ += requests_[at].bytes;
+    left_ = std::min(left_, requests_[at].left);
     places_.push_back(at);
   }
 
@@ -33,7 +33,7 @@ class Table {
   const std::vector<size_t>& places() const { return places_; }
 
  private:
-  std::span<const Guest> guests_;
+  std::span<const QueuedRequest> requests_;
   int64_t rows_max_;
   const Costs* costs_;
   std::vector<size_t> places_;
@@ -42,14 +42,14 @@ class Table {
   Duration left_ = Duration::max();
 };
 
-Table FirstWhoFit(std::span<const Guest> guests, const std::vector<size_t>& places, int64_t rows_max,
-                  const Costs& costs) {
-  Table table(guests, rows_max, costs);
+Selection FirstThatFit(std::span<const QueuedRequest> requests, const std::vector<size_t>& places, int64_t rows_max,
+                       const Costs& costs) {
+  Selection selection(requests, rows_max, costs);
   for (const size_t at : places) {
-    if (!table.Fits(at)) break;
-    table.Add(at);
+    if (!selection.Fits(at)) break;
+    selection.Add(at);
   }
-  return table;
+  return selection;
 }
 
 }  // namespace
@@ -62,39 +62,40 @@ Duration Costs::Likely(int64_t rows, int64_t bytes) const {
   return forecast_.Likely(signature_, PaddedBytes(rows, bytes, allowed_batch_sizes_), now_);
 }
 
-Company Choose(std::span<const Guest> guests, int64_t rows_max, const Costs& costs, bool cut) {
-  Company company;
-  std::vector<size_t> hopeful(guests.size());
+BatchChoice ChooseBatch(std::span<const QueuedRequest> requests, int64_t rows_max, const Costs& costs,
+                        bool urgent_first) {
+  BatchChoice choice;
+  std::vector<size_t> hopeful(requests.size());
   std::iota(hopeful.begin(), hopeful.end(), size_t{0});
-  Table all = FirstWhoFit(guests, hopeful, rows_max, costs);
+  Selection all = FirstThatFit(requests, hopeful, rows_max, costs);
   if (!all.in_time()) {
-    // Who would be in time with all of these would be alone, too.
+    // A request that is in time within this batch is also in time alone.
     std::erase_if(hopeful, [&, cost = all.cost()](size_t at) {
-      const Guest& guest = guests[at];
-      if (guest.left > cost || guest.left > costs.AtLeast(guest.rows, guest.bytes)) return false;
-      company.hopeless.push_back(at);
+      const QueuedRequest& request = requests[at];
+      if (request.left > cost || request.left > costs.AtLeast(request.rows, request.bytes)) return false;
+      choice.too_late.push_back(at);
       return true;
     });
-    all = FirstWhoFit(guests, hopeful, rows_max, costs);
+    all = FirstThatFit(requests, hopeful, rows_max, costs);
   }
-  company.run = all.places();
-  if (all.places().size() <= 1 || all.in_time()) return company;
+  choice.run = all.places();
+  if (all.places().size() <= 1 || all.in_time()) return choice;
   const Duration cost = all.cost();
-  const auto in_a_hurry = [&](size_t at) { return guests[at].left <= cost; };
-  Table patient(guests, rows_max, costs), quick(guests, rows_max, costs);
+  const auto is_urgent = [&](size_t at) { return requests[at].left <= cost; };
+  Selection patient(requests, rows_max, costs), quick(requests, rows_max, costs);
   for (const size_t at : hopeful) {
-    if (!in_a_hurry(at) && patient.Fits(at)) patient.Add(at);
+    if (!is_urgent(at) && patient.Fits(at)) patient.Add(at);
   }
-  if (!cut && !patient.places().empty()) {
-    company.run = patient.places();
-    return company;
+  if (!urgent_first && !patient.places().empty()) {
+    choice.run = patient.places();
+    return choice;
   }
-  quick.Add(*std::ranges::find_if(all.places(), in_a_hurry));
+  quick.Add(*std::ranges::find_if(all.places(), is_urgent));
   for (const size_t at : hopeful) {
-    if (at != quick.places().front() && quick.Bears(at)) quick.Add(at);
+    if (at != quick.places().front() && quick.KeepsInTime(at)) quick.Add(at);
   }
-  company.run = quick.places();
-  return company;
+  choice.run = quick.places();
+  return choice;
 }
 
 }  // namespace longshore::batching

@@ -1,4 +1,4 @@
-// Deadlines as a whole: a simulated queue in which time is a number, with what the scheduler does to it.
+// Tests deadlines end to end: a queue on simulated time, driven in the way of the scheduler.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 constexpr int64_t kRowBytes = 4;
 
-// Of one model with one slot: a run takes `fixed` and for each row `row`.
+// A node with one model and one slot: a run takes `fixed` plus `row` per row.
 class Node {
  public:
   Node(const Options& options, Duration fixed, Duration row) : lane_(options), fixed_(fixed), row_(row) {}
@@ -26,7 +26,7 @@ class Node {
     int priority = 0;
     int asked = 0;
     int in_time = 0;
-    int late = 0;  // Computed in vain.
+    int late = 0;  // Answered after the deadline.
   };
 
   Duration Cost(int64_t rows) const { return fixed_ + rows * row_; }
@@ -97,10 +97,10 @@ World AnyWorld(std::mt19937& random) {
           .row = microseconds(10 + random() % 2000)};
 }
 
-// Four times what it can bear, of requests that are patient beside one a while that is in a hurry but would make it
-// alone, which overtakes them: those go on being answered, what is answered in time is most of what could be, and
-// little is computed in vain.
-TEST(Deadlines, OfAnOverloadedQueueAreMadeOrNotComputed) {
+// Four times the load that the node can serve: many requests with late deadlines, and now and then an urgent one of
+// high priority that could be in time alone. Urgent requests continue to be answered, most of the capacity is used for
+// answers in time, and few answers are late.
+TEST(Deadlines, AreMetOrRefusedEarlyUnderOverload) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
@@ -125,9 +125,9 @@ TEST(Deadlines, OfAnOverloadedQueueAreMadeOrNotComputed) {
   }
 }
 
-// A model that was slow for a while, and requests that could make it before and after: they are answered again soon,
-// also when others of their size that have time go on being slow meanwhile.
-TEST(Deadlines, AreMadeAgainWhenAModelHasRecovered) {
+// A model is slow for a while. Requests that it could serve in time before are served again soon after it recovers,
+// while requests of the same size with late deadlines run all the time.
+TEST(Deadlines, AreMetAgainAfterAModelHasRecovered) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
@@ -146,14 +146,14 @@ TEST(Deadlines, AreMadeAgainWhenAModelHasRecovered) {
         node.RunUntil(node.now() + gap);
       }
     }
-    EXPECT_LE(before.late, 31) << "one a second, to find out";
+    EXPECT_LE(before.late, 31) << "one probe per second";
     EXPECT_GE(after.in_time, 0.8 * after.asked);
   }
 }
 
-// What a run takes depends on more than its size: a request that would be quick is not refused for ever because slow
-// ones of its size, which have time, go on.
-TEST(Deadlines, AreMadeNowAndThenBesideSlowOnesOfTheSameSize) {
+// Run times depend on more than the size: quick requests are not refused forever because slow requests of the same size
+// with late deadlines keep running.
+TEST(Deadlines, AreSometimesMetAlthoughOthersOfTheSameSizeAreSlow) {
   Node node({.queue_max = 1000}, milliseconds(100), Duration(0));
   Node::Kind slow{.rows = 1, .deadline = seconds(100)};
   Node::Kind quick{.rows = 1, .deadline = milliseconds(50)};

@@ -13,7 +13,7 @@ size_t Forecast::IndexOf(int64_t bytes) {
 void Forecast::Note(const std::string& signature, int64_t bytes, Duration took, TimePoint now) {
   Size& size = signatures_[signature][IndexOf(bytes)];
   size.runs[size.next] = {now, bytes, took};
-  size.next = (size.next + 1) % kKept;
+  size.next = (size.next + 1) % kRunsKept;
 }
 
 Duration Forecast::Least(const std::string& signature, int64_t bytes, TimePoint since) const {
@@ -57,12 +57,12 @@ Duration Forecast::Likely(const std::string& signature, int64_t bytes, TimePoint
   return at_least;
 }
 
-bool Forecast::LetsThrough(const std::string& signature, int64_t bytes, TimePoint now) {
+bool Forecast::AllowProbe(const std::string& signature, int64_t bytes, TimePoint now) {
   const auto sizes = signatures_.find(signature);
   if (sizes == signatures_.end()) return true;
   TimePoint& since = sizes->second[IndexOf(bytes)].refusing_since;
   if (since == TimePoint::min()) since = now;
-  if (now - since < std::max<Duration>(kAgeMax, kProbePart * AtLeast(signature, bytes, now))) return false;
+  if (now - since < std::max<Duration>(kAgeMax, kProbePeriodRuns * AtLeast(signature, bytes, now))) return false;
   since = now;
   return true;
 }

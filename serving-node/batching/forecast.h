@@ -1,8 +1,8 @@
-// What the runs of a version took of late, by signature and size of the inputs, and what that says of the next one. No
+// Predicts the run time of a version's next batch from its recent runs, by signature and size of the inputs. No
 // threads, no clock: time is an argument.
 //
-//   Runs of 400 bytes took 5 and 6 ms: one of 400 or more takes at least 5 ms and likely 5.5; nothing is known of one
-//   of 100 bytes but that it likely takes a quarter of that.
+//   Runs of 400 bytes took 5 and 6 ms: a run of 400 bytes or more takes at least 5 ms, and a run of 400 bytes likely
+//   takes 5.5 ms. A run of 100 bytes likely takes a quarter of that; its minimum is unknown.
 #pragma once
 
 #include <array>
@@ -19,40 +19,42 @@ using Duration = std::chrono::steady_clock::duration;
 
 class Forecast {
  public:
-  // What was measured longer ago refuses nobody: a run that was slow once must not have requests refused for ever.
+  // Older runs are ignored: one slow run must not have requests refused forever.
   static constexpr std::chrono::seconds kAgeMax{1};
-  static constexpr size_t kKept = 8;  // Runs per size.
-  // Of requests that are ruled out one is let through so rarely that its run takes no more than this part of a slot.
-  static constexpr int kProbePart = 20;
+  static constexpr size_t kRunsKept = 8;  // Runs remembered per size class.
+  // A probe (AllowProbe) runs at most once per this many run times, so that probes use at most 1/20 of a slot.
+  static constexpr int kProbePeriodRuns = 20;
 
-  // Requires: a signature of the model, of which there are few.
+  // Records a run of `bytes` bytes of inputs that ended at `now`. Requires: a signature of the model, so that the
+  // number of signatures is bounded.
   void Note(const std::string& signature, int64_t bytes, Duration took, TimePoint now);
 
-  // The shortest of the last runs of so many bytes or down to half of them; where there is none, of still fewer.
-  // 0: nothing is known.
+  // The shortest recent run in the size class of `bytes` (powers of two) with at most `bytes` bytes; without one, the
+  // shortest of the next smaller class that has runs. 0: nothing is known.
   Duration AtLeast(const std::string& signature, int64_t bytes, TimePoint now) const;
-  // The mean of the last runs of about so many bytes; where there is none, in proportion what those of the next larger
-  // size took. Not less than AtLeast; 0: nothing is known.
+  // The mean of the recent runs in the size class of `bytes`; without one, the time per byte of the next larger class
+  // times `bytes`. Not less than AtLeast; 0: nothing is known.
   Duration Likely(const std::string& signature, int64_t bytes, TimePoint now) const;
-  // AtLeast, of runs of whatever age.
+  // Like AtLeast, but runs of any age count.
   Duration AtLeastEver(const std::string& signature, int64_t bytes) const;
 
-  // Whether a request that AtLeast rules out is let through all the same: what a run takes may depend on more than its
-  // size, and where requests of that size go on that are slow and have time, nobody else would find out.
-  bool LetsThrough(const std::string& signature, int64_t bytes, TimePoint now);
+  // Whether a request that AtLeast rules out runs anyway, as a probe; called once per such request. Run times depend on
+  // more than the size: while slow requests of this size with late deadlines keep running, only a probe can show that
+  // others of the size are quick.
+  bool AllowProbe(const std::string& signature, int64_t bytes, TimePoint now);
 
  private:
   struct Run {
-    TimePoint at = TimePoint::min();  // Never, by that.
+    TimePoint at = TimePoint::min();  // The default: no run.
     int64_t bytes = 0;
     Duration took{0};
   };
   struct Size {
-    std::array<Run, kKept> runs;
+    std::array<Run, kRunsKept> runs;
     size_t next = 0;
     TimePoint refusing_since = TimePoint::min();
   };
-  using Sizes = std::array<Size, 40>;  // By powers of two.
+  using Sizes = std::array<Size, 40>;  // Size classes by powers of two.
 
   static size_t IndexOf(int64_t bytes);
   Duration Least(const std::string& signature, int64_t bytes, TimePoint since) const;

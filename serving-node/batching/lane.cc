@@ -9,10 +9,10 @@
 namespace longshore::batching {
 namespace {
 
-// Of those who wait no more than these are looked at for one batch: so many times the rows that it holds.
-constexpr int64_t kLookedAt = 2;
+// At most this many times max_batch_size rows are considered for one batch.
+constexpr int64_t kBatchesConsidered = 2;
 
-// The lower priority yields, and of equals who came last.
+// Whether `a` is displaced before `b`: the lower priority first, then the later rank.
 bool YieldsBefore(const Task& a, const Task& b) {
   if (a.terms.priority != b.terms.priority) return a.terms.priority < b.terms.priority;
   return a.rank() > b.rank();
@@ -22,7 +22,7 @@ bool YieldsBefore(const Task& a, const Task& b) {
 
 TimePoint Lane::ReadyAt(const Task& task) const {
   const TimePoint full_delay = task.submitted + options_.max_delay;
-  // Waiting for company must not be what makes a request miss its deadline.
+  // A request must not miss its deadline because it waited for its batch to fill.
   const bool waits = delaying_ && !task.key.empty() && task.terms.deadline - task.least_run > full_delay;
   return waits ? full_delay : task.submitted;
 }
@@ -35,7 +35,7 @@ void Lane::Refresh(const std::string& key, Group* group) const {
   group->ready_at = TimePoint::max();
   if (IsFull(key, *group)) {
     group->ready_at = group->tasks.begin()->second.submitted;
-    return;  // However many wait.
+    return;  // Ready whatever the delays of its tasks.
   }
   for (const auto& [rank, task] : group->tasks) group->ready_at = std::min(group->ready_at, ReadyAt(task));
 }
@@ -52,8 +52,8 @@ bool Lane::HasRoom(const std::string& key, int64_t rows, size_t requests) const 
 }
 
 std::optional<Task> Lane::MakeRoom(const Task& task) {
-  const auto lower = of_priority_.begin() + task.terms.priority;
-  if (std::all_of(of_priority_.begin(), lower, [](size_t tasks) { return tasks == 0; })) return std::nullopt;
+  const auto lower = count_by_priority_.begin() + task.terms.priority;
+  if (std::all_of(count_by_priority_.begin(), lower, [](size_t tasks) { return tasks == 0; })) return std::nullopt;
   if (size_ > static_cast<size_t>(std::max(options_.queue_max, 0))) return std::nullopt;
   const bool too_many = size_ == static_cast<size_t>(std::max(options_.queue_max, 0));
   std::optional<std::pair<Groups::iterator, std::map<Rank, Task>::iterator>> found;
@@ -68,7 +68,7 @@ std::optional<Task> Lane::MakeRoom(const Task& task) {
   }
   if (!found) return std::nullopt;
   Task displaced = Remove(found->first->second, found->second);
-  Tidy(found->first);
+  EraseOrRefresh(found->first);
   return displaced;
 }
 
@@ -92,7 +92,7 @@ void Lane::Push(Task task) {
   group.rows += task.rows;
   group.bytes += task.bytes;
   group.likely += task.likely_run;
-  ++of_priority_[static_cast<size_t>(task.terms.priority)];
+  ++count_by_priority_[static_cast<size_t>(task.terms.priority)];
   group.ready_at = std::min(group.ready_at, ReadyAt(task));
   if (IsFull(task.key, group)) group.ready_at = std::min(group.ready_at, task.submitted);
   const Rank rank = task.rank();
@@ -102,24 +102,24 @@ void Lane::Push(Task task) {
 
 void Lane::PushBatch(Batch batch) {
   size_ += batch.size();
-  again_.push_back(std::move(batch));
+  retries_.push_back(std::move(batch));
 }
 
 std::optional<TimePoint> Lane::ReadyAt() const {
-  if (!again_.empty()) return TimePoint::min();
+  if (!retries_.empty()) return TimePoint::min();
   std::optional<TimePoint> earliest;
   for (const auto& [key, group] : groups_) earliest = std::min(earliest.value_or(TimePoint::max()), group.ready_at);
   return earliest;
 }
 
-Taken Lane::TakeAgain(TimePoint now) {
+Taken Lane::TakeRetry(TimePoint now) {
   Taken taken{.batch = {}, .late = {}, .ready = TimePoint::min()};
-  for (Task& task : again_.front()) {
+  for (Task& task : retries_.front()) {
     const bool late = task.terms.deadline <= now || task.terms.cancelled.stop_requested();
     (late ? taken.late : taken.batch).push_back(std::move(task));
   }
-  size_ -= again_.front().size();
-  again_.pop_front();
+  size_ -= retries_.front().size();
+  retries_.pop_front();
   return taken;
 }
 
@@ -129,13 +129,13 @@ std::vector<std::map<Rank, Task>::iterator> Lane::Front(Groups::iterator group) 
   for (auto task = group->second.tasks.begin(); task != group->second.tasks.end(); ++task) {
     front.push_back(task);
     rows += task->second.rows;
-    if (group->first.empty() || rows > kLookedAt * options_.max_batch_size) break;
+    if (group->first.empty() || rows > kBatchesConsidered * options_.max_batch_size) break;
   }
   return front;
 }
 
 Taken Lane::Take(TimePoint now, const Forecast& forecast) {
-  if (!again_.empty()) return TakeAgain(now);
+  if (!retries_.empty()) return TakeRetry(now);
   auto first = groups_.end();
   for (auto group = groups_.begin(); group != groups_.end(); ++group) {
     if (group->second.ready_at > now) continue;
@@ -145,24 +145,24 @@ Taken Lane::Take(TimePoint now, const Forecast& forecast) {
   CHECK(first != groups_.end());
   Taken taken{.batch = {}, .late = {}, .ready = first->second.ready_at};
   const auto front = Front(first);
-  std::vector<Guest> guests;
+  std::vector<QueuedRequest> requests;
   for (const auto& task : front) {
     const Task& one = task->second;
     const Duration left = one.terms.deadline - now;
-    guests.push_back({one.rows, one.bytes, one.ruled_out && left > Duration(0) ? Duration::max() : left});
+    requests.push_back({one.rows, one.bytes, one.is_probe && left > Duration(0) ? Duration::max() : left});
   }
   const std::vector<int> unpadded;
   const Costs costs(forecast, front.front()->second.request.signature,
                     first->first.empty() ? unpadded : options_.allowed_batch_sizes, now);
-  // By turns, but with no period that the requests could have too.
-  const bool cut = std::popcount(front.front()->second.number) % 2 == 1;
-  const Company company = Choose(guests, options_.max_batch_size, costs, cut);
-  for (const size_t at : company.hopeless) {
-    front[at]->second.least_run = costs.AtLeast(guests[at].rows, guests[at].bytes);
+  // Alternates without a fixed period, so that a periodic pattern of requests cannot always get the same choice.
+  const bool urgent_first = std::popcount(front.front()->second.number) % 2 == 1;
+  const BatchChoice choice = ChooseBatch(requests, options_.max_batch_size, costs, urgent_first);
+  for (const size_t at : choice.too_late) {
+    front[at]->second.least_run = costs.AtLeast(requests[at].rows, requests[at].bytes);
     taken.late.push_back(Remove(first->second, front[at]));
   }
-  for (const size_t at : company.run) taken.batch.push_back(Remove(first->second, front[at]));
-  Tidy(first);
+  for (const size_t at : choice.run) taken.batch.push_back(Remove(first->second, front[at]));
+  EraseOrRefresh(first);
   return taken;
 }
 
@@ -172,12 +172,12 @@ Task Lane::Remove(Group& group, std::map<Rank, Task>::iterator task) {
   group.rows -= taken.rows;
   group.bytes -= taken.bytes;
   group.likely -= taken.likely_run;
-  --of_priority_[static_cast<size_t>(taken.terms.priority)];
+  --count_by_priority_[static_cast<size_t>(taken.terms.priority)];
   --size_;
   return taken;
 }
 
-void Lane::Tidy(Groups::iterator group) {
+void Lane::EraseOrRefresh(Groups::iterator group) {
   if (group->second.tasks.empty()) {
     groups_.erase(group);
   } else {
@@ -191,7 +191,7 @@ std::optional<Task> Lane::Remove(const std::string& key, const Rank& rank) {
   const auto task = group->second.tasks.find(rank);
   if (task == group->second.tasks.end()) return std::nullopt;
   Task taken = Remove(group->second, task);
-  Tidy(group);
+  EraseOrRefresh(group);
   return taken;
 }
 
@@ -204,7 +204,7 @@ std::vector<Task> Lane::TakeExpired(TimePoint now) {
       const auto one = task++;
       if (one->second.terms.deadline <= now) expired.push_back(Remove(group->second, one));
     }
-    if (expired.size() != before) Tidy(group);
+    if (expired.size() != before) EraseOrRefresh(group);
   }
   return expired;
 }

@@ -16,7 +16,7 @@
 
 namespace longshore::batching {
 
-// Who runs first: who came first, each step of priority counting as kHeadStart. No two are equal.
+// The order in which requests run: by arrival, moved forward by kHeadStart per step of priority. Unique per request.
 struct Rank {
   TimePoint time;
   uint64_t number = 0;
@@ -29,60 +29,62 @@ struct Task {
   TimePoint submitted;
   Terms terms{};
   int64_t rows = 0;
-  int64_t bytes = 0;      // Of its inputs.
+  int64_t bytes = 0;      // Size of the inputs.
   std::string key{};      // Requests of one key may run together; "": runs alone.
-  Duration least_run{0};  // What a run of it alone takes at least, and likely, as known when it came; 0: not known.
+  Duration least_run{0};  // The least and the likely time of a run of it alone, as known on arrival; 0: unknown.
   Duration likely_run{0};
-  bool ruled_out = false;  // It runs although it is said to be too late (Forecast::LetsThrough).
-  uint64_t number = 0;     // Of its arrival.
-  // Tells the queue of a cancellation. Destroying it waits for the call, so never under a lock that the call takes.
+  bool is_probe = false;  // A probe: runs although it is expected to be too late (Forecast::AllowProbe).
+  uint64_t number = 0;    // Arrival number, unique in the node.
+  // Removes the task from its queue on cancellation. The destructor waits for a running callback, so it must not run
+  // under a lock that the callback takes.
   std::unique_ptr<std::stop_callback<std::function<void()>>> on_cancel{};
 
   Rank rank() const { return {submitted - terms.priority * kHeadStart, number}; }
 };
-using Batch = std::vector<Task>;  // Of one key, in the order of their ranks.
+using Batch = std::vector<Task>;  // Tasks of one key, in order of rank.
 
-// What leaves a lane together.
+// The tasks that one call of Take removes.
 struct Taken {
-  Batch batch;      // Empty when all of its kind were late.
-  Batch late;       // Would not make their deadlines alone and at once, or were cancelled.
-  TimePoint ready;  // When the batch waited for no more company.
+  Batch batch;      // Empty if all candidates were late.
+  Batch late;       // Cannot meet their deadlines even alone and now, or were cancelled.
+  TimePoint ready;  // When the batch stopped waiting for more requests.
 };
 
 class Lane {
  public:
-  // Requests of further kinds run alone, so that a client with many shapes cannot make each step long.
+  // Requests of further kinds run alone: every operation scans all kinds, and a client with many shapes must not make
+  // that slow.
   static constexpr size_t kKindsMax = 64;
 
   explicit Lane(const Options& options) : options_(options) {}
 
   size_t size() const { return size_; }
-  // Whether requests of this kind may wait as such, and not as those that run alone.
+  // Whether requests of this kind may be batched; false: there are kKindsMax kinds already.
   bool TakesKind(const std::string& key) const { return groups_.contains(key) || groups_.size() < kKindsMax; }
-  // Whether the limits of the options leave room for so many requests of one kind, with so many rows together.
+  // Whether the limits of the options leave room for `requests` requests of one kind with `rows` rows in total.
   bool HasRoom(const std::string& key, int64_t rows, size_t requests) const;
-  // The bytes that a run of this one alone has.
+  // The input bytes of a run of this task alone, padded to an allowed batch size.
   int64_t RunBytes(const Task& task) const;
-  // Of those whose place this one could take the lowest, and of these the last: of a lower priority than its own, and
-  // leaving enough for the limits.
+  // Removes one task of lower priority so that `task` fits the limits: of the lowest priority, the one with the last
+  // rank. nullopt if no removal of one task is enough.
   std::optional<Task> MakeRoom(const Task& task);
-  // How long the runs likely take that begin before one more request of this kind without priority: full batches, or of
-  // those that run alone each one.
+  // The likely run time of the work that starts before `task` if it has priority 0: the full batches of its kind, or
+  // for tasks that run alone all such tasks.
   Duration WorkBefore(const Task& task, const Forecast& forecast, TimePoint now) const;
 
   void Push(Task task);
-  // A batch of a run that failed: it runs before all others, as it is.
+  // Queues a batch of a failed run again. It runs before all others and is not joined with other tasks.
   void PushBatch(Batch batch);
 
-  // From when on Take has a batch: when one is full, or a request has waited long enough. nullopt: empty.
+  // The time from which Take returns a batch: when a batch is full or a request has waited long enough. nullopt: empty.
   std::optional<TimePoint> ReadyAt() const;
-  // Of the batches that are ready, the one with the first rank; Choose says who of its kind runs. Requires: ReadyAt()
-  // <= now.
+  // Takes tasks of the kind that is ready and holds the lowest rank; ChooseBatch (company.h) selects which of them run.
+  // Requires: ReadyAt() <= now.
   Taken Take(TimePoint now, const Forecast& forecast);
 
-  // Removes one request; nullopt when it does not wait any more.
+  // Removes one request; nullopt if it is not in the queue any more.
   std::optional<Task> Remove(const std::string& key, const Rank& rank);
-  // Removes what is past its deadline.
+  // Removes the tasks whose deadlines have passed.
   std::vector<Task> TakeExpired(TimePoint now);
   TimePoint earliest_deadline() const;
 
@@ -103,18 +105,19 @@ class Lane {
   bool IsFull(const std::string& key, const Group& group) const;
   void Refresh(const std::string& key, Group* group) const;
   bool RowsFit(const std::string& key, int64_t rows) const;
-  Taken TakeAgain(TimePoint now);
+  Taken TakeRetry(TimePoint now);
   std::vector<std::map<Rank, Task>::iterator> Front(Groups::iterator group) const;
-  // Takes it out of its group's sums, which may be left empty and not refreshed.
+  // Removes the task and updates the sums of its group. The caller must call EraseOrRefresh on the group.
   Task Remove(Group& group, std::map<Rank, Task>::iterator task);
-  void Tidy(Groups::iterator group);
+  // Erases the group if it is empty; otherwise computes its ready_at again.
+  void EraseOrRefresh(Groups::iterator group);
 
   Options options_;
   bool delaying_ = true;
   size_t size_ = 0;
-  std::array<size_t, kPriorityMax + 1> of_priority_{};  // How many tasks of the groups have it.
-  Groups groups_;                                       // Never an empty group.
-  std::deque<Batch> again_;                             // Never an empty batch.
+  std::array<size_t, kPriorityMax + 1> count_by_priority_{};  // Tasks in groups_ by priority.
+  Groups groups_;                                             // Never an empty group.
+  std::deque<Batch> retries_;                                 // Never an empty batch.
 };
 
 }  // namespace longshore::batching

@@ -43,7 +43,7 @@ TEST_F(LaneTest, AHigherPriorityGoesFirst) {
   EXPECT_THAT(NumbersOf(lane.Take(kStart, forecast_).batch), ElementsAre(1, 2));
 }
 
-TEST_F(LaneTest, APriorityOvertakesOnlyWhatCameShortlyBefore) {
+TEST_F(LaneTest, APriorityOvertakesOnlyRecentRequests) {
   Lane lane({.max_batch_size = 1});
   lane.Push(Make(0, milliseconds(0), 1, ""));
   lane.Push(Make(0, milliseconds(101), 1, ""));
@@ -54,7 +54,7 @@ TEST_F(LaneTest, APriorityOvertakesOnlyWhatCameShortlyBefore) {
   EXPECT_THAT(order, ElementsAre(1, 3, 4, 2)) << "2 steps are worth 200 ms";
 }
 
-TEST_F(LaneTest, AFullOneGivesThePlaceOfTheLowestToAHigherPriority) {
+TEST_F(LaneTest, AHigherPriorityDisplacesTheLowestInAFullLane) {
   Lane lane({.max_batch_size = 1, .queue_max = 2});
   lane.Push(Make(1));
   lane.Push(Make(0));
@@ -65,29 +65,30 @@ TEST_F(LaneTest, AFullOneGivesThePlaceOfTheLowestToAHigherPriority) {
   EXPECT_EQ(lane.size(), 1u);
 }
 
-TEST_F(LaneTest, TheLowestPriorityGivesItsPlaceHoweverLongItHasWaited) {
+TEST_F(LaneTest, TheLowestPriorityIsDisplacedHoweverLongItHasWaited) {
   Lane lane({.max_batch_size = 1, .queue_max = 3});
   lane.Push(Make(1, milliseconds(300)));
   lane.Push(Make(0, milliseconds(0)));
   lane.Push(Make(0, milliseconds(10)));
   const auto displaced = lane.MakeRoom(Make(2, milliseconds(400)));
   ASSERT_TRUE(displaced);
-  EXPECT_EQ(displaced->number, 3u) << "of the lowest the last";
+  EXPECT_EQ(displaced->number, 3u) << "the last of the lowest priority";
 }
 
-TEST_F(LaneTest, ARequestOfAnotherKindGivesItsPlaceOnlyWhereThatHelps) {
+TEST_F(LaneTest, ARequestOfAnotherKindIsDisplacedOnlyIfThatMakesRoom) {
   Lane lane({.max_batch_size = 2, .queue_max = 3, .queue_batches_max = 1});
   lane.Push(Make(0, milliseconds(0), 1, "a"));
   lane.Push(Make(1, milliseconds(0), 1, "b"));
   lane.Push(Make(1, milliseconds(0), 1, "b"));
   const auto displaced = lane.MakeRoom(Make(2, milliseconds(0), 1, "b"));
   ASSERT_TRUE(displaced);
-  EXPECT_EQ(displaced->key, "b") << "one batch of them may wait";
+  EXPECT_EQ(displaced->key, "b") << "only one batch of this kind may wait";
   lane.Push(Make(0, milliseconds(0), 1, "c"));
-  EXPECT_EQ(lane.MakeRoom(Make(2, milliseconds(0), 1, "b"))->key, "c") << "the last of the lowest, and b has a place";
+  EXPECT_EQ(lane.MakeRoom(Make(2, milliseconds(0), 1, "b"))->key, "c")
+      << "the last of the lowest priority; kind b has room";
 }
 
-TEST_F(LaneTest, TakesOnlySoManyKinds) {
+TEST_F(LaneTest, LimitsTheNumberOfKinds) {
   Lane lane({.max_batch_size = 2, .queue_max = 1000});
   for (size_t i = 0; i < Lane::kKindsMax; ++i) {
     EXPECT_TRUE(lane.TakesKind(std::to_string(i)));
@@ -99,7 +100,7 @@ TEST_F(LaneTest, TakesOnlySoManyKinds) {
   EXPECT_TRUE(lane.TakesKind("another"));
 }
 
-TEST_F(LaneTest, WhatLeavesIsNotRunAndMakesRoom) {
+TEST_F(LaneTest, ARemovedRequestIsNotRunAndMakesRoom) {
   Lane lane({.max_batch_size = 4, .queue_max = 2, .queue_batches_max = 1});
   Task leaves = Make(0, milliseconds(0), 3);
   const Rank rank = leaves.rank();
@@ -112,7 +113,7 @@ TEST_F(LaneTest, WhatLeavesIsNotRunAndMakesRoom) {
   EXPECT_EQ(lane.ReadyAt(), std::nullopt);
 }
 
-TEST_F(LaneTest, ABatchThatFailedRunsBeforeAllOthersAsItIs) {
+TEST_F(LaneTest, AFailedBatchRunsAgainBeforeAllOthersUnchanged) {
   Lane lane({.max_batch_size = 2});
   lane.Push(Make(9));
   Batch half;
@@ -122,7 +123,7 @@ TEST_F(LaneTest, ABatchThatFailedRunsBeforeAllOthersAsItIs) {
   EXPECT_THAT(NumbersOf(lane.Take(kStart, forecast_).batch), ElementsAre(1));
 }
 
-TEST_F(LaneTest, ARequestDoesNotWaitForCompanyLongerThanItsRunLeaves) {
+TEST_F(LaneTest, ARequestDoesNotWaitForOthersIfItWouldMissItsDeadline) {
   Lane lane({.max_batch_size = 8, .max_delay = milliseconds(50)});
   Task task = Make();
   task.terms.deadline = kStart + milliseconds(60);
@@ -131,7 +132,7 @@ TEST_F(LaneTest, ARequestDoesNotWaitForCompanyLongerThanItsRunLeaves) {
   EXPECT_EQ(lane.ReadyAt(), kStart);
 }
 
-TEST_F(LaneTest, WhatIsTooLateLeavesWithWhatItsRunTakes) {
+TEST_F(LaneTest, RequestsThatAreTooLateLeaveWithTheTimeOfTheirRun) {
   Lane lane({.max_batch_size = 4, .queue_max = 10});
   const std::string signature = "a signature with a name that is longer than a short string";
   forecast_.Note(signature, 4, milliseconds(20), kStart);
@@ -148,9 +149,9 @@ TEST_F(LaneTest, WhatIsTooLateLeavesWithWhatItsRunTakes) {
   for (const Task& late : taken.late) EXPECT_EQ(late.least_run, milliseconds(20));
 }
 
-// Random pushes, takes, removals and expiries: nothing is lost or taken twice, a batch is of one kind and not too
-// large, and what it holds came before what still waits of its kind.
-TEST_F(LaneTest, LosesNothingAndKeepsTheOrder) {
+// Random pushes, takes, removals and expiries: no task is lost or taken twice; a batch has one kind and a valid size,
+// and its tasks have lower ranks than the tasks of this kind that still wait.
+TEST_F(LaneTest, LosesNoTaskAndKeepsTheOrder) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);

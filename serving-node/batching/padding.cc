@@ -11,7 +11,7 @@ using tensor::Shape;
 using tensor::Tensor;
 
 struct Span {
-  int64_t from;  // The first element, here and there.
+  int64_t from;  // First element in the source and in the destination.
   int64_t to;
   int64_t elements;
 };
@@ -33,7 +33,7 @@ int64_t ElementsOf(const Shape& shape, size_t first_axis) {
   return elements;
 }
 
-// Copies the block below these elements: along the axis one by one, in one piece along the last.
+// Copies the block that starts at `at`: recursively along each axis, and along the last axis with one copy.
 void CopyBlock(const Tensor& from, size_t axis, Span at, Tensor* to) {
   const auto size = from.shape()[axis];
   if (axis + 1 == from.shape().size()) return Copy(from, {at.from, at.to, size}, to);

@@ -1,4 +1,4 @@
-// Rows of several sizes made one size: what pad_variable_length_inputs asks for. Pure.
+// Pads rows of different sizes to one size (pad_variable_length_inputs). Pure.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,13 @@
 
 namespace longshore::batching {
 
-// The shape of one row that holds the rows of all of them: per dimension the largest size. Requires: one rank >= 1.
+// The shape of a row that is large enough for the rows of all parts: the largest size per dimension. Requires: all
+// parts have the same rank, which is at least 1.
 tensor::Shape LargestRow(const std::vector<const tensor::Tensor*>& parts);
 
-// Copies the rows of `from` to the rows of `to` from at_row on. Where these are larger, the rest of them is the first
-// element of `from`, as TensorFlow Serving fills it; nothing is cut. Requires: one type, rows of `to` at least as
-// large, and an element in `from`, or rows of one size.
+// Copies the rows of `from` into `to`, starting at row at_row. Where rows of `to` are larger, the rest is filled with
+// the first element of `from`, as TensorFlow Serving does. Requires: the same type; either rows of the same size, or
+// rows of `to` that are at least as large and a `from` that is not empty.
 void CopyRows(const tensor::Tensor& from, int64_t at_row, tensor::Tensor* to);
 
 }  // namespace longshore::batching

@@ -7,7 +7,7 @@ namespace {
 
 int64_t Milliseconds(Duration duration) { return std::chrono::ceil<std::chrono::milliseconds>(duration).count(); }
 
-Error ComesTooLate(Duration left, Duration at_least) {
+Error DeadlineTooNear(Duration left, Duration at_least) {
   return {Code::kDeadlineExceeded, fmt::format("The deadline is {} ms away, and the answer would take at least {} ms",
                                                Milliseconds(left), Milliseconds(at_least))};
 }
@@ -33,7 +33,7 @@ Error HasWaitedTooLong(const Task& task, TimePoint now) {
                       Milliseconds(task.terms.deadline - now), waited, Milliseconds(task.least_run))};
 }
 
-bool MayBeOnes(const Error& error) {
+bool MayBeCausedByOneRequest(const Error& error) {
   switch (error.code) {
     case Code::kCancelled:
     case Code::kDeadlineExceeded:
@@ -57,16 +57,16 @@ std::optional<Error> RefuseLate(std::span<Task> tasks, const Lane& lane, const A
   }
   const Duration left = first.terms.deadline - arrival.now;
   const Duration alone = std::max(first.least_run, parts / arrival.runs_max);
-  // Who overtakes others has less before it, and nobody counts how much.
+  // A request with priority overtakes others by an amount that is not computed; assume that nothing is before it.
   const Duration before =
       first.terms.priority > 0 ? Duration(0) : lane.WorkBefore(first, *forecast, arrival.now) / arrival.runs_max;
   if (alone + before <= left) return std::nullopt;
-  const bool ruled_out = alone > left && left > Duration(0) && tasks.size() == 1;
-  if (!ruled_out || !forecast->LetsThrough(signature, lane.RunBytes(first), arrival.now)) {
-    return ComesTooLate(left, alone + before);
+  const bool is_probe = alone > left && left > Duration(0) && tasks.size() == 1;
+  if (!is_probe || !forecast->AllowProbe(signature, lane.RunBytes(first), arrival.now)) {
+    return DeadlineTooNear(left, alone + before);
   }
-  first.ruled_out = true;
-  first.key.clear();  // What it takes by itself is what is to be known.
+  first.is_probe = true;
+  first.key.clear();  // A probe runs alone, so that its own run time is measured.
   return std::nullopt;
 }
 

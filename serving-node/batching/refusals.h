@@ -1,4 +1,4 @@
-// Why a queue does not run a request, in the words that clients see. Pure.
+// The errors with which a queue rejects requests, as clients see them. Pure.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,21 @@ namespace longshore::batching {
 // Unavailable, with TensorFlow Serving's text.
 Error QueueIsFull(size_t waiting);
 Error WasCancelled();
-// DeadlineExceeded: its runs of late took longer than is left, or nothing is left.
+// DeadlineExceeded: the deadline has passed, or recent runs took longer than the time left.
 Error HasWaitedTooLong(const Task& task, TimePoint now);
 
-// Whether one request of a batch can be why all of it failed, so that the others are worth a run without it. Memory is
-// of that kind: what one request or their sum asks for is too much. What is full, gone or too late is not.
-bool MayBeOnes(const Error& error);
+// Whether a single request may be the reason why its batch failed, so that the batch is retried in parts. True for
+// ResourceExhausted: one request, or the batch as a whole, may need too much memory. False for overload, cancellation,
+// deadlines and permissions.
+bool MayBeCausedByOneRequest(const Error& error);
 
 struct Arrival {
-  int runs_max = 1;  // At once.
+  int runs_max = 1;  // Concurrent runs of the node.
   TimePoint now;
 };
-// On arrival, of one request or the parts of one: DeadlineExceeded when it cannot be in time with what waits before it.
-// Notes in the tasks what they take. Requires: at least one.
+// Checks the deadline of an arriving request, given as one task or as the tasks it was split into: DeadlineExceeded if
+// it cannot be met with the work that waits before it. Sets least_run and likely_run of the tasks. Requires: at least
+// one.
 std::optional<Error> RefuseLate(std::span<Task> tasks, const Lane& lane, const Arrival& arrival, Forecast* forecast);
 
 }  // namespace longshore::batching

@@ -5,15 +5,15 @@
 namespace longshore::batching {
 namespace {
 
-TEST(MayBeOnes, IsWhatARequestCanHaveCaused) {
+TEST(MayBeCausedByOneRequest, IsTrueForErrorsThatARequestCanCause) {
   for (const Code code :
        {Code::kUnknown, Code::kInvalidArgument, Code::kNotFound, Code::kAlreadyExists, Code::kFailedPrecondition,
         Code::kOutOfRange, Code::kUnimplemented, Code::kInternal, Code::kDataLoss, Code::kResourceExhausted}) {
-    EXPECT_TRUE(MayBeOnes({code, ""})) << CodeName(code);
+    EXPECT_TRUE(MayBeCausedByOneRequest({code, ""})) << CodeName(code);
   }
   for (const Code code : {Code::kCancelled, Code::kDeadlineExceeded, Code::kUnavailable, Code::kAborted,
                           Code::kPermissionDenied, Code::kUnauthenticated}) {
-    EXPECT_FALSE(MayBeOnes({code, ""})) << CodeName(code);
+    EXPECT_FALSE(MayBeCausedByOneRequest({code, ""})) << CodeName(code);
   }
 }
 

@@ -23,11 +23,11 @@ bool OutputsHaveFreeRows(const tensorflow::SignatureDef& signature, const std::v
   });
 }
 
-// Lengths before texts, so that no two different requests give one key.
+// The length comes first, so that different requests never have the same key.
 void AppendText(const std::string& text, std::string* key) { *key += fmt::format("{}:{};", text.size(), text); }
 
-// What padding may make of a batch: beyond this, and beyond kPaddingFactorMax times what it holds, it is joined in
-// smaller parts. One request with a huge row must not make all rows of its batch huge.
+// A padded batch that is larger than kPaddedBytesMax and than kPaddingFactorMax times its unpadded size is refused, and
+// the scheduler retries it in smaller parts: one request with a huge row must not make all rows of its batch huge.
 constexpr size_t kPaddedBytesMax = size_t{64} << 20;
 constexpr size_t kPaddingFactorMax = 4;
 
@@ -38,7 +38,7 @@ Status CheckPadding(const std::vector<const Tensor*>& parts, const Tensor& joine
   return ResourceExhausted("{} bytes would be padded to {}", bytes, joined.bytes());
 }
 
-// A row's part of the key: the sizes that rows must have in common.
+// The part of the key for the shape of a row: the sizes that must be equal; -1 where padding allows them to differ.
 std::string RowKey(const Tensor& input, const tensorflow::TensorInfo& info, bool pad) {
   const Shape row(input.shape().begin() + 1, input.shape().end());
   if (!pad || input.elements() == 0) return tensor::ToString(row);

@@ -11,7 +11,7 @@ using tensor::Shape;
 using tensor::Tensor;
 using testing::ElementsAre;
 
-// Inputs "x" of this shape pattern, outputs "y" with free rows.
+// A signature with an input "x" of this shape pattern and an output "y" with any number of rows.
 tensorflow::SignatureDef SignatureWith(const Shape& pattern) {
   tensorflow::SignatureDef signature;
   auto& x = (*signature.mutable_inputs())["x"];
@@ -34,16 +34,15 @@ std::string KeyOf(const Shape& pattern, Shape shape, bool pad) {
   return FindBatchable(SignatureWith(pattern), task.request, pad)->key;
 }
 
-TEST(Rows, OfDifferentSizesRunTogetherOnlyWithPaddingAndWhereTheSignatureLeavesThemFree) {
+TEST(Rows, OfDifferentSizesRunTogetherOnlyWithPaddingInFreeDimensions) {
   EXPECT_NE(KeyOf({-1, -1}, {1, 2}, false), KeyOf({-1, -1}, {1, 3}, false));
   EXPECT_EQ(KeyOf({-1, -1}, {1, 2}, true), KeyOf({-1, -1}, {4, 3}, true));
   EXPECT_NE(KeyOf({-1, 2}, {1, 2}, true), KeyOf({-1, 2}, {1, 3}, true));
   EXPECT_NE(KeyOf({-1, -1, -1}, {1, 2, 2}, true), KeyOf({-1, -1}, {1, 2}, true));
-  EXPECT_NE(KeyOf({-1, -1}, {1, 0}, true), KeyOf({-1, -1}, {1, 2}, true))
-      << "an empty row has nothing to be filled with";
+  EXPECT_NE(KeyOf({-1, -1}, {1, 0}, true), KeyOf({-1, -1}, {1, 2}, true)) << "an empty row has no element to pad with";
 }
 
-TEST(Rows, ArePaddedWithTheFirstElementOfTheirRequestAndNothingIsCut) {
+TEST(Rows, ArePaddedWithTheFirstElementOfTheirRequest) {
   Batch batch;
   batch.push_back(TaskOf<float>({1, 2, 1}, {1, 2}));
   batch.push_back(TaskOf<float>({2, 1, 2}, {3, 4, 5, 6}));
@@ -61,13 +60,13 @@ TEST(Rows, OfStringsArePaddedToo) {
   EXPECT_THAT(Join(batch, 2)->inputs.at("x").values<std::string>(), ElementsAre("a", "a", "a", "b", "c", "d"));
 }
 
-TEST(Rows, AreNotPaddedWhereNearlyAllWouldBePadding) {
+TEST(Rows, AreNotPaddedIfNearlyAllWouldBePadding) {
   Batch batch;
   batch.push_back(TaskOf<float>({1, 1 << 20}, std::vector<float>(1 << 20)));
   for (int i = 0; i < 100; ++i) batch.push_back(TaskOf<float>({1, 1}, {1}));
   EXPECT_EQ(Join(batch, 101).error().code, Code::kResourceExhausted);
   batch.resize(8);
-  EXPECT_TRUE(Join(batch, 8)) << "32 MiB are no harm";
+  EXPECT_TRUE(Join(batch, 8)) << "32 MiB are below the limit";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Looking into the runs of a version while it serves.
+// Records runs of a version while it serves, for profiling.
 #pragma once
 
 #include <chrono>
@@ -10,28 +10,28 @@
 
 namespace longshore::batching {
 
-// A run that somebody looks into.
+// A recorded run.
 struct WatchedRun {
   std::string signature;
   std::string inputs;                             // "image DT_FLOAT [8,8,8,1]", as the engine got them.
-  int64_t requests = 0;                           // That ran together.
-  int64_t rows = 0;                               // Of all of them; 0 when the queue does not look at rows.
-  int64_t rows_padded = 0;                        // That it ran with.
-  std::chrono::steady_clock::time_point began{};  // When it was given to the engine.
+  int64_t requests = 0;                           // Requests in the batch.
+  int64_t rows = 0;                               // Rows of all requests; 0 if the request was not batchable.
+  int64_t rows_padded = 0;                        // Rows including the padding.
+  std::chrono::steady_clock::time_point began{};  // When the engine got it.
   std::chrono::steady_clock::time_point ended{};
-  std::string error;  // Its code: texts may have what clients sent. "": it went well.
+  std::string error;  // The error code, without the text, which may contain client data. "": success.
   engine::RunProfile profile;
 };
 
-// Thread-safe; must not block. Outlives the queue that it is given to. Where memory does not suffice for watching,
-// std::bad_alloc from these among it, the run goes on, and what Begin gave is dropped without Ended.
+// Thread-safe; must not block. Must outlive the queue that uses it. If there is not enough memory for recording (for
+// example, Begin or Ended throws std::bad_alloc), the run continues, and its WatchedRun is destroyed without Ended.
 class RunWatch {
  public:
   virtual ~RunWatch() = default;
 
-  // Before each run: null when nobody looks into it, which must cost next to nothing.
+  // Called before each run. Returns null if the run is not to be recorded; this must be cheap.
   virtual std::shared_ptr<WatchedRun> Begin() = 0;
-  // When all of it is filled in.
+  // Called when all fields of `run` are set.
   virtual void Ended(const std::shared_ptr<WatchedRun>& run) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Who waits, who is refused and whose turn it is; scheduler_runs.cc has what happens to a batch from there.
+// Admission of requests and the order of batches; scheduler_runs.cc runs the batches.
 #include "serving-node/batching/scheduler.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Expired requests are looked for at most this often, and for each hundred that wait so much more rarely: looking at
-// all of them must not become what others wait for.
+// The minimum time between two scans for expired requests, with this much added per hundred waiting requests: scanning
+// all of them holds the mutex and must not delay other requests.
 constexpr auto kExpiryGrain = std::chrono::milliseconds(1);
 
 }  // namespace
@@ -24,7 +24,7 @@ Limits Scheduler::Normalized(Limits limits) {
   return limits;
 }
 
-Scheduler::Scheduler(Limits limits) : limits_(Normalized(limits)), timer_([this] { Keep(); }) {}
+Scheduler::Scheduler(Limits limits) : limits_(Normalized(limits)), timer_([this] { RunTimer(); }) {}
 
 void Scheduler::Stop() {
   {
@@ -54,7 +54,7 @@ Load Scheduler::load() const {
   return load;
 }
 
-std::shared_ptr<Share> Scheduler::ShareOf(const std::string& name) {
+std::shared_ptr<Share> Scheduler::GetShare(const std::string& name) {
   if (name.empty()) return std::make_shared<Share>();
   const std::lock_guard lock(mutex_);
   std::erase_if(shares_, [](const auto& named) { return named.second.expired(); });
@@ -86,7 +86,7 @@ void Scheduler::Submit(const StatePtr& queue, std::span<Task> tasks) {
   Pump(true);
 }
 
-// The callback is gone before its request is answered, and the queue outlives its requests.
+// Answer destroys the callback before it answers the request, so the callback never outlives the queue.
 void Scheduler::WatchCancellation(const StatePtr& queue, Task* task) {
   task->on_cancel = std::make_unique<std::stop_callback<std::function<void()>>>(
       task->terms.cancelled, [this, state = std::weak_ptr(queue), key = task->key, rank = task->rank()] {
@@ -99,7 +99,7 @@ void Scheduler::Cancel(const StatePtr& queue, const std::string& key, const Rank
   {
     const std::lock_guard lock(mutex_);
     task = queue->lane.Remove(key, rank);
-    // Its signature may have turned out to run alone.
+    // The key was cleared if the signature turned out to be unbatchable.
     if (!task && !key.empty()) task = queue->lane.Remove("", rank);
     if (!task) return;
     queued_ -= 1;
@@ -139,10 +139,10 @@ void Scheduler::StartReady(TimePoint now) {
     const auto queue = std::static_pointer_cast<Queue::State>(turns_.Next(now));
     if (!queue) return;
     Taken taken = queue->lane.Take(now, queue->forecast);
-    turns_.Remove(queue);  // To the end, where it still has requests.
+    turns_.Remove(queue);  // Moves the queue to the end; Add ignores a queue without requests.
     turns_.Add(queue);
     queued_ -= static_cast<int64_t>(taken.batch.size() + taken.late.size());
-    for (Task& task : taken.late) unrun_.push_back({queue, std::move(task), now});
+    for (Task& task : taken.late) dropped_.push_back({queue, std::move(task), now});
     if (!taken.batch.empty()) Begin(queue, std::move(taken.batch), taken.ready, now);
   }
 }
@@ -155,7 +155,7 @@ void Scheduler::Begin(const StatePtr& queue, Batch batch, TimePoint ready, TimeP
   }
   run->rows_padded = RowsOf(run->batch);
   const Task& first = run->batch.front();
-  if (!first.key.empty() || (first.ruled_out && first.rows > 0)) {
+  if (!first.key.empty() || (first.is_probe && first.rows > 0)) {
     run->bytes = PaddedBytes(run->rows_padded, run->bytes, queue->options.allowed_batch_sizes);
     run->rows_padded = PaddedRows(run->rows_padded, queue->options.allowed_batch_sizes);
   }
@@ -186,11 +186,11 @@ TimePoint Scheduler::ExpiryAt() const {
 void Scheduler::DropExpired(TimePoint now) {
   if (now < ExpiryAt()) return;
   next_deadline_ = TimePoint::max();
-  const auto waiting = turns_.waiting();  // A copy: who has no request left leaves it.
+  const auto waiting = turns_.waiting();  // A copy, because Remove changes the list.
   for (const auto& waiter : waiting) {
     const auto queue = std::static_pointer_cast<Queue::State>(waiter);
     for (Task& task : queue->lane.TakeExpired(now)) {
-      unrun_.push_back({queue, std::move(task), now});
+      dropped_.push_back({queue, std::move(task), now});
       queued_ -= 1;
     }
     next_deadline_ = std::min(next_deadline_, queue->lane.earliest_deadline());
@@ -205,7 +205,7 @@ TimePoint Scheduler::NextWake() const {
   return std::min(wake, turns_.ReadyAt().value_or(TimePoint::max()));
 }
 
-void Scheduler::Keep() {
+void Scheduler::RunTimer() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const TimePoint now = steady_clock::now();
@@ -216,7 +216,7 @@ void Scheduler::Keep() {
     }
     DropExpired(now);
     StartReady(now);
-    const bool worked = !due.empty() || !unrun_.empty();
+    const bool worked = !due.empty() || !dropped_.empty();
     lock.unlock();
     for (auto& end : due) end();
     due.clear();

@@ -13,8 +13,8 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
-// The memory for it may not be there: that is for those to know who are in the batch.
-Result<engine::RunRequest> JoinWithin(const Batch& batch, int64_t rows_padded) {
+// Turns std::bad_alloc into an error, which the requests of the batch get.
+Result<engine::RunRequest> JoinOrError(const Batch& batch, int64_t rows_padded) {
   try {
     return Join(batch, rows_padded);
   } catch (const std::bad_alloc&) {
@@ -27,26 +27,28 @@ microseconds Between(TimePoint from, TimePoint to) { return std::chrono::duratio
 }  // namespace
 
 void Scheduler::Pump(bool here) {
-  // An engine may call back from within Run; without this the stack would grow with every request that waits.
+  // An engine may call back from within Run. Without this check the calls would nest once per waiting request and
+  // overflow the stack.
   static thread_local bool pumping = false;
   if (pumping) return;
   pumping = true;
   const std::unique_ptr<bool, void (*)(bool*)> done(&pumping, [](bool* flag) { *flag = false; });
-  // One run may keep this thread; if more did, a frontend's thread could be kept for as long as others submit.
+  // Only the first run may be computed on this thread; otherwise a frontend's thread could stay here for as long as
+  // other threads submit requests.
   for (;; here = false) {
     RunPtr run;
-    std::vector<Unrun> unrun;
+    std::vector<Dropped> dropped;
     {
       const std::lock_guard lock(mutex_);
-      unrun.swap(unrun_);
-      load_.refused += std::ranges::count_if(unrun, [](const Unrun& one) { return !one.cancelled(); });
-      if (startable_.empty() && unrun.empty()) break;
+      dropped.swap(dropped_);
+      load_.refused += std::ranges::count_if(dropped, [](const Dropped& one) { return !one.cancelled(); });
+      if (startable_.empty() && dropped.empty()) break;
       if (!startable_.empty()) {
         run = std::move(startable_.front());
         startable_.pop_front();
       }
     }
-    for (Unrun& one : unrun) {
+    for (Dropped& one : dropped) {
       Answer(one.queue, &one.task,
              tl::make_unexpected(one.cancelled() ? WasCancelled() : HasWaitedTooLong(one.task, one.at)));
     }
@@ -56,8 +58,8 @@ void Scheduler::Pump(bool here) {
   }
 }
 
-// Memory that does not suffice for watching is no reason for a run to fail: it goes on, and whoever watches learns of
-// it by what is dropped.
+// A run does not fail because there is too little memory to record it; the watch notices that its WatchedRun is
+// destroyed without Ended.
 void Scheduler::BeginWatch(Run& run, engine::RunRequest* request) try {
   if (!run.queue->watch) return;
   auto watched = run.queue->watch->Begin();
@@ -72,7 +74,7 @@ void Scheduler::BeginWatch(Run& run, engine::RunRequest* request) try {
   watched->began = run.started;
   request->profile = {watched, &watched->profile};
   run.watched = std::move(watched);
-} catch (const std::bad_alloc&) {  // Nothing refers to what Begin gave.
+} catch (const std::bad_alloc&) {  // Nothing refers to the WatchedRun, which is destroyed.
 }
 
 void Scheduler::EndWatch(Run& run, const Result<engine::RunResult>& result) try {
@@ -81,7 +83,7 @@ void Scheduler::EndWatch(Run& run, const Result<engine::RunResult>& result) try 
   watched->ended = steady_clock::now();
   if (!result) watched->error = CodeName(result.error().code);
   run.queue->watch->Ended(watched);
-} catch (const std::bad_alloc&) {  // The answer is there all the same.
+} catch (const std::bad_alloc&) {  // The answer does not depend on the recording.
 }
 
 void Scheduler::Start(const RunPtr& run, bool here) {
@@ -91,7 +93,7 @@ void Scheduler::Start(const RunPtr& run, bool here) {
     load_.started += static_cast<int64_t>(run->batch.size());
     for (const Task& task : run->batch) load_.queue_seconds += SecondsOf(run->started - task.submitted);
   }
-  auto joined = JoinWithin(run->batch, run->rows_padded);
+  auto joined = JoinOrError(run->batch, run->rows_padded);
   run->started = steady_clock::now();
   if (!joined) return Ended(run, tl::make_unexpected(joined.error()));
   BeginWatch(*run, &*joined);
@@ -109,9 +111,9 @@ void Scheduler::FreeSlot(TimePoint now) {
   if (NextWake() < timer_at_) timer_wake_.notify_one();
 }
 
-// Of requests that failed together each half runs again, so that one bad one among n costs its mates about log2(n)
-// further runs, and each of them the answer that it would have had.
-void Scheduler::RunAgain(const RunPtr& run, bool each_alone) {
+// Runs each half of a failed batch again (or each request, with `each_alone`). One bad request among n thus costs the
+// others about log2(n) further runs, and each of them still gets its own answer.
+void Scheduler::Retry(const RunPtr& run, bool each_alone) {
   Batch& batch = run->batch;
   queued_ += static_cast<int64_t>(batch.size());
   const size_t step = each_alone ? 1 : (batch.size() + 1) / 2;
@@ -149,15 +151,14 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::RunResult> result, Dura
   std::optional<std::vector<engine::TensorMap>> parts;
   if (result) parts = Split(result->outputs, run->batch, run->rows_padded);
   const bool uneven = result && !parts;
-  // Where each fails by itself, each is an observation of its own.
-  const bool poisoned = !result && run->batch.size() > 1 && MayBeOnes(result.error());
+  const bool poisoned = !result && run->batch.size() > 1 && MayBeCausedByOneRequest(result.error());
   {
     const std::lock_guard lock(mutex_);
     const TimePoint now = steady_clock::now();
     const std::string& signature = run->batch.front().request.signature;
     if (result) run->queue->forecast.Note(signature, run->bytes, held, now);
     if (uneven) run->queue->unbatchable.insert(signature);
-    if (uneven || poisoned) RunAgain(run, uneven);
+    if (uneven || poisoned) Retry(run, uneven);
     Turns::End(*run->queue->share, run->charged, held);
     FreeSlot(now);
   }
@@ -183,7 +184,7 @@ void Scheduler::Finish(const RunPtr& run, Result<engine::RunResult> result, Dura
 void Scheduler::Answer(const StatePtr& queue, Task* task, Result<RunOutcome> outcome) {
   task->on_cancel.reset();
   task->done(std::move(outcome));
-  task->done = nullptr;  // What it holds must be gone before Drain returns.
+  task->done = nullptr;  // Its captures must be destroyed before Drain returns.
   Release(queue);
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using tensor::Tensor;
 
-// The answers of the parts of one request.
+// Collects the answers of the parts of one request.
 struct Gathered {
   Gathered(Task uncut, size_t parts, std::function<void(Task)> run_whole)
       : task(std::move(uncut)), whole(std::move(run_whole)), outcomes(parts), left(parts) {}
@@ -23,7 +23,8 @@ struct Gathered {
   size_t left;
 };
 
-// Along dimension 0; nullopt when a part's output has not the part's rows, or they differ in more than those.
+// Concatenates the parts' outputs along dimension 0; nullopt if an output does not have the rows of its part, or if the
+// other dimensions differ.
 std::optional<Tensor> Concatenate(const Gathered& gathered, const std::string& name) {
   std::vector<const Tensor*> parts;
   for (size_t i = 0; i < gathered.outcomes.size(); ++i) {

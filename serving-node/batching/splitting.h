@@ -1,5 +1,5 @@
-// A request of more rows than a batch holds: cut into tasks that run in several batches, and their answers put together
-// again, which is what enable_large_batch_splitting asks for.
+// Splits a request with more rows than a batch holds into tasks that run in several batches, and joins their answers
+// (enable_large_batch_splitting).
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace longshore::batching {
 
-// Tasks of at most rows_max rows each, in the order of the rows, the done of `task` with the last of them. The answer's
-// times are the longest of theirs, its batch is the largest; an error is that of the first that failed. Where the
-// outputs turn out not to have the rows of the inputs, whole(task) runs it uncut instead. Requires: a batchable task of
-// more than rows_max rows.
+// Returns tasks of at most rows_max rows each, in row order. When the last of them is answered, `task` is answered with
+// the joined outputs, the longest times of its parts and the size of their largest batch, or with the error of the
+// first part that failed. If the outputs do not have one row per input row, whole(task) is called instead, to run the
+// request as a whole. Requires: a batchable task of more than rows_max rows.
 std::vector<Task> Cut(Task task, int64_t rows_max, std::function<void(Task)> whole);
 
 }  // namespace longshore::batching

@@ -1,10 +1,10 @@
-// Whose batch runs next: the shares of a node's models, by run time. No threads, no clock: time is an argument.
+// Decides which queue runs its batch next: fair sharing of a node's run time. No threads, no clock: time is an
+// argument.
 //
-// Every share has used so much run time; of the queues whose batch is ready, the one whose share has used least goes
-// first. A batch is charged with the least that it takes when it begins and with what it took when it has ended. Who
-// had no work saves nothing up: it begins where the others are. So of two shares that both have work all the time
-// neither gets ahead of the other by more than its longest run per slot, however many requests wait and however long
-// they run.
+// Every share counts the run time that it used. Among the queues with a ready batch, the one whose share has used least
+// runs next. A share is charged the expected minimum when a batch begins, corrected to the measured time when it ends.
+// An idle share earns no credit: it continues at the level of the others. So neither of two shares that always have
+// work gets ahead of the other by more than its longest run per slot, whatever the number and length of their requests.
 #pragma once
 
 #include <list>
@@ -19,7 +19,7 @@ struct Share {
   Duration used{0};
 };
 
-// A queue as far as turns go.
+// The part of a queue that taking turns needs.
 struct Waiter {
   Waiter(const Options& options, std::shared_ptr<Share> its_share) : lane(options), share(std::move(its_share)) {}
 
@@ -32,20 +32,20 @@ class Turns {
  public:
   using WaiterPtr = std::shared_ptr<Waiter>;
 
-  // It has requests waiting. Nothing happens when it had some before.
+  // Adds a queue that has waiting requests. Ignored if it is already in, or if its lane is empty.
   void Add(const WaiterPtr& waiter);
   void Remove(const WaiterPtr& waiter);
 
-  // The next one, whose batch is ready; null when none is. It stays until its lane is empty or it is removed.
+  // The queue whose ready batch runs next; null if no batch is ready. The queue stays in until Remove.
   WaiterPtr Next(TimePoint now) const;
 
-  // Its batch begins, and takes at least so long: whoever is charged with more than it takes would lose the rest where
-  // others begin meanwhile.
+  // A batch of `waiter` begins; charges its share with `at_least`. This must be a lower bound of the run time: an
+  // excess charge would raise the floor for other queues that begin meanwhile, and the share would lose that time.
   void Begin(Waiter& waiter, Duration at_least);
-  // A batch that was charged with so much took so long. It may have been the last of its queue.
+  // A batch that was charged with `charged` ended after `took`. Its queue may no longer exist.
   static void End(Share& share, Duration charged, Duration took) { share.used += took - charged; }
 
-  // When a batch is ready that is not ready yet; nullopt: nothing waits.
+  // When the next batch is or becomes ready; nullopt if no requests wait.
   std::optional<TimePoint> ReadyAt() const;
 
   const std::list<WaiterPtr>& waiting() const { return waiting_; }
@@ -53,8 +53,8 @@ class Turns {
  private:
   Duration StartOf(const Waiter& waiter) const { return std::max(waiter.share->used, floor_); }
 
-  std::list<WaiterPtr> waiting_;  // Who waits longest for a turn is first.
-  Duration floor_{0};             // What the share had used whose batch began last: nobody begins below.
+  std::list<WaiterPtr> waiting_;  // The queue that has waited longest for its turn is first.
+  Duration floor_{0};             // The start of the batch that began last; no share starts below it.
 };
 
 }  // namespace longshore::batching

@@ -10,14 +10,14 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// A node in which time is a number: slots, models with requests of a certain length, and how long each model ran.
+// A simulated node with slots and models with fixed run times, which counts how long each model ran.
 class Simulation {
  public:
   explicit Simulation(int slots) : slots_(slots) {}
 
   struct Model {
     std::shared_ptr<Waiter> queue;
-    Duration run{0};  // Of each of its requests.
+    Duration run{0};  // The run time of each of its requests.
     Duration ran{0};
     Duration longest{0};
     Duration waited_max{0};
@@ -26,7 +26,7 @@ class Simulation {
     models_.push_back({std::make_shared<Waiter>(Options{}, std::make_shared<Share>()), run});
     return models_.size() - 1;
   }
-  // A second queue of the same share.
+  // Adds a second queue with the same share as `of`.
   size_t AddVersion(size_t of, Duration run) {
     models_.push_back({std::make_shared<Waiter>(Options{}, models_[of].queue->share), run});
     return models_.size() - 1;
@@ -43,7 +43,7 @@ class Simulation {
     Start();
   }
 
-  // Until the next run ends, or this time has come.
+  // Advances the time to the end of the next run, but not beyond `until`.
   void Advance(TimePoint until) {
     if (running_.empty() || running_.begin()->first > until) {
       now_ = std::max(now_, until);
@@ -82,7 +82,7 @@ class Simulation {
       Model& model = models_[at];
       const Batch batch = next->lane.Take(now_, {}).batch;
       model.waited_max = std::max(model.waited_max, now_ - batch.front().submitted);
-      // Not always is anything known of its runs, and that is less than they take.
+      // The charge is sometimes 0 (nothing known) and otherwise less than the run time, as with Forecast.
       const Duration charged = requests_ % 3 == 0 ? Duration(0) : model.run / 2;
       turns_.Begin(*next, charged);
       turns_.Remove(next);
@@ -99,7 +99,7 @@ class Simulation {
   uint64_t requests_ = 0;
 };
 
-TEST(Turns, ShareRunTimeAndNotTheNumberOfRuns) {
+TEST(Turns, ShareRunTimeRatherThanTheNumberOfRuns) {
   Simulation node(1);
   const size_t slow = node.AddModel(milliseconds(20));
   const size_t quick = node.AddModel(milliseconds(1));
@@ -110,7 +110,7 @@ TEST(Turns, ShareRunTimeAndNotTheNumberOfRuns) {
   EXPECT_NEAR(node.model(quick).ran / milliseconds(1), 2000, 40);
 }
 
-TEST(Turns, AFloodDelaysAnotherModelByNoMoreThanTheRunUnderWay) {
+TEST(Turns, AFloodDelaysAnotherModelByAtMostTheCurrentRun) {
   Simulation node(1);
   const size_t flood = node.AddModel(milliseconds(5));
   const size_t modest = node.AddModel(milliseconds(5));
@@ -122,7 +122,7 @@ TEST(Turns, AFloodDelaysAnotherModelByNoMoreThanTheRunUnderWay) {
   EXPECT_LE(node.model(modest).waited_max, milliseconds(5));
 }
 
-TEST(Turns, WhoHadNoWorkSavesNothingUp) {
+TEST(Turns, AnIdleModelEarnsNoCredit) {
   Simulation node(1);
   const size_t busy = node.AddModel(milliseconds(1));
   const size_t idle = node.AddModel(milliseconds(1));
@@ -135,7 +135,7 @@ TEST(Turns, WhoHadNoWorkSavesNothingUp) {
   EXPECT_NEAR(node.model(idle).ran / milliseconds(1), 500, 5);
 }
 
-TEST(Turns, QueuesOfOneShareGetTogetherWhatOneGets) {
+TEST(Turns, QueuesWithTheSameShareSplitIt) {
   Simulation node(1);
   const size_t stable = node.AddModel(milliseconds(2));
   const size_t candidate = node.AddVersion(stable, milliseconds(3));
@@ -146,9 +146,9 @@ TEST(Turns, QueuesOfOneShareGetTogetherWhatOneGets) {
   EXPECT_NEAR(node.model(other).ran / milliseconds(1), 1000, 10);
 }
 
-// Random models, slots and arrivals: of two models that both always had work, neither ran longer than the other by
-// more than a few of their longest runs per slot, however long it went on.
-TEST(Turns, KeepTheSharesOfBusyModelsTogether) {
+// Random models, slots and arrivals: the total run times of two models that always have work never differ by more than
+// a few of their longest runs per slot.
+TEST(Turns, KeepTheRunTimesOfBusyModelsClose) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);

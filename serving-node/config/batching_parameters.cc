@@ -13,10 +13,10 @@ using tensorflow::serving::BatchingParameters;
 
 constexpr int64_t kBatchSizeDefault = 1000;
 constexpr int64_t kBatchesDefault = 10;
-constexpr int64_t kNumberMax = 1 << 20;  // Of rows and batches.
+constexpr int64_t kNumberMax = 1 << 20;  // Limit for numbers of rows and of batches.
 constexpr auto kDelayMax = std::chrono::hours(24);
 
-// A field's value with what is needed to complain about it.
+// Checks values of fields; errors name the field and its position in the text.
 class Fields {
  public:
   Fields(const BatchingParameters& values, const std::string& what, const Locations& locations)
@@ -46,7 +46,7 @@ class Fields {
   const Locations& locations_;
 };
 
-// What a batch holds: with splitting that is another number than what a request may have.
+// With splitting, the maximum size of a batch differs from that of a request.
 Status ReadSplitting(const BatchingParameters& values, const Fields& fields, batching::Options* options) {
   if (!values.enable_large_batch_splitting().value()) return {};
   options->request_rows_max = options->max_batch_size;
@@ -72,7 +72,7 @@ Status ReadSizes(const BatchingParameters& values, const Fields& fields, batchin
                        options->max_batch_size);
 }
 
-// A request has at least one row, so that the limit on full batches is never looser than this one.
+// Every request has at least one row, so queue_max never admits fewer requests than queue_batches_max does.
 void LimitBatches(int64_t batches, batching::Options* options) {
   options->queue_batches_max = static_cast<int>(batches);
   const int64_t rows = int64_t{options->queue_batches_max} * options->max_batch_size;

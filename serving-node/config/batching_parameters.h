@@ -1,14 +1,14 @@
-// TensorFlow Serving's batching parameters: the file of --batching_parameters_file, and the one beside a version's
-// saved_model.pb.
+// Reads TensorFlow Serving's batching parameters, from the file of --batching_parameters_file or from a file next to a
+// version's saved_model.pb.
 //
 //   max_batch_size { value: 32 }        # Rows that run together. Default 1000.
-//   batch_timeout_micros { value: 500 } # How long a request waits for others; default 0, whoever waits anyway joins.
-//   max_enqueued_batches { value: 4 }   # Full batches that may wait; default 10, more is UNAVAILABLE.
-//   allowed_batch_sizes: 8              # Batches are padded to the next of these.
+//   batch_timeout_micros { value: 500 } # How long a request waits for others. Default 0: only queued requests join.
+//   max_enqueued_batches { value: 4 }   # Full batches that may wait; further requests get UNAVAILABLE. Default 10.
+//   allowed_batch_sizes: 8              # Batches are padded to the next larger of these.
 //   allowed_batch_sizes: 32
-//   pad_variable_length_inputs: true    # Rows of different sizes run together.
-//   enable_large_batch_splitting { value: true }   # Requests of up to max_batch_size rows, in batches of ...
-//   max_execution_batch_size { value: 32 }         # ... so many; without the line above it says nothing.
+//   pad_variable_length_inputs: true    # Rows of different sizes may run together.
+//   enable_large_batch_splitting { value: true }   # Requests of up to max_batch_size rows are split into batches
+//   max_execution_batch_size { value: 32 }         # of at most this size; ignored without the line above.
 #pragma once
 
 #include "common/error.h"
@@ -17,22 +17,22 @@
 
 namespace longshore::config {
 
-// In the directory of a version.
+// The name of the file in a version's directory.
 inline constexpr const char* kVersionBatchingFile = "batching_params.pbtxt";
 
 struct Batching {
   batching::Options options;
-  int threads = 0;  // num_batch_threads: batches that run at once; 0: the file does not say.
+  int threads = 0;  // num_batch_threads: concurrent batches; 0: not set.
 };
 
-// What holds where no file says otherwise: TensorFlow's defaults.
+// TensorFlow Serving's defaults, for the parameters that a file does not set.
 batching::Options DefaultBatching();
 
-// InvalidArgument "<what>:<line>:<column>: <field> ..." for the first thing that is wrong: a number out of range, sizes
-// that do not rise or do not end in what a batch holds, an unknown field.
+// InvalidArgument "<what>:<line>:<column>: <field> ..." for the first error: a number out of range, an unknown field,
+// or allowed_batch_sizes that are not increasing or do not end with the maximum batch size.
 Result<Batching> ParseBatching(std::string_view text, const std::string& what);
 
-// The same from a file. NotFound when there is none.
+// Like ParseBatching, from a file. NotFound if it does not exist.
 Result<Batching> ReadBatching(const Path& file);
 
 }  // namespace longshore::config

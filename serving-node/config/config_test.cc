@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-Result<std::vector<models::Source>> Read(const std::string& text) {
+Result<std::vector<models::ModelSource>> Read(const std::string& text) {
   tensorflow::serving::ModelServerConfig config;
   RETURN_IF_ERROR(ParseTextProto(text, "models.config", &config));
   return ToSources(config);
@@ -25,7 +25,7 @@ std::string ErrorOf(const std::string& text) {
   return read ? "no error" : ToString(read.error());
 }
 
-// One model with more of it.
+// A configuration with one model, plus the given fields.
 std::string Model(const std::string& more) {
   return "model_config_list { config { name: 'm' base_path: '/models/m' model_platform: 'tensorflow' " + more + " } }";
 }
@@ -41,7 +41,7 @@ TEST(BatchingParameters, HaveTensorFlowsDefaults) {
   EXPECT_EQ(batching->threads, 0);
 }
 
-TEST(BatchingParameters, AreTakenAsTheyAreWritten) {
+TEST(BatchingParameters, AreReadFromTheFile) {
   const auto batching = ParseBatching(R"(max_batch_size { value: 8 } batch_timeout_micros { value: 250 }
     max_enqueued_batches { value: 3 } num_batch_threads { value: 5 } thread_pool_name { value: 'pool' }
     allowed_batch_sizes: 2 allowed_batch_sizes: 8)",
@@ -55,7 +55,7 @@ TEST(BatchingParameters, AreTakenAsTheyAreWritten) {
   EXPECT_EQ(batching->threads, 5);
 }
 
-TEST(BatchingParameters, MayLetARequestHaveMoreRowsThanABatch) {
+TEST(BatchingParameters, MaySplitRequestsWithMoreRowsThanABatch) {
   const auto split = ParseBatching(R"(max_batch_size { value: 100 } enable_large_batch_splitting { value: true }
     max_execution_batch_size { value: 8 } max_enqueued_batches { value: 20 } allowed_batch_sizes: 8
     pad_variable_length_inputs: true)",
@@ -77,7 +77,7 @@ struct BadBatching {
 
 class BadBatchingParameters : public testing::TestWithParam<BadBatching> {};
 
-TEST_P(BadBatchingParameters, AreNamedWithLineAndField) {
+TEST_P(BadBatchingParameters, AreRefusedWithLineAndField) {
   const auto read = ParseBatching(GetParam().text, "b.txt");
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Code::kInvalidArgument);
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
             "max_batch_size { value: 8 }\nallowed_batch_sizes: 2\nallowed_batch_sizes: 4",
             "b.txt:3:1: allowed_batch_sizes ends in 4; the last one must be what a batch holds, max_batch_size 8"}));
 
-TEST(ModelConfig, GivesEveryModelItsPathPolicyAndLabels) {
+TEST(ModelConfig, SetsPathPolicyAndLabelsOfEveryModel) {
   const auto sources = Read(R"(model_config_list {
     config { name: 'a' base_path: '/a' model_platform: 'tensorflow' }
     config { name: 'b' base_path: '/b' model_type: TENSORFLOW model_version_policy { all {} } }
@@ -133,7 +133,7 @@ TEST(ModelConfig, GivesEveryModelItsPathPolicyAndLabels) {
 
 TEST(ModelConfig, MayBeEmpty) { EXPECT_EQ(Read("")->size(), 0u); }
 
-TEST(ModelConfig, NamesTheModelThatIsWrong) {
+TEST(ModelConfig, NamesTheInvalidModel) {
   EXPECT_THAT(ErrorOf("model_config_list { config { base_path: '/a' model_platform: 'tensorflow' } }"),
               HasSubstr("without a name, at base path \"/a\""));
   EXPECT_THAT(ErrorOf("model_config_list { config { name: 'm' base_path: '/a' } }"),

@@ -6,7 +6,7 @@
 namespace longshore::config {
 namespace {
 
-using models::Source;
+using models::ModelSource;
 using models::VersionPolicy;
 using tensorflow::serving::ModelConfig;
 
@@ -37,24 +37,24 @@ Result<VersionPolicy> ToPolicy(const ModelConfig& model) {
     return VersionPolicy{
         .kind = VersionPolicy::Kind::kSpecific, .latest = 0, .specific = {versions.begin(), versions.end()}};
   }
-  // Nothing said, or zero: the newest one.
+  // Without a policy, or with num_versions 0: the highest version.
   const auto latest = std::max<uint32_t>(1, policy.latest().num_versions());
   return VersionPolicy{.kind = VersionPolicy::Kind::kLatest,
                        .latest = static_cast<int>(std::min<uint32_t>(latest, 1 << 20))};
 }
 
-Result<Source> ToSource(const ModelConfig& model) {
+Result<ModelSource> ToSource(const ModelConfig& model) {
   if (model.name().empty()) return InvalidArgument("a model without a name, at base path \"{}\"", model.base_path());
   RETURN_IF_ERROR(CheckPlatform(model));
   if (model.base_path().empty()) return InvalidArgument("model \"{}\": base_path is missing", model.name());
   if (model.base_path().find("://") != std::string::npos) {
-    return InvalidArgument("model \"{}\": base_path \"{}\" is no directory: mount the bucket and give its path",
+    return InvalidArgument("model \"{}\": base_path \"{}\" is not a directory: mount the bucket and give its path",
                            model.name(), model.base_path());
   }
   if (!model.base_path().starts_with('/')) {
     return InvalidArgument("model \"{}\": base_path \"{}\" is not absolute", model.name(), model.base_path());
   }
-  Source source{.name = model.name(), .base_path = model.base_path()};
+  ModelSource source{.name = model.name(), .base_path = model.base_path()};
   ASSIGN_OR_RETURN(source.policy, ToPolicy(model));
   for (const auto& [label, version] : model.version_labels()) {
     if (label.empty()) return InvalidArgument("model \"{}\": a label without a name", model.name());
@@ -67,14 +67,14 @@ Result<Source> ToSource(const ModelConfig& model) {
 
 }  // namespace
 
-Result<std::vector<Source>> ToSources(const tensorflow::serving::ModelServerConfig& config) {
+Result<std::vector<ModelSource>> ToSources(const tensorflow::serving::ModelServerConfig& config) {
   if (config.has_custom_model_config()) {
     return Unimplemented("custom_model_config is not supported: use model_config_list");
   }
-  std::vector<Source> sources;
+  std::vector<ModelSource> sources;
   std::set<std::string> names;
   for (const ModelConfig& model : config.model_config_list().config()) {
-    ASSIGN_OR_RETURN(Source source, ToSource(model));
+    ASSIGN_OR_RETURN(ModelSource source, ToSource(model));
     if (!names.insert(source.name).second) return InvalidArgument("model \"{}\" is configured twice", source.name);
     sources.push_back(std::move(source));
   }

@@ -31,7 +31,7 @@ std::string RandomIncarnation() {
   return fmt::format("{:08x}{:08x}", random(), random());
 }
 
-// Half of the backoff by chance, so that a fleet does not come back at once.
+// Randomizes half of the backoff, so that the nodes of a fleet do not reconnect at the same time.
 milliseconds Jittered(milliseconds backoff) {
   std::random_device random;
   return backoff / 2 + milliseconds(random() % static_cast<unsigned>(backoff.count() / 2 + 1));
@@ -62,7 +62,7 @@ class AgentThreads final : public Agent {
   }
 
   Status Begin() {
-    // A trip that is told while the agent ends has the outbox still.
+    // The callback shares the outbox, because it may run while the agent is destroyed.
     deps_.guards.SetOnTrip([outbox = outbox_](const routing::Trip& trip) {
       outbox->AddEvent(fmt::format("model \"{}\" version {}: weight 0 by the guard {}: {}", trip.key.model,
                                    trip.key.version, trip.reason, trip.message));
@@ -79,10 +79,10 @@ class AgentThreads final : public Agent {
   }
 
   void Wake() override { outbox_->Wake(); }
-  void SayHelloAgain() override {
+  void Reconnect() override {
     const std::lock_guard lock(mutex_);
     if (session_ == nullptr) return;
-    says_hello_again_ = true;
+    reconnecting_ = true;
     session_->Cancel();
   }
   void SetDraining() override {
@@ -106,45 +106,45 @@ class AgentThreads final : public Agent {
 
  private:
   void DialForever() {
-    SilenceWatch silence(clock_, options_.report_interval, [this](Duration silent) { OnSilence(silent); });
+    HeartbeatMonitor silence(clock_, options_.report_interval, [this](Duration silent) { OnControllerSilent(silent); });
     auto backoff = options_.backoff_min;
     while (true) {
-      const bool heard = DialOnce(silence);
+      const bool received = DialOnce(silence);
       if (stopping()) return;
-      if (!heard && !held_.get()) AskPeers();
-      backoff = heard ? options_.backoff_min : std::min(2 * backoff, options_.backoff_max);
+      if (!received && !held_.get()) AdoptPeerState();
+      backoff = received ? options_.backoff_min : std::min(2 * backoff, options_.backoff_max);
       if (!Pause(Jittered(backoff))) return;
     }
   }
 
-  // Whether a controller was heard.
-  bool DialOnce(SilenceWatch& silence) {
+  // Returns whether a message of a controller came.
+  bool DialOnce(HeartbeatMonitor& silence) {
     const auto session = Session::Dial(options_.controller);
     if (!session) {
-      NoteTrouble(session.error().message);
+      LogDialError(session.error().message);
       return false;
     }
-    if (!Enter(session->get())) return false;
-    const bool heard = Converse(**session, silence);
-    Leave();
-    return heard;
+    if (!SetSession(session->get())) return false;
+    const bool received = RunSession(**session, silence);
+    ClearSession();
+    return received;
   }
 
-  // Said once, however often it is met in a row.
-  void NoteTrouble(const std::string& trouble) {
-    if (std::exchange(dial_trouble_, trouble) == trouble) return;
-    spdlog::warn("the controller {} is not to be had: {}", options_.controller.target, ForLog(trouble));
+  // Logs an error once, even if it occurs many times in a row.
+  void LogDialError(const std::string& error) {
+    if (std::exchange(last_dial_error_, error) == error) return;
+    spdlog::warn("the controller {} is unreachable: {}", options_.controller.target, ForLog(error));
   }
 
-  // False: stop.
-  bool Enter(Session* session) {
+  // Returns false if the agent is stopping.
+  bool SetSession(Session* session) {
     const std::lock_guard lock(mutex_);
     if (stopping_) return false;
     session_ = session;
     dialled_at_ = steady_clock::now();
     return true;
   }
-  void Leave() {
+  void ClearSession() {
     const std::lock_guard lock(mutex_);
     session_ = nullptr;
   }
@@ -159,29 +159,29 @@ class AgentThreads final : public Agent {
     return stopping_;
   }
 
-  void OnSilence(Duration silent) {
-    deps_.router.CheckSilence(silent);
+  void OnControllerSilent(Duration silent) {
+    deps_.router.TripIfControllerSilent(silent);
     const std::lock_guard lock(mutex_);
     const bool old = steady_clock::now() - dialled_at_ > options_.stream_silence_max;
     if (session_ != nullptr && old && silent > options_.stream_silence_max) session_->Cancel();
   }
 
-  void AskPeers() {
+  void AdoptPeerState() {
     auto of_peer = AskPeersForState(options_.peers, options_.fleet, deps_.forwarder);
     if (!of_peer) return;
     const Status adopted = held_.Adopt(*of_peer);
-    if (!adopted) return spdlog::warn("the state of a peer: {}", ToString(adopted.error()));
-    spdlog::info("no controller answers: this node begins with the state of a peer, epoch {}", of_peer->epoch());
+    if (!adopted) return spdlog::warn("cannot use the state of a peer: {}", ToString(adopted.error()));
+    spdlog::info("no controller answers: this node starts with the state of a peer, epoch {}", of_peer->epoch());
   }
 
-  // Until the stream ends. Whether a controller was heard.
-  bool Converse(Session& session, SilenceWatch& silence) {
-    std::atomic<bool> heard = false;
+  // Runs the session until the stream ends. Returns whether a message of the controller came.
+  bool RunSession(Session& session, HeartbeatMonitor& silence) {
+    std::atomic<bool> received = false;
     std::atomic<bool> ended = false;
     std::thread reader([&] {
       ReadUntilEnd(session, [&] {
-        heard = true;
-        silence.Heard();
+        received = true;
+        silence.NoteMessage();
       });
       ended = true;
       outbox_->Wake();
@@ -190,12 +190,13 @@ class AgentThreads final : public Agent {
     session.Cancel();
     reader.join();
     const ::grpc::Status status = session.Finish();
-    if (!heard && !stopping()) NoteTrouble(status.error_message());
-    if (heard) dial_trouble_.clear();
-    if (!says_hello_again_.exchange(false) && heard && !stopping()) {
-      spdlog::warn("the controller {} left: {}", options_.controller.target, ForLog(status.error_message()));
+    if (!received && !stopping()) LogDialError(status.error_message());
+    if (received) last_dial_error_.clear();
+    if (!reconnecting_.exchange(false) && received && !stopping()) {
+      spdlog::warn("the stream to the controller {} ended: {}", options_.controller.target,
+                   ForLog(status.error_message()));
     }
-    return heard;
+    return received;
   }
 
   FromNode HelloMessage() const {
@@ -216,10 +217,10 @@ class AgentThreads final : public Agent {
     return message;
   }
 
-  void ReadUntilEnd(Session& session, const std::function<void()>& heard) {
+  void ReadUntilEnd(Session& session, const std::function<void()>& received) {
     FromController message;
     while (session.Read(&message)) {
-      heard();
+      received();
       if (message.has_heartbeat()) continue;
       if (message.has_certificate()) {
         TakeCertificate(message.certificate());
@@ -233,10 +234,12 @@ class AgentThreads final : public Agent {
 
   void TakeCertificate(const Certificate& certificate) {
     const Status taken = deps_.identity == nullptr ? Status() : deps_.identity->Take(certificate);
-    if (!taken) spdlog::error("no certificate for peers, asking again soon: {}", ForLog(taken.error().message));
+    if (!taken)
+      spdlog::error("the certificate for peers was not accepted and will be requested again: {}",
+                    ForLog(taken.error().message));
   }
 
-  // False once the stream has ended.
+  // Returns false once the stream has ended.
   bool AskForCertificate(Session& session) {
     const auto request = deps_.identity == nullptr ? std::nullopt : deps_.identity->RequestIfDue();
     if (!request) return true;
@@ -268,7 +271,7 @@ class AgentThreads final : public Agent {
   }
 
   void ReportUntilEnd(Session& session, const std::atomic<bool>& ended) {
-    std::string last;  // What was sent, without events.
+    std::string last;  // The last report sent, without events.
     steady_clock::time_point sent_at{};
     while (AskForCertificate(session)) {
       outbox_->Await(options_.report_interval);
@@ -293,12 +296,12 @@ class AgentThreads final : public Agent {
   const std::shared_ptr<Outbox> outbox_ = std::make_shared<Outbox>();
   HeldState held_;
   const SteadyClock clock_;
-  std::unique_ptr<FolderWatch> folders_;  // Set before the threads, ends after them.
+  std::unique_ptr<FolderWatch> folders_;  // Created before the threads and destroyed after them.
   std::atomic<bool> draining_ = false;
-  std::atomic<bool> says_hello_again_ = false;
-  mutable std::mutex mutex_;  // Guards what follows; never held while another part is called.
+  std::atomic<bool> reconnecting_ = false;
+  mutable std::mutex mutex_;  // Guards the members below; never held during calls to other components.
   std::condition_variable changed_;
-  std::string dial_trouble_;  // What was logged last; of the dialling thread.
+  std::string last_dial_error_;  // The last error logged; used by the dialling thread only.
   Session* session_ = nullptr;
   steady_clock::time_point dialled_at_;
   bool stopping_ = false;

@@ -1,8 +1,9 @@
-// The node's side of the stream to the controller: takes the desired state, makes the node do it, tells what it has.
+// The node's side of the stream to the controller: receives the desired state, applies it, and reports the actual
+// state.
 //
-// Desired state survives in <state_dir>/desired.pb, written before it is acknowledged: a node that starts serves what
-// it served, whoever is reachable; one without a state takes a peer's. Dialling never gives up. Which message is taken
-// is decided in desired.h.
+// The desired state is written to <state_dir>/desired.pb before it is acknowledged, so a restarted node serves what it
+// served before even if no controller is reachable. A node without a state takes the state of a peer. The agent dials
+// the controller until it is stopped. desired.h decides which messages are accepted.
 #pragma once
 
 #include <chrono>
@@ -19,11 +20,11 @@
 #include "serving-node/control/session.h"
 #include "serving-node/evidence/recorder.h"
 #include "serving-node/identity/node_identity.h"
+#include "serving-node/rehearsal/gate.h"
 #include "serving-node/routing/forwarder.h"
 #include "serving-node/routing/guard.h"
 #include "serving-node/routing/router.h"
 #include "serving-node/sources/sources.h"
-#include "serving-node/trial/gate.h"
 
 namespace longshore::control {
 
@@ -34,12 +35,12 @@ struct AgentOptions {
   std::string admin_address;
   std::string software_version;
   Path state_dir;                    // Exists and is writable.
-  std::vector<std::string> peers{};  // gRPC targets, asked for their state as long as there is none and no controller.
-  std::chrono::milliseconds report_interval{200};  // Between two looks at what changed, and at the silence.
-  // The same report is sent again after so long, unless the state says otherwise: a load is news too.
+  std::vector<std::string> peers{};  // gRPC targets to ask for a state while this node has no state and no controller.
+  std::chrono::milliseconds report_interval{200};  // How often changes are reported and the silence is checked.
+  // An unchanged report is sent again after this time; FleetState.report_again_ms overrides it.
   std::chrono::milliseconds report_again{1000};
-  std::chrono::milliseconds folder_interval{1000};       // Between two looks into the models' folders.
-  std::chrono::milliseconds stream_silence_max{45'000};  // A stream on which nothing came for so long is dialled anew.
+  std::chrono::milliseconds folder_interval{1000};       // How often the models' folders are scanned.
+  std::chrono::milliseconds stream_silence_max{45'000};  // After this time without a message the stream is redialled.
   std::chrono::milliseconds backoff_min{50};
   std::chrono::milliseconds backoff_max{2000};
 };
@@ -51,42 +52,44 @@ struct AgentDeps {
   routing::Router& router;
   routing::GuardBook& guards;
   evidence::Recorder& recorder;
-  trial::Gate& gate;
-  trial::Journal& journal;
-  routing::Forwarder& forwarder;  // To ask peers.
+  rehearsal::Gate& gate;
+  rehearsal::Journal& journal;
+  routing::Forwarder& forwarder;  // For asking peers.
   const Clock& clock;
-  std::function<void()> drain;                      // DrainNode: begins to leave and returns at once.
-  std::function<int64_t()> connections;             // Open client connections, for the load report.
-  std::function<void(const FleetState&)> on_fleet;  // Peers or limits are others now (connection age, for instance).
+  std::function<void()> drain;           // On DrainNode: begins to drain and returns at once.
+  std::function<int64_t()> connections;  // Number of open client connections, for the load report.
+  std::function<void(const FleetState&)>
+      on_fleet;  // Called when peers or limits may have changed (such as the connection age).
   std::function<std::string()> peer_address =
-      {};                                      // Where other nodes reach this one now; "": nowhere. Empty: the same.
-  identity::NodeIdentity* identity = nullptr;  // Null: no certificate is asked for.
+      {};  // Where other nodes reach this one now; "" or no function: not reachable.
+  identity::NodeIdentity* identity = nullptr;  // Null: no certificates are requested.
 };
 
-// Thread-safe. Has a thread of its own for dialling and reporting, one that reads the stream and applies what came,
-// one that measures the silence, and one that looks into folders. Told of trips, and of sources that are
-// ready, as long as it lives; GuardBook and Sources may outlive it.
+// Thread-safe. Owns four threads: one dials and reports, one reads the stream and applies messages, one measures the
+// controller's silence, and one scans folders. Subscribes to guard trips and to ready sources while it exists;
+// GuardBook and Sources may outlive it.
 class Agent {
  public:
-  // Applies the state on disk, if there is one, before it returns; then dials. DataLoss when that state is damaged.
+  // Applies the state on disk, if any, before it returns; then dials. DataLoss if that state is damaged.
   static Result<std::unique_ptr<Agent>> Start(AgentOptions options, AgentDeps deps);
   virtual ~Agent() = default;  // Stops.
 
-  // Leaves the stream and ends the agent's threads; the node goes on serving. Not from a callback: whoever shares an
-  // agent with callbacks stops it first, as one of them may be the last to let it go.
+  // Closes the stream and ends the agent's threads; the node continues to serve. Must not be called from a callback of
+  // the agent. If callbacks share the ownership of the agent, stop it first: the last reference may be released by one
+  // of them, and the destructor also stops.
   virtual void Stop() = 0;
 
-  // Something changed (models::OnChange): report it now instead of at the next interval.
+  // Reports now instead of at the next interval; call it when something changed (models::OnChange).
   virtual void Wake() = 0;
-  // What the hello says has changed: leaves the stream, and says it anew.
-  virtual void SayHelloAgain() = 0;
-  // From now on reports say so.
+  // Closes the stream and dials again, to send a new Hello; call it when the contents of the Hello have changed.
+  virtual void Reconnect() = 0;
+  // Later reports say that this node drains.
   virtual void SetDraining() = 0;
-  // An event for people, with the next report.
+  // Adds an event for users to the next report.
   virtual void AddEvent(std::string event) = 0;
-  // What is to be served: from the disk, a controller or a peer. Null when nobody told.
+  // The desired state, from the disk, a controller or a peer; null before the first one.
   virtual std::shared_ptr<const DesiredState> state() const = 0;
-  // Whether every version that the state wants here and gives weight to answers.
+  // Whether every version that the state loads here with a weight above 0 is available.
   virtual bool ready() const = 0;
 };
 

@@ -21,7 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Takes one node at a time; the test sends and looks at what came.
+// Accepts one node at a time. The test sends messages and inspects those received.
 class Controller final : public NodeControl::Service {
  public:
   explicit Controller(const std::string& address) {
@@ -48,7 +48,7 @@ class Controller final : public NodeControl::Service {
     return ::grpc::Status::OK;
   }
 
-  // The next message for which `wanted` holds; drops those before it.
+  // Returns the next message that `wanted` accepts; drops those before it.
   template <typename Predicate>
   FromNode Await(Predicate wanted) {
     std::unique_lock lock(mutex_);
@@ -77,7 +77,7 @@ class Controller final : public NodeControl::Service {
   }
 
  private:
-  // Leaves the reports that came before it: what they say is not said again.
+  // Keeps the reports received before it, because a node does not repeat them.
   Ack AwaitAck() {
     std::unique_lock lock(mutex_);
     auto found = received_.end();
@@ -107,8 +107,8 @@ class AgentTest : public testing::Test {
  protected:
   void SetUp() override {
     std::filesystem::create_directories(state_dir_);
-    journal_ = std::move(*trial::Journal::Open(state_dir_));
-    gate_ = std::make_unique<trial::Gate>(trial::GateOptions{}, *journal_);
+    journal_ = std::move(*rehearsal::Journal::Open(state_dir_));
+    gate_ = std::make_unique<rehearsal::Gate>(rehearsal::GateOptions{}, *journal_);
     UseArchives();
   }
   void UseArchives() {
@@ -155,19 +155,19 @@ class AgentTest : public testing::Test {
   std::chrono::milliseconds stream_silence_max_{20000};
   std::promise<void> drained_;
   FakeClock wall_{SystemClock().Now()};
-  std::unique_ptr<trial::Journal> journal_;
-  std::unique_ptr<trial::Gate> gate_;
+  std::unique_ptr<rehearsal::Journal> journal_;
+  std::unique_ptr<rehearsal::Gate> gate_;
   sources::Getter archives_ = download::Get;
   std::unique_ptr<sources::Sources> sources_;
   routing::TestNode node_{dir_.path(), "a"};
   std::atomic<bool> peer_address_ = false;
   SteadyClock timer_;
-  std::unique_ptr<identity::NodeIdentity> identity_;  // Null: none is wanted.
+  std::unique_ptr<identity::NodeIdentity> identity_;  // Null: no certificates are requested.
   std::unique_ptr<Controller> controller_;
   std::unique_ptr<Agent> agent_;
 };
 
-TEST_F(AgentTest, ServesWhatASnapshotAsksForAndTellsWhenItIsReady) {
+TEST_F(AgentTest, ServesTheVersionsOfASnapshotAndReportsWhenTheyAreReady) {
   StartController();
   StartAgent();
   const Hello hello = controller_->AwaitHello();
@@ -186,7 +186,7 @@ TEST_F(AgentTest, ServesWhatASnapshotAsksForAndTellsWhenItIsReady) {
   controller_->AwaitReport([](const Report& r) { return r.versions(0).evidence().requests() == 1; });
 }
 
-TEST_F(AgentTest, TellsOfVersionsThatNobodyAskedForOnceTheyAreComplete) {
+TEST_F(AgentTest, ReportsVersionsThatAreNotInTheStateOnceTheyAreComplete) {
   std::filesystem::create_directories(dir_.path() / "digits" / "6");
   StartController();
   StartAgent();
@@ -194,12 +194,12 @@ TEST_F(AgentTest, TellsOfVersionsThatNobodyAskedForOnceTheyAreComplete) {
   controller_->Send(Snapshot(1, 1, kStable));
   const Report report = controller_->AwaitReport([](const Report& r) { return r.versions_size() == 5; });
   EXPECT_TRUE(Has(report, 5, VersionReport::UNKNOWN));
-  EXPECT_FALSE(Has(report, 6, VersionReport::UNKNOWN)) << "nothing lies in it yet";
+  EXPECT_FALSE(Has(report, 6, VersionReport::UNKNOWN)) << "its folder is still empty";
   ASSERT_TRUE(WriteFileAtomically(dir_.path() / "digits" / "6" / "saved_model.pb", "good"));
   controller_->AwaitReport([](const Report& r) { return Has(r, 6, VersionReport::UNKNOWN); });
 }
 
-TEST_F(AgentTest, ServesAnArchiveOnceItIsThereAndSaysHowFarItIsUntilThen) {
+TEST_F(AgentTest, ReportsTheProgressOfAnArchiveAndServesItWhenFetched) {
   const std::string archive = sources::TarEntryOf("m/1/saved_model.pb", "good") + sources::TarEnd();
   std::atomic<bool> go_on = false;
   archives_ = [&](const download::Request&, const download::Receiver& receiver) -> Status {
@@ -262,7 +262,7 @@ TEST_F(AgentTest, RefusesAnOldLeaderAndKeepsItsState) {
   EXPECT_EQ(old.state_digest(), first.state_digest());
 }
 
-TEST_F(AgentTest, RefusesWhatItCannotWriteDown) {
+TEST_F(AgentTest, RefusesAStateThatItCannotWrite) {
   StartController();
   StartAgent();
   controller_->AwaitHello();
@@ -275,7 +275,7 @@ TEST_F(AgentTest, RefusesWhatItCannotWriteDown) {
   EXPECT_EQ(controller_->Send(Snapshot(1, 2, kStable)).error(), "");
 }
 
-TEST_F(AgentTest, ReportsAGuardThatTrippedAtOnce) {
+TEST_F(AgentTest, ReportsATrippedGuardAtOnce) {
   node_.Hold({1, 4});
   StartController();
   StartAgent();
@@ -290,7 +290,7 @@ TEST_F(AgentTest, ReportsAGuardThatTrippedAtOnce) {
   EXPECT_EQ(report.versions(0).weight_bp(), 10000);
 }
 
-TEST_F(AgentTest, TakesTheWeightFromACandidateWhenTheControllerStaysAway) {
+TEST_F(AgentTest, SetsTheWeightOfACandidateToZeroWhileTheControllerIsGone) {
   StartController();
   StartAgent();
   controller_->AwaitHello();
@@ -305,7 +305,7 @@ TEST_F(AgentTest, TakesTheWeightFromACandidateWhenTheControllerStaysAway) {
   EXPECT_EQ(node_.router.AppliedWeight("digits", 2), 0);
 }
 
-TEST_F(AgentTest, TakesTheWeightFromACandidateWhenTheControllerStandsStillOnAnOpenStream) {
+TEST_F(AgentTest, SetsTheWeightOfACandidateToZeroWhileTheControllerHangs) {
   StartController();
   StartAgent();
   controller_->AwaitHello();
@@ -316,7 +316,7 @@ TEST_F(AgentTest, TakesTheWeightFromACandidateWhenTheControllerStandsStillOnAnOp
   EXPECT_EQ(node_.router.AppliedWeight("digits", 2), 0);
 }
 
-TEST_F(AgentTest, AStepOfTheWallClockIsNoSilence) {
+TEST_F(AgentTest, AStepOfTheWallClockDoesNotCountAsSilence) {
   StartController();
   StartAgent();
   controller_->AwaitHello();
@@ -327,7 +327,7 @@ TEST_F(AgentTest, AStepOfTheWallClockIsNoSilence) {
   EXPECT_TRUE(node_.guards->Trips().empty());
 }
 
-TEST_F(AgentTest, LoadsAVersionThatFailedOnceItsFolderHasChanged) {
+TEST_F(AgentTest, RetriesAFailedVersionWhenItsFolderHasChanged) {
   const Path model = dir_.path() / "digits" / "1" / "saved_model.pb";
   ASSERT_TRUE(WriteFileAtomically(model, "bad"));
   StartController();
@@ -335,7 +335,7 @@ TEST_F(AgentTest, LoadsAVersionThatFailedOnceItsFolderHasChanged) {
   controller_->AwaitHello();
   controller_->Send(Snapshot(1, 1, kStable));
   controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::FAILED); });
-  // However often it looks: what does not change stays failed.
+  // Without changes, the version stays failed however often the folder is checked.
   const int64_t loads = node_.engine.record().loads;
   for (int i = 0; i < 3; ++i)
     controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::FAILED); });
@@ -344,7 +344,7 @@ TEST_F(AgentTest, LoadsAVersionThatFailedOnceItsFolderHasChanged) {
   controller_->AwaitReport([](const Report& r) { return Has(r, 1, VersionReport::READY); });
 }
 
-TEST_F(AgentTest, WhoLetsAStoppedAgentGoWaitsForNoThread) {
+TEST_F(AgentTest, DestroyingAStoppedAgentDoesNotWaitForThreads) {
   StartController();
   StartAgent();
   controller_->AwaitHello();
@@ -354,14 +354,14 @@ TEST_F(AgentTest, WhoLetsAStoppedAgentGoWaitsForNoThread) {
   agent_.reset();
 }
 
-TEST_F(AgentTest, AnswersNoHeartbeatAndKeepsItsState) {
+TEST_F(AgentTest, DoesNotAcknowledgeHeartbeatsAndKeepsItsState) {
   StartController();
   StartAgent();
   controller_->AwaitHello();
   const Ack first = controller_->Send(Snapshot(3, 1, kStable));
   controller_->Write("heartbeat {}");
   const Ack second = controller_->Send(Snapshot(3, 2, kStable));
-  EXPECT_EQ(second.revision(), 2) << "the heartbeat was acknowledged";
+  EXPECT_EQ(second.revision(), 2) << "the heartbeat must not be acknowledged";
   EXPECT_EQ(second.error(), "");
   EXPECT_EQ(first.error(), "");
 }
@@ -376,7 +376,7 @@ TEST_F(AgentTest, ReportsAgainWhileItIsIdle) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(controller_->AwaitReport(ready).load().started(), report.load().started());
 }
 
-TEST_F(AgentTest, ReportsAgainAsOftenAsTheStateSays) {
+TEST_F(AgentTest, RepeatsReportsAtTheIntervalOfTheState) {
   report_again_ = std::chrono::hours(1);
   StartController();
   StartAgent();
@@ -386,7 +386,7 @@ TEST_F(AgentTest, ReportsAgainAsOftenAsTheStateSays) {
   for (int i = 0; i < 3; ++i) controller_->AwaitReport(of_state);
 }
 
-TEST_F(AgentTest, TakesPeersThatCameAndLeftAndKeepsThem) {
+TEST_F(AgentTest, AppliesAndKeepsChangesOfPeers) {
   StartController();
   StartAgent();
   controller_->AwaitHello();
@@ -404,7 +404,7 @@ TEST_F(AgentTest, TakesPeersThatCameAndLeftAndKeepsThem) {
   EXPECT_EQ(controller_->AwaitHello().state_digest(), ack.state_digest());
 }
 
-TEST_F(AgentTest, DialsAnewWhenAStreamStaysSilent) {
+TEST_F(AgentTest, RedialsWhenAStreamStaysSilent) {
   stream_silence_max_ = std::chrono::milliseconds(50);
   StartController();
   StartAgent();
@@ -412,7 +412,7 @@ TEST_F(AgentTest, DialsAnewWhenAStreamStaysSilent) {
   EXPECT_EQ(controller_->AwaitHello().node(), "a");
 }
 
-TEST_F(AgentTest, TakesTheStateOfAPeerWhenItHasNoneAndNoControllerAnswers) {
+TEST_F(AgentTest, TakesTheStateOfAPeerIfItHasNoStateAndNoControllerAnswers) {
   DesiredState of_peer;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(fmt::format(R"(epoch: 5 revision: 9
       fleet {{ fleet: "ns/f" }} models {{ {} }})",
@@ -420,7 +420,7 @@ TEST_F(AgentTest, TakesTheStateOfAPeerWhenItHasNoneAndNoControllerAnswers) {
                                                             &of_peer));
   routing::PeerService peer(
       "ns/f", [] { return routing::PeerLoad(); }, [&] { return std::make_shared<DesiredState>(of_peer); });
-  routing::PeerListener listener("unix:" + (dir_.path() / "peer_b.sock").string(), node_.router, peer);
+  routing::TestPeerListener listener("unix:" + (dir_.path() / "peer_b.sock").string(), node_.router, peer);
   peers_ = {"unix:" + (dir_.path() / "peer_*.sock").string()};
   StartAgent();
   node_.Hold({1});
@@ -429,11 +429,11 @@ TEST_F(AgentTest, TakesTheStateOfAPeerWhenItHasNoneAndNoControllerAnswers) {
   StartController();
   const Hello hello =
       controller_->Await([](const FromNode& m) { return m.has_hello() && m.hello().epoch() == 5; }).hello();
-  EXPECT_EQ(hello.revision(), 0) << "any message of that controller is newer";
+  EXPECT_EQ(hello.revision(), 0) << "any message of a controller must be newer";
   EXPECT_EQ(controller_->Send(Snapshot(5, 1, kStable)).error(), "");
 }
 
-TEST_F(AgentTest, ATripThatIsToldWhileTheAgentEndsHurtsNothing) {
+TEST_F(AgentTest, AGuardMayTripWhileTheAgentIsDestroyed) {
   std::atomic<bool> stop = false;
   std::thread tripping([&] {
     for (int64_t version = 0; !stop; ++version) {
@@ -449,7 +449,7 @@ TEST_F(AgentTest, ATripThatIsToldWhileTheAgentEndsHurtsNothing) {
   tripping.join();
 }
 
-TEST_F(AgentTest, BeginsToLeaveWhenItIsTold) {
+TEST_F(AgentTest, DrainsWhenTheControllerRequestsIt) {
   StartController();
   StartAgent();
   controller_->AwaitHello();
@@ -458,7 +458,7 @@ TEST_F(AgentTest, BeginsToLeaveWhenItIsTold) {
   EXPECT_TRUE(controller_->AwaitReport([](const Report& r) { return r.draining(); }).draining());
 }
 
-TEST_F(AgentTest, AsksForACertificateAndSaysHelloAgainWhenPeersReachIt) {
+TEST_F(AgentTest, RequestsACertificateAndReconnectsWhenItsPeerAddressChanges) {
   identity_ =
       std::make_unique<identity::NodeIdentity>(identity::Options{.file = state_dir_ / "identity.pb"}, wall_, timer_);
   StartController();
@@ -474,15 +474,16 @@ TEST_F(AgentTest, AsksForACertificateAndSaysHelloAgainWhenPeersReachIt) {
   certificate.set_authorities(authority.certificate);
   certificate.set_fleet_name("f.test");
   controller_->Write(answer.DebugString());
-  EXPECT_EQ(controller_->Send(Snapshot(1, 1, kStable)).error(), "") << "what came before is taken by then";
+  EXPECT_EQ(controller_->Send(Snapshot(1, 1, kStable)).error(), "")
+      << "earlier messages have been handled when this is acknowledged";
   ASSERT_NE(identity_->current(), nullptr);
   EXPECT_EQ(identity_->current()->fleet_name, "f.test");
   peer_address_ = true;
-  agent_->SayHelloAgain();
+  agent_->Reconnect();
   EXPECT_EQ(controller_->AwaitHello().peer_address(), "10.0.0.1:8503");
 }
 
-TEST(WantedOf, HoldsOnlyWhatTheStateLoadsAndCanRead) {
+TEST(WantedOf, ContainsOnlyLoadedVersionsWithReadableSources) {
   DesiredState state;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
       models { served_name: "a" source_uri: "file:///m/a" versions { version: 1 load: true } versions { version: 2 }
@@ -499,12 +500,12 @@ TEST(WantedOf, HoldsOnlyWhatTheStateLoadsAndCanRead) {
   EXPECT_EQ(wanted[0].batching.queue_max, 1000);
 }
 
-TEST(StateOf, TellsTrialAndQuarantineApartFromLoadingAndFailing) {
+TEST(StateOf, DistinguishesTrialAndQuarantineFromLoadingAndFailed) {
   const auto of = [](models::State state, GateView gate, Code code = Code::kOk) {
     return StateOf(
         {.version = 1, .state = state, .error = {code, ""}, .memory_bytes = 0, .digest = "", .base_path = {}}, gate);
   };
-  EXPECT_EQ(of(models::State::kLoading, {.in_trial = true}), VersionReport::TRIAL);
+  EXPECT_EQ(of(models::State::kLoading, {.in_rehearsal = true}), VersionReport::TRIAL);
   EXPECT_EQ(of(models::State::kLoading, {}), VersionReport::LOADING);
   EXPECT_EQ(of(models::State::kAvailable, {}), VersionReport::READY);
   EXPECT_EQ(of(models::State::kFailed, {.quarantined = true}, Code::kAborted), VersionReport::QUARANTINED);

@@ -31,7 +31,7 @@ const VersionState* FindVersion(const ModelState* model, int64_t number) {
   return found == model->versions().end() ? nullptr : &*found;
 }
 
-// A failed version has another chance when a person retries the rollout (another salt) or its files are others.
+// Retries a failed version if a user retried the rollout (the salt changed) or the digest of its files changed.
 void RetryFailed(const DesiredState& state, const DesiredState* before, models::ModelStore& store) {
   for (const ModelState& model : state.models()) {
     const ModelState* old_model = FindModel(before, model.served_name());
@@ -49,7 +49,7 @@ void RetryFailed(const DesiredState& state, const DesiredState* before, models::
   }
 }
 
-// A candidate that took its process down has no weight in this attempt.
+// A candidate that crashed its process gets weight 0 in this rollout attempt.
 void TripCrashed(const DesiredState& state, const AgentDeps& deps) {
   for (const ModelState& model : state.models()) {
     for (const VersionState& version : model.versions()) {
@@ -65,8 +65,8 @@ void TripCrashed(const DesiredState& state, const AgentDeps& deps) {
 
 }  // namespace
 
-std::vector<sources::Source> SourcesOf(const DesiredState& state) {
-  std::vector<sources::Source> all;
+std::vector<sources::VersionSource> SourcesOf(const DesiredState& state) {
+  std::vector<sources::VersionSource> all;
   for (const ModelState& model : state.models()) {
     all.push_back(sources::SourceOf(model));
     for (const VersionState& version : model.versions()) {

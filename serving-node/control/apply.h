@@ -1,4 +1,4 @@
-// Makes the parts of a node do what the desired state says.
+// Applies the desired state to the components of a node.
 #pragma once
 
 #include <vector>
@@ -10,17 +10,17 @@
 
 namespace longshore::control {
 
-// Where the state's models come from, those of all their versions included.
-std::vector<sources::Source> SourcesOf(const DesiredState& state);
+// The sources of all models of the state, and of their versions that are loaded.
+std::vector<sources::VersionSource> SourcesOf(const DesiredState& state);
 
-// The models of which this node holds versions; versions whose source is not there yet, or no source of ours, are left
-// out.
+// The models of which this node loads versions. Versions whose source is not ready or not supported are left out.
 std::vector<models::Wanted> WantedOf(const DesiredState& state, const sources::Sources& sources);
 
 batching::Limits LimitsOf(const FleetState& fleet);
 
-// Hands the state to sources, gate, router, admission and store, in this order: a version is judged by the new state
-// before it loads, and gets no more requests before it unloads. `before` is what was applied last; null at first.
+// Passes the state to sources, gate, router, admission and store, in this order: so the gate checks a version by the
+// new state before it is loaded, and the router stops sending requests to a version before it is unloaded. `before` is
+// the state applied last; null at first.
 void Apply(const std::shared_ptr<const DesiredState>& state, const DesiredState* before, const AgentDeps& deps);
 
 }  // namespace longshore::control

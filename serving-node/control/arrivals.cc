@@ -8,16 +8,16 @@
 namespace longshore::control {
 namespace {
 
-// A folder with more files than this is no version of a model.
+// Further files are ignored; no version has this many.
 constexpr size_t kFilesMax = 10'000;
 
-// Why the version failed for good; kOk when it did not.
+// The error code of a failed version; kOk if it has not failed.
 Code FailureOf(const std::vector<models::VersionStatus>& statuses, int64_t version) {
   const auto found = std::ranges::find(statuses, version, &models::VersionStatus::version);
   return found != statuses.end() && found->state == models::State::kFailed ? found->error.code : Code::kOk;
 }
 
-// The names, sizes and times of the files; "" when there is no folder.
+// The names, sizes and times of the files; "" if the folder does not exist.
 std::string Shape(const ModelState& model, int64_t version, const sources::Sources& sources) {
   const auto source = sources.FolderOf(sources::SourceOf(model, version));
   const auto dir = source ? models::FindVersionDir(*source, version) : tl::make_unexpected(source.error());
@@ -37,7 +37,8 @@ std::string Shape(const ModelState& model, int64_t version, const sources::Sourc
 
 }  // namespace
 
-void Arrivals::Look(const DesiredState& state, const sources::Sources& sources, models::ModelStore& store) {
+void FailedVersionRetrier::RetryChanged(const DesiredState& state, const sources::Sources& sources,
+                                        models::ModelStore& store) {
   std::map<std::pair<std::string, int64_t>, std::string> now;
   for (const ModelState& model : state.models()) {
     const auto statuses = store.Statuses(model.served_name());
@@ -46,12 +47,12 @@ void Arrivals::Look(const DesiredState& state, const sources::Sources& sources, 
       const auto before = seen_.find(key);
       const Code failure = version.load() ? FailureOf(statuses, version.version()) : Code::kOk;
       if (failure == Code::kOk) {
-        if (version.load() && before != seen_.end()) now.insert(*before);  // It is being tried.
+        if (version.load() && before != seen_.end()) now.insert(*before);  // It is being retried.
         continue;
       }
       const std::string shape = Shape(model, version.version(), sources);
       now.emplace(key, shape);
-      // What was missing when it was tried, and is seen for the first time, came in between.
+      // The folder was missing at the load and exists now, although this is the first check: it appeared in between.
       const bool came = failure == Code::kNotFound && !shape.empty();
       const bool changed = before == seen_.end() ? came : before->second != shape;
       if (changed) store.Retry(model.served_name(), version.version());

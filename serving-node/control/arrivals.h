@@ -1,5 +1,5 @@
-// Versions that failed, as something was not there yet or still being copied: each is tried again when its folder has
-// changed.
+// Retries versions that failed to load, for example because files were missing or still being copied, when their
+// folders have changed.
 #pragma once
 
 #include <map>
@@ -13,13 +13,13 @@
 namespace longshore::control {
 
 // Belongs to one thread.
-class Arrivals {
+class FailedVersionRetrier {
  public:
-  // Looks at the folders of the versions that the node should hold and that failed. Cheap: reads no file.
-  void Look(const DesiredState& state, const sources::Sources& sources, models::ModelStore& store);
+  // Checks the folders of the failed versions that the node should hold. Cheap: compares names, sizes and times only.
+  void RetryChanged(const DesiredState& state, const sources::Sources& sources, models::ModelStore& store);
 
  private:
-  // How the folder looked when it was tried the last time.
+  // The state of each version's folder at its last load attempt.
   std::map<std::pair<std::string, int64_t>, std::string> seen_;
 };
 

@@ -31,13 +31,13 @@ Status CheckModel(const ModelState& model) {
 
 Status CheckState(const DesiredState& state, const std::string& fleet) {
   if (state.fleet().fleet() != fleet) {
-    return FailedPrecondition("this node is of the fleet {}, not of {}", fleet, state.fleet().fleet());
+    return FailedPrecondition("this node belongs to fleet {}, not to fleet {}", fleet, state.fleet().fleet());
   }
   std::set<std::string> names;
   for (const ModelState& model : state.models()) {
     RETURN_IF_ERROR(CheckModel(model));
     if (!names.insert(model.served_name()).second)
-      return InvalidArgument("model \"{}\" is there twice", model.served_name());
+      return InvalidArgument("model \"{}\" is in the state twice", model.served_name());
   }
   return {};
 }

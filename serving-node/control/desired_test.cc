@@ -23,7 +23,7 @@ constexpr const char* kHeld = R"(epoch: 2 revision: 7
   models {served_name: "a" versions {version: 1 weight_bp: 10000 role: STABLE}}
   models {served_name: "c" versions {version: 1 weight_bp: 10000}})";
 
-// The held state is kHeld; `expect` is the state afterwards, or `code` and part of the text of the refusal.
+// The held state is kHeld. `expect` is the resulting state or, if `code` is set, a part of the error text.
 struct Case {
   const char* about;
   const char* message;
@@ -50,29 +50,31 @@ const Case kCases[] = {
         fleet {fleet: "ns/f" concurrent_runs_max: 3 peers {node: "n1" address: "a:1"} peers {node: "n3" address: "a:3"}}
         models {served_name: "a" versions {version: 1 weight_bp: 10000 role: STABLE}} models {served_name: "b"}
         models {served_name: "c" versions {version: 1 weight_bp: 10000}})"},
-    {"limits change alone", R"(epoch: 2 revision: 8 fleet {fleet: "ns/f" concurrent_runs_max: 1})",
+    {"only the limits change", R"(epoch: 2 revision: 8 fleet {fleet: "ns/f" concurrent_runs_max: 1})",
      R"(epoch: 2 revision: 8 fleet {fleet: "ns/f" concurrent_runs_max: 1}
         models {served_name: "a" versions {version: 1 weight_bp: 10000 role: STABLE}}
         models {served_name: "c" versions {version: 1 weight_bp: 10000}})"},
-    {"another fleet's state is refused", R"(epoch: 2 revision: 8 fleet {fleet: "ns/g"})", "not of ns/g",
+    {"another fleet's state is refused", R"(epoch: 2 revision: 8 fleet {fleet: "ns/g"})", "not to fleet ns/g",
      Code::kFailedPrecondition},
     {"weights must add up", R"(epoch: 2 revision: 8 change {served_name: "a" model {served_name: "a"
         versions {version: 1 weight_bp: 9000}}})",
      "add up to 9000", Code::kInvalidArgument},
-    {"a version is there once", R"(epoch: 2 revision: 8 change {served_name: "a" model {served_name: "a"
+    {"a version must not occur twice", R"(epoch: 2 revision: 8 change {served_name: "a" model {served_name: "a"
         versions {version: 1} versions {version: 1}}})",
      "version 1 twice", Code::kInvalidArgument},
-    {"a change is of the model it names", R"(epoch: 2 revision: 8 change {served_name: "a" model {served_name: "b"}})",
-     "holds model \"b\"", Code::kInvalidArgument},
-    {"peers come in their places, move and leave",
+    {"a change must contain the model that it names",
+     R"(epoch: 2 revision: 8 change {served_name: "a" model {served_name: "b"}})", "holds model \"b\"",
+     Code::kInvalidArgument},
+    {"peers are added in order, change address and are removed",
      R"(epoch: 2 revision: 8 peers {set {node: "n1" address: "b:1"} set {node: "n2"} left: "n3" left: "n9"})",
      R"(epoch: 2 revision: 8 fleet {fleet: "ns/f" concurrent_runs_max: 3 peers {node: "n1" address: "b:1"} peers {node: "n2"}}
         models {served_name: "a" versions {version: 1 weight_bp: 10000 role: STABLE}}
         models {served_name: "c" versions {version: 1 weight_bp: 10000}})"},
     {"a repeated change of peers is refused", R"(epoch: 2 revision: 7 peers {left: "n1"})", "not newer",
      Code::kAborted},
-    {"a peer does not come and leave at once", R"(epoch: 2 revision: 8 peers {set {node: "n1"} left: "n1"})",
-     "the peer n1 is in a change twice", Code::kInvalidArgument},
+    {"a peer must not be added and removed by one change",
+     R"(epoch: 2 revision: 8 peers {set {node: "n1"} left: "n1"})", "the peer n1 is in a change twice",
+     Code::kInvalidArgument},
     {"an empty message is refused", "epoch: 2 revision: 8", "without content", Code::kInvalidArgument},
 };
 

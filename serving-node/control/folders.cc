@@ -7,7 +7,7 @@
 namespace longshore::control {
 namespace {
 
-// One that is still being copied is not told of.
+// Leaves out versions that are still being copied.
 std::vector<int64_t> FindIn(const ModelState& model, const sources::Sources& sources) {
   std::vector<int64_t> found;
   const auto source = sources.FolderOf(sources::SourceOf(model));
@@ -32,17 +32,17 @@ FolderWatch::FolderWatch(StateFunction state, const sources::Sources& sources, m
       store_(store),
       on_change_(std::move(on_change)),
       ticker_(
-          interval, [this] { Look(); }, Ticker::First::kNow) {}
+          interval, [this] { Scan(); }, Ticker::First::kNow) {}
 
 FoundVersions FolderWatch::found() const {
   const std::lock_guard lock(mutex_);
   return found_;
 }
 
-void FolderWatch::Look() {
+void FolderWatch::Scan() {
   const auto state = state_();
   if (!state) return;
-  arrivals_.Look(*state, sources_, store_);
+  retrier_.RetryChanged(*state, sources_, store_);
   FoundVersions now;
   for (const ModelState& model : state->models()) now[model.served_name()] = FindIn(model, sources_);
   {

@@ -1,5 +1,5 @@
-// What lies in the folders of the models. They are looked at on a thread of its own, as a mount that hangs must stop no
-// report and no heartbeat; one that hangs for ever keeps the watch from ending.
+// Watches the folders of the models for new versions. Runs on its own thread, so that a hanging mount delays neither
+// reports nor heartbeats; a mount that hangs forever blocks the destructor.
 #pragma once
 
 #include <chrono>
@@ -18,32 +18,32 @@
 
 namespace longshore::control {
 
-// By served name: complete versions that the state does not name, the newest first. A model without a version follows
-// the newest.
+// By served name: complete versions that the state does not contain, the highest first. The controller uses them for
+// models that follow the newest version.
 using FoundVersions = std::map<std::string, std::vector<int64_t>>;
 
 // Thread-safe.
 class FolderWatch {
  public:
-  static constexpr size_t kFoundMax = 10;                                      // Of one model.
+  static constexpr size_t kFoundMax = 10;                                      // Per model.
   using StateFunction = std::function<std::shared_ptr<const DesiredState>()>;  // May return null.
 
-  // Looks now and then once per interval, until it is destroyed; has the store try again what arrived (arrivals.h), and
-  // calls on_change, on its thread, when other versions are found.
+  // Scans the folders now and then once per interval, until it is destroyed. Makes the store retry failed versions
+  // whose folders changed (arrivals.h), and calls on_change on its thread when the found versions change.
   FolderWatch(StateFunction state, const sources::Sources& sources, models::ModelStore& store,
               std::chrono::milliseconds interval, std::function<void()> on_change);
 
   FoundVersions found() const;
 
  private:
-  void Look();
+  void Scan();
 
   const StateFunction state_;
   const sources::Sources& sources_;
   models::ModelStore& store_;
   const std::function<void()> on_change_;
-  Arrivals arrivals_;         // Of the ticker's thread.
-  mutable std::mutex mutex_;  // Guards found_; never held while a folder is looked at.
+  FailedVersionRetrier retrier_;  // Used by the ticker's thread only.
+  mutable std::mutex mutex_;      // Guards found_; never held during a scan.
   FoundVersions found_;
   Ticker ticker_;
 };

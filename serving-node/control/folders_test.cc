@@ -27,8 +27,8 @@ class Folders : public testing::Test {
   std::unique_ptr<FolderWatch> Start(milliseconds interval) {
     return std::make_unique<FolderWatch>(
         [this] {
-          looks_ += 1;
-          looks_.notify_all();
+          scans_ += 1;
+          scans_.notify_all();
           return state_;
         },
         *sources_, node_.store, interval,
@@ -43,11 +43,11 @@ class Folders : public testing::Test {
   std::unique_ptr<sources::Sources> sources_ =
       std::move(*sources::Sources::Start({.cache_dir = dir_.path() / "cache"}));
   std::shared_ptr<const DesiredState> state_;
-  std::atomic<int> looks_ = 0;
+  std::atomic<int> scans_ = 0;
   std::atomic<int> changes_ = 0;
 };
 
-TEST_F(Folders, FindsCompleteVersionsThatTheStateDoesNotNameTheNewestFirst) {
+TEST_F(Folders, FindsCompleteVersionsThatAreNotInTheStateHighestFirst) {
   std::filesystem::create_directories(dir_.path() / "digits" / "6");
   const auto watch = Start(milliseconds(1));
   changes_.wait(0);
@@ -57,17 +57,17 @@ TEST_F(Folders, FindsCompleteVersionsThatTheStateDoesNotNameTheNewestFirst) {
   EXPECT_EQ(watch->found(), (FoundVersions{{"digits", {6, 5, 3, 2, 1}}}));
 }
 
-TEST_F(Folders, LooksOncePerIntervalHoweverOftenItIsAsked) {
+TEST_F(Folders, ScansOncePerIntervalHoweverOftenItIsQueried) {
   const auto watch = Start(hours(1));
   changes_.wait(0);
   for (int i = 0; i < 1000; ++i) EXPECT_FALSE(watch->found().empty());
-  EXPECT_EQ(looks_, 1);
+  EXPECT_EQ(scans_, 1);
 }
 
-TEST_F(Folders, LooksAtNothingWithoutAState) {
+TEST_F(Folders, FindsNothingWithoutAState) {
   state_ = nullptr;
   const auto watch = Start(milliseconds(1));
-  for (int looks = looks_; looks < 3; looks = looks_) looks_.wait(looks);
+  for (int scans = scans_; scans < 3; scans = scans_) scans_.wait(scans);
   EXPECT_TRUE(watch->found().empty());
 }
 

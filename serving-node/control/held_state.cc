@@ -11,11 +11,12 @@ Status HeldState::ReadDisk() {
   if (!bytes && bytes.error().code == Code::kNotFound) return {};
   if (!bytes) return tl::make_unexpected(bytes.error());
   auto loaded = std::make_shared<DesiredState>();
-  if (!loaded->ParseFromString(*bytes)) return DataLoss("{} is no desired state", file_.string());
+  if (!loaded->ParseFromString(*bytes)) return DataLoss("{} is not a valid desired state", file_.string());
   if (loaded->fleet().fleet() != fleet_) {
-    return FailedPrecondition("{} is of the fleet {}, not of {}", file_.string(), loaded->fleet().fleet(), fleet_);
+    return FailedPrecondition("{} belongs to fleet {}, not to fleet {}", file_.string(), loaded->fleet().fleet(),
+                              fleet_);
   }
-  Take(std::move(loaded));
+  ApplyAndHold(std::move(loaded));
   return {};
 }
 
@@ -23,14 +24,14 @@ Status HeldState::Receive(const FromController& message) {
   const std::lock_guard one(change_mutex_);
   const auto held = get();
   ASSIGN_OR_RETURN(DesiredState next, ApplyMessage(held ? std::optional(*held) : std::nullopt, message, fleet_));
-  return WriteAndTake(std::move(next));
+  return WriteAndApply(std::move(next));
 }
 
 Status HeldState::Adopt(const DesiredState& of_peer) {
   const std::lock_guard one(change_mutex_);
   if (get() != nullptr) return {};
   ASSIGN_OR_RETURN(DesiredState next, FromPeer(of_peer, fleet_));
-  return WriteAndTake(std::move(next));
+  return WriteAndApply(std::move(next));
 }
 
 void HeldState::ApplyAgain() {
@@ -43,16 +44,16 @@ std::shared_ptr<const DesiredState> HeldState::get() const {
   return state_;
 }
 
-Status HeldState::WriteAndTake(DesiredState next) {
+Status HeldState::WriteAndApply(DesiredState next) {
   if (auto written = WriteFileAtomically(file_, next.SerializeAsString()); !written) {
     return Prefixed(written.error(), "cannot write the desired state");
   }
-  Take(std::make_shared<const DesiredState>(std::move(next)));
+  ApplyAndHold(std::make_shared<const DesiredState>(std::move(next)));
   return {};
 }
 
-void HeldState::Take(std::shared_ptr<const DesiredState> next) {
-  // A report with the new state's revision is about the new state: it is applied first.
+void HeldState::ApplyAndHold(std::shared_ptr<const DesiredState> next) {
+  // Apply first: a report with the new revision must describe a node that has applied it.
   Apply(next, get().get(), deps_);
   const std::lock_guard lock(mutex_);
   state_ = std::move(next);

@@ -1,4 +1,4 @@
-// The desired state that this node holds: in <state_dir>/desired.pb, and applied to the node's parts.
+// The desired state that this node holds: persisted in <state_dir>/desired.pb and applied to the node's components.
 #pragma once
 
 #include <memory>
@@ -12,37 +12,38 @@
 
 namespace longshore::control {
 
-// Thread-safe; one change at a time. `deps` outlive it.
+// Thread-safe; one change at a time. `deps` must outlive it.
 class HeldState {
  public:
   HeldState(const Path& state_dir, std::string fleet, const AgentDeps& deps)
       : file_(state_dir / "desired.pb"), fleet_(std::move(fleet)), deps_(deps) {}
 
-  // Applies what lies on the disk; ok when nothing does. DataLoss when it is damaged, FailedPrecondition when it is of
+  // Applies the state on disk; ok without one. DataLoss if it is damaged, FailedPrecondition if it belongs to
   // another fleet.
   Status ReadDisk();
 
-  // Applies what a controller wants: on the disk first, so that what is acknowledged survives. Errors as in desired.h.
+  // Applies a message of a controller. Writes the new state to disk first, so that an acknowledged state survives a
+  // restart. Errors as in desired.h.
   Status Receive(const FromController& message);
 
-  // Takes what a peer holds (desired.h: FromPeer), unless there is a state already.
+  // Takes the state of a peer (desired.h: FromPeer), unless this node has a state already.
   Status Adopt(const DesiredState& of_peer);
 
-  // More of what the state wants can be had now than when it was applied: a source is ready.
+  // Applies the state again; call it when a source has become ready, so that its versions can be loaded.
   void ApplyAgain();
 
-  // Null when there is none.
+  // Null before the first state.
   std::shared_ptr<const DesiredState> get() const;
 
  private:
-  Status WriteAndTake(DesiredState next);
-  void Take(std::shared_ptr<const DesiredState> next);
+  Status WriteAndApply(DesiredState next);
+  void ApplyAndHold(std::shared_ptr<const DesiredState> next);
 
   const Path file_;
   const std::string fleet_;
   const AgentDeps& deps_;
   std::mutex change_mutex_;
-  mutable std::mutex mutex_;  // Guards state_; never held while another part is called.
+  mutable std::mutex mutex_;  // Guards state_; never held during calls to other components.
   std::shared_ptr<const DesiredState> state_;
 };
 

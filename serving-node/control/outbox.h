@@ -1,6 +1,7 @@
-// What makes a report go out before its time, and the events that go with it.
+// The events for the next report, and the signal to send a report before its time.
 //
-// Shared by the agent and by those who tell it something: one that still tells while the agent ends finds it here.
+// Shared by the agent and the callbacks that report to it, because a callback may still run while the agent is
+// destroyed.
 #pragma once
 
 #include <chrono>
@@ -14,16 +15,16 @@ namespace longshore::control {
 // Thread-safe.
 class Outbox {
  public:
-  static constexpr size_t kEventsMax = 200;  // The oldest go.
+  static constexpr size_t kEventsMax = 200;  // Above it, the oldest are dropped.
 
   void AddEvent(std::string event);
-  // Ends an Await that is under way, or the next one.
+  // Ends the current Await, or the next one.
   void Wake();
-  // Until an event or a wake came, or the time is over.
+  // Blocks until AddEvent or Wake is called, but at most for `time`.
   void Await(std::chrono::milliseconds time);
 
   std::deque<std::string> TakeEvents();
-  // Events that were taken and did not reach a controller.
+  // Returns events that were taken but not sent.
   void PutBack(std::deque<std::string> events);
 
  private:

@@ -1,4 +1,4 @@
-// What a node without a state asks its peers for, when no controller answers.
+// Asks peers for the desired state, for a node that has none while no controller answers.
 #pragma once
 
 #include <optional>
@@ -12,9 +12,9 @@ namespace longshore::control {
 
 inline constexpr size_t kPeersAskedMax = 64;
 
-// The state of the highest (epoch, revision) among the peers that answer; nullopt when none has one. Peers of another
-// fleet do not answer. Blocks for a few seconds at most. `targets` are gRPC targets; "unix:/dir/*/peer.sock" is every
-// socket that the pattern finds.
+// Returns the state with the highest (epoch, revision) among the peers that answer; nullopt if no peer has a state.
+// Peers of another fleet do not answer. Blocks for a few seconds at most. `targets` are gRPC targets; a pattern such as
+// "unix:/dir/*/peer.sock" stands for all sockets that match.
 std::optional<DesiredState> AskPeersForState(const std::vector<std::string>& targets, const std::string& fleet,
                                              routing::Forwarder& forwarder);
 

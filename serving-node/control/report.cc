@@ -11,7 +11,7 @@ using models::State;
 
 void AddStatus(const models::VersionStatus& status, const AgentDeps& deps, VersionReport* report) {
   const auto quarantine = deps.gate.Quarantined(report->served_name(), status.version);
-  const GateView gate{deps.gate.InTrial(report->served_name(), status.version), quarantine.has_value()};
+  const GateView gate{deps.gate.InRehearsal(report->served_name(), status.version), quarantine.has_value()};
   report->set_state(StateOf(status, gate));
   if (status.state == State::kFailed) report->set_message(status.error.message);
   report->set_digest(status.digest);
@@ -27,21 +27,21 @@ void AddTrip(const std::vector<routing::Trip>& trips, const routing::GuardKey& k
   report->mutable_guard()->set_tripped_at_unix_ms(ToUnixMillis(trip->at));
 }
 
-// An archive that is not there yet, or could not be fetched and will be tried again, is on its way.
-void AddSource(const sources::Source& source, const sources::Sources& sources, VersionReport* report) {
-  const sources::SourceLook look = sources.Look(source);
-  if (look.state == sources::SourceState::kReady) return;
+// An archive that is not ready is reported as LOADING, even after a failed fetch, because the fetch is retried.
+void AddSource(const sources::VersionSource& source, const sources::Sources& sources, VersionReport* report) {
+  const sources::SourceStatus status = sources.StatusOf(source);
+  if (status.state == sources::SourceState::kReady) return;
   report->set_state(sources::IsArchive(source) ? VersionReport::LOADING : VersionReport::FAILED);
-  report->set_message(look.message);
+  report->set_message(status.message);
 }
 
 SourceReport ReportOf(const ModelState& model, const sources::Sources& sources) {
-  const sources::SourceLook look = sources.Look(sources::SourceOf(model));
+  const sources::SourceStatus status = sources.StatusOf(sources::SourceOf(model));
   SourceReport report;
   report.set_served_name(model.served_name());
   report.set_sha256(model.source_sha256());
-  report.set_message(look.message);
-  switch (look.state) {
+  report.set_message(status.message);
+  switch (status.state) {
     case sources::SourceState::kReady: report.set_state(SourceReport::READY); break;
     case sources::SourceState::kFetching: report.set_state(SourceReport::FETCHING); break;
     case sources::SourceState::kFailed: report.set_state(SourceReport::FAILED); break;
@@ -65,7 +65,7 @@ void AddModel(const ModelState& model, const std::vector<routing::Trip>& trips, 
   }
 }
 
-// Versions that the state names no more and that are not gone yet.
+// Adds versions that are no longer in the state and not yet unloaded.
 void AddLeaving(const DesiredState& state, const AgentDeps& deps, Report* report) {
   for (const std::string& name : deps.store.Names()) {
     const auto model = std::ranges::find(state.models(), name, &ModelState::served_name);
@@ -116,7 +116,7 @@ VersionReport::State StateOf(const models::VersionStatus& status, const GateView
   switch (status.state) {
     case State::kStart: return VersionReport::LOADING;
     case State::kTrial: return VersionReport::TRIAL;
-    case State::kLoading: return gate.in_trial ? VersionReport::TRIAL : VersionReport::LOADING;
+    case State::kLoading: return gate.in_rehearsal ? VersionReport::TRIAL : VersionReport::LOADING;
     case State::kWarming: return VersionReport::WARMING;
     case State::kAvailable: return VersionReport::READY;
     case State::kUnloading: return VersionReport::UNLOADING;

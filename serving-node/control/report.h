@@ -1,4 +1,4 @@
-// What the node tells its controller: what it really has, what it did, what happened.
+// Builds the node's report to its controller: the actual state of its versions, sources and load.
 #pragma once
 
 #include <string>
@@ -11,14 +11,15 @@
 
 namespace longshore::control {
 
-// What the gate knows about a version beside its status.
+// The gate's information about a version, in addition to its status.
 struct GateView {
-  bool in_trial = false;
+  bool in_rehearsal = false;
   bool quarantined = false;
 };
 VersionReport::State StateOf(const models::VersionStatus& status, const GateView& gate);
 
-// Every version of the state, those that still leave, and `found`, unless it is among them. Without events.
+// Reports every version of the state, the versions that are still being unloaded, and the versions in `found` that are
+// not among them. Adds no events.
 Report BuildReport(const DesiredState& state, const FoundVersions& found, bool draining, const AgentDeps& deps);
 
 }  // namespace longshore::control

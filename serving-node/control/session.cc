@@ -17,7 +17,7 @@ std::shared_ptr<::grpc::Channel> ChannelTo(const std::string& target,
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // A controller that is gone may leave an address behind at which nobody even refuses: the next one is tried soon.
+  // A replaced controller may leave an address that does not even refuse connections; try the next address soon.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMaxMs);
   return ::grpc::CreateCustomChannel(target, credentials, arguments);
 }

@@ -1,4 +1,4 @@
-// One stream to a controller, from the dialling to its end.
+// One stream to a controller, from dialling to its end.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -15,23 +15,23 @@ namespace longshore::control {
 
 struct DialOptions {
   std::string target{};  // A gRPC target: "unix:/dir/controller.sock", "host:port", "dns:///host:port".
-  // Read for each session, for both are replaced from time to time.
-  Path ca_file{};     // Who signs the controller's certificate; empty: plaintext.
-  Path token_file{};  // Says who this node is; empty: nothing does. Requires a ca_file.
+  // Both files are read again for each session, because they are rotated.
+  Path ca_file{};     // The CA of the controller's certificate; empty: plaintext.
+  Path token_file{};  // This node's bearer token; empty: none. Requires a ca_file.
 };
 
 // One thread reads; any may write or cancel.
 class Session {
  public:
-  // Does not wait: the first write waits for the connection. NotFound or the like when a file cannot be read.
+  // Returns at once; the first write waits for the connection. NotFound or another error if a file cannot be read.
   static Result<std::unique_ptr<Session>> Dial(const DialOptions& options);
 
-  // False once the stream has ended.
+  // Both return false once the stream has ended.
   bool Read(FromController* message) { return stream_->Read(message); }
   bool Write(const FromNode& message);
-  // Ends it; reads and writes that wait return false.
+  // Ends the stream; blocked reads and writes return false.
   void Cancel() { context_.TryCancel(); }
-  // Why it ended. Requires: no thread reads or writes any more.
+  // The reason for the end. Requires: no thread reads or writes any more.
   ::grpc::Status Finish() { return stream_->Finish(); }
 
  private:

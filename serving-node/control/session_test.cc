@@ -11,7 +11,7 @@ namespace {
 using std::chrono::hours;
 using testing::HasSubstr;
 
-// Says by TLS what authorization it was shown.
+// A TLS controller that ends each stream with the authorization header that it received, or "nothing".
 class SecureController final : public NodeControl::Service {
  public:
   explicit SecureController(const tls::KeyPair& pair) {
@@ -47,7 +47,7 @@ class SessionTest : public testing::Test {
   }
   ~SessionTest() override { std::filesystem::remove_all(dir_); }
   void Write(const char* file, const std::string& text) { ASSERT_TRUE(WriteFileAtomically(dir_ / file, text)); }
-  // How a session ends.
+  // Dials and returns the status with which the session ends.
   static ::grpc::Status EndOf(const DialOptions& options) {
     const auto session = Session::Dial(options);
     if (!session) return {::grpc::StatusCode::UNKNOWN, session.error().message};
@@ -63,7 +63,7 @@ class SessionTest : public testing::Test {
       tls::Issue(authority_, {.name = "controller", .addresses = {"127.0.0.1"}}, hours(1)).value()};
 };
 
-TEST_F(SessionTest, ShowsItsTokenToAControllerThatItsAuthorityNamesAndReadsItAnew) {
+TEST_F(SessionTest, SendsItsTokenToATrustedControllerAndReadsItAgainForEachSession) {
   const DialOptions options{controller_.target(), dir_ / "ca", dir_ / "token"};
   EXPECT_EQ(EndOf(options).error_message(), "Bearer first");
   Write("token", "second");
@@ -71,12 +71,12 @@ TEST_F(SessionTest, ShowsItsTokenToAControllerThatItsAuthorityNamesAndReadsItAne
   EXPECT_EQ(EndOf({controller_.target(), dir_ / "ca", {}}).error_message(), "nothing");
 }
 
-TEST_F(SessionTest, ShowsNothingToAnybodyElse) {
+TEST_F(SessionTest, DoesNotConnectToAnUntrustedController) {
   Write("ca", tls::MakeAuthority("stranger", hours(1))->certificate);
   EXPECT_EQ(EndOf({controller_.target(), dir_ / "ca", dir_ / "token"}).error_code(), ::grpc::StatusCode::UNAVAILABLE);
 }
 
-TEST_F(SessionTest, AFileThatIsMissingIsNamed) {
+TEST_F(SessionTest, NamesAMissingFile) {
   EXPECT_THAT(EndOf({controller_.target(), dir_ / "none", {}}).error_message(), HasSubstr((dir_ / "none").string()));
   EXPECT_THAT(EndOf({controller_.target(), dir_ / "ca", dir_ / "nor this"}).error_message(), HasSubstr("nor this"));
 }

@@ -2,20 +2,23 @@
 
 namespace longshore::control {
 
-SilenceWatch::SilenceWatch(const MonotonicClock& clock, std::chrono::milliseconds interval,
-                           std::function<void(Duration)> on_look)
-    : clock_(clock), on_look_(std::move(on_look)), heard_at_(clock.Now()), ticker_(interval, [this] { Look(); }) {}
+HeartbeatMonitor::HeartbeatMonitor(const MonotonicClock& clock, std::chrono::milliseconds interval,
+                                   std::function<void(Duration)> on_check)
+    : clock_(clock),
+      on_check_(std::move(on_check)),
+      last_message_(clock.Now()),
+      ticker_(interval, [this] { Check(); }) {}
 
-void SilenceWatch::Heard() {
+void HeartbeatMonitor::NoteMessage() {
   const std::lock_guard lock(mutex_);
-  heard_at_ = clock_.Now();
+  last_message_ = clock_.Now();
 }
 
-void SilenceWatch::Look() {
+void HeartbeatMonitor::Check() {
   std::unique_lock lock(mutex_);
-  const Duration silent = clock_.Now() - heard_at_;
+  const Duration silent = clock_.Now() - last_message_;
   lock.unlock();
-  on_look_(silent);
+  on_check_(silent);
 }
 
 }  // namespace longshore::control

@@ -1,6 +1,6 @@
-// How long nothing was heard from a controller, measured on a thread of its own: what writes to a controller that
-// stands still may wait for it, and a stream that is open says nothing. On the monotonic clock: a step of the wall
-// clock must not take the weight from every candidate.
+// Measures the time since the last message of a controller. Has its own thread, because a write to a hanging controller
+// may block, and an open stream does not prove that the controller is alive. Uses the monotonic clock: a step of the
+// wall clock must not make the node set the weight of all candidates to 0.
 #pragma once
 
 #include <chrono>
@@ -13,22 +13,23 @@
 namespace longshore::control {
 
 // Thread-safe.
-class SilenceWatch {
+class HeartbeatMonitor {
  public:
-  // Calls back every interval, on its thread, until it is destroyed. The silence begins now.
-  SilenceWatch(const MonotonicClock& clock, std::chrono::milliseconds interval,
-               std::function<void(Duration silent)> on_look);
+  // Calls on_check every interval, on its own thread, until it is destroyed. `silent` is the time since the last
+  // message, at first since the construction.
+  HeartbeatMonitor(const MonotonicClock& clock, std::chrono::milliseconds interval,
+                   std::function<void(Duration silent)> on_check);
 
-  // A message of a controller came.
-  void Heard();
+  // Call it for every message of a controller.
+  void NoteMessage();
 
  private:
-  void Look();
+  void Check();
 
   const MonotonicClock& clock_;
-  const std::function<void(Duration)> on_look_;
+  const std::function<void(Duration)> on_check_;
   std::mutex mutex_;
-  MonotonicPoint heard_at_;  // Guarded by mutex_.
+  MonotonicPoint last_message_;  // Guarded by mutex_.
   Ticker ticker_;
 };
 

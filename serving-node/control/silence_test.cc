@@ -8,18 +8,18 @@
 namespace longshore::control {
 namespace {
 
-TEST(SilenceWatch, MeasuresFromTheLastMessage) {
+TEST(HeartbeatMonitor, MeasuresFromTheLastMessage) {
   using std::chrono::seconds;
   FakeMonotonicClock clock;
-  std::promise<SilenceWatch*> made;
+  std::promise<HeartbeatMonitor*> made;
   const auto self = made.get_future().share();
   std::vector<Duration> seen;
   std::promise<void> done;
-  SilenceWatch watch(clock, std::chrono::milliseconds(1), [&](Duration silent) {
+  HeartbeatMonitor watch(clock, std::chrono::milliseconds(1), [&](Duration silent) {
     if (seen.size() == 3) return;
     seen.push_back(silent);
     if (seen.size() == 1) clock.Advance(seconds(40));
-    if (seen.size() == 2) self.get()->Heard();
+    if (seen.size() == 2) self.get()->NoteMessage();
     if (seen.size() == 2) clock.Advance(seconds(10));
     if (seen.size() == 3) done.set_value();
   });

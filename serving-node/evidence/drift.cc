@@ -11,7 +11,7 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-// Finite, so that sums of it can be subtracted.
+// The largest difference. It is finite so that sums of differences can be subtracted.
 constexpr double kIncomparable = 1e6;
 
 template <typename T>

@@ -1,5 +1,5 @@
-// Drift: a sample of the candidate's requests runs again on stable, later and one at a time, and the two answers are
-// compared.
+// Drift: a sample of the candidate's requests runs a second time on stable, later and one at a time, and the two
+// answers are compared.
 #pragma once
 
 #include <condition_variable>
@@ -15,34 +15,34 @@
 
 namespace longshore::evidence {
 
-// True when a float output holds NaN or Inf. A pass over the bytes that compilers turn into vector code.
+// Returns true if a floating-point output holds NaN or Inf. The check is one vectorized pass over the values.
 bool HasNonFinite(const engine::TensorMap& outputs);
 
-// How far `candidate` is from `stable`: see PairDifference. Outputs that only one of them has count as
-// far apart.
+// Returns how much the outputs of `candidate` differ from those of `stable`, see PairDifference. Outputs that only one
+// of them has count as the largest difference.
 PairDifference Compare(const engine::TensorMap& candidate, const engine::TensorMap& stable);
 
-// Every n-th of a stream so that the share is exact: Sampled(i, 0.25) is true for one of four consecutive i.
+// Selects an exact share of a sequence: Sampled(i, 0.25) is true for one of four consecutive i.
 bool Sampled(uint64_t i, double share);
 
 struct Replay {
   engine::TensorMap candidate_outputs;
-  // Runs the same input on stable, and keeps what it needs. Called on the sampler's thread.
+  // Runs the same input on stable. It must own everything that it uses. Called on the sampler's thread.
   std::function<Result<engine::TensorMap>()> run_stable;
-  std::shared_ptr<Counters> counters;  // Of the candidate.
+  std::shared_ptr<Counters> counters;  // The counters of the candidate.
 };
 
-// A bounded queue and one thread, so that replays take at most one run slot from users. Thread-safe.
+// A bounded queue and one thread, so that replays use at most one run slot. Thread-safe.
 class DriftSampler {
  public:
   explicit DriftSampler(size_t waiting_max = 64);
-  ~DriftSampler();  // Drops what waits.
+  ~DriftSampler();  // Drops the waiting replays.
   DriftSampler(const DriftSampler&) = delete;
   DriftSampler& operator=(const DriftSampler&) = delete;
 
-  // Drops the replay when the queue is full: a sample may be smaller, users may not wait for it.
+  // Adds a replay; drops it if the queue is full, so that requests never wait for the sampler.
   void Offer(Replay replay);
-  // Waits until nothing waits or runs.
+  // Blocks until no replay waits or runs.
   void Drain();
 
  private:

@@ -35,13 +35,13 @@ TEST(Compare, MeasuresTheLargestDifferenceAgainstStablesScale) {
   EXPECT_TRUE(Compare(Scores({5, 1}), Scores({1, 5})).top1_changed);
 }
 
-TEST(Compare, CallsWhatCannotBeComparedVeryFarButFinite) {
+TEST(Compare, ReturnsALargeFiniteDifferenceForIncomparableOutputs) {
   EXPECT_TRUE(Compare(Scores({1, 2}), Scores({1, 2, 3})).relative >= 1e6);
   EXPECT_TRUE(Compare(Scores({1}), TensorMap{}).relative >= 1e6);
   EXPECT_TRUE(Compare(Scores({std::nanf(""), 1}), Scores({1, 1})).relative >= 1e6);
 }
 
-TEST(Sampled, TakesExactlyItsShare) {
+TEST(Sampled, SelectsExactlyTheShare) {
   for (const double share : {0.0, 0.05, 0.25, 1.0}) {
     int taken = 0;
     for (uint64_t i = 0; i < 1000; ++i) taken += Sampled(i, share) ? 1 : 0;
@@ -49,7 +49,7 @@ TEST(Sampled, TakesExactlyItsShare) {
   }
 }
 
-TEST(DriftSampler, ComparesWhatStableAnswersAndDropsWhatDoesNotFit) {
+TEST(DriftSampler, ComparesWithStableAndDropsReplaysWhenTheQueueIsFull) {
   DriftSampler sampler(1);
   auto counters = std::make_shared<Counters>();
   std::promise<void> started;
@@ -76,7 +76,7 @@ TEST(DriftSampler, ComparesWhatStableAnswersAndDropsWhatDoesNotFit) {
   EXPECT_DOUBLE_EQ(counters->Snapshot().drift().difference_max(), 0.5);
 }
 
-TEST(DriftSampler, CountsNoPairWhenStableFails) {
+TEST(DriftSampler, CountsNoPairIfStableFails) {
   DriftSampler sampler;
   auto counters = std::make_shared<Counters>();
   sampler.Offer({Scores({1}), []() -> Result<TensorMap> { return Unavailable("gone"); }, counters});

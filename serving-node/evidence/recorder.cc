@@ -48,7 +48,7 @@ void Counters::CountPair(const PairDifference& difference) {
 
 control::Evidence Counters::Snapshot() const {
   control::Evidence evidence;
-  // What is part of the requests is read before them, so that a part never exceeds its whole.
+  // The counts of subsets of the requests are read before the number of requests, so that they never exceed it.
   evidence.set_non_finite(non_finite_.load(std::memory_order_relaxed));
   evidence.set_errors(errors());
   run_times_.CopyTo(evidence.mutable_run_time_buckets());
@@ -82,10 +82,26 @@ control::Evidence Recorder::Snapshot(const std::string& model, int64_t version) 
   return counters->Snapshot();
 }
 
+std::shared_ptr<TimeHistogram> Recorder::TimesOf(const std::string& model) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(times_of_models_, [](const auto& entry) { return entry.second.expired(); });
+  auto times = times_of_models_[model].lock();
+  if (!times) times_of_models_[model] = times = std::make_shared<TimeHistogram>();
+  return times;
+}
+
 void Recorder::AddTo(control::NodeLoad* load) const {
   load->set_received(received_.load(std::memory_order_relaxed));
   load->set_forwarded(forwarded_.load(std::memory_order_relaxed));
   total_times_.CopyTo(load->mutable_total_time_buckets());
+  const std::lock_guard lock(mutex_);
+  for (const auto& [model, held] : times_of_models_) {
+    const auto times = held.lock();
+    if (!times) continue;
+    control::ModelLoad& of_model = *load->add_models();
+    of_model.set_served_name(model);
+    times->CopyTo(of_model.mutable_total_time_buckets());
+  }
 }
 
 }  // namespace longshore::evidence

@@ -1,7 +1,8 @@
-// What versions did on this node, counted where they ran: requests, faults, non-finite answers, run times, drift.
+// Evidence: counts of what each version did on the node that ran it (requests, errors, non-finite answers, run times,
+// drift).
 //
-// Counters only grow while the process lives; the controller takes differences. Counting takes no lock: the router
-// keeps a version's Counters and adds to them from any thread. Times are microseconds.
+// Counters never decrease while the process lives; the controller computes differences. Counting takes no lock: the
+// router keeps a version's Counters and adds to them from any thread. Times are in microseconds.
 #pragma once
 
 #include <array>
@@ -20,38 +21,39 @@
 
 namespace longshore::evidence {
 
-// Counts of times in the buckets of common/buckets.h, as the messages have them. Thread-safe without locks.
+// Counts durations in the buckets of common/buckets.h, which the messages to the controller use. Thread-safe without
+// locks.
 class TimeHistogram {
  public:
   void Count(Duration time);
   Duration sum() const { return Duration(sum_us_.load(std::memory_order_relaxed)); }
-  // Without the empty buckets after the last one that counted something.
+  // Copies the buckets, without the empty ones at the end.
   void CopyTo(google::protobuf::RepeatedField<int64_t>* buckets) const;
 
  private:
-  static constexpr int kBuckets = 241;  // The last one, up to 2^30 us (18 minutes), counts all that is longer too.
+  static constexpr int kBuckets = 241;  // The last one (up to 2^30 us, 18 minutes) also counts all longer durations.
   std::array<std::atomic<int64_t>, kBuckets> buckets_{};
   std::atomic<int64_t> sum_us_{0};
 };
 
-// One paired replay of an input: how far the candidate's answer is from stable's.
+// The difference between the answers of the candidate and of stable to the same input.
 struct PairDifference {
-  double relative = 0;        // max|a-b| / max(1, max|b|) over the float outputs; 1e6 when they cannot be compared.
-  bool top1_changed = false;  // The largest column of a row is another one.
+  double relative = 0;        // max|a-b| / max(1, max|b|) over the float outputs; 1e6 if they cannot be compared.
+  bool top1_changed = false;  // In some row, another column has the largest value.
 };
 
-// Whether a request that ended with this code says something about its version: an answer does, or a fault of the
-// server (INTERNAL, UNKNOWN, DATA_LOSS). What the client or the load did wrong does not.
+// Returns true if a request that ended with this code is evidence about its version: an answer, or a server error
+// (INTERNAL, UNKNOWN, DATA_LOSS). Errors that clients or overload cause are not.
 bool IsEvidence(Code code);
 
-// One version's counters.
+// The counters of one version.
 class Counters {
  public:
-  // A request that ended, an error unless the code is kOk. Nothing for codes that are no evidence.
+  // Counts a finished request, as an error unless the code is kOk. No effect for codes that are not evidence.
   void CountRequest(Code code);
-  // A run that gave an answer; requests that ran in one batch had one run.
+  // Counts a successful run. Call it once per batch.
   void CountRunTime(Duration run_time);
-  // An answer with NaN or Inf where stable was finite on the same input.
+  // Counts an answer with NaN or Inf where stable's answer to the same input is finite.
   void CountNonFinite(TimePoint at);
   void CountPair(const PairDifference& difference);
 
@@ -69,26 +71,30 @@ class Counters {
   control::DriftEvidence drift_;
 };
 
-// All versions of the node, and what the node itself did. Thread-safe.
+// The counters of all versions of the node, and those of the node itself. Thread-safe.
 class Recorder {
  public:
-  // How many versions are told apart. Before there are more, those are forgotten whose counters nobody holds; where all
-  // are held, those beyond share one set of counters.
+  // The maximum number of versions with their own counters. Above it, versions whose counters are not in use are
+  // removed; if all are in use, further versions share one set of counters.
   static constexpr size_t kVersionsMax = 4096;
 
-  // The same counters for the same version as long as somebody holds them. Takes a lock.
+  // Returns the counters of the version; the same object as long as it is in use. Takes a lock.
   std::shared_ptr<Counters> For(const std::string& model, int64_t version);
   control::Evidence Snapshot(const std::string& model, int64_t version) const;
 
   void CountReceived() { received_.fetch_add(1, std::memory_order_relaxed); }
   void CountForwarded() { forwarded_.fetch_add(1, std::memory_order_relaxed); }
   void CountAnswered(Duration from_arrival) { total_times_.Count(from_arrival); }
-  // Fills received, forwarded and total_time_buckets; the other fields are the admission's and the frontend's.
+  // The answer times of one model, for models with a latency objective. Returns the same object for the same model as
+  // long as it is held; AddTo reports it as long. Takes a lock.
+  std::shared_ptr<TimeHistogram> TimesOf(const std::string& model);
+  // Sets received, forwarded, total_time_buckets and models; the admission and the frontend set the other fields.
   void AddTo(control::NodeLoad* load) const;
 
  private:
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, int64_t>, std::shared_ptr<Counters>> versions_;
+  std::map<std::string, std::weak_ptr<TimeHistogram>> times_of_models_;
   std::shared_ptr<Counters> others_ = std::make_shared<Counters>();
   std::atomic<int64_t> received_{0};
   std::atomic<int64_t> forwarded_{0};

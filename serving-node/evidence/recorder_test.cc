@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-TEST(TimeHistogram, CountsWhatIsTooLongInItsLastBucket) {
+TEST(TimeHistogram, CountsVeryLongTimesInItsLastBucket) {
   TimeHistogram histogram;
   histogram.Count(std::chrono::minutes(17));
   histogram.Count(std::chrono::hours(10));
@@ -20,7 +20,7 @@ TEST(TimeHistogram, CountsWhatIsTooLongInItsLastBucket) {
   EXPECT_EQ(buckets[240], 2);
 }
 
-TEST(Counters, CountOnlyTheServersFaultsAsErrors) {
+TEST(Counters, CountOnlyServerErrorsAsErrors) {
   Counters counters;
   for (const Code code : {Code::kOk, Code::kInternal, Code::kUnknown, Code::kDataLoss}) counters.CountRequest(code);
   for (const Code code :
@@ -31,7 +31,7 @@ TEST(Counters, CountOnlyTheServersFaultsAsErrors) {
   EXPECT_EQ(counters.errors(), 3);
 }
 
-TEST(Counters, RememberWhenTheFirstNonFiniteAnswerWas) {
+TEST(Counters, KeepTheTimeOfTheFirstNonFiniteAnswer) {
   Counters counters;
   counters.CountNonFinite(FromUnixMillis(1000));
   counters.CountNonFinite(FromUnixMillis(2000));
@@ -51,7 +51,7 @@ TEST(Counters, SumAndBucketsAgreeWithTheRuns) {
   EXPECT_DOUBLE_EQ(evidence.run_time_sum_us(), 5);
 }
 
-TEST(Recorder, LosesNoCountWhenManyThreadsCount) {
+TEST(Recorder, LosesNoCountWithManyThreads) {
   Recorder recorder;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -63,7 +63,7 @@ TEST(Recorder, LosesNoCountWhenManyThreadsCount) {
   EXPECT_EQ(recorder.Snapshot("m", 0).requests() + recorder.Snapshot("m", 1).requests(), 20000);
 }
 
-TEST(Recorder, ForgetsVersionsThatNobodyHoldsBeforeThereAreTooMany) {
+TEST(Recorder, ForgetsUnusedVersionsAboveItsLimit) {
   Recorder recorder;
   const auto held = recorder.For("m", 0);
   held->CountRequest(Code::kOk);
@@ -71,11 +71,11 @@ TEST(Recorder, ForgetsVersionsThatNobodyHoldsBeforeThereAreTooMany) {
     recorder.For("m", static_cast<int64_t>(v))->CountRequest(Code::kOk);
   EXPECT_EQ(recorder.For("m", 0), held);
   recorder.For("n", 1)->CountRequest(Code::kOk);
-  EXPECT_EQ(recorder.Snapshot("n", 1).requests(), 1) << "a version that came late is counted";
-  EXPECT_EQ(recorder.Snapshot("m", 1).requests(), 0) << "and an old one is forgotten";
+  EXPECT_EQ(recorder.Snapshot("n", 1).requests(), 1) << "a version above the limit is counted";
+  EXPECT_EQ(recorder.Snapshot("m", 1).requests(), 0) << "an unused version is forgotten";
 }
 
-TEST(Recorder, SharesOneSetOfCountersAmongVersionsBeyondItsLimitWhileAllAreHeld) {
+TEST(Recorder, SharesCountersAmongVersionsAboveItsLimitWhileAllAreInUse) {
   Recorder recorder;
   std::vector<std::shared_ptr<Counters>> held;
   for (size_t v = 0; v < Recorder::kVersionsMax; ++v) held.push_back(recorder.For("m", static_cast<int64_t>(v)));
@@ -83,7 +83,27 @@ TEST(Recorder, SharesOneSetOfCountersAmongVersionsBeyondItsLimitWhileAllAreHeld)
   EXPECT_NE(recorder.For("m", 1), recorder.For("m", 2));
 }
 
-TEST(Recorder, TellsTheNodesTotals) {
+TEST(Recorder, ReportsTheTimesOfEachModelWhileTheyAreHeld) {
+  Recorder recorder;
+  auto a = recorder.TimesOf("a");
+  const auto b = recorder.TimesOf("b");
+  a->Count(microseconds(1));
+  EXPECT_EQ(recorder.TimesOf("a"), a);
+  control::NodeLoad load;
+  recorder.AddTo(&load);
+  ASSERT_EQ(load.models_size(), 2);
+  EXPECT_EQ(load.models(0).served_name(), "a");
+  ASSERT_EQ(load.models(0).total_time_buckets_size(), 1);
+  EXPECT_EQ(load.models(0).total_time_buckets(0), 1);
+  EXPECT_EQ(load.models(1).total_time_buckets_size(), 0);
+  a.reset();
+  control::NodeLoad later;
+  recorder.AddTo(&later);
+  ASSERT_EQ(later.models_size(), 1);
+  EXPECT_EQ(later.models(0).served_name(), "b");
+}
+
+TEST(Recorder, ReportsTheTotalsOfTheNode) {
   Recorder recorder;
   recorder.CountReceived();
   recorder.CountReceived();

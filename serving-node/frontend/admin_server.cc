@@ -14,7 +14,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr auto kBeatAgeMax = std::chrono::seconds(10);
-constexpr size_t kBodyBytesMax = 1024;  // A word.
+constexpr size_t kBodyBytesMax = 1024;  // Enough for a log level or the parameters of a profile.
 
 constexpr std::string_view kLevelPath = "/debug/log_level";
 constexpr std::string_view kProfilePath = "/debug/profile";
@@ -42,7 +42,7 @@ class Admin final : public AdminServer {
 
   Status Listen(const std::string& address) {
     http::Options options{.address = address, .body_bytes_max = kBodyBytesMax, .inflated_bytes_max = kBodyBytesMax};
-    options.threads = 2;  // The largest trace, of 40 MB, takes half a second; probes do not wait while one is made.
+    options.threads = 2;  // Probes must not wait for a trace: the largest, of 40 MB, takes half a second.
     options.admit = [this](const http::Request& head) { return Refusal(head); };
     ASSIGN_OR_RETURN(server_, http::Server::Start(std::move(options),
                                                   [this](const http::Request& request, const http::Responder& respond) {
@@ -55,7 +55,7 @@ class Admin final : public AdminServer {
   void Beat() override { beat_at_ = steady_clock::now(); }
 
  private:
-  // Before the body is read.
+  // Called before the body is read.
   std::optional<http::Response> Refusal(const http::Request& head) const {
     const bool may_post = (head.target == kLevelPath || head.target == kProfilePath) && head.method == "POST";
     if (head.method != "GET" && head.method != "HEAD" && !may_post) {
@@ -129,7 +129,7 @@ class Admin final : public AdminServer {
 
   const AdminSources sources_;
   std::atomic<steady_clock::time_point> beat_at_;
-  std::unique_ptr<http::Server> server_;  // Last: its thread uses the rest.
+  std::unique_ptr<http::Server> server_;  // Last member: its threads use the others.
 };
 
 }  // namespace

@@ -1,15 +1,15 @@
-// Health, metrics and the node's inner state, on a listener of their own that clients of the models do not reach.
+// Serves health, metrics and the node's internal state on a separate listener, which clients of the models cannot
+// reach.
 //
-//   GET /livez          200 while the node's main loop turns; 503 when it did not beat for ten seconds.
-//   GET /readyz         200 when everything that is wanted can answer and the node does not leave; 503 and why, line by
-//   line.
-//   GET /metrics        Prometheus text.
-//   GET /debug/state    JSON.
-//   GET /debug/log_level   The level; POST sets it from now on: curl -d debug http://localhost:8502/debug/log_level
-//   POST /debug/profile        Begins to record the next runs; says how far it is. 409 while another recording is under
-//   way.
-//   GET /debug/profile         What was recorded, by now, as a trace. 404 when nothing was.
-//   GET /debug/profile/state   How far it is, JSON.
+//   GET /livez                 200 while the node's main loop runs; 503 if it has not called Beat for ten seconds.
+//   GET /readyz                200 if all wanted models are available and the node does not drain; 503 with reasons.
+//   GET /metrics               Prometheus text.
+//   GET /debug/state           JSON.
+//   GET /debug/log_level       The log level.
+//   POST /debug/log_level      Sets it: curl -d debug http://localhost:8502/debug/log_level
+//   POST /debug/profile        Begins to record the next runs and returns the progress; 409 during another recording.
+//   GET /debug/profile         The runs recorded so far, as a trace; 404 if there were no recordings.
+//   GET /debug/profile/state   The progress of the recording, JSON.
 #pragma once
 
 #include <functional>
@@ -30,10 +30,10 @@ struct ProfileSources {
   std::function<Result<std::string>()> trace;
 };
 
-// Called on the server's threads, at once too; must not block.
+// Called on the server's threads, possibly concurrently; must not block.
 struct AdminSources {
-  std::shared_ptr<const auth::Gate> gate = {};        // Of all but /livez and /readyz. Null: open.
-  std::function<std::vector<std::string>()> missing;  // Why the node is not ready; empty: it is.
+  std::shared_ptr<const auth::Gate> gate = {};  // For all paths except /livez and /readyz. Null: no authentication.
+  std::function<std::vector<std::string>()> missing;  // The reasons why the node is not ready; empty: ready.
   std::function<std::string()> metrics;
   std::function<Json()> state;
   ProfileSources profile = {};
@@ -41,12 +41,12 @@ struct AdminSources {
 
 class AdminServer {
  public:
-  // FailedPrecondition naming the address when it is in use.
+  // FailedPrecondition with the address if it is in use.
   static Result<std::unique_ptr<AdminServer>> Start(const std::string& address, AdminSources sources);
   virtual ~AdminServer() = default;
 
   virtual int port() const = 0;
-  // The main loop turns. Any thread.
+  // Call it regularly from the main loop; may be called on any thread.
   virtual void Beat() = 0;
 };
 

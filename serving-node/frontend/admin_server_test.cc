@@ -17,7 +17,7 @@ using testing::StartsWith;
 
 class AdminTest : public testing::Test {
  protected:
-  // Begins with "go", once.
+  // Accepts only "go", and only once.
   ProfileSources Profile() {
     return {.start = [this](const std::string& wanted) -> Status {
               if (wanted != "go") return InvalidArgument("not go");
@@ -53,7 +53,7 @@ class AdminTest : public testing::Test {
   std::unique_ptr<AdminServer> admin_;
 };
 
-TEST_F(AdminTest, AProfileIsBegunAndFetched) {
+TEST_F(AdminTest, StartsAndReturnsAProfile) {
   for (const char* target : {"/debug/profile", "/debug/profile/state"})
     EXPECT_THAT(Ask("GET", target), AllOf(StartsWith("HTTP/1.1 404"), EndsWith("\r\nnothing yet\n")));
   EXPECT_THAT(Ask("POST", "/debug/profile", "come"), AllOf(StartsWith("HTTP/1.1 400"), EndsWith("\r\nnot go\n")));
@@ -63,7 +63,7 @@ TEST_F(AdminTest, AProfileIsBegunAndFetched) {
   EXPECT_THAT(Ask("GET", "/debug/profile"), AllOf(StartsWith("HTTP/1.1 200"), EndsWith("\r\n{}")));
 }
 
-TEST_F(AdminTest, AProbeIsAnsweredWhileATraceIsMade) {
+TEST_F(AdminTest, AnswersProbesWhileATraceIsGenerated) {
   std::promise<void> began, probed;
   bool in_time = false;
   while_tracing_ = [&] {
@@ -79,7 +79,7 @@ TEST_F(AdminTest, AProbeIsAnsweredWhileATraceIsMade) {
   EXPECT_TRUE(in_time);
 }
 
-TEST_F(AdminTest, TheLogLevelIsToldAndSet) {
+TEST_F(AdminTest, ReturnsAndSetsTheLogLevel) {
   EXPECT_THAT(Ask("GET", "/debug/log_level"), AllOf(StartsWith("HTTP/1.1 200"), EndsWith("\r\ninfo\n")));
   EXPECT_THAT(Ask("POST", "/debug/log_level", "debug\n"), EndsWith("\r\ndebug\n"));
   EXPECT_EQ(LogLevel(), "debug");
@@ -88,14 +88,14 @@ TEST_F(AdminTest, TheLogLevelIsToldAndSet) {
   EXPECT_EQ(LogLevel(), "debug");
 }
 
-TEST_F(AdminTest, NothingElseIsPosted) {
+TEST_F(AdminTest, RefusesPostsToOtherPaths) {
   for (const char* target : {"/metrics", "/livez", "/debug/state", "/debug/log_level/x", "/debug/profile/state"})
     EXPECT_THAT(Ask("POST", target, "debug"), StartsWith("HTTP/1.1 405"));
   EXPECT_THAT(Ask("PUT", "/debug/log_level", "debug"), StartsWith("HTTP/1.1 405"));
   EXPECT_EQ(LogLevel(), "info");
 }
 
-TEST_F(AdminTest, WhyItIsNotReadyIsTold) {
+TEST_F(AdminTest, ReportsWhyItIsNotReady) {
   EXPECT_THAT(Ask("GET", "/readyz"), AllOf(StartsWith("HTTP/1.1 503"), EndsWith("\r\nno model\n")));
   EXPECT_THAT(Ask("GET", "/livez"), StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(Ask("GET", "/metrics"), EndsWith("\r\nmetrics"));

@@ -1,4 +1,4 @@
-// What the frontends ask about models beside predictions: their state and their signatures.
+// Queries about models that frontends need in addition to predictions: status and signatures.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace longshore::frontend {
 
 using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
 
-// The signatures of one version. The pointer may be what keeps the version in memory while they are read.
+// The signatures of one version. The pointer may keep the version in memory.
 struct Described {
   int64_t version = 0;
   std::shared_ptr<const Signatures> signatures;
@@ -30,12 +30,13 @@ class Catalog {
  public:
   virtual ~Catalog() = default;
 
-  // The version that the spec names; without one the one that a request would most likely get. NotFound or
-  // InvalidArgument with TensorFlow Serving's texts; Unavailable when the model is known and no version is ready here.
+  // Describes the version that the spec names or, without a version, the one that a request would most likely get.
+  // NotFound or InvalidArgument with TensorFlow Serving's texts; Unavailable if the model is known, but no version is
+  // available on this node.
   virtual Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const = 0;
 
-  // As Describe, for what this node does not hold: another node that holds it is asked, where there is one. Calls back
-  // exactly once, on any thread, possibly before it returns. Unavailable when the model is known and nobody has it
+  // Like Describe, for versions that this node does not hold: asks other nodes that hold them, in a fleet. Calls done
+  // exactly once, on any thread, possibly before it returns. Unavailable if the model is known, but no node has it
   // ready.
   virtual void DescribeElsewhere(const tensorflow::serving::ModelSpec& spec,
                                  [[maybe_unused]] std::chrono::steady_clock::time_point deadline,
@@ -43,11 +44,11 @@ class Catalog {
     done(Describe(spec));
   }
 
-  // Every version of the model that this node knows, the newest first. NotFound for an unknown model.
+  // The versions of the model that this node knows, the highest first. NotFound for an unknown model.
   virtual Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const = 0;
 
-  // The status of what the spec names, of a model for which Versions finds nothing: another node that may know it is
-  // asked, where there is one. Calls back as DescribeElsewhere. NotFound when nobody knows it, or no such version.
+  // Returns the status of a model or version for which Versions found nothing: asks other nodes that may know the
+  // model, in a fleet. Calls done like DescribeElsewhere. NotFound if no node knows the model or the version.
   virtual void StatusElsewhere(const tensorflow::serving::ModelSpec& spec,
                                [[maybe_unused]] std::chrono::steady_clock::time_point deadline,
                                const StatusDone& done) const {

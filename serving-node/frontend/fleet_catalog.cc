@@ -13,8 +13,8 @@ constexpr const char* kMetadataMethod = "/tensorflow.serving.PredictionService/G
 constexpr const char* kStatusMethod = "/tensorflow.serving.ModelService/GetModelStatus";
 constexpr const char* kField = "signature_def";
 
-// A question to one peer after the other.
-struct Question {
+// A query that is sent to one peer after the other until one answers.
+struct Query {
   routing::Forwarder& forwarder;
   routing::ForwardCall call;
   std::string model;
@@ -27,7 +27,7 @@ Result<Described> Read(const std::string& bytes) {
   tensorflow::serving::SignatureDefMap map;
   if (!response.ParseFromString(bytes) || !response.metadata().contains(kField) ||
       !response.metadata().at(kField).UnpackTo(&map)) {
-    return Internal("the answer of a peer is no GetModelMetadataResponse with signatures");
+    return Internal("the answer of a peer is not a GetModelMetadataResponse with signatures");
   }
   return Described{.version = response.model_spec().version().value(),
                    .signatures = std::make_shared<const Signatures>(std::move(*map.mutable_signature_def()))};
@@ -45,20 +45,20 @@ routing::ForwardCall MetadataCall(const tensorflow::serving::ModelSpec& spec,
   return call;
 }
 
-void AskNext(const std::shared_ptr<Question>& question) {
-  auto& peers = question->holders.peers;
+void AskNext(const std::shared_ptr<Query>& query) {
+  auto& peers = query->holders.peers;
   if (peers.empty()) {
-    return question->done(
-        Unavailable("no node of the fleet that has \"{}\" version {} ready could be asked for its signatures",
-                    question->model, question->holders.version));
+    return query->done(Unavailable(
+        "model \"{}\" version {}: no node of the fleet that has it ready answered a query for its signatures",
+        query->model, query->holders.version));
   }
-  question->call.target = peers.back();
+  query->call.target = peers.back();
   peers.pop_back();
-  question->forwarder.Forward(question->call, [question](const Result<std::string>& reply) {
+  query->forwarder.Forward(query->call, [query](const Result<std::string>& reply) {
     const bool other_may_know =
         !reply && (reply.error().code == Code::kUnavailable || reply.error().code == Code::kNotFound);
-    if (other_may_know) return AskNext(question);
-    question->done(reply ? Read(*reply) : tl::make_unexpected(reply.error()));
+    if (other_may_know) return AskNext(query);
+    query->done(reply ? Read(*reply) : tl::make_unexpected(reply.error()));
   });
 }
 
@@ -104,8 +104,8 @@ void FleetCatalog::AskHolders(const tensorflow::serving::ModelSpec& spec, routin
   tensorflow::serving::ModelSpec exact;
   exact.set_name(spec.name());
   exact.mutable_version()->set_value(holders.version);
-  AskNext(std::make_shared<Question>(
-      Question{forwarder_, MetadataCall(exact, deadline), spec.name(), std::move(holders), done}));
+  AskNext(
+      std::make_shared<Query>(Query{forwarder_, MetadataCall(exact, deadline), spec.name(), std::move(holders), done}));
 }
 
 void FleetCatalog::AskHomes(const tensorflow::serving::ModelSpec& spec, std::chrono::steady_clock::time_point deadline,
@@ -128,7 +128,8 @@ void FleetCatalog::StatusElsewhere(const tensorflow::serving::ModelSpec& spec,
   call.deadline = deadline;
   router_.AskHomes(spec.name(), std::move(call), [this, spec, deadline, done](const Result<std::string>& reply) {
     tensorflow::serving::GetModelStatusResponse response;
-    if (reply && !response.ParseFromString(*reply)) return done(Internal("the answer of a peer is no status"));
+    if (reply && !response.ParseFromString(*reply))
+      return done(Internal("the answer of a peer is not a GetModelStatusResponse"));
     if (reply) return done(std::move(response));
     if (reply.error().code == routing::kHopUnknown) return Catalog::StatusElsewhere(spec, deadline, done);
     done(tl::make_unexpected(reply.error()));

@@ -1,4 +1,4 @@
-// The catalogs of a node in a fleet: what it holds itself, and versions and signatures of what only other nodes hold.
+// The catalogs of a node in a fleet. They include the versions and signatures of models that only other nodes hold.
 #pragma once
 
 #include <functional>
@@ -10,18 +10,21 @@
 
 namespace longshore::frontend {
 
-// For the doors of clients. A holder answers by what it holds itself, a home as HomeCatalog: a question makes one hop,
-// or two by way of a home. What it is built with outlives it and its questions.
+// The catalog of the listeners for clients. Asks a node that holds the model, which answers from its own store, or a
+// home node, which answers by HomeCatalog: so a query makes one hop, or two by way of a home node. The constructor's
+// arguments must outlive the catalog and its pending queries.
 class FleetCatalog final : public Catalog {
  public:
-  static constexpr size_t kPeersAskedMax = 3;  // For one question, while they turn out not to answer.
+  static constexpr size_t kPeersAskedMax = 3;  // Peers tried for one query, one after the other.
 
   FleetCatalog(const Catalog& here, const routing::Router& router, routing::Forwarder& forwarder)
       : here_(here), router_(router), forwarder_(forwarder) {}
 
-  // Without a version stable is described, as requests most likely get it, not the highest version held.
+  // Without a version, describes the stable version, which requests most likely get, rather than the highest version
+  // held.
   Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const override;
-  // A version that a peer has ready is available, whatever it is here: this node answers for it.
+  // A version that a peer has ready is reported as available, whatever its state on this node, because this node
+  // forwards requests for it.
   Result<std::vector<models::VersionStatus>> Versions(const std::string& model) const override;
   void DescribeElsewhere(const tensorflow::serving::ModelSpec& spec, std::chrono::steady_clock::time_point deadline,
                          const DescribeDone& done) const override;
@@ -39,8 +42,8 @@ class FleetCatalog final : public Catalog {
   routing::Forwarder& forwarder_;
 };
 
-// For nodes that ask this one as a home: as FleetCatalog, but no other home is asked, and errors are those of
-// routing/hop.h. What it is built with outlives it and its questions.
+// The catalog for nodes that query this one as a home node: like FleetCatalog, but asks no other home node and returns
+// the errors of routing/hop.h. The constructor's arguments must outlive the catalog and its pending queries.
 class HomeCatalog final : public Catalog {
  public:
   HomeCatalog(const FleetCatalog& fleet, const routing::Router& router) : fleet_(fleet), router_(router) {}

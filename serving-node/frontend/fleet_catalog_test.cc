@@ -20,7 +20,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Node a has no model; its clients come by REST. Node b, its peer, holds "digits" version 3.
+// Node a holds no model and has REST clients. Its peer, node b, holds "digits" version 3.
 class FleetCatalogTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -32,7 +32,8 @@ class FleetCatalogTest : public testing::Test {
     rest_ = std::move(*rest);
   }
   void TearDown() override { rest_.reset(); }
-  // gRPC 1.51 may abort when the last user of its callback threads goes, so that one stays as long as the program.
+  // gRPC 1.51 may abort when the last user of its callback threads is destroyed, so one user lives as long as the
+  // program.
   static void SetUpTestSuite() {
     static auto* const predictor = new FakePredictor;
     static auto* const catalog = new FakeCatalog;
@@ -77,12 +78,12 @@ TEST_F(FleetCatalogTest, AsksTheNextPeerWhenOneIsDead) {
               AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("DT_FLOAT")));
 }
 
-TEST_F(FleetCatalogTest, SaysThatNobodyHasTheModelReady) {
+TEST_F(FleetCatalogTest, ReportsThatNoNodeHasTheModelReady) {
   SetState("");
   EXPECT_THAT(Predict("digits"), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("no node of the fleet")));
 }
 
-TEST_F(FleetCatalogTest, DescribesStableAndNotTheCandidateThatIsHeldToo) {
+TEST_F(FleetCatalogTest, DescribesTheStableVersionRatherThanTheCandidate) {
   a_.Hold({1, 2});
   a_.SetState(R"(models { served_name: "digits" assignment { salt: "s" }
                           versions { version: 1 weight_bp: 9000 role: STABLE load: true }
@@ -95,8 +96,8 @@ TEST_F(FleetCatalogTest, DescribesStableAndNotTheCandidateThatIsHeldToo) {
   EXPECT_EQ(catalog_.Describe(spec)->version, 2);
 }
 
-// Else a node that had the model once would say that it has ended, whoever serves it now.
-TEST_F(FleetCatalogTest, AModelThatHasLeftIsAskedForElsewhere) {
+// Otherwise a node that unloaded the model would report it as ended, although other nodes serve it.
+TEST_F(FleetCatalogTest, AsksOtherNodesForAModelThatWasUnloaded) {
   a_.Hold({1});
   ASSERT_TRUE(catalog_.Versions("digits"));
   a_.store.Apply({});
@@ -110,30 +111,30 @@ TEST_F(FleetCatalogTest, AModelThatTheFleetDoesNotKnowIsNotFound) {
               AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("Servable not found for request: Latest(other)")));
 }
 
-// With a door of node a for gRPC, and a channel to it.
-class DoorTest : public FleetCatalogTest {
+// Adds a gRPC listener of node a, and a channel to it.
+class ListenerTest : public FleetCatalogTest {
  protected:
   void Open(GrpcOptions options, const Catalog& catalog) {
-    auto door = GrpcServer::Start(std::move(options), a_.router, catalog);
-    ASSERT_TRUE(door) << door.error().message;
-    door_ = std::move(*door);
+    auto listener = GrpcServer::Start(std::move(options), a_.router, catalog);
+    ASSERT_TRUE(listener) << listener.error().message;
+    listener_ = std::move(*listener);
     channel_ =
-        ::grpc::CreateChannel("127.0.0.1:" + std::to_string(door_->port()), ::grpc::InsecureChannelCredentials());
+        ::grpc::CreateChannel("127.0.0.1:" + std::to_string(listener_->port()), ::grpc::InsecureChannelCredentials());
   }
   void TearDown() override {
-    door_.reset();
+    listener_.reset();
     FleetCatalogTest::TearDown();
   }
 
-  std::unique_ptr<GrpcServer> door_;
+  std::unique_ptr<GrpcServer> listener_;
   std::shared_ptr<::grpc::Channel> channel_;
 };
 
-// Node a, asked by another node, as a home and as a holder.
-class HomeCatalogTest : public DoorTest {
+// Node a, queried by another node as a home node and as a holder of the model.
+class HomeCatalogTest : public ListenerTest {
  protected:
   void SetUp() override {
-    DoorTest::SetUp();
+    ListenerTest::SetUp();
     Open({.listen = "127.0.0.1:0", .protocol = routing::Protocol::kPeer, .home = {&home_, "ns/f"}}, held_by_a_);
   }
   ::grpc::StatusCode AskForSignatures(const std::string& model, const std::string& fleet, const char* hop) {
@@ -162,7 +163,7 @@ class HomeCatalogTest : public DoorTest {
   HomeCatalog home_{catalog_, a_.router};
 };
 
-TEST_F(HomeCatalogTest, AsksAHolderForWhatItKnowsAndNobodyForWhatItDoesNot) {
+TEST_F(HomeCatalogTest, AsksHoldersForKnownModelsAndNoNodeForUnknownOnes) {
   SetState(Holder("b", peer_->port()));
   EXPECT_EQ(AskForSignatures("digits", "ns/f", routing::kHopToHome), ::grpc::StatusCode::OK);
   EXPECT_EQ(AskForStatus("digits", "ns/f", routing::kHopToHome), ::grpc::StatusCode::OK);
@@ -171,7 +172,7 @@ TEST_F(HomeCatalogTest, AsksAHolderForWhatItKnowsAndNobodyForWhatItDoesNot) {
   EXPECT_EQ(AskForStatus("other", "ns/f", routing::kHopToHome), unknown);
 }
 
-TEST_F(HomeCatalogTest, AHolderAnswersByWhatItHoldsItself) {
+TEST_F(HomeCatalogTest, AHolderAnswersFromItsOwnStore) {
   SetState(Holder("b", peer_->port()));
   EXPECT_EQ(AskForSignatures("digits", "ns/f", routing::kHopToHolder), ::grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(AskForStatus("digits", "ns/f", routing::kHopToHolder), ::grpc::StatusCode::NOT_FOUND);
@@ -183,17 +184,17 @@ TEST_F(HomeCatalogTest, RefusesNodesOfAnotherFleet) {
   EXPECT_EQ(AskForStatus("digits", "ns/g", routing::kHopToHome), ::grpc::StatusCode::UNAVAILABLE);
 }
 
-TEST_F(HomeCatalogTest, AModelThatNobodyHasReadyIsNoDeadConnection) {
+TEST_F(HomeCatalogTest, AModelThatNoNodeHasReadyIsNotReportedAsADeadConnection) {
   SetState(Holder("dead", 1));
   EXPECT_EQ(AskForSignatures("digits", "ns/f", routing::kHopToHome),
             static_cast<::grpc::StatusCode>(routing::kHopFull));
 }
 
-// As a client of node a would by gRPC.
-class FleetCatalogGrpcTest : public DoorTest {
+// Queries of a gRPC client of node a.
+class FleetCatalogGrpcTest : public ListenerTest {
  protected:
   void SetUp() override {
-    DoorTest::SetUp();
+    ListenerTest::SetUp();
     SetState(Holder("b", peer_->port()));
     Open({.listen = "127.0.0.1:0", .node = "a"}, catalog_);
   }
@@ -205,7 +206,7 @@ class FleetCatalogGrpcTest : public DoorTest {
   }
 };
 
-TEST_F(FleetCatalogGrpcTest, TellsTheSignaturesThatAPeerHolds) {
+TEST_F(FleetCatalogGrpcTest, ReturnsTheSignaturesOfAPeersVersion) {
   auto request = About<tensorflow::serving::GetModelMetadataRequest>("digits");
   request.add_metadata_field("signature_def");
   tensorflow::serving::GetModelMetadataResponse response;
@@ -219,7 +220,7 @@ TEST_F(FleetCatalogGrpcTest, TellsTheSignaturesThatAPeerHolds) {
   EXPECT_EQ(signatures.signature_def().at("serving_default").inputs().at("x").dtype(), tensorflow::DT_FLOAT);
 }
 
-TEST_F(FleetCatalogGrpcTest, AVersionThatAPeerHoldsIsAvailable) {
+TEST_F(FleetCatalogGrpcTest, ReportsAPeersVersionAsAvailable) {
   tensorflow::serving::GetModelStatusResponse response;
   const auto models = tensorflow::serving::ModelService::NewStub(channel_);
   ::grpc::ClientContext context;

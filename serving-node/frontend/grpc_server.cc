@@ -6,8 +6,10 @@
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server.h>
 
+#include <algorithm>
 #include <charconv>
 #include <climits>
+#include <limits>
 
 #include "common/grpc/acceptor.h"
 #include "common/log.h"
@@ -18,12 +20,17 @@
 namespace longshore::frontend {
 namespace {
 
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
 constexpr int kMetadataBytesMax = 64 << 10;
-constexpr int kHopMetadataBytesMax = 2 * kMetadataBytesMax;  // A hop to a home brings all that its client sent.
+constexpr int kHopMetadataBytesMax =
+    2 * kMetadataBytesMax;  // A request forwarded to a home node carries all metadata of its client.
 constexpr int kPingIntervalMinMs = 10000;
 constexpr int kHandshakeMsMax = 10000;
+constexpr double kAgeJitter = 1.1;  // gRPC's jitter: a connection may reach this many times its maximum age.
 
-// Set last, so that it wins over what is ours.
+// Called last, so that the user's arguments override the defaults.
 void AddArgument(const std::string& argument, ::grpc::ServerBuilder& builder) {
   const std::string name = argument.substr(0, argument.find('='));
   const std::string value = argument.substr(name.size() + 1);
@@ -50,11 +57,14 @@ void Configure(const GrpcOptions& options, ::grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   if (options.connection_age_max_ms > 0) {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, static_cast<int>(options.connection_age_max_ms));
+    builder.AddChannelArgument(
+        GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
+        static_cast<int>(std::min<int64_t>(options.drain_timeout.count(), std::numeric_limits<int>::max())));
   }
   for (const std::string& argument : options.channel_arguments) AddArgument(argument, builder);
 }
 
-// Reflection is a plugin that its library puts into every server of the process by itself.
+// The reflection library adds its plugin to every server of the process; this option removes it.
 class NoReflection final : public ::grpc::ServerBuilderOption {
  public:
   void UpdateArguments(::grpc::ChannelArguments*) override {}
@@ -65,14 +75,16 @@ class NoReflection final : public ::grpc::ServerBuilderOption {
 
 class Server final : public GrpcServer {
  public:
-  // Owns the sockets, of which there is at least one.
+  // Takes ownership of the sockets, of which there must be at least one.
   Server(const GrpcOptions& options, const std::vector<int>& sockets, routing::Predictor& predictor,
          const Catalog& catalog)
       : port_(process::LocalPort(sockets.front()).value_or(0)),
-        prediction_(predictor, catalog,
+        drain_max_(milliseconds(options.connection_age_max_ms) * kAgeJitter + options.drain_timeout),
+        deadlines_(options.answer_time),
+        prediction_(predictor, catalog, deadlines_,
                     {options.protocol, options.node, options.check_method_names, options.encoding, options.meter,
                      options.in_flight, options.home}),
-        model_(catalog, options.reload, options.home) {
+        model_(catalog, deadlines_, options.reload, options.home) {
     ::grpc::ServerBuilder builder;
     Configure(options, builder);
     builder.RegisterService(&prediction_);
@@ -81,7 +93,7 @@ class Server final : public GrpcServer {
     for (::grpc::Service* service : options.extra_services) builder.RegisterService(service);
     if (options.reflection) ::grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     if (!options.reflection) builder.SetOption(std::make_unique<NoReflection>());
-    // Each with credentials of its own: an identity is shown once to whoever asks for it.
+    // Separate credentials for each acceptor: credentials deliver an identity to one user only.
     for (const int fd : sockets) {
       acceptors_.push_back(
           std::make_unique<rpc::ConnectionAcceptor>(fd, builder, rpc::MakeServerCredentials(options.credentials),
@@ -111,10 +123,13 @@ class Server final : public GrpcServer {
   void Drain() override {
     StopAccepting();
     health_.EndWatches();
-    for (const auto& acceptor : acceptors_) {
-      acceptor->AwaitNoConnections([](size_t left) { spdlog::info("draining: {} gRPC connections are left", left); });
+    const auto until = steady_clock::now() + std::chrono::duration_cast<milliseconds>(drain_max_);
+    const auto log = [](size_t left) { spdlog::info("draining: {} gRPC connections are left", left); };
+    for (const auto& acceptor : acceptors_) acceptor->AwaitNoConnections(log, until);
+    if (const size_t left = connections(); left > 0) {
+      spdlog::warn("closing {} gRPC connections: the drain timeout has passed", left);
     }
-    server_->Shutdown();
+    server_->Shutdown(std::chrono::system_clock::now());
   }
 
  private:
@@ -123,6 +138,8 @@ class Server final : public GrpcServer {
   }
 
   const int port_;
+  const std::chrono::duration<double, std::milli> drain_max_;
+  AnswerDeadlines deadlines_;
   PredictionService prediction_;
   ModelService model_;
   HealthService health_;

@@ -3,6 +3,7 @@
 
 #include <grpcpp/impl/service_type.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,47 +19,53 @@ namespace longshore::frontend {
 
 struct GrpcOptions {
   std::string listen = {};  // "host:port" (port 0: any free one) or "unix:/path". Not used with listen_fd.
-  int listen_fd = -1;       // A listening socket to take over instead; owned by the server from then on.
-  int socket_fd = -1;  // Another, that answers alike: a unix socket beside a port. As listen_fd; may be the only one.
-  routing::Protocol protocol = routing::Protocol::kGrpc;  // kPeer for the listener of other nodes.
-  std::string node = {};            // Sent as metadata x-longshore-node, with x-longshore-version; "": neither is.
-  bool check_method_names = false;  // A signature answers only to the method that it names.
-  std::vector<std::string> channel_arguments = {};             // "name=value", a number where it reads as one.
-  tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // Of the outputs of Predict.
-  const RequestMeter* meter = nullptr;                         // Counts what comes in; null: nothing does.
-  InFlight* in_flight = nullptr;                               // Where predictions need a place; null: nowhere.
-  ReloadFunction reload = {};                                  // Empty: reload requests are refused.
-  HomeDoor home = {};                                          // Of the listener of other nodes.
+  int listen_fd = -1;       // An existing listening socket to use instead; the server takes ownership.
+  int socket_fd =
+      -1;  // A second listening socket, such as a unix socket; the server takes ownership. May be the only one.
+  routing::Protocol protocol = routing::Protocol::kGrpc;  // kPeer for the listener for other nodes.
+  std::string node = {};            // Sent as metadata x-longshore-node, with x-longshore-version. "": neither is sent.
+  bool check_method_names = false;  // Reject calls to a signature with another method name.
+  std::vector<std::string> channel_arguments = {};             // "name=value"; a number if the value parses as one.
+  tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // For the outputs of Predict.
+  const RequestMeter* meter = nullptr;                         // Null: requests are not counted.
+  InFlight* in_flight = nullptr;                               // Limits predictions; null: no limit.
+  ReloadFunction reload = {};                                  // Empty: reload requests are rejected.
+  HomeDoor home = {};                                          // For the listener for other nodes.
   int64_t connection_age_max_ms = 0;  // Older connections are asked to reconnect (GOAWAY, jittered); 0: never.
-  int receive_bytes_max = 256 << 20;  // Of one request; a larger one is refused with RESOURCE_EXHAUSTED.
-  int streams_max = 1000;             // Requests at once on one connection; more wait at the client.
+  // How long the requests of such a connection may still take before it is closed. Drain waits for the age and then for
+  // this time.
+  std::chrono::milliseconds drain_timeout{600000};
+  AnswerTime answer_time = {};        // A call ends if its client does not read the answer within this time.
+  int receive_bytes_max = 256 << 20;  // Per request; larger ones are refused with RESOURCE_EXHAUSTED.
+  int streams_max = 1000;             // Concurrent requests per connection; more wait at the client.
   size_t connections_max = 10000;     // More wait in the system's backlog.
-  // Of gRPC's buffers for all connections; near it, gRPC reads from them more slowly and closes idle ones. 0: no limit.
+  // For gRPC's buffers of all connections; near the limit, gRPC reads more slowly and closes idle connections. 0: no
+  // limit.
   size_t memory_bytes_max = size_t{4} << 30;
-  rpc::CredentialsOptions credentials = {};           // TLS, and who may call. Health is left to the gate too.
-  bool reflection = false;                            // Services and messages are told to whoever asks.
-  std::vector<::grpc::Service*> extra_services = {};  // Outlive the server.
+  rpc::CredentialsOptions credentials = {};           // TLS and authentication, which also applies to health checks.
+  bool reflection = false;                            // Enable gRPC server reflection.
+  std::vector<::grpc::Service*> extra_services = {};  // Must outlive the server.
 };
 
-// Thread-safe. In a fleet the answers of PredictionService carry the initial metadata x-longshore-node and, where a
-// version answered, x-longshore-version.
+// Thread-safe. If GrpcOptions::node is set, answers of PredictionService have the initial metadata x-longshore-node
+// and, if a version answered, x-longshore-version.
 class GrpcServer {
  public:
-  // Predictor and catalog outlive the server. FailedPrecondition naming the address when it is in use.
+  // Predictor and catalog must outlive the server. FailedPrecondition with the address if it is in use.
   static Result<std::unique_ptr<GrpcServer>> Start(GrpcOptions options, routing::Predictor& predictor,
                                                    const Catalog& catalog);
-  virtual ~GrpcServer() = default;  // Shuts down at once; use Drain first where requests matter.
+  virtual ~GrpcServer() = default;  // Shuts down at once; call Drain first to finish requests.
 
   virtual int port() const = 0;       // 0 for a unix socket.
   virtual int listen_fd() const = 0;  // -1 once draining.
   virtual size_t connections() const = 0;
 
-  // What grpc.health.v1 answers, for "" and both services. False at the start.
+  // Sets the status that grpc.health.v1 reports, for "" and both services; initially not serving.
   virtual void SetServing(bool serving) = 0;
 
-  // Accepts no more and returns when no connection is left: each ends by its age, gracefully. No timer decides. What
-  // health says is up to the caller.
-  // Requires: connection_age_max_ms > 0, or clients that leave by themselves.
+  // Stops accepting connections and returns when none is left. Each connection ends gracefully when it reaches its
+  // maximum age; those that are left after the age (with its jitter) plus drain_timeout are closed. Does not change the
+  // health status.
   virtual void Drain() = 0;
 };
 

@@ -32,7 +32,7 @@ PredictRequest RequestFor(const std::string& model, float x) {
 
 std::shared_ptr<::grpc::Channel> ChannelTo(const std::string& target) {
   ::grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // A connection of its own for every channel.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // A separate connection for every channel.
   return ::grpc::CreateCustomChannel(target, ::grpc::InsecureChannelCredentials(), arguments);
 }
 
@@ -55,7 +55,7 @@ class Grpc : public testing::Test {
   std::shared_ptr<::grpc::Channel> channel_;
 };
 
-TEST_F(Grpc, ANodeWithoutANameTellsNothingBesideTheAnswer) {
+TEST_F(Grpc, ANodeWithoutANameSendsNoLongshoreMetadata) {
   node_ = "";
   Start();
   PredictResponse response;
@@ -67,7 +67,7 @@ TEST_F(Grpc, ANodeWithoutANameTellsNothingBesideTheAnswer) {
   }
 }
 
-TEST_F(Grpc, PredictKeepsTheBytesHeadersAndDeadlineAndNamesVersionAndNode) {
+TEST_F(Grpc, PredictKeepsBytesHeadersAndDeadlineAndNamesVersionAndNode) {
   Start();
   const PredictRequest request = RequestFor("digits", 1.5);
   PredictResponse response;
@@ -89,8 +89,8 @@ TEST_F(Grpc, PredictKeepsTheBytesHeadersAndDeadlineAndNamesVersionAndNode) {
   EXPECT_EQ(call.protocol, routing::Protocol::kGrpc);
 }
 
-// The hop between nodes: what the forwarder shows is what the gate asks for.
-TEST_F(Grpc, TheGateAsksAForwarderToo) {
+// A call between nodes: the forwarder sends the token that the gate requires.
+TEST_F(Grpc, TheGateRequiresATokenFromForwardersToo) {
   std::string seen;
   Start({.credentials = {.gate = [&seen](const rpc::CallHead& head) -> Status {
            seen = head.path;
@@ -115,7 +115,7 @@ TEST_F(Grpc, TheGateAsksAForwarderToo) {
   EXPECT_EQ(predictor_.calls(), 1u);
 }
 
-TEST_F(Grpc, ErrorsKeepTheirCodeAndAreCutWhenTheyAreLong) {
+TEST_F(Grpc, ErrorsKeepTheirCodeAndLongTextsAreTruncated) {
   Start();
   PredictResponse response;
   ::grpc::ClientContext context;
@@ -125,7 +125,7 @@ TEST_F(Grpc, ErrorsKeepTheirCodeAndAreCutWhenTheyAreLong) {
   EXPECT_EQ(status.error_message().size(), 1024 + std::string("...TRUNCATED").size());
 }
 
-TEST_F(Grpc, AnAnswerAfterTheClientWentIsDropped) {
+TEST_F(Grpc, AnAnswerAfterTheClientCancelledIsDropped) {
   Start({.connection_age_max_ms = 20});
   predictor_.Hold();
   PredictResponse response;
@@ -140,7 +140,7 @@ TEST_F(Grpc, AnAnswerAfterTheClientWentIsDropped) {
   for (auto& done : predictor_.TakeHeld()) done(FakePredictor::Answer(RequestFor("digits", 1)));
 }
 
-TEST_F(Grpc, TellsStatusAndMetadata) {
+TEST_F(Grpc, ReturnsStatusAndMetadata) {
   Start({});
   const auto models = tensorflow::serving::ModelService::NewStub(channel_);
   tensorflow::serving::GetModelStatusRequest ask;
@@ -168,7 +168,7 @@ TEST_F(Grpc, TellsStatusAndMetadata) {
             ::grpc::StatusCode::FAILED_PRECONDITION);
 }
 
-TEST_F(Grpc, HandsAReloadOnAndTellsHowItEnded) {
+TEST_F(Grpc, PassesAReloadOnAndReturnsItsResult) {
   Status outcome;
   std::string model;
   Start({.reload = [&](const tensorflow::serving::ModelServerConfig& config, auto, const auto& done) {
@@ -242,7 +242,7 @@ TEST_F(Grpc, RequestsBeyondTheLimitOfAConnectionWaitAtTheClient) {
       return stub->Predict(&context, RequestFor("digits", 1), &response).ok();
     });
   };
-  ASSERT_TRUE(ask().get()) << "the client learns of the limit with the server's greeting";
+  ASSERT_TRUE(ask().get()) << "the client learns the limit when the connection is established";
   predictor_.Hold();
   auto first = ask();
   while (predictor_.calls() < 2) std::this_thread::yield();
@@ -277,14 +277,14 @@ class GrpcHealth : public Grpc {
   std::unique_ptr<Health::Stub> health_;
 };
 
-TEST_F(GrpcHealth, TellsWhetherTheServerServes) {
+TEST_F(GrpcHealth, ReportsWhetherTheServerServes) {
   EXPECT_EQ(Check(""), HealthCheckResponse::NOT_SERVING);
   server_->SetServing(true);
   EXPECT_EQ(Check("tensorflow.serving.PredictionService"), HealthCheckResponse::SERVING);
   EXPECT_EQ(Check("x").error().code, Code::kNotFound);
 }
 
-TEST_F(GrpcHealth, AWatchIsToldOfChangesAndEndsWhenTheServerDrains) {
+TEST_F(GrpcHealth, AWatchReceivesChangesAndEndsWhenTheServerDrains) {
   ::grpc::ClientContext context;
   const auto watch = health_->Watch(&context, HealthCheckRequest());
   HealthCheckResponse told;
@@ -298,7 +298,7 @@ TEST_F(GrpcHealth, AWatchIsToldOfChangesAndEndsWhenTheServerDrains) {
   EXPECT_EQ(watch->Finish().error_code(), ::grpc::StatusCode::UNAVAILABLE);
 }
 
-TEST_F(GrpcHealth, AWatchOfAnUnknownServiceSaysSoAndMayBeCancelled) {
+TEST_F(GrpcHealth, AWatchOfAnUnknownServiceReportsThatAndCanBeCancelled) {
   ::grpc::ClientContext context;
   HealthCheckRequest request;
   request.set_service("x");
@@ -311,7 +311,7 @@ TEST_F(GrpcHealth, AWatchOfAnUnknownServiceSaysSoAndMayBeCancelled) {
   EXPECT_EQ(watch->Finish().error_code(), ::grpc::StatusCode::CANCELLED);
 }
 
-TEST_F(GrpcHealth, AServerThatGoesAtOnceEndsItsWatches) {
+TEST_F(GrpcHealth, AServerDestroyedWithoutADrainEndsItsWatches) {
   ::grpc::ClientContext context;
   const auto watch = health_->Watch(&context, HealthCheckRequest());
   HealthCheckResponse told;
@@ -321,7 +321,7 @@ TEST_F(GrpcHealth, AServerThatGoesAtOnceEndsItsWatches) {
   EXPECT_FALSE(watch->Finish().ok());
 }
 
-// A client that keeps asking until it is told to stop, and counts what went wrong.
+// A client that sends requests until it is stopped, and counts the failed ones.
 class Traffic {
  public:
   Traffic(int port, int threads) {
@@ -351,7 +351,7 @@ class Traffic {
   std::vector<std::thread> threads_;
 };
 
-TEST_F(Grpc, RestartsOnASharedSocketLoseNoRequest) {
+TEST_F(Grpc, RestartsOnASharedSocketDoNotLoseRequests) {
   const Result<int> listening = process::Listen("127.0.0.1:0");
   ASSERT_TRUE(listening);
   const auto start = [&] { Start({.listen_fd = dup(*listening), .connection_age_max_ms = 50}); };
@@ -371,7 +371,7 @@ TEST_F(Grpc, RestartsOnASharedSocketLoseNoRequest) {
   close(*listening);
 }
 
-TEST_F(Grpc, AFreshProcessGetsItsShareOfConnections) {
+TEST_F(Grpc, ANewProcessGetsItsShareOfConnections) {
   Start({.connection_age_max_ms = 200});
   const auto crowded = std::move(server_);
   Traffic traffic(crowded->port(), 12);

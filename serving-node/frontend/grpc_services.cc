@@ -23,7 +23,7 @@ using ::grpc::CallbackServerContext;
 using ::grpc::ServerUnaryReactor;
 using inference::ExampleCount;
 
-ByteBuffer ToByteBuffer(const tensorflow::serving::PredictResponse& response) {
+ByteBuffer ToByteBuffer(const google::protobuf::MessageLite& response) {
   const ::grpc::Slice slice(response.ByteSizeLong());
   response.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
   return ByteBuffer(&slice, 1);
@@ -49,22 +49,6 @@ struct Encoded {
   ByteBuffer bytes;
 };
 
-Encoded Encode(routing::PredictAnswer answer, tensor::Encoding encoding) {
-  if (!answer.serialized.empty()) return {std::move(answer.model_spec), rpc::ToByteBuffer(answer.serialized)};
-  tensorflow::serving::PredictResponse response;
-  *response.mutable_model_spec() = std::move(answer.model_spec);
-  for (const auto& [name, tensor] : answer.outputs)
-    tensor::ToProto(tensor, &(*response.mutable_outputs())[name], encoding);
-  ByteBuffer bytes = ToByteBuffer(response);
-  return {std::move(*response.mutable_model_spec()), std::move(bytes)};
-}
-
-void Write(Encoded answer, ByteBuffer* response) { *response = std::move(answer.bytes); }
-template <typename Message>
-void Write(Message answer, Message* response) {
-  *response = std::move(answer);
-}
-
 const tensorflow::serving::ModelSpec& SpecOf(const Encoded& answer) { return answer.model_spec; }
 const tensorflow::serving::ModelSpec& SpecOf(const tensorflow::serving::ReloadConfigResponse&) {
   return tensorflow::serving::ModelSpec::default_instance();
@@ -80,38 +64,76 @@ const tensorflow::serving::ModelSpec& SpecOf(const Message& answer) {
   return answer.model_spec();
 }
 
+// The name of the request's model.
+template <typename Request>
+const std::string& ModelOf(const Request& request) {
+  return request.model_spec().name();
+}
+const std::string& ModelOf(const tensorflow::serving::MultiInferenceRequest& request) {
+  static const std::string none;
+  return request.tasks_size() == 0 ? none : request.tasks(0).model_spec().name();
+}
+
+Encoded Encode(routing::PredictAnswer answer, tensor::Encoding encoding) {
+  if (!answer.serialized.empty()) return {std::move(answer.model_spec), rpc::ToByteBuffer(answer.serialized)};
+  tensorflow::serving::PredictResponse response;
+  *response.mutable_model_spec() = std::move(answer.model_spec);
+  for (const auto& [name, tensor] : answer.outputs)
+    tensor::ToProto(tensor, &(*response.mutable_outputs())[name], encoding);
+  ByteBuffer bytes = ToByteBuffer(response);
+  return {std::move(*response.mutable_model_spec()), std::move(bytes)};
+}
+
+template <typename Response>
+Encoded Encode(Response response) {
+  ByteBuffer bytes = ToByteBuffer(response);
+  return {SpecOf(response), std::move(bytes)};
+}
+
+size_t BytesOf(const Encoded& answer) { return answer.bytes.Length(); }
+size_t BytesOf(const google::protobuf::MessageLite& answer) { return answer.ByteSizeLong(); }
+
+void Write(Encoded answer, ByteBuffer* response) { *response = std::move(answer.bytes); }
+template <typename Message>
+void Write(Message answer, Message* response) {
+  *response = std::move(answer);
+}
+
 void AddRetryHint(CallbackServerContext* context) {
   context->AddTrailingMetadata(kRetryHeader, std::to_string(RetryAfterMs()));
 }
 
-// One call. The client's cancellation and the answer race: the first of them finishes the call, and an answer that
-// comes later finds the context gone, so it may look at nothing but `finished`. Deletes itself when the call is over.
+// One call. The client's cancellation and the answer race: the first of them finishes the call. A later answer must
+// read nothing but `finished`, because the context may be destroyed. Deletes itself at the end of the call, when the
+// answer is written or the connection is closed. AnswerDeadlines cancels the call if the client does not read the
+// answer.
 template <typename Response>
 class Reactor final : public ServerUnaryReactor {
  public:
-  // `tells_version`: the answer says which version it is of, as x-longshore-version.
-  Reactor(CallbackServerContext* context, Response* response, bool tells_version, MeteredRequest metered = {},
-          InFlight::Place place = {})
+  // `tells_version`: send the version that answered as x-longshore-version.
+  Reactor(CallbackServerContext* context, Response* response, AnswerDeadlines& deadlines, bool tells_version,
+          MeteredRequest metered = {}, InFlight::Place place = {})
       : context_(context),
         response_(response),
         tells_version_(tells_version),
         metered_(std::move(metered)),
-        place_(std::move(place)) {}
+        place_(std::move(place)),
+        written_(deadlines) {}
 
   template <typename Answer>
   std::function<void(Result<Answer>)> Done() {
-    // A run goes on when its call was cancelled, and keeps its place.
-    return [this, finished = finished_, place = std::move(place_)](Result<Answer> answer) mutable {
+    // A cancelled call's run continues and keeps its in-flight slot.
+    return [this, finished = finished_, place = place_](Result<Answer> answer) mutable {
       place.reset();
       if (!finished->exchange(true)) Take(std::move(answer));
     };
   }
 
-  // Requested to stop when the client cancels, or goes.
+  // A stop is requested when the client cancels or disconnects.
   std::stop_token cancelled() const { return cancelled_.get_token(); }
 
   void OnCancel() override {
-    std::stop_source cancelled = cancelled_;  // The end of the call may be the end of this.
+    std::stop_source cancelled = cancelled_;  // A copy, because the end of the call may delete this object.
     if (!finished_->exchange(true)) {
       metered_.End(Code::kCancelled, {});
       Finish({::grpc::StatusCode::CANCELLED, "the client cancelled the request"});
@@ -121,12 +143,16 @@ class Reactor final : public ServerUnaryReactor {
   void OnDone() override { delete this; }
 
  private:
-  // gRPC may call OnDone and OnCancel on the thread at hand, as it does with its own reactors: both are short. Else
-  // every call goes through a thread of gRPC's executor at its end.
+  // Allows gRPC to call OnDone and OnCancel, which are short, on the current thread, as for its own reactors. Otherwise
+  // the end of every call would need a thread of gRPC's executor.
   bool InternalInlineable() override { return true; }
 
   template <typename Answer>
   void Take(Result<Answer> answer) {
+    const size_t bytes = answer ? BytesOf(*answer) : 0;
+    if (answer && place_) {
+      if (const Status held = place_->HoldAnswer(bytes); !held) answer = tl::make_unexpected(held.error());
+    }
     metered_.End(answer ? Code::kOk : answer.error().code,
                  answer ? SpecOf(*answer) : tensorflow::serving::ModelSpec::default_instance());
     if (!answer) {
@@ -137,6 +163,7 @@ class Reactor final : public ServerUnaryReactor {
       context_->AddInitialMetadata(kVersionHeader, std::to_string(SpecOf(*answer).version().value()));
     }
     Write(std::move(*answer), response_);
+    written_.Begin(context_->c_call(), bytes);
     Finish(::grpc::Status::OK);
   }
 
@@ -144,10 +171,22 @@ class Reactor final : public ServerUnaryReactor {
   Response* const response_;
   const bool tells_version_;
   const MeteredRequest metered_;
-  InFlight::Place place_;
+  const InFlight::Place place_;
+  AnswerDeadlines::Answer written_;
   const std::shared_ptr<std::atomic<bool>> finished_ = std::make_shared<std::atomic<bool>>(false);
   std::stop_source cancelled_;
 };
+
+// Finishes a call with the answer's bytes, or its error. Also on a thread of the engine, which catches no exception.
+template <typename Answer, typename ToEncoded>
+void FinishEncoded(Result<Answer> answer, const std::function<void(Result<Encoded>)>& done, const ToEncoded& encode) {
+  if (!answer) return done(tl::make_unexpected(answer.error()));
+  try {
+    done(encode(std::move(*answer)));
+  } catch (const std::bad_alloc&) {
+    done(ResourceExhausted("memory does not suffice for this request"));
+  }
+}
 
 ServerUnaryReactor* Refuse(CallbackServerContext* context, const tl::unexpected<Error>& error) {
   ServerUnaryReactor* reactor = context->DefaultReactor();
@@ -155,7 +194,12 @@ ServerUnaryReactor* Refuse(CallbackServerContext* context, const tl::unexpected<
   return reactor;
 }
 
-// A request that found no place.
+tl::unexpected<Error> Malformed(const google::protobuf::MessageLite& request, size_t bytes) {
+  const std::string type = request.GetTypeName();
+  return InvalidArgument("malformed {} ({} bytes)", type.substr(type.rfind('.') + 1), bytes);
+}
+
+// Rejects a request that got no in-flight slot.
 ServerUnaryReactor* Refuse(CallbackServerContext* context, const MeteredRequest& metered) {
   const Error error = NoPlace();
   metered.End(error.code, {});
@@ -163,7 +207,7 @@ ServerUnaryReactor* Refuse(CallbackServerContext* context, const MeteredRequest&
   return Refuse(context, tl::make_unexpected(error));
 }
 
-// Who answers the question. Unavailable to a node of another fleet.
+// The catalog that answers the query. Unavailable for a node of another fleet.
 Result<const Catalog*> CatalogFor(const CallbackServerContext& context, const Catalog& catalog, const HomeDoor& home) {
   if (home.catalog == nullptr) return &catalog;
   ASSIGN_OR_RETURN(const bool to_home, routing::IsToHome(HeadersOf(context), home.fleet));
@@ -182,11 +226,9 @@ void PredictionService::Begin(CallbackServerContext* context) const {
   if (!options_.node.empty()) context->AddInitialMetadata(kNodeHeader, options_.node);
 }
 
-MeteredRequest PredictionService::Metered(routing::Api api, const std::string& model, int64_t examples) const {
-  MeteredRequest metered;
-  if (options_.meter != nullptr) metered = options_.meter->Begin(api, options_.protocol, model);
-  metered.SetExamples(examples);
-  return metered;
+// For requests whose model is not known before they are parsed.
+MeteredRequest PredictionService::Metered(routing::Api api) const {
+  return options_.meter == nullptr ? MeteredRequest() : options_.meter->Begin(api, options_.protocol, "");
 }
 
 CallInfo PredictionService::InfoOf(const CallbackServerContext& context) const {
@@ -196,7 +238,7 @@ CallInfo PredictionService::InfoOf(const CallbackServerContext& context) const {
 ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, const ByteBuffer* request,
                                                ByteBuffer* response) {
   Begin(context);
-  MeteredRequest metered = Metered(routing::Api::kPredict, "");
+  MeteredRequest metered = Metered(routing::Api::kPredict);
   InFlight::Place place;
   if (!Enter(&place)) return Refuse(context, metered);
   routing::PredictCall call = ToCall(InfoOf(*context), {});
@@ -205,19 +247,15 @@ ServerUnaryReactor* PredictionService::Predict(CallbackServerContext* context, c
   metered.SetModel(call.request.model_spec().name());
   if (!is_read) {
     metered.End(Code::kInvalidArgument, {});
-    return Refuse(context, InvalidArgument("{} bytes are no PredictRequest", call.serialized.size()));
+    return Refuse(context, Malformed(call.request, call.serialized.size()));
   }
-  auto* reactor = new Reactor<ByteBuffer>(context, response, tells_version(), std::move(metered), std::move(place));
+  auto* reactor =
+      new Reactor<ByteBuffer>(context, response, deadlines_, tells_version(), std::move(metered), std::move(place));
   call.cancelled = reactor->cancelled();
   predictor_.Predict(std::move(call), [done = reactor->Done<Encoded>(),
                                        encoding = options_.encoding](Result<routing::PredictAnswer> answer) {
-    if (!answer) return done(tl::make_unexpected(answer.error()));
-    // Also on a thread of the engine, so that nobody else catches what is thrown.
-    try {
-      done(Encode(std::move(*answer), encoding));
-    } catch (const std::bad_alloc&) {
-      done(ResourceExhausted("memory does not suffice for this request"));
-    }
+    FinishEncoded(std::move(answer), done,
+                  [encoding](routing::PredictAnswer each) { return Encode(std::move(each), encoding); });
   });
   return reactor;
 }
@@ -228,45 +266,54 @@ ServerUnaryReactor* PredictionService::GetModelMetadata(CallbackServerContext* c
   Begin(context);
   const auto catalog = CatalogFor(*context, catalog_, options_.home);
   if (!catalog) return Refuse(context, tl::make_unexpected(catalog.error()));
-  auto* reactor = new Reactor<tensorflow::serving::GetModelMetadataResponse>(context, response, tells_version());
+  auto* reactor =
+      new Reactor<tensorflow::serving::GetModelMetadataResponse>(context, response, deadlines_, tells_version());
   GetMetadata(**catalog, *request, SteadyDeadline(*context),
               reactor->Done<tensorflow::serving::GetModelMetadataResponse>());
   return reactor;
 }
 
 template <typename Request, typename Response>
-ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, const Request& request, Response* response,
-                                             MeteredRequest metered, InferMethod<Request, Response> method) const {
+ServerUnaryReactor* PredictionService::Infer(CallbackServerContext* context, const ByteBuffer& request,
+                                             ByteBuffer* response, routing::Api api,
+                                             InferMethod<Request, Response> method) const {
   Begin(context);
+  MeteredRequest metered = Metered(api);
   InFlight::Place place;
   if (!Enter(&place)) return Refuse(context, metered);
-  auto* reactor = new Reactor<Response>(context, response, tells_version(), std::move(metered), std::move(place));
+  const std::string bytes = rpc::ToBytes(request);
+  Request message;
+  const bool is_read = message.ParseFromString(bytes);
+  metered.SetModel(ModelOf(message));
+  metered.SetExamples(ExampleCount(message.input()));
+  if (!is_read) {
+    metered.End(Code::kInvalidArgument, {});
+    return Refuse(context, Malformed(message, bytes.size()));
+  }
+  auto* reactor =
+      new Reactor<ByteBuffer>(context, response, deadlines_, tells_version(), std::move(metered), std::move(place));
   CallInfo info = InfoOf(*context);
   info.cancelled = reactor->cancelled();
-  (calls_.*method)(std::move(info), request, reactor->template Done<Response>());
+  (calls_.*method)(std::move(info), std::move(message),
+                   [done = reactor->template Done<Encoded>()](Result<Response> answer) {
+                     FinishEncoded(std::move(answer), done, [](Response each) { return Encode(std::move(each)); });
+                   });
   return reactor;
 }
 
-ServerUnaryReactor* PredictionService::Classify(CallbackServerContext* context,
-                                                const tensorflow::serving::ClassificationRequest* request,
-                                                tensorflow::serving::ClassificationResponse* response) {
-  auto metered = Metered(routing::Api::kClassify, request->model_spec().name(), ExampleCount(request->input()));
-  return Infer(context, *request, response, std::move(metered), &InferenceCalls::Classify);
+ServerUnaryReactor* PredictionService::Classify(CallbackServerContext* context, const ByteBuffer* request,
+                                                ByteBuffer* response) {
+  return Infer(context, *request, response, routing::Api::kClassify, &InferenceCalls::Classify);
 }
 
-ServerUnaryReactor* PredictionService::Regress(CallbackServerContext* context,
-                                               const tensorflow::serving::RegressionRequest* request,
-                                               tensorflow::serving::RegressionResponse* response) {
-  auto metered = Metered(routing::Api::kRegress, request->model_spec().name(), ExampleCount(request->input()));
-  return Infer(context, *request, response, std::move(metered), &InferenceCalls::Regress);
+ServerUnaryReactor* PredictionService::Regress(CallbackServerContext* context, const ByteBuffer* request,
+                                               ByteBuffer* response) {
+  return Infer(context, *request, response, routing::Api::kRegress, &InferenceCalls::Regress);
 }
 
-ServerUnaryReactor* PredictionService::MultiInference(CallbackServerContext* context,
-                                                      const tensorflow::serving::MultiInferenceRequest* request,
-                                                      tensorflow::serving::MultiInferenceResponse* response) {
-  const std::string model = request->tasks_size() == 0 ? "" : request->tasks(0).model_spec().name();
-  auto metered = Metered(routing::Api::kMultiInference, model, ExampleCount(request->input()));
-  return Infer(context, *request, response, std::move(metered), &InferenceCalls::MultiInference);
+ServerUnaryReactor* PredictionService::MultiInference(CallbackServerContext* context, const ByteBuffer* request,
+                                                      ByteBuffer* response) {
+  return Infer(context, *request, response, routing::Api::kMultiInference, &InferenceCalls::MultiInference);
 }
 
 ServerUnaryReactor* ModelService::GetModelStatus(CallbackServerContext* context,
@@ -275,7 +322,7 @@ ServerUnaryReactor* ModelService::GetModelStatus(CallbackServerContext* context,
   if (auto spec = routing::CheckModelSpec(*request); !spec) return Refuse(context, tl::make_unexpected(spec.error()));
   const auto catalog = CatalogFor(*context, catalog_, home_);
   if (!catalog) return Refuse(context, tl::make_unexpected(catalog.error()));
-  auto* reactor = new Reactor<tensorflow::serving::GetModelStatusResponse>(context, response, false);
+  auto* reactor = new Reactor<tensorflow::serving::GetModelStatusResponse>(context, response, deadlines_, false);
   GetStatus(**catalog, request->model_spec(), SteadyDeadline(*context),
             reactor->Done<tensorflow::serving::GetModelStatusResponse>());
   return reactor;
@@ -293,7 +340,7 @@ ServerUnaryReactor* ModelService::HandleReloadConfigRequest(CallbackServerContex
     return Refuse(context,
                   Unimplemented("metric_names is not supported: read the metrics before and after the reload"));
   }
-  auto* reactor = new Reactor<tensorflow::serving::ReloadConfigResponse>(context, response, false);
+  auto* reactor = new Reactor<tensorflow::serving::ReloadConfigResponse>(context, response, deadlines_, false);
   auto done = reactor->Done<tensorflow::serving::ReloadConfigResponse>();
   reload_(request->config(), SteadyDeadline(*context), [done = std::move(done)](const Status& status) {
     if (!status) return done(tl::make_unexpected(status.error()));

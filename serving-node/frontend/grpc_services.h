@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "serving-node/frontend/answer_deadlines.h"
 #include "serving-node/frontend/catalog.h"
 #include "serving-node/frontend/in_flight.h"
 #include "serving-node/frontend/inference_call.h"
@@ -15,39 +16,42 @@
 
 namespace longshore::frontend {
 
-// Predict takes the raw bytes, because a request that goes on to a peer is sent as it came.
+// Predictions receive the raw bytes, so that an overloaded node rejects them before they are parsed, and a Predict that
+// is forwarded to a peer is sent unchanged.
 using PredictionServiceBase = tensorflow::serving::PredictionService::WithRawCallbackMethod_Predict<
-    tensorflow::serving::PredictionService::WithCallbackMethod_Classify<
-        tensorflow::serving::PredictionService::WithCallbackMethod_Regress<
-            tensorflow::serving::PredictionService::WithCallbackMethod_MultiInference<
+    tensorflow::serving::PredictionService::WithRawCallbackMethod_Classify<
+        tensorflow::serving::PredictionService::WithRawCallbackMethod_Regress<
+            tensorflow::serving::PredictionService::WithRawCallbackMethod_MultiInference<
                 tensorflow::serving::PredictionService::WithCallbackMethod_GetModelMetadata<
                     tensorflow::serving::PredictionService::Service>>>>>;
 
-// Replaces the models that are served; calls done once, on any thread. Empty where a controller says what is served.
+// Replaces the served models; calls done once, on any thread. Empty in cluster mode, where a controller decides.
 using ReloadFunction =
     std::function<void(tensorflow::serving::ModelServerConfig config, std::chrono::steady_clock::time_point deadline,
                        std::function<void(Status)> done)>;
 
-// By whom nodes are answered that ask this one as a home of a model (routing/hop.h).
+// Answers nodes that query this one as the home node of a model (routing/hop.h).
 struct HomeDoor {
-  const Catalog* catalog = nullptr;  // Null: no node asks.
-  std::string fleet{};               // Those of another one are refused.
+  const Catalog* catalog = nullptr;  // Null: not a home node.
+  std::string fleet{};               // Nodes of other fleets are rejected.
 };
 
 class PredictionService final : public PredictionServiceBase {
  public:
   struct Options {
     routing::Protocol protocol;
-    std::string node;         // "": answers tell neither x-longshore-node nor x-longshore-version.
-    bool check_method_names;  // A signature answers only to the method that it names.
-    tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // Of the outputs of Predict.
-    const RequestMeter* meter = nullptr;                         // Counts what comes in; null: nothing does.
-    InFlight* in_flight = nullptr;                               // Where predictions need a place; null: nowhere.
+    std::string node;         // "": answers have neither x-longshore-node nor x-longshore-version.
+    bool check_method_names;  // Reject calls to a signature with another method name.
+    tensor::Encoding encoding = tensor::Encoding::kTypedFields;  // For the outputs of Predict.
+    const RequestMeter* meter = nullptr;                         // Null: requests are not counted.
+    InFlight* in_flight = nullptr;                               // Limits predictions; null: no limit.
     HomeDoor home{};
   };
-  PredictionService(routing::Predictor& predictor, const Catalog& catalog, Options options)
+  // All of them outlive the service.
+  PredictionService(routing::Predictor& predictor, const Catalog& catalog, AnswerDeadlines& deadlines, Options options)
       : predictor_(predictor),
         catalog_(catalog),
+        deadlines_(deadlines),
         calls_(predictor, catalog, options.check_method_names),
         options_(std::move(options)) {}
 
@@ -56,38 +60,37 @@ class PredictionService final : public PredictionServiceBase {
   ::grpc::ServerUnaryReactor* GetModelMetadata(::grpc::CallbackServerContext* context,
                                                const tensorflow::serving::GetModelMetadataRequest* request,
                                                tensorflow::serving::GetModelMetadataResponse* response) override;
-  ::grpc::ServerUnaryReactor* Classify(::grpc::CallbackServerContext* context,
-                                       const tensorflow::serving::ClassificationRequest* request,
-                                       tensorflow::serving::ClassificationResponse* response) override;
-  ::grpc::ServerUnaryReactor* Regress(::grpc::CallbackServerContext* context,
-                                      const tensorflow::serving::RegressionRequest* request,
-                                      tensorflow::serving::RegressionResponse* response) override;
-  ::grpc::ServerUnaryReactor* MultiInference(::grpc::CallbackServerContext* context,
-                                             const tensorflow::serving::MultiInferenceRequest* request,
-                                             tensorflow::serving::MultiInferenceResponse* response) override;
+  ::grpc::ServerUnaryReactor* Classify(::grpc::CallbackServerContext* context, const ::grpc::ByteBuffer* request,
+                                       ::grpc::ByteBuffer* response) override;
+  ::grpc::ServerUnaryReactor* Regress(::grpc::CallbackServerContext* context, const ::grpc::ByteBuffer* request,
+                                      ::grpc::ByteBuffer* response) override;
+  ::grpc::ServerUnaryReactor* MultiInference(::grpc::CallbackServerContext* context, const ::grpc::ByteBuffer* request,
+                                             ::grpc::ByteBuffer* response) override;
 
  private:
   template <typename Request, typename Response>
   using InferMethod = void (InferenceCalls::*)(CallInfo, Request, std::function<void(Result<Response>)>) const;
   template <typename Request, typename Response>
-  ::grpc::ServerUnaryReactor* Infer(::grpc::CallbackServerContext* context, const Request& request, Response* response,
-                                    MeteredRequest metered, InferMethod<Request, Response> method) const;
+  ::grpc::ServerUnaryReactor* Infer(::grpc::CallbackServerContext* context, const ::grpc::ByteBuffer& request,
+                                    ::grpc::ByteBuffer* response, routing::Api api,
+                                    InferMethod<Request, Response> method) const;
   void Begin(::grpc::CallbackServerContext* context) const;
-  bool tells_version() const { return !options_.node.empty(); }  // Whose node has no name is alone.
-  MeteredRequest Metered(routing::Api api, const std::string& model, int64_t examples = 0) const;
+  bool tells_version() const { return !options_.node.empty(); }  // Only nodes in a fleet have a name.
+  MeteredRequest Metered(routing::Api api) const;
   bool Enter(InFlight::Place* place) const;
   CallInfo InfoOf(const ::grpc::CallbackServerContext& context) const;
 
   routing::Predictor& predictor_;
   const Catalog& catalog_;
+  AnswerDeadlines& deadlines_;
   const InferenceCalls calls_;
   const Options options_;
 };
 
 class ModelService final : public tensorflow::serving::ModelService::CallbackService {
  public:
-  ModelService(const Catalog& catalog, ReloadFunction reload, HomeDoor home)
-      : catalog_(catalog), reload_(std::move(reload)), home_(std::move(home)) {}
+  ModelService(const Catalog& catalog, AnswerDeadlines& deadlines, ReloadFunction reload, HomeDoor home)
+      : catalog_(catalog), deadlines_(deadlines), reload_(std::move(reload)), home_(std::move(home)) {}
 
   ::grpc::ServerUnaryReactor* GetModelStatus(::grpc::CallbackServerContext* context,
                                              const tensorflow::serving::GetModelStatusRequest* request,
@@ -98,6 +101,7 @@ class ModelService final : public tensorflow::serving::ModelService::CallbackSer
 
  private:
   const Catalog& catalog_;
+  AnswerDeadlines& deadlines_;
   const ReloadFunction reload_;
   const HomeDoor home_;
 };

@@ -18,7 +18,7 @@ bool IsKnown(const std::string& service) { return std::ranges::find(kNames, serv
 
 }  // namespace
 
-// One watch. Deletes itself when it is over.
+// One watch. Deletes itself at its end.
 class HealthService::Watcher final : public ::grpc::ServerWriteReactor<HealthCheckResponse> {
  public:
   Watcher(HealthService& service, bool known) : service_(service), known_(known) {
@@ -27,7 +27,7 @@ class HealthService::Watcher final : public ::grpc::ServerWriteReactor<HealthChe
     Advance();
   }
 
-  // Requires: mutex_ held. The next write, or the end.
+  // Starts the next write, or ends the watch. Requires: mutex_ held.
   void Advance() {
     if (writing_ || finished_) return;
     const auto status = known_ ? service_.status() : HealthCheckResponse::SERVICE_UNKNOWN;
@@ -67,7 +67,7 @@ class HealthService::Watcher final : public ::grpc::ServerWriteReactor<HealthChe
   bool writing_ = false;
   bool cancelled_ = false;
   bool finished_ = false;
-  HealthCheckResponse response_;  // What was written last; UNKNOWN, which nobody is told, at the start.
+  HealthCheckResponse response_;  // The last status written; initially UNKNOWN, which is never sent.
 };
 
 HealthService::Status HealthService::status() const {

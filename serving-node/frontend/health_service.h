@@ -1,7 +1,7 @@
-// grpc.health.v1 for the whole server and each of its services, which are all as healthy as the server.
+// grpc.health.v1 for the server and its services, which all have the status of the server.
 //
-// gRPC's own one keeps a watch open for as long as the client likes, and with it the connection: a server that waits
-// for its connections to end would wait for ever.
+// gRPC's own health service keeps a watch, and so its connection, open for as long as the client wants: a server that
+// waits for its connections to end would wait forever.
 #pragma once
 
 #include <mutex>
@@ -11,12 +11,12 @@
 
 namespace longshore::frontend {
 
-// Thread-safe. Outlives the server's calls.
+// Thread-safe. Must outlive the server's calls.
 class HealthService final : public ::grpc::health::v1::Health::CallbackService {
  public:
-  // What is answered from now on. False at the start.
+  // Sets the status for all services; initially not serving.
   void SetServing(bool serving);
-  // Ends every watch, after what it was last told, and every one that comes.
+  // Ends every current and future watch, after it has sent the current status.
   void EndWatches();
 
   ::grpc::ServerUnaryReactor* Check(::grpc::CallbackServerContext* context,
@@ -30,9 +30,9 @@ class HealthService final : public ::grpc::health::v1::Health::CallbackService {
   class Watcher;
 
   Status status() const;  // Requires: mutex_ held.
-  void AdvanceAll();      // As status.
+  void AdvanceAll();      // Requires: mutex_ held.
 
-  std::mutex mutex_;  // Guards what follows, and the watchers.
+  std::mutex mutex_;  // Guards the members below and the watchers.
   bool serving_ = false;
   bool ended_ = false;
   std::set<Watcher*> watchers_;

@@ -1,5 +1,6 @@
-// How many predictions may be under way at once: an overloaded node that refuses the others before it looks at them
-// recovers soon.
+// Limits the number of predictions in flight and the memory of their answers. An overloaded node refuses further
+// requests before it parses them, so that it recovers soon. A prediction is in flight until its run has ended and its
+// answer has been written or its connection is closed.
 #pragma once
 
 #include <atomic>
@@ -7,28 +8,51 @@
 #include <memory>
 
 #include "common/error.h"
+#include "common/http/held_bytes.h"
 
 namespace longshore::frontend {
 
-// Thread-safe. Outlives the places that it gives.
+// Thread-safe. Must outlive its places.
 class InFlight {
  public:
-  explicit InFlight(size_t max) : max_(max) {}
+  static constexpr size_t kAnswerBytesMax = size_t{4} << 30;
 
-  // A place, which is free again when the last copy of it is gone. Null: all are taken.
-  using Place = std::shared_ptr<InFlight>;
+  // `answer_bytes_max`: limit for all unwritten answers together.
+  explicit InFlight(size_t requests_max, size_t answer_bytes_max = kAnswerBytesMax);
+
+  class Request;
+  // A slot for one prediction, released with the last copy of the pointer. Enter returns null if all are taken.
+  using Place = std::shared_ptr<Request>;
   Place Enter();
 
  private:
-  const size_t max_;
+  const size_t requests_max_;
+  const size_t answer_bytes_max_;
   std::atomic<size_t> taken_ = 0;
+  const std::shared_ptr<http::BytePool> answers_;
 };
 
-// What a request is told that finds no place: it may succeed a little later.
+// The slot and the answer memory that one request holds.
+class InFlight::Request {
+ public:
+  explicit Request(InFlight& in_flight) : in_flight_(in_flight), answer_(in_flight.answers_) {}
+  ~Request() { --in_flight_.taken_; }
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+
+  // Counts the bytes of the answer until the slot is released. Unavailable if the unwritten answers would exceed the
+  // limit; the answer must then be dropped. Not thread-safe.
+  Status HoldAnswer(size_t bytes);
+
+ private:
+  InFlight& in_flight_;
+  http::HeldBytes answer_;
+};
+
+// The error for a request that gets no slot; it may succeed later.
 Error NoPlace();
 
-// Whether the same request may succeed a little later, at this node or another, judged by its code: nobody could take
-// it.
+// Whether the error code says that the same request may succeed a little later, on this node or another.
 inline bool MayRetry(const Error& error) { return error.code == Code::kUnavailable; }
 
 }  // namespace longshore::frontend

@@ -5,7 +5,7 @@
 namespace longshore::frontend {
 namespace {
 
-TEST(InFlight, RefusesWhatIsTooMuchAndTakesMoreWhenOneIsDone) {
+TEST(InFlight, RefusesRequestsAboveTheLimitUntilOneEnds) {
   InFlight in_flight(2);
   auto first = in_flight.Enter();
   const auto second = in_flight.Enter();
@@ -19,9 +19,23 @@ TEST(InFlight, RefusesWhatIsTooMuchAndTakesMoreWhenOneIsDone) {
   EXPECT_FALSE(in_flight.Enter());
 }
 
-TEST(InFlight, OnlyWhatMaySucceedLaterIsWorthAnotherTry) {
+TEST(InFlight, LimitsTheTotalSizeOfUnwrittenAnswers) {
+  InFlight in_flight(10, 100);
+  auto first = in_flight.Enter();
+  const auto second = in_flight.Enter();
+  EXPECT_TRUE(first->HoldAnswer(60));
+  const Status refused = second->HoldAnswer(60);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error(),
+            (Error{Code::kUnavailable, "the answers that clients have not read yet hold more than 100 bytes"}));
+  EXPECT_TRUE(second->HoldAnswer(40));
+  first.reset();
+  EXPECT_TRUE(second->HoldAnswer(100));
+}
+
+TEST(InFlight, OnlyErrorsThatMayPassAreRetried) {
   EXPECT_TRUE(MayRetry({Code::kUnavailable, "x"}));
-  EXPECT_FALSE(MayRetry({Code::kResourceExhausted, NoPlace().message}));  // By its text alone nothing is judged.
+  EXPECT_FALSE(MayRetry({Code::kResourceExhausted, NoPlace().message}));  // The text of an error is ignored.
   EXPECT_FALSE(MayRetry({Code::kInternal, "x"}));
 }
 

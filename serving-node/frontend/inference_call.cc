@@ -10,7 +10,7 @@ using inference::Method;
 using tensorflow::serving::InferenceResult;
 using tensorflow::serving::ModelSpec;
 
-// One question to one signature.
+// One call of one signature.
 struct InferenceCalls::Task {
   routing::Predictor& predictor;
   bool check_method_name;
@@ -21,14 +21,14 @@ struct InferenceCalls::Task {
   std::function<void(Result<InferenceResult>)> done;
 };
 
-// The tasks of a MultiInference, one after the other.
+// The tasks of a MultiInference, which run one after the other.
 struct InferenceCalls::Series {
   InferenceCalls calls;
   CallInfo info;
   tensorflow::serving::MultiInferenceRequest request;
   tensorflow::serving::MultiInferenceResponse response;
   MultiDone done;
-  bool begun_again = false;
+  bool restarted = false;
 };
 
 namespace {
@@ -128,12 +128,12 @@ void InferenceCalls::MultiInference(CallInfo info, tensorflow::serving::MultiInf
   RunNext(std::make_shared<Series>(Series{*this, std::move(info), std::move(request), {}, std::move(done)}));
 }
 
-// The version of the first answer may leave before the last task asks it: then all are asked once more.
-void InferenceCalls::EndOrBeginAgain(const std::shared_ptr<Series>& series, const Error& error) {
+// The version that answered the first task may be unloaded before the last task runs; then all tasks run once more.
+void InferenceCalls::FailOrRestart(const std::shared_ptr<Series>& series, const Error& error) {
   const bool has_left = error.code == Code::kNotFound || error.code == Code::kUnavailable;
   const bool was_ours = series->response.results_size() > 0 && !series->request.tasks(0).model_spec().has_version();
-  if (!has_left || !was_ours || series->begun_again) return series->done(tl::make_unexpected(error));
-  series->begun_again = true;
+  if (!has_left || !was_ours || series->restarted) return series->done(tl::make_unexpected(error));
+  series->restarted = true;
   series->response.Clear();
   RunNext(series);
 }
@@ -152,7 +152,7 @@ void InferenceCalls::RunNext(const std::shared_ptr<Series>& series) {
             std::move(spec),
             series->request.input(),
             [series](Result<InferenceResult> result) {
-              if (!result) return EndOrBeginAgain(series, result.error());
+              if (!result) return FailOrRestart(series, result.error());
               *series->response.add_results() = std::move(*result);
               RunNext(series);
             }};

@@ -1,5 +1,5 @@
-// Classify, Regress and MultiInference, each by way of Predict: what routing, batching and evidence do for Predict they
-// do for these too.
+// Implements Classify, Regress and MultiInference on top of Predict, so that routing, batching and evidence work in the
+// same way for all of them.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace longshore::frontend {
 
-// What a frontend knows of a call beside its message.
+// A frontend's information about a call, in addition to its message.
 struct CallInfo {
   routing::Headers headers;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
@@ -28,10 +28,10 @@ struct CallInfo {
 
 routing::PredictCall ToCall(CallInfo info, tensorflow::serving::PredictRequest request);
 
-// Thread-safe, cheap to copy. Predictor and catalog outlive it and its calls; it need not outlive them.
+// Thread-safe, cheap to copy. Predictor and catalog must outlive it and its calls; it need not outlive its calls.
 class InferenceCalls {
  public:
-  // `check_method_names`: a signature answers only to the method that it names.
+  // `check_method_names`: reject calls to a signature with another method name.
   InferenceCalls(routing::Predictor& predictor, const Catalog& catalog, bool check_method_names)
       : predictor_(predictor), catalog_(catalog), check_method_names_(check_method_names) {}
 
@@ -54,7 +54,7 @@ class InferenceCalls {
               std::function<void(Result<Response>)> done) const;
   void Run(std::shared_ptr<Task> task) const;
   static void Ask(const std::shared_ptr<Task>& task, const Result<Described>& described);
-  static void EndOrBeginAgain(const std::shared_ptr<Series>& series, const Error& error);
+  static void FailOrRestart(const std::shared_ptr<Series>& series, const Error& error);
   static void RunNext(const std::shared_ptr<Series>& series);
 
   routing::Predictor& predictor_;

@@ -18,7 +18,7 @@ using tensorflow::serving::RegressionRequest;
 using tensorflow::serving::RegressionResponse;
 using ::testing::HasSubstr;
 
-// Two signatures over examples; every call is answered by the next version, unless it names one.
+// A model with two signatures that take examples. Every call without a version is answered by the next version.
 class ExampleModel final : public Catalog, public routing::Predictor {
  public:
   ExampleModel() {
@@ -58,7 +58,7 @@ class ExampleModel final : public Catalog, public routing::Predictor {
   }
 
   std::vector<std::pair<std::string, std::string>> headers_;
-  int64_t gone_ = 0;  // Answers who names no version, and is not there for who does.
+  int64_t gone_ = 0;  // This version answers calls without a version; calls that name it get an error.
 
  private:
   std::shared_ptr<Signatures> signatures_ = std::make_shared<Signatures>();
@@ -77,21 +77,21 @@ const std::string kInput = "input { example_list { examples {} examples {} } } "
 class InferenceCallTest : public testing::Test {
  protected:
   Result<RegressionResponse> Regress(const std::string& text, bool check_names = false) {
-    Result<RegressionResponse> answer = Internal("nobody answered");
+    Result<RegressionResponse> answer = Internal("no answer came");
     InferenceCalls(model_, model_, check_names)
         .Regress({.headers = {{"user", "u1"}}}, Read<RegressionRequest>(text),
                  [&](auto given) { answer = std::move(given); });
     return answer;
   }
   Result<ClassificationResponse> Classify(const std::string& text) {
-    Result<ClassificationResponse> answer = Internal("nobody answered");
+    Result<ClassificationResponse> answer = Internal("no answer came");
     InferenceCalls(model_, model_, true).Classify({}, Read<ClassificationRequest>(text), [&](auto given) {
       answer = std::move(given);
     });
     return answer;
   }
   Result<MultiInferenceResponse> Multi(const std::string& text) {
-    Result<MultiInferenceResponse> answer = Internal("nobody answered");
+    Result<MultiInferenceResponse> answer = Internal("no answer came");
     InferenceCalls(model_, model_, false).MultiInference({}, Read<MultiInferenceRequest>(text), [&](auto given) {
       answer = std::move(given);
     });
@@ -101,7 +101,7 @@ class InferenceCallTest : public testing::Test {
   ExampleModel model_;
 };
 
-TEST_F(InferenceCallTest, AnswersEveryExampleByTheVersionThatPredictChose) {
+TEST_F(InferenceCallTest, AnswersEveryExampleWithTheVersionThatPredictChose) {
   const auto answer = Regress("model_spec { name: 'm' } " + kInput);
   ASSERT_TRUE(answer) << ToString(answer.error());
   EXPECT_EQ(answer->result().regressions_size(), 2);
@@ -112,7 +112,7 @@ TEST_F(InferenceCallTest, AnswersEveryExampleByTheVersionThatPredictChose) {
   EXPECT_EQ(classes->result().classifications(1).classes(0).score(), 8);
 }
 
-TEST_F(InferenceCallTest, SaysWhatIsWrongAsTensorFlowServingDoes) {
+TEST_F(InferenceCallTest, HasTheErrorTextsOfTensorFlowServing) {
   EXPECT_EQ(Regress("").error(), (Error{Code::kInvalidArgument, "Missing ModelSpec"}));
   EXPECT_EQ(Regress("model_spec {}").error(), (Error{Code::kInvalidArgument, "ModelSpec has no name specified."}));
   EXPECT_EQ(Regress("model_spec { name: 'n' }").error().code, Code::kNotFound);
@@ -122,7 +122,7 @@ TEST_F(InferenceCallTest, SaysWhatIsWrongAsTensorFlowServingDoes) {
   EXPECT_THAT(Classify("model_spec { name: 'm' } " + kInput).error().message, HasSubstr("tensorflow/serving/classify"));
 }
 
-TEST_F(InferenceCallTest, AnswersAllTasksByOneVersion) {
+TEST_F(InferenceCallTest, AnswersAllTasksWithOneVersion) {
   const auto answer = Multi(
       "tasks { model_spec { name: 'm' } method_name: 'tensorflow/serving/regress' }"
       "tasks { model_spec { name: 'm' signature_name: 'classes' } method_name: 'tensorflow/serving/classify' }" +
@@ -134,7 +134,7 @@ TEST_F(InferenceCallTest, AnswersAllTasksByOneVersion) {
   EXPECT_EQ(answer->results(1).model_spec().signature_name(), "classes");
 }
 
-TEST_F(InferenceCallTest, BeginsAgainWhenTheVersionLeavesBetweenTwoTasks) {
+TEST_F(InferenceCallTest, StartsAgainIfTheVersionIsUnloadedBetweenTwoTasks) {
   model_.gone_ = 7;
   const std::string two =
       "tasks { model_spec { name: 'm' } method_name: 'tensorflow/serving/regress' }"
@@ -147,7 +147,7 @@ TEST_F(InferenceCallTest, BeginsAgainWhenTheVersionLeavesBetweenTwoTasks) {
   EXPECT_EQ(answer->results(1).classification_result().classifications(0).classes(0).score(), 8);
 }
 
-TEST_F(InferenceCallTest, OneTaskThatFailsFailsThemAll) {
+TEST_F(InferenceCallTest, AFailingTaskFailsAllTasks) {
   const auto answer = Multi(
       "tasks { model_spec { name: 'm' } method_name: 'tensorflow/serving/regress' }"
       "tasks { model_spec { name: 'm' signature_name: 'none' } method_name: 'tensorflow/serving/regress' }" +

@@ -1,4 +1,4 @@
-// A request's body as a JSON object, and what all bodies have in common.
+// The outline of a REST request's body: the positions of its top-level values.
 #pragma once
 
 #include <array>
@@ -13,25 +13,25 @@
 
 namespace longshore::frontend {
 
-// Of lists and objects inside of each other. What a body may nest at most and still be of use is a tensor's rank.
+// The maximum nesting of lists and objects. Valid bodies nest less, because the rank of a tensor is limited.
 inline constexpr size_t kJsonDepthMax = 512;
 
-// Where the values lie that a body can have.
+// The positions of the values of the known keys.
 class JsonBody {
  public:
-  // Reads the text once, in memory that does not grow with it. InvalidArgument for a text that is no JSON object or
-  // nests too deep, with TensorFlow Serving's text; bytes after the first value are ignored.
+  // Reads the text once, with constant memory. InvalidArgument, with TensorFlow Serving's text, if it is not a JSON
+  // object or nests too deeply. Bytes after the first value are ignored. The text must outlive the result.
   static Result<JsonBody> Parse(std::string_view json);
 
-  // A reader that stands on the first event of the value: the first one of the key, which must be one of kKeys.
-  // nullptr when the body has none.
+  // Returns a reader positioned on the first event of the key's value (the first value, if the key occurs twice);
+  // nullptr if the body does not have the key. Requires: the key is in kKeys.
   std::unique_ptr<JsonReader> Find(std::string_view key) const;
 
-  // How many numbers, strings and words there are in all, without keys.
+  // The number of scalars (numbers, strings, true, false, null) in the body, without keys.
   size_t scalars() const { return scalars_; }
-  // How many elements the value of "instances" has, where it is a list.
+  // The number of elements of "instances", if it is a list.
   size_t rows() const { return rows_; }
-  // The body in an error message.
+  // The body, shortened for an error message.
   std::string ForMessage() const { return frontend::ForMessage(json_); }
 
   static constexpr std::array<std::string_view, 5> kKeys = {"signature_name", "instances", "inputs", "examples",
@@ -47,7 +47,7 @@ class JsonBody {
   size_t rows_ = 0;
 };
 
-// "signature_name", where the body has one.
+// Sets the signature name from "signature_name", if the body has it.
 Status ReadSignatureName(const JsonBody& body, tensorflow::serving::ModelSpec* spec);
 
 }  // namespace longshore::frontend

@@ -11,7 +11,7 @@ using tensorflow::Feature;
 
 enum class Kind { kBytes, kInteger, kFloat, kNone };
 
-// Of the value whose first event this is.
+// The kind of the value that begins at this event.
 Kind KindOf(const JsonReader& at) {
   if (at.event() == Event::kString || IsBase64Object(at)) return Kind::kBytes;
   if (at.event() != Event::kScalar) return Kind::kNone;
@@ -43,7 +43,7 @@ Status AddValue(JsonReader* reader, Kind kind, Feature* feature) {
   }
 }
 
-// What all of them can be, or nothing.
+// The kind that fits all values; nullopt if no kind does.
 Result<Kind> CommonKind(const JsonReader& list) {
   JsonReader reader(list.json(), list.offset());
   reader.Next();
@@ -63,7 +63,7 @@ Result<Kind> CommonKind(const JsonReader& list) {
   return common;
 }
 
-// The reader stands on the first event of the value, and afterwards on the last.
+// Requires: the reader is on the first event of the value. Leaves it on the last one.
 Status ReadFeature(JsonReader* reader, Feature* feature) {
   if (reader->event() != Event::kStartArray) {
     const Kind kind = KindOf(*reader);
@@ -78,7 +78,7 @@ Status ReadFeature(JsonReader* reader, Feature* feature) {
 
 Status ReadExample(JsonReader* reader, const std::string& what, tensorflow::Example* example) {
   if (reader->event() != Event::kStartObject)
-    return InvalidArgument("JSON Value: {} at {} is no object of features", ForMessage(*reader), what);
+    return InvalidArgument("JSON Value: {} at {} is not an object of features", ForMessage(*reader), what);
   auto& features = *example->mutable_features()->mutable_feature();
   while (reader->Next() && reader->event() == Event::kKey) {
     const std::string name(reader->text());

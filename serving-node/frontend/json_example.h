@@ -13,9 +13,9 @@
 
 namespace longshore::frontend {
 
-// Fills signature name and input. A feature is one value or a list of one kind: strings and {"b64": ..} are bytes,
-// whole numbers and booleans integers, other numbers floats; one float makes a list of numbers floats. InvalidArgument
-// naming the example and the feature that is neither.
+// Fills signature name and input. A feature is a value or a list of values of one kind: strings and {"b64": ..} are
+// bytes, whole numbers and booleans are integers, other numbers are floats; a list with a float is a list of floats.
+// InvalidArgument, with the example and the feature, for other values.
 Status ExamplesFromJson(std::string_view json, tensorflow::serving::ModelSpec* spec, tensorflow::serving::Input* input);
 
 // {"results": [[["label", score], ...], ...]}

@@ -20,7 +20,7 @@ Result<Parsed> Parse(const std::string& json) {
   return parsed;
 }
 
-// The features of the only example, ordered by name.
+// The features of the only example, sorted by name.
 std::string FeaturesOf(const std::string& example) {
   const auto parsed = Parse("{\"examples\": [" + example + "]}");
   if (!parsed) return ToString(parsed.error());
@@ -42,14 +42,14 @@ TEST(JsonExample, TakesAFeaturesKindFromItsValues) {
             "c: bytes_list { value: \"x\" value: \"y\" }; d: ; ");
 }
 
-TEST(JsonExample, NamesTheExampleAndTheFeatureThatIsWrong) {
+TEST(JsonExample, NamesTheInvalidExampleAndFeature) {
   EXPECT_THAT(FeaturesOf(R"({"a": null})"), HasSubstr("example 0: feature \"a\": JSON Value: null is neither"));
   EXPECT_THAT(FeaturesOf(R"({"a": {"b": 1}})"), HasSubstr("feature \"a\""));
   EXPECT_THAT(FeaturesOf(R"({"a": [1, "x"]})"), HasSubstr("of another kind"));
   EXPECT_THAT(FeaturesOf(R"({"a": [[1]]})"), HasSubstr("neither"));
   EXPECT_THAT(FeaturesOf(R"({"a": {"b64": "*"}})"), HasSubstr("base64"));
   EXPECT_THAT(FeaturesOf(R"({"a": 1, "a": 2})"), HasSubstr("\"a\" stands there twice"));
-  EXPECT_THAT(FeaturesOf("3"), HasSubstr("no object of features"));
+  EXPECT_THAT(FeaturesOf("3"), HasSubstr("not an object of features"));
   for (const char* json : {"{}", R"({"examples": 1})", R"({"examples": []})", R"({"instances": [1]})"}) {
     EXPECT_FALSE(Parse(json)) << json;
   }

@@ -17,10 +17,10 @@ using tensor::DType;
 
 constexpr size_t kLevelsMax = 16;
 
-// The parts of a body that has no other keys than these, and none twice.
+// The parts of a body that has only these keys, each at most once.
 struct Parts {
   std::string_view form;  // "instances" or "inputs".
-  std::string_view list;  // From the first bracket to what can only be the last.
+  std::string_view list;  // From the first bracket to the last.
   std::string signature;
 };
 
@@ -58,7 +58,7 @@ class PartsReader {
     return true;
   }
 
-  // A text of plain characters.
+  // A string without escapes.
   bool TakeText(std::string_view* text) {
     if (!Take('"')) return false;
     const size_t end = rest_.find('"');
@@ -68,7 +68,7 @@ class PartsReader {
     return std::all_of(text->begin(), text->end(), [](char c) { return c >= ' ' && c != '\\'; });
   }
 
-  // A list of numbers holds neither texts nor objects: it ends at the last bracket before one.
+  // A list of numbers contains no strings or objects, so it ends at the last bracket before the next one.
   bool TakeList() {
     if (!Take('[')) return false;
     const char* begin = rest_.data() - 1;
@@ -87,15 +87,15 @@ class PartsReader {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// What JSON has for a number, with its digits as one whole number.
+// A parsed JSON number: mantissa * 10^exponent.
 struct Literal {
   const char* begin;
   const char* end;
   bool is_negative = false;
-  bool is_whole = true;  // Neither a fraction nor an exponent.
+  bool is_whole = true;  // It has neither a fraction nor an exponent.
   int digits = 0;
   uint64_t mantissa = 0;  // Meaningless with more than 19 digits.
-  int64_t exponent = 0;   // Of ten.
+  int64_t exponent = 0;   // Power of ten.
 };
 
 // Eight characters at once, the first one in the lowest byte.
@@ -104,14 +104,14 @@ bool AreDigits(uint64_t eight) {
   return ((eight & kHigh) | (((eight + 0x0606060606060606) & kHigh) >> 4)) == 0x3333333333333333;
 }
 
-// By pairs, then fours: each step makes half as many numbers, each in twice the bits.
+// Combines digits into pairs, fours and eights; each step halves the count of numbers and doubles their width.
 uint64_t ValueOf(uint64_t eight) {
   eight = (eight & 0x0f0f0f0f0f0f0f0f) * (10 * 256 + 1) >> 8;
   eight = (eight & 0x00ff00ff00ff00ff) * (100 * 65536 + 1) >> 16;
   return (eight & 0x0000ffff0000ffff) * ((uint64_t{10000} << 32) + 1) >> 32;
 }
 
-// Requires: up to `end` all may be read, and a byte that is no digit lies behind.
+// Requires: the bytes up to `end` are readable, and the digits are followed by a byte that is not a digit.
 const char* TakeDigits(const char* at, const char* end, Literal* literal) {
   static_assert(std::endian::native == std::endian::little);
   const char* begin = at;
@@ -125,7 +125,8 @@ const char* TakeDigits(const char* at, const char* end, Literal* literal) {
   return at;
 }
 
-// False for what is no number. Requires: a byte that is in no number lies before `end`.
+// Returns false if the text is not a valid number. Requires: a byte that cannot be part of a number follows before
+// `end`.
 bool ReadLiteral(const char* at, const char* end, Literal* literal) {
   literal->begin = at;
   literal->is_negative = *at == '-';
@@ -156,8 +157,8 @@ bool ReadLiteral(const char* at, const char* end, Literal* literal) {
   return true;
 }
 
-// Digits times a power of ten, or by one. The power is exact: where a double holds the digits too, it is the nearest
-// one to the text, and otherwise at most two steps from that. False for other powers.
+// Multiplies or divides the digits by an exact power of ten. If a double also holds the digits exactly, the result is
+// the double nearest to the text; otherwise it is at most two steps away. Returns false for powers that are not exact.
 bool Scale(const Literal& literal, double* value) {
   static constexpr std::array kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                          1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -170,7 +171,7 @@ bool Scale(const Literal& literal, double* value) {
   return true;
 }
 
-// The nearest double to the text: quickly where that is certain, by the library otherwise.
+// The double nearest to the text: computed fast if that is exact, by the library otherwise.
 bool ToReal(const Literal& literal, double* value) {
   constexpr uint64_t kExactMax = uint64_t{1} << std::numeric_limits<double>::digits;
   if (literal.mantissa <= kExactMax && Scale(literal, value)) return true;
@@ -178,8 +179,9 @@ bool ToReal(const Literal& literal, double* value) {
   return error == std::errc{} && end == literal.end;
 }
 
-// That double as a float. Two steps of a double matter only where one lies about halfway between two floats: that is
-// what the 29 bits say that a float does not have. Of normal floats, as all digits within these powers are.
+// Rounds the double to a float. An error of two steps of a double matters only near the midpoint between two floats,
+// which the 29 lowest mantissa bits show (a float does not have them). Valid for normal floats, which all results in
+// this range are.
 bool ToReal(const Literal& literal, float* value) {
   constexpr uint64_t kHalf = uint64_t{1} << 28;
   constexpr uint64_t kStepsMax = 4;
@@ -198,21 +200,21 @@ bool ToReal(const Literal& literal, float* value) {
 template <typename T>
 bool ToNumber(const Literal& literal, T* number) {
   if constexpr (std::is_floating_point_v<T>) {
-    // "-0" is an integer to the other way, and has no sign there.
+    // PredictRequestFromJson reads "-0" as an integer, without a sign.
     return ToReal(literal, number) && (*number != 0 || !literal.is_negative);
   } else {
     int64_t value = 0;
     if (!literal.is_whole || std::from_chars(literal.begin, literal.end, value).ec != std::errc{}) return false;
     const bool fits = value >= std::numeric_limits<int32_t>::min() && value <= std::numeric_limits<int32_t>::max();
     if (sizeof(T) < sizeof value && !fits) return false;
-    *number = static_cast<T>(value);  // Small types wrap, as TensorFlow Serving's do.
+    *number = static_cast<T>(value);  // Small types wrap around, as in TensorFlow Serving.
     return true;
   }
 }
 
-// At most: as many as commas, and one; lists that are empty have none.
+// An upper bound of the number of elements: the number of commas plus one.
 size_t ElementsOf(std::string_view list) {
-  constexpr size_t kBlock = 64;  // Of a fixed size, and counted in a byte: the compiler takes many at once.
+  constexpr size_t kBlock = 64;  // A fixed size and a counter of one byte let the compiler vectorize the loop.
   size_t elements = 1;
   size_t at = 0;
   for (; at + kBlock <= list.size(); at += kBlock) {
@@ -224,18 +226,19 @@ size_t ElementsOf(std::string_view list) {
   return elements + static_cast<size_t>(std::ranges::count(list.substr(at), ','));
 }
 
-// Nested lists of numbers of one type, written to `content` as a tensor has them in memory.
+// Parses nested lists of numbers of one type into `content`, in the memory layout of a tensor.
 template <typename T>
 class ListReader {
  public:
-  // Requires: the list begins and ends with a bracket, and has at most so many elements.
+  // Requires: the list begins and ends with a bracket, and has at most `elements` elements.
   ListReader(std::string_view list, size_t elements, std::string* content)
       : at_(list.data()), end_(list.data() + list.size()), content_(*content) {
-    content_.resize(elements * sizeof(T));  // At once: what grows is held twice.
+    content_.resize(elements * sizeof(T));  // At once, because growing needs twice the memory.
     number_ = content_.data();
   }
 
-  // False for lists that are empty, ragged or too deep, for elements that are no such number, and for more behind it.
+  // Returns false if a list is empty, ragged or nested too deeply, if an element is not a number of type T, or if text
+  // follows the list.
   bool Read() {
     if (!ReadLevel(0) || at_ != end_) return false;
     content_.resize(static_cast<size_t>(number_ - content_.data()));
@@ -245,7 +248,7 @@ class ListReader {
   tensor::Shape shape() const { return {sizes_.begin(), sizes_.begin() + static_cast<std::ptrdiff_t>(levels_)}; }
 
  private:
-  // The list's last byte is a bracket, so that behind anything else comes another byte.
+  // The last byte of the list is a bracket, so after any other byte another byte follows.
   bool ReadLevel(size_t level) {
     if (level == kLevelsMax) return false;
     int64_t size = 0;
@@ -270,7 +273,7 @@ class ListReader {
     T number{};
     if (level + 1 != levels_ || !ReadLiteral(at_, end_, &literal) || !ToNumber(literal, &number)) return false;
     at_ = literal.end;
-    std::memcpy(number_, &number, sizeof number);  // It fits: between two numbers is a comma.
+    std::memcpy(number_, &number, sizeof number);  // Within content_, because a comma is between two numbers.
     number_ += sizeof number;
     return true;
   }
@@ -282,7 +285,7 @@ class ListReader {
   const char* at_;
   const char* const end_;
   std::string& content_;
-  char* number_ = nullptr;  // Where the next one goes.
+  char* number_ = nullptr;  // Where the next number is written.
   size_t levels_ = 0;       // 0 until the first number.
   std::array<int64_t, kLevelsMax> sizes_{};
 };
@@ -315,7 +318,8 @@ std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignatu
   const auto parts = PartsReader(body).Read();
   if (!parts) return std::nullopt;
   const size_t elements = ElementsOf(parts->list);
-  if (elements > std::min(elements_max, parts->list.size() / 2)) return std::nullopt;  // Commas alone get no memory.
+  if (elements > std::min(elements_max, parts->list.size() / 2))
+    return std::nullopt;  // A text of commas only must not allocate memory.
   const auto signature = find_signature(inference::SignatureName(parts->signature));
   if (!signature || (*signature)->inputs_size() != 1) return std::nullopt;
   const auto& [name, info] = *(*signature)->inputs().begin();

@@ -1,10 +1,10 @@
-// The quick way through the common body of a prediction: one input of numbers, as rows or as columns.
+// A fast parser for the most common prediction body: one numeric input, in row or columnar form.
 //
 //   {"instances": [[0.5, 1.0], [2.0, 3.0]]}   {"inputs": [[0.5, 1.0], [2.0, 3.0]], "signature_name": "s"}
 //
-// It reads the text once, straight into the tensor, and has no errors of its own: whatever it does not know or does not
-// like, it leaves to PredictRequestFromJson, whose answer it must never differ from. It holds nothing but the tensor;
-// an index of the text, as quick libraries make one, would be several times the text.
+// It reads the text once, directly into the tensor, and reports no errors: a body that it cannot handle is left to
+// PredictRequestFromJson. If it succeeds, its result must equal that of PredictRequestFromJson. It needs memory for the
+// tensor only; the index that fast JSON libraries build would be several times as large as the text.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@
 
 namespace longshore::frontend {
 
-// Fills signature name and input of the request. nullopt, and the request as it was, for what is to be read the other
-// way, as are more than elements_max elements.
+// Fills signature name and input of the request. nullopt, with an unchanged request, if the body must be read by
+// PredictRequestFromJson, also because it has more than elements_max elements.
 std::optional<JsonForm> NumbersFromJson(std::string_view body, const FindSignature& find_signature,
                                         tensorflow::serving::PredictRequest* request,
                                         size_t elements_max = Budget().elements_max);

@@ -13,7 +13,7 @@ namespace {
 
 using tensorflow::serving::PredictRequest;
 
-struct Way {
+struct Outcome {
   std::optional<JsonForm> form;
   PredictRequest request;
   std::string error;
@@ -32,28 +32,28 @@ tensorflow::SignatureDef OneInput(tensorflow::DataType type) {
   return signature;
 }
 
-Way Quick(const std::string& body, const tensorflow::SignatureDef& signature) {
-  Way way;
-  way.form = NumbersFromJson(body, Signatures(signature), &way.request);
-  return way;
+Outcome Quick(const std::string& body, const tensorflow::SignatureDef& signature) {
+  Outcome outcome;
+  outcome.form = NumbersFromJson(body, Signatures(signature), &outcome.request);
+  return outcome;
 }
 
-Way Plain(const std::string& body, const tensorflow::SignatureDef& signature) {
-  Way way;
-  const auto form = PredictRequestFromJson(body, Signatures(signature), &way.request);
-  if (form) way.form = *form;
-  if (!form) way.error = ToString(form.error());
-  return way;
+Outcome Plain(const std::string& body, const tensorflow::SignatureDef& signature) {
+  Outcome outcome;
+  const auto form = PredictRequestFromJson(body, Signatures(signature), &outcome.request);
+  if (form) outcome.form = *form;
+  if (!form) outcome.error = ToString(form.error());
+  return outcome;
 }
 
-// The quick way may give up, but what it answers is what the plain way answers.
+// NumbersFromJson may give up; if it does not, its result must equal that of PredictRequestFromJson.
 void ExpectSame(const std::string& body, const tensorflow::SignatureDef& signature) {
-  const Way quick = Quick(body, signature);
+  const Outcome quick = Quick(body, signature);
   if (!quick.form) {
     EXPECT_EQ(quick.request.ByteSizeLong(), 0u) << body;
     return;
   }
-  const Way plain = Plain(body, signature);
+  const Outcome plain = Plain(body, signature);
   EXPECT_EQ(quick.form, plain.form) << body << "\n" << plain.error;
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(quick.request, plain.request))
       << body << "\n"
@@ -74,7 +74,7 @@ const std::vector<std::string>& Bodies() {
   return kBodies;
 }
 
-TEST(JsonNumbers, ReadsRowsAndColumnsOfEveryTypeAsThePlainWayDoes) {
+TEST(JsonNumbers, ReadsRowsAndColumnsOfEveryTypeLikePredictRequestFromJson) {
   for (const auto type : {tensorflow::DT_FLOAT, tensorflow::DT_DOUBLE, tensorflow::DT_INT32, tensorflow::DT_INT64,
                           tensorflow::DT_UINT8, tensorflow::DT_INT8}) {
     for (const std::string& body : Bodies()) ExpectSame(body, OneInput(type));
@@ -84,7 +84,7 @@ TEST(JsonNumbers, ReadsRowsAndColumnsOfEveryTypeAsThePlainWayDoes) {
   EXPECT_EQ(Quick(Bodies()[2], OneInput(tensorflow::DT_DOUBLE)).form, JsonForm::kColumnar);
 }
 
-TEST(JsonNumbers, LeavesTheRestToThePlainWay) {
+TEST(JsonNumbers, LeavesOtherBodiesToPredictRequestFromJson) {
   const auto floats = OneInput(tensorflow::DT_FLOAT);
   for (const char* body : {"",
                            "x",
@@ -116,7 +116,7 @@ TEST(JsonNumbers, LeavesTheRestToThePlainWay) {
   EXPECT_FALSE(Quick(R"({"instances": [1]})", two).form);
 }
 
-TEST(JsonNumbers, NeverDiffersFromThePlainWayOnDamagedBodies) {
+TEST(JsonNumbers, NeverDiffersFromPredictRequestFromJsonOnDamagedBodies) {
   std::mt19937 random(20261121);
   const std::string characters = "[]{},:.0123456789eE+-\" \n\"abNtf\\";
   const auto any = [&](size_t below) { return std::uniform_int_distribution<size_t>(0, below - 1)(random); };
@@ -136,14 +136,14 @@ TEST(JsonNumbers, NeverDiffersFromThePlainWayOnDamagedBodies) {
   }
 }
 
-// A number as clients write them: short ones, those of 16 and 17 digits as Python's json has them, whole ones up to and
-// beyond 64 bits, powers of ten beyond a double's, halfway cases.
+// A random number as clients write it: short ones, 16 and 17 digits as in Python's json, integers up to and beyond 64
+// bits, powers of ten outside the range of a double, and midpoints between two floats.
 std::string AnyNumber(std::mt19937_64& random) {
   const auto any = [&](int64_t below) { return std::uniform_int_distribution<int64_t>(0, below - 1)(random); };
   const std::string sign = any(3) == 0 ? "-" : "";
   const double plain = std::uniform_real_distribution<double>(0, 1)(random);
   switch (any(9)) {
-    case 8: {  // Between two floats, and a few steps beside.
+    case 8: {  // The midpoint between two floats, or a few steps away from it.
       const auto bits = std::bit_cast<uint64_t>(static_cast<double>(static_cast<float>(plain))) + (uint64_t{1} << 28);
       return sign +
              fmt::format("{:.{}f}", std::bit_cast<double>(bits + static_cast<uint64_t>(any(9)) - 4), 15 + any(8));
@@ -155,7 +155,7 @@ std::string AnyNumber(std::mt19937_64& random) {
     case 4: return sign + fmt::format("{}", std::bit_cast<double>(random() & 0x7fe'ffff'ffff'ffff));
     case 5: return sign + fmt::format("{}{}{}{}", random(), any(2) == 0 ? "e" : "E", any(2) == 0 ? "-" : "+", any(60));
     case 6: return sign + fmt::format("{}.{}e{}", any(10), random(), any(700) - 350);
-    default:  // Between two doubles, to the last digit.
+    default:  // Near the midpoint between two doubles.
       return sign +
              fmt::format("{}.{}", (uint64_t{1} << 53) + static_cast<uint64_t>(any(1 << 20)), any(2) == 0 ? "5" : "0");
   }
@@ -171,7 +171,7 @@ std::string AnyList(std::mt19937_64& random, int levels) {
   return list + "]";
 }
 
-TEST(JsonNumbers, NeverDiffersFromThePlainWayOnRandomNumbers) {
+TEST(JsonNumbers, NeverDiffersFromPredictRequestFromJsonOnRandomNumbers) {
   std::mt19937_64 random(20261121);
   int quick = 0;
   for (int round = 0; round < 20'000; ++round) {
@@ -183,16 +183,16 @@ TEST(JsonNumbers, NeverDiffersFromThePlainWayOnRandomNumbers) {
     }
     if (testing::Test::HasFailure()) return;
   }
-  EXPECT_GT(quick, 20'000) << "most bodies are read the quick way";
+  EXPECT_GT(quick, 20'000) << "most bodies must be read by NumbersFromJson";
 }
 
 TEST(JsonNumbers, ReadsEveryDoubleAsTheLibraryDoes) {
   std::mt19937_64 random(20261122);
   for (int round = 0; round < 200'000; ++round) {
     const std::string text = AnyNumber(random);
-    const Way way = Quick(fmt::format(R"({{"inputs": [{}]}})", text), OneInput(tensorflow::DT_DOUBLE));
-    if (!way.form) continue;
-    const std::string& content = way.request.inputs().at("x").tensor_content();
+    const Outcome outcome = Quick(fmt::format(R"({{"inputs": [{}]}})", text), OneInput(tensorflow::DT_DOUBLE));
+    if (!outcome.form) continue;
+    const std::string& content = outcome.request.inputs().at("x").tensor_content();
     double read = 0;
     ASSERT_EQ(content.size(), sizeof read);
     std::memcpy(&read, content.data(), sizeof read);
@@ -200,7 +200,7 @@ TEST(JsonNumbers, ReadsEveryDoubleAsTheLibraryDoes) {
   }
 }
 
-TEST(NumbersFromJson, LeavesMoreElementsThanThereMayBeToTheOtherWayWhichRefusesThem) {
+TEST(NumbersFromJson, LeavesTooManyElementsToPredictRequestFromJsonWhichRefusesThem) {
   const auto signature = OneInput(tensorflow::DT_FLOAT);
   tensorflow::serving::PredictRequest request;
   const std::string body = R"({"signature_name": "other", "instances": [[1, 2], [3, 4]]})";

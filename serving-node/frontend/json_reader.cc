@@ -96,7 +96,7 @@ void JsonReader::ReadToken() {
   event_ = next_ < json_.size() && json_[next_] == ':' ? Event::kKey : Event::kString;
 }
 
-// The nearest number to the text: the library's own way has assertions that a text can break.
+// The number nearest to the text. Does not use the library's conversion, because some texts violate its assertions.
 void JsonReader::ReadNumber() {
   const size_t size = std::min(json_.find_first_not_of("+-.0123456789Ee", next_), json_.size()) - next_;
   const std::string_view text = json_.substr(next_, size);
@@ -113,7 +113,7 @@ void JsonReader::ReadNumber() {
   } else if (std::from_chars(text.data(), end, number).ec == std::errc{}) {
     token_.scalar = rapidjson::Value(number);
   } else {
-    token_.scalar = rapidjson::Value(std::strtod(std::string(text).c_str(), nullptr));  // Too small, or too large.
+    token_.scalar = rapidjson::Value(std::strtod(std::string(text).c_str(), nullptr));  // Out of range for a double.
   }
 }
 

@@ -1,10 +1,10 @@
-// A valid JSON text read value by value, in memory that does not grow with it: no document is made of it. That it is
-// valid has been found before, by JsonBody.
+// Reads a valid JSON text event by event, with constant memory and without building a document. JsonBody has checked
+// before that the text is valid.
 //
 //   JsonReader reader("[1, {\"a\": true}]");
 //   reader.Next();  // kStartArray at offset 0, then kScalar 1 at 1, kStartObject at 4, kKey "a", kScalar true, ...
 //
-// A value inside of the text can be read again, by another reader that begins at its offset.
+// To read a value again, create another reader at its offset.
 #pragma once
 
 #define RAPIDJSON_HAS_STDSTRING 1
@@ -19,8 +19,8 @@
 
 namespace longshore::frontend {
 
-// What TensorFlow Serving reads: NaN and Infinity are words, and what follows the first value is ignored. Iterative:
-// nesting costs no stack.
+// As in TensorFlow Serving: NaN and Infinity are accepted, and text after the first value is ignored. Iterative
+// parsing, so that nesting does not use the stack.
 inline constexpr unsigned kJsonFlags =
     rapidjson::kParseIterativeFlag | rapidjson::kParseNanAndInfFlag | rapidjson::kParseStopWhenDoneFlag;
 
@@ -28,28 +28,28 @@ class JsonReader {
  public:
   enum class Event { kScalar, kString, kKey, kStartObject, kEndObject, kStartArray, kEndArray };
 
-  // The text outlives the reader. Requires: a valid value begins at the offset, perhaps behind blanks.
+  // The text must outlive the reader. Requires: a valid value begins at the offset, possibly after blanks.
   explicit JsonReader(std::string_view json, size_t offset = 0) : json_(json), next_(offset) {}
 
-  // The next event; false after the last one of the value.
+  // Moves to the next event; returns false after the last event of the value.
   bool Next();
 
   Event event() const { return event_; }
   bool begins() const { return event_ == Event::kStartObject || event_ == Event::kStartArray; }
   bool ends() const { return event_ == Event::kEndObject || event_ == Event::kEndArray; }
-  // Of kScalar: null, a boolean or a number.
+  // For kScalar: null, a boolean or a number.
   const rapidjson::Value& scalar() const { return token_.scalar; }
-  // Of kString and kKey, until the next event.
+  // For kString and kKey; valid until the next event.
   std::string_view text() const { return token_.text; }
   // Where the token of the event begins.
   size_t offset() const { return offset_; }
   std::string_view json() const { return json_; }
 
-  // Reads on to the last event of the value whose first event is this one.
+  // Moves to the last event of the value whose first event is the current one.
   void SkipRest();
 
  private:
-  // What the library made of one token.
+  // Receives one token from the library.
   struct Token : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Token> {
     bool Null() { return Take(rapidjson::Value()); }
     bool Bool(bool value) { return Take(rapidjson::Value(value)); }
@@ -78,18 +78,18 @@ class JsonReader {
   Token token_;
 };
 
-// What an error shows of a value or a name.
+// The maximum length of a value or a name in an error message.
 inline constexpr size_t kShownBytesMax = 256;
 inline std::string_view Shown(std::string_view name) { return name.substr(0, kShownBytesMax); }
 
-// The value that begins there as text for an error message, at most 256 bytes of it.
+// The value at the offset as text for an error message, at most kShownBytesMax bytes.
 std::string ForMessage(std::string_view json, size_t offset = 0);
 inline std::string ForMessage(const JsonReader& at) { return ForMessage(at.json(), at.offset()); }
 
-// Whether the value whose first event this is, is {"b64": "..."}: bytes of a string tensor.
+// Whether the value that begins at this event is {"b64": "..."}: bytes of a string tensor.
 bool IsBase64Object(const JsonReader& at);
 
-// The bytes of such an object, read to its end; InvalidArgument when they are no base64.
+// Reads such an object to its end and returns its bytes; InvalidArgument if they are not valid base64.
 Result<std::string> ReadBase64Object(JsonReader* reader);
 
 }  // namespace longshore::frontend

@@ -27,7 +27,7 @@ struct Builders {
   std::map<std::string, TensorBuilder> by_name = {};
 };
 
-// The reader stands on the first event of a value, and afterwards on the last.
+// Requires: the reader is on the first event of a value. Leaves it on the last one.
 Status AppendItem(JsonReader* reader, const std::string& name, const InputInfos& infos, Builders* builders) {
   const auto info = infos.find(name);
   if (info == infos.end()) return InvalidArgument("JSON object: does not have named input: {}", Shown(name));
@@ -72,7 +72,7 @@ Status ReadRow(JsonReader* reader, bool objects, int index, const InputInfos& in
   return objects ? AppendObject(reader, index, infos, builders) : AppendPlain(reader, index, infos, builders);
 }
 
-// The reader stands on the first event of "instances".
+// Requires: the reader is on the first event of "instances".
 Status ReadRows(const JsonBody& body, JsonReader* reader, const InputInfos& infos, Inputs* inputs) {
   if (reader->event() != Event::kStartArray) {
     return InvalidArgument("JSON Value: {} Excepting 'instances' to be an list/array", body.ForMessage());
@@ -103,7 +103,7 @@ Status ReadColumn(JsonReader* reader, const std::string& name, const tensorflow:
   return {};
 }
 
-// Where the columns begin, by name: the first one of each.
+// The offsets of the columns by name; the first one if a name occurs twice.
 std::map<std::string, size_t> ColumnsOf(const JsonReader& object, const InputInfos& infos) {
   JsonReader reader(object.json(), object.offset());
   reader.Next();
@@ -117,7 +117,7 @@ std::map<std::string, size_t> ColumnsOf(const JsonReader& object, const InputInf
   return columns;
 }
 
-// The reader stands on the first event of "inputs".
+// Requires: the reader is on the first event of "inputs".
 Status ReadColumns(const JsonBody& body, JsonReader* reader, const InputInfos& infos, Inputs* inputs) {
   size_t elements_left = body.scalars();
   const TensorBuilder::Expected expected{.elements_left = &elements_left};
@@ -152,7 +152,7 @@ Result<JsonForm> PredictRequestFromJson(std::string_view json, const FindSignatu
   if (infos.empty()) {
     return InvalidArgument("Failed to get input map for signature: {}", named.empty() ? "DEFAULT" : named);
   }
-  // A signature's name is one of the scalars, too.
+  // The scalars include the signature name.
   if (body.scalars() > elements_max + 1)
     return ResourceExhausted("the inputs have more than {} elements", elements_max);
   auto rows = body.Find("instances");

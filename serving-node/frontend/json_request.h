@@ -1,7 +1,8 @@
-// The JSON body of a REST prediction, made into a PredictRequest.
+// Converts the JSON body of a REST prediction into a PredictRequest.
 //
-// Row form: {"instances": [...]}, one element per row. Columnar form: {"inputs": ...}, whole tensors. Which JSON types
-// fit is up to the signature: https://www.tensorflow.org/tfx/serving/api_rest. Error texts are TensorFlow Serving's.
+// Row form: {"instances": [...]}, one element per row. Columnar form: {"inputs": ...}, whole tensors. The signature
+// decides which JSON types are valid: https://www.tensorflow.org/tfx/serving/api_rest. Error texts are TensorFlow
+// Serving's.
 #pragma once
 
 #include <functional>
@@ -17,12 +18,12 @@ namespace longshore::frontend {
 
 enum class JsonForm { kRow, kColumnar };
 
-// The signature of that name ("" is never asked). The pointer stays valid while the request is made.
+// Returns the signature with this name, which is never "". The pointer must stay valid during the conversion.
 using FindSignature = std::function<Result<const tensorflow::SignatureDef*>(const std::string& name)>;
 
-// Fills signature name and inputs of the request. InvalidArgument for what is wrong with the text; Unimplemented for a
-// type that JSON has no form for; ResourceExhausted for more than elements_max elements, before memory is taken for
-// them. Bytes after the first JSON value are ignored. Recursion is bounded by kRankMax.
+// Fills signature name and inputs of the request. InvalidArgument if the text is invalid; Unimplemented for a type that
+// JSON cannot represent; ResourceExhausted for more than elements_max elements, before memory is allocated for them.
+// Bytes after the first JSON value are ignored. The recursion depth is limited by kRankMax.
 Result<JsonForm> PredictRequestFromJson(std::string_view json, const FindSignature& find_signature,
                                         tensorflow::serving::PredictRequest* request,
                                         size_t elements_max = Budget().elements_max);

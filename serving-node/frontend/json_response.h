@@ -11,14 +11,13 @@
 
 namespace longshore::frontend {
 
-// Which strings are {"b64": "..."}: those of outputs named *_bytes, as TensorFlow Serving has it; or beside these every
-// one that is no UTF-8, so that what comes out is JSON whatever the model says.
+// Which strings are written as {"b64": "..."}. kByName: those of outputs named *_bytes, as in TensorFlow Serving.
+// kByContent: also every string that is not valid UTF-8, so that the result is always valid JSON.
 enum class JsonBytes { kByName, kByContent };
 
-// {"predictions": ...} for rows, {"outputs": ...} for columns; the name of a single output is dropped. Floats are the
-// shortest text that reads back the same, whole ones with ".0"; NaN, Infinity and -Infinity are bare words. Strings of
-// outputs named *_bytes are {"b64": "..."}.
-// InvalidArgument for a type that JSON has no form for, or rows that differ in their number.
+// {"predictions": ...} for rows, {"outputs": ...} for columns; the name of a single output is omitted. Floats are
+// written as the shortest text that reads back the same, whole ones with ".0"; NaN, Infinity and -Infinity as bare
+// words. InvalidArgument for a type that JSON cannot represent, or if the outputs differ in the number of rows.
 Result<std::string> PredictionsToJson(const engine::TensorMap& outputs, JsonForm form,
                                       JsonBytes bytes = JsonBytes::kByName);
 

@@ -30,13 +30,13 @@ tl::unexpected<Error> TypeError(const JsonReader& at, DType type) {
                          TypeName(type));
 }
 
-// The sizes of the lists on the way to the value's first scalar. One reading: a list's size is known at its end.
+// The sizes of the lists that contain the value's first scalar. One pass: the size of a list is known at its end.
 Shape ShapeOf(const JsonReader& at) {
   if (at.event() != Event::kStartArray) return {};
   JsonReader reader(at.json(), at.offset());
   Shape shape;
-  size_t level = 0;  // Lists around what comes next.
-  size_t open = 0;   // How many lists of the way are still open.
+  size_t level = 0;  // Lists around the next event.
+  size_t open = 0;   // Lists around the first scalar that are still open.
   while (reader.Next() && shape.size() <= size_t{tensor::kRankMax}) {
     if (reader.event() == Event::kStartArray) {
       const bool is_first = level == shape.size() && level == open && (level == 0 || shape.back() == 0);
@@ -58,7 +58,7 @@ void AppendNumber(T value, std::string* content) {
   content->append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// False when the JSON value does not have the kind of number that the type wants.
+// Returns false if the JSON value is not the kind of number that the type needs.
 bool AppendNumberAs(DType type, const Value& value, std::string* content) {
   switch (type) {
     case DType::kFloat: return value.IsNumber() && (AppendNumber(static_cast<float>(value.GetDouble()), content), true);
@@ -133,7 +133,7 @@ void TensorBuilder::Reserve(const Shape& shape) {
 }
 
 Status TensorBuilder::AppendAll(JsonReader* reader, const Shape& shape) {
-  std::vector<int64_t> sizes;  // Of the lists that are open, so far.
+  std::vector<int64_t> sizes;  // Sizes of the open lists so far.
   do {
     const size_t level = sizes.size();
     if (reader->event() == Event::kStartArray) {

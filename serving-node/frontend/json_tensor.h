@@ -1,4 +1,4 @@
-// One JSON value, nested lists of scalars, made into a TensorProto.
+// Converts a JSON value (a scalar or nested lists of scalars) into a TensorProto.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@ namespace longshore::frontend {
 // "float", "string": how TensorFlow's messages name a type.
 std::string TypeName(tensor::DType type);
 
-// Collects values of one type and shape, one after the other, into one tensor.
+// Collects values of the same type and shape into one tensor.
 class TensorBuilder {
  public:
-  // How much is to come, so that memory is taken once: what grows is held twice while it moves.
+  // The expected size, so that memory is allocated once: growing needs twice the memory for a moment.
   struct Expected {
-    size_t values = 1;      // Of the first one's size.
-    size_t* elements_left;  // More elements are nowhere in the body; what is taken for some is not there for others.
+    size_t values = 1;      // Number of values, each of the first one's size.
+    size_t* elements_left;  // Elements of the body that no tensor has reserved yet; reserving reduces it.
   };
   TensorBuilder(tensor::DType type, Expected expected) : type_(type), expected_(expected) {}
 
-  // Appends all elements of the value whose first event the reader stands on, and leaves it on the last. The shape must
-  // be that of the first value.
+  // Appends all elements of the value whose first event the reader is on; leaves the reader on its last event.
+  // InvalidArgument if the shape differs from that of the first value.
   Status Append(JsonReader* reader);
 
-  // The tensor of the single value that was appended.
+  // Moves out the tensor of the single appended value.
   void MoveValueTo(tensorflow::TensorProto* proto);
-  // The tensor of all values, stacked along a new first dimension.
+  // Moves out the tensor of all values, stacked along a new first dimension.
   void MoveRowsTo(tensorflow::TensorProto* proto);
 
  private:
@@ -43,10 +43,10 @@ class TensorBuilder {
   const tensor::DType type_;
   const Expected expected_;
   int64_t values_ = 0;
-  int64_t elements_ = 0;        // Of all values.
-  int64_t elements_first_ = 0;  // Of the first one.
-  tensor::Shape shape_;         // Of one value.
-  std::string content_;         // The numbers, as the tensor has them in memory.
+  int64_t elements_ = 0;        // In all values.
+  int64_t elements_first_ = 0;  // In the first value.
+  tensor::Shape shape_;         // The shape of one value.
+  std::string content_;         // The numbers in the memory layout of the tensor.
   tensorflow::TensorProto strings_;
 };
 

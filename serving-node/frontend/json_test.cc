@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
              "x DT_INT32 []: 1;"}),
     [](const auto& each) { return each.param.about; });
 
-TEST(JsonRequest, TakesTheSignatureNameAndTellsTheForm) {
+TEST(JsonRequest, ReadsTheSignatureNameAndTheForm) {
   const auto rows = Parse(R"({"signature_name": "other", "instances": [1]})", {{"x", tensorflow::DT_FLOAT}});
   ASSERT_TRUE(rows);
   EXPECT_EQ(rows->form, JsonForm::kRow);
@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(
             "nested more than 254 levels"}),
     [](const auto& each) { return each.param.about; });
 
-TEST(JsonRequest, AWordWithAnExponentIsAnErrorAndNoCrash) {
+TEST(JsonRequest, ANonFiniteWordWithAnExponentIsAnErrorRatherThanACrash) {
   const Types floats = {{"x", tensorflow::DT_FLOAT}};
   for (const char* number : {"NaNe2", "NaN.5", "-InfinityE1", "Inf.", "1, NaNE+2"}) {
     const auto parsed = Parse(fmt::format("{{\"inputs\": [\"\\\"NaNe2\", {}]}}", number), floats);
@@ -216,7 +216,7 @@ TEST(JsonRequest, AWordWithAnExponentIsAnErrorAndNoCrash) {
   EXPECT_TRUE(Parse(R"({"inputs": [NaN]} NaNe2)", floats));
 }
 
-TEST(JsonRequest, HalfAMillionNestedListsAreAnErrorAndNoCrash) {
+TEST(JsonRequest, HalfAMillionNestedListsAreAnErrorRatherThanACrash) {
   constexpr int kDepth = 500000;
   const std::string nested = std::string(kDepth, '[') + std::string(kDepth, ']');
   for (const std::string& json : {nested, "{\"inputs\": " + nested + "}", "{\"instances\": [" + nested + "]}",
@@ -263,7 +263,7 @@ TEST(JsonResponse, AnEmptyBatchHasNoPredictions) {
             "{\n    \"predictions\": [\n    ]\n}");
 }
 
-TEST(JsonResponse, RefusesWhatRowsCannotHold) {
+TEST(JsonResponse, RefusesOutputsThatRowsCannotRepresent) {
   const auto scalar = PredictionsToJson({{"y", Tensor::Of<float>({}, {1})}}, JsonForm::kRow);
   EXPECT_THAT(scalar.error().message, HasSubstr("no shape information"));
   const auto uneven =

@@ -1,4 +1,4 @@
-// JSON scalars as TensorFlow Serving writes them.
+// Writes JSON scalars as TensorFlow Serving does.
 #pragma once
 
 #include <string>
@@ -6,10 +6,11 @@
 
 namespace longshore::frontend {
 
-// In quotes, with escapes; other bytes as they are.
+// Appends the text in quotes and with escapes; bytes that need no escape are unchanged.
 void AppendString(std::string_view text, std::string* out);
 
-// The shortest text that reads back the same, whole numbers with ".0"; NaN, Infinity and -Infinity as bare words.
+// Appends the shortest text that reads back the same, whole numbers with ".0"; NaN, Infinity and -Infinity as bare
+// words.
 void AppendFloat(float value, std::string* out);
 void AppendFloat(double value, std::string* out);
 

@@ -39,7 +39,7 @@ const char* NameOf(Protocol protocol) {
   return "";
 }
 
-// TensorFlow Serving writes the calls of REST as its routes do.
+// TensorFlow Serving labels REST calls with the spelling of its routes.
 std::string ServingNameOf(Api api, Protocol protocol) {
   std::string name = routing::NameOf(api);
   if (protocol == Protocol::kRest) name[0] = static_cast<char>(name[0] - 'A' + 'a');
@@ -136,7 +136,7 @@ void MeteredRequest::End(Code code, const ModelSpec& answered) const {
   if (meter_ != nullptr) meter_->End(*this, code, answered);
 }
 
-// A request that failed says nothing of a version, and not even that its model exists.
+// A failed request is not counted for a version; its model may not even exist.
 void RequestMeter::End(const MeteredRequest& request, Code code, const ModelSpec& answered) const {
   if (code == Code::kOk) {
     const std::chrono::duration<double, std::micro> took = steady_clock::now() - request.arrived_;

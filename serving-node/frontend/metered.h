@@ -1,5 +1,5 @@
-// Counts and times every request to a model where it comes in, whatever becomes of it: shown under our names and under
-// those of TensorFlow Serving. docs/metrics.md lists them.
+// Counts and times every request to a model on its arrival, also refused ones. Exported with Longshore's and with
+// TensorFlow Serving's metric names; docs/metrics.md lists them.
 #pragma once
 
 #include <chrono>
@@ -14,17 +14,17 @@ namespace longshore::frontend {
 
 class RequestMeter;
 
-// One request, from its arrival to its answer. Empty when nothing is counted.
+// One request, from its arrival to its answer. Default-constructed, it counts nothing.
 class MeteredRequest {
  public:
   MeteredRequest() = default;
 
-  // The model that it turns out to be about, when it could not be read before.
+  // Sets the model, if it was not known at the arrival.
   void SetModel(const std::string& model) { model_ = model; }
-  // How many tf.Examples it brings, of the calls that take them.
+  // Sets the number of tf.Examples, for the calls that have them.
   void SetExamples(int64_t examples) { examples_ = examples; }
 
-  // How the request ended, as its client sees it: once. `answered` is what the answer says of its model.
+  // Records the result that the client sees; call it once. `answered` is the model spec of the answer.
   void End(Code code, const tensorflow::serving::ModelSpec& answered) const;
 
  private:
@@ -37,20 +37,20 @@ class MeteredRequest {
   int64_t examples_ = 0;
 };
 
-// Thread-safe. Outlives its requests.
+// Thread-safe. Must outlive its requests.
 class RequestMeter {
  public:
   static constexpr size_t kSeriesMax = 1000;
 
-  // `knows` says whether a model exists: names that clients make up are counted together, without a name.
+  // `knows` says whether a model exists; requests for unknown names are counted together, without a name.
   RequestMeter(metrics::Registry& registry, std::function<bool(const std::string& model)> knows);
 
   // A request arrived.
   MeteredRequest Begin(routing::Api api, routing::Protocol protocol, const std::string& model) const;
 
-  // The version has left: what it did counts for its model from now on.
+  // Call it when a version was unloaded; its counts are added to those of its model without a version.
   void ForgetVersion(const std::string& model, int64_t version) const;
-  // The model has left: what it did counts for "other".
+  // Call it when a model was removed; its counts are added to "other".
   void ForgetModel(const std::string& model) const;
 
  private:
@@ -58,7 +58,7 @@ class RequestMeter {
   struct State;
   void End(const MeteredRequest& request, Code code, const tensorflow::serving::ModelSpec& answered) const;
 
-  const std::shared_ptr<State> state_;  // The registry shows it as long as it lives.
+  const std::shared_ptr<State> state_;  // The registry exports it while it exists.
 };
 
 }  // namespace longshore::frontend

@@ -58,7 +58,7 @@ TEST_F(Metered, FailuresAreCountedAndNotTimed) {
   EXPECT_THAT(text, Not(HasSubstr("request_seconds")));
 }
 
-TEST_F(Metered, NamesThatClientsMakeUpAreCountedTogether) {
+TEST_F(Metered, UnknownModelNamesAreCountedTogether) {
   for (int i = 0; i < 2000; ++i) Fail("made_up_" + std::to_string(i), Code::kNotFound);
   Fail("digits", Code::kNotFound);
   const std::string text = registry_.Text();
@@ -77,14 +77,14 @@ TEST_F(Metered, ExamplesAreCountedPerRequest) {
   EXPECT_THAT(text, HasSubstr(":tensorflow:serving:request_example_counts_bucket{model=\"digits\",le=\"2\"} 1\n"));
 }
 
-TEST_F(Metered, WhatPeersAskIsNoRequestOfAClient) {
+TEST_F(Metered, RequestsOfPeersAreNotCountedAsClientRequests) {
   Answer(Api::kPredict, Protocol::kPeer);
   const std::string text = registry_.Text();
   EXPECT_THAT(text, HasSubstr("protocol=\"peer\""));
   EXPECT_THAT(text, Not(HasSubstr("tensorflow")));
 }
 
-TEST_F(Metered, AVersionThatLeftCountsForItsModel) {
+TEST_F(Metered, AnUnloadedVersionIsCountedForItsModel) {
   for (int version = 1; version <= 5000; ++version) {
     Answer(Api::kPredict, Protocol::kGrpc, version);
     meter_.ForgetVersion("digits", version);
@@ -108,7 +108,7 @@ TEST_F(Metered, SeriesAreBounded) {
 
 TEST(MeteredRequest, AnEmptyOneCountsNothing) { MeteredRequest().End(Code::kOk, {}); }
 
-TEST_F(Metered, AModelThatLeftCountsWithTheOthers) {
+TEST_F(Metered, ARemovedModelIsCountedWithTheOthers) {
   Answer(Api::kPredict, Protocol::kRest, 3);
   Answer(Api::kPredict, Protocol::kGrpc, 4);
   Fail("digits", Code::kInvalidArgument);

@@ -70,7 +70,7 @@ Result<GetModelMetadataResponse> ToResponse(const std::string& model, const Resu
 Result<engine::TensorMap> OutputsOf(routing::PredictAnswer answer) {
   if (answer.serialized.empty()) return std::move(answer.outputs);
   tensorflow::serving::PredictResponse response;
-  if (!response.ParseFromString(answer.serialized)) return Internal("the answer of a peer is no PredictResponse");
+  if (!response.ParseFromString(answer.serialized)) return Internal("the answer of a peer is not a PredictResponse");
   engine::TensorMap outputs;
   for (const auto& [name, proto] : response.outputs()) {
     ASSIGN_OR_RETURN(outputs[name], tensor::FromProto(proto));

@@ -1,5 +1,5 @@
-// What gRPC and REST answer alike: status and metadata of models, and the outputs of a prediction. Error texts are
-// TensorFlow Serving's.
+// Queries that gRPC and REST have in common: status and metadata of models, and the outputs of a prediction. Error
+// texts are TensorFlow Serving's.
 #pragma once
 
 #include <chrono>
@@ -12,19 +12,19 @@
 
 namespace longshore::frontend {
 
-// The outputs of an answer, whoever gave it. Internal when a peer's bytes are no answer.
+// The outputs of an answer of this node or of a peer. Internal if the bytes from a peer are malformed.
 Result<engine::TensorMap> OutputsOf(routing::PredictAnswer answer);
 
-// As Catalog::Describe; for what this node does not hold, as Catalog::DescribeElsewhere.
+// Like Catalog::Describe and, for versions that this node does not hold, Catalog::DescribeElsewhere.
 void DescribeAnywhere(const Catalog& catalog, const tensorflow::serving::ModelSpec& spec,
                       std::chrono::steady_clock::time_point deadline, const DescribeDone& done);
 
-// One version when the spec names one, all of them otherwise, also for a label. Of a model that this node knows nothing
-// of, as Catalog::StatusElsewhere.
+// Returns the status of the version that the spec names, otherwise (also for a label) of all versions. For a model that
+// this node does not know, like Catalog::StatusElsewhere.
 void GetStatus(const Catalog& catalog, const tensorflow::serving::ModelSpec& spec,
                std::chrono::steady_clock::time_point deadline, const StatusDone& done);
 
-// The signatures under the key "signature_def", the only field that can be asked for. Calls back as DescribeAnywhere.
+// Returns the signatures under the key "signature_def", the only supported field. Calls done like DescribeAnywhere.
 using MetadataDone = std::function<void(Result<tensorflow::serving::GetModelMetadataResponse>)>;
 void GetMetadata(const Catalog& catalog, const tensorflow::serving::GetModelMetadataRequest& request,
                  std::chrono::steady_clock::time_point deadline, const MetadataDone& done);

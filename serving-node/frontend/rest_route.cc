@@ -30,7 +30,7 @@ std::string PercentDecoded(std::string_view text) {
   return plain;
 }
 
-// Takes the prefix off, whatever its case. False when the text does not begin with it.
+// Removes the prefix, ignoring case. Returns false if the text does not begin with it.
 bool Consume(std::string_view prefix, std::string_view* text) {
   if (text->size() < prefix.size()) return false;
   const bool same = std::equal(prefix.begin(), prefix.end(), text->begin(),
@@ -39,7 +39,7 @@ bool Consume(std::string_view prefix, std::string_view* text) {
   return same;
 }
 
-// Takes what comes before the next '/' or ':'.
+// Removes and returns the text before the next '/' or ':'.
 std::string_view ConsumeSegment(std::string_view* text) {
   const std::string_view segment = text->substr(0, text->find_first_of("/:"));
   text->remove_prefix(segment.size());
@@ -50,7 +50,7 @@ bool IsNumber(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
-// Takes "/versions/V" or "/labels/L" off, when it is there. False for one that is malformed.
+// Removes "/versions/V" or "/labels/L", if present. Returns false if it is malformed.
 Result<bool> ConsumeVersion(std::string_view* text, tensorflow::serving::ModelSpec* spec) {
   if (Consume("/versions/", text)) {
     const std::string_view digits = ConsumeSegment(text);

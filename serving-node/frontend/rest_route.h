@@ -15,12 +15,13 @@ struct RestRoute {
   tensorflow::serving::ModelSpec spec;  // Name with version or label.
 };
 
-// Whether the target lies below /v1: what does not is no business of this API.
+// Whether the target is below /v1, and so belongs to this API.
 bool IsApi(std::string_view target);
 
 //   POST /v1/models/NAME[/versions/V|/labels/L]:predict|classify|regress
 //   GET  /v1/models/NAME[/versions/V|/labels/L][/metadata]
-// Case does not matter but in names, which are percent-decoded. InvalidArgument for everything else, also for a query.
+// Case-insensitive except for names and labels, which are percent-decoded. InvalidArgument for all other targets, also
+// with a query string.
 Result<RestRoute> ParseRoute(std::string_view method, std::string_view target);
 
 }  // namespace longshore::frontend

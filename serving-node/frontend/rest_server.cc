@@ -44,13 +44,13 @@ Response JsonResponse(Result<std::string> body) {
   return {.body = std::move(*body)};
 }
 
-// What a model answered, and which.
+// The answer of a model, and the model spec that answered.
 struct Inferred {
   std::string body;
   ModelSpec spec;
 };
 
-// Of a classification or a regression.
+// For a classification or a regression.
 template <typename Answer, typename Write>
 Result<Inferred> ResultText(const Result<Answer>& answer, Write write) {
   if (!answer) return tl::make_unexpected(answer.error());
@@ -65,15 +65,21 @@ Result<Inferred> PredictionText(Result<routing::PredictAnswer> answer, JsonForm 
   return Inferred{std::move(body), std::move(spec)};
 }
 
-// Answers a request to a model, and counts it. The request has its place until then.
+// Answers a request to a model, and counts it. The request keeps its in-flight slot until the answer is written or the
+// connection is closed.
 class Reply {
  public:
   Reply(Responder respond, MeteredRequest metered, InFlight::Place place)
       : state_(std::make_shared<State>(std::move(respond), std::move(metered), std::move(place))) {}
 
   void operator()(Result<Inferred> inferred) const {
-    if (!inferred) return Fail(inferred.error(), ErrorResponse(inferred.error()));
     if (state_->answered.exchange(true)) return;
+    if (inferred && state_->place) {
+      if (const Status held = state_->place->HoldAnswer(inferred->body.size()); !held) {
+        inferred = tl::make_unexpected(held.error());
+      }
+    }
+    if (!inferred) return Fail(inferred.error(), ErrorResponse(inferred.error()));
     state_->metered.End(Code::kOk, inferred->spec);
     Response response{.body = std::move(inferred->body)};
     const ModelSpec& spec = inferred->spec;
@@ -82,10 +88,13 @@ class Reply {
   }
   void operator()(const Error& error) const { (*this)(tl::make_unexpected(error)); }
 
-  void RefuseForNow(const Error& error) const { Fail(error, ErrorResponse(error, true)); }
+  void RefuseForNow(const Error& error) const {
+    if (!state_->answered.exchange(true)) Fail(error, ErrorResponse(error, true));
+  }
   void SetExamples(int64_t examples) const { state_->metered.SetExamples(examples); }
 
-  // Does a part of the request's work. Also on a thread of the engine, so that nobody else catches what is thrown.
+  // Does a part of the request's work. Catches all exceptions, because it may run on a thread of the engine, which does
+  // not.
   template <typename Work>
   void Guard(Work work) const {
     try {
@@ -102,80 +111,33 @@ class Reply {
     Responder respond;
     MeteredRequest metered;
     InFlight::Place place;
-    std::atomic<bool> answered = false;  // What throws may have answered before.
+    std::atomic<bool> answered = false;  // The work may have answered before it threw.
   };
 
   void Fail(const Error& error, Response response) const {
-    if (state_->answered.exchange(true)) return;
     state_->metered.End(error.code, {});
     Respond(std::move(response));
   }
   void Respond(Response response) const {
-    state_->place.reset();
+    response.until_written = std::move(state_->place);
     state_->respond(std::move(response));
   }
 
   const std::shared_ptr<State> state_;
 };
 
-// Whether pages of other origins may read the answers, and whether they must send a token.
+// Whether pages of other origins may read the answers, and whether requests need a token.
 enum class Cors { kNone, kOpen, kWithToken };
 
-class Rest final : public RestServer {
+// Answers requests. Shared: a request may wait for another node's description of a model when the server is gone.
+class Api final : public std::enable_shared_from_this<Api> {
  public:
-  Rest(RestOptions options, routing::Predictor& predictor, const Catalog& catalog, std::function<std::string()> metrics)
+  Api(RestOptions options, routing::Predictor& predictor, const Catalog& catalog, std::function<std::string()> metrics)
       : options_(std::move(options)),
         predictor_(predictor),
         catalog_(catalog),
         calls_(predictor, catalog, options_.check_method_names),
         metrics_(std::move(metrics)) {}
-
-  Status Listen() {
-    http::Options options{
-        .address = options_.listen, .listen_fd = options_.listen_fd, .tls = options_.tls, .threads = options_.threads};
-    options.connection_age_max = std::chrono::milliseconds(options_.connection_age_max_ms);
-    options.connections_max = options_.connections_max;
-    options.body_bytes_max = options_.body_bytes_max;
-    options.gzip_bytes_min = options_.gzip_bytes_min;
-    options.bytes_per_second_min = options_.bytes_per_second_min;
-    if (options_.gate) options.admit = [this](const Request& head) { return Admit(head); };
-    options.bodies_bytes_max = options_.bodies_bytes_max;
-    options.stop_timeout = options_.stop_timeout;
-    options.inflated_bytes_max = options_.budget.inflated_bytes_max;
-    ASSIGN_OR_RETURN(server_, http::Server::Start(std::move(options), [this](Request request, Responder respond) {
-                       Handle(std::move(request), std::move(respond));
-                     }));
-    return {};
-  }
-
-  int port() const override { return server_->port(); }
-  int listen_fd() const override { return server_->listen_fd(); }
-  size_t connections() const override { return server_->connections(); }
-  void Drain() override { server_->Stop(); }
-
- private:
-  // Every answer names the node, and opens itself to other origins where the flag says so.
-  static void Complete(const std::string& node, Cors cors, Response* response) {
-    if (!node.empty()) response->headers.emplace_back(kNodeHeader, node);
-    if (cors == Cors::kNone) return;
-    response->headers.emplace_back("Access-Control-Allow-Origin", "*");
-    response->headers.emplace_back("Access-Control-Allow-Methods", "POST, GET");
-    const bool with_token = cors == Cors::kWithToken;
-    response->headers.emplace_back("Access-Control-Allow-Headers",
-                                   with_token ? "Content-Type, Authorization" : "Content-Type");
-  }
-
-  Cors cors() const {
-    if (!options_.cors) return Cors::kNone;
-    return options_.gate ? Cors::kWithToken : Cors::kOpen;
-  }
-
-  Responder Completing(Responder respond) const {
-    return [respond = std::move(respond), node = options_.node, cors = cors()](Response response) {
-      Complete(node, cors, &response);
-      respond(std::move(response));
-    };
-  }
 
   // Before the body is read. A browser asks for a page of another origin without the page's token, and with no body.
   std::optional<Response> Admit(const Request& head) const {
@@ -208,7 +170,31 @@ class Rest final : public RestServer {
     }
   }
 
-  // The body is not looked at before there is a place for the request.
+ private:
+  // Adds the node's name and, if the flag is set, the CORS headers to every answer.
+  static void Complete(const std::string& node, Cors cors, Response* response) {
+    if (!node.empty()) response->headers.emplace_back(kNodeHeader, node);
+    if (cors == Cors::kNone) return;
+    response->headers.emplace_back("Access-Control-Allow-Origin", "*");
+    response->headers.emplace_back("Access-Control-Allow-Methods", "POST, GET");
+    const bool with_token = cors == Cors::kWithToken;
+    response->headers.emplace_back("Access-Control-Allow-Headers",
+                                   with_token ? "Content-Type, Authorization" : "Content-Type");
+  }
+
+  Cors cors() const {
+    if (!options_.cors) return Cors::kNone;
+    return options_.gate ? Cors::kWithToken : Cors::kOpen;
+  }
+
+  Responder Completing(Responder respond) const {
+    return [respond = std::move(respond), node = options_.node, cors = cors()](Response response) {
+      Complete(node, cors, &response);
+      respond(std::move(response));
+    };
+  }
+
+  // The body is not parsed before the request has an in-flight slot.
   void Run(routing::Api api, Request request, const ModelSpec& spec, const Responder& respond) {
     auto place = options_.in_flight == nullptr ? nullptr : options_.in_flight->Enter();
     const bool refused = options_.in_flight != nullptr && place == nullptr;
@@ -264,11 +250,13 @@ class Rest final : public RestServer {
     });
     if (!asked || described) return Run(call, form, reply);
     const auto body = std::make_shared<std::string>(std::move(request.body));
-    catalog_.DescribeElsewhere(spec, call->deadline, [this, call, reply, body](const Result<Described>& elsewhere) {
+    const auto answer = [api = shared_from_this(), call, reply, body](const Result<Described>& elsewhere) {
       reply.Guard([&] {
-        Run(call, ReadBody(*body, &call->request, [&]() -> const Result<Described>& { return elsewhere; }), reply);
+        const auto describe = [&]() -> const Result<Described>& { return elsewhere; };
+        api->Run(call, api->ReadBody(*body, &call->request, describe), reply);
       });
-    });
+    };
+    catalog_.DescribeElsewhere(spec, call->deadline, answer);
   }
 
   void Run(const std::shared_ptr<routing::PredictCall>& call, const Result<JsonForm>& form, const Reply& reply) const {
@@ -278,7 +266,7 @@ class Rest final : public RestServer {
     });
   }
 
-  // What `describe` returns lives until the body is read.
+  // The result of `describe` must stay alive until the body is parsed.
   Result<JsonForm> ReadBody(const std::string& body, tensorflow::serving::PredictRequest* request,
                             const std::function<const Result<Described>&()>& describe) const {
     const auto find = [&](const std::string& name) -> Result<const tensorflow::SignatureDef*> {
@@ -293,8 +281,8 @@ class Rest final : public RestServer {
     return PredictRequestFromJson(body, find, request, elements_max);
   }
 
-  // A version that another node holds has, most likely, the signature of one that this node holds; whoever runs the
-  // request checks its inputs again.
+  // A version on another node most likely has the same signature as a version on this node; the node that runs the
+  // request checks the inputs again.
   Result<Described> DescribeAny(const ModelSpec& spec) const {
     auto exact = catalog_.Describe(spec);
     if (exact) return exact;
@@ -329,16 +317,45 @@ class Rest final : public RestServer {
   const Catalog& catalog_;
   const InferenceCalls calls_;
   const std::function<std::string()> metrics_;
-  std::unique_ptr<http::Server> server_;  // Last: its threads use the rest.
+};
+
+class Rest final : public RestServer {
+ public:
+  static Result<std::unique_ptr<RestServer>> Listen(const RestOptions& options, const std::shared_ptr<Api>& api) {
+    http::Options served{
+        .address = options.listen, .listen_fd = options.listen_fd, .tls = options.tls, .threads = options.threads};
+    served.connection_age_max = std::chrono::milliseconds(options.connection_age_max_ms);
+    served.connections_max = options.connections_max;
+    served.body_bytes_max = options.body_bytes_max;
+    served.gzip_bytes_min = options.gzip_bytes_min;
+    served.bytes_per_second_min = options.bytes_per_second_min;
+    if (options.gate) served.admit = [api](const Request& head) { return api->Admit(head); };
+    served.bodies_bytes_max = options.bodies_bytes_max;
+    served.stop_timeout = options.stop_timeout;
+    served.inflated_bytes_max = options.budget.inflated_bytes_max;
+    ASSIGN_OR_RETURN(auto server, http::Server::Start(std::move(served), [api](Request request, Responder respond) {
+                       api->Handle(std::move(request), std::move(respond));
+                     }));
+    return std::make_unique<Rest>(std::move(server));
+  }
+
+  explicit Rest(std::unique_ptr<http::Server> server) : server_(std::move(server)) {}
+
+  int port() const override { return server_->port(); }
+  int listen_fd() const override { return server_->listen_fd(); }
+  size_t connections() const override { return server_->connections(); }
+  void Drain() override { server_->Stop(); }
+
+ private:
+  const std::unique_ptr<http::Server> server_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<RestServer>> RestServer::Start(RestOptions options, routing::Predictor& predictor,
                                                       const Catalog& catalog, std::function<std::string()> metrics) {
-  auto rest = std::make_unique<Rest>(std::move(options), predictor, catalog, std::move(metrics));
-  RETURN_IF_ERROR(rest->Listen());
-  return rest;
+  const auto api = std::make_shared<Api>(options, predictor, catalog, std::move(metrics));
+  return Rest::Listen(options, api);
 }
 
 }  // namespace longshore::frontend

@@ -55,7 +55,7 @@ TEST_F(Rest, TheVersionOrLabelOfThePathReachesThePredictor) {
   EXPECT_EQ(predictor_.last().request.model_spec().version_label(), "canary");
 }
 
-TEST_F(Rest, AVersionThatOnlyAPeerHoldsIsReadWithTheSignatureOfOneThatIsHere) {
+TEST_F(Rest, ParsesARequestForAPeersVersionWithALocalSignature) {
   EXPECT_THAT(Post("/v1/models/digits/versions/9:predict", R"({"instances": [1]})"), StartsWith("HTTP/1.1 200"));
   EXPECT_EQ(predictor_.last().request.model_spec().version().value(), 9);
 }
@@ -75,7 +75,7 @@ TEST_F(Rest, ErrorsHaveTheirStatusAndText) {
   EXPECT_THAT(Get("/elsewhere"), StartsWith("HTTP/1.1 404"));
 }
 
-TEST_F(Rest, TellsStatusMetadataAndMetrics) {
+TEST_F(Rest, ReturnsStatusMetadataAndMetrics) {
   EXPECT_THAT(Get("/v1/models/digits"), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\"state\": \"AVAILABLE\""),
                                               HasSubstr("\"error_code\": \"DATA_LOSS\"")));
   EXPECT_THAT(Get("/v1/models/digits/versions/9"),
@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Routed{"POST", "/v1/models/m:predictx", "Malformed request: POST /v1/models/m:predictx"},
                     Routed{"GET", "/v1/models/", "Malformed request: GET /v1/models/"}));
 
-TEST(Admin, TellsHealthReadinessMetricsAndState) {
+TEST(Admin, ReturnsHealthReadinessMetricsAndState) {
   std::vector<std::string> missing = {"model \"digits\": version 3 is loading"};
   auto admin = AdminServer::Start("127.0.0.1:0", {.gate = {},
                                                   .missing = [&] { return missing; },

@@ -1,4 +1,4 @@
-// The catalog of what this node's ModelStore holds.
+// The catalog of the models in this node's ModelStore.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,12 @@
 
 namespace longshore::frontend {
 
-// The store outlives it.
+// The store must outlive it.
 class StoreCatalog final : public Catalog {
  public:
-  // of_fleet: a model that is wanted here and has no version ready is Unavailable, as other nodes may have one, and not
-  // NotFound as from a node that is alone; and a model that has left this node has no versions, wherever it is now.
+  // of_fleet: whether the node is in a fleet (cluster mode). Then a wanted model without an available version is
+  // Unavailable instead of NotFound, because other nodes may have one, and a model that was unloaded has no versions
+  // here.
   StoreCatalog(const models::ModelStore& store, bool of_fleet) : store_(store), of_fleet_(of_fleet) {}
 
   Result<Described> Describe(const tensorflow::serving::ModelSpec& spec) const override;

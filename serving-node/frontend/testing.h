@@ -1,4 +1,4 @@
-// What the tests of the frontends talk to: a predictor that doubles "x", a catalog of one model, and an HTTP client.
+// Test doubles for the frontends: a predictor that doubles "x", a catalog of one model, and an HTTP client.
 #pragma once
 
 #include <arpa/inet.h>
@@ -113,7 +113,7 @@ class FakeCatalog final : public Catalog {
   std::shared_ptr<engine::LoadedModel> loaded_ = std::make_shared<FakeModel>();
 };
 
-// One request, one connection; the whole answer with its header.
+// Sends one request on a new connection and returns the whole answer with its headers.
 inline std::string Fetch(int port, const std::string& method, const std::string& target, const std::string& body = "",
                          const std::string& headers = "") {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);

@@ -12,9 +12,9 @@ namespace {
 constexpr size_t kFileBytesMax = size_t{1} << 20;
 constexpr mode_t kOwnerOnly = 0600;
 
-// What both ends of TLS make of it, so that nothing is taken that cannot be used.
+// Checks that TLS accepts the certificate, the key and the authorities.
 Status CheckUsable(const PeerIdentity& identity) {
-  if (identity.fleet_name.empty()) return InvalidArgument("the certificate comes without the name of the fleet");
+  if (identity.fleet_name.empty()) return InvalidArgument("the answer has no name of the fleet");
   return tls::MakeServerContext(
              {identity.own.certificate, identity.own.key, identity.authorities, /*verify_client=*/true})
       .map([](const auto&) {});
@@ -28,10 +28,11 @@ NodeIdentity::NodeIdentity(Options options, const Clock& clock, const MonotonicC
   if (!bytes && bytes.error().code == Code::kNotFound) return;
   control::NodeIdentity kept;
   const Status taken = !bytes                          ? tl::make_unexpected(bytes.error())
-                       : !kept.ParseFromString(*bytes) ? Status(DataLoss("it is damaged"))
+                       : !kept.ParseFromString(*bytes) ? Status(DataLoss("the file is damaged"))
                                                        : Hold(std::move(kept));
   if (taken) return;
-  spdlog::warn("{}: the certificate for peers is not used: {}", options_.file.string(), taken.error().message);
+  spdlog::warn("{}: the stored certificate for peers cannot be used: {}", options_.file.string(),
+               taken.error().message);
 }
 
 std::optional<std::string> NodeIdentity::RequestIfDue() {
@@ -39,44 +40,44 @@ std::optional<std::string> NodeIdentity::RequestIfDue() {
   if (!IsAskingDue()) return std::nullopt;
   auto request = tls::MakeRequest();
   if (!request) {
-    spdlog::error("no request for a certificate: {}", request.error().message);
+    spdlog::error("cannot create a request for a certificate: {}", request.error().message);
     return std::nullopt;
   }
-  asked_ = std::move(*request);
-  asked_at_ = timer_.Now();
-  return asked_.request;
+  request_ = std::move(*request);
+  requested_at_ = timer_.Now();
+  return request_.request;
 }
 
 bool NodeIdentity::IsAskingDue() {
   const MonotonicPoint now = timer_.Now();
-  if (asked_at_ && now - *asked_at_ < options_.ask_again) return false;
+  if (requested_at_ && now - *requested_at_ < options_.ask_again) return false;
   if (!shown_) return true;
-  if (looked_at_ && now - *looked_at_ < options_.look_every) return false;
-  looked_at_ = now;
-  const std::string authorities_now = AuthoritiesNow();
-  if (authorities_now == held_.certificate().authorities()) authorities_then_.clear();
+  if (checked_at_ && now - *checked_at_ < options_.check_every) return false;
+  checked_at_ = now;
+  const std::string authorities_trusted = AuthoritiesTrusted();
+  if (authorities_trusted == held_.certificate().authorities()) authorities_at_issue_.clear();
   return IsDue({.validity = validity_,
                 .authorities = held_.certificate().authorities(),
-                .authorities_now = authorities_now,
-                .authorities_then = authorities_then_},
+                .authorities_trusted = authorities_trusted,
+                .authorities_at_issue = authorities_at_issue_},
                clock_.Now());
 }
 
-std::string NodeIdentity::AuthoritiesNow() const { return ReadFile(options_.ca_file, kFileBytesMax).value_or(""); }
+std::string NodeIdentity::AuthoritiesTrusted() const { return ReadFile(options_.ca_file, kFileBytesMax).value_or(""); }
 
 Status NodeIdentity::Take(const control::Certificate& answer) {
   const std::lock_guard lock(mutex_);
-  if (!answer.error().empty()) return FailedPrecondition("the controller gives none: {}", answer.error());
+  if (!answer.error().empty()) return FailedPrecondition("the controller refused the certificate: {}", answer.error());
   control::NodeIdentity next;
-  next.set_key(asked_.key);
+  next.set_key(request_.key);
   *next.mutable_certificate() = answer;
   const std::string& authorities = held_.certificate().authorities();
   if (authorities != answer.authorities()) next.set_authorities_before(authorities);
   RETURN_IF_ERROR(Hold(next));
-  asked_ = {};
-  authorities_then_ = AuthoritiesNow();
+  request_ = {};
+  authorities_at_issue_ = AuthoritiesTrusted();
   const Status kept = WriteFileAtomically(options_.file, next.SerializeAsString(), kOwnerOnly);
-  if (!kept) spdlog::error("the certificate for peers is not kept: {}", kept.error().message);
+  if (!kept) spdlog::error("cannot store the certificate for peers: {}", kept.error().message);
   return {};
 }
 
@@ -87,7 +88,7 @@ Status NodeIdentity::Hold(control::NodeIdentity next) {
   identity->authorities = certificate.authorities();
   identity->fleet_name = certificate.fleet_name();
   ASSIGN_OR_RETURN(const tls::Validity validity, tls::ValidityOf(identity->own));
-  if (validity.until <= clock_.Now()) return FailedPrecondition("its time is over");
+  if (validity.until <= clock_.Now()) return FailedPrecondition("the certificate has expired");
   RETURN_IF_ERROR(CheckUsable(*identity));
   if (!next.authorities_before().empty()) identity->authorities += "\n" + next.authorities_before();
   Show(std::move(identity), !next.authorities_before().empty());

@@ -1,12 +1,12 @@
-// Who this node is to the other nodes of its fleet: its certificate, and by whom theirs are signed.
+// The identity of this node towards the other nodes of its fleet: its certificate and the authorities that it trusts.
 //
-// In a cluster a node makes its key and asks its controller to sign for it; the key stays here. The certificate is kept
-// on disk, so that a node that starts again has it whoever is reachable, and is renewed daily though it lives for a
-// year. Other nodes are believed when the authority of the certificate signed theirs and when they have the name that
-// only this fleet's nodes have.
+// In a cluster a node generates its key and asks the controller to sign a certificate; the key never leaves the node.
+// The certificate is stored on disk, so that a restarted node has it even if no controller is reachable. It is valid
+// for a year but renewed daily. Another node is accepted if a trusted authority signed its certificate and if the
+// certificate has the DNS name that only nodes of this fleet get.
 //
-// When another authority takes over, a node trusts both, and goes on showing the certificate that it had for a while:
-// by then all others have heard of the new one too.
+// When the authority changes, a node trusts both authorities, and presents its old certificate for a while
+// (show_after). After that time all other nodes trust the new authority too.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@
 
 namespace longshore::identity {
 
-// What both ends of a hop show, and ask of each other.
+// The certificate that this node presents on a hop, and what it requires from the other end.
 struct PeerIdentity {
   tls::KeyPair own;
   std::string authorities;
@@ -34,51 +34,52 @@ struct PeerIdentity {
 };
 
 struct Options {
-  Path file{};     // Where it is kept.
-  Path ca_file{};  // By which the controller is dialled: where a new authority is seen first.
-  std::chrono::milliseconds ask_again{15'000};       // At least, between two requests.
-  std::chrono::milliseconds look_every{5'000};       // Between two looks at what may be due.
-  std::chrono::milliseconds show_after{5 * 60'000};  // For so long the certificate of the authority before is shown.
+  Path file{};     // The file that stores the key and the certificate.
+  Path ca_file{};  // The authorities for connections to the controller. A new authority appears here first.
+  std::chrono::milliseconds ask_again{15'000};   // The minimum time between two requests.
+  std::chrono::milliseconds check_every{5'000};  // The time between two checks whether a renewal is due.
+  // After a change of the authority, the old certificate is presented for this time.
+  std::chrono::milliseconds show_after{5 * 60'000};
 };
 
 // Thread-safe.
 class NodeIdentity {
  public:
-  // Begins with what is in the file, unless its time is over or it cannot be read: then with nothing.
+  // Starts with the certificate of the file; without a certificate if it has expired or cannot be read.
   NodeIdentity(Options options, const Clock& clock, const MonotonicClock& timer);
 
-  // What goes out as a control::CertificateRequest, when one is due. Cheap to ask often.
+  // Returns the text of a control::CertificateRequest if one is due. Cheap enough to call often.
   std::optional<std::string> RequestIfDue();
 
-  // The answer to the newest request. An error leaves everything as it is: what the answer says, or what is wrong with
-  // it. One that cannot be kept on disk is used all the same.
+  // Applies the answer to the newest request. An error, either that of the answer or what is wrong with it, changes
+  // nothing. A certificate that cannot be stored on disk is used nevertheless.
   Status Take(const control::Certificate& answer);
 
-  // Null until there is one. Another pointer whenever it is another one.
+  // The current identity; null if there is none. The pointer changes whenever the identity changes.
   std::shared_ptr<const PeerIdentity> current();
 
-  // When the newest certificate ends; nullopt when there is none.
+  // The end of the newest certificate's validity; nullopt if there is none.
   std::optional<TimePoint> until() const;
 
  private:
-  // All with the mutex held.
+  // All of these require: mutex_ held.
   bool IsAskingDue();
-  std::string AuthoritiesNow() const;
+  std::string AuthoritiesTrusted() const;
   Status Hold(control::NodeIdentity next);
   void Show(std::shared_ptr<const PeerIdentity> next, bool is_of_another_authority);
 
   const Options options_;
   const Clock& clock_;
   const MonotonicClock& timer_;
-  mutable std::mutex mutex_;  // Guards what follows.
+  mutable std::mutex mutex_;  // Guards the members below.
   control::NodeIdentity held_;
-  tls::Validity validity_;        // Of the certificate that is held.
-  tls::Request asked_;            // Empty: for nothing.
-  std::string authorities_then_;  // As in Renewal.
-  std::optional<MonotonicPoint> asked_at_;
-  std::optional<MonotonicPoint> looked_at_;
+  tls::Validity validity_;            // The validity of the certificate in held_.
+  tls::Request request_;              // The newest unanswered request; empty if there is none.
+  std::string authorities_at_issue_;  // As in Renewal.
+  std::optional<MonotonicPoint> requested_at_;
+  std::optional<MonotonicPoint> checked_at_;
   std::shared_ptr<const PeerIdentity> shown_;
-  std::shared_ptr<const PeerIdentity> next_;  // Shown from then on. Null: `shown_` stays.
+  std::shared_ptr<const PeerIdentity> next_;  // Replaces shown_ at next_at_. Null: shown_ stays.
   MonotonicPoint next_at_;
 };
 

@@ -43,7 +43,7 @@ class NodeIdentityTest : public testing::Test {
     certificate.set_fleet_name("fleet.test");
     return certificate;
   }
-  // Asks, which must be due, and takes what is signed.
+  // Creates a request, which must be due, and applies the certificate that `authority` signs for it.
   void Renew(const tls::KeyPair& authority, hours lifetime = kYear) {
     const auto request = identity_->RequestIfDue();
     ASSERT_TRUE(request);
@@ -59,7 +59,7 @@ class NodeIdentityTest : public testing::Test {
   std::optional<NodeIdentity> identity_;
 };
 
-TEST_F(NodeIdentityTest, IsNobodyUntilSomebodySigns) {
+TEST_F(NodeIdentityTest, HasNoIdentityBeforeTheFirstCertificate) {
   EXPECT_EQ(identity_->current(), nullptr);
   EXPECT_EQ(identity_->until(), std::nullopt);
   Renew(authority_);
@@ -70,14 +70,14 @@ TEST_F(NodeIdentityTest, IsNobodyUntilSomebodySigns) {
   EXPECT_FALSE(identity_->RequestIfDue());
 }
 
-TEST_F(NodeIdentityTest, AsksAgainWhenNobodyAnswersButNotAtOnce) {
+TEST_F(NodeIdentityTest, RepeatsAnUnansweredRequestAfterAPause) {
   const auto first = identity_->RequestIfDue();
   EXPECT_FALSE(identity_->RequestIfDue());
   Pass(minutes(1));
   const auto second = identity_->RequestIfDue();
   ASSERT_TRUE(second);
   EXPECT_NE(*second, *first);
-  EXPECT_FALSE(identity_->Take(Signed(authority_, *first))) << "its key is forgotten";
+  EXPECT_FALSE(identity_->Take(Signed(authority_, *first))) << "only the key of the newest request is kept";
   EXPECT_EQ(identity_->current(), nullptr);
   EXPECT_TRUE(identity_->Take(Signed(authority_, *second)));
 }
@@ -92,7 +92,7 @@ TEST_F(NodeIdentityTest, IsRenewedDailyWithAnotherKey) {
   EXPECT_NE(identity_->current()->own.key, before->own.key);
 }
 
-TEST_F(NodeIdentityTest, SurvivesARestartAndIsReadableByItsOwnerOnly) {
+TEST_F(NodeIdentityTest, SurvivesARestartInAFileThatOnlyItsOwnerMayRead) {
   Renew(authority_);
   const PeerIdentity before = *identity_->current();
   Start();
@@ -104,7 +104,7 @@ TEST_F(NodeIdentityTest, SurvivesARestartAndIsReadableByItsOwnerOnly) {
   EXPECT_EQ(info.st_mode & 0777, 0600u);
 }
 
-TEST_F(NodeIdentityTest, WhatIsDamagedOrOverOnDiskIsNotUsed) {
+TEST_F(NodeIdentityTest, IgnoresADamagedFileAndAnExpiredCertificate) {
   Renew(authority_, hours(1));
   Pass(hours(2));
   Start();
@@ -115,7 +115,7 @@ TEST_F(NodeIdentityTest, WhatIsDamagedOrOverOnDiskIsNotUsed) {
   EXPECT_TRUE(identity_->RequestIfDue());
 }
 
-TEST_F(NodeIdentityTest, AnAnswerThatIsNoneChangesNothing) {
+TEST_F(NodeIdentityTest, KeepsItsIdentityAfterAnInvalidAnswer) {
   Renew(authority_);
   const auto before = identity_->current();
   Pass(hours(24));
@@ -132,11 +132,11 @@ TEST_F(NodeIdentityTest, AnAnswerThatIsNoneChangesNothing) {
   EXPECT_THAT(why([](auto& answer) { answer.set_certificate("none"); }), HasSubstr("PEM"));
   EXPECT_THAT(why([](auto& answer) { answer.set_authorities(""); }), HasSubstr("CA"));
   EXPECT_THAT(why([](auto& answer) { answer.set_fleet_name(""); }), HasSubstr("name of the fleet"));
-  EXPECT_THAT(why([&](auto& answer) { answer = Signed(authority_, request, hours(1)); }), HasSubstr("over"));
+  EXPECT_THAT(why([&](auto& answer) { answer = Signed(authority_, request, hours(1)); }), HasSubstr("expired"));
   EXPECT_TRUE(identity_->Take(good)) << "the request is still open";
 }
 
-TEST_F(NodeIdentityTest, AnotherAuthorityIsTrustedAtOnceAndShownWhenAllTrustIt) {
+TEST_F(NodeIdentityTest, TrustsANewAuthorityAtOnceAndPresentsItsCertificateLater) {
   Renew(authority_);
   const tls::KeyPair before = identity_->current()->own;
   Mount(another_);
@@ -148,7 +148,8 @@ TEST_F(NodeIdentityTest, AnotherAuthorityIsTrustedAtOnceAndShownWhenAllTrustIt) 
   Pass(minutes(5));
   const PeerIdentity now = *identity_->current();
   EXPECT_NE(now.own, before);
-  EXPECT_THAT(now.authorities, HasSubstr(authority_.certificate)) << "others may show it still";
+  EXPECT_THAT(now.authorities, HasSubstr(authority_.certificate))
+      << "other nodes may still present certificates of the old authority";
   Start();
   EXPECT_EQ(*identity_->current(), now);
   Pass(hours(24));
@@ -156,7 +157,7 @@ TEST_F(NodeIdentityTest, AnotherAuthorityIsTrustedAtOnceAndShownWhenAllTrustIt) 
   EXPECT_THAT(identity_->current()->authorities, testing::Not(HasSubstr(authority_.certificate)));
 }
 
-TEST_F(NodeIdentityTest, AnAuthorityThatTheControllerHeardOfFirstIsNoReasonToAskAgain) {
+TEST_F(NodeIdentityTest, DoesNotRenewIfTheControllerKnewTheNewAuthorityFirst) {
   Renew(another_);
   Pass(minutes(2));
   EXPECT_FALSE(identity_->RequestIfDue());
@@ -168,7 +169,7 @@ TEST_F(NodeIdentityTest, AnAuthorityThatTheControllerHeardOfFirstIsNoReasonToAsk
   EXPECT_TRUE(identity_->RequestIfDue());
 }
 
-TEST_F(NodeIdentityTest, WhatIsOverIsNotShownForTheSakeOfAnotherAuthority) {
+TEST_F(NodeIdentityTest, DoesNotPresentAnExpiredCertificateAfterAChangeOfTheAuthority) {
   Renew(authority_, hours(1));
   Pass(hours(2));
   Renew(another_);

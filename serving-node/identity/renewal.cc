@@ -12,9 +12,9 @@ constexpr Duration kDay = std::chrono::hours(24);
 bool IsDue(const Renewal& renewal, TimePoint now) {
   const auto& [from, until] = renewal.validity;
   const bool is_old = now - from >= std::min(kDay, (until - from) / 3);
-  const std::string& authorities = renewal.authorities_now;
+  const std::string& authorities = renewal.authorities_trusted;
   const bool is_another =
-      !authorities.empty() && authorities != renewal.authorities && authorities != renewal.authorities_then;
+      !authorities.empty() && authorities != renewal.authorities && authorities != renewal.authorities_at_issue;
   return is_old || is_another;
 }
 

@@ -1,4 +1,4 @@
-// When a node asks for a certificate. Pure.
+// Decides when a node requests a new certificate. Pure.
 #pragma once
 
 #include <string>
@@ -8,16 +8,19 @@
 
 namespace longshore::identity {
 
-// Of a certificate that there is.
+// The facts about the current certificate.
 struct Renewal {
   tls::Validity validity;
-  std::string authorities;      // That it came with.
-  std::string authorities_now;  // That the controller is dialled by; empty when that cannot be read.
-  // The same when the certificate came, until it is that of the certificate: a controller hears before its nodes.
-  std::string authorities_then;
+  std::string authorities;          // The authorities that the controller sent with the certificate.
+  std::string authorities_trusted;  // The content of Options::ca_file now; empty if it cannot be read.
+  // The content of Options::ca_file when the certificate was received; cleared once it equals `authorities`. A
+  // controller may know a new authority before its nodes do; the old content of the file is then no reason for a
+  // renewal.
+  std::string authorities_at_issue;
 };
 
-// Daily, or after a third of its life where that is less, and as soon as the authority is another one.
+// Returns true if the certificate is older than a day or a third of its validity, whichever is shorter, or if the
+// trusted authorities have changed.
 bool IsDue(const Renewal& renewal, TimePoint now);
 
 }  // namespace longshore::identity

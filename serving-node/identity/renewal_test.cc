@@ -9,27 +9,28 @@ using std::chrono::hours;
 
 const TimePoint kStart{};
 
-Renewal For(hours lifetime, const std::string& authorities_now = "CA") {
+Renewal For(hours lifetime, const std::string& authorities_trusted = "CA") {
   return {.validity = {kStart, kStart + lifetime},
           .authorities = "CA",
-          .authorities_now = authorities_now,
-          .authorities_then = "the CA before"};
+          .authorities_trusted = authorities_trusted,
+          .authorities_at_issue = "the CA before"};
 }
 
-TEST(Renewal, ComesDaily) {
+TEST(Renewal, IsDueDaily) {
   EXPECT_FALSE(IsDue(For(hours(24 * 365)), kStart + hours(23)));
   EXPECT_TRUE(IsDue(For(hours(24 * 365)), kStart + hours(24)));
 }
 
-TEST(Renewal, ComesAfterAThirdOfAShortLife) {
+TEST(Renewal, IsDueAfterAThirdOfAShortValidity) {
   EXPECT_FALSE(IsDue(For(hours(6)), kStart + hours(1)));
   EXPECT_TRUE(IsDue(For(hours(6)), kStart + hours(2)));
 }
 
-TEST(Renewal, ComesWithAnotherAuthority) {
+TEST(Renewal, IsDueWithANewAuthority) {
   EXPECT_TRUE(IsDue(For(hours(24), "another CA"), kStart));
-  EXPECT_FALSE(IsDue(For(hours(24), ""), kStart)) << "one that cannot be read is none";
-  EXPECT_FALSE(IsDue(For(hours(24), "the CA before"), kStart)) << "this node will hear of the new one";
+  EXPECT_FALSE(IsDue(For(hours(24), ""), kStart)) << "the authorities cannot be read";
+  EXPECT_FALSE(IsDue(For(hours(24), "the CA before"), kStart))
+      << "the new authority will reach the file of this node later";
 }
 
 }  // namespace

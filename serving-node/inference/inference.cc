@@ -23,7 +23,8 @@ const google::protobuf::RepeatedPtrField<tensorflow::Example>& ExamplesOf(const 
                                                : input.example_list().examples();
 }
 
-// The context goes before every example: of a feature that both have, the example's counts, for it comes last.
+// Each element of the tensor is the context followed by the example. A parser keeps the last value of a feature, so the
+// example's value wins over the context's.
 Status AddExamples(const Input& input, tensorflow::TensorProto* tensor) {
   if (ExampleCount(input) == 0) return InvalidArgument("Input is empty.");
   const std::string context = input.example_list_with_context().context().SerializeAsString();
@@ -74,7 +75,7 @@ Status CheckSignature(Method method, const Question& question) {
       NamesOf(signature.outputs()));
 }
 
-// The output of that name with its shape checked: [examples, k]; nullptr when the signature has none.
+// Returns the output `name` after checking its type and that its shape is [examples, k]; nullptr if there is none.
 Result<const Tensor*> ColumnsOf(const TensorMap& outputs, const char* name, DType type, int examples) {
   const auto found = outputs.find(name);
   if (found == outputs.end()) return nullptr;
@@ -123,7 +124,7 @@ Result<tensorflow::serving::ClassificationResult> ToClassifications(const Tensor
   ASSIGN_OR_RETURN(const Tensor* labels, ColumnsOf(outputs, kClasses, DType::kString, examples));
   ASSIGN_OR_RETURN(const Tensor* scores, ColumnsOf(outputs, kScores, DType::kFloat, examples));
   if (labels == nullptr && scores == nullptr)
-    return InvalidArgument("neither \"classes\" nor \"scores\" among the outputs");
+    return InvalidArgument("the outputs contain neither \"classes\" nor \"scores\"");
   const int64_t classes = (labels != nullptr ? labels : scores)->dim(1);
   if (scores != nullptr && scores->dim(1) != classes) {
     return InvalidArgument("Tensors class and score should match in dim_size(1). Got {} vs. {}", classes,
@@ -144,7 +145,7 @@ Result<tensorflow::serving::ClassificationResult> ToClassifications(const Tensor
 
 Result<tensorflow::serving::RegressionResult> ToRegressions(const TensorMap& outputs, int examples) {
   const auto found = outputs.find(kOutputs);
-  if (found == outputs.end()) return InvalidArgument("no \"outputs\" among the outputs");
+  if (found == outputs.end()) return InvalidArgument("the outputs do not contain \"outputs\"");
   const Tensor& tensor = found->second;
   if (tensor.rank() != 1 && !(tensor.rank() == 2 && tensor.dim(1) == 1)) {
     return InvalidArgument("Expected Tensor shape: [batch_size] or [batch_size, 1] but got {}",

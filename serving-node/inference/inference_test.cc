@@ -39,7 +39,7 @@ std::string ErrorOf(const Result<T>& result) {
   return result ? "no error" : ToString(result.error());
 }
 
-TEST(Inference, SendsEveryExampleAsOneRowOfTheOnlyInput) {
+TEST(Inference, ConvertsEachExampleToOneRowOfTheOnlyInput) {
   const auto request = Predict(Method::kClassify, kClassifySignature, kTwoExamples);
   ASSERT_TRUE(request) << ToString(request.error());
   const auto& tensor = request->inputs().at("inputs");
@@ -51,7 +51,7 @@ TEST(Inference, SendsEveryExampleAsOneRowOfTheOnlyInput) {
   EXPECT_EQ(tensor.tensor_shape().dim(0).size(), 2);
 }
 
-TEST(Inference, PutsNoContextBeforeSoManyExamplesThatASmallRequestBecomesALargeOne) {
+TEST(Inference, LimitsTheBytesOfRepeatedContexts) {
   const auto with_examples = [](int count) {
     Input input;
     (*input.mutable_example_list_with_context()->mutable_context()->mutable_features()->mutable_feature())["c"]
@@ -66,7 +66,7 @@ TEST(Inference, PutsNoContextBeforeSoManyExamplesThatASmallRequestBecomesALargeO
             "RESOURCE_EXHAUSTED: a context of 1048599 bytes before each of 64 examples is more than 67108864 bytes");
 }
 
-TEST(Inference, GivesEveryExampleTheFeaturesOfTheContextItDoesNotHaveItself) {
+TEST(Inference, AddsTheFeaturesOfTheContextThatAnExampleLacks) {
   const auto request = Predict(Method::kClassify, kClassifySignature,
                                "example_list_with_context {"
                                "  context { features { feature { key: 'x' value { float_list { value: 5 } } }"
@@ -79,7 +79,7 @@ TEST(Inference, GivesEveryExampleTheFeaturesOfTheContextItDoesNotHaveItself) {
   EXPECT_EQ(merged.features().feature().at("c").int64_list().value(0), 7);
 }
 
-TEST(Inference, RefusesWhatTheMethodCannotUse) {
+TEST(Inference, RefusesInputsAndSignaturesThatTheMethodCannotUse) {
   EXPECT_THAT(ErrorOf(Predict(Method::kClassify, kClassifySignature, "")), HasSubstr("Input is empty."));
   EXPECT_THAT(ErrorOf(Predict(Method::kClassify, "", kTwoExamples)), HasSubstr("Expected one input Tensor."));
   EXPECT_THAT(ErrorOf(Predict(Method::kRegress, kClassifySignature, kTwoExamples)), HasSubstr("\"outputs\""));
@@ -88,14 +88,14 @@ TEST(Inference, RefusesWhatTheMethodCannotUse) {
               HasSubstr("\"classes\" or \"scores\". Signature was: y"));
 }
 
-TEST(Inference, LooksAtTheNameOfTheMethodOnlyWhenAskedTo) {
+TEST(Inference, ChecksTheMethodNameOnlyIfRequested) {
   const std::string other =
       "inputs { key: 'inputs' } outputs { key: 'outputs' } method_name: 'tensorflow/serving/predict'";
   EXPECT_TRUE(Predict(Method::kRegress, other, kTwoExamples));
   EXPECT_THAT(ErrorOf(Predict(Method::kRegress, other, kTwoExamples, true)), HasSubstr("tensorflow/serving/regress"));
 }
 
-TEST(Classifications, HaveLabelAndScoreOfEveryClass) {
+TEST(Classifications, HaveTheLabelAndScoreOfEachClass) {
   const auto result = ToClassifications({{"classes", Tensor::Of<std::string>({2, 2}, {"a", "b", "c", "d"})},
                                          {"scores", Tensor::Of<float>({2, 2}, {0.1f, 0.9f, 0.5f, 0.25f})}},
                                         2);
@@ -124,7 +124,7 @@ TEST(Classifications, RefuseOtherTypesAndShapes) {
               HasSubstr("Got 2 vs. 1"));
 }
 
-TEST(Regressions, AreOneValueForEachExample) {
+TEST(Regressions, HaveOneValueForEachExample) {
   for (const tensor::Shape& shape : {tensor::Shape{2}, tensor::Shape{2, 1}}) {
     const auto result = ToRegressions({{"outputs", Tensor::Of<float>(shape, {3, 4})}}, 2);
     ASSERT_TRUE(result) << ToString(result.error());
@@ -134,7 +134,7 @@ TEST(Regressions, AreOneValueForEachExample) {
   EXPECT_THAT(ErrorOf(ToRegressions({{"outputs", Tensor::Of<float>({3}, {3, 4, 5})}}, 2)), HasSubstr("Got: 3"));
 }
 
-TEST(MultiInference, AsksOneModelForEachSignatureOnce) {
+TEST(MultiInference, AllowsOneModelAndEachSignatureOnce) {
   const auto check = [](const std::string& text) {
     const Status status = CheckTasks(Read<tensorflow::serving::MultiInferenceRequest>(text));
     return status ? std::string() : ToString(status.error());

@@ -1,4 +1,5 @@
-// From a client's request to a run: checked against the signature, with TensorFlow Serving's texts where it is wrong.
+// Converts a client's request to a run request and checks it against the signature, with TensorFlow Serving's error
+// texts.
 #pragma once
 
 #include <string>
@@ -13,11 +14,12 @@ namespace longshore::inference {
 
 using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
 
-// FailedPrecondition for an unknown signature; InvalidArgument when names of inputs or outputs differ from the
-// signature's or a tensor cannot be read, which is also one that leaves out more than filled_bytes_max of its values;
-// ResourceExhausted for more than elements_max elements in all. Types and shapes are the engine's to check.
+// FailedPrecondition for an unknown signature; InvalidArgument if the names of inputs or outputs differ from those of
+// the signature, or a tensor cannot be parsed or leaves more than filled_bytes_max bytes of its values to be filled by
+// repeating the last one; ResourceExhausted for more than elements_max elements in all inputs together. The engine
+// checks types and shapes.
 Result<engine::RunRequest> ToRunRequest(const tensorflow::serving::PredictRequest& request,
                                         const Signatures& signatures, int64_t elements_max = Budget().elements_max,
-                                        size_t filled_bytes_max = tensor::kFilledBytesOfRequests);
+                                        size_t filled_bytes_max = tensor::kFilledBytesMaxForRequests);
 
 }  // namespace longshore::inference

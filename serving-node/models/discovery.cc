@@ -21,9 +21,9 @@ std::optional<int64_t> ParseVersion(const std::string& name) {
   return version;
 }
 
-bool IsQuiet(const FileState& look, std::chrono::milliseconds quiet) {
+bool IsQuiet(const FileState& state, std::chrono::milliseconds quiet) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return now - std::chrono::nanoseconds(look.newest_change_ns) >= quiet;
+  return now - std::chrono::nanoseconds(state.newest_change_ns) >= quiet;
 }
 
 // "variables.data-00000-of-00002" -> 2.
@@ -36,7 +36,7 @@ std::optional<int> ShardsOf(const std::string& name) {
   return shards;
 }
 
-// A link that leads nowhere, or to itself, is none.
+// Dangling and cyclic links are ignored.
 bool IsDirectory(const fs::directory_entry& entry) {
   std::error_code error;
   return entry.is_directory(error);
@@ -97,7 +97,7 @@ Status CheckComplete(const Path& version_dir) {
   }
   const bool indexed = fs::exists(variables / "variables.index", error);
   if (!indexed && shards_found > 0)
-    return FailedPrecondition("no variables.index beside the data in {}/variables", dir);
+    return FailedPrecondition("variables.data files without variables.index in {}/variables", dir);
   if (indexed && shards_found == 0) return FailedPrecondition("variables.index without data in {}/variables", dir);
   if (shards_found < shards) {
     return FailedPrecondition("{} of {} variables.data files in {}/variables", shards_found, shards, dir);
@@ -111,7 +111,7 @@ Discovery::Discovery(Options options, ApplyFunction apply) : options_(options), 
   if (interval.count() > 0) ticker_.emplace(interval, [this] { PollIfDue(); });
 }
 
-void Discovery::SetSources(std::vector<Source> sources) {
+void Discovery::SetSources(std::vector<ModelSource> sources) {
   {
     const std::lock_guard lock(mutex_);
     sources_ = std::move(sources);
@@ -121,81 +121,81 @@ void Discovery::SetSources(std::vector<Source> sources) {
 
 void Discovery::Poll() {
   const std::lock_guard poll(poll_mutex_);
-  std::vector<Source> sources;
+  std::vector<ModelSource> sources;
   {
     const std::lock_guard lock(mutex_);
     sources = sources_;
   }
-  Round round;
+  PollResult result;
   std::vector<Wanted> all;
-  for (const Source& source : sources) all.push_back(Look(source, &round));
-  given_.clear();
-  for (const Wanted& wanted : all) given_[wanted.name] = wanted.versions;
-  seen_ = std::move(round.seen);
+  for (const ModelSource& source : sources) all.push_back(Observe(source, &result));
+  applied_.clear();
+  for (const Wanted& wanted : all) applied_[wanted.name] = wanted.versions;
+  seen_ = std::move(result.seen);
   apply_(std::move(all));
-  for (const auto& [model, version] : round.rewritten) options_.retry(model, version);
-  // After the versions were applied: who no longer finds one among the waiting finds it there.
-  SetWaiting(std::move(round.waiting));
+  for (const auto& [model, version] : result.rewritten) options_.retry(model, version);
+  // After apply_, so that a version is always visible: as waiting here, or with a status in the store.
+  SetWaiting(std::move(result.waiting));
 }
 
 void Discovery::SetWaiting(std::vector<Waiting> waiting) {
   const std::lock_guard lock(mutex_);
   for (const Waiting& one : waiting) {
     if (std::ranges::find(waiting_, one) == waiting_.end())
-      spdlog::warn("model \"{}\" waits: {}", one.model, one.reason);
+      spdlog::warn("model \"{}\" is not loaded yet: {}", one.model, one.reason);
   }
   waiting_ = std::move(waiting);
 }
 
-Wanted Discovery::Look(const Source& source, Round* round) {
+Wanted Discovery::Observe(const ModelSource& source, PollResult* result) {
   Wanted wanted{source.name, source.base_path, {}, source.labels, source.batching, source.warm_up};
   auto versions = ListVersions(source.base_path);
   if (!versions) {
-    round->waiting.push_back({source.name, std::nullopt, versions.error().message});
-    wanted.versions = given_[source.name];
+    result->waiting.push_back({source.name, std::nullopt, versions.error().message});
+    wanted.versions = applied_[source.name];
     for (const int64_t version : wanted.versions) {
       const VersionKey key{source.name, version};
-      round->seen[key] = seen_[key];
+      result->seen[key] = seen_[key];
     }
     return wanted;
   }
   if (versions->empty()) {
-    round->waiting.push_back({source.name, std::nullopt, "no version in " + source.base_path.string()});
+    result->waiting.push_back({source.name, std::nullopt, "no version in " + source.base_path.string()});
   }
-  std::erase_if(*versions, [&](int64_t version) { return !IsSettled(source, version, round); });
+  std::erase_if(*versions, [&](int64_t version) { return !IsSettled(source, version, result); });
   wanted.versions = Choose(source.policy, *versions);
   return wanted;
 }
 
-bool Discovery::IsSettled(const Source& source, int64_t version, Round* round) {
-  Sight& sight = round->seen[{source.name, version}] = seen_[{source.name, version}];
-  if (sight.settled) {
-    NoteRewritten(source, version, &sight, round);
+bool Discovery::IsSettled(const ModelSource& source, int64_t version, PollResult* result) {
+  Observation& seen = result->seen[{source.name, version}] = seen_[{source.name, version}];
+  if (seen.settled) {
+    CheckRewritten(source, version, &seen, result);
     return true;
   }
   const auto wait = [&](std::string reason) {
-    round->waiting.push_back({source.name, version, std::move(reason)});
+    result->waiting.push_back({source.name, version, std::move(reason)});
     return false;
   };
   const auto dir = FindVersionDir(source.base_path, version);
   if (!dir) return wait(dir.error().message);
   if (auto complete = CheckComplete(*dir); !complete) return wait(complete.error().message);
-  const auto look = LookAt(*dir);
-  if (!look) return wait(look.error().message);
-  sight.settled = IsQuiet(*look, options_.quiet) || sight.files == look->files;
-  sight.files = look->files;
-  return sight.settled || wait(dir->string() + " is still being written");
+  const auto state = InspectFiles(*dir);
+  if (!state) return wait(state.error().message);
+  seen.settled = IsQuiet(*state, options_.quiet) || seen.files == state->files;
+  seen.files = state->files;
+  return seen.settled || wait(dir->string() + " is still being written");
 }
 
-// What could not be loaded may have been copied with a pause that was taken for the end.
-void Discovery::NoteRewritten(const Source& source, int64_t version, Sight* sight, Round* round) {
+// A version may have failed to load because a pause in copying was mistaken for the end of the copying.
+void Discovery::CheckRewritten(const ModelSource& source, int64_t version, Observation* seen, PollResult* result) {
   if (!options_.failed || !options_.failed(source.name, version)) return;
   const auto dir = FindVersionDir(source.base_path, version);
   if (!dir) return;
-  const auto look = LookAt(*dir);
-  if (!look || look->files == sight->files) return;
-  sight->files = look->files;
-  round->rewritten.emplace_back(source.name, version);
+  const auto state = InspectFiles(*dir);
+  if (!state || state->files == seen->files) return;
+  seen->files = state->files;
+  result->rewritten.emplace_back(source.name, version);
 }
 
 void Discovery::PollIfDue() {

@@ -1,7 +1,7 @@
-// Which versions lie under a base path, and the standalone mode that polls base paths and tells a ModelStore.
+// Finds the versions under a base path; in standalone mode, polls base paths and passes the versions to a ModelStore.
 //
 // TensorFlow Serving's layout: every child of the base path whose name is a number is a version ("00000123" is 123).
-// Unlike there, one missing base path stops no other model, and a version that is still being copied is not loaded.
+// Unlike there, a missing base path does not stop other models, and a version that is still being copied is not loaded.
 #pragma once
 
 #include <chrono>
@@ -18,21 +18,21 @@
 
 namespace longshore::models {
 
-// The versions in rising order. NotFound without the directory.
+// The versions in ascending order. NotFound if the directory does not exist.
 Result<std::vector<int64_t>> ListVersions(const Path& base_path);
 
-// What a version directory lacks to be loaded: "no saved_model.pb", "variables/variables.index without ...". Ok:
-// nothing.
+// Ok if the directory has all files that a SavedModel needs. Otherwise FailedPrecondition with what is missing:
+// "no saved_model.pb in ...", "variables.index without data in ...".
 Status CheckComplete(const Path& version_dir);
 
 struct VersionPolicy {
   enum class Kind { kLatest, kAll, kSpecific };
   Kind kind = Kind::kLatest;
-  int latest = 1;  // How many of the highest.
+  int latest = 1;  // kLatest: the number of versions to serve, the highest first.
   std::vector<int64_t> specific{};
 };
 
-struct Source {
+struct ModelSource {
   std::string name;
   Path base_path;
   VersionPolicy policy{};
@@ -44,7 +44,7 @@ struct Source {
 // A model or version that is not loaded yet, and why.
 struct Waiting {
   std::string model;
-  std::optional<int64_t> version;  // Absent: the whole model, as its base path cannot be read or holds no version.
+  std::optional<int64_t> version;  // Absent: the whole model, because its base path is unreadable or empty.
   std::string reason;
 
   friend bool operator==(const Waiting&, const Waiting&) = default;
@@ -55,55 +55,57 @@ class Discovery {
  public:
   using ApplyFunction = std::function<void(std::vector<Wanted>)>;
   struct Options {
-    // Zero: polls until nothing is being copied, then no more. Negative: only Poll and SetSources look.
+    // Zero: polls only until no version is being copied. Negative: no polling; only Poll and SetSources look.
     std::chrono::milliseconds poll_interval{1000};
-    // A version none of whose files changed for so long is complete at first sight; a younger one must look the same in
-    // two polls.
+    // A version whose files have not changed for this long counts as fully copied at the first poll; a more recent one
+    // must look the same in two polls.
     std::chrono::milliseconds quiet{2000};
-    // Whether a version could not be loaded, and what to call when its files have changed since; both or none.
+    // `failed` says whether loading a version failed; `retry` is called when the files of a failed version have
+    // changed. Set both or neither.
     std::function<bool(const std::string& model, int64_t version)> failed{};
     std::function<void(const std::string& model, int64_t version)> retry{};
   };
 
   Discovery(Options options, ApplyFunction apply);
 
-  // Replaces what is looked for, and looks at once.
-  void SetSources(std::vector<Source> sources);
+  // Replaces the sources and polls once.
+  void SetSources(std::vector<ModelSource> sources);
 
-  // Looks once and applies. A base path that vanished keeps the versions it had; an empty one loses them.
+  // Looks at all base paths once and applies the result. A model keeps its versions if its base path disappeared, and
+  // loses them if the base path is empty.
   void Poll();
 
   std::vector<Waiting> waiting() const;
 
  private:
   using VersionKey = std::pair<std::string, int64_t>;
-  struct Sight {
-    std::string files;  // What they looked like last.
-    bool settled = false;
+  struct Observation {
+    std::string files;     // The files' state at the last poll (FileState::files).
+    bool settled = false;  // Copying has ended.
   };
-  // What one poll finds.
-  struct Round {
-    std::map<VersionKey, Sight> seen;
+  // The results of one poll.
+  struct PollResult {
+    std::map<VersionKey, Observation> seen;
     std::vector<Waiting> waiting;
-    std::vector<VersionKey> rewritten;
+    std::vector<VersionKey> rewritten;  // Failed versions whose files have changed.
   };
 
-  Wanted Look(const Source& source, Round* round);
-  bool IsSettled(const Source& source, int64_t version, Round* round);
-  void NoteRewritten(const Source& source, int64_t version, Sight* sight, Round* round);
+  Wanted Observe(const ModelSource& source, PollResult* result);
+  bool IsSettled(const ModelSource& source, int64_t version, PollResult* result);
+  void CheckRewritten(const ModelSource& source, int64_t version, Observation* seen, PollResult* result);
   void SetWaiting(std::vector<Waiting> waiting);
   void PollIfDue();
 
   const Options options_;
   const ApplyFunction apply_;
-  std::mutex poll_mutex_;     // One poll at a time, its Apply included.
+  std::mutex poll_mutex_;     // Held during a whole poll, including `apply`.
   mutable std::mutex mutex_;  // Guards what follows.
-  std::vector<Source> sources_;
+  std::vector<ModelSource> sources_;
   std::vector<Waiting> waiting_;
-  // Under poll_mutex_.
-  std::map<VersionKey, Sight> seen_;
-  std::map<std::string, std::vector<int64_t>> given_;
-  std::optional<Ticker> ticker_;  // Last: it uses the rest.
+  // Guarded by poll_mutex_.
+  std::map<VersionKey, Observation> seen_;
+  std::map<std::string, std::vector<int64_t>> applied_;  // The versions last applied, by model.
+  std::optional<Ticker> ticker_;                         // Last member: its thread uses the others.
 };
 
 }  // namespace longshore::models

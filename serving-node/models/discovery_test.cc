@@ -22,8 +22,8 @@ class Discover : public testing::Test {
     fs::create_directories((base_ / path).parent_path());
     ASSERT_TRUE(WriteFileAtomically(base_ / path, "x"));
   }
-  // Everything is quiet at once, unless the test says otherwise.
-  std::unique_ptr<Discovery> Start(std::vector<Source> sources, std::chrono::milliseconds quiet = {}) {
+  // With the default `quiet`, files count as fully copied at once.
+  std::unique_ptr<Discovery> Start(std::vector<ModelSource> sources, std::chrono::milliseconds quiet = {}) {
     auto discovery =
         std::make_unique<Discovery>(Discovery::Options{.poll_interval = std::chrono::milliseconds(-1), .quiet = quiet},
                                     [this](std::vector<Wanted> all) {
@@ -33,7 +33,7 @@ class Discover : public testing::Test {
     discovery->SetSources(std::move(sources));
     return discovery;
   }
-  Source Model(const std::string& name, VersionPolicy policy = {}) {
+  ModelSource Model(const std::string& name, VersionPolicy policy = {}) {
     return {.name = name, .base_path = base_ / name, .policy = std::move(policy)};
   }
 
@@ -43,7 +43,7 @@ class Discover : public testing::Test {
 
 using Versions = std::vector<int64_t>;
 
-TEST_F(Discover, TakesTheChildrenThatAreNumbers) {
+TEST_F(Discover, FindsDirectoriesWithNumericNames) {
   for (const char* child : {"7", "00000123", "latest", "-3", "5x", "20"}) Write(Path("m") / child / "saved_model.pb");
   Write("m/9");
   EXPECT_EQ(*ListVersions(base_ / "m"), (Versions{7, 20, 123}));
@@ -52,13 +52,13 @@ TEST_F(Discover, TakesTheChildrenThatAreNumbers) {
   EXPECT_EQ(ListVersions(base_ / "none").error().code, Code::kNotFound);
 }
 
-TEST_F(Discover, OfTwoNamesOfAVersionThePlainOneStands) {
+TEST_F(Discover, PrefersTheDirectoryWithoutLeadingZeros) {
   for (const char* child : {"0007", "7", "007"}) Write(Path("m") / child / "saved_model.pb");
   EXPECT_EQ(*ListVersions(base_ / "m"), Versions{7});
   EXPECT_EQ(*FindVersionDir(base_ / "m", 7), base_ / "m" / "7");
 }
 
-TEST_F(Discover, PassesOverALinkThatLeadsToItself) {
+TEST_F(Discover, IgnoresDanglingAndCyclicLinks) {
   Write("m/1/saved_model.pb");
   fs::create_symlink("9", base_ / "m" / "9");
   fs::create_symlink("nowhere", base_ / "m" / "8");
@@ -67,7 +67,7 @@ TEST_F(Discover, PassesOverALinkThatLeadsToItself) {
   EXPECT_EQ(FindVersionDir(base_ / "m", 8).error().code, Code::kNotFound);
 }
 
-TEST_F(Discover, ChoosesByThePolicy) {
+TEST_F(Discover, ChoosesVersionsByThePolicy) {
   for (const char* child : {"1", "2", "3"}) Write(Path("m") / child / "saved_model.pb");
   using Kind = VersionPolicy::Kind;
   Start({Model("m")});
@@ -80,7 +80,7 @@ TEST_F(Discover, ChoosesByThePolicy) {
   EXPECT_EQ(applied_["m"], Versions{1});
 }
 
-TEST_F(Discover, AMissingBasePathStopsNoOtherModelAndLosesNothing) {
+TEST_F(Discover, AMissingBasePathKeepsItsVersionsAndDoesNotStopOtherModels) {
   Write("a/1/saved_model.pb");
   Write("b/1/saved_model.pb");
   const auto discovery = Start({Model("missing"), Model("a"), Model("b")});
@@ -119,19 +119,19 @@ TEST_F(Discover, AHalfCopiedVersionWaitsUntilItIsComplete) {
   EXPECT_EQ(applied_["m"], Versions{2});
 }
 
-TEST_F(Discover, AYoungVersionMustLookTheSameTwice) {
+TEST_F(Discover, ARecentVersionMustLookTheSameTwice) {
   Write("m/1/saved_model.pb");
   const auto discovery = Start({Model("m")}, std::chrono::hours(1));
   EXPECT_EQ(applied_["m"], Versions{});
   Write("m/1/assets/words.txt");
   discovery->Poll();
-  EXPECT_EQ(applied_["m"], Versions{}) << "it changed between the polls";
+  EXPECT_EQ(applied_["m"], Versions{}) << "the files changed between the polls";
   ASSERT_EQ(discovery->waiting().size(), 1u);
   discovery->Poll();
   EXPECT_EQ(applied_["m"], Versions{1});
 }
 
-TEST_F(Discover, TellsWhenTheFilesOfAVersionThatFailedHaveChanged) {
+TEST_F(Discover, RetriesAFailedVersionWhenItsFilesHaveChanged) {
   Write("m/1/saved_model.pb");
   bool failed = false;
   int retries = 0;
@@ -144,7 +144,7 @@ TEST_F(Discover, TellsWhenTheFilesOfAVersionThatFailedHaveChanged) {
   discovery.SetSources({Model("m")});
   failed = true;
   discovery.Poll();
-  EXPECT_EQ(retries, 0) << "nothing has changed";
+  EXPECT_EQ(retries, 0) << "the files have not changed";
   Write("m/1/assets/words.txt");
   discovery.Poll();
   EXPECT_EQ(retries, 1);
@@ -153,10 +153,10 @@ TEST_F(Discover, TellsWhenTheFilesOfAVersionThatFailedHaveChanged) {
   failed = false;
   Write("m/1/assets/more.txt");
   discovery.Poll();
-  EXPECT_EQ(retries, 1) << "a version that serves is left alone";
+  EXPECT_EQ(retries, 1) << "a version that has not failed is not retried";
 }
 
-TEST_F(Discover, PollsByItself) {
+TEST_F(Discover, PollsPeriodically) {
   fs::create_directories(base_ / "m");
   std::mutex mutex;
   std::condition_variable changed;

@@ -1,5 +1,5 @@
-// An engine for tests, as strict as a real one: it checks names, types and shapes, computes on threads of its own, and
-// can be told to hold runs and to fail.
+// A fake engine for tests, as strict as a real one: it checks names, types and shapes, and computes on its own threads.
+// Tests can make it hold runs and fail.
 //
 // Every model has the signature "serving_default": x float [-1, 2] -> y = 2 * x + version, float [-1, 2]. The version
 // is the number at the end of the directory's path.
@@ -20,12 +20,12 @@
 
 namespace longshore::models {
 
-// A row that holds it fails its whole run with InvalidArgument.
+// A run with this value in any row fails with InvalidArgument.
 inline constexpr float kPoison = 666;
-// A row that holds it fails its whole run with Unavailable.
+// A run with this value in any row fails with Unavailable.
 inline constexpr float kOverload = 777;
 
-// What the models of an engine do and did. Outlives them.
+// Controls and records what the models of a FakeEngine do. Outlives them.
 struct FakeRecord {
   struct Ran {
     int64_t version;
@@ -33,11 +33,11 @@ struct FakeRecord {
   };
   std::mutex mutex;
   std::condition_variable changed;
-  std::chrono::milliseconds row_time{0};  // Of each row of a run.
-  bool holding = false;                   // Runs wait while it is set.
-  bool searching = true;                  // While it is not set, searches for NaN wait.
-  bool scalars = false;                   // Outputs are scalars, unlike what the signature says.
-  std::vector<Ran> runs;                  // Begun.
+  std::chrono::milliseconds row_time{0};  // Run time per row.
+  bool holding = false;                   // While true, runs wait.
+  bool searching = true;                  // While false, searches for NaN wait.
+  bool scalars = false;                   // Outputs are scalars, contrary to the signature.
+  std::vector<Ran> runs;                  // Runs that have begun.
   int64_t loads = 0;
   int64_t in_memory = 0;
 
@@ -109,12 +109,12 @@ class FakeModel final : public engine::LoadedModel {
     }
   }
 
-  // While the record holds, it is a device that is busy: a wait, not a part of the run.
+  // Holding imitates a busy device: the wait does not count as run time.
   Result<engine::RunResult> Compute(const engine::RunRequest& request) {
     if (request.signature != "serving_default") return NotFound("no signature {}", request.signature);
     const auto x = request.inputs.find("x");
-    if (request.inputs.size() != 1 || x == request.inputs.end()) return InvalidArgument("inputs are not x alone");
-    if (x->second.type() != tensor::DType::kFloat) return InvalidArgument("x is no float");
+    if (request.inputs.size() != 1 || x == request.inputs.end()) return InvalidArgument("the only input must be x");
+    if (x->second.type() != tensor::DType::kFloat) return InvalidArgument("x is not a float");
     if (x->second.rank() != 2 || x->second.dim(1) != 2) return InvalidArgument("x is not [-1,2]");
     bool scalars = false;
     {
@@ -153,7 +153,7 @@ class FakeEngine final : public engine::Engine {
     return engine::Estimate{1000, 0};
   }
 
-  // NotFound without saved_model.pb, DataLoss when it says "bad".
+  // NotFound without a saved_model.pb, DataLoss if its content is "bad".
   Result<std::shared_ptr<engine::LoadedModel>> Load(const Path& version_dir, const engine::LoadOptions&) override {
     {
       const std::lock_guard lock(record_->mutex);
@@ -172,7 +172,7 @@ class FakeEngine final : public engine::Engine {
   const std::shared_ptr<FakeRecord> record_ = std::make_shared<FakeRecord>();
 };
 
-// A request with these numbers, two to a row.
+// A request with these numbers, two per row.
 inline engine::RunRequest RowsRequest(const std::vector<float>& numbers) {
   const auto rows = static_cast<int64_t>(numbers.size() / 2);
   return {"serving_default", {{"x", tensor::Tensor::Of<float>({rows, 2}, numbers)}}, {}};

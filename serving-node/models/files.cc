@@ -16,10 +16,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kFilesMax = 100'000;
-constexpr auto kTick = std::chrono::milliseconds(20);  // Of a kernel's coarse clock: 10 ms at most.
+constexpr auto kTick = std::chrono::milliseconds(20);  // A tick of the kernel's coarse clock is 10 ms at most.
 constexpr off_t kFlushBytes = 1 << 20;
 
-// The directory itself and all that is below, in order.
+// The directory and everything below it, sorted.
 Result<std::vector<Path>> PathsBelow(const Path& version_dir) {
   std::vector<Path> paths = {version_dir};
   std::error_code error;
@@ -36,29 +36,30 @@ Result<std::vector<Path>> PathsBelow(const Path& version_dir) {
 
 }  // namespace
 
-Result<FileState> LookAt(const Path& version_dir) {
+Result<FileState> InspectFiles(const Path& version_dir) {
   ASSIGN_OR_RETURN(const std::vector<Path> paths, PathsBelow(version_dir));
-  FileState look;
+  FileState state;
   for (const Path& path : paths) {
     struct stat info {};
-    if (stat(path.c_str(), &info) != 0) return Unavailable("{} vanished meanwhile", path.string());
+    if (stat(path.c_str(), &info) != 0) return Unavailable("{} disappeared while the files were listed", path.string());
     const int64_t changed_ns = info.st_ctim.tv_sec * 1'000'000'000 + info.st_ctim.tv_nsec;
-    look.newest_change_ns = std::max(look.newest_change_ns, changed_ns);
-    look.files += fmt::format("{}:{}:{}:{};", path.string(), info.st_ino, info.st_size, changed_ns);
-    if (S_ISREG(info.st_mode)) look.bytes += info.st_size;
+    state.newest_change_ns = std::max(state.newest_change_ns, changed_ns);
+    state.files += fmt::format("{}:{}:{}:{};", path.string(), info.st_ino, info.st_size, changed_ns);
+    if (S_ISREG(info.st_mode)) state.bytes += info.st_size;
   }
-  return look;
+  return state;
 }
 
-Result<FileState> LookAtSettled(const Path& version_dir) {
-  ASSIGN_OR_RETURN(const FileState look, LookAt(version_dir));
+Result<FileState> InspectSettledFiles(const Path& version_dir) {
+  ASSIGN_OR_RETURN(const FileState state, InspectFiles(version_dir));
   const auto age =
-      std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(look.newest_change_ns);
-  if (age < std::chrono::nanoseconds(0) || age > kTick) return look;  // A clock that is ahead tells nothing.
+      std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(state.newest_change_ns);
+  if (age < std::chrono::nanoseconds(0) || age > kTick)
+    return state;  // A change time in the future (another machine's clock) says nothing.
   std::this_thread::sleep_for(kTick - age);
-  ASSIGN_OR_RETURN(FileState again, LookAt(version_dir));
-  if (again.files != look.files) return Unavailable("{} is still being copied", version_dir.string());
-  return again;
+  ASSIGN_OR_RETURN(FileState settled, InspectFiles(version_dir));
+  if (settled.files != state.files) return Unavailable("{} is still being copied", version_dir.string());
+  return settled;
 }
 
 void FlushFromCache(const Path& version_dir) {
@@ -68,7 +69,7 @@ void FlushFromCache(const Path& version_dir) {
     const process::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat info {};
     if (!file.valid() || fstat(file.get(), &info) != 0) continue;
-    // In steps: one call for gigabytes would keep the processor for milliseconds.
+    // In steps, because one call for gigabytes would occupy the processor for milliseconds.
     for (off_t at = 0; at < info.st_size; at += kFlushBytes) {
       posix_fadvise(file.get(), at, kFlushBytes, POSIX_FADV_DONTNEED);
     }

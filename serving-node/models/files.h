@@ -1,5 +1,4 @@
-// The files of a version as a whole: what they look like, how many bytes they are, and that the system need not keep
-// them.
+// Inspects the files of a version: detects changes, adds up sizes, and drops the files from the system's page cache.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +10,22 @@
 namespace longshore::models {
 
 struct FileState {
-  // Differs when a file below the directory was written, added or removed, as far as the file system's times of change
-  // tell: of two writes within one of its ticks the second may not show.
+  // Changes when a file below the directory is written, added or removed. Based on change times: if a file is written
+  // twice within one tick of the file system's clock, the second write may go unnoticed.
   std::string files;
   int64_t newest_change_ns = 0;
-  int64_t bytes = 0;  // Of all files.
+  int64_t bytes = 0;  // Sum over all regular files.
 };
 
-// Unavailable when the directory changes meanwhile or cannot be read, ResourceExhausted for too many files.
-Result<FileState> LookAt(const Path& version_dir);
+// Unavailable if the directory changes during the call or cannot be read, ResourceExhausted if it has too many files.
+Result<FileState> InspectFiles(const Path& version_dir);
 
-// The same, when nothing has changed for longer than a tick takes, which it waits for: what is written from now on will
-// show. Unavailable when something goes on changing.
-Result<FileState> LookAtSettled(const Path& version_dir);
+// Like InspectFiles, but first waits until the last change is older than one tick of the file system's clock (20 ms),
+// so that every later write changes the result. Unavailable if the files change while it waits.
+Result<FileState> InspectSettledFiles(const Path& version_dir);
 
-// Tells the system that the version's files will not be read again soon, so that its cache is for others. What cannot
-// be dropped stays.
+// Asks the system to drop the version's files from its page cache, because they will not be read again soon. Best
+// effort.
 void FlushFromCache(const Path& version_dir);
 
 }  // namespace longshore::models

@@ -70,7 +70,7 @@ struct LoadMeter::State {
 
   std::mutex mutex;
   std::map<std::string, Loads> by_path;
-  std::deque<std::string> order;  // The longest ago first.
+  std::deque<std::string> order;  // Least recently loaded first.
 };
 
 LoadMeter::LoadMeter(metrics::Registry& registry) : state_(std::make_shared<State>()) {

@@ -1,4 +1,4 @@
-// How loads and warm-ups of versions went, under the names of TensorFlow Serving. docs/metrics.md lists them.
+// Metrics of loads and warm-ups, with TensorFlow Serving's metric names. docs/metrics.md lists them.
 #pragma once
 
 #include <chrono>
@@ -13,19 +13,19 @@ namespace longshore::models {
 // Thread-safe.
 class LoadMeter {
  public:
-  // Of more directories, those that were loaded longest ago are shown together as "other".
+  // Above this number of directories, the least recently loaded are added up under the path "other".
   static constexpr size_t kPathsMax = 100;
 
   explicit LoadMeter(metrics::Registry& registry);
 
-  // One attempt to load a version's files.
+  // Counts one attempt to load a version's files.
   void Loaded(const Path& version_dir, const Status& status, std::chrono::microseconds took) const;
-  // One warm-up of a version, with so many records.
+  // Counts one warm-up of a version, which replayed `records` records.
   void WarmedUp(const Path& version_dir, const Status& status, std::chrono::microseconds took, size_t records) const;
 
  private:
   struct State;
-  const std::shared_ptr<State> state_;  // The registry shows it as long as it lives.
+  const std::shared_ptr<State> state_;  // The registry exports it while it exists.
 };
 
 }  // namespace longshore::models

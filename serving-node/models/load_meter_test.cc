@@ -9,7 +9,7 @@ using std::chrono::microseconds;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(LoadMeter, LoadsAndWarmUpsAreCountedByPathAndOutcome) {
+TEST(LoadMeter, CountsLoadsAndWarmUpsByPathAndOutcome) {
   metrics::Registry registry;
   const LoadMeter meter(registry);
   meter.Loaded("/models/m/1", {}, microseconds(1500));
@@ -25,7 +25,7 @@ TEST(LoadMeter, LoadsAndWarmUpsAreCountedByPathAndOutcome) {
                               "status=\"OK\"} 7\n"));
 }
 
-TEST(LoadMeter, PathsLoadedLongAgoAreShownTogether) {
+TEST(LoadMeter, AddsUpTheLeastRecentlyLoadedPaths) {
   metrics::Registry registry;
   const LoadMeter meter(registry);
   for (size_t i = 0; i < LoadMeter::kPathsMax + 20; ++i) {

@@ -39,7 +39,7 @@ Result<Loaded> LoadAndWarm(engine::Engine& engine, const LoadGate& gate, const L
                            const FileState& before, const std::function<void()>& warming) {
   auto model = LoadFiles(engine, gate, work, dir);
   auto digest = saved_model::VersionDigest(dir);
-  ASSIGN_OR_RETURN(const FileState after, LookAt(dir));
+  ASSIGN_OR_RETURN(const FileState after, InspectFiles(dir));
   if (before.files != after.files)
     return Unavailable("{} is still being copied: its files changed while they were loaded", dir.string());
   Loaded loaded;
@@ -60,7 +60,7 @@ Result<Loaded> LoadAndWarm(engine::Engine& engine, const LoadGate& gate, const L
 
 Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const LoadWork& work, const LoadSteps& steps) {
   ASSIGN_OR_RETURN(const Path dir, FindVersionDir(work.base_path, work.version));
-  ASSIGN_OR_RETURN(const FileState files, LookAtSettled(dir));
+  ASSIGN_OR_RETURN(const FileState files, InspectSettledFiles(dir));
   RETURN_IF_ERROR(steps.reserve(EstimateMemory(files.bytes)));
   auto loaded = LoadAndWarm(engine, gate, work, dir, files, steps.warming);
   if (work.flush_caches) FlushFromCache(dir);

@@ -1,4 +1,4 @@
-// One load of one version, from the files to a model that has run its warm-up.
+// Loads one version: from its files to a warmed-up model.
 #pragma once
 
 #include <functional>
@@ -16,33 +16,32 @@ struct LoadWork {
   int64_t version = 0;
   Path base_path;
   std::vector<std::string> tags;
-  bool deterministic = false;  // As of engine::LoadOptions.
+  bool deterministic = false;  // See engine::LoadOptions.
   bool warm_up = true;
   int warm_up_iterations = 1;
-  batching::Options batching{};  // Of the model.
+  batching::Options batching{};  // The model's.
   BatchingOf batching_of{};
-  bool flush_caches = false;         // When the load has ended, well or not, the system's cache forgets the files.
-  const LoadMeter* meter = nullptr;  // Null: nobody counts.
+  bool flush_caches = false;         // Drop the files from the page cache after the load, even if it failed.
+  const LoadMeter* meter = nullptr;  // Null: not counted.
 };
 
 struct Loaded {
   std::shared_ptr<engine::LoadedModel> model;
   std::string digest;
-  std::optional<batching::Options> batching;  // Its own, where it brings one.
+  std::optional<batching::Options> batching;  // The version's own, if BatchingOf returned one.
 };
 
-// What a load tells as it goes on.
+// Called during a load.
 struct LoadSteps {
-  std::function<Status(int64_t bytes)> reserve;  // Before anything is loaded; its error fails the load.
-  std::function<void()> warming;                 // The model is loaded, and its warm-up begins.
+  std::function<Status(int64_t bytes)> reserve;  // Before loading begins; an error fails the load.
+  std::function<void()> warming;                 // After the model is loaded, before its warm-up.
 };
 
-// As TensorFlow Serving estimates what a version needs in memory: 1.2 times the bytes of its files.
+// Estimates the memory of a version as TensorFlow Serving does: 1.2 times the bytes of its files.
 int64_t EstimateMemory(int64_t file_bytes);
 
-// On the calling thread. Unavailable when the files
-// changed between the gate's first look and the end of the load, well or not: what was judged and loaded is not what
-// lies there.
+// Loads on the calling thread. Unavailable if the files changed between the gate and the end of the load, even if the
+// load failed: the files that were checked and loaded are not the current ones.
 Result<Loaded> LoadVersion(engine::Engine& engine, const LoadGate& gate, const LoadWork& work, const LoadSteps& steps);
 
 }  // namespace longshore::models

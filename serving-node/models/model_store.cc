@@ -36,7 +36,7 @@ class ModelStore::Impl {
     Apply({});
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return book_.IsEmpty() && !telling_; });
+      changed_.wait(lock, [this] { return book_.IsEmpty() && !notifying_; });
       stopping_ = true;
     }
     changed_.notify_all();
@@ -55,15 +55,15 @@ class ModelStore::Impl {
     return ready_;
   }
 
-  // Calls it with the book.
+  // Calls `ask` with the book, under the mutex.
   template <typename Ask>
-  auto Look(const Ask& ask) const {
+  auto Read(const Ask& ask) const {
     const std::lock_guard lock(mutex_);
     return ask(book_);
   }
 
  private:
-  // Changes the book, shows what is ready to lookups, and tells.
+  // Changes the book, publishes the available versions for lookups, and notifies.
   template <typename Do>
   void Change(const Do& change) {
     {
@@ -72,7 +72,7 @@ class ModelStore::Impl {
       Publish();
     }
     changed_.notify_all();
-    Tell();
+    NotifyChanges();
   }
 
   // Requires: mutex_ held.
@@ -90,11 +90,11 @@ class ModelStore::Impl {
         std::make_unique<const ReadyVersion>(ReadyVersion{model, version, std::move(loaded), std::move(queue)}));
   }
 
-  // Without mutex_: tells the changes in the order they happened, one thread at a time.
-  void Tell() {
+  // Calls on_change_ for the pending changes in order, on one thread at a time. Requires: mutex_ not held.
+  void NotifyChanges() {
     std::unique_lock lock(mutex_);
-    if (telling_) return;
-    telling_ = true;
+    if (notifying_) return;
+    notifying_ = true;
     for (auto changes = book_.TakeChanges(); !changes.empty(); changes = book_.TakeChanges()) {
       lock.unlock();
       for (const auto& [name, status] : changes) {
@@ -102,7 +102,7 @@ class ModelStore::Impl {
       }
       lock.lock();
     }
-    telling_ = false;
+    notifying_ = false;
     changed_.notify_all();
   }
 
@@ -136,15 +136,15 @@ class ModelStore::Impl {
   }
 
   void Load(const LoadWork& work) {
-    Tell();
+    NotifyChanges();
     const LoadSteps steps{.reserve =
                               [&](int64_t bytes) {
                                 const std::lock_guard lock(mutex_);
                                 return book_.Reserve(work.model, work.version, bytes);
                               },
-                          .warming = [&] { Change([&] { book_.Warm(work.model, work.version); }); }};
+                          .warming = [&] { Change([&] { book_.BeginWarmUp(work.model, work.version); }); }};
     auto loaded = LoadVersion(engine_, gate_, work, steps);
-    Change([&] { book_.Settle(work.model, work.version, std::move(loaded), std::chrono::steady_clock::now()); });
+    Change([&] { book_.FinishLoad(work.model, work.version, std::move(loaded), std::chrono::steady_clock::now()); });
   }
 
   engine::Engine& engine_;
@@ -157,13 +157,13 @@ class ModelStore::Impl {
   std::condition_variable changed_;
   VersionBook book_;
   bool stopping_ = false;
-  bool telling_ = false;
+  bool notifying_ = false;
 
-  mutable std::mutex ready_mutex_;  // Last in the order of locks.
+  mutable std::mutex ready_mutex_;  // Locked after mutex_.
   std::shared_ptr<const ReadyModels> ready_ = std::make_shared<ReadyModels>();
 
   std::vector<std::thread> threads_;
-  Reaper reaper_;  // Ends first: its thread changes the book.
+  Reaper reaper_;  // Destroyed first, because its threads change the book.
 };
 
 ModelStore::ModelStore(engine::Engine& engine, batching::Admission& admission, Options options, LoadGate gate,
@@ -176,19 +176,19 @@ void ModelStore::Apply(std::vector<Wanted> all) { impl_->Apply(std::move(all)); 
 void ModelStore::Retry(const std::string& name, int64_t version) { impl_->Retry(name, version); }
 
 std::vector<VersionStatus> ModelStore::Statuses(const std::string& name) const {
-  return impl_->Look([&](const VersionBook& book) { return book.Statuses(name); });
+  return impl_->Read([&](const VersionBook& book) { return book.Statuses(name); });
 }
 
 std::vector<std::string> ModelStore::Names() const {
-  return impl_->Look([](const VersionBook& book) { return book.Names(); });
+  return impl_->Read([](const VersionBook& book) { return book.Names(); });
 }
 
 bool ModelStore::AllAvailable() const {
-  return impl_->Look([](const VersionBook& book) { return book.AllAvailable(); });
+  return impl_->Read([](const VersionBook& book) { return book.AllAvailable(); });
 }
 
 int64_t ModelStore::memory_bytes() const {
-  return impl_->Look([](const VersionBook& book) { return book.memory_bytes(); });
+  return impl_->Read([](const VersionBook& book) { return book.memory_bytes(); });
 }
 
 Result<Handle> ModelStore::Find(const std::string& name) const {

@@ -1,13 +1,14 @@
-// Holds the versions that the node should hold: loads beside what serves, warms up, swaps, and unloads after the last
-// request. Declarative: Apply says what is wanted, own threads of low priority bring the node there.
+// Loads and unloads the versions that the node should hold. A new version is loaded and warmed up while the old one
+// serves, then replaces it; the old one is unloaded after its last request. Declarative: Apply sets the wanted state,
+// and the store's own low-priority threads establish it.
 //
 //   ModelStore store(engine, admission, {.load_threads = 2}, gate, on_change);
 //   store.Apply({{.name = "digits", .base_path = "/models/digits", .versions = {3}}});
-//   ASSIGN_OR_RETURN(const Handle ready, store.Find("digits"));   // Once 3 is available.
+//   ASSIGN_OR_RETURN(const Handle ready, store.Find("digits"));   // Succeeds once 3 is available.
 //   ready->queue->Submit(...);                                    // Keeps 3 loaded as long as `ready` lives.
 //
-// A version's way: kStart -> kLoading (gate, load, digest) -> kWarming -> kAvailable -> kUnloading -> kEnd, or kFailed.
-// One whose files change while they are loaded goes back to kStart.
+// States of a version: kStart -> kLoading (gate, load, digest) -> kWarming -> kAvailable -> kUnloading -> kEnd, or
+// kFailed. A version whose files change while they are loaded returns to kStart.
 #pragma once
 
 #include <chrono>
@@ -20,7 +21,7 @@
 
 namespace longshore::models {
 
-// The directory of a version: <base>/<version>, or a child with leading zeros. NotFound when there is none.
+// The directory of a version: <base>/<version>, or a child with leading zeros. NotFound if neither exists.
 Result<Path> FindVersionDir(const Path& base_path, int64_t version);
 
 // Thread-safe. The engine and the admission must outlive it.
@@ -31,53 +32,54 @@ class ModelStore {
     int unload_threads = 1;
     std::vector<std::string> tags = {"serve"};
     int warm_up_iterations = 1;
-    const LoadMeter* meter = nullptr;  // Null: nobody counts.
+    const LoadMeter* meter = nullptr;  // Null: not counted.
     int load_retries_max = 0;          // Further attempts after a failed load.
     std::chrono::milliseconds load_retry_interval{60000};
-    // A version that is still being copied is no failure: it is tried again until it stays the same.
+    // A version that is still being copied has not failed: its load is tried again at this interval until the files
+    // stop changing.
     std::chrono::milliseconds copy_retry_interval{1000};
-    BatchingOf batching_of{};  // Empty: every version as its model.
-    WatchOf watch_of{};        // Empty: nobody looks into runs.
-    // A model's versions that are no longer wanted are unloaded before the new ones are loaded: two need not fit into
-    // memory at once, and no version answers meanwhile.
+    BatchingOf batching_of{};  // Empty: every version uses the batching of its model.
+    WatchOf watch_of{};        // Empty: runs are not recorded.
+    // Unload a model's unwanted versions before loading the new ones. Both need not fit into memory at once, but no
+    // version of the model is available in between.
     bool unload_first = false;
-    // That the versions' estimates (1.2 times the bytes of their files) may come to; one that does not fit is not
-    // loaded, and its next attempt comes when another one is gone. 0: no limit.
+    // The limit for the sum of the versions' memory estimates (1.2 times the bytes of their files). A version that does
+    // not fit fails to load and is tried again when another one is unloaded. 0: no limit.
     int64_t memory_bytes_max = 0;
-    bool flush_caches = false;  // After a load its files leave the system's cache.
+    bool flush_caches = false;  // After a load, drop its files from the page cache.
   };
 
   // gate and on_change may be empty.
   ModelStore(engine::Engine& engine, batching::Admission& admission, Options options, LoadGate gate,
              OnChange on_change);
-  // Unloads everything and waits for it, so every Handle must go.
+  // Unloads everything and waits for it; blocks until every Handle is released.
   ~ModelStore();
   ModelStore(const ModelStore&) = delete;
   ModelStore& operator=(const ModelStore&) = delete;
 
-  // All that the node should hold; what is not named is unloaded. Returns at once. An unwanted version of a model that
-  // is still wanted leaves only when every wanted version is settled and at least one of them is available, so a bad
-  // new version never takes the old one away. Changed batching applies to the next requests. A version whose directory
-  // changed is unloaded first and loaded again from the new one.
+  // Sets everything that the node should hold; all other versions are unloaded. Returns at once. If the model is still
+  // wanted, its unwanted versions are unloaded only when every wanted version is available or failed and at least one
+  // is available, so a bad new version never removes the old one. Changed batching applies to the next requests. If the
+  // directory of a version changed, it is unloaded and then loaded from the new directory.
   void Apply(std::vector<Wanted> all);
 
-  // Tries a version again that failed for good, while it is still wanted.
+  // Starts a new load of a wanted version that has failed or waits for a retry.
   void Retry(const std::string& name, int64_t version);
 
-  // Ready versions: the highest, a certain one, the one of a label. Errors with TensorFlow Serving's texts: NotFound
-  // "Servable not found for request: Latest(x)", InvalidArgument "Unrecognized servable version label: x" for
-  // a label that the model has not.
+  // The highest available version, a specific version, or the version of a label. Errors with TensorFlow Serving's
+  // texts: NotFound "Servable not found for request: Latest(x)"; InvalidArgument "Unrecognized servable version label:
+  // x" if the model does not have the label.
   Result<Handle> Find(const std::string& name) const;
   Result<Handle> Find(const std::string& name, int64_t version) const;
   Result<Handle> FindLabel(const std::string& name, const std::string& label) const;
 
-  // Every version that is, or lately was, here, the newest first; empty for an unknown model.
+  // Current and recently unloaded versions, the highest first; empty for an unknown model.
   std::vector<VersionStatus> Statuses(const std::string& name) const;
-  // Wanted models, ordered.
+  // The wanted models, sorted by name.
   std::vector<std::string> Names() const;
   // Whether Apply was called and every wanted model that has versions to hold has one of them available.
   bool AllAvailable() const;
-  // Of all versions in memory, those being unloaded included.
+  // The sum over all versions in memory, including those being unloaded.
   int64_t memory_bytes() const;
 
  private:

@@ -51,7 +51,7 @@ class Models : public testing::Test {
     store_ = std::make_unique<ModelStore>(engine_, admission_, options, std::move(gate),
                                           [this](const std::string& model, const VersionStatus& status) {
                                             const std::lock_guard lock(mutex_);
-                                            told_.emplace_back(model, status);
+                                            changes_.emplace_back(model, status);
                                             changed_.notify_all();
                                           });
     return *store_;
@@ -64,14 +64,14 @@ class Models : public testing::Test {
     return WaitFor(model,
                    [&](const VersionStatus& status) { return status.version == version && status.state == state; });
   }
-  // The first that was told of the model and is meant.
-  VersionStatus WaitFor(const std::string& model, const std::function<bool(const VersionStatus&)>& is_meant) {
+  // Waits for the first change of the model that `matches` accepts.
+  VersionStatus WaitFor(const std::string& model, const std::function<bool(const VersionStatus&)>& matches) {
     std::unique_lock lock(mutex_);
     VersionStatus found;
     const bool in_time = changed_.wait_for(lock, std::chrono::seconds(60), [&] {
-      return std::any_of(told_.begin(), told_.end(), [&](const auto& told) {
-        found = told.second;
-        return told.first == model && is_meant(found);
+      return std::any_of(changes_.begin(), changes_.end(), [&](const auto& change) {
+        found = change.second;
+        return change.first == model && matches(found);
       });
     });
     EXPECT_TRUE(in_time) << model;
@@ -89,7 +89,7 @@ class Models : public testing::Test {
   batching::Admission admission_{{.concurrent_runs_max = 4}};
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::pair<std::string, VersionStatus>> told_;
+  std::vector<std::pair<std::string, VersionStatus>> changes_;
   std::unique_ptr<ModelStore> store_;
 };
 
@@ -114,7 +114,7 @@ TEST_F(Models, AnswersWithTensorFlowServingsErrors) {
             (Error{Code::kInvalidArgument, "Unrecognized servable version label: x"}));
   EXPECT_EQ(store.FindLabel("other", "x").error(),
             (Error{Code::kNotFound, "Servable not found for request: Latest(other)"}))
-      << "the name that a client made up must not count as a model's";
+      << "a name invented by a client must not be counted as a model";
   EXPECT_EQ(store.FindLabel("digits", "gone").error().message, "Servable not found for request: Specific(digits, 2)");
 }
 
@@ -128,11 +128,11 @@ TEST_F(Models, DoesNotServeAVersionWhoseFilesChangeWhileTheyAreLoaded) {
       });
   store.Apply({Want("digits", {1})});
   const VersionStatus served = WaitFor("digits", 1, State::kAvailable);
-  EXPECT_EQ(gates, 3) << "twice it was still being copied";
+  EXPECT_EQ(gates, 3) << "the files changed during the first two loads";
   EXPECT_EQ(served.error.code, Code::kOk);
   EXPECT_EQ(served.digest, *saved_model::VersionDigest(base_ / "digits" / "1"));
-  const auto copied = std::ranges::count_if(told_, [](const auto& told) {
-    return told.second.state == State::kStart && told.second.error.code == Code::kUnavailable;
+  const auto copied = std::ranges::count_if(changes_, [](const auto& change) {
+    return change.second.state == State::kStart && change.second.error.code == Code::kUnavailable;
   });
   EXPECT_EQ(copied, 2);
 }
@@ -151,17 +151,17 @@ TEST_F(Models, TriesAVersionAgainThatFailsWhileItIsBeingCopied) {
   WaitFor("digits", 2, State::kAvailable);
   store.Apply({Want("digits", {1})});
   WaitFor("digits", 1, State::kAvailable);
-  EXPECT_EQ(gates, 4) << "each failed once, when its files had changed";
+  EXPECT_EQ(gates, 4) << "each version failed once, because its files had changed";
 }
 
-TEST_F(Models, ASettledVersionThatFailsFailsForGood) {
+TEST_F(Models, AFullyCopiedVersionThatFailsIsNotRetried) {
   WriteVersion("digits", 1, "bad");
   ModelStore& store = Store();
   store.Apply({Want("digits", {1})});
   EXPECT_EQ(WaitFor("digits", 1, State::kFailed).error.code, Code::kDataLoss);
 }
 
-TEST_F(Models, TellsTheWholeWayOfAVersionInOrder) {
+TEST_F(Models, ReportsTheStatesOfAVersionInOrder) {
   WriteVersion("digits", 1);
   ModelStore& store = Store();
   store.Apply({Want("digits", {1})});
@@ -169,7 +169,7 @@ TEST_F(Models, TellsTheWholeWayOfAVersionInOrder) {
   store.Apply({});
   WaitFor("digits", 1, State::kEnd);
   std::vector<State> way;
-  for (const auto& told : told_) way.push_back(told.second.state);
+  for (const auto& change : changes_) way.push_back(change.second.state);
   EXPECT_EQ(way, (std::vector{State::kStart, State::kLoading, State::kWarming, State::kAvailable, State::kUnloading,
                               State::kEnd}));
   EXPECT_EQ(store.Statuses("digits").size(), 1u);
@@ -195,7 +195,7 @@ TEST_F(Models, KeepsTheOldVersionUntilTheNewOneIsAvailable) {
   EXPECT_EQ((*store.Find("digits"))->version, 2);
 }
 
-TEST_F(Models, WhereMemoryIsScarceTheOldVersionIsGoneBeforeTheNewOneIsLoaded) {
+TEST_F(Models, UnloadsTheOldVersionBeforeLoadingTheNewOneWithUnloadFirst) {
   WriteVersion("digits", 1);
   WriteVersion("digits", 2);
   std::atomic<int64_t> in_memory_at_load = -1;
@@ -216,7 +216,7 @@ TEST_F(Models, WhereMemoryIsScarceTheOldVersionIsGoneBeforeTheNewOneIsLoaded) {
   EXPECT_EQ(in_memory_at_load, 0);
 }
 
-TEST_F(Models, WhatDoesNotFitIntoTheMemoryIsRefusedAndTriedAgainWhenAnotherIsGone) {
+TEST_F(Models, AVersionThatDoesNotFitIntoMemoryIsRetriedAfterAnotherIsUnloaded) {
   WriteVersion("a", 1, std::string(1000, 'a'));
   WriteVersion("b", 1, std::string(1000, 'b'));
   ModelStore& store =
@@ -229,13 +229,13 @@ TEST_F(Models, WhatDoesNotFitIntoTheMemoryIsRefusedAndTriedAgainWhenAnotherIsGon
   while (refused().code == Code::kOk) std::this_thread::yield();
   EXPECT_EQ(refused(),
             (Error{Code::kResourceExhausted,
-                   "model \"b\" version 1 needs about 1200 bytes of memory, and of the 2399 bytes that models "
-                   "may have 1200 are taken"}));
+                   "model \"b\" version 1 needs about 1200 bytes of memory; of the limit of 2399 bytes, 1200 are "
+                   "reserved"}));
   store.Apply({Want("b", {1})});
   WaitFor("b", 1, State::kAvailable);
 }
 
-TEST_F(Models, WhatDidNotFitIsTriedAgainAlsoWhenItsRetriesAreUsedUp) {
+TEST_F(Models, AVersionThatDidNotFitIsRetriedAlthoughItHasNoRetriesLeft) {
   WriteVersion("a", 1, std::string(1000, 'a'));
   WriteVersion("b", 1, std::string(1000, 'b'));
   ModelStore& store = Store({.load_retries_max = 0, .memory_bytes_max = 2399});
@@ -247,7 +247,7 @@ TEST_F(Models, WhatDidNotFitIsTriedAgainAlsoWhenItsRetriesAreUsedUp) {
   WaitFor("b", 1, State::kAvailable);
 }
 
-TEST_F(Models, WhatDidNotFitAndThenIsGoneIsTriedOnceMore) {
+TEST_F(Models, AVersionThatDidNotFitAndThenDisappearedIsRetriedOnce) {
   WriteVersion("a", 1, std::string(1000, 'a'));
   WriteVersion("b", 1, std::string(1000, 'b'));
   WriteVersion("c", 1);
@@ -263,11 +263,11 @@ TEST_F(Models, WhatDidNotFitAndThenIsGoneIsTriedOnceMore) {
   WaitFor("c", 1, State::kAvailable);
   const std::lock_guard lock(mutex_);
   const auto tries = std::ranges::count_if(
-      told_, [](const auto& told) { return told.first == "b" && told.second.state == State::kLoading; });
+      changes_, [](const auto& change) { return change.first == "b" && change.second.state == State::kLoading; });
   EXPECT_EQ(tries, 2);
 }
 
-TEST_F(Models, WhatDidNotFitIsTriedAgainWhenALoadThatFailedGivesItsMemoryBack) {
+TEST_F(Models, AVersionThatDidNotFitIsRetriedWhenAFailedLoadReleasesItsMemory) {
   WriteVersion("a", 1, std::string(1000, 'a'));
   WriteVersion("b", 1, std::string(1000, 'b'));
   std::promise<void> reached, open;
@@ -280,7 +280,7 @@ TEST_F(Models, WhatDidNotFitIsTriedAgainWhenALoadThatFailedGivesItsMemoryBack) {
                               return DataLoss("damaged");
                             });
   store.Apply({Want("a", {1})});
-  reached.get_future().wait();  // It has its memory.
+  reached.get_future().wait();  // Its memory is reserved.
   store.Apply({Want("a", {1}), Want("b", {1})});
   EXPECT_EQ(WaitFor("b", 1, State::kFailed).error.code, Code::kResourceExhausted);
   open.set_value();
@@ -288,7 +288,7 @@ TEST_F(Models, WhatDidNotFitIsTriedAgainWhenALoadThatFailedGivesItsMemoryBack) {
   WaitFor("b", 1, State::kAvailable);
 }
 
-TEST_F(Models, AVersionThatDoesNotLoadTakesNothingAway) {
+TEST_F(Models, AVersionThatFailsToLoadDoesNotRemoveOthers) {
   WriteVersion("digits", 1);
   WriteVersion("digits", 2, "bad");
   WriteVersion("other", 1);
@@ -303,7 +303,7 @@ TEST_F(Models, AVersionThatDoesNotLoadTakesNothingAway) {
   EXPECT_FALSE(store.AllAvailable()) << "missing";
 }
 
-TEST_F(Models, RetriesALoadAndOnRequestOnceMore) {
+TEST_F(Models, RetriesALoadAutomaticallyAndOnRequest) {
   WriteVersion("digits", 1, "bad");
   ModelStore& store = Store({.load_retries_max = 2, .load_retry_interval = std::chrono::milliseconds(1)});
   store.Apply({Want("digits", {1})});
@@ -314,7 +314,7 @@ TEST_F(Models, RetriesALoadAndOnRequestOnceMore) {
   WaitFor("digits", 1, State::kAvailable);
 }
 
-TEST_F(Models, ARetryThatIsAskedForWaitsForNoInterval) {
+TEST_F(Models, ARequestedRetryDoesNotWaitForTheInterval) {
   WriteVersion("digits", 1, "bad");
   ModelStore& store = Store({.load_retries_max = 1, .load_retry_interval = std::chrono::hours(1)});
   store.Apply({Want("digits", {1})});
@@ -344,7 +344,7 @@ TEST_F(Models, UnloadingWaitsForTheLastHandle) {
   EXPECT_EQ(store.memory_bytes(), 0);
 }
 
-TEST_F(Models, AVersionWantedAgainWhileItUnloadsComesBack) {
+TEST_F(Models, AVersionWantedAgainDuringItsUnloadIsLoadedAgain) {
   WriteVersion("digits", 1);
   ModelStore& store = Store();
   store.Apply({Want("digits", {1})});
@@ -355,14 +355,14 @@ TEST_F(Models, AVersionWantedAgainWhileItUnloadsComesBack) {
   EXPECT_FALSE(store.Find("digits"));
   {
     const std::lock_guard lock(mutex_);
-    told_.clear();
+    changes_.clear();
   }
   held.reset();
   WaitFor("digits", 1, State::kAvailable);
   EXPECT_TRUE(store.Find("digits"));
 }
 
-TEST_F(Models, ChangedBatchingNeedsNoLoad) {
+TEST_F(Models, ChangedBatchingAppliesWithoutALoad) {
   WriteVersion("digits", 1);
   ModelStore& store = Store();
   Wanted wanted = Want("digits", {1});
@@ -374,7 +374,7 @@ TEST_F(Models, ChangedBatchingNeedsNoLoad) {
   EXPECT_EQ(engine_.record().loads, 1);
 }
 
-TEST_F(Models, AVersionsOwnBatchingStandsAboveTheModels) {
+TEST_F(Models, AVersionsOwnBatchingOverridesTheModels) {
   for (const int64_t version : {1, 2, 3}) WriteVersion("digits", version);
   ModelStore& store = Store({.batching_of = [](const Path& dir) -> Result<std::optional<batching::Options>> {
     if (dir.filename() == "1") return std::nullopt;
@@ -391,7 +391,7 @@ TEST_F(Models, AVersionsOwnBatchingStandsAboveTheModels) {
   EXPECT_EQ((*store.Find("digits", 2))->queue->options().max_batch_size, 4);
 }
 
-TEST_F(Models, TheGateRefusesALoadWithItsOwnError) {
+TEST_F(Models, AnErrorOfTheGateFailsTheLoad) {
   WriteVersion("digits", 1);
   ModelStore& store = Store({}, [](const std::string& model, int64_t version, const Path&) -> Status {
     return FailedPrecondition("{} {} is quarantined", model, version);
@@ -410,7 +410,7 @@ TEST_F(Models, WarmsUpBeforeAVersionIsAvailable) {
   EXPECT_EQ(engine_.record().runs.size(), 6u);
 }
 
-TEST_F(Models, WarmsUpWithMadeUpRequestsOfEveryBatchSizeWhereThereAreNoRecords) {
+TEST_F(Models, WarmsUpWithGeneratedRequestsOfEveryBatchSizeWithoutRecords) {
   WriteVersion("digits", 1);
   ModelStore& store = Store();
   Wanted wanted = Want("digits", {1});
@@ -429,7 +429,7 @@ TEST_F(Models, WarmsUpWithMadeUpRequestsOfEveryBatchSizeWhereThereAreNoRecords) 
   EXPECT_EQ(engine_.record().runs.size(), 2u);
 }
 
-TEST_F(Models, ARecordThatFailsToWarmUpFailsTheLoad) {
+TEST_F(Models, AFailingWarmUpRecordFailsTheLoad) {
   tensorflow::serving::PredictionLog classify, session_run;
   classify.mutable_classify_log();
   session_run.mutable_session_run_log();
@@ -454,8 +454,8 @@ TEST_F(Models, ARecordThatFailsToWarmUpFailsTheLoad) {
   }
 }
 
-// Clients keep asking while versions are swapped under them: every answer comes, from the version that was found.
-TEST_F(Models, SwapsUnderLoadLoseNoRequest) {
+// Clients send requests while versions are swapped: every request is answered by the version that it found.
+TEST_F(Models, SwapsUnderLoadDoNotLoseRequests) {
   for (int64_t version = 1; version <= 10; ++version) WriteVersion("digits", version);
   ModelStore& store = Store();
   store.Apply({Want("digits", {1})});

@@ -1,4 +1,4 @@
-// The versions of models that this node holds: loading beside, warming, swapping, unloading after the last request.
+// Types shared by the loading and serving of model versions.
 #pragma once
 
 #include <atomic>
@@ -19,25 +19,25 @@ namespace longshore::models {
 
 enum class State { kStart, kTrial, kLoading, kWarming, kAvailable, kUnloading, kEnd, kFailed };
 
-// A version that can answer. Whoever holds the pointer keeps it loaded: unloading waits for the last holder.
+// A version that can answer requests. It stays loaded while a Handle exists: unloading waits for the last one.
 struct ReadyVersion {
   std::string model;
   int64_t version = 0;
   std::shared_ptr<engine::LoadedModel> loaded;
-  std::shared_ptr<batching::Queue> queue;  // Runs of this version go through it.
+  std::shared_ptr<batching::Queue> queue;  // All runs of this version must use it.
 };
 using Handle = std::shared_ptr<const ReadyVersion>;
 
-// What the node should hold of one model. Declarative: Apply brings the node there, new versions first.
+// The wanted state of one model (ModelStore::Apply).
 struct Wanted {
   std::string name;
   Path base_path;                   // Holds <version>/saved_model.pb.
-  std::vector<int64_t> versions{};  // Which to hold.
+  std::vector<int64_t> versions{};  // The versions to hold.
   std::map<std::string, int64_t> labels{};
   batching::Options batching{};
-  bool warm_up = true;                         // Run it before it is available (warm_up.h).
-  bool deterministic = false;                  // As of engine::LoadOptions, of what is loaded from now on.
-  std::map<int64_t, Path> other_base_paths{};  // Of versions that lie elsewhere.
+  bool warm_up = true;                         // Warm up a version before it is available (warm_up.h).
+  bool deterministic = false;                  // See engine::LoadOptions; applies to later loads.
+  std::map<int64_t, Path> other_base_paths{};  // For versions that are not under base_path.
 
   const Path& BasePathOf(int64_t version) const {
     const auto other = other_base_paths.find(version);
@@ -51,17 +51,17 @@ struct VersionStatus {
   Error error;  // kOk unless the version failed.
   int64_t memory_bytes = 0;
   std::string digest;  // SHA-256 in hex over the version's files; "" until computed.
-  Path base_path;      // Where it lay when its load began.
+  Path base_path;      // Where the last load read it from.
 };
 
-// Before a version is loaded in this process; runs on a loading thread. An error fails the load with it.
+// Called before a version is loaded in this process, on a loading thread. An error becomes the error of the load.
 using LoadGate = std::function<Status(const std::string& model, int64_t version, const Path& version_dir)>;
-// How a version wants its requests joined, by a file in its directory; nullopt: as its model does. An error fails the
-// load with it.
+// Reads a version's own batching options from a file in its directory; nullopt: it uses those of its model. An error
+// becomes the error of the load.
 using BatchingOf = std::function<Result<std::optional<batching::Options>>(const Path& version_dir)>;
-// Who looks into the runs of a version.
+// Returns the recorder of a version's runs; may return null.
 using WatchOf = std::function<std::shared_ptr<batching::RunWatch>(const std::string& model, int64_t version)>;
-// After every change of a version's state; any thread, no lock held.
+// Called after every change of a version's state, on any thread and without a lock held.
 using OnChange = std::function<void(const std::string& model, const VersionStatus& status)>;
 
 }  // namespace longshore::models

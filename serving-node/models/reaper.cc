@@ -12,33 +12,33 @@ Reaper::Reaper(int threads, Gone gone) : gone_(std::move(gone)) {
 
 Reaper::~Reaper() {
   {
-    const std::lock_guard lock(graves_->mutex);
-    graves_->stopping = true;
+    const std::lock_guard lock(garbage_->mutex);
+    garbage_->stopping = true;
   }
-  graves_->wake.notify_all();
+  garbage_->wake.notify_all();
   for (auto& thread : threads_) thread.join();
 }
 
 Handle Reaper::Guard(std::unique_ptr<const ReadyVersion> ready) {
-  return Handle(ready.release(), [graves = graves_](const ReadyVersion* dead) {
-    const std::lock_guard lock(graves->mutex);
-    graves->dead.emplace_back(dead);
-    graves->wake.notify_one();
+  return Handle(ready.release(), [garbage = garbage_](const ReadyVersion* unused) {
+    const std::lock_guard lock(garbage->mutex);
+    garbage->unused.emplace_back(unused);
+    garbage->wake.notify_one();
   });
 }
 
 void Reaper::Reap() {
   process::RunInBackground();
-  std::unique_lock lock(graves_->mutex);
+  std::unique_lock lock(garbage_->mutex);
   while (true) {
-    graves_->wake.wait(lock, [this] { return graves_->stopping || !graves_->dead.empty(); });
-    if (graves_->dead.empty()) return;
-    auto dead = std::move(graves_->dead.front());
-    graves_->dead.pop_front();
+    garbage_->wake.wait(lock, [this] { return garbage_->stopping || !garbage_->unused.empty(); });
+    if (garbage_->unused.empty()) return;
+    auto unused = std::move(garbage_->unused.front());
+    garbage_->unused.pop_front();
     lock.unlock();
-    const std::string model = dead->model;
-    const int64_t version = dead->version;
-    dead.reset();
+    const std::string model = unused->model;
+    const int64_t version = unused->version;
+    unused.reset();
     gone_(model, version);
     lock.lock();
   }

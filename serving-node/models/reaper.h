@@ -1,5 +1,5 @@
-// Destroys versions that nobody uses any more, on threads of its own: the last holder may be a request's thread, which
-// must neither wait for a queue to drain nor free gigabytes.
+// Destroys unused versions on its own threads. The last user of a version may be a request's thread, which must neither
+// wait for a queue to drain nor free gigabytes.
 #pragma once
 
 #include <condition_variable>
@@ -20,25 +20,25 @@ class Reaper {
  public:
   using Gone = std::function<void(const std::string& model, int64_t version)>;
 
-  // gone is called after each, on one of the reaper's threads.
+  // `gone` is called after each version is destroyed, on one of the reaper's threads.
   Reaper(int threads, Gone gone);
-  // Requires: every handle is gone.
+  // Requires: all handles are released.
   ~Reaper();
 
-  // A handle whose last copy hands the version to the reaper.
+  // Returns a handle; when its last copy is released, the reaper destroys the version.
   Handle Guard(std::unique_ptr<const ReadyVersion> ready);
 
  private:
-  struct Graves {
+  struct Garbage {
     std::mutex mutex;
     std::condition_variable wake;
-    std::deque<std::unique_ptr<const ReadyVersion>> dead;
+    std::deque<std::unique_ptr<const ReadyVersion>> unused;
     bool stopping = false;
   };
   void Reap();
 
   const Gone gone_;
-  const std::shared_ptr<Graves> graves_ = std::make_shared<Graves>();
+  const std::shared_ptr<Garbage> garbage_ = std::make_shared<Garbage>();
   std::vector<std::thread> threads_;
 };
 

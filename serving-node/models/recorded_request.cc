@@ -12,9 +12,9 @@ using inference::Method;
 using inference::SignatureName;
 using inference::Signatures;
 
-// A file of the model's is no client: it may leave out as many values as its graph may.
+// A file of the model is trusted more than a client: it may be expanded as much as a constant of the graph.
 Result<engine::RunRequest> ToRunRequest(const tfs::PredictRequest& request, const Signatures& signatures) {
-  return inference::ToRunRequest(request, signatures, Budget().elements_max, tensor::kFilledBytesOfConstants);
+  return inference::ToRunRequest(request, signatures, Budget().elements_max, tensor::kFilledBytesMaxForConstants);
 }
 
 Result<RecordedRequest> FromExamples(Method method, const tfs::ModelSpec& spec, const tfs::Input& input,
@@ -47,7 +47,7 @@ Result<std::vector<RecordedRequest>> FromTasks(const tfs::MultiInferenceRequest&
   return all;
 }
 
-Result<std::vector<RecordedRequest>> Alone(Result<RecordedRequest> one) {
+Result<std::vector<RecordedRequest>> AsVector(Result<RecordedRequest> one) {
   if (!one) return tl::make_unexpected(std::move(one.error()));
   return std::vector{std::move(*one)};
 }
@@ -62,11 +62,11 @@ Result<std::vector<RecordedRequest>> RecordedRequests(const tfs::PredictionLog& 
     }
     case tfs::PredictionLog::kClassifyLog: {
       const auto& request = log.classify_log().request();
-      return Alone(FromExamples(Method::kClassify, request.model_spec(), request.input(), signatures));
+      return AsVector(FromExamples(Method::kClassify, request.model_spec(), request.input(), signatures));
     }
     case tfs::PredictionLog::kRegressLog: {
       const auto& request = log.regress_log().request();
-      return Alone(FromExamples(Method::kRegress, request.model_spec(), request.input(), signatures));
+      return AsVector(FromExamples(Method::kRegress, request.model_spec(), request.input(), signatures));
     }
     case tfs::PredictionLog::kMultiInferenceLog: return FromTasks(log.multi_inference_log().request(), signatures);
     case tfs::PredictionLog::kSessionRunLog: return Unimplemented("Unsupported log_type for warmup: session_run_log");

@@ -1,4 +1,4 @@
-// What a recorded request runs, whichever call it was.
+// Converts recorded requests of any API into runs of the model.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@ namespace longshore::models {
 
 struct RecordedRequest {
   engine::RunRequest run;
-  // Whether the outputs would have made an answer.
+  // Ok if the outputs can be converted into the answer of the recorded API.
   std::function<Status(const engine::TensorMap&)> check;
 };
 
-// One for a predict, classify or regress log, one per task for a multi_inference log. Unimplemented for others;
-// InvalidArgument for a request that the call would refuse.
+// One request for a predict, classify or regress log, and one per task for a multi_inference log. Unimplemented for
+// other logs; InvalidArgument for a request that the API would reject.
 Result<std::vector<RecordedRequest>> RecordedRequests(
     const tensorflow::serving::PredictionLog& log,
     const google::protobuf::Map<std::string, tensorflow::SignatureDef>& signatures);

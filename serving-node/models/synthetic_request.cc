@@ -10,12 +10,12 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-Result<Tensor> MakeUp(const std::string& name, const tensorflow::TensorInfo& info, int rows) {
+Result<Tensor> MakeInput(const std::string& name, const tensorflow::TensorInfo& info, int rows) {
   const auto pattern = tensor::PatternFromProto(info.tensor_shape());
   const DType type = tensor::FromProto(info.dtype());
   const size_t element_bytes = type == DType::kString ? sizeof(std::string) : tensor::ElementBytes(type);
   if (info.encoding_case() != tensorflow::TensorInfo::kName || !pattern || element_bytes == 0) {
-    return FailedPrecondition("its input \"{}\" cannot be made up", name);
+    return FailedPrecondition("a value for input \"{}\" cannot be generated", name);
   }
   tensor::Shape shape = *pattern;
   for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -23,7 +23,7 @@ Result<Tensor> MakeUp(const std::string& name, const tensorflow::TensorInfo& inf
   }
   ASSIGN_OR_RETURN(const int64_t elements, tensor::ElementCount(shape));
   if (static_cast<size_t>(elements) > kSyntheticBytesMax / element_bytes) {
-    return FailedPrecondition("its input \"{}\" of shape {} is too large to be made up", name, tensor::ToString(shape));
+    return FailedPrecondition("input \"{}\" of shape {} is too large to be generated", name, tensor::ToString(shape));
   }
   ASSIGN_OR_RETURN(Tensor made, Tensor::Make(type, std::move(shape)));
   if (type != DType::kString && made.bytes() > 0) std::memset(made.mutable_data(), 0, made.bytes());
@@ -34,11 +34,11 @@ Result<Tensor> MakeUp(const std::string& name, const tensorflow::TensorInfo& inf
 
 Result<engine::RunRequest> SyntheticRequest(const std::string& name, const tensorflow::SignatureDef& signature,
                                             int rows) {
-  if (name.starts_with("__")) return FailedPrecondition("it is TensorFlow's own");
+  if (name.starts_with("__")) return FailedPrecondition("the signature is internal to TensorFlow");
   engine::RunRequest request{name, {}, {}};
   for (const auto& [input, info] : signature.inputs()) {
     if (signature.defaults().contains(input)) continue;
-    ASSIGN_OR_RETURN(request.inputs[input], MakeUp(input, info, rows));
+    ASSIGN_OR_RETURN(request.inputs[input], MakeInput(input, info, rows));
   }
   return request;
 }

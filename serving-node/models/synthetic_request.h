@@ -1,4 +1,4 @@
-// A request made up from a signature, to run a version that brings no recorded ones.
+// Generates a request from a signature, to warm up a version that has no recorded requests.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@ namespace longshore::models {
 
 inline constexpr size_t kSyntheticBytesMax = size_t{64} << 20;  // Per input.
 
-// Zeros, false or empty strings for every input that has no default; `rows` where the signature leaves the first
-// dimension free, 1 for other free dimensions. FailedPrecondition naming the input that cannot be made up: of unknown
-// rank, a sparse one, of a type without values, or too large; and for a signature that no client calls.
+// Fills every input without a default with zeros, false or empty strings. A free first dimension has size `rows`, other
+// free dimensions have size 1. FailedPrecondition, with the name of the input, if an input has unknown rank, is sparse,
+// has an unsupported type or is too large; FailedPrecondition also for TensorFlow's internal signatures ("__...").
 Result<engine::RunRequest> SyntheticRequest(const std::string& name, const tensorflow::SignatureDef& signature,
                                             int rows);
 

@@ -24,7 +24,7 @@ std::string RefusalOf(const tensorflow::TensorInfo& info, const std::string& nam
   return made ? "" : made.error().message;
 }
 
-TEST(SyntheticRequest, HasZerosAndEmptyStringsWithTheRowsAskedFor) {
+TEST(SyntheticRequest, HasTheRequestedRowsOfZerosAndEmptyStrings) {
   tensorflow::SignatureDef signature;
   auto& inputs = *signature.mutable_inputs();
   inputs["image"] = InfoOf(tensorflow::DT_FLOAT, {-1, 2, -1});
@@ -45,13 +45,14 @@ TEST(SyntheticRequest, HasZerosAndEmptyStringsWithTheRowsAskedFor) {
   EXPECT_FALSE(made->inputs.at("flag").values<bool>()[0]);
 }
 
-TEST(SyntheticRequest, IsNotMadeWhereAnInputCannotBeMadeUp) {
+TEST(SyntheticRequest, IsRefusedIfAnInputCannotBeGenerated) {
   tensorflow::TensorInfo unknown = InfoOf(tensorflow::DT_FLOAT, {});
   unknown.mutable_tensor_shape()->set_unknown_rank(true);
-  EXPECT_THAT(RefusalOf(unknown), HasSubstr("\"x\" cannot be made up"));
-  EXPECT_THAT(RefusalOf(InfoOf(tensorflow::DT_RESOURCE, {})), HasSubstr("cannot be made up"));
-  EXPECT_THAT(RefusalOf(InfoOf(tensorflow::DT_FLOAT, {1 << 15, 1 << 15})), HasSubstr("too large to be made up"));
-  EXPECT_THAT(RefusalOf(InfoOf(tensorflow::DT_FLOAT, {-1}), "__saved_model_init_op"), HasSubstr("TensorFlow's own"));
+  EXPECT_THAT(RefusalOf(unknown), HasSubstr("input \"x\" cannot be generated"));
+  EXPECT_THAT(RefusalOf(InfoOf(tensorflow::DT_RESOURCE, {})), HasSubstr("cannot be generated"));
+  EXPECT_THAT(RefusalOf(InfoOf(tensorflow::DT_FLOAT, {1 << 15, 1 << 15})), HasSubstr("too large to be generated"));
+  EXPECT_THAT(RefusalOf(InfoOf(tensorflow::DT_FLOAT, {-1}), "__saved_model_init_op"),
+              HasSubstr("internal to TensorFlow"));
   EXPECT_EQ(RefusalOf(InfoOf(tensorflow::DT_FLOAT, {-1})), "");
 }
 

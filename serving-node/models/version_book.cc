@@ -25,8 +25,8 @@ bool VersionBook::Model::HasEnded() const {
   return std::ranges::all_of(versions, [](const auto& version) { return version.second.status.state == State::kEnd; });
 }
 
-// Whether versions that nobody wants may leave without taking the last good one away.
-bool VersionBook::MayLetGo(const Model& model) const {
+// Whether unwanted versions may be unloaded: not if that would leave the model without an available version.
+bool VersionBook::MayUnloadUnwanted(const Model& model) const {
   if (rules_.unload_first || !model.is_wanted || model.wanted.versions.empty()) return true;
   bool available = false;
   for (const auto& [number, version] : model.versions) {
@@ -43,7 +43,7 @@ void VersionBook::Apply(std::vector<Wanted> all) {
     for (auto& [number, version] : model.versions) version.wanted = false;
   }
   for (Wanted& wanted : all) Want(std::move(wanted));
-  for (auto& [name, model] : models_) Tidy(name, &model);
+  for (auto& [name, model] : models_) Advance(name, &model);
   ForgetEnded();
 }
 
@@ -80,7 +80,7 @@ void VersionBook::Begin(const std::string& name, int64_t number) {
   Version& version = At(name, number);
   version.from = models_.at(name).wanted.BasePathOf(number);
   version.status.base_path = version.from;
-  version.lacked_bytes = 0;  // Until this load is refused memory too.
+  version.lacked_bytes = 0;  // Reserve sets it if this load is refused memory.
   SetState(name, &version, State::kLoading);
 }
 
@@ -101,13 +101,15 @@ Status VersionBook::Reserve(const std::string& name, int64_t number, int64_t byt
   version.reserved_bytes = fits ? bytes : 0;
   if (fits) return {};
   return ResourceExhausted(
-      "model \"{}\" version {} needs about {} bytes of memory, and of the {} bytes that models may have {} are taken",
-      name, number, bytes, rules_.memory_bytes_max, rules_.memory_bytes_max - free);
+      "model \"{}\" version {} needs about {} bytes of memory; of the limit of {} bytes, {} are reserved", name, number,
+      bytes, rules_.memory_bytes_max, rules_.memory_bytes_max - free);
 }
 
-void VersionBook::Warm(const std::string& name, int64_t number) { SetState(name, &At(name, number), State::kWarming); }
+void VersionBook::BeginWarmUp(const std::string& name, int64_t number) {
+  SetState(name, &At(name, number), State::kWarming);
+}
 
-void VersionBook::Settle(const std::string& name, int64_t number, Result<Loaded> loaded, SteadyTime now) {
+void VersionBook::FinishLoad(const std::string& name, int64_t number, Result<Loaded> loaded, SteadyTime now) {
   Version& version = At(name, number);
   if (loaded) {
     version.status.memory_bytes = loaded->model->memory_bytes();
@@ -121,16 +123,16 @@ void VersionBook::Settle(const std::string& name, int64_t number, Result<Loaded>
   } else {
     version.reserved_bytes = 0;
     NoteFailure(name, &version, std::move(loaded.error()), now);
-    RetryWhatFitsNow();
+    RetryVersionsThatFit();
   }
-  Tidy(name, &models_.at(name));
+  Advance(name, &models_.at(name));
 }
 
 void VersionBook::NoteFailure(const std::string& name, Version* version, Error error, SteadyTime now) {
   if (version->status.error != error) {
-    spdlog::warn("model \"{}\" version {} does not load: {}", name, version->status.version, ToString(error));
+    spdlog::warn("model \"{}\" version {} failed to load: {}", name, version->status.version, ToString(error));
   }
-  const bool copied = error.code == Code::kUnavailable;  // Still being copied: no failure.
+  const bool copied = error.code == Code::kUnavailable;  // Still being copied; not counted as a failure.
   if (!copied) version->failures += 1;
   const bool retries = copied || (error.code != Code::kUnimplemented && version->failures <= rules_.retries_max);
   version->retry_at = now + (copied ? rules_.copy_interval : rules_.interval);
@@ -145,13 +147,13 @@ void VersionBook::Gone(const std::string& name, int64_t number) {
   version.status.memory_bytes = 0;
   version.reserved_bytes = 0;
   SetState(name, &version, State::kEnd);
-  RetryWhatFitsNow();
-  Tidy(name, &models_.at(name));
+  RetryVersionsThatFit();
+  Advance(name, &models_.at(name));
 }
 
-// Also what has used up its retries, and what lacked memory just before some was given back. A version that got its
-// memory and failed all the same is not waiting for any, so this does not go round in circles.
-void VersionBook::RetryWhatFitsNow() {
+// Restarts the loads that were refused memory and fit now, including those that have no retries left. A version that
+// got its memory and failed for another reason has lacked_bytes 0, so it is not restarted in a loop.
+void VersionBook::RetryVersionsThatFit() {
   const int64_t free = FreeBytes();
   for (auto& [name, model] : models_) {
     for (auto& [number, version] : model.versions) {
@@ -246,9 +248,9 @@ void VersionBook::Restart(const std::string& name, Version* version) {
   SetState(name, version, State::kStart);
 }
 
-// Brings every version one move nearer to what is wanted; loading is for the one who asks FindNext.
-void VersionBook::Tidy(const std::string& name, Model* model) {
-  const bool may_let_go = MayLetGo(*model);
+// Moves every version one step towards the wanted state, except for loading, which the caller of FindNext does.
+void VersionBook::Advance(const std::string& name, Model* model) {
+  const bool may_unload = MayUnloadUnwanted(*model);
   for (auto& [number, version] : model->versions) {
     const State state = version.status.state;
     const bool moved = version.from != model->wanted.BasePathOf(number);
@@ -258,7 +260,7 @@ void VersionBook::Tidy(const std::string& name, Model* model) {
       if (state == State::kAvailable && !moved) UseBatching(*model, &version);
     } else if (state == State::kStart || state == State::kFailed) {
       SetState(name, &version, State::kEnd);
-    } else if (state == State::kAvailable && may_let_go) {
+    } else if (state == State::kAvailable && may_unload) {
       Unload(name, &version);
     }
   }

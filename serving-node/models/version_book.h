@@ -1,6 +1,8 @@
-// What a ModelStore knows of every version, and what is to be done next: no thread, no lock, no file.
+// The state machine of a ModelStore: the state of every version, and which version to load next. No threads, locks or
+// files.
 //
-// Whoever owns it calls it under one mutex, loads what Next names, and tells the changes that pile up.
+// The owner calls it under one mutex, loads the version that FindNext returns, and passes on the changes from
+// TakeChanges.
 #pragma once
 
 #include <chrono>
@@ -21,15 +23,15 @@ namespace longshore::models {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 struct Rules {
-  // When a load that failed is tried again.
+  // Retries of failed loads.
   int retries_max = 0;
   std::chrono::milliseconds interval{60000};
-  std::chrono::milliseconds copy_interval{1000};  // Of a version that is still being copied, without end.
-  bool unload_first = false;     // What leaves a model leaves before what comes is loaded, and not after.
-  int64_t memory_bytes_max = 0;  // That versions may reserve together; 0: no limit.
+  std::chrono::milliseconds copy_interval{1000};  // While a version is being copied; without a limit of retries.
+  bool unload_first = false;                      // Unload a model's unwanted versions before loading new ones.
+  int64_t memory_bytes_max = 0;                   // Limit for all reservations together; 0: no limit.
 };
 
-// What lookups see.
+// The available versions of a model, for lookups.
 struct ReadyVersions {
   std::map<int64_t, Handle> versions;
   std::map<std::string, int64_t> labels;
@@ -38,8 +40,8 @@ using ReadyModels = std::map<std::string, ReadyVersions>;
 
 class VersionBook {
  public:
-  static constexpr size_t kEndedMax = 10;         // Ended versions remembered per model.
-  static constexpr size_t kEndedModelsMax = 100;  // Models none of whose versions is left.
+  static constexpr size_t kEndedMax = 10;         // Unloaded versions remembered per model.
+  static constexpr size_t kEndedModelsMax = 100;  // Remembered models without a loaded version.
 
   // Makes a loaded version ready to run with this batching.
   using MakeReady =
@@ -48,8 +50,8 @@ class VersionBook {
   struct Next {
     std::string model;
     int64_t version = 0;
-    const Wanted* wanted = nullptr;  // Of the model; null: nothing is to be loaded now.
-    SteadyTime again;                // Without one: when a retry is due, or never (max).
+    const Wanted* wanted = nullptr;  // The model's; null: there is nothing to load now.
+    SteadyTime again;                // If `wanted` is null: when the next retry is due; max: never.
   };
   using Change = std::pair<std::string, VersionStatus>;
 
@@ -58,25 +60,25 @@ class VersionBook {
   void Apply(std::vector<Wanted> all);
   void Retry(const std::string& model, int64_t version);
 
-  // The version to load: models that cannot answer yet come first, new versions before old ones.
+  // The version to load next: first for models without an available version, then the highest version first.
   Next FindNext(SteadyTime now) const;
-  // Its load begins, warms up, ends. Requires: it was begun, and has not ended.
+  // The steps of a load, in order: Begin, Reserve, BeginWarmUp, FinishLoad.
   void Begin(const std::string& model, int64_t version);
-  // ResourceExhausted when memory for the version does not suffice beside what others have reserved.
+  // Reserves the estimated memory; ResourceExhausted if it does not fit the limit together with the other reservations.
   Status Reserve(const std::string& model, int64_t version, int64_t bytes);
-  void Warm(const std::string& model, int64_t version);
-  void Settle(const std::string& model, int64_t version, Result<Loaded> loaded, SteadyTime now);
-  // One of its ready versions was destroyed.
+  void BeginWarmUp(const std::string& model, int64_t version);
+  void FinishLoad(const std::string& model, int64_t version, Result<Loaded> loaded, SteadyTime now);
+  // Called when a ReadyVersion of this version was destroyed.
   void Gone(const std::string& model, int64_t version);
 
   // The changes of state since the last call, in their order.
   std::deque<Change> TakeChanges() { return std::exchange(changes_, {}); }
 
   ReadyModels Ready() const;
-  std::vector<VersionStatus> Statuses(const std::string& model) const;  // The newest first.
-  std::vector<std::string> Names() const;                               // Wanted models, ordered.
+  std::vector<VersionStatus> Statuses(const std::string& model) const;  // Highest first.
+  std::vector<std::string> Names() const;                               // Wanted models, sorted.
   bool AllAvailable() const;
-  bool IsEmpty() const;  // Every version has ended.
+  bool IsEmpty() const;  // No version is loaded or loading.
   int64_t memory_bytes() const;
 
  private:
@@ -84,13 +86,13 @@ class VersionBook {
     VersionStatus status;
     bool wanted = false;
     Path from;                   // The base path of the last load.
-    int64_t reserved_bytes = 0;  // From the beginning of a load until the version is gone.
-    int64_t lacked_bytes = 0;    // What its last load wanted and did not get.
+    int64_t reserved_bytes = 0;  // Held from Reserve until the version is unloaded or failed.
+    int64_t lacked_bytes = 0;    // Memory that its last load was refused; 0: none.
     int failures = 0;
     SteadyTime retry_at;
-    std::optional<batching::Options> own_batching;  // Which its files want, whatever the model wants.
-    Handle ready;                                   // The store's own; present when available.
-    int alive = 0;                                  // ReadyVersions that are not destroyed yet.
+    std::optional<batching::Options> own_batching;  // From its files; replaces the model's.
+    Handle ready;                                   // The store's own handle; set while available.
+    int alive = 0;                                  // ReadyVersions that exist.
   };
   struct Model {
     Wanted wanted;
@@ -106,10 +108,10 @@ class VersionBook {
   void Want(Wanted wanted);
   void SetState(const std::string& model, Version* version, State state);
   void Restart(const std::string& model, Version* version);
-  void Tidy(const std::string& name, Model* model);
-  bool MayLetGo(const Model& model) const;
+  void Advance(const std::string& name, Model* model);
+  bool MayUnloadUnwanted(const Model& model) const;
   int64_t FreeBytes() const;
-  void RetryWhatFitsNow();
+  void RetryVersionsThatFit();
   void Unload(const std::string& model, Version* version);
   void UseBatching(const Model& model, Version* version);
   void NoteFailure(const std::string& model, Version* version, Error error, SteadyTime now);

@@ -1,7 +1,7 @@
-// Records what each node of a graph does in the next runs of a node that serves.
+// Records what each node of a graph does in the next runs of this serving node.
 //
 //   RETURN_IF_ERROR(recorder.Start({.model = "digits", .runs = 20}));
-//   ... 20 runs, or 30 seconds, later it has ended by itself ...
+//   ... it ends by itself after 20 runs or 30 seconds ...
 //   const std::string trace = ToTrace(*recorder.recording());
 #pragma once
 
@@ -15,32 +15,33 @@
 
 namespace longshore::profiling {
 
-// Thread-safe. One recording at a time, which stays until the next one begins. Outlives its watches.
+// Thread-safe. There is one recording at a time; it is kept until the next one begins. The recorder must outlive its
+// watches.
 class Recorder {
  public:
   Recorder(const Clock& clock, const MonotonicClock& timer) : clock_(clock), timer_(timer) {}
 
-  // FailedPrecondition while another one is under way: until its runs have ended, and for no longer than kGrace after
-  // its time.
-  Status Start(const Wanted& wanted);
-  // What there is by now; nullopt: nothing was started yet.
+  // Starts a recording. FailedPrecondition while another one is in progress, which lasts until all its runs have ended,
+  // but at most until kGrace after its time.
+  Status Start(const RecordingRequest& wanted);
+  // Returns the current or last recording; nullopt if none was started.
   std::optional<Recording> recording() const;
 
   std::shared_ptr<batching::RunWatch> WatchOf(const std::string& model, int64_t version);
 
  private:
   class Watch;
-  struct Taking;
-  struct TakenRun;
+  struct ActiveRecording;
+  struct ActiveRun;
   std::shared_ptr<batching::WatchedRun> Begin(const std::string& model, int64_t version);
   void Ended(const std::shared_ptr<batching::WatchedRun>& run);
 
   const Clock& clock_;
   const MonotonicClock& timer_;
-  std::atomic<bool> takes_runs_ = false;  // All that a run looks at while nothing is recorded.
+  std::atomic<bool> accepts_runs_ = false;  // The only check that a run makes while there is no recording.
   mutable std::mutex mutex_;
   int64_t last_id_ = 0;
-  std::shared_ptr<Taking> taking_;
+  std::shared_ptr<ActiveRecording> active_;
 };
 
 }  // namespace longshore::profiling

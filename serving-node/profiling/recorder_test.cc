@@ -25,12 +25,12 @@ class RecorderTest : public testing::Test {
   const std::shared_ptr<batching::RunWatch> words_ = recorder_.WatchOf("words", 1);
 };
 
-TEST_F(RecorderTest, TakesNothingUntilItIsStarted) {
+TEST_F(RecorderTest, RecordsNothingBeforeItIsStarted) {
   EXPECT_EQ(digits_->Begin(), nullptr);
   EXPECT_FALSE(recorder_.recording());
 }
 
-TEST_F(RecorderTest, EndsByItselfAfterSoManyRuns) {
+TEST_F(RecorderTest, EndsAfterTheRequestedNumberOfRuns) {
   ASSERT_TRUE(recorder_.Start({.model = "", .runs = 2}));
   EXPECT_TRUE(RunOne(*digits_));
   EXPECT_FALSE(recorder_.recording()->done);
@@ -44,7 +44,7 @@ TEST_F(RecorderTest, EndsByItselfAfterSoManyRuns) {
   EXPECT_EQ(recording.runs[0]->run.profile.nodes.size(), 1U);
 }
 
-TEST_F(RecorderTest, IsNotDoneWhileItsLastRunIsUnderWay) {
+TEST_F(RecorderTest, IsNotDoneWhileItsLastRunIsInProgress) {
   ASSERT_TRUE(recorder_.Start({.model = "", .runs = 1}));
   const auto run = digits_->Begin();
   EXPECT_EQ(digits_->Begin(), nullptr);
@@ -53,18 +53,18 @@ TEST_F(RecorderTest, IsNotDoneWhileItsLastRunIsUnderWay) {
   EXPECT_TRUE(recorder_.recording()->done);
 }
 
-TEST_F(RecorderTest, IsNotDoneWhenItsTimeIsUpWhileRunsAreUnderWay) {
+TEST_F(RecorderTest, IsNotDoneAfterItsTimeWhileRunsAreInProgress) {
   ASSERT_TRUE(recorder_.Start({.model = "", .runs = 2, .time = seconds(5)}));
   const auto run = digits_->Begin();
   timer_.Advance(seconds(5));
   EXPECT_FALSE(recorder_.recording()->done);
-  EXPECT_FALSE(RunOne(*digits_)) << "no further ones";
+  EXPECT_FALSE(RunOne(*digits_)) << "no further runs are recorded";
   digits_->Ended(run);
   EXPECT_TRUE(recorder_.recording()->done);
   EXPECT_EQ(recorder_.recording()->runs.size(), 1U);
 }
 
-TEST_F(RecorderTest, WaitsForARunThatDoesNotEndForAGraceOnly) {
+TEST_F(RecorderTest, WaitsForARunThatDoesNotEndOnlyForTheGracePeriod) {
   ASSERT_TRUE(recorder_.Start({.model = "", .runs = 1, .time = seconds(5)}));
   const auto run = digits_->Begin();
   timer_.Advance(seconds(5) + kGrace - std::chrono::microseconds(1));
@@ -75,7 +75,7 @@ TEST_F(RecorderTest, WaitsForARunThatDoesNotEndForAGraceOnly) {
   EXPECT_TRUE(recorder_.Start({}));
 }
 
-TEST_F(RecorderTest, CountsRunsThatItIsNotToldTheEndOf) {
+TEST_F(RecorderTest, CountsRunsWhoseEndIsNotReported) {
   ASSERT_TRUE(recorder_.Start({.model = "", .runs = 2}));
   digits_->Begin();
   EXPECT_FALSE(recorder_.recording()->done);
@@ -86,7 +86,7 @@ TEST_F(RecorderTest, CountsRunsThatItIsNotToldTheEndOf) {
   EXPECT_EQ(StateToJson(recording)["runs_left_out"], 1);
 }
 
-TEST_F(RecorderTest, GivesEachRecordingAnIdOfItsOwn) {
+TEST_F(RecorderTest, GivesEachRecordingItsOwnId) {
   ASSERT_TRUE(recorder_.Start({.model = "", .runs = 1}));
   EXPECT_EQ(StateToJson(*recorder_.recording())["id"], 1);
   EXPECT_FALSE(recorder_.Start({}));
@@ -95,7 +95,7 @@ TEST_F(RecorderTest, GivesEachRecordingAnIdOfItsOwn) {
   EXPECT_EQ(recorder_.recording()->id, 2);
 }
 
-TEST_F(RecorderTest, SaysWhenItBeganByItsClocks) {
+TEST_F(RecorderTest, TakesItsStartFromItsClocks) {
   clock_.Advance(seconds(100));
   timer_.Advance(seconds(7));
   ASSERT_TRUE(recorder_.Start({}));
@@ -103,7 +103,7 @@ TEST_F(RecorderTest, SaysWhenItBeganByItsClocks) {
   EXPECT_EQ(recorder_.recording()->began, timer_.Now());
 }
 
-TEST_F(RecorderTest, EndsByItselfAfterItsTime) {
+TEST_F(RecorderTest, EndsAfterItsTime) {
   ASSERT_TRUE(recorder_.Start({.model = "", .runs = 2, .time = seconds(5)}));
   EXPECT_TRUE(RunOne(*digits_));
   timer_.Advance(seconds(5));
@@ -111,13 +111,13 @@ TEST_F(RecorderTest, EndsByItselfAfterItsTime) {
   EXPECT_TRUE(recorder_.recording()->done);
 }
 
-TEST_F(RecorderTest, TakesTheRunsOfOneModelOnly) {
+TEST_F(RecorderTest, RecordsOnlyTheRequestedModel) {
   ASSERT_TRUE(recorder_.Start({.model = "digits", .runs = 2}));
   EXPECT_FALSE(RunOne(*words_));
   EXPECT_TRUE(RunOne(*digits_));
 }
 
-TEST_F(RecorderTest, RefusesASecondRecordingWhileOneIsUnderWay) {
+TEST_F(RecorderTest, RefusesASecondRecordingWhileOneIsInProgress) {
   ASSERT_TRUE(recorder_.Start({.model = "", .runs = 2, .time = seconds(5)}));
   RunOne(*digits_);
   const Status second = recorder_.Start({});
@@ -129,7 +129,7 @@ TEST_F(RecorderTest, RefusesASecondRecordingWhileOneIsUnderWay) {
   EXPECT_TRUE(recorder_.recording()->runs.empty());
 }
 
-TEST_F(RecorderTest, ARunThatOutlivesItsRecordingIsNoneOfTheNext) {
+TEST_F(RecorderTest, DoesNotAddARunToTheNextRecording) {
   ASSERT_TRUE(recorder_.Start({.model = "", .runs = 2, .time = seconds(5)}));
   const auto run = digits_->Begin();
   timer_.Advance(seconds(5) + kGrace);
@@ -138,7 +138,7 @@ TEST_F(RecorderTest, ARunThatOutlivesItsRecordingIsNoneOfTheNext) {
   EXPECT_TRUE(recorder_.recording()->runs.empty());
 }
 
-TEST_F(RecorderTest, KeepsNoMoreNodesThanItHasRoomForAndSaysSo) {
+TEST_F(RecorderTest, LimitsTheRecordedNodesAndCountsTheRest) {
   ASSERT_TRUE(recorder_.Start({.model = "", .runs = 2}));
   const size_t all = kRecordingBytesMax / sizeof(engine::NodeRun);
   RunOne(*digits_, all);
@@ -150,7 +150,7 @@ TEST_F(RecorderTest, KeepsNoMoreNodesThanItHasRoomForAndSaysSo) {
   EXPECT_EQ(StateToJson(recording)["nodes_left_out"], recording.runs[0]->run.profile.left_out + 10);
 }
 
-// Of the run, as it lies in memory.
+// The bytes of the run in memory.
 size_t BytesOf(const RecordedRun& recorded) {
   const batching::WatchedRun& run = recorded.run;
   size_t bytes = sizeof(recorded) + engine::TextBytes(run.inputs);
@@ -159,7 +159,7 @@ size_t BytesOf(const RecordedRun& recorded) {
   return bytes;
 }
 
-TEST_F(RecorderTest, HoldsNoMoreThanItsLimitWithWhatIsReservedAndWhatIsSaidOfInputs) {
+TEST_F(RecorderTest, StaysWithinItsMemoryLimitIncludingReservedNodesAndInputTexts) {
   ASSERT_TRUE(recorder_.Start({.model = "", .runs = 1000}));
   for (int i = 0; i < 1000; ++i) {
     const auto run = digits_->Begin();
@@ -176,28 +176,28 @@ TEST_F(RecorderTest, HoldsNoMoreThanItsLimitWithWhatIsReservedAndWhatIsSaidOfInp
   EXPECT_LE(bytes, static_cast<size_t>(kRecordingBytesMax));
   EXPECT_GT(bytes, static_cast<size_t>(kRecordingBytesMax) * 9 / 10);
   EXPECT_EQ(recording.runs[0]->run.inputs.size(), 20'000U);
-  EXPECT_TRUE(recording.runs.back()->run.inputs.empty()) << "there was no room for them";
+  EXPECT_TRUE(recording.runs.back()->run.inputs.empty()) << "the limit was reached";
 }
 
-TEST(Wanted, IsReadWithItsDefaults) {
-  EXPECT_EQ(ParseWanted("\n")->runs, 20);
-  const auto wanted = ParseWanted(R"({"model": "digits", "runs": 1000, "seconds": 300})");
+TEST(RecordingRequest, HasDefaults) {
+  EXPECT_EQ(ParseRecordingRequest("\n")->runs, 20);
+  const auto wanted = ParseRecordingRequest(R"({"model": "digits", "runs": 1000, "seconds": 300})");
   ASSERT_TRUE(wanted);
   EXPECT_EQ(wanted->model, "digits");
   EXPECT_EQ(wanted->runs, 1000);
   EXPECT_EQ(wanted->time, seconds(300));
 }
 
-TEST(Wanted, ThatIsWrongIsNamed) {
-  const auto why = [](const char* text) { return ParseWanted(text).error().message; };
+TEST(RecordingRequest, NamesTheFieldThatIsWrong) {
+  const auto why = [](const char* text) { return ParseRecordingRequest(text).error().message; };
   EXPECT_THAT(why(R"({"runs": 0})"), HasSubstr("runs: 0 is not a whole number from 1 to 1000"));
   EXPECT_THAT(why(R"({"runs": "abc"})"), HasSubstr("runs: \"abc\" is not"));
   EXPECT_THAT(why(R"({"runs": 1.5})"), HasSubstr("runs: 1.5 is not"));
   EXPECT_THAT(why(R"({"runs": 18446744073709551615})"), HasSubstr("is not a whole number"));
   EXPECT_THAT(why(R"({"seconds": 301})"), HasSubstr("seconds: 301 is not a whole number from 1 to 300"));
   EXPECT_THAT(why(R"({"model": 1})"), HasSubstr("model: 1 is not a name"));
-  EXPECT_THAT(why(R"({"run": 1})"), HasSubstr("there is no \"run\" here"));
-  EXPECT_THAT(why("[1]"), HasSubstr("say {\"model\": NAME"));
+  EXPECT_THAT(why(R"({"run": 1})"), HasSubstr("unknown field \"run\""));
+  EXPECT_THAT(why("[1]"), HasSubstr("send {\"model\": NAME"));
   EXPECT_THAT(why("runs=1"), HasSubstr("not JSON"));
 }
 

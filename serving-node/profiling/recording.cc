@@ -11,7 +11,7 @@ Result<int64_t> NumberOf(const std::string& field, const Json& value, int64_t ma
   return value.get<int64_t>();
 }
 
-Status Set(const std::string& field, const Json& value, Wanted* wanted) {
+Status Set(const std::string& field, const Json& value, RecordingRequest* wanted) {
   if (field == "model") {
     if (!value.is_string()) return InvalidArgument("model: {} is not a name", value.dump());
     wanted->model = value.get<std::string>();
@@ -22,19 +22,19 @@ Status Set(const std::string& field, const Json& value, Wanted* wanted) {
     ASSIGN_OR_RETURN(const int64_t seconds, NumberOf(field, value, kTimeMax.count()));
     wanted->time = std::chrono::seconds(seconds);
   } else {
-    return InvalidArgument("there is no \"{}\" here: say model, runs, seconds", field);
+    return InvalidArgument("unknown field \"{}\": the fields are model, runs and seconds", field);
   }
   return {};
 }
 
 }  // namespace
 
-Result<Wanted> ParseWanted(const std::string& text) {
-  Wanted wanted;
+Result<RecordingRequest> ParseRecordingRequest(const std::string& text) {
+  RecordingRequest wanted;
   if (text.find_first_not_of(" \r\n") == std::string::npos) return wanted;
   ASSIGN_OR_RETURN(const Json json, ParseJson(text));
   if (!json.is_object())
-    return InvalidArgument("say {{\"model\": NAME, \"runs\": 20, \"seconds\": 30}} or a part of it");
+    return InvalidArgument("send {{\"model\": NAME, \"runs\": 20, \"seconds\": 30}} or some of these fields");
   for (const auto& [field, value] : json.items()) RETURN_IF_ERROR(Set(field, value, &wanted));
   return wanted;
 }

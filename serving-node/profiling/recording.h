@@ -1,4 +1,4 @@
-// What a node has recorded of its runs. Values.
+// A recording of the runs of a node: plain values, and their conversion from and to JSON.
 #pragma once
 
 #include <chrono>
@@ -16,18 +16,18 @@ namespace longshore::profiling {
 
 inline constexpr int kRunsMax = 1000;
 inline constexpr std::chrono::seconds kTimeMax{300};
-inline constexpr std::chrono::seconds kGrace{10};                 // For runs that are under way when the time is up.
-inline constexpr int64_t kRecordingBytesMax = int64_t{32} << 20;  // Of all runs and their nodes.
+inline constexpr std::chrono::seconds kGrace{10};                 // Extra time for runs in progress at the end.
+inline constexpr int64_t kRecordingBytesMax = int64_t{32} << 20;  // Memory of all runs and their nodes.
 
-struct Wanted {
-  std::string model;  // "": all of them.
-  int runs = 20;      // The next so many.
+struct RecordingRequest {
+  std::string model;  // "": all models.
+  int runs = 20;      // The recording ends after this many runs, or after `time`.
   std::chrono::seconds time{30};
 };
 
-// {"model": "digits", "runs": 20, "seconds": 30}, each of which may be left out; "" is {}. InvalidArgument names the
-// field.
-Result<Wanted> ParseWanted(const std::string& text);
+// Parses {"model": "digits", "runs": 20, "seconds": 30}; all fields are optional, and "" means {}. InvalidArgument
+// names the field.
+Result<RecordingRequest> ParseRecordingRequest(const std::string& text);
 
 struct RecordedRun {
   std::string model;
@@ -36,13 +36,13 @@ struct RecordedRun {
 };
 
 struct Recording {
-  int64_t id = 0;  // From 1 on.
-  Wanted wanted;
+  int64_t id = 0;  // 1, 2, ...
+  RecordingRequest wanted;
   bool done = false;
-  TimePoint at{};                                        // When it began, and
-  std::chrono::steady_clock::time_point began{};         // the same for what runs say.
-  std::vector<std::shared_ptr<const RecordedRun>> runs;  // As they ended.
-  int64_t runs_left_out = 0;                             // For want of memory.
+  TimePoint at{};                                        // The start of the recording.
+  std::chrono::steady_clock::time_point began{};         // The same by the clock of the runs.
+  std::vector<std::shared_ptr<const RecordedRun>> runs;  // In the order of their ends.
+  int64_t runs_left_out = 0;                             // Because of lack of memory, or because their end is unknown.
 };
 
 // {"id": 1, "state": "recording", "model": "digits", "runs": 3, "runs_wanted": 20, "seconds": 30, "nodes": 120,

@@ -18,7 +18,7 @@ struct Span {
 
 struct Slice {
   Span span;
-  std::string text;  // The event without its place.
+  std::string text;  // The fields of the event except process, row and times.
 };
 
 std::string Quoted(const std::string& text) {
@@ -27,7 +27,7 @@ std::string Quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Where the next event goes.
+// Appends the separator and returns the position of the next event.
 std::back_insert_iterator<std::string> Next(std::string* trace) {
   *trace += trace->ends_with('[') ? "\n" : ",\n";
   return std::back_inserter(*trace);
@@ -35,8 +35,8 @@ std::back_insert_iterator<std::string> Next(std::string* trace) {
 
 double Microseconds(nanoseconds time) { return static_cast<double>(time.count()) / 1000; }
 
-// Of the run, since the recording began. What the engine does not say is the time of its caller: all of it where it
-// does not look into its runs, the end of one that threw.
+// The time of the run since the start of the recording. Times that the engine does not report are taken from its
+// caller: both for engines that do not profile their runs, the end for a run that threw.
 Span SpanOf(const RecordedRun& recorded, const Recording& recording) {
   const batching::WatchedRun& run = recorded.run;
   const engine::RunProfile& profile = run.profile;
@@ -65,7 +65,7 @@ std::string NodeText(const engine::NodeRun& node) {
   return fmt::format("\"name\":{},\"cat\":{},\"args\":{{{}}}", Quoted(node.op), Quoted(how), args);
 }
 
-// The run and what is in it, outer ones before inner ones.
+// The slices of the run and its nodes, outer slices before inner ones.
 std::vector<Slice> SlicesOf(const RecordedRun& recorded, const Span& span) {
   const engine::RunProfile& profile = recorded.run.profile;
   std::vector<Slice> slices = {{span, RunText(recorded.run)}};
@@ -81,7 +81,7 @@ std::vector<Slice> SlicesOf(const RecordedRun& recorded, const Span& span) {
   return slices;
 }
 
-// Of one process, which is a version.
+// Writes the events of one version, which is a process in the trace.
 class Process {
  public:
   Process(const Recording& recording, int id, Runs runs) : recording_(recording), id_(id), runs_(std::move(runs)) {
@@ -117,7 +117,7 @@ class Process {
     if (held != 0) held_.emplace(span.ended, -held);
   }
 
-  // The first row that is free again.
+  // Returns the first row that is free at the start of the span, and occupies it.
   size_t RowFor(const Span& span) {
     const auto free = std::ranges::find_if(rows_, [&](nanoseconds ended) { return ended <= span.began; });
     const auto row = static_cast<size_t>(free - rows_.begin());
@@ -140,8 +140,8 @@ class Process {
   const Recording& recording_;
   const int id_;
   Runs runs_;
-  std::vector<nanoseconds> rows_;             // When the last run of each ended.
-  std::multimap<nanoseconds, int64_t> held_;  // By how much it changed.
+  std::vector<nanoseconds> rows_;             // For each row the end of its last run.
+  std::multimap<nanoseconds, int64_t> held_;  // The changes of the memory in bytes, by time.
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A recording as viewers of traces open it: chrome://tracing, Perfetto, TensorBoard.
+// Converts a recording to the format of trace viewers: chrome://tracing, Perfetto, TensorBoard.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace longshore::profiling {
 
-// JSON in Chrome's Trace Event Format. A version is a process; of its runs those that are under way at once have a row
-// each. A run is a slice, in it what came before its first node ("plan") and each node, in a node those of its bodies;
-// the counter "memory of runs" adds up what runs of the version hold beside weights and inputs. Times are microseconds
-// since the recording began. Pure.
+// Returns JSON in Chrome's Trace Event Format. Each version is a process; runs at the same time are in different rows
+// ("threads"). Each run is a slice that contains a slice "plan" for the time before its first node and a slice for each
+// node; a node contains the nodes of its bodies. The counter "memory of runs" is the total memory of the version's runs
+// in addition to weights and inputs. Times are microseconds since the start of the recording. Pure.
 std::string ToTrace(const Recording& recording);
 
 }  // namespace longshore::profiling

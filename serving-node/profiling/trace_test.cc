@@ -10,7 +10,7 @@ using std::chrono::nanoseconds;
 
 constexpr std::chrono::steady_clock::time_point kBegan{std::chrono::hours(1)};
 
-// A run that begins so long after the recording, of a loop with one step in it and then a convolution.
+// A run that begins `after` the start of the recording: a loop with one step, then a convolution.
 std::shared_ptr<RecordedRun> LoopRun(microseconds after, int64_t version = 2) {
   auto run = std::make_shared<RecordedRun>(RecordedRun{.model = "digits", .version = version, .run = {}});
   run->run.signature = "serving_default";
@@ -72,7 +72,7 @@ std::vector<Json> EventsOf(const Recording& recording, const std::string& kind) 
   return events;
 }
 
-TEST(Trace, IsWhatViewersOpen) {
+TEST(Trace, HasTheFormatOfTraceViewers) {
   const std::string want =
       R"({"displayTimeUnit":"ms","otherData":{"id":3,"state":"done","began":"2027-01-15T08:00:00Z","model":"digits",)"
       R"("seconds":30,"runs_wanted":20,"runs":1,"runs_left_out":0,"nodes":3,"nodes_left_out":0},"traceEvents":[
@@ -96,13 +96,13 @@ TEST(Trace, IsWhatViewersOpen) {
   EXPECT_EQ(ToTrace(Of({LoopRun(microseconds(50))})), want);
 }
 
-TEST(Trace, OfNothingIsJsonToo) {
+TEST(Trace, IsValidJsonWithoutRuns) {
   const auto trace = ParseJson(ToTrace(Of({})));
   ASSERT_TRUE(trace);
   EXPECT_TRUE(trace->at("traceEvents").empty());
 }
 
-TEST(Trace, HasARowForEachRunUnderWayAtOnce) {
+TEST(Trace, PutsConcurrentRunsIntoDifferentRows) {
   std::vector<int> rows;
   const Recording recording =
       Of({LoopRun(microseconds(200)), LoopRun(microseconds(0)), LoopRun(microseconds(50)), LoopRun(microseconds(120))});
@@ -112,7 +112,7 @@ TEST(Trace, HasARowForEachRunUnderWayAtOnce) {
   EXPECT_EQ(rows, (std::vector<int>{1, 2, 1, 2}));
 }
 
-TEST(Trace, AddsUpTheMemoryOfRunsAtOnce) {
+TEST(Trace, AddsUpTheMemoryOfConcurrentRuns) {
   std::vector<int64_t> bytes;
   for (const Json& event : EventsOf(Of({LoopRun(microseconds(0)), LoopRun(microseconds(50))}), "C")) {
     bytes.push_back(event.at("args").at("bytes"));
@@ -127,7 +127,7 @@ TEST(Trace, HasAProcessForEachVersion) {
   EXPECT_NE(names[0].at("pid"), names[2].at("pid"));
 }
 
-TEST(Trace, SaysWhatFailedAndWhatWasLeftOut) {
+TEST(Trace, ShowsErrorsAndTheNumberOfNodesLeftOut) {
   const auto run = LoopRun(microseconds(0));
   run->run.error = "INTERNAL: \"x\"\xff";
   run->run.profile.left_out = 7;
@@ -140,7 +140,7 @@ TEST(Trace, SaysWhatFailedAndWhatWasLeftOut) {
   EXPECT_EQ(args.at("rows_padded"), 4);
 }
 
-TEST(Trace, OfARunThatThrewHasItsNodesWhereTheyWereAndEndsWithIt) {
+TEST(Trace, ShowsTheNodesOfARunThatThrew) {
   const auto run = LoopRun(microseconds(50));
   run->run.profile.took = nanoseconds(0);
   run->run.began = kBegan + microseconds(20);  // It waited in the engine.
@@ -153,7 +153,7 @@ TEST(Trace, OfARunThatThrewHasItsNodesWhereTheyWereAndEndsWithIt) {
   EXPECT_EQ(slices[2].at("ts"), 60.0);
 }
 
-TEST(Trace, OfARunThatThrewAtOnceIsWhatItsCallerSaw) {
+TEST(Trace, TakesTheTimesOfARunThatThrewAtOnceFromItsCaller) {
   const auto run = LoopRun(microseconds(0));
   run->run.profile = {};
   run->run.began = kBegan + microseconds(20);
@@ -165,7 +165,7 @@ TEST(Trace, OfARunThatThrewAtOnceIsWhatItsCallerSaw) {
   EXPECT_FALSE(slice.at("args").contains("inputs"));
 }
 
-TEST(Trace, OfAnEngineThatDoesNotLookHasTheRunsAlone) {
+TEST(Trace, ShowsOnlyRunsOfAnEngineWithoutProfiling) {
   const auto run = LoopRun(microseconds(0));
   run->run.profile = {};
   run->run.began = kBegan + microseconds(1);

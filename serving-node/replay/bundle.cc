@@ -10,7 +10,7 @@ namespace {
 
 namespace io = google::protobuf::io;
 
-// Ends when there is more text than a bundle has: it may be many times the message.
+// Stops the conversion when the text becomes larger than a bundle may be; the text can be much larger than the message.
 class BoundedText final : public io::ZeroCopyOutputStream {
  public:
   explicit BoundedText(std::string* text) : out_(text) {}
@@ -26,7 +26,7 @@ class BoundedText final : public io::ZeroCopyOutputStream {
 }  // namespace
 
 Result<std::string> ToText(const capture::Bundle& bundle) {
-  std::string text = "# A request that failed. To run it again: longshore-node replay FILE\n";
+  std::string text = "# A request that failed. To replay it: longshore-node replay FILE\n";
   bool is_whole = false;
   {
     BoundedText out(&text);
@@ -39,7 +39,7 @@ Result<std::string> ToText(const capture::Bundle& bundle) {
 Result<capture::Bundle> ReadBundle(const Path& file) {
   capture::Bundle bundle;
   RETURN_IF_ERROR(ReadTextProto(file, &bundle, kBundleBytesMax));
-  if (!bundle.has_request()) return InvalidArgument("{}: it holds no request", file.string());
+  if (!bundle.has_request()) return InvalidArgument("{}: the bundle has no request", file.string());
   return bundle;
 }
 

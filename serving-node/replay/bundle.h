@@ -1,4 +1,4 @@
-// A captured request on the disk: text that can be read, changed and run again.
+// The file format of a captured request: text that can be read, changed and replayed.
 #pragma once
 
 #include "common/error.h"
@@ -7,18 +7,18 @@
 
 namespace longshore::replay {
 
-// Its name ends so.
+// The extension of a bundle's file name.
 inline constexpr const char* kEnding = ".bundle";
 
-// A larger file is neither written nor read. As text a number takes about six times its bytes.
+// Larger files are neither written nor read. As text, a tensor is about six times as large as in memory.
 inline constexpr size_t kBundleBytesMax = size_t{64} << 20;
 
-// The file's content: a few lines that say what it is, then the message as text. ResourceExhausted above
-// kBundleBytesMax.
+// Returns the content of the file: a comment line that says how to replay it, then the message in text format.
+// ResourceExhausted above kBundleBytesMax.
 Result<std::string> ToText(const capture::Bundle& bundle);
 
-// InvalidArgument naming file and line for what is no bundle, or one without a request; ResourceExhausted above
-// kBundleBytesMax.
+// InvalidArgument, which names the file and the line, if the file is not a valid bundle or has no request;
+// ResourceExhausted above kBundleBytesMax.
 Result<capture::Bundle> ReadBundle(const Path& file);
 
 }  // namespace longshore::replay

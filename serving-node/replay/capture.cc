@@ -10,14 +10,16 @@
 namespace longshore::replay {
 namespace {
 
-constexpr metrics::Name kTotal{"longshore_captures_total", "Requests that failed: kept as a bundle, or left out."};
+constexpr metrics::Name kTotal{
+    "longshore_captures_total",
+    "Failed requests by outcome: kept as a bundle, or left out because of a limit or an error."};
 constexpr size_t kNameBytesMax = 64;
 
 std::string Stamp(TimePoint at, const char* format) {
   return fmt::format(fmt::runtime(format), fmt::gmtime(std::chrono::system_clock::to_time_t(at)));
 }
 
-// A model's name as a part of a file's name.
+// Shortens a model's name and replaces the characters that are not safe in a file name.
 std::string ForFile(const std::string& name) {
   std::string safe = name.substr(0, kNameBytesMax);
   for (char& c : safe) {
@@ -49,7 +51,7 @@ Held HeldIn(const Path& dir) {
 }  // namespace
 
 struct Capture::Kept {
-  models::Handle ready;  // Loaded until the bundle is written.
+  models::Handle ready;  // Keeps the version loaded until the bundle is written.
   Error error;
   std::shared_ptr<const tensorflow::serving::PredictRequest> request;
 
@@ -118,7 +120,8 @@ void Capture::Offer(const routing::Failure& failure) {
   const bool waits = writer_.Post([this, cause, bytes, kept] {
     const Status written = Keep(*kept);
     if (!written) {
-      spdlog::warn("a failed request of \"{}\" is not kept: {}", kept->ready->model, written.error().message);
+      spdlog::warn("model \"{}\": a failed request could not be captured: {}", kept->ready->model,
+                   written.error().message);
       const std::lock_guard lock(mutex_);
       paused_until_ = clock_.Now() + options_.pause_on_error;
     }
@@ -152,14 +155,14 @@ capture::Bundle Capture::BundleOf(const Kept& kept) const {
 }
 
 Status Capture::Keep(const Kept& kept) {
-  // Before the model runs once more for a bundle that nobody can keep: it will be larger than this.
+  // Checked first, because the search for the op runs the model again. The bundle will be larger than the request.
   RETURN_IF_ERROR(CheckRoom(kept.request->ByteSizeLong()));
   const models::ReadyVersion& ready = *kept.ready;
   const capture::Bundle bundle = BundleOf(kept);
   ASSIGN_OR_RETURN(const std::string text, ToText(bundle));
   const Path file = NextFile(fmt::format("{}-{}-{}", ForFile(ready.model), ready.version, kept.why()));
   RETURN_IF_ERROR(Write(file, text));
-  spdlog::warn("model \"{}\" version {}: {}{}; the request is kept in {}", ready.model, ready.version, kept.why(),
+  spdlog::warn("model \"{}\" version {}: {}{}; the request is captured in {}", ready.model, ready.version, kept.why(),
                bundle.non_finite().empty() ? "" : ": " + bundle.non_finite(), file.filename().string());
   return {};
 }
@@ -175,9 +178,11 @@ Path Capture::NextFile(const std::string& what) {
 
 Status Capture::CheckRoom(size_t bytes) const {
   const Held held = HeldIn(options_.dir);
-  if (held.files >= options_.files_max) return ResourceExhausted("{} bundles are there, the limit", held.files);
+  if (held.files >= options_.files_max)
+    return ResourceExhausted("the limit of {} bundles is reached", options_.files_max);
   if (held.bytes + bytes > options_.bytes_max) {
-    return ResourceExhausted("{} bytes of bundles are there; {} more are over the limit", held.bytes, bytes);
+    return ResourceExhausted("the bundles have {} bytes; {} more exceed the limit of {}", held.bytes, bytes,
+                             options_.bytes_max);
   }
   return {};
 }

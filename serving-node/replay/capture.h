@@ -1,5 +1,6 @@
-// Keeps requests that failed, in bounded number and size, so that they can be run again: longshore-node replay.
-// Failures of the version, that is: one whose deadline passed, or that found the node busy, shows nothing alone.
+// Stores failed requests, in limited number and size, so that they can be replayed with `longshore-node replay`. Only
+// failures of the version are stored: a request that missed its deadline or met an overloaded node fails only under
+// load, which a replay cannot reproduce.
 #pragma once
 
 #include <atomic>
@@ -24,36 +25,36 @@
 namespace longshore::replay {
 
 struct CaptureOptions {
-  Path dir;                              // Made when it is not there, for its owner only.
-  size_t files_max = 100;                // With those that are there already.
-  size_t bytes_max = size_t{256} << 20;  // As well.
-  size_t per_cause_max = 5;              // Of one version with one code, in that time.
+  Path dir;                              // Created if it is missing; only its owner may use it.
+  size_t files_max = 100;                // Bundles in the directory, existing ones included.
+  size_t bytes_max = size_t{256} << 20;  // Bytes of these bundles.
+  size_t per_cause_max = 5;              // Bundles of one version with one error code within cause_time.
   std::chrono::seconds cause_time{3600};
-  std::chrono::milliseconds pause_on_error{10'000};  // After one that could not be kept, before the next is tried.
-  capture::Bundle every{};                           // What every bundle says: node, software version, tags, flags.
+  std::chrono::milliseconds pause_on_error{10'000};  // The time between a failed write and the next attempt.
+  capture::Bundle every{};  // The fields that all bundles have: node, software version, tags, flags.
 };
 
-// Thread-safe. Store, search, clock and registry outlive it. What is beyond a limit is counted and not kept: the first
-// failures tell the most.
+// Thread-safe. Store, search, clock and registry must outlive it. Failures above a limit are counted but not stored:
+// the first failures are the most useful ones.
 class Capture final : public routing::FailureSink {
  public:
   static constexpr size_t kWaitingMax = 16;
-  static constexpr size_t kWaitingBytesMax = kBundleBytesMax;  // Of their requests.
+  static constexpr size_t kWaitingBytesMax = kBundleBytesMax;  // Bytes of the waiting requests.
   static constexpr size_t kCausesMax = 1000;
 
   Capture(CaptureOptions options, const models::ModelStore& store, routing::OriginSearch& origins, const Clock& clock,
           metrics::Registry& registry);
-  ~Capture() override;  // Writes what waits.
+  ~Capture() override;  // Writes the waiting requests.
 
   void Offer(const routing::Failure& failure) override;
-  // Waits until what was offered before is written.
+  // Blocks until everything offered before this call is written.
   void Flush() { writer_.Flush(); }
 
  private:
   struct Kept;
   struct Counts;
   using Cause = std::tuple<std::string, int64_t, Code>;
-  // What of a cause's share is spent.
+  // How much of a cause's limit is used.
   struct Spent {
     size_t kept = 0;
     size_t waiting = 0;
@@ -72,13 +73,13 @@ class Capture final : public routing::FailureSink {
   const models::ModelStore& store_;
   routing::OriginSearch& origins_;
   const Clock& clock_;
-  const std::shared_ptr<Counts> counts_;  // The registry shows it as long as it lives.
-  std::mutex mutex_;                      // Guards the next three.
+  const std::shared_ptr<Counts> counts_;  // Shared with the registry, which may outlive the capture.
+  std::mutex mutex_;                      // Guards the next three members.
   std::map<Cause, Spent> causes_;
   size_t waiting_bytes_ = 0;
   TimePoint paused_until_;
-  int sequence_ = 0;  // Only the writer's.
-  Worker writer_;     // Last: it uses the rest.
+  int sequence_ = 0;  // Only writer_ uses it.
+  Worker writer_;     // Declared last: its tasks use the other members.
 };
 
 }  // namespace longshore::replay

@@ -17,14 +17,14 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr const char* kAbout =
-    R"(Runs a request again that a node kept because it failed (--capture_dir), alone, in this process.
+    R"(Replays a request that failed and that a node captured (--capture_dir), as the only request, in this process.
 
   longshore-node replay /var/lib/longshore/captures/20261121T120000Z-001-digits-4-NON_FINITE.bundle
 
 It loads the version from the directory that the bundle names, or from --model_path, runs the request once without
-batching, and prints what comes back. A bundle is text: change the request in it and try again.
+batching, and prints the answer. A bundle is text: you can change the request in it and replay it again.
 
-Exit status: 0 the failure is not seen again, 1 it is, 2 the bundle or the model cannot be read.
+Exit status: 0 the failure did not occur again, 1 it did, 2 the bundle or the model cannot be read.
 )";
 
 constexpr int64_t kShownElementsMax = 20;
@@ -58,25 +58,25 @@ void PrintOrigin(engine::LoadedModel& model, engine::RunRequest run, std::ostrea
   std::promise<Result<std::optional<engine::NonFinite>>> promise;
   model.FindNonFinite(std::move(run), [&promise](auto found) { promise.set_value(std::move(found)); });
   const auto found = promise.get_future().get();
-  if (!found) out << "where it comes from is not known: " << found.error().message << "\n";
+  if (!found) out << "the op that produced it cannot be found: " << found.error().message << "\n";
   if (found && *found) out << "NaN or Inf in " << ToString(**found) << "\n";
 }
 
 void PrintBundle(const capture::Bundle& bundle, std::ostream& out) {
   out << fmt::format("captured {} on {}: model \"{}\" version {}\n", bundle.captured_at(), bundle.node(),
                      bundle.model(), bundle.version());
-  out << (bundle.code() == "OK" ? fmt::format("then:  an answer with NaN or Inf {}\n", bundle.non_finite())
+  out << (bundle.code() == "OK" ? fmt::format("then:  an answer with NaN or Inf, {}\n", bundle.non_finite())
                                 : fmt::format("then:  {}: {}\n", bundle.code(), bundle.error()));
 }
 
 void WarnOfOtherFiles(const capture::Bundle& bundle, const Path& dir, std::ostream& out) {
   const auto digest = saved_model::VersionDigest(dir);
   if (bundle.digest().empty() || !digest || *digest == bundle.digest()) return;
-  out << fmt::format("the files in {} are not those of then: digest {}, then {}\n", dir.string(), *digest,
-                     bundle.digest());
+  out << fmt::format("the files in {} differ from those of the captured request: digest {}, then {}\n", dir.string(),
+                     *digest, bundle.digest());
 }
 
-// Whether the failure is seen again.
+// Runs the request and returns true if the failure occurs again.
 bool Run(engine::LoadedModel& model, const capture::Bundle& bundle, std::ostream& out) {
   auto run = inference::ToRunRequest(bundle.request(), model.signatures());
   const auto begin = steady_clock::now();
@@ -96,7 +96,7 @@ bool Run(engine::LoadedModel& model, const capture::Bundle& bundle, std::ostream
 Result<int> Replay(const Arguments& arguments, engine::Engine& engine, std::ostream& out) {
   ASSIGN_OR_RETURN(const capture::Bundle bundle, ReadBundle(arguments.bundle));
   const Path dir = arguments.model_path.empty() ? Path(bundle.version_dir()) : arguments.model_path;
-  if (dir.empty()) return InvalidArgument("the bundle names no directory of the version: say --model_path");
+  if (dir.empty()) return InvalidArgument("the bundle does not name the directory of the version: use --model_path");
   PrintBundle(bundle, out);
   WarnOfOtherFiles(bundle, dir, out);
   engine::LoadOptions options;
@@ -104,7 +104,7 @@ Result<int> Replay(const Arguments& arguments, engine::Engine& engine, std::ostr
     options.tags.assign(bundle.saved_model_tags().begin(), bundle.saved_model_tags().end());
   ASSIGN_OR_RETURN(const auto model, engine.Load(dir, options));
   const bool seen = Run(*model, bundle, out);
-  out << (seen ? "the failure is seen again\n" : "the failure is not seen again\n");
+  out << (seen ? "the failure occurred again\n" : "the failure did not occur again\n");
   return seen ? kReproduced : kNotReproduced;
 }
 
@@ -113,8 +113,8 @@ Result<int> Replay(const Arguments& arguments, engine::Engine& engine, std::ostr
 int Main(const std::vector<std::string>& arguments, engine::Engine& engine, std::ostream& out) {
   CLI::App app(kAbout, "longshore-node replay");
   Arguments parsed;
-  app.add_option("BUNDLE", parsed.bundle, "the file")->required();
-  app.add_option("--model_path", parsed.model_path, "another directory with the version: PATH/saved_model.pb");
+  app.add_option("BUNDLE", parsed.bundle, "the file of the captured request")->required();
+  app.add_option("--model_path", parsed.model_path, "use the version in this directory instead: PATH/saved_model.pb");
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {

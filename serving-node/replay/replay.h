@@ -1,4 +1,4 @@
-// longshore-node replay: a captured request runs again, alone, in this process.
+// longshore-node replay: runs a captured request again, as the only request, in this process.
 #pragma once
 
 #include <iosfwd>
@@ -11,9 +11,9 @@ namespace longshore::replay {
 
 inline constexpr int kNotReproduced = 0;
 inline constexpr int kReproduced = 1;
-inline constexpr int kCannotRun = 2;  // No bundle, no model, unknown arguments.
+inline constexpr int kCannotRun = 2;  // The bundle or the model cannot be read, or the arguments are wrong.
 
-// Prints what happens to `out`, and returns the exit status.
+// Prints the result to `out` and returns the exit status.
 int Main(const std::vector<std::string>& arguments, engine::Engine& engine, std::ostream& out);
 
 }  // namespace longshore::replay

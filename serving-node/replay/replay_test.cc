@@ -12,6 +12,7 @@
 #include "serving-node/replay/bundle.h"
 #include "serving-node/replay/capture.h"
 #include "serving-node/tensor/proto.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::replay {
 namespace {
@@ -20,9 +21,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const Path kDigits = Path(LONGSHORE_SOURCE_DIR) / "tests" / "models" / "digits";
+const Path kDigits = source_tree::Root() / "tests" / "models" / "digits";
 
-// Version 4 of digits answers the image of this number with NaN, and the first one not.
+// The number of an image for which version 4 of digits answers NaN. For image 0 it does not.
 int64_t NanImage() {
   std::ifstream file(kDigits / "traffic_nan.txt");
   int64_t first = -1;
@@ -110,7 +111,7 @@ class ReplayTest : public testing::Test {
   routing::OriginSearch origins_{admission_};
 };
 
-TEST_F(ReplayTest, ANonFiniteAnswerIsKeptWithTheOpThatMadeItAndSeenAgain) {
+TEST_F(ReplayTest, CapturesANonFiniteAnswerWithItsOpAndReproducesIt) {
   Capture({}, {{{Code::kOk, ""}, NanImage()}});
   const auto bundles = Bundles();
   ASSERT_EQ(bundles.size(), 1u);
@@ -123,19 +124,20 @@ TEST_F(ReplayTest, ANonFiniteAnswerIsKeptWithTheOpThatMadeItAndSeenAgain) {
   const auto [status, out] = Replay({bundles[0].string()});
   EXPECT_EQ(status, kReproduced) << out;
   EXPECT_THAT(out, AllOf(HasSubstr("model \"digits\" version 4"), HasSubstr("(op RealDiv)"),
-                         HasSubstr("the failure is seen again")));
-  EXPECT_THAT(out, Not(HasSubstr("not those of then")));
+                         HasSubstr("the failure occurred again")));
+  EXPECT_THAT(out, Not(HasSubstr("differ from those of the captured request")));
   EXPECT_THAT(registry_.Text(), HasSubstr("longshore_captures_total{outcome=\"kept\"} 1\n"));
 }
 
-TEST_F(ReplayTest, AnotherVersionDoesNotShowTheFailure) {
+TEST_F(ReplayTest, DoesNotReproduceTheFailureWithAnotherVersion) {
   Capture({}, {{{Code::kOk, ""}, NanImage()}});
   const auto [status, out] = Replay({Bundles().at(0).string(), "--model_path=" + (kDigits / "2").string()});
   EXPECT_EQ(status, kNotReproduced) << out;
-  EXPECT_THAT(out, AllOf(HasSubstr("are not those of then"), HasSubstr("the failure is not seen again")));
+  EXPECT_THAT(
+      out, AllOf(HasSubstr("differ from those of the captured request"), HasSubstr("the failure did not occur again")));
 }
 
-TEST_F(ReplayTest, AnErrorIsKeptWithItsText) {
+TEST_F(ReplayTest, CapturesAnErrorWithItsText) {
   Capture({}, {{{Code::kInternal, "kernel failed"}, 0}});
   const auto bundle = ReadBundle(Bundles().at(0));
   ASSERT_TRUE(bundle);
@@ -146,7 +148,7 @@ TEST_F(ReplayTest, AnErrorIsKeptWithItsText) {
   EXPECT_THAT(out, AllOf(HasSubstr("then:  INTERNAL: kernel failed"), HasSubstr("now:   an answer in")));
 }
 
-TEST_F(ReplayTest, ABundleIsTextThatCanBeChanged) {
+TEST_F(ReplayTest, ReplaysAChangedBundle) {
   Capture({}, {{{Code::kOk, ""}, NanImage()}});
   auto bundle = ReadBundle(Bundles().at(0));
   ASSERT_TRUE(bundle);
@@ -157,7 +159,7 @@ TEST_F(ReplayTest, ABundleIsTextThatCanBeChanged) {
   EXPECT_THAT(out, HasSubstr("now:   INVALID_ARGUMENT: "));
 }
 
-TEST_F(ReplayTest, BundlesAreBoundedByCauseNumberAndBytes) {
+TEST_F(ReplayTest, LimitsBundlesByCauseNumberAndBytes) {
   const std::pair<Error, int64_t> one{{Code::kInternal, "a"}, 0};
   const std::pair<Error, int64_t> other{{Code::kDataLoss, "b"}, 0};
   Capture({.dir = {}, .per_cause_max = 2}, {one, one, one, one, other});
@@ -169,7 +171,7 @@ TEST_F(ReplayTest, BundlesAreBoundedByCauseNumberAndBytes) {
   EXPECT_EQ(Bundles().size(), 4u);
 }
 
-TEST_F(ReplayTest, ACauseIsForgottenAfterItsTime) {
+TEST_F(ReplayTest, CapturesACauseAgainAfterItsTime) {
   replay::Capture capture({.dir = dir_ / "captures", .per_cause_max = 1}, store_, origins_, clock_, registry_);
   EXPECT_EQ(BundlesAfterFailure(capture), 1u);
   clock_.Advance(std::chrono::minutes(59));
@@ -178,7 +180,7 @@ TEST_F(ReplayTest, ACauseIsForgottenAfterItsTime) {
   EXPECT_EQ(BundlesAfterFailure(capture), 2u);
 }
 
-TEST_F(ReplayTest, AFailedWriteSpendsNothingAndIsNotTriedAgainAtOnce) {
+TEST_F(ReplayTest, PausesAfterAFailedWriteWithoutUsingTheLimit) {
   ASSERT_TRUE(WriteFileAtomically(dir_ / "captures", "a file where the folder should be"));
   replay::Capture capture({.dir = dir_ / "captures", .per_cause_max = 1}, store_, origins_, clock_, registry_);
   EXPECT_EQ(BundlesAfterFailure(capture), 0u);
@@ -188,8 +190,8 @@ TEST_F(ReplayTest, AFailedWriteSpendsNothingAndIsNotTriedAgainAtOnce) {
   EXPECT_EQ(BundlesAfterFailure(capture), 1u);
 }
 
-// As text it is larger than any configuration may be.
-TEST_F(ReplayTest, ALargeRequestIsReadAgainAndATooLargeOneIsNotWritten) {
+// The text of a bundle may be larger than the limit of configuration files.
+TEST_F(ReplayTest, ReadsALargeBundleAndRefusesToWriteOneAboveTheLimit) {
   const auto capture_of = [&](size_t number) {
     capture::Bundle bundle;
     auto& values = (*bundle.mutable_request()->mutable_inputs())["x"];
@@ -211,7 +213,7 @@ TEST_F(ReplayTest, ALargeRequestIsReadAgainAndATooLargeOneIsNotWritten) {
   EXPECT_EQ(ReadBundle(dir_ / "too_large.bundle").error().code, Code::kResourceExhausted);
 }
 
-TEST_F(ReplayTest, WhatCannotRunIsSaid) {
+TEST_F(ReplayTest, ReportsBundlesThatCannotRun) {
   EXPECT_EQ(Replay({}).status, kCannotRun);
   EXPECT_THAT(Replay({"--help"}).out, HasSubstr("Exit status: 0"));
   const auto missing = Replay({(dir_ / "none.bundle").string()});
@@ -220,11 +222,11 @@ TEST_F(ReplayTest, WhatCannotRunIsSaid) {
   ASSERT_TRUE(WriteFileAtomically(dir_ / "bad.bundle", "model: \"digits\"\ncolour: 3\n"));
   EXPECT_THAT(Replay({(dir_ / "bad.bundle").string()}).out, HasSubstr("bad.bundle:2:"));
   ASSERT_TRUE(WriteFileAtomically(dir_ / "empty.bundle", "model: \"digits\"\n"));
-  EXPECT_THAT(Replay({(dir_ / "empty.bundle").string()}).out, HasSubstr("it holds no request"));
+  EXPECT_THAT(Replay({(dir_ / "empty.bundle").string()}).out, HasSubstr("the bundle has no request"));
   capture::Bundle bundle;
   *bundle.mutable_request() = ImageRequest(0);
   ASSERT_TRUE(WriteFileAtomically(dir_ / "nowhere.bundle", *ToText(bundle)));
-  EXPECT_THAT(Replay({(dir_ / "nowhere.bundle").string()}).out, HasSubstr("say --model_path"));
+  EXPECT_THAT(Replay({(dir_ / "nowhere.bundle").string()}).out, HasSubstr("use --model_path"));
 }
 
 }  // namespace

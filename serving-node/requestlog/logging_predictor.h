@@ -1,4 +1,4 @@
-// Offers what clients ask and get to the request log, on the way to another predictor.
+// A Predictor that passes requests on to another one and offers a sample of requests and answers to the request log.
 #pragma once
 
 #include "serving-node/requestlog/request_log.h"
@@ -6,7 +6,7 @@
 
 namespace longshore::requestlog {
 
-// Thread-safe. Both outlive it and its requests.
+// Thread-safe. `next` and `log` must outlive it and its requests.
 class LoggingPredictor final : public routing::Predictor {
  public:
   LoggingPredictor(routing::Predictor& next, RequestLog& log) : next_(next), log_(log) {}

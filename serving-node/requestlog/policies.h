@@ -1,4 +1,4 @@
-// Which requests are logged, as the logging_config of each model says.
+// The request log policies that the logging_config of each model defines.
 #pragma once
 
 #include "common/error.h"
@@ -7,11 +7,12 @@
 
 namespace longshore::requestlog {
 
-// Of the models that have one. InvalidArgument naming the model for a rate that is no share, a collector whose type is
-// not "file", or one without an absolute filename_prefix; Unimplemented for a custom_logging_config.
+// Returns the policies of the models that have a logging_config. InvalidArgument, which names the model, for a sampling
+// rate outside of 0 to 1, a collector of a type other than "file", or a filename_prefix that is not absolute;
+// Unimplemented for a custom_logging_config.
 Result<Policies> PoliciesOf(const tensorflow::serving::ModelServerConfig& config);
 
-// InvalidArgument for a rate outside of 0 to 1, or a prefix that is not absolute or names a folder.
+// InvalidArgument for a sampling rate outside of 0 to 1, or a prefix that is not absolute or ends with a slash.
 Status Check(const Policy& policy);
 
 }  // namespace longshore::requestlog

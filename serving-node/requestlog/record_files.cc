@@ -26,7 +26,7 @@ tl::unexpected<Error> Refused(const Path& path, int error) {
               strerror(error));
 }
 
-// "digits-000012.tfrecord" of the prefix "digits" is 12.
+// Example: "digits-000012.tfrecord" with the prefix "digits" gives 12. nullopt for other names.
 std::optional<int64_t> NumberOf(std::string_view name, std::string_view prefix) {
   if (!name.starts_with(prefix) || !name.ends_with(kEnding)) return std::nullopt;
   name.remove_prefix(prefix.size());
@@ -39,7 +39,7 @@ std::optional<int64_t> NumberOf(std::string_view name, std::string_view prefix) 
   return number;
 }
 
-// A node's name as a part of a file's name.
+// Replaces the characters of a node's name that are not safe in a file name.
 std::string ForFile(std::string name) {
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-' && c != '.') c = '_';
@@ -68,9 +68,10 @@ std::vector<int64_t> RecordFiles::Numbers() const {
   return numbers;
 }
 
-// The system gives a lock back when its process ends, however it ends.
+// Takes the first free name by locking its file. The system releases the lock when the process ends, even after a
+// crash.
 Status RecordFiles::Own() {
-  std::error_code ignored;  // What is wrong shows when the file is opened.
+  std::error_code ignored;  // A failure shows when the file is opened.
   std::filesystem::create_directories(named_.parent_path(), ignored);
   for (int i = 1; i <= kSameNameMax; ++i) {
     own_ = named_;
@@ -83,10 +84,11 @@ Status RecordFiles::Own() {
     lock_ = std::move(lock);
     return {};
   }
-  return Unavailable("{} nodes write to {} already", kSameNameMax, named_.string());
+  return Unavailable("{} nodes are already writing to {}", kSameNameMax, named_.string());
 }
 
-// What a crash tore goes; a file that cannot be continued stays as it is.
+// Continues the newest file. Removes an incomplete record at its end, which a crash left; does not change a file that
+// is damaged elsewhere.
 Status RecordFiles::Continue() {
   const std::vector<int64_t> numbers = Numbers();
   if (numbers.empty()) return {};
@@ -95,7 +97,7 @@ Status RecordFiles::Continue() {
   if (!bytes) return {};
   const saved_model::WholeRecords whole = saved_model::CountTfRecords(*bytes);
   if (whole.bytes < bytes->size() && !whole.is_cut) {
-    spdlog::warn("{} is damaged behind {} records; it stays as it is", path.string(), whole.records);
+    spdlog::warn("{} is damaged after {} records; it is not continued", path.string(), whole.records);
     return {};
   }
   process::Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
@@ -132,7 +134,7 @@ Status RecordFiles::Open(size_t record_bytes) {
   return HasRoom(record_bytes) ? Status() : Begin();
 }
 
-// Not before the newest file holds something: a full disk must not cost the older ones.
+// Removes the oldest files. Called only after the newest file has a record, so that a full disk does not cost old ones.
 void RecordFiles::Prune() const {
   const std::vector<int64_t> numbers = Numbers();
   std::error_code failed;
@@ -142,7 +144,7 @@ void RecordFiles::Prune() const {
   }
 }
 
-// A record is there as a whole, or not at all.
+// Writes the record completely, or removes what was written of it.
 Status RecordFiles::Write(std::string_view record) {
   size_t written = 0;
   while (written < record.size()) {
@@ -151,8 +153,8 @@ Status RecordFiles::Write(std::string_view record) {
     if (wrote >= 0 || errno == EINTR) continue;
     const int error = errno;
     if (ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) {
-      spdlog::error("a torn record ends a file of {}", own_.string());
-      file_.Reset();  // Nothing can be read behind it.
+      spdlog::error("a file of {} ends with an incomplete record that cannot be removed", own_.string());
+      file_.Reset();  // Records after an incomplete one could not be read.
     }
     return Refused(own_, error);
   }
@@ -164,7 +166,8 @@ Status RecordFiles::Write(std::string_view record) {
 Status RecordFiles::Append(std::string_view payload) {
   const std::string record = saved_model::EncodeTfRecord(payload);
   if (record.size() > limits_.file_bytes_max) {
-    return ResourceExhausted("a record of {} bytes; a file has at most {}", record.size(), limits_.file_bytes_max);
+    return ResourceExhausted("the record has {} bytes, but a file may have at most {}", record.size(),
+                             limits_.file_bytes_max);
   }
   RETURN_IF_ERROR(Open(record.size()));
   RETURN_IF_ERROR(Write(record));

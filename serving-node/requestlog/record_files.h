@@ -1,8 +1,8 @@
-// TFRecord files in bounded number and size: <prefix>-<owner>-000001.tfrecord, <prefix>-<owner>-000002.tfrecord and so
-// on. Whole records only, so each file can be read at any time.
+// Writes TFRecord files of limited number and size: <prefix>-<owner>-000001.tfrecord, <prefix>-<owner>-000002.tfrecord
+// and so on. The files contain only complete records, so each file can be read at any time.
 //
-// Nodes may share a prefix: each writes, counts and removes only files of its own name. Of several of one name on a
-// host the second one is <owner>.2, by the lock on <prefix>-<owner>.lock.
+// Nodes may share a prefix: each node writes, counts and removes only files with its own name. If several nodes on a
+// host have the same name, the lock on <prefix>-<owner>.lock makes the second one use the name <owner>.2.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ namespace longshore::requestlog {
 
 struct RecordFileLimits {
   size_t file_bytes_max = size_t{64} << 20;
-  size_t file_records_max = 1000;  // As many as TensorFlow Serving takes for a warm-up.
-  size_t files_max = 10;           // The oldest goes when another one begins.
+  size_t file_records_max = 1000;  // The limit of TensorFlow Serving for warm-up files.
+  size_t files_max = 10;           // With more, the oldest file is removed.
 };
 
-// Belongs to one thread.
+// Not thread-safe.
 class RecordFiles {
  public:
   static constexpr int kSameNameMax = 16;
 
-  // Nothing is touched before the first record. Own files that are there already count, and the newest one is continued
-  // where it is not full: behind its last whole record.
+  // Does not touch the disk before the first record. Existing files of this owner count; the newest one is continued
+  // after its last complete record if it is not full.
   RecordFiles(Path prefix, const std::string& owner, RecordFileLimits limits);
 
-  // Adds one record. ResourceExhausted for a full disk and for a record larger than a file may be, Unavailable for
-  // anything else that the file system says; the files are as before then.
+  // Adds one record. ResourceExhausted if the disk is full or the record is larger than a file may be; Unavailable for
+  // other errors of the file system. After an error the files contain the same records as before.
   Status Append(std::string_view payload);
 
  private:
@@ -44,13 +44,13 @@ class RecordFiles {
   void Prune() const;
   Status Write(std::string_view record);
   Path PathOf(int64_t number) const;
-  std::vector<int64_t> Numbers() const;  // Of the files that are there, rising.
+  std::vector<int64_t> Numbers() const;  // The numbers of the existing files, ascending.
 
   const Path named_;  // The prefix with the owner's name.
   const RecordFileLimits limits_;
-  Path own_;                  // The same, or with a number where another one has that name.
-  process::Descriptor lock_;  // On own_. Invalid: no record came yet.
-  process::Descriptor file_;  // Invalid: the next record begins a file.
+  Path own_;                  // named_, with a number appended if another process uses that name.
+  process::Descriptor lock_;  // The lock on own_. Invalid before the first record.
+  process::Descriptor file_;  // Invalid: the next record starts a new file.
   size_t bytes_ = 0;
   size_t records_ = 0;
 };

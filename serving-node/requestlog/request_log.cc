@@ -16,7 +16,7 @@ using std::chrono::steady_clock;
 using tensorflow::serving::PredictionLog;
 
 constexpr metrics::Name kTotal{"longshore_request_log_total",
-                               "Sampled requests: written, dropped as too many wait, failed."};
+                               "Sampled requests by outcome: written, dropped because too many were waiting, failed."};
 constexpr metrics::Name kCount{":tensorflow:serving:request_log_count", "Sampled requests by how their logging ended."};
 
 enum Outcome { kWritten, kDropped, kFailed };
@@ -26,8 +26,8 @@ constexpr std::array kStatuses = {"OK", "RESOURCE_EXHAUSTED", "UNAVAILABLE"};
 Result<std::string> ToRecord(const std::string& request, const std::string& response, double sampling_rate) {
   PredictionLog log;
   auto& predict = *log.mutable_predict_log();
-  if (!predict.mutable_request()->ParseFromString(request)) return DataLoss("the request cannot be read again");
-  if (!predict.mutable_response()->ParseFromString(response)) return DataLoss("the answer cannot be read again");
+  if (!predict.mutable_request()->ParseFromString(request)) return DataLoss("the serialized request cannot be parsed");
+  if (!predict.mutable_response()->ParseFromString(response)) return DataLoss("the serialized answer cannot be parsed");
   *log.mutable_log_metadata()->mutable_model_spec() = predict.response().model_spec();
   log.mutable_log_metadata()->mutable_sampling_config()->set_sampling_rate(sampling_rate);
   return log.SerializeAsString();
@@ -64,7 +64,7 @@ struct RequestLog::Counts {
   }
 };
 
-// Where some models' records go. Only the writer's.
+// The files of one prefix. Only writer_ uses it.
 struct RequestLog::Target {
   RecordFiles files;
   bool failing = false;
@@ -127,7 +127,7 @@ bool RequestLog::Samples(const std::string& model) {
 
 void RequestLog::Offer(std::string request, const routing::PredictAnswer& answer) {
   const auto log = Find(answer.model_spec.name());
-  if (!log) return;  // Its policy has gone meanwhile.
+  if (!log) return;  // Its policy was removed meanwhile.
   if (waiting_bytes_ + request.size() > options_.waiting_bytes_max) return counts_->Add(log->model, kDropped);
   Entry entry{std::move(request), Serialized(answer)};
   const size_t bytes = entry.request.size() + entry.response.size();
@@ -148,10 +148,12 @@ void RequestLog::Write(const Log& log, const Entry& entry) const {
   const Status written = record ? target.files.Append(*record) : tl::make_unexpected(record.error());
   counts_->Add(log.model, written ? kWritten : kFailed);
   const bool was_failing = std::exchange(target.failing, !written);
-  if (written && was_failing) spdlog::info("requests of \"{}\" are logged again", log.model);
+  if (written && was_failing) spdlog::info("model \"{}\": its requests are logged again", log.model);
   if (written) return;
   target.retry_at = steady_clock::now() + options_.pause_on_error;
-  if (!was_failing) spdlog::error("requests of \"{}\" are not logged for now: {}", log.model, written.error().message);
+  if (!was_failing) {
+    spdlog::error("model \"{}\": its requests cannot be logged at the moment: {}", log.model, written.error().message);
+  }
 }
 
 }  // namespace longshore::requestlog

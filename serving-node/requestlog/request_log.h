@@ -1,8 +1,8 @@
-// A sample of what clients ask and get, written to files that are at once warm-up files and golden sets.
+// Writes a sample of the requests and answers of clients to files that can be used as warm-up files and as golden sets.
 //
-// What a request costs here: nothing without a policy for its model, a copy of itself and of its answer where it is
-// sampled, so that what waits is no more than it is counted. All else happens on a thread of its own; what that cannot
-// keep up with, or a full disk cannot take, is dropped and counted.
+// Cost per request: nothing if its model has no policy; a serialized copy of the request and the answer if it is
+// sampled, so that the memory of waiting records is known exactly. A separate thread writes the files. Records are
+// dropped and counted if that thread cannot keep up or the disk is full.
 #pragma once
 
 #include <atomic>
@@ -20,38 +20,38 @@
 
 namespace longshore::requestlog {
 
-// Of one model.
+// The policy of one model.
 struct Policy {
-  Path prefix;               // Of its files; models with the same prefix share them.
-  double sampling_rate = 0;  // 0 to 1: the share of its requests.
+  Path prefix;               // The prefix of the file names; models with the same prefix share files.
+  double sampling_rate = 0;  // The share of the requests that is logged, 0 to 1.
 
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 using Policies = std::map<std::string, Policy>;  // By model.
 
 struct Options {
-  std::string node;  // Its name is in those of the files.
+  std::string node;  // The name of this node, which is part of the file names.
   RecordFileLimits files{};
-  size_t waiting_max = 1000;                         // Records that wait to be written.
-  size_t waiting_bytes_max = size_t{64} << 20;       // Of them.
-  std::chrono::milliseconds pause_on_error{10'000};  // After a failed write, before the next is tried.
+  size_t waiting_max = 1000;                         // Records that may wait to be written.
+  size_t waiting_bytes_max = size_t{64} << 20;       // Bytes of all waiting records.
+  std::chrono::milliseconds pause_on_error{10'000};  // The time between a failed write and the next attempt.
 };
 
 // Thread-safe.
 class RequestLog {
  public:
   RequestLog(Options options, metrics::Registry& registry);
-  ~RequestLog();  // Writes what waits.
+  ~RequestLog();  // Writes the waiting records.
 
-  // From the next request on. Logs whose policy stays as it is go on in their file.
+  // Applies to later requests. A model with an unchanged policy continues its file.
   void SetPolicies(const Policies& policies);
 
-  // Whether this request is of the sample. Asked once per request.
+  // Returns true if this request belongs to the sample. Call it exactly once per request.
   bool Samples(const std::string& model);
 
-  // A request, a serialized PredictRequest, that was answered well. Never waits.
+  // Logs a request (a serialized PredictRequest) that was answered without an error. Never blocks.
   void Offer(std::string request, const routing::PredictAnswer& answer);
-  // Waits until what was offered before is written.
+  // Blocks until everything offered before this call is written.
   void Flush() { writer_.Flush(); }
 
  private:
@@ -67,12 +67,12 @@ class RequestLog {
   void Write(const Log& log, const Entry& entry) const;
 
   const Options options_;
-  const std::shared_ptr<Counts> counts_;  // The registry shows it as long as it lives.
+  const std::shared_ptr<Counts> counts_;  // Shared with the registry, which may outlive the log.
   std::atomic<bool> is_on_{false};
   mutable std::mutex mutex_;  // Guards logs_.
   std::map<std::string, std::shared_ptr<Log>> logs_;
   std::atomic<size_t> waiting_bytes_{0};
-  Worker writer_;  // Last: it uses the rest.
+  Worker writer_;  // Declared last: its tasks use the other members.
 };
 
 }  // namespace longshore::requestlog

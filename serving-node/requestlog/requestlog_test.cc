@@ -8,14 +8,15 @@
 
 #include "serving-node/engine/reference/reference.h"
 #include "serving-node/inference/inputs.h"
+#include "serving-node/rehearsal/rehearsal.h"
 #include "serving-node/requestlog/logging_predictor.h"
 #include "serving-node/requestlog/record_files.h"
 #include "serving-node/requestlog/request_log.h"
 #include "serving-node/routing/answer.h"
 #include "serving-node/saved_model/tfrecord.h"
 #include "serving-node/tensor/proto.h"
-#include "serving-node/trial/trial.h"
 #include "tensorflow_serving/prediction_log.pb.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::requestlog {
 namespace {
@@ -24,7 +25,7 @@ using tensorflow::serving::PredictionLog;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const Path kDigits = Path(LONGSHORE_SOURCE_DIR) / "tests" / "models" / "digits";
+const Path kDigits = source_tree::Root() / "tests" / "models" / "digits";
 
 class RequestLogTest : public testing::Test {
  protected:
@@ -49,7 +50,7 @@ class RequestLogTest : public testing::Test {
   Path dir_;
 };
 
-// Doubles x, or fails for the model "broken".
+// Answers y = 2 x, or fails for the model "broken".
 class Doubling final : public routing::Predictor {
  public:
   void Predict(routing::PredictCall call, routing::PredictDone done) override {
@@ -94,7 +95,7 @@ TEST_F(RequestLogTest, WritesRequestsWithTheirAnswers) {
               HasSubstr(":tensorflow:serving:request_log_count{model_name=\"digits\",status_code=\"OK\"} 1\n"));
 }
 
-// Answers with version 2 of digits.
+// Answers with version 2 of the model "digits".
 class Digits final : public routing::Predictor {
  public:
   explicit Digits(engine::Engine& engine) : model_(engine.Load(kDigits / "2", {}).value()) {}
@@ -108,18 +109,18 @@ class Digits final : public routing::Predictor {
 };
 
 control::GoldenResult Judge(engine::Engine& engine, const char* version, const Path& golden_set) {
-  trial::TrialOptions options;
+  rehearsal::RehearsalOptions options;
   options.version_dir = kDigits / version;
   options.validation.set_golden_set(golden_set.string());
   options.validation.set_metric("tolerance");
   options.validation.set_relative_tolerance(1e-6);
   options.validation.set_minimum(1);
-  const auto judged = trial::Judge(engine, options);
+  const auto judged = rehearsal::Judge(engine, options);
   EXPECT_TRUE(judged) << ToString(judged.error());
   return judged.value_or(control::GoldenResult());
 }
 
-TEST_F(RequestLogTest, AFileIsAGoldenSet) {
+TEST_F(RequestLogTest, WritesFilesThatWorkAsGoldenSets) {
   const auto engine = engine::MakeReferenceEngine({.threads = 1});
   metrics::Registry registry;
   {
@@ -142,7 +143,7 @@ TEST_F(RequestLogTest, AFileIsAGoldenSet) {
   EXPECT_FALSE(Judge(*engine, "3", dir_ / "digits-n-000001.tfrecord").ok());
 }
 
-TEST_F(RequestLogTest, SamplesItsShare) {
+TEST_F(RequestLogTest, SamplesTheConfiguredShare) {
   metrics::Registry registry;
   RequestLog log({.node = "n"}, registry);
   log.SetPolicies({{"a", {dir_ / "a", 0.1}}, {"none", {dir_ / "none", 0}}});
@@ -155,7 +156,7 @@ TEST_F(RequestLogTest, SamplesItsShare) {
   EXPECT_FALSE(log.Samples("a"));
 }
 
-TEST_F(RequestLogTest, WhatCannotWaitIsDroppedAndCounted) {
+TEST_F(RequestLogTest, DropsAndCountsRecordsAboveTheLimitOfWaitingBytes) {
   Doubling doubling;
   metrics::Registry registry;
   {
@@ -168,7 +169,7 @@ TEST_F(RequestLogTest, WhatCannotWaitIsDroppedAndCounted) {
   EXPECT_THAT(registry.Text(), HasSubstr("longshore_request_log_total{model=\"digits\",outcome=\"dropped\"} 5\n"));
 }
 
-TEST_F(RequestLogTest, AFileSystemThatRefusesStopsTheLogUntilItDoesNot) {
+TEST_F(RequestLogTest, LogsAgainWhenTheFileSystemWorksAgain) {
   Doubling doubling;
   metrics::Registry registry;
   const Path in_the_way = dir_ / "folder";
@@ -186,7 +187,7 @@ TEST_F(RequestLogTest, AFileSystemThatRefusesStopsTheLogUntilItDoesNot) {
   EXPECT_THAT(Files(), ElementsAre("digits-n-000001.tfrecord"));
 }
 
-TEST_F(RequestLogTest, AFailedLogIsNotTriedAgainForAWhile) {
+TEST_F(RequestLogTest, PausesAfterAFailedWrite) {
   Doubling doubling;
   metrics::Registry registry;
   ASSERT_TRUE(WriteFileAtomically(dir_ / "folder", ""));
@@ -202,7 +203,7 @@ TEST_F(RequestLogTest, AFailedLogIsNotTriedAgainForAWhile) {
   EXPECT_THAT(registry.Text(), HasSubstr("longshore_request_log_total{model=\"digits\",outcome=\"failed\"} 2\n"));
 }
 
-TEST_F(RequestLogTest, FilesAreBoundedInRecordsAndNumber) {
+TEST_F(RequestLogTest, LimitsTheRecordsPerFileAndTheNumberOfFiles) {
   RecordFiles files(dir_ / "a", "n", {.file_bytes_max = 1000, .file_records_max = 2, .files_max = 3});
   for (int i = 0; i < 9; ++i) ASSERT_TRUE(files.Append(std::to_string(i)));
   EXPECT_THAT(Files(), ElementsAre("a-n-000003.tfrecord", "a-n-000004.tfrecord", "a-n-000005.tfrecord"));
@@ -210,7 +211,7 @@ TEST_F(RequestLogTest, FilesAreBoundedInRecordsAndNumber) {
   EXPECT_THAT(RecordsOf("a-n-000005.tfrecord"), ElementsAre("8"));
 }
 
-TEST_F(RequestLogTest, FilesAreBoundedInBytes) {
+TEST_F(RequestLogTest, LimitsTheBytesPerFile) {
   RecordFiles files(dir_ / "a", "n", {.file_bytes_max = 100, .file_records_max = 1000, .files_max = 3});
   const std::string payload(30, 'x');  // 46 bytes as a record.
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(files.Append(payload));
@@ -220,7 +221,7 @@ TEST_F(RequestLogTest, FilesAreBoundedInBytes) {
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
 }
 
-TEST_F(RequestLogTest, AnOwnFileIsContinuedBehindItsLastWholeRecord) {
+TEST_F(RequestLogTest, ContinuesItsFileAfterTheLastCompleteRecord) {
   std::string begun = saved_model::EncodeTfRecord("1") + saved_model::EncodeTfRecord("2");
   begun.pop_back();
   ASSERT_TRUE(WriteFileAtomically(dir_ / "a-n-000007.tfrecord", begun));
@@ -231,9 +232,9 @@ TEST_F(RequestLogTest, AnOwnFileIsContinuedBehindItsLastWholeRecord) {
   EXPECT_THAT(RecordsOf("a-n-000008.tfrecord"), ElementsAre("y"));
 }
 
-TEST_F(RequestLogTest, FilesOfOtherNodesAndPrefixesAreNotTouched) {
+TEST_F(RequestLogTest, DoesNotTouchFilesOfOtherNodesAndPrefixes) {
   for (const char* other : {"a-000001.tfrecord", "a-m-000001.tfrecord", "a-b-n-000001.tfrecord"})
-    ASSERT_TRUE(WriteFileAtomically(dir_ / other, "of another one"));
+    ASSERT_TRUE(WriteFileAtomically(dir_ / other, "another node's file"));
   RecordFiles files(dir_ / "a", "n", {.file_records_max = 1, .files_max = 1});
   ASSERT_TRUE(files.Append("x"));
   ASSERT_TRUE(files.Append("y"));
@@ -241,7 +242,7 @@ TEST_F(RequestLogTest, FilesOfOtherNodesAndPrefixesAreNotTouched) {
               ElementsAre("a-000001.tfrecord", "a-b-n-000001.tfrecord", "a-m-000001.tfrecord", "a-n-000002.tfrecord"));
 }
 
-TEST_F(RequestLogTest, TwoNodesOfOneNameDoNotMixTheirFiles) {
+TEST_F(RequestLogTest, KeepsTheFilesOfTwoNodesWithTheSameNameApart) {
   {
     RecordFiles first(dir_ / "a", "n/1", {.file_records_max = 1, .files_max = 1});
     RecordFiles second(dir_ / "a", "n/1", {.file_records_max = 1, .files_max = 1});
@@ -252,11 +253,11 @@ TEST_F(RequestLogTest, TwoNodesOfOneNameDoNotMixTheirFiles) {
   EXPECT_THAT(Files(), ElementsAre("a-n_1-000001.tfrecord", "a-n_1.2-000002.tfrecord"));
   RecordFiles third(dir_ / "a", "n/1", {});
   ASSERT_TRUE(third.Append("u"));
-  EXPECT_THAT(RecordsOf("a-n_1-000001.tfrecord"), ElementsAre("x", "u")) << "the name is free again";
+  EXPECT_THAT(RecordsOf("a-n_1-000001.tfrecord"), ElementsAre("x", "u")) << "the lock on the name was released";
 }
 
-// Its strings and what its row shares with others of its batch are no small change.
-TEST_F(RequestLogTest, AnAnswerCountsWithAllThatItHolds) {
+// Strings are not part of a tensor's own bytes, so the limit must count the serialized answer.
+TEST_F(RequestLogTest, CountsTheSerializedBytesOfAnAnswer) {
   metrics::Registry registry;
   RequestLog log({.node = "n", .waiting_bytes_max = 1000}, registry);
   log.SetPolicies({{"digits", {dir_ / "digits", 1}}});
@@ -268,7 +269,7 @@ TEST_F(RequestLogTest, AnAnswerCountsWithAllThatItHolds) {
   EXPECT_THAT(registry.Text(), HasSubstr("longshore_request_log_total{model=\"digits\",outcome=\"dropped\"} 1\n"));
 }
 
-TEST_F(RequestLogTest, AFullDiskLeavesNoTornRecord) {
+TEST_F(RequestLogTest, LeavesNoIncompleteRecordOnAFullDisk) {
   signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -286,7 +287,7 @@ TEST_F(RequestLogTest, AFullDiskLeavesNoTornRecord) {
   EXPECT_THAT(RecordsOf("a-n-000001.tfrecord"), ElementsAre(payload, "y"));
 }
 
-TEST_F(RequestLogTest, AFullDiskCostsNoOlderFile) {
+TEST_F(RequestLogTest, RemovesNoOldFileWhileTheDiskIsFull) {
   signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);

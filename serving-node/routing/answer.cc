@@ -14,7 +14,8 @@ using google::protobuf::internal::WireFormatLite;
 using tensorflow::serving::ModelSpec;
 using tensorflow::serving::PredictResponse;
 
-// Without reading the tensors, which may be large. Empty when there is none.
+// Reads only the ModelSpec of a PredictResponse and skips the tensors, which may be large. Returns an empty ModelSpec
+// if the response has none.
 ModelSpec SpecOf(const std::string& serialized_response) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(serialized_response.data());
   google::protobuf::io::CodedInputStream input(bytes, static_cast<int>(serialized_response.size()));

@@ -1,4 +1,4 @@
-// Answers of this node's runs and of peers, as the frontends take them.
+// Builds the PredictAnswer that frontends expect from the result of a run or from the response of a peer.
 #pragma once
 
 #include <string>
@@ -7,13 +7,14 @@
 
 namespace longshore::routing {
 
-// Of a run of this version here.
+// The answer of a run of this version on this node.
 PredictAnswer AnswerOf(const tensorflow::serving::ModelSpec& asked, int64_t version, engine::TensorMap outputs);
 
-// Of a peer. It names the version that it ran, which is another than it was asked for when it gave stable's answer.
+// The answer that a peer sent. It names the version that the peer ran; that differs from the requested version if the
+// peer returned stable's answer.
 PredictAnswer AnswerOf(const tensorflow::serving::ModelSpec& asked, std::string serialized_response);
 
-// Whether no float output is NaN or Inf. A peer's answer that cannot be read is not known to be finite.
+// Returns true if no floating-point output holds NaN or Inf. False also if a peer's response cannot be parsed.
 bool IsFinite(const PredictAnswer& answer);
 
 }  // namespace longshore::routing

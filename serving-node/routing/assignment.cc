@@ -7,7 +7,7 @@ namespace {
 
 __extension__ using Uint128 = unsigned __int128;
 
-// u is a share of 2^64; the same share of the buckets.
+// Maps u from 0..2^64-1 to a bucket, in proportion.
 uint32_t Scaled(uint64_t u) { return static_cast<uint32_t>((static_cast<Uint128>(u) * kBuckets) >> 64); }
 
 std::string_view Trimmed(std::string_view text) {

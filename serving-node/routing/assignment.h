@@ -1,9 +1,10 @@
-// Which version a request without a version gets. Pure, and published: docs/assignment.md tells clients how to compute
-// it.
+// Assigns a version to a request that names none. Pure. docs/assignment.md describes the rule, so that clients can
+// compute it themselves.
 //
-// A request falls into one of 10000 buckets, of a hundredth of a percent each; versions own consecutive ranges of them,
-// candidates first and stable last. When a candidate's weight grows its range grows at its upper end, so nobody who
-// had the candidate goes back. Example: candidate 2 has 500, stable 1 has 9500: bucket 499 gets 2, bucket 500 gets 1.
+// A request falls into one of 10000 buckets (a hundredth of a percent each). Versions own consecutive ranges of
+// buckets, candidates first and stable last. When a candidate's weight grows, its range grows at its upper end, so that
+// no client that had the candidate goes back to stable. Example: candidate 2 has weight 500 and stable 1 has 9500:
+// bucket 499 gets version 2, bucket 500 gets version 1.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +22,19 @@ struct Share {
   int32_t weight_bp = 0;  // Buckets owned.
 };
 
-// The bucket of the n-th request without a key: the golden-ratio sequence, in which any stretch of N requests is split
-// exactly to within a few requests.
+// The bucket of the n-th request without a key. The golden-ratio sequence spreads consecutive numbers evenly: every run
+// of consecutive requests is split by the weights to within a few requests.
 uint32_t BucketOfSequence(uint64_t n);
 
-// The bucket of a key: the first 8 bytes, big endian, of SHA-256(salt + "\n" + key), scaled. The same on every node.
+// The bucket of a key: the first 8 bytes of SHA-256(salt + "\n" + key), read as a big-endian number and scaled to
+// 0..9999. All nodes compute the same bucket.
 uint32_t BucketOfKey(std::string_view salt, std::string_view key);
 
-// Who owns the bucket; the shares are in the order of their ranges. nullopt when no share reaches up to it.
+// Returns the version that owns the bucket; nullopt if the bucket is above all ranges. `shares` are in the order of
+// their ranges.
 std::optional<int64_t> OwnerOf(uint32_t bucket, std::span<const Share> shares);
 
-// The value of a cookie in a Cookie header ("a=1; b=2"); nullopt when it is not there.
+// Returns the value of the cookie `name` in a Cookie header ("a=1; b=2"); nullopt if it is missing.
 std::optional<std::string_view> CookieValue(std::string_view header, std::string_view name);
 
 }  // namespace longshore::routing

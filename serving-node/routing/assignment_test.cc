@@ -7,12 +7,13 @@
 
 #include "common/file.h"
 #include "common/json/json.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::routing {
 namespace {
 
 TEST(Assignment, AgreesWithThePublishedVectors) {
-  const auto bytes = ReadFile(Path(LONGSHORE_SOURCE_DIR) / "tests/judge/assignment_vectors.json");
+  const auto bytes = ReadFile(source_tree::Root() / "tests/judge/assignment_vectors.json");
   ASSERT_TRUE(bytes) << ToString(bytes.error());
   const auto vectors = ParseJson(*bytes);
   ASSERT_TRUE(vectors);
@@ -46,7 +47,7 @@ TEST(Assignment, KeepsEveryKeyOnTheCandidateWhileItsWeightGrows) {
   }
 }
 
-TEST(Assignment, LetsOtherUsersComeFirstWhenTheSaltIsAnother) {
+TEST(Assignment, OrdersKeysDifferentlyForEachSalt) {
   int both = 0;
   for (int key = 0; key < 10000; ++key) {
     const std::string name = std::to_string(key);
@@ -55,7 +56,7 @@ TEST(Assignment, LetsOtherUsersComeFirstWhenTheSaltIsAnother) {
   EXPECT_NEAR(both, 100, 50);
 }
 
-TEST(Assignment, OwnsNothingBeyondTheShares) {
+TEST(Assignment, HasNoOwnerForABucketAboveAllShares) {
   const Share shares[] = {{2, 10}};
   EXPECT_EQ(OwnerOf(9, shares), 2);
   EXPECT_EQ(OwnerOf(10, shares), std::nullopt);

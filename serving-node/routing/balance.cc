@@ -18,10 +18,10 @@ std::string Balance::LessLoaded(const std::vector<std::string>& peers) {
 std::optional<std::string> Balance::SpillTarget(const std::vector<std::string>& peers, Duration delay_max) {
   if (peers.empty()) return std::nullopt;
   const auto now = std::chrono::steady_clock::now();
-  // While nothing waits only the reading is taken that tells later what requests took of late.
-  if (admission_.queued() == 0 && !queue_delay_.WantsReading(now)) return std::nullopt;
+  // With an empty queue the load is read only to keep the recent cost of a request up to date (QueueDelay).
+  if (admission_.queued() == 0 && !queue_delay_.NeedsReading(now)) return std::nullopt;
   const batching::Load load = admission_.load();
-  const Duration delay = queue_delay_.Of(load, now);
+  const Duration delay = queue_delay_.Estimate(load, now);
   if (load.queued == 0) return std::nullopt;
   forwarder_.Watch(peers);
   if (delay <= delay_max) return std::nullopt;

@@ -1,4 +1,5 @@
-// Which peer gets a request: the less loaded of two, and whether it should get one that this node could run itself.
+// Chooses the peer that gets a request, and decides whether a peer should run a request that this node could run
+// itself.
 #pragma once
 
 #include <atomic>
@@ -19,11 +20,12 @@ class Balance {
  public:
   Balance(const batching::Admission& admission, Forwarder& forwarder) : admission_(admission), forwarder_(forwarder) {}
 
-  // Of two peers drawn at random, the one of which less load is known; the first where nothing is. Requires: peers.
+  // Draws two peers at random and returns the one with the lower known load. Prefers a peer whose load is known;
+  // returns the first one drawn if no load is known. Requires: !peers.empty().
   std::string LessLoaded(const std::vector<std::string>& peers);
 
-  // Who should take a request because the queue here takes longer than delay_max; nullopt: it stays. Takes no lock
-  // while nothing waits.
+  // Returns the peer that should run a request because the queue of this node delays it by more than delay_max and the
+  // peer has at most half of this node's load. nullopt: the request stays here. Takes no lock while no request waits.
   std::optional<std::string> SpillTarget(const std::vector<std::string>& peers, Duration delay_max);
 
  private:

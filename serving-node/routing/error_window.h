@@ -1,4 +1,4 @@
-// How many of a candidate's last requests failed on this node: what the guard against errors looks at.
+// Counts the errors among the last requests of a candidate on this node. The guard against errors reads it.
 #pragma once
 
 #include <array>
@@ -7,10 +7,11 @@
 
 namespace longshore::routing {
 
-// Thread-safe without locks: a reading may lack what others count at the same moment.
+// Thread-safe without locks: a result may miss requests that other threads count at the same moment.
 class ErrorWindow {
  public:
-  // The window's length. A candidate that was good for a day trips as soon as one that never was.
+  // The length of the window. Older requests do not count, so a candidate that worked for a day trips as quickly as one
+  // that never worked.
   static constexpr int64_t kRequests = 200;
 
   struct Seen {
@@ -18,7 +19,7 @@ class ErrorWindow {
     int64_t errors = 0;
   };
 
-  // Counts one request, and tells what the window holds then.
+  // Counts one request and returns the counts of the window, this request included.
   Seen Count(bool error);
 
  private:

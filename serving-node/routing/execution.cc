@@ -9,11 +9,11 @@
 #include "serving-node/inference/inference.h"
 #include "serving-node/inference/inputs.h"
 #include "serving-node/models/model_store.h"
+#include "serving-node/rehearsal/journal.h"
 #include "serving-node/routing/answer.h"
 #include "serving-node/routing/failure.h"
 #include "serving-node/routing/origin_search.h"
 #include "serving-node/routing/run_meter.h"
-#include "serving-node/trial/journal.h"
 
 namespace longshore::routing {
 namespace {
@@ -22,12 +22,12 @@ metrics::Labels LabelsOf(const std::string& model, int64_t version) {
   return {{"model", model}, {"version", std::to_string(version)}};
 }
 
-constexpr const char* kNotFinite = "an output is NaN or Inf, and stable's on the same input is not";
+constexpr const char* kNonFiniteMessage = "an output is NaN or Inf, and stable's on the same input is not";
 
-trial::Try TryOf(const GuardKey& key) { return {key.model, key.version, key.salt}; }
+rehearsal::Attempt AttemptOf(const GuardKey& key) { return {key.model, key.version, key.salt}; }
 
-// Codes by which a version says that the request is wrong. A full queue, pool or memory is none of them: overload of a
-// node is no evidence about a version.
+// Error codes with which a version blames the request. A full queue, thread pool or memory is not among them: overload
+// of a node says nothing about the version.
 bool BlamesTheRequest(Code code) {
   return code == Code::kInvalidArgument || code == Code::kFailedPrecondition || code == Code::kNotFound ||
          code == Code::kOutOfRange || code == Code::kUnimplemented;
@@ -35,7 +35,7 @@ bool BlamesTheRequest(Code code) {
 
 Result<engine::TensorMap> RunOnStable(const models::ModelStore& store, const batching::Admission& admission,
                                       const Request& request, int64_t elements_max) {
-  if (UsersComeFirst(admission)) return Unavailable("users come first");
+  if (HasBacklog(admission)) return Unavailable("the node has a backlog of requests");
   ASSIGN_OR_RETURN(const models::Handle ready, store.Find(request.model_name(), request.model->stable()->version));
   ASSIGN_OR_RETURN(engine::RunRequest run,
                    inference::ToRunRequest(request.call.request, ready->loaded->signatures(), elements_max));
@@ -48,22 +48,22 @@ Result<engine::TensorMap> RunOnStable(const models::ModelStore& store, const bat
 
 }  // namespace
 
-// A run of a request, from its start to its answer.
-struct Execution::Finished {
+// A request from the start of its run to its answer.
+struct Execution::ActiveRun {
   RequestPtr request;
   models::Handle ready;
   std::shared_ptr<evidence::Counters> counters;
-  bool noted = false;  // In the journal, as the first run.
+  bool noted = false;  // The journal has an open entry for this run: it is the first one of the candidate.
   Result<batching::RunOutcome> outcome;
 
   const Entry* candidate() const {
     const Entry* entry = request->choice.entry;
     return entry != nullptr && entry->role == control::CANDIDATE ? entry : nullptr;
   }
-  // Evidence compares what chance gave to the versions; who names one is no random user.
+  // Evidence compares versions on randomly assigned requests, so a request that names its version does not count.
   bool is_evidence() const { return request->choice.entry == nullptr || !request->choice.pinned; }
 
-  // Whether stable has to say who is at fault.
+  // True if the same request must run on stable to find out whether the candidate or the request is at fault.
   bool is_suspicious() const {
     if (candidate() == nullptr || request->model->stable() == nullptr) return false;
     if (!outcome) return is_evidence() && BlamesTheRequest(outcome.error().code);
@@ -74,7 +74,7 @@ struct Execution::Finished {
 Execution::Execution(const RouterDeps& deps)
     : deps_(deps),
       nonfinite_(deps.metrics.Counters("longshore_nonfinite_total",
-                                       "Answers of candidates with NaN or Inf where stable's is finite.")),
+                                       "Answers of candidates with NaN or Inf where stable's answer is finite.")),
       second_opinion_(deps) {}
 
 std::shared_ptr<evidence::Counters> Execution::CountersOf(const Request& request) const {
@@ -83,7 +83,7 @@ std::shared_ptr<evidence::Counters> Execution::CountersOf(const Request& request
 }
 
 void Execution::Run(const RequestPtr& request, const models::Handle& ready) const {
-  auto run = std::make_shared<Finished>(Finished{request, ready, CountersOf(*request), false, {}});
+  auto run = std::make_shared<ActiveRun>(ActiveRun{request, ready, CountersOf(*request), false, {}});
   auto inputs = inference::ToRunRequest(request->call.request, ready->loaded->signatures(), deps_.budget.elements_max);
   if (!inputs) {
     run->outcome = tl::make_unexpected(std::move(inputs.error()));
@@ -91,19 +91,20 @@ void Execution::Run(const RequestPtr& request, const models::Handle& ready) cons
   }
   const bool noted = deps_.journal == nullptr || run->candidate() == nullptr ||
                      run->candidate()->arm->first_run.load(std::memory_order_acquire) == FirstRun::kNoted;
-  noted ? Submit(run, std::move(*inputs)) : SubmitNoted(run, std::move(*inputs));
+  noted ? Submit(run, std::move(*inputs)) : SubmitAfterNote(run, std::move(*inputs));
 }
 
-// The note is on the disk before any run begins. Who names the candidate, or came together with the first, waits for
-// it, on none of the frontend's threads; others are given to stable meanwhile (Router).
-void Execution::SubmitNoted(const std::shared_ptr<Finished>& run, engine::RunRequest inputs) const {
-  if (PostBehindNote(run, std::move(inputs))) return;
-  run->outcome = Unavailable("too many requests wait for the first run of \"{}\" version {}", run->ready->model,
+// The journal entry must be on disk before any run of the candidate begins. The first request, and those that name the
+// candidate or arrive at the same time, wait for it in the queue of journal_writer_, so that no frontend thread blocks.
+// Meanwhile the router sends other requests to stable.
+void Execution::SubmitAfterNote(const std::shared_ptr<ActiveRun>& run, engine::RunRequest inputs) const {
+  if (PostAfterNote(run, std::move(inputs))) return;
+  run->outcome = Unavailable("model \"{}\" version {}: too many requests wait for its first run", run->ready->model,
                              run->ready->version);
   Finish(run);
 }
 
-bool Execution::PostBehindNote(const std::shared_ptr<Finished>& run, engine::RunRequest inputs) const {
+bool Execution::PostAfterNote(const std::shared_ptr<ActiveRun>& run, engine::RunRequest inputs) const {
   std::atomic<FirstRun>& state = run->candidate()->arm->first_run;
   const std::lock_guard lock(first_runs_mutex_);
   FirstRun unnoted = FirstRun::kUnnoted;
@@ -116,10 +117,13 @@ bool Execution::PostBehindNote(const std::shared_ptr<Finished>& run, engine::Run
   return posted;
 }
 
-void Execution::NoteFirstRun(Finished& run) const {
+void Execution::NoteFirstRun(ActiveRun& run) const {
   Arm& arm = *run.candidate()->arm;
-  const auto noted = deps_.journal->Begin(TryOf(arm.guard->key()), trial::Deed::kFirstRun);
-  if (!noted) spdlog::warn("first run not noted: {}", ToString(noted.error()));
+  const auto noted = deps_.journal->Begin(AttemptOf(arm.guard->key()), rehearsal::Activity::kFirstRun);
+  if (!noted) {
+    spdlog::warn("model \"{}\" version {}: cannot record the first run in the journal: {}", run.ready->model,
+                 run.ready->version, ToString(noted.error()));
+  }
   run.noted = noted.has_value();
   arm.first_run = FirstRun::kNoted;
 }
@@ -128,7 +132,7 @@ void Execution::WriteJournal(std::function<void()> write) const {
   if (!journal_writer_.Post(write)) write();
 }
 
-void Execution::Submit(const std::shared_ptr<Finished>& run, engine::RunRequest inputs) const {
+void Execution::Submit(const std::shared_ptr<ActiveRun>& run, engine::RunRequest inputs) const {
   run->ready->queue->Submit(std::move(inputs),
                             {run->request->call.deadline, run->request->priority, run->request->call.cancelled},
                             [this, run](Result<batching::RunOutcome> outcome) {
@@ -137,9 +141,9 @@ void Execution::Submit(const std::shared_ptr<Finished>& run, engine::RunRequest 
                             });
 }
 
-void Execution::Finish(const std::shared_ptr<Finished>& run) const {
+void Execution::Finish(const std::shared_ptr<ActiveRun>& run) const {
   if (run->noted) {
-    WriteJournal([this, key = run->candidate()->arm->guard->key()] { deps_.journal->End(TryOf(key)); });
+    WriteJournal([this, key = run->candidate()->arm->guard->key()] { deps_.journal->End(AttemptOf(key)); });
   }
   Measure(*run);
   LogError(*run);
@@ -154,10 +158,10 @@ void Execution::Finish(const std::shared_ptr<Finished>& run) const {
   Answer(run);
 }
 
-// Of wrong requests most are wrong: without stable's word none is held against the candidate. Of answers that are not
-// finite none is good for users: without stable's word each is held against it.
-void Execution::Judge(const std::shared_ptr<Finished>& run, Result<PredictAnswer> stable) const {
-  const bool unasked = !stable && SecondOpinion::IsNone(stable.error().code);
+// If stable could not be asked, an error that blames the request does not count against the candidate, because most
+// such requests are really wrong. An answer with NaN or Inf does count, because it is useless to the user in any case.
+void Execution::Judge(const std::shared_ptr<ActiveRun>& run, Result<PredictAnswer> stable) const {
+  const bool unasked = !stable && SecondOpinion::CouldNotAsk(stable.error().code);
   const bool stable_is_good = stable && IsFinite(*stable);
   if (!run->outcome) {
     Count(*run, stable_is_good ? Code::kInternal : run->outcome.error().code);
@@ -170,10 +174,10 @@ void Execution::Judge(const std::shared_ptr<Finished>& run, Result<PredictAnswer
   Answer(run);
 }
 
-void Execution::Count(const Finished& run, Code code) const {
+void Execution::Count(const ActiveRun& run, Code code) const {
   if (!run.is_evidence()) return;
   run.counters->CountRequest(code);
-  // One batch is one observation, however many requests it holds.
+  // The run time of a batch counts once, regardless of the number of its requests.
   if (run.outcome && run.outcome->first_of_batch) run.counters->CountRunTime(run.outcome->run_time);
   const Entry* candidate = run.candidate();
   if (candidate == nullptr || !evidence::IsEvidence(code)) return;
@@ -183,22 +187,23 @@ void Execution::Count(const Finished& run, Code code) const {
   if (!why.empty()) deps_.guards.TripNow(*candidate->arm->guard, "Errors", why, deps_.clock.Now());
 }
 
-// The guard holds, and is told, before the answer leaves; which op is to blame takes a further run.
-void Execution::CountNonFinite(const std::shared_ptr<Finished>& run) const {
+// The guard trips, and is reported, before the answer is sent. Finding the op that produced the NaN or Inf needs
+// another run, so it happens later.
+void Execution::CountNonFinite(const std::shared_ptr<ActiveRun>& run) const {
   const TimePoint now = deps_.clock.Now();
   run->counters->CountNonFinite(now);
   auto nonfinite = nonfinite_;
   nonfinite.With(LabelsOf(run->ready->model, run->ready->version)).Add();
   GuardState& guard = *run->candidate()->arm->guard;
-  if (!deps_.guards.TripNow(guard, "NonFinite", kNotFinite, now)) return;
+  if (!deps_.guards.TripNow(guard, "NonFinite", kNonFiniteMessage, now)) return;
   deps_.origins.Find(run->ready, {run, &run->request->call.request},
                      [&guards = deps_.guards, key = guard.key()](const std::string& origin) {
                        if (!origin.empty()) guards.Explain(key, origin);
                      });
 }
 
-// A fault of ours is seen by default, what clients do wrong only when somebody looks for it.
-void Execution::LogError(const Finished& run) const {
+// Server errors are logged as warnings; errors that clients cause are logged at the debug level only.
+void Execution::LogError(const ActiveRun& run) const {
   if (run.outcome) return;
   const Error& error = run.outcome.error();
   const auto level = evidence::IsEvidence(error.code) ? spdlog::level::warn : spdlog::level::debug;
@@ -206,15 +211,15 @@ void Execution::LogError(const Finished& run) const {
   spdlog::log(level, "model \"{}\" version {}: {}", run.ready->model, run.ready->version, ForLog(ToString(error)));
 }
 
-// Faults of the server, and answers that are not finite: what a run again can show.
-void Execution::OfferFailure(const Finished& run) const {
+// Offers server errors and answers with NaN or Inf for capture, because a replay can reproduce them.
+void Execution::OfferFailure(const ActiveRun& run) const {
   if (deps_.failures == nullptr) return;
   const Error error = run.outcome ? Error{Code::kOk, ""} : run.outcome.error();
   const bool failed = run.outcome ? evidence::HasNonFinite(run.outcome->outputs) : evidence::IsEvidence(error.code);
   if (failed) deps_.failures->Offer({run.request->call, run.ready, error});
 }
 
-void Execution::Measure(const Finished& run) const {
+void Execution::Measure(const ActiveRun& run) const {
   if (!run.outcome) return;
   const PredictCall& call = run.request->call;
   deps_.runs.Record(
@@ -222,7 +227,7 @@ void Execution::Measure(const Finished& run) const {
       *run.outcome);
 }
 
-void Execution::OfferForDrift(const Finished& run) const {
+void Execution::OfferForDrift(const ActiveRun& run) const {
   const Entry* candidate = run.candidate();
   if (candidate == nullptr || run.request->model->stable() == nullptr) return;
   if (!evidence::Sampled(candidate->arm->answered.fetch_add(1), run.request->model->drift_sample)) return;
@@ -233,7 +238,7 @@ void Execution::OfferForDrift(const Finished& run) const {
                      run.counters});
 }
 
-void Execution::Answer(const std::shared_ptr<Finished>& run) const {
+void Execution::Answer(const std::shared_ptr<ActiveRun>& run) const {
   const PredictDone done = std::exchange(run->request->done, nullptr);
   if (!run->outcome) return done(tl::make_unexpected(std::move(run->outcome.error())));
   done(AnswerOf(run->request->call.request.model_spec(), run->ready->version, std::move(run->outcome->outputs)));

@@ -1,4 +1,5 @@
-// Runs a request on this node, and learns from it: evidence, the candidate's guard, the sample for drift.
+// Runs a request on this node and evaluates the result: counts evidence, checks the candidate's guard and offers a
+// sample for drift measurement.
 #pragma once
 
 #include <functional>
@@ -17,34 +18,34 @@ class Execution {
  public:
   explicit Execution(const RouterDeps& deps);
 
-  // Runs the request's choice, which `ready` holds, and answers it. When a candidate's answer is not finite, or says
-  // that the request is wrong, stable is asked too: where its answer is good, the candidate is blamed, and the user
-  // gets stable's.
+  // Runs the request on the chosen version, which `ready` holds, and answers it. If a candidate returns NaN or Inf, or
+  // an error that blames the request, the request also runs on stable. If stable's answer is good, the failure counts
+  // against the candidate and the user gets stable's answer.
   void Run(const RequestPtr& request, const models::Handle& ready) const;
 
  private:
-  struct Finished;
-  void Submit(const std::shared_ptr<Finished>& run, engine::RunRequest inputs) const;
-  void Finish(const std::shared_ptr<Finished>& run) const;
-  void Judge(const std::shared_ptr<Finished>& run, Result<PredictAnswer> stable) const;
-  void Count(const Finished& run, Code code) const;
-  void CountNonFinite(const std::shared_ptr<Finished>& run) const;
-  void LogError(const Finished& run) const;
-  void OfferFailure(const Finished& run) const;
-  void Answer(const std::shared_ptr<Finished>& run) const;
-  void Measure(const Finished& run) const;
-  void OfferForDrift(const Finished& run) const;
-  void SubmitNoted(const std::shared_ptr<Finished>& run, engine::RunRequest inputs) const;
-  bool PostBehindNote(const std::shared_ptr<Finished>& run, engine::RunRequest inputs) const;
-  void NoteFirstRun(Finished& run) const;
+  struct ActiveRun;
+  void Submit(const std::shared_ptr<ActiveRun>& run, engine::RunRequest inputs) const;
+  void Finish(const std::shared_ptr<ActiveRun>& run) const;
+  void Judge(const std::shared_ptr<ActiveRun>& run, Result<PredictAnswer> stable) const;
+  void Count(const ActiveRun& run, Code code) const;
+  void CountNonFinite(const std::shared_ptr<ActiveRun>& run) const;
+  void LogError(const ActiveRun& run) const;
+  void OfferFailure(const ActiveRun& run) const;
+  void Answer(const std::shared_ptr<ActiveRun>& run) const;
+  void Measure(const ActiveRun& run) const;
+  void OfferForDrift(const ActiveRun& run) const;
+  void SubmitAfterNote(const std::shared_ptr<ActiveRun>& run, engine::RunRequest inputs) const;
+  bool PostAfterNote(const std::shared_ptr<ActiveRun>& run, engine::RunRequest inputs) const;
+  void NoteFirstRun(ActiveRun& run) const;
   void WriteJournal(std::function<void()> write) const;
   std::shared_ptr<evidence::Counters> CountersOf(const Request& request) const;
 
   const RouterDeps deps_;
   const metrics::Family<metrics::Counter> nonfinite_;
   const SecondOpinion second_opinion_;
-  mutable std::mutex first_runs_mutex_;  // What waits for a note is posted behind it.
-  mutable Worker journal_writer_;        // The last member: what it still does needs the others.
+  mutable std::mutex first_runs_mutex_;  // Keeps the order: runs that wait for a journal entry are posted after it.
+  mutable Worker journal_writer_;        // Declared last: its tasks use the other members.
 };
 
 }  // namespace longshore::routing

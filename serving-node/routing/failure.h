@@ -1,4 +1,4 @@
-// Requests that a run of this node failed, for whoever keeps them to look at later.
+// Receives requests that failed in a run of this node, so that they can be stored and replayed later.
 #pragma once
 
 #include "common/error.h"
@@ -17,7 +17,7 @@ struct Failure {
 class FailureSink {
  public:
   virtual ~FailureSink() = default;
-  // Never waits. Called for faults of the server (INTERNAL, UNKNOWN, DATA_LOSS), and answers that are not finite.
+  // Never blocks. Called for server errors (INTERNAL, UNKNOWN, DATA_LOSS) and for answers with NaN or Inf.
   virtual void Offer(const Failure& failure) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Two nodes of one fleet, over real gRPC: who runs what, and what becomes of a request when the other one cannot.
+// Two nodes of one fleet, over real gRPC: which node runs a request, and what happens if the other node cannot.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,16 +14,15 @@ using testing::Not;
 class FleetTest : public testing::Test {
  protected:
   void SetUp() override {
-#ifdef __SANITIZE_THREAD__
-    // gRPC hands every call to another thread, inside a library that Debian does not build for the thread sanitizer: it
-    // sees no order between the two, and reports each value that goes along. Its word about these tests is worth
-    // nothing.
-    GTEST_SKIP() << "the thread sanitizer cannot see into gRPC";
+#ifdef LONGSHORE_SANITIZER_THREAD
+    // gRPC passes every call to another thread inside a library that Debian does not build with the thread sanitizer.
+    // The sanitizer does not see that synchronization and reports races that do not exist.
+    GTEST_SKIP() << "gRPC is not built with the thread sanitizer";
 #endif
     a_.Listen();
     b_.Listen();
   }
-  // Node a and b, each with the versions that it holds.
+  // Sets the state of both nodes. `held_by_a`, `held_by_b`: the versions that each holds, one digit each.
   void SetStates(const std::string& held_by_a, const std::string& held_by_b, const std::string& models) {
     const std::string peers =
         fmt::format(R"(fleet {{ peers {{ node: "a" address: "{}" }} peers {{ node: "b" address: "{}" }} }} )",
@@ -63,10 +62,10 @@ TEST_F(FleetTest, ForwardsToThePeerThatHoldsTheVersion) {
   b_.recorder.AddTo(&load_b);
   EXPECT_EQ(load_a.forwarded(), 1);
   EXPECT_THAT(a_.metrics.Text(), HasSubstr(R"(longshore_forwarded_total{model="digits",version="2"} 1)"));
-  EXPECT_EQ(load_b.received(), 0) << "a peer's request is no client's";
+  EXPECT_EQ(load_b.received(), 0) << "requests of peers do not count as received";
 }
 
-TEST_F(FleetTest, ReturnsThePeersErrorAsItIs) {
+TEST_F(FleetTest, ReturnsThePeersErrorUnchanged) {
   a_.Hold({1});
   b_.Hold({1, 2});
   SetStates("1", "12", Models(2, 10000));
@@ -129,7 +128,7 @@ TEST_F(FleetTest, GivesStableWhileThePeerHasNoStateYet) {
   EXPECT_EQ(RanBy(*answer), 1);
 }
 
-TEST_F(FleetTest, AFullQueueOfAPeerIsNoDeadPeer) {
+TEST_F(FleetTest, ReturnsTheErrorOfAPeerWhoseQueueIsFull) {
   a_.Hold({1});
   b_.Hold({2}, {.queue_max = 0});
   SetStates("1", "2", Models(2, 10000));
@@ -141,9 +140,9 @@ TEST_F(FleetTest, AFullQueueOfAPeerIsNoDeadPeer) {
   }
 }
 
-TEST_F(FleetTest, SendsARequestWhoseConnectionDiedToOneOtherNodeAtMost) {
-  // Neither node has a listener: each try dies. Stable is held here, yet a request that may have killed two nodes stays
-  // away.
+TEST_F(FleetTest, RetriesARequestWhoseConnectionBrokeAtOneOtherNodeAtMost) {
+  // Neither peer has a listener, so both connections break. This node holds stable, but a request that may have crashed
+  // two nodes must not run here.
   a_.Hold({1});
   a_.SetState(
       R"(fleet { peers { node: "b" address: "unix:/nowhere/b" } peers { node: "c" address: "unix:/nowhere/c" } })" +
@@ -157,20 +156,20 @@ TEST_F(FleetTest, SendsARequestWhoseConnectionDiedToOneOtherNodeAtMost) {
   EXPECT_EQ(load.forwarded(), 2);
 }
 
-TEST_F(FleetTest, StopsForwardingWhereTheGuardTripped) {
+TEST_F(FleetTest, UsesStableIfTheGuardOfThePeerTripped) {
   a_.Hold({1});
   b_.Hold({1, 4});
   SetStates("1", "14", Models(4, 10000, "non_finite: true"));
   const auto revealing = Ask(a_.router, DigitsCall(kNanHere));
   ASSERT_TRUE(revealing) << ToString(revealing.error());
   EXPECT_EQ(RanBy(*revealing, kNanHere), 1);
-  EXPECT_EQ(revealing->model_spec.version().value(), 1) << "b was asked for 4, and gave stable's answer";
+  EXPECT_EQ(revealing->model_spec.version().value(), 1) << "b ran version 4 and returned stable's answer";
   EXPECT_EQ(b_.guards->Trips().size(), 1u);
-  EXPECT_EQ(RanBy(*Ask(a_.router, DigitsCall(0))), 1) << "b refuses, and a, which knows nothing yet, gives stable";
+  EXPECT_EQ(RanBy(*Ask(a_.router, DigitsCall(0))), 1) << "b refuses, and a, whose guard has not tripped, uses stable";
   EXPECT_EQ(RanBy(*Ask(a_.router, Pinned(DigitsCall(0), 4))), 4);
 }
 
-TEST_F(FleetTest, ComparesWithStableAtAPeerWhenThisNodeDoesNotHoldIt) {
+TEST_F(FleetTest, ComparesWithStableAtAPeerIfThisNodeDoesNotHoldIt) {
   a_.Hold({4});
   b_.Hold({1});
   SetStates("4", "1", Models(4, 10000, "non_finite: true"));
@@ -181,10 +180,11 @@ TEST_F(FleetTest, ComparesWithStableAtAPeerWhenThisNodeDoesNotHoldIt) {
   EXPECT_EQ(RanBy(*revealing, kNanHere), 1);
   EXPECT_EQ(revealing->model_spec.version().value(), 1);
   EXPECT_EQ(a_.guards->Trips().size(), 1u);
-  EXPECT_EQ(b_.recorder.Snapshot("digits", 1).requests(), 0) << "what judges the candidate is no traffic of stable's";
+  EXPECT_EQ(b_.recorder.Snapshot("digits", 1).requests(), 0)
+      << "the comparison run does not count as evidence about stable";
 }
 
-TEST_F(FleetTest, ARequestThatBothVersionsRefuseRunsTwiceAndNoMore) {
+TEST_F(FleetTest, RunsARequestThatBothVersionsRefuseOnlyTwice) {
   a_.Hold({1, 4});
   b_.Hold({1});
   SetStates("14", "1", Models(4, 10000, "error_rate_max: 0.5 errors_min_requests: 1"));
@@ -203,7 +203,7 @@ TEST_F(FleetTest, SpillsToAPeerWithLessLoad) {
   ASSERT_TRUE(Ask(a_.router, DigitsCall(0)));
   a_.engine.record().Set(&models::FakeRecord::holding, true);
   std::vector<std::future<Result<PredictAnswer>>> held;
-  // One runs and holds the only slot; the others wait, and make the node ask its peer.
+  // One request occupies the only slot; the others wait, which makes the node ask its peer for its load.
   for (int i = 0; i < 4; ++i) held.push_back(Begin(a_.router, DigitsCall(0)));
   while (!a_.forwarder->LoadOf(b_.address)) a_.forwarder->Watch({b_.address});
   const auto spilled = Ask(a_.router, DigitsCall(0));
@@ -214,7 +214,7 @@ TEST_F(FleetTest, SpillsToAPeerWithLessLoad) {
   for (auto& answer : held) EXPECT_TRUE(answer.get());
 }
 
-TEST_F(FleetTest, TellsItsLoadOnlyToItsFleet) {
+TEST_F(FleetTest, ReportsItsLoadOnlyToItsFleet) {
   auto stub = peer::Peer::NewStub(::grpc::CreateChannel(b_.address, ::grpc::InsecureChannelCredentials()));
   const auto ask = [&stub](const std::string& fleet, peer::LoadReply* reply) {
     ::grpc::ClientContext context;

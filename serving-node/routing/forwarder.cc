@@ -22,29 +22,30 @@ using std::chrono::steady_clock;
 
 using IdentityPtr = std::shared_ptr<const identity::PeerIdentity>;
 
-// In plain text without an identity.
+// Creates a channel to the peer; in plain text if there is no identity.
 std::shared_ptr<grpc::Channel> Dial(const std::string& target, const IdentityPtr& identity) {
   grpc::ChannelArguments arguments;
   auto credentials = grpc::InsecureChannelCredentials();
   if (identity) {
     credentials = rpc::MakeChannelCredentials(
         {.server_ca = identity->authorities, .certificate = identity->own.certificate, .key = identity->own.key});
-    arguments.SetSslTargetNameOverride(identity->fleet_name);  // Addresses are used again, by whomever.
+    // The certificate is checked for the fleet's name and not for the address: another fleet may get the address later.
+    arguments.SetSslTargetNameOverride(identity->fleet_name);
   }
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
-  // The least time that gRPC gives an attempt to connect: a busy peer may need more than a moment for its greeting.
+  // The minimum time for one attempt to connect: a busy peer may need a while for the handshake.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  // Without a retry policy gRPC sends again only what no server has seen, which happens whenever a peer's connection
-  // reaches its age. Everything else is for the router to decide.
+  // Without a retry policy gRPC repeats only requests that no server has seen, as happens when a peer closes a
+  // connection that reached its maximum age. All other retries are the router's decision.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return grpc::CreateCustomChannel(target, credentials, arguments);
 }
 
-// Where calls to one target go, and what is known about it. The channel is set once; the rest is guarded by
-// State::mutex.
+// The channel to one peer and the last known load of the peer. The members up to peer_stub never change; the others are
+// guarded by GrpcForwarder::mutex_.
 struct Peer {
   Peer(const std::string& target, IdentityPtr of_ours)
       : identity(std::move(of_ours)),
@@ -64,7 +65,7 @@ struct Peer {
   std::optional<PeerLoad> load;
 };
 
-// A call cancelled by nobody here was ended by the peer's death.
+// A cancellation that this node did not request means that the connection broke: it is reported as Unavailable.
 Error ToError(const grpc::Status& status, const std::string& target) {
   Error error = rpc::FromGrpc(status);
   if (error.code != Code::kUnavailable && error.code != Code::kCancelled) return error;
@@ -152,8 +153,8 @@ class GrpcForwarder final : public Forwarder {
     peer::LoadReply reply;
   };
 
-  // Null without a certificate, where one is needed. A channel shows the one that it was made with: another certificate
-  // needs another channel, and calls that are under way end on the old one.
+  // Returns the channel to the peer; null if a certificate is required and missing. A channel keeps the certificate it
+  // was created with: after a renewal a new channel is created, and calls in flight end on the old one.
   std::shared_ptr<Peer> PeerOf(const std::string& target) {
     const IdentityPtr identity = options_.identity ? options_.identity() : nullptr;
     if (options_.identity && !identity) return nullptr;
@@ -176,12 +177,13 @@ class GrpcForwarder final : public Forwarder {
     const std::lock_guard lock(mutex_);
     running_.insert(context);
     ++under_way_;
-    if (stopping_) context->TryCancel();  // Begun by who was told that a call was cut.
+    if (stopping_) context->TryCancel();  // Started by the callback of a call that the destructor cancelled.
     peer.in_flight += in_flight;
   }
 
-  // A call holds its channel, and the process's last channel must not end on the thread of a callback (gRPC would join
-  // that thread there): so the call goes first, then the forwarder may.
+  // A call holds its channel. The last channel of the process must not be destroyed on a callback's thread, because
+  // gRPC would join that thread there. So the call is destroyed first; only then may the forwarder, which also holds
+  // the channel, be destroyed.
   template <typename Call>
   void End(std::unique_ptr<Call> call) {
     {
@@ -233,8 +235,8 @@ class GrpcForwarder final : public Forwarder {
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   std::map<std::string, std::shared_ptr<Peer>> peers_;
-  std::set<grpc::ClientContext*> running_;  // What can be cancelled.
-  int64_t under_way_ = 0;                   // Those and the ones being taken down.
+  std::set<grpc::ClientContext*> running_;  // Calls that can be cancelled.
+  int64_t under_way_ = 0;                   // Those and the calls that End is destroying.
   bool stopping_ = false;
 };
 

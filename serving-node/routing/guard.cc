@@ -68,7 +68,7 @@ void GuardBook::Write() {
     for (const Trip& trip : trips_) json.push_back(ToJson(trip));
   }
   if (const auto written = WriteFileAtomically(file_, json.dump(1)); !written) {
-    spdlog::warn("guards: {}", ToString(written.error()));
+    spdlog::warn("cannot store the tripped guards: {}", ToString(written.error()));
   }
 }
 

@@ -1,4 +1,5 @@
-// The node's own rule about a candidate: when it harms, its weight is 0 from the next request on, whoever is reachable.
+// Guards: the rule by which a node sets the weight of a harmful candidate to 0 from the next request on, without asking
+// the controller.
 #pragma once
 
 #include <atomic>
@@ -18,7 +19,7 @@
 
 namespace longshore::routing {
 
-// One rollout of one version: a new attempt has a new salt, and starts untripped.
+// Identifies one rollout of one version. A new attempt has a new salt, so its guard starts untripped.
 struct GuardKey {
   std::string model;
   int64_t version = 0;
@@ -34,7 +35,7 @@ struct Trip {
   friend bool operator==(const Trip&, const Trip&) = default;
 };
 
-// Lock-free where requests look. The first trip stands.
+// Reading it is lock-free. Once tripped, it stays tripped.
 class GuardState {
  public:
   explicit GuardState(GuardKey key) : key_(std::move(key)) {}
@@ -47,39 +48,40 @@ class GuardState {
   std::atomic<bool> tripped_{false};
 };
 
-// Why the errors among a candidate's last requests trip the guard; "" when they do not.
+// Returns the reason why the errors among a candidate's last requests trip the guard; "" if they do not.
 std::string ErrorsTrip(const control::Guard& guard, const ErrorWindow::Seen& seen);
 
 // All guards of the node. Thread-safe.
 class GuardBook {
  public:
-  static constexpr size_t kTripsMax = 1000;  // Kept on disk; the oldest goes first.
+  static constexpr size_t kTripsMax = 1000;  // With more, the oldest is removed.
   using OnTrip = std::function<void(const Trip&)>;
 
-  // Trips survive a restart in <state_dir>/guards.json; no directory: they do not.
+  // Trips are stored in <state_dir>/guards.json and survive a restart; with an empty state_dir they are not stored.
+  // DataLoss if the file is damaged.
   static Result<std::unique_ptr<GuardBook>> Open(const Path& state_dir);
 
-  // The same object for the same key.
+  // Returns the same object for the same key.
   std::shared_ptr<GuardState> For(const GuardKey& key);
 
-  // Trips at once, calls on_trip, and has it written down soon, on another thread: whoever runs a request waits for no
-  // disk. A full disk is logged, and the trip holds all the same. A process that dies before it is written starts
-  // untripped: the controller was told by then, or the candidate trips again. False, and nothing happens, when it is
-  // tripped already.
+  // Trips the guard at once and calls on_trip. The trip is written to disk soon after, on another thread, so that
+  // requests do not wait for the disk. A failed write is logged and does not undo the trip. A process that crashes
+  // before the write starts untripped; the controller knows of the trip by then, or the candidate trips again. Returns
+  // false, without any effect, if the guard has already tripped.
   bool TripNow(GuardState& guard, std::string reason, std::string message, TimePoint at);
-  // Adds to the trip's message what was found out since, and calls on_trip again. Nothing for a trip that is forgotten.
+  // Appends `more` to the message of the trip and calls on_trip again. No effect if the trip has been removed.
   void Explain(const GuardKey& key, const std::string& more);
   std::vector<Trip> Trips() const;
-  // Forgets the guards, tripped or not, that are not among those of the state any more.
+  // Removes all guards, tripped or not, whose keys are not among `keys`.
   void Keep(const std::vector<GuardKey>& keys);
-  // Called after every trip and every explanation, no lock held. Set before requests arrive.
+  // on_trip is called after every trip and every explanation, without a lock held. Set it before requests arrive.
   void SetOnTrip(OnTrip on_trip);
 
  private:
   explicit GuardBook(Path file) : file_(std::move(file)) {}
   Status Read();
   void WriteSoon();  // Requires: mutex_ held.
-  void Write();      // On the writer.
+  void Write();      // Runs on writer_.
 
   const Path file_;
   mutable std::mutex mutex_;
@@ -87,7 +89,7 @@ class GuardBook {
   std::map<GuardKey, std::shared_ptr<GuardState>> guards_;
   std::vector<Trip> trips_;
   OnTrip on_trip_;
-  Worker writer_;  // The last member: what it still writes needs the others.
+  Worker writer_;  // Declared last: its tasks use the other members.
 };
 
 }  // namespace longshore::routing

@@ -24,14 +24,14 @@ TEST(ErrorsTrip, NeedsEnoughRequestsAndTooManyErrors) {
   EXPECT_EQ(ErrorsTrip(guard, {20, 20}), "");
 }
 
-TEST(ErrorsTrip, NeverWaitsForMoreRequestsThanTheWindowHolds) {
+TEST(ErrorsTrip, NeverNeedsMoreRequestsThanTheWindowHolds) {
   control::Guard guard;
   guard.set_error_rate_max(0.1);
   guard.set_errors_min_requests(1000000);
   EXPECT_NE(ErrorsTrip(guard, {ErrorWindow::kRequests, ErrorWindow::kRequests}), "");
 }
 
-TEST(ErrorWindow, ForgetsWhatIsOlderThanItsLastRequests) {
+TEST(ErrorWindow, CountsOnlyTheLastRequests) {
   ErrorWindow window;
   for (int i = 0; i < 3; ++i) window.Count(true);
   EXPECT_EQ(window.Count(false).requests, 4);
@@ -66,43 +66,43 @@ TEST_F(GuardBookTest, StaysTrippedAfterARestart) {
   EXPECT_EQ(ToUnixMillis(book->Trips()[0].at), 5);
 }
 
-TEST_F(GuardBookTest, WhatIsFoundOutLaterIsAddedToTheTripAndToldAgain) {
+TEST_F(GuardBookTest, AddsALaterExplanationToTheTripAndReportsItAgain) {
   {
     const auto book = *GuardBook::Open(dir_);
-    int told = 0;
-    book->SetOnTrip([&told](const Trip&) { ++told; });
+    int reports = 0;
+    book->SetOnTrip([&reports](const Trip&) { ++reports; });
     book->Explain(kV4, "of no trip");
-    EXPECT_EQ(told, 0);
+    EXPECT_EQ(reports, 0);
     EXPECT_TRUE(book->TripNow(*book->For(kV4), "NonFinite", "NaN", FromUnixMillis(5)));
     EXPECT_FALSE(book->TripNow(*book->For(kV4), "Errors", "second", {}));
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(reports, 1);
     book->Explain(kV4, "made by node x");
-    EXPECT_EQ(told, 2);
+    EXPECT_EQ(reports, 2);
   }
   const auto book = *GuardBook::Open(dir_);
   ASSERT_EQ(book->Trips().size(), 1u);
   EXPECT_EQ(book->Trips()[0], (Trip{kV4, "NonFinite", "NaN: made by node x", FromUnixMillis(5)}));
 }
 
-TEST_F(GuardBookTest, TripsOnceAndTellsOnce) {
+TEST_F(GuardBookTest, TripsAndReportsOnce) {
   const auto book = *GuardBook::Open(dir_);
-  int told = 0;
-  book->SetOnTrip([&told](const Trip&) { ++told; });
+  int reports = 0;
+  book->SetOnTrip([&reports](const Trip&) { ++reports; });
   book->TripNow(*book->For(kV4), "NonFinite", "first", {});
   book->TripNow(*book->For(kV4), "Errors", "second", {});
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reports, 1);
   EXPECT_EQ(book->Trips()[0].message, "first");
 }
 
-TEST_F(GuardBookTest, TripsEvenWhenTheDiskDoesNotTakeIt) {
+TEST_F(GuardBookTest, TripsEvenIfTheTripCannotBeWritten) {
   const auto book = *GuardBook::Open(dir_);
   std::filesystem::remove_all(dir_);
   book->TripNow(*book->For(kV4), "NonFinite", "NaN", {});
   EXPECT_TRUE(book->For(kV4)->tripped());
 }
 
-TEST_F(GuardBookTest, KeepsNobodyWaitingForTheDisk) {
-  // Whoever opens it to write waits until somebody opens it to read.
+TEST_F(GuardBookTest, DoesNotWaitForTheDisk) {
+  // A named pipe in place of the temporary file: opening it for writing blocks until the test opens it for reading.
   const Path slow = dir_ / fmt::format("guards.json.{}.tmp", getpid());
   ASSERT_EQ(mkfifo(slow.c_str(), 0600), 0);
   const auto book = *GuardBook::Open(dir_);
@@ -116,7 +116,7 @@ TEST_F(GuardBookTest, KeepsNobodyWaitingForTheDisk) {
   close(reader);
 }
 
-TEST_F(GuardBookTest, ForgetsWhatTheStateNoLongerHolds) {
+TEST_F(GuardBookTest, ForgetsGuardsThatTheStateNoLongerContains) {
   {
     const auto book = *GuardBook::Open(dir_);
     book->TripNow(*book->For(kV4), "NonFinite", "NaN", {});

@@ -8,15 +8,16 @@
 namespace longshore::routing {
 namespace {
 
-// Errors by which a home, or what lies before it, says nothing about the model.
-bool SaysNothing(Code code) {
+// Errors that do not tell whether the home node knows the model: the request did not reach it, was cut off or was
+// refused for another reason.
+bool IsInconclusive(Code code) {
   return code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kCancelled ||
          code == Code::kResourceExhausted || code == Code::kUnauthenticated || code == Code::kPermissionDenied;
 }
 
 }  // namespace
 
-// Belongs to whichever thread works on it at the moment.
+// Not thread-safe: only one thread at a time handles a search.
 struct HomeSearch::Search {
   HomeQuestion question;
   ForwardCall call;
@@ -34,11 +35,12 @@ HomeSearch::HomeSearch(Forwarder& forwarder, metrics::Registry& metrics)
 metrics::Counter HomeSearch::Counter(metrics::Registry& metrics, const std::string& outcome) {
   return metrics
       .Counters("longshore_home_hops_total",
-                "Questions to a home about a model that this node knows nothing of, by whether the home knew it.")
+                "Requests that were forwarded to a home node because this node does not know the model, by whether the "
+                "home node knew it.")
       .With({{"outcome", outcome}});
 }
 
-// The first of the homes is another one each time, so that they share what is asked.
+// Each question starts with the next home node in turn, so that the homes share the load.
 void HomeSearch::Ask(HomeQuestion question, ForwardCall call, ForwardDone done) {
   auto& homes = question.homes;
   if (!homes.empty()) {
@@ -56,7 +58,7 @@ void HomeSearch::AskNext(const std::shared_ptr<Search>& search) {
     Remember(question.model, false);
     if (!search->died_once) return search->done(tl::make_unexpected(UnknownModel(question.model)));
     return search->done(
-        Unavailable("no node of the fleet {} that could be asked knows \"{}\"", question.fleet, question.model));
+        Unavailable("model \"{}\": no reachable home node of the fleet {} knows it", question.model, question.fleet));
   }
   search->call.target = question.homes[search->next++];
   forwarder_.Forward(search->call, [this, search](Result<std::string> reply) { Answered(search, std::move(reply)); });
@@ -66,10 +68,10 @@ void HomeSearch::Answered(const std::shared_ptr<Search>& search, Result<std::str
   const Code code = reply ? Code::kOk : reply.error().code;
   const bool died = code == Code::kUnavailable;
   const bool unknown = code == kHopUnknown;
-  (SaysNothing(code) ? unanswered_ : unknown ? unknown_ : known_).Add();
-  if (!SaysNothing(code) && !unknown) Remember(search->question.model, true);
+  (IsInconclusive(code) ? unanswered_ : unknown ? unknown_ : known_).Add();
+  if (!IsInconclusive(code) && !unknown) Remember(search->question.model, true);
   const bool ask_next = unknown || (died && !search->died_once && !search->call.cancelled.stop_requested());
-  if (!ask_next) return search->done(OfPeer(std::move(reply)));
+  if (!ask_next) return search->done(FromPeer(std::move(reply)));
   if (died) {
     search->died_once = true;
     search->call.metadata.emplace_back(kHopDiedHeader, "1");

@@ -1,4 +1,4 @@
-// Asks the homes of a model that this node knows nothing of, one after the other, until one knows it.
+// Asks the home nodes of a model that this node does not know, one after the other, until one of them knows it.
 #pragma once
 
 #include <atomic>
@@ -16,25 +16,26 @@ namespace longshore::routing {
 
 struct HomeQuestion {
   std::string model;
-  std::string fleet;               // Of this node.
-  std::vector<std::string> homes;  // Addresses, without this node's.
+  std::string fleet;               // The fleet of this node.
+  std::vector<std::string> homes;  // Addresses of the home nodes, without this node.
 };
 
-// Thread-safe. Outlives its questions, as the forwarder does.
+// Thread-safe. The HomeSearch and the forwarder must outlive all questions.
 class HomeSearch {
  public:
   static constexpr size_t kNamesMax = 1000;
 
   HomeSearch(Forwarder& forwarder, metrics::Registry& metrics);
 
-  // Hands the call, of which the target is not set, to a home and back what it says. The next is asked where one does
-  // not know the model; also where a connection died, once. Errors beside those of a home that knows the model:
-  // kHopUnknown when every home said that it knows no such model, or there is none; Unavailable when one could not say
-  // so. Calls done exactly once, on any thread, possibly before it returns.
+  // Forwards the call to a home node and passes its reply to `done`. `call.target` is set here. Asks the next home if
+  // one does not know the model, and, at most once per question, if the connection to a home broke.
+  // Errors, in addition to those of a home that knows the model: kHopUnknown if every home does not know the model or
+  // there is no other home; Unavailable if a home that could not be asked may know it.
+  // Calls `done` exactly once, on any thread, possibly before Ask returns.
   void Ask(HomeQuestion question, ForwardCall call, ForwardDone done);
 
-  // Whether a home knew the model when it was asked last: a name that no client made up. False may also say that it is
-  // long ago.
+  // Returns true if a home node knew the model when it was last asked, so that the name is not a client's mistake.
+  // False also if the answer was dropped because too many names were stored (kNamesMax).
   bool KnownElsewhere(const std::string& model) const;
 
  private:
@@ -50,7 +51,7 @@ class HomeSearch {
   metrics::Counter unanswered_;
   std::atomic<uint64_t> asked_{0};
   mutable std::mutex mutex_;     // Guards names_.
-  std::set<std::string> names_;  // Of models that a home knew; all are forgotten when they are too many.
+  std::set<std::string> names_;  // Models that a home knew. Cleared when it would exceed kNamesMax.
 };
 
 }  // namespace longshore::routing

@@ -1,8 +1,10 @@
-// Nodes of one fleet, over real gRPC, of which one is asked for a model that only others know.
+// Nodes of one fleet, over real gRPC. Node a gets requests for a model that only the other nodes know.
 #include "serving-node/routing/home_search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <numeric>
 
 #include "serving-node/routing/hop.h"
 #include "serving-node/routing/testing.h"
@@ -16,18 +18,18 @@ constexpr const char* kUnknownHere = "";
 constexpr const char* kStable =
     R"(models { served_name: "digits" assignment { salt: "s" } versions { version: 1 weight_bp: 10000 role: STABLE } })";
 
-// Node a is asked and knows no model; b and c are the homes of each, when they are among its peers.
+// Node a knows no model and gets the requests. b and c are home nodes of every model if they are among the peers of a.
 class HomeSearchTest : public testing::Test {
  protected:
   void SetUp() override {
-#ifdef __SANITIZE_THREAD__
-    GTEST_SKIP() << "the thread sanitizer cannot see into gRPC";  // As in fleet_test.cc.
+#ifdef LONGSHORE_SANITIZER_THREAD
+    GTEST_SKIP() << "gRPC is not built with the thread sanitizer";  // See fleet_test.cc.
 #endif
     b_.Listen();
     c_.Listen();
   }
 
-  // The part of a state that says where these nodes are: a "b" that is no TestNode is nowhere.
+  // The peers of a state, one letter each. Only b and c have a real address; all others are unreachable.
   std::string PeersText(const std::string& nodes) const {
     std::string text = "fleet { ";
     for (const char node : nodes) {
@@ -47,7 +49,7 @@ class HomeSearchTest : public testing::Test {
     node.recorder.AddTo(&load);
     return load;
   }
-  // The hops of a, by what they came to.
+  // The number of hops from a to a home with this outcome.
   int64_t Hops(const std::string& outcome) {
     const std::string text = a_.metrics.Text();
     const std::string line = "longshore_home_hops_total{outcome=\"" + outcome + "\"} ";
@@ -64,7 +66,7 @@ class HomeSearchTest : public testing::Test {
   TestNode a_{dir_.path(), "a"};
 };
 
-TEST_F(HomeSearchTest, AHomeAnswersForWhatItHoldsAndTheRequestIsReceivedOnceAndEvidenceOnce) {
+TEST_F(HomeSearchTest, CountsARequestThatAHomeRunsOnceAsReceivedAndOnceAsEvidence) {
   b_.Hold({1});
   SetState(a_, "ab", kUnknownHere);
   SetState(b_, "ab", kStable);
@@ -81,7 +83,7 @@ TEST_F(HomeSearchTest, AHomeAnswersForWhatItHoldsAndTheRequestIsReceivedOnceAndE
   EXPECT_TRUE(a_.router.KnownElsewhere("digits"));
 }
 
-TEST_F(HomeSearchTest, AHomeHandsItToTheHolder) {
+TEST_F(HomeSearchTest, AHomeForwardsToTheHolder) {
   c_.Hold({1});
   SetState(a_, "ab", kUnknownHere);
   SetState(b_, "abc", kStable, {{"c", "1"}});
@@ -95,14 +97,31 @@ TEST_F(HomeSearchTest, AHomeHandsItToTheHolder) {
   EXPECT_EQ(LoadOf(b_).received() + LoadOf(c_).received(), 0);
 }
 
-TEST_F(HomeSearchTest, AsksTheNextHomeWhenOneKnowsNoSuchModel) {
+TEST_F(HomeSearchTest, CountsARequestOnceAtTheFirstNodeThatKnowsTheModel) {
+  std::string with_objective = kStable;
+  with_objective.insert(with_objective.rfind('}'), " slo_latency_ms: 20 ");
+  c_.Hold({1});
+  SetState(a_, "ab", kUnknownHere);
+  SetState(b_, "abc", with_objective, {{"c", "1"}});
+  SetState(c_, "abc", with_objective);
+  ASSERT_TRUE(Ask(a_.router, DigitsCall(5)));
+  EXPECT_EQ(LoadOf(a_).models_size(), 0) << "the node does not know the model";
+  const auto counted = [](const control::NodeLoad& load) {
+    const auto& buckets = load.models(0).total_time_buckets();
+    return std::accumulate(buckets.begin(), buckets.end(), int64_t{0});
+  };
+  EXPECT_EQ(counted(LoadOf(b_)), 1);
+  EXPECT_EQ(counted(LoadOf(c_)), 0) << "the home node counts the request";
+}
+
+TEST_F(HomeSearchTest, AsksTheNextHomeIfOneDoesNotKnowTheModel) {
   c_.Hold({1});
   SetState(a_, "abc", kUnknownHere);
   SetState(b_, "abc", kUnknownHere);
   SetState(c_, "abc", kStable);
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(Ask(a_.router, DigitsCall(0)));
   EXPECT_EQ(Hops("known"), 4);
-  EXPECT_EQ(Hops("unknown"), 2) << "the homes take turns at being the first";
+  EXPECT_EQ(Hops("unknown"), 2) << "each home is asked first in turn";
 }
 
 TEST_F(HomeSearchTest, AModelThatNoHomeKnowsIsNotFound) {
@@ -114,12 +133,12 @@ TEST_F(HomeSearchTest, AModelThatNoHomeKnowsIsNotFound) {
   EXPECT_EQ(Hops("unknown"), 2);
   EXPECT_FALSE(a_.router.KnownElsewhere("digits"));
   SetState(a_, "a", kUnknownHere);
-  EXPECT_EQ(ErrorOf(DigitsCall(0)), no_such_model) << "and where there is no other home, nobody is asked";
+  EXPECT_EQ(ErrorOf(DigitsCall(0)), no_such_model) << "without another home, no node is asked";
   EXPECT_EQ(Hops("unknown"), 2);
   EXPECT_EQ(LoadOf(a_).forwarded(), 1);
 }
 
-TEST_F(HomeSearchTest, AHomeThatDoesNotKnowAsksNoOther) {
+TEST_F(HomeSearchTest, AHomeThatDoesNotKnowTheModelAsksNoOtherHome) {
   c_.Hold({1});
   SetState(b_, "bc", kUnknownHere);
   SetState(c_, "bc", kStable);
@@ -131,7 +150,7 @@ TEST_F(HomeSearchTest, AHomeThatDoesNotKnowAsksNoOther) {
   EXPECT_EQ(c_.recorder.Snapshot("digits", 1).requests(), 0);
 }
 
-TEST_F(HomeSearchTest, AsksTheNextHomeWhenOneIsDeadAndThatOnce) {
+TEST_F(HomeSearchTest, AsksOneOtherHomeIfOneIsUnreachable) {
   c_.Hold({1});
   SetState(c_, "ac", kStable);
   SetState(a_, "acx", kUnknownHere);
@@ -139,20 +158,20 @@ TEST_F(HomeSearchTest, AsksTheNextHomeWhenOneIsDeadAndThatOnce) {
   EXPECT_EQ(Hops("unanswered"), 1);
   SetState(a_, "axyz", kUnknownHere);
   EXPECT_EQ(ErrorOf(DigitsCall(0)).code, Code::kUnavailable);
-  EXPECT_EQ(Hops("unanswered"), 3) << "a request may be why two nodes died, and no more";
+  EXPECT_EQ(Hops("unanswered"), 3) << "a request that may have crashed two nodes is not sent to a third";
 }
 
-TEST_F(HomeSearchTest, IsUnavailableWhenOneHomeIsDeadAndTheOtherDoesNotKnow) {
+TEST_F(HomeSearchTest, IsUnavailableIfOneHomeIsUnreachableAndTheOtherDoesNotKnowTheModel) {
   SetState(c_, "ac", kUnknownHere);
   SetState(a_, "acx", kUnknownHere);
   for (int i = 0; i < 2; ++i) {
     const Error error = ErrorOf(DigitsCall(0));
     EXPECT_EQ(error.code, Code::kUnavailable);
-    EXPECT_THAT(error.message, HasSubstr("no node of the fleet ns/f that could be asked knows \"digits\""));
+    EXPECT_THAT(error.message, HasSubstr("model \"digits\": no reachable home node of the fleet ns/f knows it"));
   }
 }
 
-TEST_F(HomeSearchTest, AHomeWithoutAStateOrOfAnotherFleetCannotSayWhatExists) {
+TEST_F(HomeSearchTest, IsUnavailableIfTheHomeHasNoStateOrBelongsToAnotherFleet) {
   SetState(a_, "ab", kUnknownHere);
   EXPECT_EQ(ErrorOf(DigitsCall(0)).code, Code::kUnavailable);
   auto state = std::make_shared<control::DesiredState>();
@@ -161,17 +180,17 @@ TEST_F(HomeSearchTest, AHomeWithoutAStateOrOfAnotherFleetCannotSayWhatExists) {
   EXPECT_EQ(ErrorOf(DigitsCall(0)).code, Code::kUnavailable);
 }
 
-TEST_F(HomeSearchTest, AConnectionThatDiedOnTheWayLeavesOneTryToAHome) {
+TEST_F(HomeSearchTest, AHomeTriesOneHolderLessIfAnotherConnectionBrokeBefore) {
   SetState(a_, "acx", kUnknownHere);
   SetState(c_, "acxyz", kStable, {{"y", "1"}, {"z", "1"}});
-  // Once c is the first to be asked and tries both holders; once x was before it, and it tries one.
+  // One request goes to c first, which tries both holders. The other goes to the unreachable x first, so c tries one.
   for (int i = 0; i < 2; ++i) EXPECT_EQ(ErrorOf(DigitsCall(0)).code, Code::kUnavailable);
   EXPECT_EQ(LoadOf(c_).forwarded(), 2 + 1);
-  EXPECT_EQ(Hops("known"), 2) << "c lives, and says so";
+  EXPECT_EQ(Hops("known"), 2) << "c is alive and knows the model";
   EXPECT_EQ(Hops("unanswered"), 1);
 }
 
-TEST_F(HomeSearchTest, WhatIsNotFoundOfAKnownModelIsFinal) {
+TEST_F(HomeSearchTest, ReturnsNotFoundOfAKnownModelWithoutAskingAnotherHome) {
   b_.Hold({1});
   c_.Hold({1});
   SetState(a_, "abc", kUnknownHere);
@@ -187,7 +206,7 @@ TEST_F(HomeSearchTest, WhatIsNotFoundOfAKnownModelIsFinal) {
   EXPECT_EQ(Hops("unknown"), 0);
 }
 
-TEST_F(HomeSearchTest, AFullQueueIsNoDeadHome) {
+TEST_F(HomeSearchTest, ReturnsTheErrorOfAHomeWhoseQueueIsFull) {
   b_.Hold({1}, {.queue_max = 0});
   c_.Hold({1}, {.queue_max = 0});
   SetState(a_, "abc", kUnknownHere);
@@ -199,7 +218,7 @@ TEST_F(HomeSearchTest, AFullQueueIsNoDeadHome) {
   EXPECT_EQ(Hops("known"), 1);
 }
 
-TEST_F(HomeSearchTest, TheKeyOfAClientFindsItsVersionByWayOfAnyHome) {
+TEST_F(HomeSearchTest, AKeyGetsTheSameVersionThroughEveryHome) {
   b_.Hold({1, 2});
   c_.Hold({1, 2});
   const auto models = [](const std::string& assignment) {
@@ -227,7 +246,7 @@ TEST_F(HomeSearchTest, TheKeyOfAClientFindsItsVersionByWayOfAnyHome) {
   expect_same("cookie", "a=b; user=");
 }
 
-TEST_F(HomeSearchTest, TheGuardOfAHomeHolds) {
+TEST_F(HomeSearchTest, TheGuardOfAHomeApplies) {
   b_.Hold({1, 4});
   SetState(a_, "ab", kUnknownHere);
   SetState(b_, "ab", R"(models { served_name: "digits" assignment { salt: "s" } versions { version: 1 role: STABLE }
@@ -239,7 +258,7 @@ TEST_F(HomeSearchTest, TheGuardOfAHomeHolds) {
   EXPECT_EQ(b_.guards->Trips().size(), 1u);
 }
 
-TEST_F(HomeSearchTest, EndsWithTheDeadlineAndAsksNobodyElse) {
+TEST_F(HomeSearchTest, EndsAtTheDeadlineWithoutAskingAnotherHome) {
   b_.Hold({1});
   c_.Hold({1});
   SetState(a_, "abc", kUnknownHere);
@@ -255,7 +274,7 @@ TEST_F(HomeSearchTest, EndsWithTheDeadlineAndAsksNobodyElse) {
   for (TestNode* node : {&b_, &c_}) node->engine.record().Set(&models::FakeRecord::holding, false);
 }
 
-TEST_F(HomeSearchTest, EndsWhenItsClientLeavesAndAsksNobodyElse) {
+TEST_F(HomeSearchTest, EndsWhenTheClientLeavesWithoutAskingAnotherHome) {
   b_.Hold({1});
   c_.Hold({1});
   SetState(a_, "abc", kUnknownHere);
@@ -279,7 +298,7 @@ TEST_F(HomeSearchTest, EndsWhenItsClientLeavesAndAsksNobodyElse) {
   asked.engine.record().Set(&models::FakeRecord::holding, false);
 }
 
-TEST_F(HomeSearchTest, ForgetsNamesWhenThereAreTooMany) {
+TEST_F(HomeSearchTest, ForgetsAllNamesAboveTheLimit) {
   b_.Hold({1});
   std::string models;
   for (size_t i = 0; i <= HomeSearch::kNamesMax; ++i) models += fmt::format("models {{ served_name: \"m{}\" }} ", i);
@@ -288,7 +307,7 @@ TEST_F(HomeSearchTest, ForgetsNamesWhenThereAreTooMany) {
   const auto ask = [this](size_t i) {
     auto call = DigitsCall(0);
     call.request.mutable_model_spec()->set_name(fmt::format("m{}", i));
-    EXPECT_EQ(ErrorOf(call).code, Code::kUnavailable) << "no version of it may be served";
+    EXPECT_EQ(ErrorOf(call).code, Code::kUnavailable) << "no version of the model may be served";
   };
   for (size_t i = 0; i < HomeSearch::kNamesMax; ++i) ask(i);
   EXPECT_TRUE(a_.router.KnownElsewhere("m0"));

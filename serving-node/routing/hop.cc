@@ -15,7 +15,7 @@ std::string_view Header(const PredictCall& call, std::string_view name) {
   return HeaderValue(call.headers, name).value_or(std::string_view());
 }
 
-// Of either hop. `bytes`: of the request, or "".
+// The part that both hops share. `bytes` is the serialized request; if it is "", the request is serialized here.
 ForwardCall CallOf(const Request& request, std::string bytes) {
   ForwardCall call;
   call.serialized = bytes.empty() ? request.call.request.SerializeAsString() : std::move(bytes);
@@ -28,10 +28,10 @@ ForwardCall CallOf(const Request& request, std::string bytes) {
 }  // namespace
 
 Error UnknownModel(std::string_view model) {
-  return {kHopUnknown, fmt::format("no model \"{}\" is known here", model)};
+  return {kHopUnknown, fmt::format("this node does not know the model \"{}\"", model)};
 }
 
-Result<std::string> OfPeer(Result<std::string> reply) {
+Result<std::string> FromPeer(Result<std::string> reply) {
   if (!reply && reply.error().code == kHopFull) reply.error().code = Code::kUnavailable;
   return reply;
 }
@@ -71,7 +71,7 @@ Result<Hop> ParseHop(const PredictCall& call) {
   const std::string_view text = Header(call, kHopVersionHeader);
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), hop.version);
   if (which != kHopToHolder || parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-    return InvalidArgument("a request of a peer needs {} and a number as {}", kHopHeader, kHopVersionHeader);
+    return InvalidArgument("a peer's request needs the header {} and a number in {}", kHopHeader, kHopVersionHeader);
   }
   return hop;
 }
@@ -80,7 +80,7 @@ Result<Headers> ClientHeadersOf(const PredictCall& call) {
   const std::string_view bytes = Header(call, kHopClientHeader);
   peer::ClientHeaders client;
   if (!client.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return InvalidArgument("the {} of a peer cannot be read", kHopClientHeader);
+    return InvalidArgument("the header {} of a peer's request cannot be parsed", kHopClientHeader);
   }
   Headers headers;
   for (auto& header : *client.mutable_headers()) {
@@ -92,7 +92,7 @@ Result<Headers> ClientHeadersOf(const PredictCall& call) {
 Result<bool> IsToHome(const Headers& metadata, std::string_view fleet) {
   if (HeaderValue(metadata, kHopHeader) != kHopToHome) return false;
   if (HeaderValue(metadata, kHopFleetHeader) == fleet) return true;
-  return Unavailable("this node is of the fleet {}", fleet);
+  return Unavailable("this node belongs to the fleet {}", fleet);
 }
 
 }  // namespace longshore::routing

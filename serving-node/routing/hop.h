@@ -1,4 +1,5 @@
-// A prediction that one node hands to another of its fleet: its metadata, and what a peer's errors mean.
+// A hop: a request that one node of a fleet forwards to another one. Defines its gRPC metadata and the meaning of the
+// errors between nodes.
 #pragma once
 
 #include <string>
@@ -9,76 +10,80 @@
 
 namespace longshore::routing {
 
-// Which hop it is.
+// The kind of the hop: kHopToHolder or kHopToHome.
 inline constexpr const char* kHopHeader = "x-longshore-hop";
-// To a holder: whoever receives it runs exactly that version or says that it cannot, and never forwards it.
+// To a holder: the receiver runs exactly the given version or returns an error. It never forwards the request.
 inline constexpr const char* kHopToHolder = "1";
-// From a node that knows nothing of the model to a home of it, which treats it as a client's request, but asks no other
-// home.
+// To a home node, from a node that does not know the model. The home treats the request as if the client had sent it,
+// except that it asks no other home.
 inline constexpr const char* kHopToHome = "home";
 
-// Of a hop to a holder, beside the fleet:
-// The version to run, a number; exactly this one.
+// Metadata of a hop to a holder, in addition to the fleet:
+// The number of the version to run.
 inline constexpr const char* kHopVersionHeader = "x-longshore-version";
-// "1": the client named the version or a label, so that a guard that tripped does not send it elsewhere, and it is no
-// evidence. So it is with a request that runs on stable only to judge its candidate.
+// "1": the client named the version or a label. A tripped guard then does not redirect the request, and the request
+// does not count as evidence. The same holds for a request that runs on stable only to judge the candidate.
 inline constexpr const char* kHopPinnedHeader = "x-longshore-pinned";
 
-// Of a hop to a home, beside the fleet: the client's own headers, a peer::ClientHeaders, of which the assignment may
-// need any (the token of a client stays with the node that checked it); and "1" when a connection died already while a
-// peer had the request.
+// Metadata of a hop to a home, in addition to the fleet:
+// The client's headers, a serialized peer::ClientHeaders: the assignment may need any of them. The client's bearer
+// token is left out; the node that received the request has checked it.
 inline constexpr const char* kHopClientHeader = "x-longshore-client-bin";
+// "1": the connection to another peer already broke while that peer had the request.
 inline constexpr const char* kHopDiedHeader = "x-longshore-died";
 
-// Of both, "namespace/name" of the sender's fleet: an address that was given to another fleet since then refuses.
+// Metadata of both hops: "namespace/name" of the sender's fleet. A receiver of another fleet, which may have taken over
+// the address, refuses the request.
 inline constexpr const char* kHopFleetHeader = "x-longshore-fleet";
 
-// Between nodes, NOT_FOUND of a holder: it does not run it (it lacks the version, has no state yet, or is of another
-// fleet). UNAVAILABLE: the connection died, and with it perhaps the peer. The two that follow have meanings of their
-// own; no client sees them.
+// Error codes between nodes. NOT_FOUND from a holder: it does not run the request because it lacks the version, has no
+// state yet, or belongs to another fleet. UNAVAILABLE: the connection broke, perhaps because the peer crashed. The two
+// codes below have a special meaning between nodes; clients never see them.
 //
-// The queue of who should run it is full, or no version may be served, and it lives: UNAVAILABLE to clients, as
-// TensorFlow Serving says it.
+// The receiver is alive, but its queue is full or no version may be served. Clients get UNAVAILABLE, as from TensorFlow
+// Serving.
 inline constexpr Code kHopFull = Code::kAborted;
-// A home knows no such model. NOT_FOUND of a home is about a version of a model that it knows.
+// A home node does not know the model. (NOT_FOUND from a home concerns a version of a model that it knows.)
 inline constexpr Code kHopUnknown = Code::kAlreadyExists;
 
-// What a home says of such a model, and a node inside when nobody knows it.
+// The error of a home node that does not know the model, and of a search in which no home knows it.
 Error UnknownModel(std::string_view model);
 
-// What a peer said, as its client should hear it. Requires: the error is not kHopUnknown.
-Result<std::string> OfPeer(Result<std::string> reply);
+// Converts the reply of a peer to the reply for the client: kHopFull becomes UNAVAILABLE. Requires: the error is not
+// kHopUnknown.
+Result<std::string> FromPeer(Result<std::string> reply);
 
-// An answer to a peer: what is UNAVAILABLE here is not a connection that died.
+// Converts the answer of this node to the reply for a peer: UNAVAILABLE becomes kHopFull, because between nodes
+// UNAVAILABLE means a broken connection.
 template <typename Answer>
 Result<Answer> ToPeer(Result<Answer> answer) {
   if (!answer && answer.error().code == Code::kUnavailable) answer.error().code = kHopFull;
   return answer;
 }
 
-// What travels with a request to a peer that is to run exactly this version.
+// The call that forwards the request to a peer that should run exactly this version.
 ForwardCall HopCall(const Request& request, const Choice& choice, const std::string& target);
 
-// What travels with a request to a home, beside what HomeSearch adds to each of its questions. Takes the request's
-// bytes: it is forwarded to nobody else.
+// The call that forwards the request to a home node, without the metadata that HomeSearch adds. Moves the serialized
+// request out of `request`, which is not forwarded again.
 ForwardCall HomeCall(Request& request);
 
-// What a peer sent.
+// The metadata of a received hop.
 struct Hop {
   bool to_home = false;
   std::string_view fleet;
-  int64_t version = 0;     // To a holder.
-  bool pinned = false;     // To a holder.
-  bool died_once = false;  // To a home.
+  int64_t version = 0;     // Only of a hop to a holder.
+  bool pinned = false;     // Only of a hop to a holder.
+  bool died_once = false;  // Only of a hop to a home.
 };
-// InvalidArgument when the metadata is not that of a hop.
+// InvalidArgument if the metadata is not that of a hop. The result refers to `call`.
 Result<Hop> ParseHop(const PredictCall& call);
 
-// The headers of the client whose request came by a hop to a home. InvalidArgument when they cannot be read.
+// Returns the client's headers from a hop to a home. InvalidArgument if they cannot be parsed.
 Result<Headers> ClientHeadersOf(const PredictCall& call);
 
-// Whether a question that is no prediction is to be answered as a home, by its metadata. Unavailable to a node of
-// another fleet.
+// For requests other than predictions: returns true if the metadata asks this node to answer as a home node.
+// Unavailable if the sender belongs to another fleet.
 Result<bool> IsToHome(const Headers& metadata, std::string_view fleet);
 
 }  // namespace longshore::routing

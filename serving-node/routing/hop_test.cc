@@ -21,7 +21,7 @@ Request FromClient(Headers headers) {
   return request;
 }
 
-TEST(Hop, AHomeGetsTheHeadersOfTheClientAndNotItsToken) {
+TEST(Hop, AHomeGetsTheHeadersOfTheClientWithoutItsToken) {
   Request request = FromClient(
       {{"authorization", "Bearer secret"}, {"x-user", "caf\xc3\xa9\x01"}, {"x-user", "second"}, {kHopHeader, "1"}});
   const ForwardCall sent = HomeCall(request);
@@ -32,20 +32,20 @@ TEST(Hop, AHomeGetsTheHeadersOfTheClientAndNotItsToken) {
   for (const auto& [name, value] : sent.metadata) EXPECT_EQ(value.find("secret"), value.npos) << name;
 }
 
-TEST(Hop, ThePriorityTravelsToAHome) {
+TEST(Hop, KeepsThePriorityOnTheWayToAHome) {
   Request request = FromClient({});
   request.priority = 7;
   EXPECT_THAT(HomeCall(request).metadata, testing::Contains(Pair("x-longshore-priority", "7")));
 }
 
-TEST(Hop, WhatAHomeCannotReadIsRefused) {
+TEST(Hop, RefusesClientHeadersThatCannotBeParsed) {
   PredictCall call;
   EXPECT_TRUE(ClientHeadersOf(call)->empty());
   call.headers = {{kHopClientHeader, "\xff"}};
   EXPECT_EQ(ClientHeadersOf(call).error().code, Code::kInvalidArgument);
 }
 
-TEST(Hop, TellsTheTwoKindsApart) {
+TEST(Hop, DistinguishesHopsToHomesAndToHolders) {
   PredictCall call;
   call.headers = {{kHopHeader, kHopToHome}, {kHopFleetHeader, "ns/f"}, {kHopDiedHeader, "1"}};
   const auto home = ParseHop(call);
@@ -60,18 +60,18 @@ TEST(Hop, TellsTheTwoKindsApart) {
   EXPECT_FALSE(ParseHop(call));
 }
 
-TEST(Hop, AQuestionToAHomeIsOfItsFleet) {
+TEST(Hop, RefusesAHopToAHomeFromAnotherFleet) {
   const Headers to_home = {{kHopHeader, kHopToHome}, {kHopFleetHeader, "ns/f"}};
   EXPECT_EQ(IsToHome(to_home, "ns/f"), true);
   EXPECT_EQ(IsToHome({}, "ns/f"), false);
   EXPECT_EQ(IsToHome(to_home, "ns/g").error().code, Code::kUnavailable);
 }
 
-TEST(Hop, ErrorsOfAPeerAreThoseOfItsClientAgain) {
+TEST(Hop, ConvertsErrorCodesForPeersAndBackForClients) {
   EXPECT_EQ(ToPeer<int>(Unavailable("full")).error().code, kHopFull);
   EXPECT_EQ(ToPeer<int>(NotFound("none")).error().code, Code::kNotFound);
-  EXPECT_EQ(OfPeer(Fail(kHopFull, "full")).error(), (Error{Code::kUnavailable, "full"}));
-  EXPECT_EQ(OfPeer(NotFound("none")).error().code, Code::kNotFound);
+  EXPECT_EQ(FromPeer(Fail(kHopFull, "full")).error(), (Error{Code::kUnavailable, "full"}));
+  EXPECT_EQ(FromPeer(NotFound("none")).error().code, Code::kNotFound);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace longshore::routing {
 
-bool UsersComeFirst(const batching::Admission& admission) {
+bool HasBacklog(const batching::Admission& admission) {
   const batching::Load load = admission.load();
   return load.queued > load.concurrent_runs_max;
 }
@@ -20,7 +20,7 @@ void OriginSearch::Find(models::Handle ready, Request request, Found found) {
 
 std::string OriginSearch::Look(const models::ReadyVersion& ready,
                                const tensorflow::serving::PredictRequest& request) const {
-  if (UsersComeFirst(admission_)) return "";
+  if (HasBacklog(admission_)) return "";
   auto run = inference::ToRunRequest(request, ready.loaded->signatures(), budget_.elements_max);
   if (!run) return "";
   run->thread = engine::Thread::kCallers;

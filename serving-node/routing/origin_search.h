@@ -1,7 +1,7 @@
-// Finds the op that made the first NaN or Inf of an answer, for the people who will mend the model.
+// Finds the op that produced the first NaN or Inf of an answer, so that the model can be repaired.
 //
-// The request runs once more for it, slowly. So it is done after everything else: one at a time, within the memory of a
-// run, and not at all while so many requests wait that nothing else should run.
+// For this the request runs once more, slowly. Searches therefore run one at a time, within the memory limit of one
+// run, and are skipped while the node has a backlog of requests.
 #pragma once
 
 #include <functional>
@@ -16,10 +16,10 @@
 
 namespace longshore::routing {
 
-// Whether so many requests wait that nothing else should run.
-bool UsersComeFirst(const batching::Admission& admission);
+// Returns true if more requests wait than may run at once. Optional work should then be skipped.
+bool HasBacklog(const batching::Admission& admission);
 
-// Thread-safe. The admission outlives it. What waits when it goes is still looked for.
+// Thread-safe. The admission must outlive it. The destructor finishes the searches that wait.
 class OriginSearch {
  public:
   static constexpr size_t kWaitingMax = 4;
@@ -29,10 +29,10 @@ class OriginSearch {
   explicit OriginSearch(const batching::Admission& admission, Budget budget = {})
       : admission_(admission), budget_(budget), worker_(kWaitingMax) {}
 
-  // Never waits. Calls found once, on another thread, with 'output "y", made by node "div" (op RealDiv)'; with "", on
-  // whichever thread, where nobody looked or nothing was found.
+  // Never blocks. Calls `found` once: with 'output "y", made by node "div" (op RealDiv)' on another thread, or with ""
+  // on any thread if the search was skipped or found nothing.
   void Find(models::Handle ready, Request request, Found found);
-  // Waits until what was asked before is answered.
+  // Blocks until all searches that were requested before this call have ended.
   void Flush() { worker_.Flush(); }
 
  private:
@@ -40,7 +40,7 @@ class OriginSearch {
 
   const batching::Admission& admission_;
   const Budget budget_;
-  Worker worker_;  // Last: it uses the rest.
+  Worker worker_;  // Declared last: its tasks use the other members.
 };
 
 }  // namespace longshore::routing

@@ -8,7 +8,7 @@ PeerService::PeerService(std::string fleet, std::function<PeerLoad()> load, GetS
 ::grpc::Status PeerService::CheckFleet(const std::string& fleet_of_caller) const {
   if (fleet_of_caller == fleet_) return ::grpc::Status::OK;
   return {::grpc::StatusCode::FAILED_PRECONDITION,
-          fmt::format("this node is of the fleet {}, not of {}", fleet_, fleet_of_caller)};
+          fmt::format("this node belongs to the fleet {}, not to {}", fleet_, fleet_of_caller)};
 }
 
 ::grpc::ServerUnaryReactor* PeerService::GetLoad(::grpc::CallbackServerContext* context,
@@ -32,7 +32,7 @@ PeerService::PeerService(std::string fleet, std::function<PeerLoad()> load, GetS
   if (state != nullptr) {
     *reply->mutable_state() = *state;
   } else if (status.ok()) {
-    status = {::grpc::StatusCode::NOT_FOUND, "this node has no state either"};
+    status = {::grpc::StatusCode::NOT_FOUND, "this node has no state yet"};
   }
   auto* reactor = context->DefaultReactor();
   reactor->Finish(status);

@@ -1,5 +1,6 @@
-// The gRPC service by which other nodes of the fleet ask this one about its load and its state:
-// GrpcOptions::extra_services of the peer listener. Predictions of peers take the frontend's way.
+// The gRPC service through which other nodes of the fleet ask for the load and the desired state of this node. It is
+// added to the peer listener (GrpcOptions::extra_services). Forwarded predictions use the PredictionService of the
+// frontend.
 #pragma once
 
 #include <functional>
@@ -15,10 +16,11 @@ class PeerService final : public peer::Peer::CallbackService {
  public:
   using GetStateFunction = std::function<std::shared_ptr<const control::DesiredState>()>;
 
-  // Both are called on gRPC's threads and must not block. `state` may be empty, or give null, when there is none.
+  // `load` and `state` are called on gRPC's threads and must not block. `state` may be empty, and may return null if
+  // this node has no state yet.
   PeerService(std::string fleet, std::function<PeerLoad()> load, GetStateFunction state = {});
 
-  // FAILED_PRECONDITION when the caller is of another fleet.
+  // Both reply FAILED_PRECONDITION if the caller belongs to another fleet; GetState replies NOT_FOUND without a state.
   ::grpc::ServerUnaryReactor* GetLoad(::grpc::CallbackServerContext* context, const peer::LoadRequest* request,
                                       peer::LoadReply* reply) override;
   ::grpc::ServerUnaryReactor* GetState(::grpc::CallbackServerContext* context, const peer::StateRequest* request,

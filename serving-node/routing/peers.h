@@ -1,4 +1,5 @@
-// The nodes of a fleet that can be reached: to forward to, and to ask about a model that this node knows nothing of.
+// The addresses of the other nodes of a fleet: the holders to forward to, and the home nodes to ask about a model that
+// this node does not know.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +11,17 @@
 
 namespace longshore::routing {
 
-// A value.
+// Immutable after construction.
 class Peers {
  public:
   Peers() = default;
-  // `node` is this one: it counts when homes are found, and is among no addresses.
+  // `node` is the name of this node. It takes part in the choice of home nodes, but its address is never returned.
   Peers(const control::FleetState& fleet, std::string node);
 
-  // Of those of the nodes that can be reached, in their order.
+  // Returns the addresses of `nodes` in the same order, without nodes that have no address.
   std::vector<std::string> AddressesOf(const google::protobuf::RepeatedPtrField<std::string>& nodes) const;
 
-  // Of the homes of the model (common/fleet/homes.h), the nearest first.
+  // Returns the addresses of the home nodes of the model (common/fleet/homes.h), the nearest first.
   std::vector<std::string> HomesOf(std::string_view model) const;
 
  private:
@@ -29,8 +30,8 @@ class Peers {
     std::string address;
   };
   std::string node_;
-  std::vector<Peer> peers_;       // Ordered by name.
-  std::vector<uint64_t> hashes_;  // Of their names.
+  std::vector<Peer> peers_;       // Sorted by node name.
+  std::vector<uint64_t> hashes_;  // The hashes of the node names, in the order of peers_.
 };
 
 }  // namespace longshore::routing

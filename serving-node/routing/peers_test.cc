@@ -15,7 +15,7 @@ using testing::Not;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-// Of as many nodes "node-0", "node-1" ..., each at "a:" and its number; the first has no address.
+// A fleet of the nodes "node-0", "node-1", ... with the addresses "a:0", "a:1", ...; the first node has no address.
 control::FleetState Fleet(int nodes) {
   control::FleetState fleet;
   for (int i = 0; i < nodes; ++i) {
@@ -32,22 +32,22 @@ google::protobuf::RepeatedPtrField<std::string> Names(std::initializer_list<int>
   return names;
 }
 
-TEST(Peers, HaveTheAddressesOfOthersThatCanBeReached) {
+TEST(Peers, ReturnTheAddressesOfOtherNodesThatHaveOne) {
   const Peers peers(Fleet(1000), "node-7");
   EXPECT_THAT(peers.AddressesOf(Names({0, 7, 999, 10, 2, 1000})), ElementsAre("a:999", "a:10", "a:2"));
   EXPECT_THAT(peers.AddressesOf({}), IsEmpty());
 }
 
-TEST(Peers, HomesAreThoseOfThePublishedVectors) {
+TEST(Peers, AgreeWithThePublishedHomeVectors) {
   EXPECT_THAT(Peers(Fleet(10), "").HomesOf("digits"), ElementsAre("a:4", "a:7", "a:8"));
 }
 
-TEST(Peers, ANodeIsAmongTheHomesAndDoesNotAskItself) {
+TEST(Peers, LeaveOutThisNodeAmongTheHomes) {
   EXPECT_THAT(Peers(Fleet(10), "node-7").HomesOf("digits"), ElementsAre("a:4", "a:8"));
   EXPECT_THAT(Peers(Fleet(10), "node-3").HomesOf("digits"), SizeIs(kHomesMax));
 }
 
-TEST(Peers, WhoCannotBeReachedIsNoHome) {
+TEST(Peers, DoNotUseANodeWithoutAddressAsHome) {
   for (int i = 0; i < 100; ++i) {
     EXPECT_THAT(Peers(Fleet(4), "").HomesOf(fmt::format("m{}", i)), UnorderedElementsAre("a:1", "a:2", "a:3"));
   }

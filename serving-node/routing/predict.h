@@ -1,5 +1,6 @@
-// The one way a request takes through a node: every frontend turns what it received into a PredictCall and hands it to
-// a Predictor, which picks the version, runs it here or forwards it to a peer, and calls back with the answer.
+// The path of every prediction through a node: each frontend converts its request into a PredictCall and passes it to a
+// Predictor. The Predictor chooses the version, runs it here or forwards the call to a peer, and calls back with the
+// answer.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +21,14 @@ namespace longshore::routing {
 
 enum class Protocol { kGrpc, kRest, kPeer };
 
-// What the client called; the others become predictions on their way.
+// The method that the client called. Classify, Regress and MultiInference are converted to Predict.
 enum class Api { kPredict, kClassify, kRegress, kMultiInference };
-const char* NameOf(Api api);  // "Predict" and so on.
+const char* NameOf(Api api);  // "Predict", "Classify", ...
 
-// Header or metadata names in lower case, with their values.
+// HTTP headers or gRPC metadata: names in lower case, and their values.
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-// The first value of the header; name in lower case.
+// Returns the first value of the header; nullopt if it is missing. `name` is in lower case.
 inline std::optional<std::string_view> HeaderValue(const Headers& headers, std::string_view name) {
   const auto found = std::ranges::find(headers, name, &Headers::value_type::first);
   if (found == headers.end()) return std::nullopt;
@@ -36,24 +37,23 @@ inline std::optional<std::string_view> HeaderValue(const Headers& headers, std::
 
 struct PredictCall {
   tensorflow::serving::PredictRequest request;
-  // The request's bytes as they came, so that forwarding does not serialize again; "" when they did not come as
-  // protobuf.
+  // The request as received, so that forwarding need not serialize it again; "" if it was not received as protobuf.
   std::string serialized;
   Headers headers;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   Protocol protocol = Protocol::kGrpc;
   Api api = Api::kPredict;
-  // Requested to stop once nobody waits for the answer any more.
+  // Stop is requested when the client no longer waits for the answer.
   std::stop_token cancelled{};
 };
 
 struct PredictAnswer {
   tensorflow::serving::ModelSpec model_spec;  // Name, resolved version, signature.
-  engine::TensorMap outputs;                  // Empty when `serialized` holds the answer.
-  std::string serialized;                     // A PredictResponse as a peer sent it.
+  engine::TensorMap outputs;                  // Empty if `serialized` holds the answer.
+  std::string serialized;                     // The PredictResponse that a peer sent; "" if this node ran the request.
 };
 
-// Of a message with a ModelSpec. InvalidArgument without one, or without its name.
+// Checks the ModelSpec of a request: InvalidArgument if it is missing or has no model name.
 template <typename Message>
 Status CheckModelSpec(const Message& message) {
   if (!message.has_model_spec()) return InvalidArgument("Missing ModelSpec");
@@ -66,7 +66,7 @@ using PredictDone = std::function<void(Result<PredictAnswer>)>;
 class Predictor {
  public:
   virtual ~Predictor() = default;
-  // Calls done exactly once, on any thread. Error texts are TensorFlow Serving's where clients know them.
+  // Calls `done` exactly once, on any thread. Errors that TensorFlow Serving also has use its texts.
   virtual void Predict(PredictCall call, PredictDone done) = 0;
 };
 

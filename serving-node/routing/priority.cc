@@ -9,7 +9,7 @@ Result<int> PriorityOf(const PredictCall& call) {
   if (!value) return 0;
   static_assert(batching::kPriorityMax == 9, "one digit");
   if (value->size() == 1 && value->front() >= '0' && value->front() <= '9') return value->front() - '0';
-  return InvalidArgument("{} is no number from 0 to {}", kPriorityHeader, batching::kPriorityMax);
+  return InvalidArgument("{} is not a number from 0 to {}", kPriorityHeader, batching::kPriorityMax);
 }
 
 }  // namespace longshore::routing

@@ -1,4 +1,4 @@
-// What a client may ask of the queue that its request waits in.
+// The priority of a request in the queue of its model, as the client sets it.
 #pragma once
 
 #include "common/error.h"
@@ -6,10 +6,10 @@
 
 namespace longshore::routing {
 
-// Header or metadata: 0, what a request has without it, to 9. It travels with a hop.
+// HTTP header or gRPC metadata with a priority from 0 (the default) to 9. A forwarded request keeps it.
 inline constexpr const char* kPriorityHeader = "x-longshore-priority";
 
-// InvalidArgument for anything else.
+// Returns the priority of the call. InvalidArgument if the header is not a number from 0 to 9.
 Result<int> PriorityOf(const PredictCall& call);
 
 }  // namespace longshore::routing

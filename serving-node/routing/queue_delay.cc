@@ -4,7 +4,7 @@
 
 namespace longshore::routing {
 
-Duration QueueDelay::Of(const batching::Load& load, TimePoint now) {
+Duration QueueDelay::Estimate(const batching::Load& load, TimePoint now) {
   const std::lock_guard lock(mutex_);
   if (now - newer_.at >= kWindow) {
     older_ = newer_;

@@ -1,4 +1,4 @@
-// How long a request that comes now would wait before it runs, judged by what requests took of late.
+// Estimates how long a request that arrives now would wait before it runs, from the recent cost of requests.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,12 @@ class QueueDelay {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // `load` was read just now. The cost of a request is the mean since one to two kWindow ago, or, while none has run
-  // since then, what it was before.
-  Duration Of(const batching::Load& load, TimePoint now);
+  // Returns the estimated wait. `load` must have been read at `now`. The cost of a request is the mean over the last
+  // one to two windows (kWindow); if no request started in that time, the previous mean is used.
+  Duration Estimate(const batching::Load& load, TimePoint now);
 
-  // Whether the next window begins with whatever is read now; takes no lock.
-  bool WantsReading(TimePoint now) const {
+  // Returns true if the current window is over, so that the next call of Estimate starts a new one. Takes no lock.
+  bool NeedsReading(TimePoint now) const {
     return now.time_since_epoch().count() >= next_reading_.load(std::memory_order_relaxed);
   }
 

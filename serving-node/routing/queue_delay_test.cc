@@ -22,22 +22,22 @@ class QueueDelayTest : public testing::Test {
   const QueueDelay::TimePoint start_ = std::chrono::steady_clock::now();
 };
 
-TEST_F(QueueDelayTest, IsTheQueuesShareOfTheSlots) {
-  EXPECT_EQ(delay_.Of(LoadOf(5, 0, 0), start_), milliseconds(0)) << "nothing is known yet";
-  EXPECT_EQ(delay_.Of(LoadOf(0, 1, 100), start_), milliseconds(0));
-  EXPECT_EQ(delay_.Of(LoadOf(6, 1, 100), start_), milliseconds(30)) << "6 of 10 ms each, in 2 slots";
+TEST_F(QueueDelayTest, IsTheCostOfTheQueueDividedByTheSlots) {
+  EXPECT_EQ(delay_.Estimate(LoadOf(5, 0, 0), start_), milliseconds(0)) << "no request has run yet";
+  EXPECT_EQ(delay_.Estimate(LoadOf(0, 1, 100), start_), milliseconds(0));
+  EXPECT_EQ(delay_.Estimate(LoadOf(6, 1, 100), start_), milliseconds(30)) << "6 requests of 10 ms each in 2 slots";
 }
 
-TEST_F(QueueDelayTest, FollowsRunsThatBecameSlowAfterAWeekOfFastOnes) {
-  delay_.Of(LoadOf(0, 1000, 1'000'000), start_);  // 1 ms each.
-  delay_.Of(LoadOf(0, 1000, 1'000'000), start_ + QueueDelay::kWindow);
-  EXPECT_EQ(delay_.Of(LoadOf(2, 1000.5, 1'000'005), start_ + 2 * QueueDelay::kWindow), milliseconds(100));
+TEST_F(QueueDelayTest, FollowsRunsThatBecomeSlowAfterManyFastOnes) {
+  delay_.Estimate(LoadOf(0, 1000, 1'000'000), start_);  // 1 ms each.
+  delay_.Estimate(LoadOf(0, 1000, 1'000'000), start_ + QueueDelay::kWindow);
+  EXPECT_EQ(delay_.Estimate(LoadOf(2, 1000.5, 1'000'005), start_ + 2 * QueueDelay::kWindow), milliseconds(100));
 }
 
 TEST_F(QueueDelayTest, RemembersTheCostWhileNothingStarts) {
-  delay_.Of(LoadOf(0, 1, 100), start_);
-  delay_.Of(LoadOf(0, 1, 100), start_ + QueueDelay::kWindow);
-  EXPECT_EQ(delay_.Of(LoadOf(2, 1, 100), start_ + 2 * QueueDelay::kWindow), milliseconds(10));
+  delay_.Estimate(LoadOf(0, 1, 100), start_);
+  delay_.Estimate(LoadOf(0, 1, 100), start_ + QueueDelay::kWindow);
+  EXPECT_EQ(delay_.Estimate(LoadOf(2, 1, 100), start_ + 2 * QueueDelay::kWindow), milliseconds(10));
 }
 
 }  // namespace

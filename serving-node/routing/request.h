@@ -1,4 +1,4 @@
-// One request on its way through the node.
+// One request while the node handles it.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,17 @@
 
 namespace longshore::routing {
 
-// Belongs to whichever thread works on it at the moment.
+// Not thread-safe: only the thread that currently handles the request may use it.
 struct Request {
   PredictCall call;
   PredictDone done;
   int priority = 0;
-  std::shared_ptr<const Table> table;  // Null when the node is alone.
-  const ModelRoutes* model = nullptr;  // In the table.
+  std::shared_ptr<const RoutingTable> table;  // Null on a standalone node, and on a managed node without a state.
+  const ModelRoutes* model = nullptr;         // Points into `table`.
   Choice choice;
-  bool died_once = false;           // A peer's connection broke while it had the request.
-  std::vector<std::string> tried;   // Peers.
-  std::shared_ptr<void> under_way;  // Tells the router when the request is gone.
+  bool died_once = false;           // The connection to a peer broke while the peer had the request.
+  std::vector<std::string> tried;   // Addresses of the peers that were asked.
+  std::shared_ptr<void> under_way;  // Its destruction tells the router that the request is finished.
 
   const std::string& model_name() const { return call.request.model_spec().name(); }
 };

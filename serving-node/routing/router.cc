@@ -18,11 +18,18 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Peers asked for a version that turned out not to hold it any more.
+// The largest number of peers that are asked for one version when peers turn out not to hold it any more.
 constexpr size_t kPeersTriedMax = 3;
 
 void AnswerPeer(const RequestPtr& request) {
   request->done = [done = std::move(request->done)](Result<PredictAnswer> answer) { done(ToPeer(std::move(answer))); };
+}
+
+// How long a request that was answered well took, where its model has a latency objective.
+void CountForModel(const std::weak_ptr<Request>& asked, const Result<PredictAnswer>& answer, Duration took) {
+  const auto request = asked.lock();
+  const bool counts = answer && request && request->model != nullptr && request->model->times != nullptr;
+  if (counts) request->model->times->Count(took);
 }
 
 }  // namespace
@@ -33,13 +40,15 @@ struct Router::Shared {
         options(std::move(the_options)),
         execution(deps),
         forwarded(deps.metrics.Counters("longshore_forwarded_total",
-                                        "Requests handed to a peer: because it holds the version, or to share load.")),
-        spilled(
-            deps.metrics.Counters("longshore_spilled_total", "Requests handed to a peer only to share load.").With({})),
+                                        "Requests forwarded to a peer, because it holds the version or has less "
+                                        "load.")),
+        spilled(deps.metrics
+                    .Counters("longshore_spilled_total", "Requests forwarded to a peer only because it has less load.")
+                    .With({})),
         balance(deps.admission, deps.forwarder),
         home_search(deps.forwarder, deps.metrics) {}
 
-  // Until every request is gone, with all that is learned from it.
+  // Waits until every request is finished, including the evidence that is counted from it.
   ~Shared() {
     for (int64_t left = *requests; left > 0; left = *requests) requests->wait(left);
   }
@@ -51,7 +60,7 @@ struct Router::Shared {
             }};
   }
 
-  std::shared_ptr<const Table> table() const {
+  std::shared_ptr<const RoutingTable> table() const {
     const std::lock_guard lock(mutex);
     return current;
   }
@@ -62,16 +71,16 @@ struct Router::Shared {
   void StartAsHolder(const RequestPtr& request, int64_t version, bool pinned);
   void AskHomes(const RequestPtr& request);
   void Route(const RequestPtr& request);
-  void StartAlone(const RequestPtr& request);
+  void StartStandalone(const RequestPtr& request);
   void Dispatch(const RequestPtr& request);
-  void WaitForNoNote(const RequestPtr& request) const;
+  void AvoidJournalWait(const RequestPtr& request) const;
   bool Spill(const RequestPtr& request);
   bool ForwardToHolder(const RequestPtr& request);
   void Forward(const RequestPtr& request, const std::string& peer);
   void Forwarded(const RequestPtr& request, Result<std::string> reply);
   void FallBack(const RequestPtr& request);
 
-  // Lives as long as the last request.
+  // The number of requests in flight. Shared with the requests, so that the last one may notify after the router ended.
   const std::shared_ptr<std::atomic<int64_t>> requests = std::make_shared<std::atomic<int64_t>>(0);
   RouterDeps deps;
   RouterOptions options;
@@ -80,10 +89,10 @@ struct Router::Shared {
   metrics::Counter spilled;
   Balance balance;
   HomeSearch home_search;
-  std::mutex build_mutex;  // One table is built at a time.
-  Table::Carried carried;
-  mutable std::mutex mutex;  // Guards `current`, for as long as copying the pointer takes.
-  std::shared_ptr<const Table> current;
+  std::mutex build_mutex;  // Only one thread builds a table.
+  RoutingTable::Reused reused;
+  mutable std::mutex mutex;  // Guards `current`. Held only while the pointer is copied.
+  std::shared_ptr<const RoutingTable> current;
 };
 
 Router::Router(RouterDeps deps, RouterOptions options) : shared_(std::make_unique<Shared>(deps, std::move(options))) {}
@@ -92,8 +101,8 @@ Router::~Router() = default;
 
 void Router::SetState(std::shared_ptr<const control::DesiredState> state) {
   const std::lock_guard building(shared_->build_mutex);
-  auto table =
-      Table::Build(*state, shared_->options.node, shared_->deps.guards, shared_->deps.recorder, &shared_->carried);
+  auto table = RoutingTable::Build(*state, shared_->options.node, shared_->deps.guards, shared_->deps.recorder,
+                                   &shared_->reused);
   const std::lock_guard lock(shared_->mutex);
   shared_->current.swap(table);
 }
@@ -113,14 +122,17 @@ void Router::Predict(PredictCall call, PredictDone done) {
   }
   evidence::Recorder& recorder = shared_->deps.recorder;
   recorder.CountReceived();
-  request->done = [&recorder, done = std::move(done), arrival = steady_clock::now()](Result<PredictAnswer> answer) {
-    recorder.CountAnswered(std::chrono::duration_cast<Duration>(steady_clock::now() - arrival));
+  request->done = [&recorder, done = std::move(done), arrival = steady_clock::now(),
+                   asked = std::weak_ptr<Request>(request)](Result<PredictAnswer> answer) {
+    const Duration took = std::chrono::duration_cast<Duration>(steady_clock::now() - arrival);
+    recorder.CountAnswered(took);
+    CountForModel(asked, answer, took);
     done(std::move(answer));
   };
-  request->table ? shared_->Start(request) : shared_->StartAlone(request);
+  request->table ? shared_->Start(request) : shared_->StartStandalone(request);
 }
 
-void Router::Shared::StartAlone(const RequestPtr& request) {
+void Router::Shared::StartStandalone(const RequestPtr& request) {
   const auto& spec = request->call.request.model_spec();
   auto ready = spec.has_version()              ? deps.store.Find(spec.name(), spec.version().value())
                : !spec.version_label().empty() ? deps.store.FindLabel(spec.name(), spec.version_label())
@@ -142,7 +154,7 @@ void Router::Shared::Route(const RequestPtr& request) {
   Dispatch(request);
 }
 
-// What nobody knows is what the client made up.
+// If no home node knows the model, the model does not exist: NotFound with TensorFlow Serving's text.
 void Router::Shared::AskHomes(const RequestPtr& request) {
   const std::string& model = request->model_name();
   HomeQuestion question{model, request->table->fleet(), request->table->peers().HomesOf(model)};
@@ -159,16 +171,17 @@ void Router::Shared::AskHomes(const RequestPtr& request) {
 void Router::Shared::StartHop(const RequestPtr& request) {
   const auto hop = ParseHop(request->call);
   if (!hop) return request->done(tl::make_unexpected(hop.error()));
-  // A holder that is none has nothing to say; a home that is none leaves open whether the model exists.
+  // NOT_FOUND lets the sender try another holder. From a node that cannot answer as a home, NOT_FOUND would wrongly
+  // mean that the model does not exist.
   const Code no_peer = hop->to_home ? Code::kUnavailable : Code::kNotFound;
   if (!request->table) return request->done(Fail(no_peer, "this node has no state yet"));
   if (request->table->fleet() != hop->fleet)
-    return request->done(Fail(no_peer, "this node is not of the fleet {}", hop->fleet));
+    return request->done(Fail(no_peer, "this node does not belong to the fleet {}", hop->fleet));
   request->model = request->table->Find(request->model_name());
   hop->to_home ? StartAsHome(request, hop->died_once) : StartAsHolder(request, hop->version, hop->pinned);
 }
 
-// As if the client had come here.
+// Handles the request as if the client had sent it to this node.
 void Router::Shared::StartAsHome(const RequestPtr& request, bool died_once) {
   if (request->model == nullptr) return request->done(tl::make_unexpected(UnknownModel(request->model_name())));
   auto headers = ClientHeadersOf(request->call);
@@ -176,37 +189,44 @@ void Router::Shared::StartAsHome(const RequestPtr& request, bool died_once) {
   request->call.headers = std::move(*headers);
   request->died_once = died_once;
   AnswerPeer(request);
+  // The node that the client asked does not know the model, so it does not count this request for the model.
+  request->done = [done = std::move(request->done), arrival = steady_clock::now(),
+                   asked = std::weak_ptr<Request>(request)](Result<PredictAnswer> answer) {
+    CountForModel(asked, answer, std::chrono::duration_cast<Duration>(steady_clock::now() - arrival));
+    done(std::move(answer));
+  };
   Route(request);
 }
 
-// A peer decided already; this node runs exactly that, or says that it cannot.
+// The sender chose the version; this node runs exactly that version or returns an error.
 void Router::Shared::StartAsHolder(const RequestPtr& request, int64_t version, bool pinned) {
   request->choice = {version, request->model == nullptr ? nullptr : request->model->Find(version), pinned};
   auto ready = deps.store.Find(request->model_name(), version);
   if (!ready) return request->done(tl::make_unexpected(std::move(ready.error())));
   if (!pinned && request->choice.entry != nullptr && request->choice.entry->tripped()) {
-    return request->done(NotFound("the guard of \"{}\" version {} tripped", request->model_name(), version));
+    return request->done(NotFound("model \"{}\" version {}: its guard tripped", request->model_name(), version));
   }
   AnswerPeer(request);
   execution.Run(request, *ready);
 }
 
 void Router::Shared::Dispatch(const RequestPtr& request) {
-  WaitForNoNote(request);
+  AvoidJournalWait(request);
   const auto ready = deps.store.Find(request->model_name(), request->choice.version);
   if (!ready) return ForwardToHolder(request) ? void() : FallBack(request);
   if (!Spill(request)) execution.Run(request, *ready);
 }
 
-// While the disk takes the note of a candidate's first run, who named no version gets stable, where it is here.
-void Router::Shared::WaitForNoNote(const RequestPtr& request) const {
+// While the journal entry of a candidate's first run is being written, a request that named no version goes to stable
+// if this node holds it.
+void Router::Shared::AvoidJournalWait(const RequestPtr& request) const {
   const Entry* stable = request->model->stable();
   const Choice& choice = request->choice;
   if (stable == nullptr || choice.pinned || choice.entry == nullptr || !choice.entry->being_noted()) return;
   if (deps.store.Find(request->model_name(), stable->version)) request->choice = {stable->version, stable, false};
 }
 
-// To a less loaded peer, when the queue here takes more than its share of the objective.
+// Forwards the request to a less loaded peer if the queue here would take more than half of the latency objective.
 bool Router::Shared::Spill(const RequestPtr& request) {
   const Entry* entry = request->choice.entry;
   if (entry == nullptr || !request->tried.empty()) return false;
@@ -239,7 +259,7 @@ void Router::Shared::Forwarded(const RequestPtr& request, Result<std::string> re
   if (reply) return request->done(AnswerOf(request->call.request.model_spec(), std::move(*reply)));
   const bool died = reply.error().code == Code::kUnavailable;
   const bool full = reply.error().code == kHopFull;
-  reply = OfPeer(std::move(reply));
+  reply = FromPeer(std::move(reply));
   const bool elsewhere = full || reply.error().code == Code::kNotFound || (died && !request->died_once);
   if (!elsewhere) return request->done(tl::make_unexpected(std::move(reply.error())));
   request->died_once |= died;
@@ -247,11 +267,11 @@ void Router::Shared::Forwarded(const RequestPtr& request, Result<std::string> re
   const bool usable = request->choice.pinned || request->choice.entry == nullptr || !request->choice.entry->tripped();
   if (ready && usable) return execution.Run(request, *ready);
   if (usable && ForwardToHolder(request)) return;
-  // Who holds it has no room for it: that is the version's answer, and stable need not bear its load.
+  // A full holder is the final answer: falling back would move the load of this version to stable.
   full ? request->done(tl::make_unexpected(std::move(reply.error()))) : FallBack(request);
 }
 
-// Nobody has the version: a request that did not ask for it gets stable.
+// No reachable node has the version ready: a request that did not name it goes to stable.
 void Router::Shared::FallBack(const RequestPtr& request) {
   const int64_t version = request->choice.version;
   const Entry* stable = request->model->stable();
@@ -263,8 +283,8 @@ void Router::Shared::FallBack(const RequestPtr& request) {
   if (request->choice.entry == nullptr) {
     return request->done(NotFound("Servable not found for request: Specific({}, {})", request->model_name(), version));
   }
-  request->done(Unavailable("no node of the fleet {} has \"{}\" version {} ready", request->table->fleet(),
-                            request->model_name(), version));
+  request->done(Unavailable("model \"{}\" version {}: no node of the fleet {} has it ready", request->model_name(),
+                            version, request->table->fleet()));
 }
 
 int32_t Router::AppliedWeight(const std::string& model, int64_t version) const {
@@ -311,7 +331,7 @@ void Router::AskHomes(const std::string& model, ForwardCall call, ForwardDone do
   shared_->home_search.Ask(std::move(question), std::move(call), std::move(done));
 }
 
-void Router::CheckSilence(Duration since_heard) {
+void Router::TripIfControllerSilent(Duration since_heard) {
   const auto table = shared_->table();
   if (!table) return;
   const int64_t silent_ms = since_heard.count() / 1000;
@@ -321,7 +341,7 @@ void Router::CheckSilence(Duration since_heard) {
       if (entry.role != control::CANDIDATE || entry.applied_weight() == 0 || silence_max_ms == 0) continue;
       if (silent_ms <= silence_max_ms) continue;
       shared_->deps.guards.TripNow(*entry.arm->guard, "ControllerSilent",
-                                   fmt::format("nothing was heard from a controller for {} ms", silent_ms),
+                                   fmt::format("no message from a controller for {} ms", silent_ms),
                                    shared_->deps.clock.Now());
     }
   }

@@ -1,8 +1,10 @@
-// Takes every request of a node: picks the version, then runs it here, or hands the bytes to a peer, one hop at most.
-// What is for a model that this node knows nothing of goes to a home of it first, which does the same.
+// Handles every prediction of a node: chooses the version, then runs the request here or forwards its bytes to a peer,
+// with one hop at most. A request for a model that this node does not know goes to a home node of the model first; the
+// home does the same.
 //
-// The order of a request:  Predict -> table (a snapshot) -> version -> here / peer -> guard -> evidence -> answer.
-// Managed, the table comes from the controller's state (SetState). Alone, it is what the ModelStore holds.
+// The steps of a request:  Predict -> snapshot of the routing table -> version -> run here or at a peer -> guard ->
+// evidence -> answer. On a managed node the routing table comes from the controller's state (SetState). A standalone
+// node has no routing table and uses the versions in the ModelStore.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +31,7 @@ class DriftSampler;
 namespace longshore::models {
 class ModelStore;
 }
-namespace longshore::trial {
+namespace longshore::rehearsal {
 class Journal;
 }
 
@@ -50,53 +52,57 @@ struct RouterDeps {
   GuardBook& guards;
   OriginSearch& origins;
   const Clock& clock;
-  trial::Journal* journal = nullptr;  // Notes the first user's run of a version; none when the node is alone.
-  FailureSink* failures = nullptr;    // Keeps requests that failed; null: nobody does.
-  Budget budget = {};                 // Of a request.
+  rehearsal::Journal* journal = nullptr;  // Records a candidate's first run for a user. Null on a standalone node.
+  FailureSink* failures = nullptr;        // Stores requests that failed. Null: they are not stored.
+  Budget budget = {};                     // The limits of one request.
 };
 
 struct RouterOptions {
-  std::string node;                               // This one among the peers.
-  std::chrono::milliseconds queue_delay_max{50};  // Above it requests spill to a peer, for models without an SLO.
+  std::string node;  // The name of this node.
+  // With a longer queue delay, requests of models without a latency objective are handed to a less loaded peer.
+  std::chrono::milliseconds queue_delay_max{50};
 };
 
-// Who has a version ready beside this node, by their addresses.
+// A version and the addresses of the other nodes that have it ready.
 struct Holders {
   int64_t version = 0;
   std::vector<std::string> peers;
 };
 
-// Thread-safe. Waits for its requests before it goes: the Forwarder ends before it, and so cuts those at peers; all
-// else in its RouterDeps outlives it.
+// Thread-safe. The destructor waits for all requests. The Forwarder must be destroyed before the Router, which cancels
+// the requests at peers; everything else in RouterDeps must outlive the Router.
 class Router final : public Predictor {
  public:
   Router(RouterDeps deps, RouterOptions options);
   ~Router() override;
 
-  // From the next request on. Never blocks a request.
+  // Applies to requests that arrive afterwards. Never blocks a request.
   void SetState(std::shared_ptr<const control::DesiredState> state);
 
   void Predict(PredictCall call, PredictDone done) override;
 
-  // What this node really applies to requests without a version: the state's weight, or 0 after a guard tripped.
+  // The weight that this node applies to requests without a version, in hundredths of a percent: the weight of the
+  // state, corrected for tripped guards (0 for a tripped candidate; stable gets its share).
   int32_t AppliedWeight(const std::string& model, int64_t version) const;
 
-  // Of the version that the spec names, or of stable without one; nullopt when the state names no such version.
+  // The holders of the version that the spec names, or of stable if it names none. nullopt if the state has no such
+  // version.
   std::optional<Holders> HoldersOf(const tensorflow::serving::ModelSpec& spec) const;
 
   // The versions of the model that other nodes hold ready.
   std::vector<int64_t> VersionsAtPeers(const std::string& model) const;
 
-  // Whether the state is about the model. False for a node that is alone.
+  // Returns true if the state contains the model. False on a standalone node.
   bool Knows(const std::string& model) const;
-  // Whether another node is known to know it, though this one does not: no name that a client made up.
+  // Returns true if a home node knew the model, so that the name is not a client's mistake (HomeSearch).
   bool KnownElsewhere(const std::string& model) const;
 
-  // Hands a question about a model that this node does not know to its homes: HomeSearch::Ask.
+  // Forwards a request about a model that this node does not know to its home nodes: HomeSearch::Ask.
   void AskHomes(const std::string& model, ForwardCall call, ForwardDone done) const;
 
-  // Trips what the state allows to trip without a request: candidates that had weight for so long without a controller.
-  void CheckSilence(Duration since_heard);
+  // Trips the guards of candidates with weight whose controller_silence_max_ms is exceeded. `since_heard` is the time
+  // since the last message of the controller.
+  void TripIfControllerSilent(Duration since_heard);
 
  private:
   struct Shared;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <numeric>
 #include <thread>
 
 #include "serving-node/routing/assignment.h"
@@ -18,7 +19,7 @@ namespace longshore::routing {
 namespace {
 
 using namespace std::string_literals;
-constexpr const char* kNotFinite = "an output is NaN or Inf, and stable's on the same input is not";
+constexpr const char* kNonFiniteMessage = "an output is NaN or Inf, and stable's on the same input is not";
 
 using testing::AllOf;
 using testing::ElementsAre;
@@ -53,7 +54,7 @@ class RouterTest : public testing::Test {
   TestNode node_{dir_.path(), "a"};
 };
 
-TEST_F(RouterTest, ServesTheHighestVersionWhenItIsAlone) {
+TEST_F(RouterTest, ServesTheHighestVersionOnAStandaloneNode) {
   node_.Hold({1, 2});
   const auto answer = Ask(node_.router, DigitsCall(3));
   ASSERT_TRUE(answer) << ToString(answer.error());
@@ -64,7 +65,7 @@ TEST_F(RouterTest, ServesTheHighestVersionWhenItIsAlone) {
   EXPECT_EQ(RanBy(*Ask(node_.router, Pinned(DigitsCall(0), 1))), 1);
 }
 
-TEST_F(RouterTest, RefusesWhatDoesNotFitTheSignatureWithTensorFlowServingsTexts) {
+TEST_F(RouterTest, RefusesRequestsThatDoNotFitTheSignatureWithTensorFlowServingsTexts) {
   node_.Hold({1});
   EXPECT_EQ(ErrorOf({}), (Error{Code::kInvalidArgument, "Missing ModelSpec"}));
   auto call = DigitsCall(0);
@@ -76,8 +77,8 @@ TEST_F(RouterTest, RefusesWhatDoesNotFitTheSignatureWithTensorFlowServingsTexts)
   EXPECT_EQ(ErrorOf(Pinned(DigitsCall(0), 9)),
             (Error{Code::kNotFound, "Servable not found for request: Specific(digits, 9)"}));
   call = DigitsCall(0);
-  call.request.mutable_model_spec()->set_version_label("nobody");
-  EXPECT_EQ(ErrorOf(call), (Error{Code::kInvalidArgument, "Unrecognized servable version label: nobody"}));
+  call.request.mutable_model_spec()->set_version_label("unknown");
+  EXPECT_EQ(ErrorOf(call), (Error{Code::kInvalidArgument, "Unrecognized servable version label: unknown"}));
   call = DigitsCall(0);
   call.request.mutable_model_spec()->set_signature_name("none");
   EXPECT_EQ(ErrorOf(call), (Error{Code::kFailedPrecondition, "Serving signature key \"none\" not found."}));
@@ -105,7 +106,7 @@ TEST_F(RouterTest, SplitsRequestsWithoutKeyExactly) {
   EXPECT_NEAR(static_cast<double>(CandidatesOf(1000, 2)), 250, 3);
 }
 
-TEST_F(RouterTest, KeepsTheSequenceGoingWhenTheStateChanges) {
+TEST_F(RouterTest, ContinuesTheSequenceWhenTheStateChanges) {
   node_.Hold({1, 2});
   int64_t candidates = 0;
   for (int i = 0; i < 200; ++i) {
@@ -131,7 +132,7 @@ TEST_F(RouterTest, KeepsAKeyOnItsSideByHeaderAndByCookie) {
   }
 }
 
-TEST_F(RouterTest, GivesClientsTheVersionOrLabelThatTheyName) {
+TEST_F(RouterTest, ServesTheVersionOrLabelThatTheClientNames) {
   node_.Hold({1, 2});
   node_.SetState(TwoVersions(2, 0), {{"canary", 2}});
   EXPECT_EQ(RanBy(*Ask(node_.router, Pinned(DigitsCall(0), 2))), 2);
@@ -141,14 +142,14 @@ TEST_F(RouterTest, GivesClientsTheVersionOrLabelThatTheyName) {
   EXPECT_EQ(CandidatesOf(50, 2), 0);
 }
 
-TEST_F(RouterTest, ServesStableWhileNobodyHasTheCandidate) {
+TEST_F(RouterTest, ServesStableWhileNoNodeHasTheCandidate) {
   node_.Hold({1});
   node_.SetState(TwoVersions(2, 5000));
   EXPECT_EQ(CandidatesOf(20, 2), 0);
   EXPECT_EQ(ErrorOf(Pinned(DigitsCall(0), 2)).code, Code::kUnavailable);
 }
 
-TEST_F(RouterTest, SaysWhenNothingMayBeServedYet) {
+TEST_F(RouterTest, IsUnavailableWhileNoVersionMayBeServed) {
   node_.Hold({1});
   node_.SetState(R"(models { served_name: "digits" versions { version: 1 role: STABLE } })");
   EXPECT_EQ(ErrorOf(DigitsCall(0)).code, Code::kUnavailable);
@@ -159,36 +160,36 @@ TEST_F(RouterTest, TakesTheWeightFromACandidateAtItsFirstNonFiniteAnswer) {
   node_.SetState(TwoVersions(4, 10000, "", "non_finite: true"));
   const auto revealing = Ask(node_.router, DigitsCall(kNanHere));
   ASSERT_TRUE(revealing);
-  EXPECT_EQ(RanBy(*revealing, kNanHere), 1) << "stable's finite answer was in hand";
+  EXPECT_EQ(RanBy(*revealing, kNanHere), 1) << "the user gets stable's finite answer";
   EXPECT_EQ(revealing->model_spec.version().value(), 1);
   EXPECT_EQ(CandidatesOf(50, 4), 0);
   EXPECT_EQ(node_.router.AppliedWeight("digits", 4), 0);
   EXPECT_EQ(node_.router.AppliedWeight("digits", 1), 10000);
   ASSERT_EQ(node_.guards->Trips().size(), 1u);
   EXPECT_EQ(node_.guards->Trips()[0].reason, "NonFinite");
-  EXPECT_THAT(node_.guards->Trips()[0].message, StartsWith(kNotFinite));
+  EXPECT_THAT(node_.guards->Trips()[0].message, StartsWith(kNonFiniteMessage));
   const control::Evidence evidence = node_.recorder.Snapshot("digits", 4);
   EXPECT_EQ(evidence.non_finite(), 1);
   EXPECT_GT(evidence.first_non_finite_unix_ms(), 0);
-  EXPECT_EQ(RanBy(*Ask(node_.router, Pinned(DigitsCall(0), 4))), 4) << "who names it still gets it";
+  EXPECT_EQ(RanBy(*Ask(node_.router, Pinned(DigitsCall(0), 4))), 4) << "a client that names the version still gets it";
 }
 
-TEST_F(RouterTest, TellsATripBeforeItLooksForTheOpThatIsToBlame) {
+TEST_F(RouterTest, ReportsATripBeforeItSearchesTheOpThatCausedIt) {
   node_.Hold({1, 4});
   node_.SetState(TwoVersions(4, 10000, "", "non_finite: true"));
-  std::vector<std::string> told;
-  node_.guards->SetOnTrip([&told](const Trip& trip) { told.push_back(trip.message); });
+  std::vector<std::string> reported;
+  node_.guards->SetOnTrip([&reported](const Trip& trip) { reported.push_back(trip.message); });
   node_.engine.record().Set(&models::FakeRecord::searching, false);
   ASSERT_TRUE(Ask(node_.router, DigitsCall(kNanHere)));
-  EXPECT_THAT(told, ElementsAre(kNotFinite));
+  EXPECT_THAT(reported, ElementsAre(kNonFiniteMessage));
   node_.engine.record().Set(&models::FakeRecord::searching, true);
   node_.origins.Flush();
-  const std::string explained = kNotFinite + ": output \"y\", made by node \"half/div\" (op RealDiv)"s;
-  EXPECT_THAT(told, ElementsAre(kNotFinite, explained));
+  const std::string explained = kNonFiniteMessage + ": output \"y\", made by node \"half/div\" (op RealDiv)"s;
+  EXPECT_THAT(reported, ElementsAre(kNonFiniteMessage, explained));
   EXPECT_EQ(node_.guards->Trips()[0].message, explained);
 }
 
-TEST_F(RouterTest, LooksForNoOpWhileUsersWait) {
+TEST_F(RouterTest, DoesNotSearchTheOpDuringABacklog) {
   node_.Hold({1, 4});
   batching::Admission busy({.concurrent_runs_max = 1, .simulated_run = {}});
   OriginSearch origins(busy);
@@ -202,7 +203,7 @@ TEST_F(RouterTest, LooksForNoOpWhileUsersWait) {
                  [done](const auto&) { done->set_value(); });
   }
   const auto look = [&] {
-    std::string found = "not told";
+    std::string found = "not called";
     const auto request = std::make_shared<const tensorflow::serving::PredictRequest>(DigitsCall(kNanHere).request);
     origins.Find(*node_.store.Find("digits", 4), request, [&found](const std::string& origin) { found = origin; });
     origins.Flush();
@@ -214,7 +215,7 @@ TEST_F(RouterTest, LooksForNoOpWhileUsersWait) {
   EXPECT_THAT(look(), StartsWith("output \"y\""));
 }
 
-TEST_F(RouterTest, StaysTrippedWhenTheSameRolloutIsSentAgainAndStartsAnewWithTheNext) {
+TEST_F(RouterTest, StaysTrippedForTheSameRolloutAndStartsUntrippedForTheNext) {
   node_.Hold({1, 4});
   node_.SetState(TwoVersions(4, 10000, "", "non_finite: true"));
   ASSERT_TRUE(Ask(node_.router, DigitsCall(kNanHere)));
@@ -224,7 +225,7 @@ TEST_F(RouterTest, StaysTrippedWhenTheSameRolloutIsSentAgainAndStartsAnewWithThe
   EXPECT_EQ(CandidatesOf(10, 4), 10);
 }
 
-TEST_F(RouterTest, DoesNotBlameACandidateForInputsOnWhichStableIsNotFiniteEither) {
+TEST_F(RouterTest, DoesNotBlameACandidateIfStableIsNotFiniteEither) {
   node_.Hold({1, 4});
   node_.SetState(TwoVersions(4, 10000, "", "non_finite: true"));
   EXPECT_TRUE(std::isnan(FirstOf(*Ask(node_.router, DigitsCall(kNanEverywhere)))));
@@ -232,7 +233,7 @@ TEST_F(RouterTest, DoesNotBlameACandidateForInputsOnWhichStableIsNotFiniteEither
   EXPECT_EQ(node_.recorder.Snapshot("digits", 4).non_finite(), 0);
 }
 
-TEST_F(RouterTest, HoldsWhatIsNotFiniteAgainstACandidateWhenStableCannotBeAsked) {
+TEST_F(RouterTest, BlamesACandidateForANonFiniteAnswerIfStableCannotRun) {
   node_.Hold({4});
   node_.SetState(TwoVersions(4, 10000, "", "non_finite: true"));
   EXPECT_TRUE(std::isnan(FirstOf(*Ask(node_.router, DigitsCall(kNanHere)))));
@@ -240,14 +241,14 @@ TEST_F(RouterTest, HoldsWhatIsNotFiniteAgainstACandidateWhenStableCannotBeAsked)
   EXPECT_EQ(node_.guards->Trips().size(), 1u);
 }
 
-TEST_F(RouterTest, LetsCandidatesBeNonFiniteWhereTheModelDoes) {
+TEST_F(RouterTest, AllowsNonFiniteAnswersWithoutThatGuard) {
   node_.Hold({1, 4});
   node_.SetState(TwoVersions(4, 10000));
   EXPECT_TRUE(std::isnan(FirstOf(*Ask(node_.router, DigitsCall(kNanHere)))));
   EXPECT_EQ(node_.recorder.Snapshot("digits", 4).non_finite(), 0);
 }
 
-TEST_F(RouterTest, GivesWhoNamesTheCandidateItsAnswerAndLearnsFromIt) {
+TEST_F(RouterTest, ReturnsTheCandidatesAnswerToAClientThatNamesItAndTripsTheGuard) {
   node_.Hold({1, 4});
   node_.SetState(TwoVersions(4, 0, "", "non_finite: true"));
   EXPECT_TRUE(std::isnan(FirstOf(*Ask(node_.router, Pinned(DigitsCall(kNanHere), 4)))));
@@ -255,7 +256,7 @@ TEST_F(RouterTest, GivesWhoNamesTheCandidateItsAnswerAndLearnsFromIt) {
   EXPECT_EQ(ErrorOf(Pinned(DigitsCall(kRefuseHere), 4)).code, Code::kInvalidArgument);
 }
 
-TEST_F(RouterTest, BlamesACandidateThatRefusesWhatStableAccepts) {
+TEST_F(RouterTest, BlamesACandidateThatRefusesRequestsStableAccepts) {
   node_.Hold({1, 4});
   node_.SetState(TwoVersions(4, 10000, "", "error_rate_max: 0.5 errors_min_requests: 2"));
   EXPECT_EQ(ErrorOf(DigitsCall(models::kPoison)).code, Code::kInvalidArgument) << "stable refuses it as well";
@@ -269,11 +270,11 @@ TEST_F(RouterTest, BlamesACandidateThatRefusesWhatStableAccepts) {
   EXPECT_EQ(evidence.errors(), 2);
   EXPECT_EQ(evidence.requests(), 2);
   EXPECT_EQ(node_.recorder.Snapshot("digits", 1).requests(), 0)
-      << "what judges the candidate is no traffic of stable's";
+      << "the comparison runs do not count as evidence about stable";
   EXPECT_EQ(node_.guards->Trips().at(0).reason, "Errors");
 }
 
-TEST_F(RouterTest, HoldsTheOverloadOfANodeAgainstNoCandidate) {
+TEST_F(RouterTest, DoesNotBlameACandidateForAnOverloadedNode) {
   node_.Hold({1, 4});
   node_.SetState(TwoVersions(4, 10000, "", "error_rate_max: 0.5 errors_min_requests: 1"));
   EXPECT_EQ(ErrorOf(DigitsCall(kNoMemoryHere)).code, Code::kResourceExhausted);
@@ -281,28 +282,29 @@ TEST_F(RouterTest, HoldsTheOverloadOfANodeAgainstNoCandidate) {
   EXPECT_TRUE(node_.guards->Trips().empty());
 }
 
-TEST_F(RouterTest, AsksStableAboutARefusalOnlyWhenUsersLeaveRoom) {
+TEST_F(RouterTest, ComparesARefusalWithStableOnlyWithoutABacklog) {
   node_.Hold({1, kRenamedVersion});
   node_.SetState(TwoVersions(kRenamedVersion, 10000));
   node_.engine.record().Set(&models::FakeRecord::holding, true);
   std::vector<std::future<Result<PredictAnswer>>> held;
   while (node_.admission.load().queued <= 4) held.push_back(Begin(node_.router, Pinned(DigitsCall(0), 1)));
   auto refused = Begin(node_.router, DigitsCall(0));
-  EXPECT_EQ(refused.wait_for(SecondOpinion::kTimeMax / 2), std::future_status::ready) << "it waits behind users";
+  EXPECT_EQ(refused.wait_for(SecondOpinion::kTimeMax / 2), std::future_status::ready)
+      << "the comparison must not wait in the queue";
   node_.engine.record().Set(&models::FakeRecord::holding, false);
   EXPECT_EQ(refused.get().error().code, Code::kInvalidArgument);
   EXPECT_EQ(node_.recorder.Snapshot("digits", kRenamedVersion).errors(), 0);
   for (auto& answer : held) EXPECT_TRUE(answer.get());
 }
 
-TEST_F(RouterTest, BlamesACandidateWithAnotherSignature) {
+TEST_F(RouterTest, BlamesACandidateWithADifferentSignature) {
   node_.Hold({1, kRenamedVersion});
   node_.SetState(TwoVersions(kRenamedVersion, 10000));
   EXPECT_EQ(CandidatesOf(3, kRenamedVersion), 0);
   EXPECT_EQ(node_.recorder.Snapshot("digits", kRenamedVersion).errors(), 3);
   auto call = DigitsCall(0);
   call.request.mutable_model_spec()->set_signature_name("none");
-  EXPECT_EQ(ErrorOf(call).code, Code::kFailedPrecondition) << "neither has it";
+  EXPECT_EQ(ErrorOf(call).code, Code::kFailedPrecondition) << "neither version has that signature";
   EXPECT_EQ(node_.recorder.Snapshot("digits", kRenamedVersion).errors(), 3);
 }
 
@@ -318,7 +320,7 @@ TEST_F(RouterTest, CountsTheRunTimeOfABatchOnce) {
   EXPECT_EQ(run_times, 1);
 }
 
-TEST_F(RouterTest, ARequestThatFailsItsBatchIsOneErrorAndHarmsNoOther) {
+TEST_F(RouterTest, CountsOneErrorForARequestThatFailsItsBatchAndAnswersTheOthers) {
   node_.Hold({4}, {.max_batch_size = 3, .max_delay = std::chrono::hours(1)});
   node_.SetState(TwoVersions(4, 10000));
   auto bad = Begin(node_.router, DigitsCall(kFailHere));
@@ -330,15 +332,15 @@ TEST_F(RouterTest, ARequestThatFailsItsBatchIsOneErrorAndHarmsNoOther) {
   EXPECT_EQ(node_.recorder.Snapshot("digits", 4).errors(), 1);
 }
 
-TEST_F(RouterTest, NotesTheFirstRunBeforeAnyRunOfTheCandidateBegins) {
+TEST_F(RouterTest, RecordsTheFirstRunBeforeAnyRunOfTheCandidateBegins) {
   node_.Hold({1, 2});
   node_.SetState(TwoVersions(2, 10000));
-  // Whoever opens it to write waits until somebody opens it to read.
+  // A named pipe in place of the temporary file: opening it for writing blocks until the test opens it for reading.
   const Path slow = node_.state_dir / fmt::format("journal.json.{}.tmp", getpid());
   ASSERT_EQ(mkfifo(slow.c_str(), 0600), 0);
   auto first = Begin(node_.router, DigitsCall(0));
   auto second = Begin(node_.router, Pinned(DigitsCall(0), 2));
-  EXPECT_EQ(CandidatesOf(3, 2), 0) << "who names no version need not wait for the disk";
+  EXPECT_EQ(CandidatesOf(3, 2), 0) << "a request that names no version does not wait for the disk";
   node_.engine.record().Wait([this] {
     const auto& runs = node_.engine.record().runs;
     EXPECT_TRUE(std::ranges::none_of(runs, [](const auto& run) { return run.version == 2; }));
@@ -351,7 +353,7 @@ TEST_F(RouterTest, NotesTheFirstRunBeforeAnyRunOfTheCandidateBegins) {
   EXPECT_EQ(CandidatesOf(3, 2), 3);
 }
 
-TEST_F(RouterTest, EndsTheNoteOfTheFirstRun) {
+TEST_F(RouterTest, EndsTheJournalEntryOfTheFirstRun) {
   const auto note = [this] { return ReadFile(node_.state_dir / "journal.json").value_or(""); };
   node_.Hold({1, 2});
   node_.SetState(TwoVersions(2, 10000));
@@ -364,7 +366,7 @@ TEST_F(RouterTest, EndsTheNoteOfTheFirstRun) {
   while (note().find("first run") != std::string::npos) std::this_thread::yield();
 }
 
-TEST_F(RouterTest, WaitsForTheRunsUnderWayBeforeItGoes) {
+TEST_F(RouterTest, WaitsInItsDestructorForRunsInFlight) {
   node_.Hold({1});
   auto router = std::make_unique<Router>(
       RouterDeps{node_.store, node_.admission, node_.recorder, node_.drift, node_.metrics, node_.runs, *node_.forwarder,
@@ -385,15 +387,15 @@ TEST_F(RouterTest, WaitsForTheRunsUnderWayBeforeItGoes) {
   end.join();
 }
 
-TEST_F(RouterTest, RefusesAPeersRequestBeforeItHasAState) {
+TEST_F(RouterTest, RefusesRequestsOfPeersBeforeItHasAState) {
   node_.Hold({1});
   auto call = WithHeader(WithHeader(WithHeader(DigitsCall(0), kHopHeader, "1"), kHopVersionHeader, "1"),
                          kHopFleetHeader, "ns/f");
   call.protocol = Protocol::kPeer;
-  EXPECT_EQ(ErrorOf(call).code, Code::kNotFound) << "which sends it to another node";
+  EXPECT_EQ(ErrorOf(call).code, Code::kNotFound) << "the peer then asks another node";
 }
 
-TEST_F(RouterTest, TakesTheWeightFromACandidateThatTurnsBadAfterALongGoodTime) {
+TEST_F(RouterTest, TakesTheWeightFromACandidateThatFailsAfterManySuccesses) {
   node_.Hold({1, 4});
   node_.SetState(TwoVersions(4, 10000, "", "error_rate_max: 0.5 errors_min_requests: 4"));
   EXPECT_EQ(CandidatesOf(1000, 4), 1000);
@@ -407,7 +409,7 @@ TEST_F(RouterTest, TakesTheWeightFromACandidateThatFailsTooOften) {
   EXPECT_EQ(CandidatesOf(1, 4), 1);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(ErrorOf(DigitsCall(kFailHere)).code, Code::kInternal);
   EXPECT_EQ(CandidatesOf(1, 4), 1);
-  // The same rollout in a newer state: what was counted stays counted.
+  // The same rollout in a newer state keeps its counts.
   node_.SetState(TwoVersions(4, 10000, "", "error_rate_max: 0.5 errors_min_requests: 4"));
   EXPECT_EQ(ErrorOf(DigitsCall(kFailHere)).code, Code::kInternal);
   EXPECT_EQ(CandidatesOf(10, 4), 0);
@@ -415,12 +417,12 @@ TEST_F(RouterTest, TakesTheWeightFromACandidateThatFailsTooOften) {
   EXPECT_EQ(node_.recorder.Snapshot("digits", 4).errors(), 3);
 }
 
-TEST_F(RouterTest, TakesTheWeightFromACandidateWhenTheControllerIsSilentTooLong) {
+TEST_F(RouterTest, TakesTheWeightFromACandidateIfTheControllerIsSilentTooLong) {
   node_.Hold({1, 2});
   node_.SetState(TwoVersions(2, 10000, "", "controller_silence_max_ms: 1000"));
-  node_.router.CheckSilence(std::chrono::milliseconds(1000));
+  node_.router.TripIfControllerSilent(std::chrono::milliseconds(1000));
   EXPECT_EQ(CandidatesOf(3, 2), 3);
-  node_.router.CheckSilence(std::chrono::milliseconds(1001));
+  node_.router.TripIfControllerSilent(std::chrono::milliseconds(1001));
   EXPECT_EQ(CandidatesOf(3, 2), 0);
 }
 
@@ -434,10 +436,10 @@ TEST_F(RouterTest, ComparesASampleOfTheCandidatesAnswersWithStables) {
   const control::Evidence evidence = node_.recorder.Snapshot("digits", 2);
   EXPECT_EQ(evidence.drift().pairs(), 10);
   EXPECT_DOUBLE_EQ(evidence.drift().difference_max(), 1);
-  EXPECT_EQ(node_.recorder.Snapshot("digits", 1).requests(), 0) << "replays are no evidence about stable";
+  EXPECT_EQ(node_.recorder.Snapshot("digits", 1).requests(), 0) << "replays do not count as evidence about stable";
 }
 
-TEST_F(RouterTest, CountsWhatItReceivedAndHowLongItTook) {
+TEST_F(RouterTest, CountsReceivedRequests) {
   node_.Hold({1});
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(Ask(node_.router, DigitsCall(0)));
   control::NodeLoad load;
@@ -447,7 +449,30 @@ TEST_F(RouterTest, CountsWhatItReceivedAndHowLongItTook) {
   EXPECT_EQ(node_.recorder.Snapshot("digits", 1).requests(), 3);
 }
 
-TEST_F(RouterTest, MeasuresItsRunsAndWhatWasNotFinite) {
+TEST_F(RouterTest, ReportsAnswerTimesOfModelsWithALatencyObjective) {
+  node_.Hold({1, 2});
+  const auto counted = [&] {
+    control::NodeLoad load;
+    node_.recorder.AddTo(&load);
+    if (load.models_size() == 0) return int64_t{-1};
+    EXPECT_EQ(load.models(0).served_name(), "digits");
+    const auto& buckets = load.models(0).total_time_buckets();
+    return std::accumulate(buckets.begin(), buckets.end(), int64_t{0});
+  };
+  node_.SetState(TwoVersions(2, 5000));
+  ASSERT_TRUE(Ask(node_.router, DigitsCall(0)));
+  EXPECT_EQ(counted(), -1) << "the model has no objective";
+  node_.SetState(TwoVersions(2, 5000, "slo_latency_ms: 20"));
+  EXPECT_EQ(counted(), 0);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(Ask(node_.router, DigitsCall(0)));
+  EXPECT_EQ(counted(), 3);
+  node_.SetState(TwoVersions(2, 5000, "slo_latency_ms: 30"));
+  EXPECT_EQ(counted(), 3) << "a new state of the same model keeps the counts";
+  ASSERT_FALSE(Ask(node_.router, Pinned(DigitsCall(0), 9)));
+  EXPECT_EQ(counted(), 3) << "an error is not an answer";
+}
+
+TEST_F(RouterTest, ExportsMetricsOfRunsAndNonFiniteAnswers) {
   node_.Hold({1, 4});
   node_.SetState(TwoVersions(4, 10000, "", "non_finite: true"));
   ASSERT_TRUE(Ask(node_.router, DigitsCall(kNanHere)));

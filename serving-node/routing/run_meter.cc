@@ -13,22 +13,24 @@ using metrics::Exposition;
 using metrics::Labels;
 using metrics::Name;
 
-// Of TensorFlow Serving, when its batching parameters name none.
+// TensorFlow Serving's default name, used if the batching parameters have no thread_pool_name.
 constexpr const char* kThreadPool = "batch_threads";
 
-constexpr Name kQueueSeconds{"longshore_queue_seconds", "From the queue to the run, waiting for company included."};
-constexpr Name kFillSeconds{"longshore_batch_fill_seconds", "The part of it that waited for a batch to fill."};
-constexpr Name kRunSeconds{"longshore_run_seconds", "How long runs took, without waiting."};
-constexpr Name kRuntimeLatency{":tensorflow:serving:runtime_latency", "Microseconds of a request's run."};
-constexpr Name kGraphRuns{":tensorflow:core:graph_runs", "Runs; requests that ran together had one."};
-constexpr Name kGraphMicroseconds{":tensorflow:core:graph_run_time_usecs", "Microseconds of runs, summed."};
+constexpr Name kQueueSeconds{"longshore_queue_seconds",
+                             "Time that requests waited before their run, including the time to fill a batch."};
+constexpr Name kFillSeconds{"longshore_batch_fill_seconds",
+                            "The part of the queue time that was spent filling a batch."};
+constexpr Name kRunSeconds{"longshore_run_seconds", "Run times, without waiting."};
+constexpr Name kRuntimeLatency{":tensorflow:serving:runtime_latency", "Run time of a request in microseconds."};
+constexpr Name kGraphRuns{":tensorflow:core:graph_runs", "Runs; all requests of a batch share one."};
+constexpr Name kGraphMicroseconds{":tensorflow:core:graph_run_time_usecs", "Total run time in microseconds."};
 constexpr Name kQueuingLatency{":tensorflow:serving:batching_session:queuing_latency",
                                "Microseconds that requests waited for their batch to run."};
 constexpr Name kWrappedRuns{":tensorflow:serving:batching_session:wrapped_run_count", "Batches that ran."};
-constexpr Name kPaddingSize{":tensorflow:serving:batching_session:padding_size", "Rows added to batches."};
+constexpr Name kPaddingSize{":tensorflow:serving:batching_session:padding_size", "Padding rows added to batches."};
 constexpr Name kInputSize{":tensorflow:serving:batching_session:input_batch_size", "Rows of batches before padding."};
 constexpr Name kProcessedSize{":tensorflow:serving:batching_session:processed_batch_size",
-                              "Rows that batches ran with."};
+                              "Rows of batches with padding."};
 
 struct Key {
   std::string model;
@@ -54,7 +56,7 @@ struct Runs {
   }
 };
 
-// Of the batches of one size.
+// The metrics of all batches with the same padded size.
 struct Batches {
   Distribution padding{metrics::CountBounds()};
   Distribution rows{metrics::CountBounds()};

@@ -1,5 +1,5 @@
-// What the runs of this node took, by model, version, signature and call: shown under our names and under those of
-// TensorFlow Serving. docs/metrics.md lists them.
+// Metrics of the run times on this node, by model, version, signature and API, under Longshore's names and under those
+// of TensorFlow Serving. docs/metrics.md lists them.
 #pragma once
 
 #include <atomic>
@@ -27,17 +27,17 @@ class RunMeter {
     const std::string& signature;
     Api api;
   };
-  // A request that was answered by a run.
+  // Counts one request that a run answered.
   void Record(const Run& run, const batching::RunOutcome& outcome);
 
-  // The version has left: what it did counts for its model from now on.
+  // Adds the series of an unloaded version to the series of its model.
   void ForgetVersion(const std::string& model, int64_t version);
-  // The model has left: what it did counts for "other".
+  // Adds the series of a removed model to the model label "other".
   void ForgetModel(const std::string& model);
 
  private:
   struct State;
-  const std::shared_ptr<State> state_;  // The registry shows it as long as it lives.
+  const std::shared_ptr<State> state_;  // Shared with the registry, which may outlive the meter.
 };
 
 }  // namespace longshore::routing

@@ -33,7 +33,7 @@ class RunMeterTest : public testing::Test {
   RunMeter meter_{registry_};
 };
 
-TEST_F(RunMeterTest, OneRunIsShownUnderBothNames) {
+TEST_F(RunMeterTest, ExportsOneRunUnderBothNames) {
   Record(3, Times(150, 250), Api::kClassify);
   const std::string text = registry_.Text();
   const std::string ours = "{model=\"digits\",signature=\"serving_default\",version=\"3\"";
@@ -49,7 +49,7 @@ TEST_F(RunMeterTest, OneRunIsShownUnderBothNames) {
   EXPECT_THAT(text, Not(HasSubstr("batching_session")));
 }
 
-TEST_F(RunMeterTest, RequestsThatRanTogetherHadOneRun) {
+TEST_F(RunMeterTest, CountsOneRunForAllRequestsOfABatch) {
   for (const bool first : {true, false, false}) {
     batching::RunOutcome outcome = Batch(3, 4);
     outcome.queue_time = microseconds(400);
@@ -70,14 +70,14 @@ TEST_F(RunMeterTest, RequestsThatRanTogetherHadOneRun) {
                               "version=\"3\"} 0.0009\n"));
 }
 
-TEST_F(RunMeterTest, BatchSizesBeyondTheLimitShareOne) {
+TEST_F(RunMeterTest, CountsBatchSizesAboveTheLimitTogether) {
   for (int rows = 1; rows <= 100; ++rows) Record(3, Batch(rows, rows));
   const std::string text = registry_.Text();
   EXPECT_THAT(text, HasSubstr("padding_size_count{execution_batch_size=\"other\"} 36\n"));
   EXPECT_THAT(text, HasSubstr("batching_session:wrapped_run_count 100\n"));
 }
 
-TEST_F(RunMeterTest, AVersionThatLeftCountsForItsModel) {
+TEST_F(RunMeterTest, CountsUnloadedVersionsForTheirModel) {
   for (int version = 1; version <= 5000; ++version) {
     Record(version, Times(0, 10));
     meter_.ForgetVersion("digits", version);
@@ -88,7 +88,7 @@ TEST_F(RunMeterTest, AVersionThatLeftCountsForItsModel) {
   EXPECT_THAT(text, Not(HasSubstr("version=\"4\"")));
 }
 
-TEST_F(RunMeterTest, AModelThatLeftCountsWithTheOthers) {
+TEST_F(RunMeterTest, CountsRemovedModelsAsOther) {
   Record(3, Times(0, 10));
   meter_.ForgetVersion("digits", 3);
   meter_.ForgetModel("digits");

@@ -10,7 +10,7 @@
 
 namespace longshore::routing {
 
-bool SecondOpinion::IsNone(Code code) {
+bool SecondOpinion::CouldNotAsk(Code code) {
   return code == Code::kUnavailable || code == kHopFull || code == Code::kDeadlineExceeded ||
          code == Code::kCancelled || code == Code::kResourceExhausted;
 }
@@ -18,8 +18,8 @@ bool SecondOpinion::IsNone(Code code) {
 void SecondOpinion::Ask(const RequestPtr& request, Code said, PredictDone done) const {
   const auto question = std::make_shared<const Question>(
       Question{request, said, std::chrono::steady_clock::now() + kTimeMax, std::move(done)});
-  const bool busy = UsersComeFirst(deps_.admission);
-  if (busy && said != Code::kOk) return question->done(Unavailable("users come first"));
+  const bool busy = HasBacklog(deps_.admission);
+  if (busy && said != Code::kOk) return question->done(Unavailable("the node has a backlog of requests"));
   const auto ready = deps_.store.Find(request->model_name(), request->model->stable()->version);
   ready && !busy ? AskHere(question, *ready) : AskPeer(question, 0);
 }
@@ -33,7 +33,7 @@ void SecondOpinion::AskHere(const QuestionPtr& question, const models::Handle& s
       const auto& spec = question->request->call.request.model_spec();
       return question->done(AnswerOf(spec, stable->version, std::move(outcome->outputs)));
     }
-    if (IsNone(outcome.error().code)) return AskPeer(question, 0);
+    if (CouldNotAsk(outcome.error().code)) return AskPeer(question, 0);
     question->done(tl::make_unexpected(std::move(outcome.error())));
   });
 }
@@ -42,19 +42,20 @@ void SecondOpinion::AskPeer(const QuestionPtr& question, size_t peer) const {
   const Request& request = *question->request;
   const Entry& stable = *request.model->stable();
   if (peer >= std::min(stable.peers.size(), kPeersMax)) {
-    return question->done(
-        Unavailable("no node could run \"{}\" version {} for comparison", request.model_name(), stable.version));
+    return question->done(Unavailable("model \"{}\" version {}: no node could run it for comparison",
+                                      request.model_name(), stable.version));
   }
   ForwardCall call =
       HopCall(request, {.version = stable.version, .entry = &stable, .pinned = true}, stable.peers[peer]);
   call.deadline = question->deadline;
-  call.cancelled = {};  // The candidate is judged, whether the client waits or not.
+  call.cancelled = {};  // The candidate must be judged even if the client no longer waits.
   deps_.forwarder.Forward(std::move(call), [this, question, peer](auto reply) {
     if (reply) return question->done(AnswerOf(question->request->call.request.model_spec(), std::move(*reply)));
     const Code code = reply.error().code;
-    // NotFound may say that the peer lost the version; where the candidate said the same, the two agree.
+    // NotFound may mean that the peer no longer holds the version. If the candidate returned NotFound too, stable
+    // agrees with it.
     const bool lost = code == Code::kNotFound && question->said != Code::kNotFound;
-    if (IsNone(code) || lost) return AskPeer(question, peer + 1);
+    if (CouldNotAsk(code) || lost) return AskPeer(question, peer + 1);
     question->done(tl::make_unexpected(std::move(reply.error())));
   });
 }

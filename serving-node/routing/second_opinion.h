@@ -1,5 +1,5 @@
-// What stable says to a request that its candidate answered badly: it runs again, here or at a peer, and is no traffic
-// of stable's for the evidence.
+// Runs a request that the candidate answered badly on the stable version too, on this node or at a peer. The result
+// tells whether the candidate or the request is at fault. These runs do not count as evidence about stable.
 #pragma once
 
 #include <chrono>
@@ -14,19 +14,21 @@ namespace longshore::routing {
 
 class SecondOpinion {
  public:
-  // The user waits meanwhile, and the request's own deadline may be too near for an answer that judges.
+  // The limit for the run on stable. The user waits meanwhile. The deadline of the request is not used: it may be too
+  // close to judge the candidate.
   static constexpr std::chrono::seconds kTimeMax{5};
   static constexpr size_t kPeersMax = 2;
 
   explicit SecondOpinion(const RouterDeps& deps) : deps_(deps) {}
 
-  // What stable says to a request that the candidate answered with the code `said`. Calls done exactly once, on any
-  // thread. A refusal is looked into only while users leave room for it. Requires: the request's model has a stable
-  // version.
+  // Runs the request on stable and passes the result to `done`; `said` is the code of the candidate's answer. Calls
+  // `done` exactly once, on any thread. If `said` is an error and the node has a backlog, `done` gets Unavailable.
+  // Requires: the request's model has a stable version.
   void Ask(const RequestPtr& request, Code said, PredictDone done) const;
 
-  // Whether the error says nothing about the request: stable could not be asked (full queues, no node, no time).
-  static bool IsNone(Code code);
+  // Returns true if the error means that the request could not run on stable (full queues, no node, no time), so that
+  // nothing is known about it.
+  static bool CouldNotAsk(Code code);
 
  private:
   using TimePoint = std::chrono::steady_clock::time_point;

@@ -11,7 +11,8 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-// What keeps a client on its side; nullopt when the request does not carry it.
+// Returns the key (the value of a header or a cookie) that keeps a client on one side of the split; nullopt if the
+// request has none.
 std::optional<std::string_view> KeyOf(const control::Assignment& assignment, const PredictCall& call) {
   switch (assignment.by()) {
     case control::Assignment::HEADER: return HeaderValue(call.headers, assignment.key());
@@ -52,7 +53,8 @@ const Entry* ModelRoutes::Assign(const PredictCall& call) const {
     end += entry.applied_weight();
     if (static_cast<int32_t>(bucket) < end) return &entry;
   }
-  // What a tripped guard took away is stable's; where there is none, a bad answer is better than none.
+  // The buckets of a tripped candidate go to stable. Without a stable version the candidate still answers: its answer
+  // is better than an error.
   if (wanted == 0) return nullptr;
   return stable() != nullptr ? stable() : &entries.front();
 }
@@ -67,10 +69,11 @@ int32_t ModelRoutes::AppliedWeight(int64_t version) const {
   return stable() != nullptr && stable()->version == version ? applied + taken_away : applied;
 }
 
-std::shared_ptr<const Table> Table::Build(const control::DesiredState& state, const std::string& node,
-                                          GuardBook& guards, evidence::Recorder& recorder, Carried* carried) {
-  auto table = std::make_shared<Table>();
-  Carried next;
+std::shared_ptr<const RoutingTable> RoutingTable::Build(const control::DesiredState& state, const std::string& node,
+                                                        GuardBook& guards, evidence::Recorder& recorder,
+                                                        Reused* reused) {
+  auto table = std::make_shared<RoutingTable>();
+  Reused next;
   std::vector<GuardKey> keys;
   table->fleet_ = state.fleet().fleet();
   table->peers_ = Peers(state.fleet(), node);
@@ -82,26 +85,27 @@ std::shared_ptr<const Table> Table::Build(const control::DesiredState& state, co
     if (model.assignment.by() == control::Assignment::HEADER)
       model.assignment.set_key(LowerCase(from.assignment().key()));
     model.slo = std::chrono::milliseconds(from.slo_latency_ms());
+    if (from.slo_latency_ms() > 0) model.times = recorder.TimesOf(model.name);
     if (from.validation().drift_sample() > 0) model.drift_sample = from.validation().drift_sample();
-    auto& sequence = next.sequences[model.name] = carried->sequences[model.name];
+    auto& sequence = next.sequences[model.name] = reused->sequences[model.name];
     if (!sequence) sequence = std::make_shared<std::atomic<uint64_t>>(0);
     model.sequence = sequence;
     for (const control::VersionState& version : from.versions()) {
       const GuardKey key{model.name, version.version(), from.assignment().salt()};
       keys.push_back(key);
-      auto& arm = next.arms[key] = carried->arms[key];
+      auto& arm = next.arms[key] = reused->arms[key];
       if (!arm) arm = NewArm(key, guards, recorder);
       model.entries.push_back({version.version(), version.weight_bp(), version.role(), version.guard(), arm,
                                table->peers_.AddressesOf(version.ready())});
     }
     std::ranges::stable_sort(model.entries, {}, [](const Entry& entry) { return entry.role == control::STABLE; });
   }
-  *carried = std::move(next);
+  *reused = std::move(next);
   guards.Keep(keys);
   return table;
 }
 
-const ModelRoutes* Table::Find(const std::string& model) const {
+const ModelRoutes* RoutingTable::Find(const std::string& model) const {
   const auto found = models_.find(model);
   return found == models_.end() ? nullptr : &found->second;
 }

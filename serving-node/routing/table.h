@@ -1,4 +1,5 @@
-// What the controller's state means for requests, ready to be looked up: one immutable table per state.
+// The routing table: the controller's desired state, prepared for looking up the version of a request. Each desired
+// state gives one immutable table.
 #pragma once
 
 #include <atomic>
@@ -19,10 +20,11 @@
 
 namespace longshore::routing {
 
-// Of the note that the journal has before the first run of an arm begins.
+// Progress of the journal entry that must be on disk before the first run of a candidate begins.
 enum class FirstRun { kUnnoted, kBeingNoted, kNoted };
 
-// One rollout of one version on this node; lives as long as states name it.
+// What this node remembers about one version within one rollout. It is shared by successive tables and freed when the
+// desired state no longer names the version.
 struct Arm {
   std::shared_ptr<GuardState> guard;
   std::shared_ptr<evidence::Counters> counters;
@@ -37,46 +39,48 @@ struct Entry {
   control::Role role = control::ROLE_UNSPECIFIED;
   control::Guard guard;
   std::shared_ptr<Arm> arm;
-  std::vector<std::string> peers;  // Addresses of the others that hold it ready.
+  std::vector<std::string> peers;  // Addresses of the other nodes that have it ready.
 
   bool tripped() const { return role != control::STABLE && arm->guard->tripped(); }
-  // Whether a run would have to wait for the disk.
+  // True while the journal entry of the first run is being written: a run would wait for the disk.
   bool being_noted() const { return arm->first_run.load(std::memory_order_acquire) == FirstRun::kBeingNoted; }
-  // What requests without a version see of it.
+  // The weight for requests that name no version, in hundredths of a percent: 0 after the guard tripped.
   int32_t applied_weight() const { return tripped() ? 0 : weight_bp; }
 };
 
 struct ModelRoutes {
   std::string name;
-  std::vector<Entry> entries;  // In the order of their bucket ranges: stable last.
+  std::vector<Entry> entries;  // In the order of their bucket ranges: candidates first, stable last.
   std::map<std::string, int64_t> labels;
   control::Assignment assignment;  // The key is in lower case when it names a header.
   std::chrono::milliseconds slo{0};
   double drift_sample = 0.05;
-  std::shared_ptr<std::atomic<uint64_t>> sequence;  // Of the requests without a key; goes on from table to table.
+  std::shared_ptr<evidence::TimeHistogram> times;   // From arrival to answer; null without a latency objective.
+  std::shared_ptr<std::atomic<uint64_t>> sequence;  // Counts requests without a key. Shared by successive tables.
 
   const Entry* Find(int64_t version) const;
   const Entry* stable() const;
-  // The version that this node would give to the call; the next of the sequence when it carries no key.
+  // Returns the entry of the version that the call should get. A call without a key takes the next number of the
+  // sequence. nullptr if no version has a weight.
   const Entry* Assign(const PredictCall& call) const;
   int32_t AppliedWeight(int64_t version) const;
 };
 
 struct Choice {
   int64_t version = 0;
-  const Entry* entry = nullptr;  // Null for a version that the client named and the state does not.
+  const Entry* entry = nullptr;  // Null if the client named a version that the desired state does not contain.
   bool pinned = false;           // The client named the version or its label.
 };
 
-class Table {
+class RoutingTable {
  public:
-  // What goes on from table to table. Belongs to the one who builds them, one at a time.
-  struct Carried {
+  // Objects that the next table reuses. The caller of Build owns them and builds one table at a time.
+  struct Reused {
     std::map<GuardKey, std::shared_ptr<Arm>> arms;
     std::map<std::string, std::shared_ptr<std::atomic<uint64_t>>> sequences;
   };
-  static std::shared_ptr<const Table> Build(const control::DesiredState& state, const std::string& node,
-                                            GuardBook& guards, evidence::Recorder& recorder, Carried* carried);
+  static std::shared_ptr<const RoutingTable> Build(const control::DesiredState& state, const std::string& node,
+                                                   GuardBook& guards, evidence::Recorder& recorder, Reused* reused);
 
   const std::string& fleet() const { return fleet_; }
   const Peers& peers() const { return peers_; }
@@ -89,7 +93,8 @@ class Table {
   std::map<std::string, ModelRoutes> models_;
 };
 
-// NotFound and InvalidArgument with TensorFlow Serving's texts; Unavailable when no version may be served yet.
+// Chooses the version of a call. Errors: InvalidArgument with TensorFlow Serving's text for an unknown label;
+// Unavailable if no version of the model may be served yet.
 Result<Choice> Choose(const ModelRoutes& model, const PredictCall& call);
 
 }  // namespace longshore::routing

@@ -1,4 +1,4 @@
-// Nodes for tests: a router with all that it needs, an engine whose models can be made to harm, and a peer listener
+// Nodes for tests: a router with its dependencies, an engine whose models misbehave on request, and a peer listener
 // over gRPC.
 #pragma once
 
@@ -26,18 +26,19 @@
 #include "serving-node/evidence/drift.h"
 #include "serving-node/models/fake_engine.h"
 #include "serving-node/models/model_store.h"
+#include "serving-node/rehearsal/journal.h"
 #include "serving-node/routing/origin_search.h"
 #include "serving-node/routing/peer_service.h"
 #include "serving-node/routing/router.h"
 #include "serving-node/routing/run_meter.h"
 #include "serving-node/tensor/proto.h"
-#include "serving-node/trial/journal.h"
 #include "tensorflow_serving/services.grpc.pb.h"
 
 namespace longshore::routing {
 
-// A first x with which a model of kHarmfulVersion answers NaN, and every model; with which it fails, wherever in the
-// batch; and with which it refuses the request, or has no memory for it. And one that no model knows, after a run.
+// Values of the first element of "x" that make HarmfulModel misbehave. "Here" means only version kHarmfulVersion,
+// "Everywhere" means all versions: a NaN answer, an INTERNAL error (for any row of the batch), INVALID_ARGUMENT,
+// RESOURCE_EXHAUSTED, and NOT_FOUND after the run.
 inline constexpr float kNanHere = 1001;
 inline constexpr float kNanEverywhere = 1002;
 inline constexpr float kFailHere = 1003;
@@ -45,7 +46,7 @@ inline constexpr float kRefuseHere = 1004;
 inline constexpr float kNoMemoryHere = 1005;
 inline constexpr float kUnknownEverywhere = 1006;
 inline constexpr int64_t kHarmfulVersion = 4;
-// Its input is named "z".
+// The input of this version is named "z" instead of "x".
 inline constexpr int64_t kRenamedVersion = 5;
 
 class HarmfulModel final : public engine::LoadedModel {
@@ -107,7 +108,7 @@ class HarmfulEngine final : public engine::Engine {
   models::FakeEngine inner_;
 };
 
-// A directory that goes with the test. Model "digits" lies in it, with the versions 1 to 5.
+// A temporary directory with the model "digits" in versions 1 to 5. Removed by the destructor.
 class TestDir {
  public:
   TestDir() {
@@ -126,10 +127,10 @@ class TestDir {
   Path path_;
 };
 
-// What a peer's listener does: plain PredictionService, the metadata as headers.
-class PeerListener final : public tensorflow::serving::PredictionService::Service {
+// A minimal peer listener: PredictionService without TLS, which passes the gRPC metadata as headers.
+class TestPeerListener final : public tensorflow::serving::PredictionService::Service {
  public:
-  PeerListener(const std::string& address, Predictor& predictor, ::grpc::Service& peer_service)
+  TestPeerListener(const std::string& address, Predictor& predictor, ::grpc::Service& peer_service)
       : predictor_(predictor) {
     ::grpc::ServerBuilder builder;
     builder.AddListeningPort(address, ::grpc::InsecureServerCredentials());
@@ -137,7 +138,7 @@ class PeerListener final : public tensorflow::serving::PredictionService::Servic
     builder.RegisterService(&peer_service);
     server_ = builder.BuildAndStart();
   }
-  ~PeerListener() override { server_->Shutdown(std::chrono::system_clock::now()); }
+  ~TestPeerListener() override { server_->Shutdown(std::chrono::system_clock::now()); }
 
   ::grpc::Status Predict(::grpc::ServerContext* context, const tensorflow::serving::PredictRequest* request,
                          tensorflow::serving::PredictResponse* response) override {
@@ -176,13 +177,13 @@ class TestNode {
         guards(std::move(*GuardBook::Open({}))),
         forwarder(MakeGrpcForwarder({.fleet = "ns/f"})),
         state_dir(MakeDir(dir / ("state-" + name))),
-        journal(std::move(*trial::Journal::Open(state_dir))),
+        journal(std::move(*rehearsal::Journal::Open(state_dir))),
         router({store, admission, recorder, drift, metrics, runs, *forwarder, *guards, origins, clock, journal.get()},
                Named(name, std::move(options))),
         address("unix:" + (dir / (name + ".sock")).string()),
         peer_service("ns/f", [this] { return Load(); }) {}
 
-  void Listen() { listener = std::make_unique<PeerListener>(address, router, peer_service); }
+  void Listen() { listener = std::make_unique<TestPeerListener>(address, router, peer_service); }
 
   // Loads these versions of "digits" and waits until they answer.
   void Hold(const std::vector<int64_t>& versions, batching::Options batching = {}) {
@@ -198,9 +199,10 @@ class TestNode {
     });
   }
 
-  // Text of a DesiredState; what it says twice is merged. The labels are the first model's: protobuf's text parser
-  // cannot read maps where the thread sanitizer built the messages and not the library.
-  // `ready`: by node, the versions of the first model that it holds, a digit each.
+  // `text` is a DesiredState in text format; repeated fields are merged. `labels` are those of the first model; they
+  // are not part of the text because protobuf's text parser cannot read maps if only the messages, and not the library,
+  // are built with the thread sanitizer. `ready` maps a node to the versions of the first model that it holds, one
+  // digit each.
   void SetState(const std::string& text, const std::map<std::string, int64_t>& labels = {},
                 const std::map<std::string, std::string>& ready = {}) {
     auto state = std::make_shared<control::DesiredState>();
@@ -250,14 +252,14 @@ class TestNode {
   OriginSearch origins{admission};
   std::unique_ptr<Forwarder> forwarder;
   const Path state_dir;
-  std::unique_ptr<trial::Journal> journal;
+  std::unique_ptr<rehearsal::Journal> journal;
   Router router;
   const std::string address;
   PeerService peer_service;
-  std::unique_ptr<PeerListener> listener;
+  std::unique_ptr<TestPeerListener> listener;
 };
 
-// Requests of two columns for the model "digits".
+// A request for the model "digits" with one row of two columns.
 inline PredictCall DigitsCall(float first) {
   PredictCall call;
   call.request.mutable_model_spec()->set_name("digits");
@@ -287,7 +289,7 @@ inline Result<PredictAnswer> Ask(Predictor& predictor, PredictCall call) {
   return Begin(predictor, std::move(call)).get();
 }
 
-// The first number of "y", from wherever the answer has it.
+// The first element of "y", from the outputs or from the serialized response.
 inline float FirstOf(const PredictAnswer& answer) {
   if (answer.serialized.empty()) return answer.outputs.at("y").values<float>()[0];
   tensorflow::serving::PredictResponse response;
@@ -295,7 +297,7 @@ inline float FirstOf(const PredictAnswer& answer) {
   return tensor::FromProto(response.outputs().at("y"))->values<float>()[0];
 }
 
-// Which version computed it: y = 2 x + version.
+// The version that computed the answer, which follows from y = 2 x + version.
 inline int64_t RanBy(const PredictAnswer& answer, float first = 0) {
   return static_cast<int64_t>(std::lround(FirstOf(answer) - 2 * first));
 }

@@ -1,6 +1,8 @@
-// Counters of the versions that serve: told apart while they do, and counted together when they have left.
+// Labels and bookkeeping for metrics with one series per model version. When a version is unloaded, its series is added
+// to a series of its model; when a model is removed, its series are added to the model label "other". Sums over all
+// series therefore never shrink.
 //
-// A Key has at least std::string model, int64_t version and std::string signature.
+// The template parameter Key needs at least the members std::string model, int64_t version and std::string signature.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +12,9 @@
 
 namespace longshore::routing {
 
-// Of a request that no version answered, and of all versions that have left.
+// The version number for requests that no version answered and for all unloaded versions.
 inline constexpr int64_t kNoVersion = -1;
-// Where models are counted that have left, and those beyond a limit.
+// The model label for removed models and for models above the limit of series.
 inline constexpr const char* kOtherModels = "other";
 
 template <typename Key>
@@ -22,7 +24,7 @@ metrics::Labels LabelsOf(const Key& key) {
           {"signature", key.signature}};
 }
 
-// Of a distribution of microseconds.
+// Converts a distribution of microseconds to buckets of seconds.
 inline metrics::Buckets InSeconds(const metrics::Distribution& distribution) {
   constexpr double kMicroseconds = 1e6;
   metrics::Buckets read = distribution.Read(metrics::SecondsBounds());
@@ -30,7 +32,7 @@ inline metrics::Buckets InSeconds(const metrics::Distribution& distribution) {
   return read;
 }
 
-// What the version did counts for its model from now on.
+// Adds the series of an unloaded version to the series of its model.
 template <typename Key, typename Value>
 void ForgetVersion(const std::string& model, int64_t version, metrics::Series<Key, Value>* series) {
   series->Move([&](Key* key) {
@@ -41,7 +43,7 @@ void ForgetVersion(const std::string& model, int64_t version, metrics::Series<Ke
   });
 }
 
-// What the model did counts for kOtherModels from now on: sums over all models do not shrink.
+// Adds the series of a removed model to kOtherModels.
 template <typename Key, typename Value>
 void ForgetModel(const std::string& model, metrics::Series<Key, Value>* series) {
   series->Move([&](Key* key) {

@@ -60,7 +60,7 @@ bool HoldsVersions(const Path& folder) {
   });
 }
 
-// The archive's own top, or its one folder.
+// The versions may be at the top of the archive or in a folder at its top.
 Result<Path> FolderOfVersions(const Path& files) {
   if (HoldsVersions(files)) return files;
   std::error_code error;
@@ -70,7 +70,8 @@ Result<Path> FolderOfVersions(const Path& files) {
   return InvalidArgument("the archive has no VERSION/saved_model.pb, neither at its top nor in a folder there");
 }
 
-// Everything that was written there is on the disk after it, also after a power cut.
+// Waits until everything that was written to the file system of `folder` is on the disk, so that it survives a power
+// failure.
 Status Flush(const Path& folder) {
   const process::Descriptor dir(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (dir.valid() && syncfs(dir.get()) == 0) return {};
@@ -80,7 +81,7 @@ Status Flush(const Path& folder) {
 Result<int64_t> FreeOnDisk(const Path& dir) {
   struct statvfs info {};
   if (statvfs(dir.c_str(), &info) != 0)
-    return Unavailable("cannot ask how full {} is: {}", dir.string(), std::strerror(errno));
+    return Unavailable("cannot read the free space of {}: {}", dir.string(), std::strerror(errno));
   return static_cast<int64_t>(info.f_bavail) * static_cast<int64_t>(info.f_frsize);
 }
 
@@ -93,7 +94,7 @@ bool IsSha256(std::string_view text) {
 Result<std::unique_ptr<Cache>> Cache::Open(const Path& dir, int64_t bytes_max) {
   std::error_code error;
   fs::create_directories(dir / kStaging, error);
-  if (error) return FailedPrecondition("cannot make the cache {}: {}", dir.string(), error.message());
+  if (error) return FailedPrecondition("cannot create the cache {}: {}", dir.string(), error.message());
   std::unique_ptr<Cache> cache(new Cache(dir, bytes_max));
   RETURN_IF_ERROR(cache->Lock());
   cache->ClearStaging();
@@ -104,9 +105,9 @@ Result<std::unique_ptr<Cache>> Cache::Open(const Path& dir, int64_t bytes_max) {
 Status Cache::Lock() {
   const Path file = dir_ / "lock";
   lock_.Reset(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!lock_.valid()) return FailedPrecondition("cannot make {}: {}", file.string(), std::strerror(errno));
+  if (!lock_.valid()) return FailedPrecondition("cannot create {}: {}", file.string(), std::strerror(errno));
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) return {};
-  return FailedPrecondition("the cache {} is another node's: {} is locked", dir_.string(), file.string());
+  return FailedPrecondition("another node uses the cache {}: {} is locked", dir_.string(), file.string());
 }
 
 void Cache::ClearStaging() {
@@ -128,7 +129,7 @@ void Cache::ReadEntries() {
       entries_[name] = {record->bytes, fs::last_write_time(it->path() / kRecord, gone)};
       continue;
     }
-    spdlog::warn("cache {}: an entry is removed: {}", dir_.string(), record.error().message);
+    spdlog::warn("cache {}: removing the entry {}: {}", dir_.string(), name, record.error().message);
     fs::remove_all(it->path(), gone);
   }
 }
@@ -142,7 +143,7 @@ void Cache::SetWanted(std::set<std::string> wanted) {
   std::error_code error;
   for (fs::directory_iterator it(dir_ / kStaging, error), end; !error && it != end; it.increment(error)) {
     const std::string sha256 = it->path().stem();
-    // What is being worked on goes when its thread has noticed.
+    // An archive that is being fetched is removed by its thread when that notices the cancellation.
     if (it->path().extension() != kPart || wanted_.contains(sha256) || reserved_.contains(sha256)) continue;
     std::error_code ignored;
     fs::remove(it->path(), ignored);
@@ -162,17 +163,17 @@ bool Cache::Has(const std::string& sha256) const {
 }
 
 Result<Path> Cache::Verify(const std::string& sha256) {
-  if (!Has(sha256)) return NotFound("{} is not in the cache {}", sha256, dir_.string());
+  if (!Has(sha256)) return NotFound("the archive {} is not in the cache {}", sha256, dir_.string());
   const Path entry = dir_ / sha256;
   const auto record = ReadRecord(entry);
   const auto digest = saved_model::VersionDigest(entry / kFiles);
   if (record && digest && record->digest == *digest) return FolderOfVersions(entry / kFiles);
   const std::string why = !record   ? record.error().message
                           : !digest ? digest.error().message
-                                    : "its files have changed";
+                                    : "the files have changed";
   const std::lock_guard lock(mutex_);
   Remove(sha256);
-  return DataLoss("the entry {} of the cache {} is damaged and was removed: {}", sha256, dir_.string(), why);
+  return DataLoss("cache {}: the entry {} is damaged and was removed: {}", dir_.string(), sha256, why);
 }
 
 Path Cache::PartOf(const std::string& sha256) const { return dir_ / kStaging / (sha256 + kPart); }
@@ -184,19 +185,19 @@ Path Cache::FilesBeingUnpacked(const std::string& sha256) const {
   return dir_ / kStaging / sha256 / kFiles;
 }
 
-int64_t Cache::Held(const std::string& but) const {
+int64_t Cache::HeldBytes(const std::string& except) const {
   int64_t bytes = 0;
   for (const auto& [sha256, entry] : entries_) bytes += entry.bytes;
-  for (const auto& [sha256, reserved] : reserved_) bytes += sha256 == but ? 0 : reserved;
+  for (const auto& [sha256, reserved] : reserved_) bytes += sha256 == except ? 0 : reserved;
   return bytes;
 }
 
 Status Cache::Reserve(const std::string& sha256, int64_t bytes, int64_t there) {
   const std::lock_guard lock(mutex_);
-  while (Held(sha256) + bytes > bytes_max_) {
+  while (HeldBytes(sha256) + bytes > bytes_max_) {
     if (EvictOne(sha256)) continue;
-    return ResourceExhausted("{} bytes do not fit into the cache {}: its limit is {}, and sources in use hold {}",
-                             bytes, dir_.string(), bytes_max_, Held(sha256));
+    return ResourceExhausted("{} bytes do not fit into the cache {}: its limit is {}, and archives in use take {}",
+                             bytes, dir_.string(), bytes_max_, HeldBytes(sha256));
   }
   for (;;) {
     ASSIGN_OR_RETURN(const int64_t free, FreeOnDisk(dir_));
@@ -209,19 +210,19 @@ Status Cache::Reserve(const std::string& sha256, int64_t bytes, int64_t there) {
   return {};
 }
 
-bool Cache::EvictOne(const std::string& but) {
+bool Cache::EvictOne(const std::string& except) {
   auto oldest = entries_.end();
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-    if (entry->first == but || wanted_.contains(entry->first)) continue;
+    if (entry->first == except || wanted_.contains(entry->first)) continue;
     if (oldest == entries_.end() || entry->second.used < oldest->second.used) oldest = entry;
   }
   if (oldest == entries_.end()) return false;
-  spdlog::info("cache {}: {} is evicted, {} bytes", dir_.string(), oldest->first, oldest->second.bytes);
+  spdlog::info("cache {}: evicting {} ({} bytes)", dir_.string(), oldest->first, oldest->second.bytes);
   Remove(std::string(oldest->first));
   return true;
 }
 
-// Renamed first: a crash in between leaves no half entry.
+// Renames the entry before it is deleted, so that a crash cannot leave an incomplete entry.
 void Cache::Remove(const std::string& sha256) {
   const Path leaving = dir_ / kStaging / (sha256 + ".gone");
   std::error_code error;
@@ -259,7 +260,7 @@ void Cache::Abandon(const std::string& sha256, bool keep_part) {
 
 int64_t Cache::bytes() const {
   const std::lock_guard lock(mutex_);
-  return Held("");
+  return HeldBytes("");
 }
 
 size_t Cache::entries() const {

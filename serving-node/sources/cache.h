@@ -1,11 +1,11 @@
-// What was fetched and verified, on the disk of this node, by the SHA-256 of its archive:
+// The cache of fetched and verified archives on the disk of this node, by the SHA-256 of the archive:
 //
-//   DIR/SHA256/files/...           an entry: the unpacked archive; there as a whole or not at all
-//   DIR/SHA256/record.json         digest of the files, their bytes; its time is when the entry was last used
-//   DIR/staging/SHA256.part        an archive, as far as it came
-//   DIR/staging/SHA256/            being unpacked
+//   DIR/SHA256/files/...           an entry: the unpacked archive; it exists completely or not at all
+//   DIR/SHA256/record.json         digest and bytes of the files; its modification time is the last use of the entry
+//   DIR/staging/SHA256.part        a downloaded archive, possibly incomplete
+//   DIR/staging/SHA256/            an archive that is being unpacked
 //
-// Names of another form are left alone. One process at a time has a folder.
+// Files with other names are not touched. Only one process at a time may use the folder.
 #pragma once
 
 #include <cstdint>
@@ -22,41 +22,42 @@
 
 namespace longshore::sources {
 
-// Thread-safe; each SHA-256 is worked on by one thread at a time.
+// Thread-safe, if only one thread at a time works on each SHA-256.
 class Cache {
  public:
-  // Makes the folder where there is none, and removes what an earlier process left half-made; parts of archives stay.
-  // FailedPrecondition when the folder cannot be made or another process has it. bytes_max > 0.
+  // Creates the folder if needed and removes what an earlier process left unfinished, except for partial downloads.
+  // FailedPrecondition if the folder cannot be created or another process uses it. Requires: bytes_max > 0.
   static Result<std::unique_ptr<Cache>> Open(const Path& dir, int64_t bytes_max);
 
-  // What must stay; everything else may be evicted, and parts of archives that nobody wants are removed at once. What
-  // comes or goes by this counts as used now.
+  // Sets the archives that must stay. All other entries may be evicted, and partial downloads of other archives are
+  // removed at once. Entries that become wanted or unwanted count as used now.
   void SetWanted(std::set<std::string> wanted);
 
   bool Has(const std::string& sha256) const;
-  // Reads all files of an entry: the folder that holds its versions. DataLoss when they are not what was unpacked; the
-  // entry is removed then. NotFound without an entry.
+  // Reads all files of the entry, checks their digest and returns the folder that holds the versions. DataLoss if the
+  // files have changed; the entry is then removed. NotFound if there is no entry.
   Result<Path> Verify(const std::string& sha256);
 
-  // Where an archive and its files are made.
+  // The paths of the download and of the unpacked files before Commit.
   Path PartOf(const std::string& sha256) const;
   Path FilesBeingUnpacked(const std::string& sha256) const;  // Empties it.
-  // Sees to it that `bytes` may lie on the disk in all for this archive, `there` of which lie there already: evicts
-  // what nobody wants, least recently used first. ResourceExhausted when the cache's limit or the disk still has no
-  // room.
+  // Reserves `bytes` on the disk in total for this archive; `there` bytes of them are already written. Evicts unwanted
+  // entries if needed, the least recently used first. ResourceExhausted if the limit of the cache or the disk does not
+  // allow it.
   Status Reserve(const std::string& sha256, int64_t bytes, int64_t there);
-  // What was unpacked becomes an entry, in one step, and its part goes: the folder that holds its versions.
-  // InvalidArgument when there is none.
+  // Turns the unpacked files into an entry, atomically, removes the download, and returns the folder that holds the
+  // versions. InvalidArgument if the archive contains no version.
   Result<Path> Commit(const std::string& sha256);
-  // Forgets the reservation. What was unpacked goes; the part too, unless it is kept to go on with.
+  // Drops the reservation and removes the unpacked files, and the download too unless keep_part is set and the archive
+  // is still wanted; a later attempt can then resume it.
   void Abandon(const std::string& sha256, bool keep_part);
 
-  int64_t bytes() const;  // Of all entries.
+  int64_t bytes() const;  // Bytes on disk of all entries and reservations.
   size_t entries() const;
 
  private:
   struct Entry {
-    int64_t bytes = 0;  // SizeOnDisk of its files.
+    int64_t bytes = 0;  // SizeOnDisk of its files and folders.
     std::filesystem::file_time_type used;
   };
 
@@ -64,21 +65,21 @@ class Cache {
   Status Lock();
   void ReadEntries();
   void ClearStaging();
-  int64_t Held(const std::string& but) const;
-  bool EvictOne(const std::string& but);
+  int64_t HeldBytes(const std::string& except) const;
+  bool EvictOne(const std::string& except);
   void Remove(const std::string& sha256);
   void Touch(const std::string& sha256);
 
   const Path dir_;
   const int64_t bytes_max_;
   process::Descriptor lock_;
-  mutable std::mutex mutex_;  // Guards what follows, and what is renamed or removed.
+  mutable std::mutex mutex_;  // Guards the members below, and renaming and removing files.
   std::set<std::string> wanted_;
   std::map<std::string, Entry> entries_;
   std::map<std::string, int64_t> reserved_;
 };
 
-// "0123...": 64 of 0-9 a-f.
+// True for 64 characters of 0-9 and a-f.
 bool IsSha256(std::string_view text);
 
 }  // namespace longshore::sources

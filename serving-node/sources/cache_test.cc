@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int64_t kEntryBytes = 7 * 4096;  // Of GoodTar: four folders, two files of three blocks.
+constexpr int64_t kEntryBytes = 7 * 4096;  // GoodTar on disk: four folders and two files with three blocks in total.
 
 const std::string kA(64, 'a');
 const std::string kB(64, 'b');
@@ -37,7 +37,7 @@ class CacheTest : public FolderTest {
   }
 };
 
-TEST_F(CacheTest, AnEntryIsFoundAgainAndVerifiedByTheNextProcess) {
+TEST_F(CacheTest, KeepsEntriesForTheNextProcess) {
   Path folder;
   {
     const auto cache = Open();
@@ -52,18 +52,18 @@ TEST_F(CacheTest, AnEntryIsFoundAgainAndVerifiedByTheNextProcess) {
   EXPECT_EQ(cache->Verify(kB).error().code, Code::kNotFound);
 }
 
-TEST_F(CacheTest, AnEntryWhoseFilesAreOthersIsRemoved) {
+TEST_F(CacheTest, RemovesAnEntryWhoseFilesHaveChanged) {
   const auto cache = Open();
   const Path folder = Add(*cache, kA);
   ASSERT_TRUE(WriteFileAtomically(folder / "1/saved_model.pb", "grapf"));
   const auto verified = cache->Verify(kA);
   EXPECT_EQ(verified.error().code, Code::kDataLoss);
-  EXPECT_THAT(verified.error().message, HasSubstr("its files have changed"));
+  EXPECT_THAT(verified.error().message, HasSubstr("the files have changed"));
   EXPECT_FALSE(cache->Has(kA));
   EXPECT_FALSE(std::filesystem::exists(dir_ / kA));
 }
 
-TEST_F(CacheTest, WhatAnEarlierProcessLeftHalfMadeIsNoEntry) {
+TEST_F(CacheTest, RemovesUnfinishedEntriesOfAnEarlierProcess) {
   {
     const auto cache = Open();
     Unpacked(*cache, kA);
@@ -82,7 +82,7 @@ TEST_F(CacheTest, WhatAnEarlierProcessLeftHalfMadeIsNoEntry) {
   EXPECT_FALSE(std::filesystem::exists(cache->PartOf(kB)));
 }
 
-TEST_F(CacheTest, MakesRoomByWhatNobodyWantsTheLeastRecentlyUsedFirst) {
+TEST_F(CacheTest, EvictsUnwantedEntriesTheLeastRecentlyUsedFirst) {
   const auto cache = Open(3 * kEntryBytes);
   Add(*cache, kA);
   Add(*cache, kB);
@@ -97,11 +97,11 @@ TEST_F(CacheTest, MakesRoomByWhatNobodyWantsTheLeastRecentlyUsedFirst) {
   EXPECT_TRUE(cache->Has(kA) && !cache->Has(kC));
   const auto full = cache->Reserve(fourth, 2 * kEntryBytes + 1, 0);
   EXPECT_EQ(full.error().code, Code::kResourceExhausted);
-  EXPECT_THAT(full.error().message, HasSubstr("sources in use hold 28672"));
+  EXPECT_THAT(full.error().message, HasSubstr("archives in use take 28672"));
   EXPECT_TRUE(cache->Has(kA));
 }
 
-TEST_F(CacheTest, TheTimeOfTheLastUseSurvivesTheProcess) {
+TEST_F(CacheTest, KeepsTheTimeOfTheLastUseForTheNextProcess) {
   {
     const auto cache = Open();
     Add(*cache, kA);
@@ -114,22 +114,22 @@ TEST_F(CacheTest, TheTimeOfTheLastUseSurvivesTheProcess) {
   EXPECT_TRUE(cache->Has(kA) && !cache->Has(kB));
 }
 
-TEST_F(CacheTest, ADiskWithoutRoomIsAnErrorThatNamesIt) {
+TEST_F(CacheTest, NamesTheDiskThatIsFull) {
   const auto cache = Open(INT64_MAX / 4);
   const auto full = cache->Reserve(kA, INT64_MAX / 8, 0);
   EXPECT_EQ(full.error().code, Code::kResourceExhausted);
   EXPECT_THAT(full.error().message, HasSubstr("the disk of the cache " + dir_.string() + " is full"));
-  EXPECT_TRUE(cache->Reserve(kA, INT64_MAX / 8, INT64_MAX / 8));  // Was written already.
+  EXPECT_TRUE(cache->Reserve(kA, INT64_MAX / 8, INT64_MAX / 8));  // All bytes are already written.
 }
 
-TEST_F(CacheTest, AFolderHasOneProcess) {
+TEST_F(CacheTest, AllowsOneProcessPerFolder) {
   const auto cache = Open();
   const auto second = Cache::Open(dir_, 1000);
   EXPECT_EQ(second.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(second.error().message, HasSubstr("another node's"));
+  EXPECT_THAT(second.error().message, HasSubstr("another node uses the cache"));
 }
 
-TEST_F(CacheTest, AnArchiveWithoutAVersionIsRefused) {
+TEST_F(CacheTest, RefusesAnArchiveWithoutAVersion) {
   const auto cache = Open();
   Unpacked(*cache, kA, TarEntryOf("readme", "x") + TarEntryOf("a/b/1/saved_model.pb", "x") + TarEnd());
   const auto folder = cache->Commit(kA);

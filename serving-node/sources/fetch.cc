@@ -15,7 +15,7 @@
 namespace longshore::sources {
 namespace {
 
-// The archive on its way to the disk. Not yet there, it has no bytes.
+// The file of a download, with the SHA-256 of its bytes so far.
 class Part {
  public:
   static Result<Part> Open(const Path& path) {
@@ -27,7 +27,7 @@ class Part {
   int64_t bytes() const { return bytes_; }
   std::string digest() { return ToHex(digest_->Finish()); }
 
-  // What came in earlier attempts counts from now on.
+  // Includes the bytes that earlier attempts downloaded: reads the file and computes its digest.
   Status ReadAgain() {
     ASSIGN_OR_RETURN(process::SteadyReader file, process::SteadyReader::Open(path_));
     std::vector<char> piece(process::SteadyReader::kPieceBytes);
@@ -78,7 +78,7 @@ class Part {
   int64_t bytes_ = 0;
 };
 
-Status Download(const Source& source, const FetchDeps& deps, Part& part) {
+Status Download(const VersionSource& source, const FetchDeps& deps, Part& part) {
   std::optional<int64_t> total;
   download::Request request = deps.request;
   request.url = source.uri;
@@ -98,8 +98,9 @@ Status Download(const Source& source, const FetchDeps& deps, Part& part) {
   return deps.get(request, {.on_begin = begin, .on_piece = take, .is_cancelled = deps.is_cancelled});
 }
 
-// True when the part is the whole archive. The digest of a part that goes on is worked out twice: only after a cut.
-Result<bool> IsWhole(const Source& source, Part& part) {
+// Returns true if the file is the complete archive. Otherwise the digest must be computed a second time, because
+// digest() ends the stream; this happens only after an interrupted download.
+Result<bool> IsWhole(const VersionSource& source, Part& part) {
   RETURN_IF_ERROR(part.ReadAgain());
   if (part.bytes() == 0) return false;
   if (part.digest() == source.sha256) return true;
@@ -107,24 +108,24 @@ Result<bool> IsWhole(const Source& source, Part& part) {
   return false;
 }
 
-Status Complete(const Source& source, const FetchDeps& deps) {
+Status Complete(const VersionSource& source, const FetchDeps& deps) {
   ASSIGN_OR_RETURN(Part part, Part::Open(deps.cache.PartOf(source.sha256)));
   ASSIGN_OR_RETURN(const bool whole, IsWhole(source, part));
   if (whole) return {};
   Status got = Download(source, deps, part);
   if (!got && got.error().code == Code::kOutOfRange) {
-    // What came before is no beginning of what lies there.
+    // The server cannot continue at this position: the file has changed there. Start again.
     RETURN_IF_ERROR(part.Truncate());
     got = Download(source, deps, part);
   }
   RETURN_IF_ERROR(got);
   const std::string digest = part.digest();
   if (digest == source.sha256) return {};
-  return DataLoss("{}: the {} bytes that came have the SHA-256 {}, not {}", download::ShownUrl(source.uri),
+  return DataLoss("{}: the {} downloaded bytes have the SHA-256 {}, not {}", download::ShownUrl(source.uri),
                   part.bytes(), digest, source.sha256);
 }
 
-Result<Path> UnpackAndCommit(const Source& source, const FetchDeps& deps) {
+Result<Path> UnpackAndCommit(const VersionSource& source, const FetchDeps& deps) {
   const Path archive = deps.cache.PartOf(source.sha256);
   std::error_code error;
   const auto archive_bytes = static_cast<int64_t>(std::filesystem::file_size(archive, error));
@@ -147,7 +148,7 @@ Result<Path> UnpackAndCommit(const Source& source, const FetchDeps& deps) {
 
 }  // namespace
 
-Result<Path> Fetch(const Source& source, const FetchDeps& deps) {
+Result<Path> Fetch(const VersionSource& source, const FetchDeps& deps) {
   const Status complete = Complete(source, deps);
   Result<Path> folder = complete ? UnpackAndCommit(source, deps) : tl::make_unexpected(complete.error());
   if (folder) return folder;

@@ -1,4 +1,4 @@
-// From the URL of an archive to an entry of the cache: one attempt.
+// One attempt to fetch an archive from its URL into the cache.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,25 @@ namespace longshore::sources {
 using Getter = std::function<Status(const download::Request&, const download::Receiver&)>;
 
 struct Progress {
-  std::string_view doing;  // "fetching", "unpacking", ...
-  int64_t done = 0;        // Bytes.
-  std::optional<int64_t> total{};
+  std::string_view doing;          // "fetching", "unpacking", ...
+  int64_t done = 0;                // Bytes so far.
+  std::optional<int64_t> total{};  // Bytes; nullopt if unknown.
 };
 
 struct FetchDeps {
   Cache& cache;
   const Getter& get;
-  download::Request request;  // Limits and CA; the rest is filled in.
+  download::Request request;  // Limits and CA; Fetch sets the URL and the range.
   std::function<void(const Progress&)> on_progress;
   std::function<bool()> is_cancelled;
 };
 
-// Downloads, or goes on with what came before; compares with the SHA-256; unpacks; makes it an entry: the folder that
-// holds its versions. Errors say which step failed and why; their codes:
-//   DataLoss         the bytes that came are others than the SHA-256 says; they are thrown away
-//   InvalidArgument  the bytes are right, and no archive that may be unpacked: no further attempt can do better
-//   else             of download::Get, of the disk, Cancelled. What came stays for the next attempt.
-Result<Path> Fetch(const Source& source, const FetchDeps& deps);
+// Downloads the archive, or resumes an earlier download, compares its SHA-256, unpacks it and commits it to the cache.
+// Returns the folder that holds the versions. Errors say which step failed and why:
+//   DataLoss           the downloaded bytes do not have the SHA-256; the download is deleted
+//   InvalidArgument    the bytes have the SHA-256 but are not an acceptable archive; another attempt cannot succeed
+//   ResourceExhausted  the cache or the disk is full; the download is deleted
+//   others             an error of download::Get or of the disk, or Cancelled; the download is kept and can be resumed
+Result<Path> Fetch(const VersionSource& source, const FetchDeps& deps);
 
 }  // namespace longshore::sources

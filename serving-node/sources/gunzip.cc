@@ -40,7 +40,7 @@ class Gunzip {
   }
 
   Status Step() {
-    if (stream_.avail_in == 0) return InvalidArgument("the gzip file ends early");
+    if (stream_.avail_in == 0) return InvalidArgument("the gzip file is incomplete");
     between_members_ = false;
     const int code = inflate(&stream_, Z_NO_FLUSH);
     if (code == Z_STREAM_END) {
@@ -54,7 +54,7 @@ class Gunzip {
   const ByteSource compressed_;
   std::vector<char> piece_;
   z_stream stream_{};
-  bool between_members_ = false;  // An end here is the file's end.
+  bool between_members_ = false;  // The file may end only here.
 };
 
 }  // namespace

@@ -10,20 +10,20 @@ constexpr std::string_view kHttpsScheme = "https://";
 
 }  // namespace
 
-bool IsArchive(const Source& source) { return source.uri.starts_with(kHttpsScheme); }
+bool IsArchive(const VersionSource& source) { return source.uri.starts_with(kHttpsScheme); }
 
-Source SourceOf(const control::ModelState& model) { return {model.source_uri(), model.source_sha256()}; }
+VersionSource SourceOf(const control::ModelState& model) { return {model.source_uri(), model.source_sha256()}; }
 
-Source SourceOf(const control::ModelState& model, int64_t version) {
+VersionSource SourceOf(const control::ModelState& model, int64_t version) {
   const auto other = std::ranges::find(model.other_sources(), version, &control::OtherSource::version);
   if (other == model.other_sources().end()) return SourceOf(model);
   return {other->uri(), other->sha256()};
 }
 
-Result<Path> FolderOf(const Source& source) {
+Result<Path> FolderOf(const VersionSource& source) {
   const std::string& uri = source.uri;
   if (!uri.starts_with(kFileScheme) || uri.size() <= kFileScheme.size() || uri[kFileScheme.size()] != '/')
-    return Unimplemented("the source \"{}\" is neither file:///directory nor https://host/archive", uri);
+    return Unimplemented("the source \"{}\" is not supported: use file:///directory or https://host/archive", uri);
   return Path(uri.substr(kFileScheme.size()));
 }
 

@@ -10,20 +10,20 @@
 
 namespace longshore::sources {
 
-struct Source {
-  std::string uri;     // "file:///dir", "https://host/archive"
-  std::string sha256;  // Of an archive; "" of a folder.
+struct VersionSource {
+  std::string uri;     // A folder "file:///dir" or an archive "https://host/archive".
+  std::string sha256;  // SHA-256 of the archive in hex; "" for a folder.
 
-  friend auto operator<=>(const Source&, const Source&) = default;
+  friend auto operator<=>(const VersionSource&, const VersionSource&) = default;
 };
 
-bool IsArchive(const Source& source);
+bool IsArchive(const VersionSource& source);
 
-// Of what the model is to serve next, and of one of its versions.
-Source SourceOf(const control::ModelState& model);
-Source SourceOf(const control::ModelState& model, int64_t version);
+// The source of the version that the model should serve next, and the source of the given version.
+VersionSource SourceOf(const control::ModelState& model);
+VersionSource SourceOf(const control::ModelState& model, int64_t version);
 
-// Of a source that is a folder. Unimplemented for anything but file:///absolute/path.
-Result<Path> FolderOf(const Source& source);
+// The folder of a source that is a folder. Unimplemented for anything except file:///absolute/path.
+Result<Path> FolderOf(const VersionSource& source);
 
 }  // namespace longshore::sources

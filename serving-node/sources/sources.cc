@@ -14,7 +14,8 @@ using std::chrono::steady_clock;
 
 constexpr int kPercentStep = 5;
 
-// Two digits that count: a message that is another one for each byte would be written down for each byte.
+// Rounds down to two significant digits. The message goes into the status of the node; a message that changed with
+// every byte would cause a status update for every byte.
 std::string Megabytes(int64_t bytes) {
   const double mega = static_cast<double>(bytes) / 1e6;
   if (mega < 10) return fmt::format("{:.1f} MB", mega);
@@ -23,7 +24,7 @@ std::string Megabytes(int64_t bytes) {
   return fmt::format("{:.0f} MB", static_cast<double>(static_cast<int64_t>(mega / unit)) * unit);
 }
 
-std::string Words(const Source& source, const Progress& progress) {
+std::string Describe(const VersionSource& source, const Progress& progress) {
   const std::string what = fmt::format("{} {}", progress.doing, download::ShownUrl(source.uri));
   if (progress.total && *progress.total > 0) {
     const int64_t percent = progress.done * 100 / *progress.total;
@@ -32,7 +33,7 @@ std::string Words(const Source& source, const Progress& progress) {
   return progress.done > 0 ? fmt::format("{}: {}", what, Megabytes(progress.done)) : what;
 }
 
-// Bytes that are right and hold no archive will never hold one.
+// True if another attempt would fail in the same way: the bytes have the expected SHA-256 but are not a valid archive.
 bool IsFinal(const Error& error) { return error.code == Code::kInvalidArgument; }
 
 }  // namespace
@@ -55,18 +56,18 @@ Sources::~Sources() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Sources::Want(const std::vector<Source>& all) {
+void Sources::Want(const std::vector<VersionSource>& all) {
   std::set<std::string> wanted;
   const std::lock_guard lock(mutex_);
-  for (const Source& source : all) {
+  for (const VersionSource& source : all) {
     if (!IsArchive(source) || !IsSha256(source.sha256) || !wanted.insert(source.sha256).second) continue;
     const auto [found, is_new] = jobs_.try_emplace(source.sha256);
     Job& job = found->second;
-    // Another place of the same bytes is tried at once.
-    const bool moved = !is_new && job.source != source && job.look.state == SourceState::kFailed;
+    // A new URL for the same bytes is tried at once.
+    const bool moved = !is_new && job.source != source && job.status.state == SourceState::kFailed;
     job.source = source;
     job.wanted = true;
-    if (is_new) job.look = {SourceState::kFetching, {}, Words(source, {.doing = "fetching"})};
+    if (is_new) job.status = {SourceState::kFetching, {}, Describe(source, {.doing = "fetching"})};
     if (moved) job.due = {};
   }
   for (auto& [sha256, job] : jobs_) job.wanted = wanted.contains(sha256);
@@ -82,26 +83,28 @@ void Sources::SetOnReady(std::function<void()> on_ready) {
   on_ready_ = std::move(on_ready);
 }
 
-SourceLook Sources::Look(const Source& source) const {
+SourceStatus Sources::StatusOf(const VersionSource& source) const {
   if (!IsArchive(source)) {
     const auto folder = sources::FolderOf(source);
-    return folder ? SourceLook{SourceState::kReady, *folder, ""}
-                  : SourceLook{SourceState::kFailed, {}, folder.error().message};
+    return folder ? SourceStatus{SourceState::kReady, *folder, ""}
+                  : SourceStatus{SourceState::kFailed, {}, folder.error().message};
   }
   if (!IsSha256(source.sha256)) {
-    return {SourceState::kFailed, {}, fmt::format("\"{}\" is no SHA-256 of an archive", source.sha256)};
+    return {SourceState::kFailed,
+            {},
+            fmt::format("\"{}\" is not a valid SHA-256: 64 characters of 0-9 and a-f are needed", source.sha256)};
   }
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(source.sha256);
-  if (job == jobs_.end()) return {SourceState::kFailed, {}, "nobody wants it"};
-  return job->second.look;
+  if (job == jobs_.end()) return {SourceState::kFailed, {}, "the archive is not wanted"};
+  return job->second.status;
 }
 
-Result<Path> Sources::FolderOf(const Source& source) const {
+Result<Path> Sources::FolderOf(const VersionSource& source) const {
   if (!IsArchive(source)) return sources::FolderOf(source);
-  SourceLook look = Look(source);
-  if (look.state != SourceState::kReady) return Unavailable("{}", look.message);
-  return std::move(look.folder);
+  SourceStatus status = StatusOf(source);
+  if (status.state != SourceState::kReady) return Unavailable("{}", status.message);
+  return std::move(status.folder);
 }
 
 void Sources::Work() {
@@ -115,19 +118,20 @@ void Sources::Work() {
       continue;
     }
     job->working = true;
-    const Source source = job->source;
+    const VersionSource source = job->source;
     lock.unlock();
-    const Result<Path> folder = Bring(source);
-    Settle(source.sha256, folder);
+    const Result<Path> folder = VerifyOrFetch(source);
+    Finish(source.sha256, folder);
     lock.lock();
   }
 }
 
-// What is in the cache already goes before what is to be fetched. Null: nothing is due before `next`.
+// Returns a job that is due, preferably one whose archive is in the cache and only needs to be verified. Null: no job
+// is due before `next`.
 Sources::Job* Sources::FindDue(SteadyTime now, SteadyTime* next) {
   Job* due = nullptr;
   for (auto& [sha256, job] : jobs_) {
-    if (job.working || !job.wanted || job.look.state == SourceState::kReady) continue;
+    if (job.working || !job.wanted || job.status.state == SourceState::kReady) continue;
     if (job.due > now) {
       *next = std::min(*next, job.due);
     } else if (due == nullptr || (cache_->Has(sha256) && !cache_->Has(due->source.sha256))) {
@@ -137,12 +141,12 @@ Sources::Job* Sources::FindDue(SteadyTime now, SteadyTime* next) {
   return due;
 }
 
-Result<Path> Sources::Bring(const Source& source) {
+Result<Path> Sources::VerifyOrFetch(const VersionSource& source) {
   if (cache_->Has(source.sha256)) {
-    NoteProgress(source.sha256, {.doing = "verifying what was fetched from"});
+    NoteProgress(source.sha256, {.doing = "verifying the cached archive of"});
     auto folder = cache_->Verify(source.sha256);
     if (folder) return folder;
-    spdlog::warn("{}; it is fetched again", folder.error().message);
+    spdlog::warn("{}; fetching it again", folder.error().message);
   }
   return Fetch(source, {.cache = *cache_,
                         .get = get_,
@@ -151,7 +155,7 @@ Result<Path> Sources::Bring(const Source& source) {
                         .is_cancelled = [&] { return IsCancelled(source.sha256); }});
 }
 
-void Sources::Settle(const std::string& sha256, const Result<Path>& folder) {
+void Sources::Finish(const std::string& sha256, const Result<Path>& folder) {
   bool ready = false;
   {
     const std::lock_guard lock(mutex_);
@@ -159,8 +163,8 @@ void Sources::Settle(const std::string& sha256, const Result<Path>& folder) {
     job.working = false;
     ready = folder.has_value() && job.wanted;
     if (ready) {
-      job.look = {SourceState::kReady, *folder, ""};
-      spdlog::info("{} is in the cache", download::ShownUrl(job.source.uri));
+      job.status = {SourceState::kReady, *folder, ""};
+      spdlog::info("{} is ready in the cache", download::ShownUrl(job.source.uri));
     } else if (!job.wanted) {
       jobs_.erase(sha256);
     } else if (!stopping_) {
@@ -175,15 +179,15 @@ void Sources::Settle(const std::string& sha256, const Result<Path>& folder) {
 
 void Sources::NoteFailure(Job& job, const Error& error) {
   ++job.attempts;
-  job.look = {SourceState::kFailed, {}, error.message};
+  job.status = {SourceState::kFailed, {}, error.message};
   job.due = SteadyTime::max();
   if (!IsFinal(error)) {
     const milliseconds pause = BackoffOf(job.attempts);
     job.due = steady_clock::now() + pause / 2 + milliseconds(random_() % static_cast<uint64_t>(pause.count() / 2 + 1));
-    job.look.message += fmt::format(" (attempt {}, the next one within {:.3g} s)", job.attempts,
-                                    std::chrono::duration<double>(pause).count());
+    job.status.message += fmt::format(" (attempt {}, the next one within {:.3g} s)", job.attempts,
+                                      std::chrono::duration<double>(pause).count());
   }
-  spdlog::warn("{}", ForLog(job.look.message));
+  spdlog::warn("{}", ForLog(job.status.message));
 }
 
 milliseconds Sources::BackoffOf(int attempts) {
@@ -195,7 +199,7 @@ milliseconds Sources::BackoffOf(int attempts) {
 void Sources::NoteProgress(const std::string& sha256, const Progress& progress) {
   const std::lock_guard lock(mutex_);
   Job& job = jobs_.at(sha256);
-  job.look = {SourceState::kFetching, {}, Words(job.source, progress)};
+  job.status = {SourceState::kFetching, {}, Describe(job.source, progress)};
 }
 
 bool Sources::IsCancelled(const std::string& sha256) const {

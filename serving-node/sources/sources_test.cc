@@ -14,7 +14,8 @@ using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A host that answers as it is told, once per line; then with the archive, from where it is asked to go on.
+// A fake host. It gives the queued answers one after the other; afterwards it sends the archive from the requested
+// position.
 class Host {
  public:
   using Answer = std::function<Status(const download::Request&, const download::Receiver&)>;
@@ -42,7 +43,7 @@ class Host {
     RETURN_IF_ERROR(receiver.on_begin(request.from, static_cast<int64_t>(bytes.size())));
     return receiver.on_piece(rest);
   }
-  // Sends the first bytes, then cuts.
+  // Sends the first `count` bytes, then fails with Unavailable.
   Answer Cut(size_t count) const {
     return [this, count](const download::Request&, const download::Receiver& receiver) -> Status {
       RETURN_IF_ERROR(receiver.on_begin(0, static_cast<int64_t>(bytes.size())));
@@ -60,7 +61,7 @@ class Host {
  private:
   mutable std::mutex mutex_;
   std::deque<Answer> answers_;
-  std::vector<int64_t> asked_;  // Where each request began.
+  std::vector<int64_t> asked_;  // The start position of each request.
 };
 
 class SourcesTest : public FolderTest {
@@ -83,23 +84,23 @@ class SourcesTest : public FolderTest {
       readies_.notify_all();
     });
   }
-  Source Archive() const { return {"https://host/digits.tar?secret=1", ShaOf(host_.bytes)}; }
+  VersionSource Archive() const { return {"https://host/digits.tar?secret=1", ShaOf(host_.bytes)}; }
   template <typename Predicate>
-  SourceLook Await(const Source& source, const Predicate& wanted) {
+  SourceStatus Await(const VersionSource& source, const Predicate& wanted) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    SourceLook look = sources_->Look(source);
-    while (!wanted(look) && std::chrono::steady_clock::now() < end) {
+    SourceStatus status = sources_->StatusOf(source);
+    while (!wanted(status) && std::chrono::steady_clock::now() < end) {
       std::this_thread::yield();
-      look = sources_->Look(source);
+      status = sources_->StatusOf(source);
     }
-    return look;
+    return status;
   }
-  SourceLook AwaitReady(const Source& source) {
-    return Await(source, [](const SourceLook& look) { return look.state == SourceState::kReady; });
+  SourceStatus AwaitReady(const VersionSource& source) {
+    return Await(source, [](const SourceStatus& status) { return status.state == SourceState::kReady; });
   }
-  SourceLook AwaitFailed(const Source& source, const std::string& words) {
-    return Await(source, [&](const SourceLook& look) {
-      return look.state == SourceState::kFailed && look.message.find(words) != std::string::npos;
+  SourceStatus AwaitFailed(const VersionSource& source, const std::string& words) {
+    return Await(source, [&](const SourceStatus& status) {
+      return status.state == SourceState::kFailed && status.message.find(words) != std::string::npos;
     });
   }
 
@@ -108,28 +109,28 @@ class SourcesTest : public FolderTest {
   std::unique_ptr<Sources> sources_;
 };
 
-TEST_F(SourcesTest, AFolderIsReadyAsItIs) {
+TEST_F(SourcesTest, UsesAFolderInPlace) {
   Start();
   EXPECT_EQ(sources_->FolderOf({"file:///models/m", ""}).value(), "/models/m");
   EXPECT_EQ(sources_->FolderOf({"s3://m", ""}).error().code, Code::kUnimplemented);
-  EXPECT_EQ(sources_->Look({"file://relative", ""}).state, SourceState::kFailed);
-  EXPECT_EQ(sources_->Look({"https://h/m.tar", "../../etc"}).state, SourceState::kFailed);
+  EXPECT_EQ(sources_->StatusOf({"file://relative", ""}).state, SourceState::kFailed);
+  EXPECT_EQ(sources_->StatusOf({"https://h/m.tar", "../../etc"}).state, SourceState::kFailed);
 }
 
-TEST_F(SourcesTest, AnArchiveIsFetchedAndThenServedWithoutItsHost) {
+TEST_F(SourcesTest, FetchesAnArchiveOnceAndThenUsesTheCache) {
   Start();
-  EXPECT_EQ(sources_->Look(Archive()).message, "nobody wants it");
+  EXPECT_EQ(sources_->StatusOf(Archive()).message, "the archive is not wanted");
   sources_->Want({Archive()});
-  const SourceLook look = AwaitReady(Archive());
-  EXPECT_EQ(ReadFile(look.folder / "1/saved_model.pb").value(), "graph");
+  const SourceStatus status = AwaitReady(Archive());
+  EXPECT_EQ(ReadFile(status.folder / "1/saved_model.pb").value(), "graph");
   readies_.wait(0);
   Start();
   sources_->Want({Archive()});
-  EXPECT_EQ(AwaitReady(Archive()).folder, look.folder);
+  EXPECT_EQ(AwaitReady(Archive()).folder, status.folder);
   EXPECT_EQ(host_.asked().size(), 1U);
 }
 
-TEST_F(SourcesTest, ADamagedEntryIsFetchedAgain) {
+TEST_F(SourcesTest, FetchesADamagedEntryAgain) {
   Start();
   sources_->Want({Archive()});
   const Path file = AwaitReady(Archive()).folder / "1/saved_model.pb";
@@ -141,19 +142,19 @@ TEST_F(SourcesTest, ADamagedEntryIsFetchedAgain) {
   EXPECT_EQ(host_.asked().size(), 2U);
 }
 
-TEST_F(SourcesTest, GoesOnWhereItWasCutAlsoInTheNextProcess) {
+TEST_F(SourcesTest, ResumesAnInterruptedDownloadInTheNextProcess) {
   host_.Next(host_.Cut(700));
   Start(std::chrono::hours(1));
   sources_->Want({Archive()});
-  const SourceLook look = AwaitFailed(Archive(), "cut");
-  EXPECT_THAT(look.message, HasSubstr("attempt 1, the next one within 3.6e+03 s"));
+  const SourceStatus status = AwaitFailed(Archive(), "cut");
+  EXPECT_THAT(status.message, HasSubstr("attempt 1, the next one within 3.6e+03 s"));
   Start();
   sources_->Want({Archive()});
   AwaitReady(Archive());
   EXPECT_THAT(host_.asked(), ElementsAre(0, 700));
 }
 
-TEST_F(SourcesTest, AHostThatDoesNotGoOnSendsAllAgain) {
+TEST_F(SourcesTest, AcceptsTheWholeArchiveFromAHostThatCannotResume) {
   host_.Next(host_.Cut(700));
   host_.Next([this](const download::Request&, const download::Receiver& receiver) {
     return host_.Whole({.url = "", .from = 0}, receiver);
@@ -164,7 +165,7 @@ TEST_F(SourcesTest, AHostThatDoesNotGoOnSendsAllAgain) {
   EXPECT_THAT(host_.asked(), ElementsAre(0, 700));
 }
 
-TEST_F(SourcesTest, WhatNoLongerFitsWhatCameIsFetchedFromTheBeginning) {
+TEST_F(SourcesTest, StartsAgainIfTheArchiveChangedDuringTheDownload) {
   host_.Next(host_.Cut(700));
   host_.Next([](const download::Request&, const download::Receiver&) -> Status { return OutOfRange("no such bytes"); });
   Start();
@@ -173,44 +174,44 @@ TEST_F(SourcesTest, WhatNoLongerFitsWhatCameIsFetchedFromTheBeginning) {
   EXPECT_THAT(host_.asked(), ElementsAre(0, 700, 0));
 }
 
-TEST_F(SourcesTest, WrongBytesAreThrownAwayAndFetchedAgain) {
+TEST_F(SourcesTest, DiscardsWrongBytesAndFetchesThemAgain) {
   host_.Next([this](const download::Request&, const download::Receiver& receiver) -> Status {
     RETURN_IF_ERROR(receiver.on_begin(0, std::nullopt));
     return receiver.on_piece(host_.bytes + "x");
   });
   Start(std::chrono::hours(1));
-  const Source source = Archive();
+  const VersionSource source = Archive();
   sources_->Want({source});
-  const SourceLook look = AwaitFailed(source, "SHA-256");
-  EXPECT_THAT(look.message, HasSubstr(ShaOf(host_.bytes + "x") + ", not " + source.sha256));
-  EXPECT_THAT(look.message, testing::Not(HasSubstr("secret")));
+  const SourceStatus status = AwaitFailed(source, "SHA-256");
+  EXPECT_THAT(status.message, HasSubstr(ShaOf(host_.bytes + "x") + ", not " + source.sha256));
+  EXPECT_THAT(status.message, testing::Not(HasSubstr("secret")));
   EXPECT_FALSE(std::filesystem::exists(sources_->cache().PartOf(source.sha256)));
-  // The same bytes elsewhere are tried at once.
+  // A new URL for the same bytes is tried at once.
   sources_->Want({{"https://other/digits.tar", source.sha256}});
   AwaitReady({"https://other/digits.tar", source.sha256});
   EXPECT_THAT(host_.asked(), ElementsAre(0, 0));
 }
 
-TEST_F(SourcesTest, RightBytesThatAreNoArchiveAreNotFetchedAgain) {
+TEST_F(SourcesTest, DoesNotRetryBytesThatAreNotAValidArchive) {
   host_.bytes = TarEntryOf("../evil", "x") + TarEnd();
   Start();
   sources_->Want({Archive()});
-  const SourceLook look = AwaitFailed(Archive(), "leads out");
-  EXPECT_THAT(look.message, testing::StartsWith("https://host/digits.tar: the archive's entry \"../evil\""));
-  EXPECT_THAT(look.message, testing::Not(HasSubstr("attempt")));
+  const SourceStatus status = AwaitFailed(Archive(), "points outside");
+  EXPECT_THAT(status.message, testing::StartsWith("https://host/digits.tar: the archive's entry \"../evil\""));
+  EXPECT_THAT(status.message, testing::Not(HasSubstr("attempt")));
   sources_->Want({Archive()});
   EXPECT_EQ(host_.asked().size(), 1U);
   EXPECT_FALSE(std::filesystem::exists(dir_ / "evil"));
   EXPECT_EQ(sources_->cache().entries(), 0U);
 }
 
-TEST_F(SourcesTest, AnArchiveThatIsLargerThanTheCacheFails) {
+TEST_F(SourcesTest, RefusesAnArchiveLargerThanTheCache) {
   Start(std::chrono::hours(1), 4096);
   sources_->Want({Archive()});
   EXPECT_THAT(AwaitFailed(Archive(), "do not fit").message, HasSubstr("its limit is 4096"));
 }
 
-TEST_F(SourcesTest, ManyWhoWantOneArchiveGetOneDownload) {
+TEST_F(SourcesTest, DownloadsAnArchiveOnceForManyRequests) {
   Start();
   for (int i = 0; i < 100; ++i) sources_->Want({Archive(), Archive()});
   AwaitReady(Archive());
@@ -218,7 +219,7 @@ TEST_F(SourcesTest, ManyWhoWantOneArchiveGetOneDownload) {
   EXPECT_EQ(host_.asked().size(), 1U);
 }
 
-TEST_F(SourcesTest, SaysHowFarItIsAndEndsAtOnceWhenNobodyWantsItAnyMore) {
+TEST_F(SourcesTest, ReportsProgressAndStopsWhenTheArchiveIsNoLongerWanted) {
   std::atomic<bool> cancelled = false;
   host_.Next([&](const download::Request&, const download::Receiver& receiver) -> Status {
     RETURN_IF_ERROR(receiver.on_begin(0, 4'000'000));
@@ -229,10 +230,10 @@ TEST_F(SourcesTest, SaysHowFarItIsAndEndsAtOnceWhenNobodyWantsItAnyMore) {
     return Cancelled("cancelled");
   });
   Start(milliseconds(1), 8 << 20);
-  const Source source = Archive();
+  const VersionSource source = Archive();
   sources_->Want({source});
-  const SourceLook look = Await(source, [](const SourceLook& seen) { return seen.message.ends_with("MB"); });
-  EXPECT_EQ(look.message, "fetching https://host/digits.tar: 45 % of 4.0 MB");
+  const SourceStatus status = Await(source, [](const SourceStatus& seen) { return seen.message.ends_with("MB"); });
+  EXPECT_EQ(status.message, "fetching https://host/digits.tar: 45 % of 4.0 MB");
   EXPECT_EQ(sources_->FolderOf(source).error().code, Code::kUnavailable);
   sources_->Want({});
   cancelled.wait(false);
@@ -240,9 +241,9 @@ TEST_F(SourcesTest, SaysHowFarItIsAndEndsAtOnceWhenNobodyWantsItAnyMore) {
   EXPECT_THAT(Below(dir_ / "cache" / "staging"), ElementsAre());
 }
 
-TEST_F(SourcesTest, OneSlowHostHoldsNoOther) {
+TEST_F(SourcesTest, ASlowHostDoesNotDelayOthers) {
   std::atomic<bool> go_on = false;
-  const Source slow = Archive();
+  const VersionSource slow = Archive();
   host_.Next([&](const download::Request& request, const download::Receiver& receiver) -> Status {
     go_on.wait(false);
     return host_.Whole(request, receiver);

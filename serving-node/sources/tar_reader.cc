@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kBlockBytes = 512;
 
-// Where a header has what.
+// The position of a field in a header.
 struct Field {
   size_t at;
   size_t bytes;
@@ -24,7 +24,7 @@ std::string_view TextOf(std::span<const char> block, Field field) {
   return bytes.substr(0, bytes.find('\0'));
 }
 
-// For messages: an archive's words are a stranger's.
+// Makes text of an untrusted archive safe for messages: shortens it and replaces control characters.
 std::string Shown(std::string_view name) {
   constexpr size_t kShownMax = 200;
   std::string out;
@@ -32,7 +32,8 @@ std::string Shown(std::string_view name) {
   return out;
 }
 
-// Octal digits between blanks, or, with the highest bit set, the bytes of a big-endian number.
+// Parses octal digits between blanks or, if the first byte is 0x80, a big-endian binary number. nullopt if it is not a
+// valid size.
 std::optional<int64_t> NumberOf(std::string_view bytes) {
   if (bytes.front() == '\x80') {
     uint64_t value = 0;
@@ -53,7 +54,7 @@ std::optional<int64_t> NumberOf(std::string_view bytes) {
 
 bool HasItsSum(std::span<const char> block) {
   int64_t sum = 0;
-  int64_t signed_sum = 0;  // As some old programs add.
+  int64_t signed_sum = 0;  // Some old programs add signed bytes.
   for (size_t i = 0; i < block.size(); ++i) {
     const bool blank = i >= kSum.at && i < kSum.at + kSum.bytes;
     sum += blank ? ' ' : static_cast<uint8_t>(block[i]);
@@ -70,7 +71,7 @@ bool IsZero(std::span<const char> block) {
 std::string HeaderName(std::span<const char> block) {
   const std::string name(TextOf(block, kName));
   const std::string_view prefix = TextOf(block, kPrefix);
-  // GNU's old format, "ustar  ", has other things where POSIX has the prefix.
+  // GNU's old format ("ustar  ") has other fields in place of the POSIX prefix.
   const bool posix = BytesOf(block, kMagic) == "ustar" && block[kMagic.at + 5] == '\0';
   return posix && !prefix.empty() ? fmt::format("{}/{}", prefix, name) : name;
 }
@@ -84,20 +85,21 @@ const char* KindOf(char type) {
     case '4': return "a device";
     case '6': return "a pipe";
     case 'S': return "a sparse file";
-    default: return "of a kind that is not known";
+    default: return "of an unknown kind";
   }
 }
 
 bool IsExtension(char type) { return type == 'x' || type == 'g' || type == 'L'; }
 bool IsFile(char type) { return type == '0' || type == '\0'; }
 
-// Relative, by its parts; "" for what names the archive's own top.
+// Returns the name without empty parts and "."; "" for the top folder of the archive. InvalidArgument if the name is
+// absolute, contains "..", or is too long or too deep.
 Result<std::string> SafeName(const std::string& name) {
   const auto refused = [&](std::string_view why) {
     return InvalidArgument("the archive's entry \"{}\" {}", Shown(name), why);
   };
   if (name.starts_with('/')) return refused("has an absolute name");
-  if (name.find('\0') != std::string::npos) return refused("has a name with a zero in it");
+  if (name.find('\0') != std::string::npos) return refused("has a name with a zero byte");
   if (name.size() > TarReader::kNameBytesMax) return refused("has a name that is too long");
   std::vector<std::string> parts;
   for (size_t at = 0; at <= name.size();) {
@@ -105,11 +107,11 @@ Result<std::string> SafeName(const std::string& name) {
     const std::string part = name.substr(at, end - at);
     at = end + 1;
     if (part.empty() || part == ".") continue;
-    if (part == "..") return refused("leads out of the archive");
+    if (part == "..") return refused("has a name that points outside of the archive");
     if (part.size() > TarReader::kPartBytesMax) return refused("has a name that is too long");
     parts.push_back(part);
   }
-  if (parts.size() > TarReader::kNamePartsMax) return refused("lies too deep");
+  if (parts.size() > TarReader::kNamePartsMax) return refused("is nested too deep");
   return fmt::format("{}", fmt::join(parts, "/"));
 }
 
@@ -121,13 +123,14 @@ Status TarReader::Fill(std::span<char> bytes) {
   return {};
 }
 
-// False where nothing follows.
+// Reads the next header. Returns false at the end mark of the archive.
 Result<bool> TarReader::NextBlock(Block* block) {
   ASSIGN_OR_RETURN(const size_t read, source_(*block));
-  if (read == 0) return InvalidArgument("the archive ends without an end mark: it is cut, or no tar archive");
+  if (read == 0) return InvalidArgument("the archive has no end mark: it is incomplete or not a tar archive");
   if (read < block->size()) return InvalidArgument("the archive ends in the middle of a header");
   if (IsZero(*block)) return false;
-  if (!HasItsSum(*block)) return InvalidArgument("a header's sum is wrong: the file is no tar archive, or damaged");
+  if (!HasItsSum(*block))
+    return InvalidArgument("a header has a wrong checksum: the file is damaged or not a tar archive");
   return true;
 }
 
@@ -151,7 +154,7 @@ Result<std::optional<TarEntry>> TarReader::Next() {
     if (!more) return std::optional<TarEntry>();
     const char type = block[kType];
     const auto said = NumberOf(BytesOf(block, kSize));
-    if (!said) return InvalidArgument("the archive's entry \"{}\" has no size", Shown(HeaderName(block)));
+    if (!said) return InvalidArgument("the archive's entry \"{}\" has no valid size", Shown(HeaderName(block)));
     if (IsExtension(type)) {
       RETURN_IF_ERROR(TakeExtension(block, type, *said, &extension));
       continue;
@@ -179,12 +182,12 @@ Status TarReader::TakeExtension(const Block& block, char type, int64_t size, Ext
     extension->name = content.substr(0, content.find('\0'));
     return {};
   }
-  Extension told;
-  RETURN_IF_ERROR(TakePax(content, &told));
-  if (type == 'g' && (told.name || told.size))
-    return InvalidArgument("the archive gives all its entries one name or size");
-  if (told.name) extension->name = std::move(told.name);
-  if (told.size) extension->size = told.size;
+  Extension pax;
+  RETURN_IF_ERROR(TakePax(content, &pax));
+  if (type == 'g' && (pax.name || pax.size))
+    return InvalidArgument("the archive has a global extended header with a name or a size");
+  if (pax.name) extension->name = std::move(pax.name);
+  if (pax.size) extension->size = pax.size;
   return {};
 }
 
@@ -195,7 +198,7 @@ Result<std::string> TarReader::Content(int64_t size) {
   return content;
 }
 
-// Records "LENGTH KEY=VALUE\n", the length being that of the whole record.
+// Parses records of the form "LENGTH KEY=VALUE\n", where LENGTH is the length of the whole record.
 Status TarReader::TakePax(std::string_view records, Extension* extension) {
   while (!records.empty()) {
     size_t length = 0;
@@ -216,7 +219,7 @@ Status TarReader::TakePax(std::string_view records, Extension* extension) {
     int64_t size = -1;
     const auto parsed = std::from_chars(value.data(), value.data() + value.size(), size);
     if (parsed.ec != std::errc{} || parsed.ptr != value.data() + value.size() || size < 0)
-      return InvalidArgument("the archive has an entry of the size \"{}\"", Shown(value));
+      return InvalidArgument("the archive has an entry with the invalid size \"{}\"", Shown(value));
     extension->size = size;
   }
   return {};

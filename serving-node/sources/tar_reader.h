@@ -1,8 +1,8 @@
-// Reads a tar archive from its beginning to its end, as strictly as a stranger's archive deserves.
+// Reads an untrusted tar archive from beginning to end.
 //
-// POSIX (ustar, pax) and GNU long names. What may be in it: regular files and directories with relative names. Anything
-// else (links, devices, sparse files, absolute names, "..") is InvalidArgument naming the entry; so is a header whose
-// sum is wrong, and an archive that ends before its end mark.
+// Supports POSIX (ustar, pax) archives and GNU long names. Entries must be regular files or directories with relative
+// names. Everything else (links, devices, sparse files, absolute names, "..") fails with InvalidArgument, which names
+// the entry; so does a header with a wrong checksum, and an archive that ends before its end mark.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace longshore::sources {
 
-// The next bytes.size() bytes, fewer only at the end: how many.
+// Reads the next bytes.size() bytes, fewer only at the end, and returns their number.
 using ByteSource = std::function<Result<size_t>(std::span<char> bytes)>;
 
 struct TarEntry {
@@ -31,19 +31,19 @@ class TarReader {
   static constexpr size_t kNameBytesMax = 1024;
   static constexpr size_t kNamePartsMax = 32;
   static constexpr size_t kPartBytesMax = 255;
-  static constexpr int64_t kExtensionBytesMax = 64 << 10;  // Of a header that goes before another.
+  static constexpr int64_t kExtensionBytesMax = 64 << 10;  // The largest extension header.
 
   explicit TarReader(ByteSource source) : source_(std::move(source)) {}
 
-  // The next entry; what was not read of the one before is skipped. nullopt at the end.
+  // Returns the next entry and skips the unread content of the previous one. nullopt at the end of the archive.
   Result<std::optional<TarEntry>> Next();
 
-  // The next bytes of the entry's content: how many, 0 at its end.
+  // Reads the next bytes of the entry's content and returns their number, 0 at its end.
   Result<size_t> Read(std::span<char> bytes);
 
  private:
   using Block = std::array<char, 512>;
-  // What extension headers say of the entry that follows them.
+  // The name and size that extension headers give to the entry after them.
   struct Extension {
     std::optional<std::string> name;
     std::optional<int64_t> size;
@@ -57,8 +57,8 @@ class TarReader {
   static Status TakePax(std::string_view records, Extension* extension);
 
   const ByteSource source_;
-  int64_t left_ = 0;     // Of the entry's content.
-  int64_t padding_ = 0;  // Behind it.
+  int64_t left_ = 0;     // Unread bytes of the entry's content.
+  int64_t padding_ = 0;  // Bytes of padding after the content.
 };
 
 }  // namespace longshore::sources

@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// "name:content", or "name/" of a folder; the error's message as the last.
+// Lists all entries as "name:content" for a file and "name/" for a folder. On an error its message is the last element.
 std::vector<std::string> All(std::string archive) {
   TarReader reader(BytesOf(std::move(archive)));
   std::vector<std::string> all;
@@ -32,20 +32,20 @@ std::vector<std::string> All(std::string archive) {
 
 std::string ErrorOf(const std::string& entries) { return All(entries + TarEnd()).back(); }
 
-TEST(TarReader, GivesFilesAndFoldersInTheirOrder) {
+TEST(TarReader, ReturnsFilesAndFoldersInTheirOrder) {
   EXPECT_THAT(All(TarEntryOf("./", "", '5') + TarEntryOf("a/", "", '5') + TarEntryOf("a/./b//c", "hello") +
                   TarEntryOf("empty", "") + TarEnd()),
               ElementsAre("a/", "a/b/c:hello", "empty:"));
 }
 
-TEST(TarReader, SkipsWhatNobodyReads) {
+TEST(TarReader, SkipsUnreadContent) {
   TarReader reader(BytesOf(TarEntryOf("a", std::string(70'000, 'x')) + TarEntryOf("b", "y") + TarEnd()));
   EXPECT_EQ((*reader.Next())->name, "a");
   EXPECT_EQ((*reader.Next())->name, "b");
   EXPECT_FALSE(*reader.Next());
 }
 
-TEST(TarReader, KnowsLongNamesInAllTheirForms) {
+TEST(TarReader, ReadsAllFormsOfLongNames) {
   const std::string part(70, 'n');
   const std::string name = part + "/" + part + "/file";
   EXPECT_THAT(
@@ -55,7 +55,7 @@ TEST(TarReader, KnowsLongNamesInAllTheirForms) {
       ElementsAre(name + ":1", name + ":2", name + ":3", "own:4"));
 }
 
-TEST(TarReader, TakesTheSizeOfAnExtendedHeader) {
+TEST(TarReader, UsesTheSizeOfAnExtendedHeader) {
   std::string entry = TarEntryOf("big", "12345");
   entry.replace(124, 11, "00000000000");
   unsigned sum = 8 * ' ';
@@ -64,19 +64,20 @@ TEST(TarReader, TakesTheSizeOfAnExtendedHeader) {
   EXPECT_THAT(All(TarEntryOf("x", PaxRecord("size", "5"), 'x') + entry + TarEnd()), ElementsAre("big:12345"));
 }
 
-TEST(TarReader, RefusesWhatLeadsOutOfItsFolder) {
+TEST(TarReader, RefusesNamesThatPointOutsideOfTheArchive) {
   EXPECT_THAT(ErrorOf(TarEntryOf("/etc/passwd", "x")), HasSubstr("\"/etc/passwd\" has an absolute name"));
-  EXPECT_THAT(ErrorOf(TarEntryOf("a/../../b", "x")), HasSubstr("leads out of the archive"));
-  EXPECT_THAT(ErrorOf(TarEntryOf("..", "", '5')), HasSubstr("leads out of the archive"));
-  EXPECT_THAT(ErrorOf(TarEntryOf("x", PaxRecord("path", "../b"), 'x') + TarEntryOf("a", "x")), HasSubstr("leads out"));
+  EXPECT_THAT(ErrorOf(TarEntryOf("a/../../b", "x")), HasSubstr("points outside of the archive"));
+  EXPECT_THAT(ErrorOf(TarEntryOf("..", "", '5')), HasSubstr("points outside of the archive"));
+  EXPECT_THAT(ErrorOf(TarEntryOf("x", PaxRecord("path", "../b"), 'x') + TarEntryOf("a", "x")),
+              HasSubstr("points outside"));
   EXPECT_THAT(ErrorOf(TarEntryOf("x", PaxRecord("path", std::string("a\0b", 3)), 'x') + TarEntryOf("a", "x")),
-              HasSubstr("zero in it"));
+              HasSubstr("zero byte"));
 }
 
-TEST(TarReader, RefusesEverythingThatIsNeitherFileNorFolder) {
+TEST(TarReader, RefusesEntriesOtherThanFilesAndFolders) {
   const std::pair<char, const char*> kinds[] = {{'1', "hard link"},     {'2', "symbolic link"}, {'3', "device"},
                                                 {'4', "device"},        {'6', "pipe"},          {'S', "sparse"},
-                                                {'K', "symbolic link"}, {'Z', "not known"}};
+                                                {'K', "symbolic link"}, {'Z', "unknown"}};
   for (const auto& [type, words] : kinds) {
     EXPECT_THAT(ErrorOf(TarEntryOf("a", "", type)), HasSubstr(words));
   }
@@ -84,19 +85,19 @@ TEST(TarReader, RefusesEverythingThatIsNeitherFileNorFolder) {
               HasSubstr("sparse"));
 }
 
-TEST(TarReader, SaysWhatIsNoArchive) {
-  EXPECT_THAT(All("").back(), HasSubstr("without an end mark"));
+TEST(TarReader, RefusesFilesThatAreNotArchives) {
+  EXPECT_THAT(All("").back(), HasSubstr("no end mark"));
   EXPECT_THAT(All("<html>not found</html>").back(), HasSubstr("in the middle of a header"));
-  EXPECT_THAT(All(std::string(512, 'x')).back(), HasSubstr("no tar archive"));
+  EXPECT_THAT(All(std::string(512, 'x')).back(), HasSubstr("not a tar archive"));
   const std::string good = GoodTar();
-  EXPECT_THAT(All(good.substr(0, good.size() - TarEnd().size())).back(), HasSubstr("without an end mark"));
+  EXPECT_THAT(All(good.substr(0, good.size() - TarEnd().size())).back(), HasSubstr("no end mark"));
   TarReader cut(BytesOf(good.substr(0, 4 * kTarBlock)));
   while (cut.Next().value_or(std::nullopt)) {
   }
-  EXPECT_THAT(cut.Next().error().message, HasSubstr("ends"));
+  EXPECT_THAT(cut.Next().error().message, HasSubstr("no end mark"));
 }
 
-TEST(TarReader, RefusesHeadersThatWantTooMuch) {
+TEST(TarReader, RefusesHeadersThatExceedTheLimits) {
   std::string huge = TarEntryOf("x", "", 'x');
   huge.replace(124, 11, "77777777777");
   unsigned sum = 8 * ' ';

@@ -1,4 +1,4 @@
-// Archives for tests, byte by byte, also such as no program writes.
+// Builds archives for tests byte by byte, including malformed ones.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ inline std::string PaxRecord(const std::string& key, const std::string& value) {
 
 inline std::string TarEnd() { return std::string(2 * kTarBlock, '\0'); }
 
-// digits/1/saved_model.pb and what lies beside it.
+// A valid archive: digits/1/saved_model.pb and an asset file.
 inline std::string GoodTar() {
   return TarEntryOf("./", "", '5') + TarEntryOf("digits/", "", '5') + TarEntryOf("digits/1/saved_model.pb", "graph") +
          TarEntryOf("digits/1/assets/words.txt", std::string(5000, 'w')) + TarEnd();
@@ -86,7 +86,7 @@ class FolderTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(dir_); }
 
-  // Relative names of all that lies below, with a slash behind folders.
+  // The relative names of everything in the folder; names of folders end with a slash.
   static std::vector<std::string> Below(const Path& folder) {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {

@@ -47,7 +47,7 @@ class Unpacker {
     return limits_.reserve(bytes_);
   }
 
-  // With those above it that are not there yet.
+  // Creates the folder and its missing parents.
   Status MakeFolder(const Path& path) {
     if (path == folder_) return {};
     struct stat info {};
@@ -67,7 +67,7 @@ class Unpacker {
     const Path path = folder_ / entry.name;
     RETURN_IF_ERROR(MakeFolder(path.parent_path()));
     RETURN_IF_ERROR(Count(entry.size));
-    // No name is followed anywhere: there is no link in the folder, and none is made.
+    // No path can lead outside of the folder: it contains no links, and no link is created.
     const process::Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!file.valid() && errno == EEXIST) return InvalidArgument("the archive has \"{}\" twice", entry.name);
     if (!file.valid()) return WriteError(path, errno);
@@ -97,7 +97,7 @@ class Unpacker {
   int64_t bytes_ = 0;
 };
 
-// Gives the first bytes again, and then the rest.
+// Returns a stream of `first` followed by `rest`.
 ByteSource Rejoined(std::string first, ByteSource rest) {
   return [first = std::move(first), rest = std::move(rest)](std::span<char> bytes) mutable -> Result<size_t> {
     const size_t again = std::min(first.size(), bytes.size());

@@ -12,22 +12,22 @@ namespace longshore::sources {
 
 struct UnpackLimits {
   int64_t entries_max = 100'000;  // Files and folders.
-  // Asked before each entry is written, by what its header says: may the archive take so many bytes of the disk
-  // (SizeOnDisk) in all? Its error ends the unpacking.
+  // Called before each entry is written, with the total bytes on disk (SizeOnDisk) of the archive up to and including
+  // the entry. An error ends the unpacking.
   std::function<Status(int64_t bytes)> reserve;
   std::function<bool()> is_cancelled;
 };
 
-// What a file of so many bytes takes on the disk: whole blocks.
+// The space on disk for a file of this size: whole blocks.
 int64_t SizeOnDisk(int64_t bytes);
 
-// Writes what is in the archive below `folder`, which is empty. Nothing outside it is touched: entries with other names
-// than relative ones, links and devices are refused (tar_reader.h), and no name is taken twice. Returns the bytes on
-// the disk. InvalidArgument when the archive is none or holds what it may not; ResourceExhausted beyond entries_max,
-// or when the disk is full; Cancelled; or what reserve returned. What was written by then stays.
+// Writes the content of the archive into `folder`, which must be empty. Nothing outside of it is touched: names that
+// are not relative, links and devices are refused (tar_reader.h), and no name may occur twice. Returns the bytes on
+// disk. Errors: InvalidArgument if the file is not a valid archive or has a forbidden entry; ResourceExhausted above
+// entries_max or if the disk is full; Cancelled; or the error of `reserve`. Files written before an error stay.
 Result<int64_t> Unpack(const Path& archive, const Path& folder, const UnpackLimits& limits);
 
-// The same from anywhere. Gzip is known by its first two bytes.
+// The same for any stream. A gzip file is recognized by its first two bytes.
 Result<int64_t> Unpack(ByteSource archive, const Path& folder, const UnpackLimits& limits);
 
 }  // namespace longshore::sources

@@ -24,7 +24,7 @@ class UnpackTest : public FolderTest {
   UnpackLimits limits_{.reserve = {}, .is_cancelled = [] { return false; }};
 };
 
-TEST_F(UnpackTest, WritesWhatIsInTheArchive) {
+TEST_F(UnpackTest, WritesTheFilesOfTheArchive) {
   const auto bytes = Into(GoodTar());
   ASSERT_TRUE(bytes) << bytes.error().message;
   EXPECT_EQ(*bytes, 3 * 4096 + 4096 + 8192);
@@ -34,34 +34,34 @@ TEST_F(UnpackTest, WritesWhatIsInTheArchive) {
   EXPECT_EQ(ReadFile(dir_ / "digits/1/assets/words.txt").value(), std::string(5000, 'w'));
 }
 
-TEST_F(UnpackTest, KnowsGzipByItsBytesAlsoInSeveralMembers) {
+TEST_F(UnpackTest, RecognizesGzipWithSeveralMembers) {
   const std::string good = GoodTar();
   ASSERT_TRUE(Into(Gzipped(good.substr(0, 1000)) + Gzipped(good.substr(1000))));
   EXPECT_EQ(ReadFile(dir_ / "digits/1/saved_model.pb").value(), "graph");
 }
 
-TEST_F(UnpackTest, AGzipFileThatIsCutOrDamagedIsRefused) {
+TEST_F(UnpackTest, RefusesAnIncompleteOrDamagedGzipFile) {
   std::string packed = Gzipped(GoodTar());
-  EXPECT_THAT(Into(packed.substr(0, 40)).error().message, HasSubstr("ends early"));
+  EXPECT_THAT(Into(packed.substr(0, 40)).error().message, HasSubstr("is incomplete"));
   packed[30] = static_cast<char>(packed[30] ^ 0x55);
   EXPECT_EQ(Into(packed).error().code, Code::kInvalidArgument);
 }
 
-TEST_F(UnpackTest, ABombEndsAtTheLimitBeforeAnyOfTheEntryIsWritten) {
+TEST_F(UnpackTest, StopsADecompressionBombBeforeItWritesTheEntry) {
   const std::string bomb = Gzipped(TarEntryOf("1/saved_model.pb", std::string(5 << 20, '\0')) + TarEnd());
   EXPECT_LT(bomb.size(), 10'000U);
   EXPECT_EQ(Into(bomb).error().code, Code::kResourceExhausted);
   EXPECT_THAT(Below(dir_), ElementsAre("1/"));
 }
 
-TEST_F(UnpackTest, FilesAndFoldersAreCountedAlsoThoseThatAreOnlyImplied) {
+TEST_F(UnpackTest, CountsFilesAndAlsoFoldersWithoutAnEntry) {
   limits_.entries_max = 10;
   std::string many;
   for (int i = 0; i < 10; ++i) many += TarEntryOf("a/b/" + std::to_string(i), "");
   EXPECT_EQ(Into(many + TarEnd()).error().code, Code::kResourceExhausted);
 }
 
-TEST_F(UnpackTest, NoNameIsTakenTwice) {
+TEST_F(UnpackTest, RefusesANameThatOccursTwice) {
   EXPECT_THAT(Into(TarEntryOf("a", "1") + TarEntryOf("./a", "2") + TarEnd()).error().message, HasSubstr("\"a\" twice"));
   EXPECT_EQ(ReadFile(dir_ / "a").value(), "1");
   EXPECT_THAT(Into(TarEntryOf("b", "1") + TarEntryOf("b/c", "2") + TarEnd()).error().message,
@@ -70,13 +70,13 @@ TEST_F(UnpackTest, NoNameIsTakenTwice) {
               HasSubstr("\"d\" twice"));
 }
 
-TEST_F(UnpackTest, ALinkIsNeverMade) {
+TEST_F(UnpackTest, CreatesNoLinks) {
   EXPECT_EQ(Into(TarEntryOf("out", "", '2') + TarEntryOf("out/x", "1") + TarEnd()).error().code,
             Code::kInvalidArgument);
   EXPECT_THAT(Below(dir_), ElementsAre());
 }
 
-TEST_F(UnpackTest, EndsWhenItIsCancelled) {
+TEST_F(UnpackTest, StopsWhenCancelled) {
   limits_.is_cancelled = [] { return true; };
   EXPECT_EQ(Into(GoodTar()).error().code, Code::kCancelled);
 }

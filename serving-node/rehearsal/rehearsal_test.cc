@@ -1,6 +1,6 @@
-// Trials in real child processes: this program starts itself again as `trial ...`, with an engine whose models do what
-// the file "behaviour" in their directory says. The engine's own reading of SavedModels is tested beside the engine.
-#include "serving-node/trial/trial.h"
+// Rehearsals in real child processes. This program starts itself again as `rehearse ...`, with an engine whose models
+// do what the file "behaviour" in their directory says. The tests of the engine cover reading SavedModels.
+#include "serving-node/rehearsal/rehearsal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,20 +15,20 @@
 #include <thread>
 
 #include "common/file.h"
+#include "serving-node/rehearsal/gate.h"
 #include "serving-node/saved_model/digest.h"
 #include "serving-node/saved_model/tfrecord.h"
 #include "serving-node/tensor/proto.h"
-#include "serving-node/trial/gate.h"
 #include "tensorflow_serving/prediction_log.pb.h"
 
-namespace longshore::trial {
+namespace longshore::rehearsal {
 namespace {
 
 using engine::TensorMap;
 using tensor::Tensor;
 using testing::HasSubstr;
 
-// Answers {x, 0}; "nan", "unsteady" and "fails" differ from that, one way each.
+// Answers {x, 0}. The behaviour "nan" answers NaN, "unsteady" adds the number of the run, "fails" returns an error.
 class ScriptedModel final : public engine::LoadedModel {
  public:
   explicit ScriptedModel(std::string behaviour) : behaviour_(std::move(behaviour)) {
@@ -65,7 +65,7 @@ class ScriptedEngine final : public engine::Engine {
   Result<std::shared_ptr<engine::LoadedModel>> Load(const Path& dir, const engine::LoadOptions&) override {
     ASSIGN_OR_RETURN(const std::string behaviour, ReadFile(dir / "behaviour"));
     if (behaviour == "segv") {
-      signal(SIGSEGV, SIG_DFL);  // Not the sanitizer's handler.
+      signal(SIGSEGV, SIG_DFL);  // Bypasses the sanitizer's handler.
       raise(SIGSEGV);
     }
     if (behaviour == "exit") _exit(7);
@@ -85,10 +85,10 @@ std::string GoldenRecord(float x, bool first_wins) {
   return log.SerializeAsString();
 }
 
-class TrialTest : public testing::Test {
+class RehearsalTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/trial.XXXXXX";
+    std::string pattern = testing::TempDir() + "/rehearsal.XXXXXX";
     dir_ = mkdtemp(pattern.data());
     options_.model = "digits";
     options_.version = 3;
@@ -99,9 +99,9 @@ class TrialTest : public testing::Test {
 
   Result<control::GoldenResult> Run(const std::string& behaviour) {
     EXPECT_TRUE(WriteFileAtomically(options_.version_dir / "behaviour", behaviour));
-    return RunTrial(options_);
+    return RunRehearsal(options_);
   }
-  // Records of which `right` are answered as expected by an engine that behaves.
+  // Writes a golden set. A correct engine answers `right` of its records as expected and `wrong` of them differently.
   void WriteGolden(int right, int wrong) {
     std::vector<std::string> records;
     for (int i = 0; i < right; ++i) records.push_back(GoldenRecord(1, true));
@@ -113,10 +113,10 @@ class TrialTest : public testing::Test {
   }
 
   Path dir_;
-  TrialOptions options_;
+  RehearsalOptions options_;
 };
 
-TEST_F(TrialTest, PassesAVersionThatAnswersItsGoldenSet) {
+TEST_F(RehearsalTest, PassesAVersionThatAnswersItsGoldenSet) {
   WriteGolden(20, 1);
   const auto result = Run("well");
   ASSERT_TRUE(result) << ToString(result.error());
@@ -126,7 +126,7 @@ TEST_F(TrialTest, PassesAVersionThatAnswersItsGoldenSet) {
   EXPECT_NEAR(result->score(), 20.0 / 21, 1e-9);
 }
 
-TEST_F(TrialTest, RefusesAVersionBelowItsMinimum) {
+TEST_F(RehearsalTest, RefusesAVersionBelowItsMinimum) {
   WriteGolden(9, 1);
   const auto result = Run("well");
   ASSERT_TRUE(result) << ToString(result.error());
@@ -134,7 +134,7 @@ TEST_F(TrialTest, RefusesAVersionBelowItsMinimum) {
   EXPECT_THAT(result->message(), HasSubstr("scored 0.9000, below the minimum of 0.9500 (9 of 10 records by top1)"));
 }
 
-TEST_F(TrialTest, JudgesByToleranceWhenAsked) {
+TEST_F(RehearsalTest, JudgesByToleranceWhenAsked) {
   WriteGolden(10, 0);
   options_.validation.set_metric("tolerance");
   options_.validation.set_relative_tolerance(1e-3);
@@ -146,7 +146,7 @@ TEST_F(TrialTest, JudgesByToleranceWhenAsked) {
   EXPECT_DOUBLE_EQ(result->worst_relative_difference(), 2);
 }
 
-TEST_F(TrialTest, RefusesNonFiniteOutputsWhenAsked) {
+TEST_F(RehearsalTest, RefusesNonFiniteOutputsWhenAsked) {
   WriteGolden(10, 0);
   options_.validation.set_minimum(0);
   EXPECT_TRUE(Run("nan")->ok());
@@ -154,7 +154,7 @@ TEST_F(TrialTest, RefusesNonFiniteOutputsWhenAsked) {
   EXPECT_THAT(Run("nan")->message(), HasSubstr("record 0 is NaN or Inf"));
 }
 
-TEST_F(TrialTest, RefusesTwoAnswersToOneInputWhenAsked) {
+TEST_F(RehearsalTest, RefusesTwoAnswersToOneInputWhenAsked) {
   WriteGolden(10, 0);
   EXPECT_TRUE(Run("unsteady")->ok());
   options_.validation.set_deterministic(true);
@@ -162,14 +162,14 @@ TEST_F(TrialTest, RefusesTwoAnswersToOneInputWhenAsked) {
   EXPECT_TRUE(Run("well")->ok());
 }
 
-TEST_F(TrialTest, TellsWhyAVersionDoesNotLoad) {
+TEST_F(RehearsalTest, ReturnsTheErrorOfALoadThatFails) {
   const auto result = Run("unknown op");
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kUnimplemented);
   EXPECT_THAT(result.error().message, HasSubstr("Frobnicate"));
 }
 
-TEST_F(TrialTest, TellsWhichWarmUpRecordFails) {
+TEST_F(RehearsalTest, NamesTheWarmUpRecordThatFails) {
   ASSERT_TRUE(saved_model::WriteTfRecords(options_.version_dir / "assets.extra/tf_serving_warmup_requests",
                                           {GoldenRecord(1, true), "no message"}));
   const auto result = Run("well");
@@ -179,35 +179,35 @@ TEST_F(TrialTest, TellsWhichWarmUpRecordFails) {
   EXPECT_TRUE(Run("well"));
 }
 
-TEST_F(TrialTest, NamesTheSignalThatKilledTheProcess) {
+TEST_F(RehearsalTest, NamesTheSignalThatKilledTheProcess) {
   const auto result = Run("segv");
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kAborted);
-  EXPECT_THAT(result.error().message, HasSubstr("the trial process of \"digits\" version 3"));
+  EXPECT_THAT(result.error().message, HasSubstr("the rehearsal process of \"digits\" version 3"));
   EXPECT_THAT(result.error().message, HasSubstr("signal 11 (SIGSEGV)"));
 }
 
-TEST_F(TrialTest, TellsWhenTheProcessEndsWithoutAResult) {
+TEST_F(RehearsalTest, FailsIfTheProcessEndsWithoutAResult) {
   const auto result = Run("exit");
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().message, HasSubstr("7"));
 }
 
-TEST_F(TrialTest, KillsWhatDoesNotEnd) {
+TEST_F(RehearsalTest, KillsAProcessThatDoesNotEnd) {
   options_.time_max = std::chrono::milliseconds(1000);
   const auto result = Run("hang");
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kDeadlineExceeded);
 }
 
-TEST_F(TrialTest, TellsWhenMemoryDoesNotSuffice) {
+TEST_F(RehearsalTest, ReportsThatTheMemoryIsInsufficient) {
   EXPECT_EQ(Run("out of memory").error().code, Code::kResourceExhausted);
 }
 
-class GateTest : public TrialTest {
+class GateTest : public RehearsalTest {
  protected:
   void SetUp() override {
-    TrialTest::SetUp();
+    RehearsalTest::SetUp();
     journal_ = std::move(*Journal::Open(dir_));
     gate_ = std::make_unique<Gate>(GateOptions{options_}, *journal_);
     SetState("uid/3/1", "");
@@ -239,7 +239,7 @@ class GateTest : public TrialTest {
   std::unique_ptr<Gate> gate_;
 };
 
-TEST_F(GateTest, QuarantinesAVersionThatKillsItsTrialUntilTheNextAttempt) {
+TEST_F(GateTest, QuarantinesAVersionThatCrashesItsRehearsalUntilTheNextAttempt) {
   EXPECT_EQ(Admit("segv").error().code, Code::kAborted);
   const auto again = Admit("well");
   ASSERT_FALSE(again);
@@ -249,7 +249,7 @@ TEST_F(GateTest, QuarantinesAVersionThatKillsItsTrialUntilTheNextAttempt) {
   EXPECT_TRUE(Admit("well"));
 }
 
-TEST_F(GateTest, RefusesAVersionThatNoLongerTakesWhatStableTakes) {
+TEST_F(GateTest, RefusesAVersionThatNoLongerAcceptsTheRequestsOfStable) {
   tensorflow::SavedModel stable;
   auto* graph = stable.add_meta_graphs();
   graph->mutable_meta_info_def()->add_tags("serve");
@@ -263,10 +263,10 @@ TEST_F(GateTest, RefusesAVersionThatNoLongerTakesWhatStableTakes) {
   EXPECT_THAT(refused.error().message, HasSubstr("SignatureChanged: signature \"embed\" is gone"));
   std::filesystem::remove_all(dir_ / "2");
   SetState("uid/3/2", "", control::CANDIDATE, 2);
-  EXPECT_TRUE(Admit("well")) << "nobody knows what stable took";
+  EXPECT_TRUE(Admit("well")) << "the signatures of stable are unknown";
 }
 
-TEST_F(GateTest, KeepsTheGoldenResultAndDoesNotJudgeTwice) {
+TEST_F(GateTest, KeepsTheGoldenResultAndDoesNotRehearseTwice) {
   WriteGolden(1, 9);
   SetState("uid/3/1", "");
   const auto refused = Admit("well");
@@ -274,16 +274,16 @@ TEST_F(GateTest, KeepsTheGoldenResultAndDoesNotJudgeTwice) {
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
   EXPECT_THAT(refused.error().message, HasSubstr("below the minimum"));
   EXPECT_EQ(gate_->Golden("digits", 3)->passed(), 1);
-  EXPECT_FALSE(Admit("segv")) << "a second trial would have quarantined it";
+  EXPECT_FALSE(Admit("segv")) << "a second rehearsal would have quarantined it";
   EXPECT_FALSE(gate_->Quarantined("digits", 3));
 }
 
-TEST_F(GateTest, HoldsNothingAgainstAVersionThatIsStillBeingCopied) {
+TEST_F(GateTest, DiscardsTheResultOfAVersionThatIsStillBeingCopied) {
   options_.time_max = std::chrono::milliseconds(1000);
   gate_ = std::make_unique<Gate>(GateOptions{options_}, *journal_);
   SetState("uid/3/1", "");
   auto admitted = std::async(std::launch::async, [this] { return Admit("hang"); });
-  while (!gate_->InTrial("digits", 3)) std::this_thread::yield();
+  while (!gate_->InRehearsal("digits", 3)) std::this_thread::yield();
   ASSERT_TRUE(WriteFileAtomically(options_.version_dir / "saved_model.pb", "x"));
   EXPECT_EQ(admitted.get().error().code, Code::kUnavailable);
   EXPECT_FALSE(gate_->Quarantined("digits", 3));
@@ -291,7 +291,7 @@ TEST_F(GateTest, HoldsNothingAgainstAVersionThatIsStillBeingCopied) {
   EXPECT_TRUE(Admit("well"));
 }
 
-TEST_F(GateTest, NotesTheLoadingUntilItEnds) {
+TEST_F(GateTest, RecordsALoadInTheJournalUntilItEnds) {
   ASSERT_TRUE(Admit("well"));
   EXPECT_TRUE((*Journal::Open(dir_))->Quarantined({"digits", 3, "uid/3/1"}));
   std::filesystem::remove(dir_ / "journal.json");
@@ -299,23 +299,23 @@ TEST_F(GateTest, NotesTheLoadingUntilItEnds) {
   EXPECT_FALSE((*Journal::Open(dir_))->Quarantined({"digits", 3, "uid/3/1"}));
 }
 
-TEST_F(GateTest, EndsTheTrialAndBlamesNobodyWhenTheNodeLeaves) {
+TEST_F(GateTest, StopsTheRehearsalWithoutQuarantineWhenTheNodeShutsDown) {
   auto admitted = std::async(std::launch::async, [this] { return Admit("hang"); });
-  while (!gate_->InTrial("digits", 3)) std::this_thread::yield();
+  while (!gate_->InRehearsal("digits", 3)) std::this_thread::yield();
   gate_->Stop();
   EXPECT_EQ(admitted.get().error().code, Code::kCancelled);
   EXPECT_FALSE(gate_->Quarantined("digits", 3));
   SetState("uid/3/1", "", control::EXTRA);
-  EXPECT_EQ(Admit("well").error().code, Code::kCancelled) << "no other load begins";
+  EXPECT_EQ(Admit("well").error().code, Code::kCancelled) << "no further load begins";
 }
 
-TEST_F(GateTest, ALoadThatTheNodeLeavesBehindIsNotBlamed) {
+TEST_F(GateTest, DoesNotQuarantineALoadThatWasRunningAtShutdown) {
   ASSERT_TRUE(Admit("well"));
   gate_->Stop();
   EXPECT_FALSE((*Journal::Open(dir_))->Quarantined({"digits", 3, "uid/3/1"}));
 }
 
-// The candidate was promoted, and the power went while it loaded again.
+// Example: the candidate was promoted, and the power failed while it was loaded again.
 TEST_F(GateTest, NeverQuarantinesTheStableVersion) {
   EXPECT_EQ(Admit("segv").error().code, Code::kAborted);
   SetState("uid/3/1", "", control::STABLE);
@@ -323,7 +323,7 @@ TEST_F(GateTest, NeverQuarantinesTheStableVersion) {
   EXPECT_TRUE(Admit("well"));
 }
 
-TEST_F(GateTest, RefusesOtherFilesThanThePinnedOnes) {
+TEST_F(GateTest, RefusesFilesThatDoNotHaveThePinnedDigest) {
   ASSERT_TRUE(Admit("well"));
   gate_->Loaded("digits", 3);
   const auto digest = saved_model::VersionDigest(options_.version_dir);
@@ -332,16 +332,16 @@ TEST_F(GateTest, RefusesOtherFilesThanThePinnedOnes) {
   EXPECT_TRUE(Admit("well"));
   const auto other = Admit("well!");
   ASSERT_FALSE(other);
-  EXPECT_THAT(other.error().message, HasSubstr("not " + *digest));
+  EXPECT_THAT(other.error().message, HasSubstr("not the pinned digest " + *digest));
 }
 
 }  // namespace
-}  // namespace longshore::trial
+}  // namespace longshore::rehearsal
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "trial") {
-    longshore::trial::ScriptedEngine engine;
-    return longshore::trial::Main({argv + 2, argv + argc}, engine);
+  if (argc > 1 && std::string_view(argv[1]) == "rehearse") {
+    longshore::rehearsal::ScriptedEngine engine;
+    return longshore::rehearsal::Main({argv + 2, argv + argc}, engine);
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

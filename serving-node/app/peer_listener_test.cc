@@ -1,5 +1,5 @@
-// Nodes of a cluster in this process, whose hops are by certificates, and who else comes to their doors.
-#include "serving-node/app/peer_door.h"
+// Nodes of a cluster in this process: hops with certificates, and other callers that the peer listener must refuse.
+#include "serving-node/app/peer_listener.h"
 
 #include <gmock/gmock.h>
 
@@ -19,16 +19,16 @@ using testing::HasSubstr;
 
 constexpr const char* kFleet = "uid-1.f.ns.fleet.test";
 
-class PeerDoorTest : public NodeTest {
+class PeerListenerTest : public NodeTest {
  protected:
   void SetUp() override {
-#ifdef __SANITIZE_THREAD__
-    GTEST_SKIP() << "the thread sanitizer cannot see into gRPC";
+#ifdef LONGSHORE_SANITIZER_THREAD
+    GTEST_SKIP() << "gRPC is not built with the thread sanitizer";
 #endif
     NodeTest::SetUp();
   }
 
-  // By `authority`, as if its controller had signed.
+  // An identity that `authority` signed, as a controller would.
   static identity::PeerIdentity Certified(const tls::KeyPair& authority, const std::string& fleet_name,
                                           hours lifetime = hours(1)) {
     const auto request = tls::MakeRequest().value();
@@ -53,7 +53,7 @@ class PeerDoorTest : public NodeTest {
     kept.mutable_certificate()->set_fleet_name(identity.fleet_name);
     ASSERT_TRUE(WriteFileAtomically(flags_.state_dir / "identity.pb", kept.SerializeAsString()));
   }
-  // A node that serves, with its door for peers open.
+  // Starts a node that serves and whose peer listener is open.
   void StartHolder() {
     BeOfACluster("holder");
     HoldCertificate(Certified(authority_, kFleet));
@@ -78,7 +78,7 @@ class PeerDoorTest : public NodeTest {
     const auto reply = answer.get_future().get();
     return reply ? Error{Code::kOk, ""} : reply.error();
   }
-  // How the node's door for peers answers somebody with this identity.
+  // The answer of the node's peer listener to a caller with this identity.
   Error AnswerTo(const identity::PeerIdentity& identity) {
     const auto shown = std::make_shared<const identity::PeerIdentity>(identity);
     return Ask(PeerAddress(), *routing::MakeGrpcForwarder({.fleet = "ns/f", .identity = [=] { return shown; }}));
@@ -87,7 +87,7 @@ class PeerDoorTest : public NodeTest {
   const tls::KeyPair authority_ = tls::MakeAuthority("test", hours(2)).value();
 };
 
-TEST_F(PeerDoorTest, ARequestHopsToANodeOfTheSameFleet) {
+TEST_F(PeerListenerTest, AnswersForwardedRequestsOfTheSameFleet) {
   StartHolder();
   control::DesiredState state = Half();
   state.mutable_models(0)->mutable_versions(0)->set_load(false);
@@ -104,80 +104,80 @@ TEST_F(PeerDoorTest, ARequestHopsToANodeOfTheSameFleet) {
   EXPECT_THAT(Answer(*node_), HasSubstr("3.0"));
 }
 
-TEST_F(PeerDoorTest, AnswersTheFleetAndNobodyElse) {
+TEST_F(PeerListenerTest, RefusesNodesOfOtherFleets) {
   StartHolder();
   EXPECT_EQ(AnswerTo(Certified(authority_, kFleet)).code, Code::kOk);
   for (const char* of_others :
        {"uid-2.f.ns.fleet.test", "uid-1.g.ns.fleet.test", "uid-1.f.ns", "longshore-nodes.test"}) {
     auto stranger = Certified(authority_, of_others);
-    stranger.fleet_name = kFleet;  // It would not mind whom it meets.
+    stranger.fleet_name = kFleet;  // The client side accepts the server.
     const Error refused = AnswerTo(stranger);
     EXPECT_EQ(refused.code, Code::kUnauthenticated) << of_others;
-    EXPECT_THAT(refused.message, HasSubstr("not of the fleet"));
+    EXPECT_THAT(refused.message, HasSubstr("does not belong to the fleet"));
   }
 }
 
-TEST_F(PeerDoorTest, RefusesTheHandshakeOfWhoShowsNothingOrNothingGood) {
+TEST_F(PeerListenerTest, RefusesHandshakesWithoutAValidCertificate) {
   StartHolder();
   const auto another = tls::MakeAuthority("test", hours(2)).value();
   auto forged = Certified(another, kFleet);
   forged.authorities = authority_.certificate;
-  auto nobody = Certified(authority_, kFleet);
-  nobody.own = {};
-  EXPECT_EQ(AnswerTo(Certified(authority_, kFleet, hours(-1))).code, Code::kUnavailable) << "its time is over";
-  EXPECT_EQ(AnswerTo(forged).code, Code::kUnavailable) << "another authority of the same name signed it";
-  EXPECT_EQ(AnswerTo(nobody).code, Code::kUnavailable) << "it shows no certificate";
+  auto anonymous = Certified(authority_, kFleet);
+  anonymous.own = {};
+  EXPECT_EQ(AnswerTo(Certified(authority_, kFleet, hours(-1))).code, Code::kUnavailable) << "it has expired";
+  EXPECT_EQ(AnswerTo(forged).code, Code::kUnavailable) << "another authority with the same name signed it";
+  EXPECT_EQ(AnswerTo(anonymous).code, Code::kUnavailable) << "the caller sends no certificate";
   EXPECT_EQ(Ask(PeerAddress(), *routing::MakeGrpcForwarder({.fleet = "ns/f"})).code, Code::kUnavailable)
       << "plain text";
   EXPECT_EQ(AnswerTo(Certified(authority_, kFleet)).code, Code::kOk);
 }
 
-TEST_F(PeerDoorTest, AnotherFleetsNodeAtAnAddressThatWasOursIsNotAsked) {
+TEST_F(PeerListenerTest, ClientsRefuseANodeOfAnotherFleetAtTheSameAddress) {
   StartHolder();
   const Error refused = AnswerTo(Certified(authority_, "uid-2.f.ns.fleet.test"));
   EXPECT_EQ(refused.code, Code::kUnavailable);
   EXPECT_THAT(refused.message, HasSubstr("uid-2.f.ns.fleet.test is not in peer certificate"));
 }
 
-TEST_F(PeerDoorTest, WhoeverGetsACertificateOrAnotherOneDialsWithIt) {
+TEST_F(PeerListenerTest, ClientsUseANewCertificateForTheNextCall) {
   StartHolder();
   std::shared_ptr<const identity::PeerIdentity> shown;
   const auto forwarder = routing::MakeGrpcForwarder({.fleet = "ns/f", .identity = [&] { return shown; }});
   EXPECT_THAT(Ask(PeerAddress(), *forwarder).message, HasSubstr("no certificate yet"));
   shown = std::make_shared<identity::PeerIdentity>(Certified(authority_, kFleet, hours(-1)));
-  EXPECT_EQ(Ask(PeerAddress(), *forwarder).code, Code::kUnavailable) << "its time is over";
+  EXPECT_EQ(Ask(PeerAddress(), *forwarder).code, Code::kUnavailable) << "it has expired";
   shown = std::make_shared<identity::PeerIdentity>(Certified(authority_, kFleet));
   EXPECT_EQ(Ask(PeerAddress(), *forwarder).code, Code::kOk);
 }
 
-TEST_F(PeerDoorTest, AnotherAuthorityIsBelievedWhileTheDoorIsOpen) {
+TEST_F(PeerListenerTest, TrustsANewAuthorityWithoutReopening) {
   BeOfACluster("a");
   HoldCertificate(Certified(authority_, kFleet));
   const auto another = tls::MakeAuthority("another", hours(2)).value();
   ASSERT_TRUE(WriteFileAtomically(flags_.controller_ca_file, another.certificate));
-  const auto parts = BuildParts(flags_, {}, [](const auto&, const auto&) {}).value();
-  PeerDoor door(flags_, *parts, {}, {});
-  ASSERT_TRUE(door.OpenIfPossible().value());
+  const auto components = BuildComponents(flags_, {}, [](const auto&, const auto&) {}).value();
+  PeerListener listener(flags_, *components, {}, {});
+  ASSERT_TRUE(listener.OpenIfPossible().value());
   auto peer = std::make_shared<identity::PeerIdentity>(Certified(another, kFleet));
   peer->authorities += authority_.certificate;
   const auto forwarder = routing::MakeGrpcForwarder({.fleet = "ns/f", .identity = [=] { return peer; }});
-  EXPECT_EQ(Ask(door.address(), *forwarder).code, Code::kUnavailable);
+  EXPECT_EQ(Ask(listener.address(), *forwarder).code, Code::kUnavailable);
   control::Certificate renewed;
   renewed.set_certificate(
-      tls::Sign(another, parts->identity->RequestIfDue().value(), {.name = "a", .dns_names = {kFleet}}, hours(1))
+      tls::Sign(another, components->identity->RequestIfDue().value(), {.name = "a", .dns_names = {kFleet}}, hours(1))
           .value());
   renewed.set_authorities(another.certificate);
   renewed.set_fleet_name(kFleet);
-  ASSERT_TRUE(parts->identity->Take(renewed));
+  ASSERT_TRUE(components->identity->Take(renewed));
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   Code code = Code::kUnavailable;
   while (code == Code::kUnavailable && std::chrono::steady_clock::now() < deadline) {
-    code = Ask(door.address(), *forwarder).code;
+    code = Ask(listener.address(), *forwarder).code;
   }
   EXPECT_EQ(code, Code::kOk);
 }
 
-TEST_F(PeerDoorTest, ANodeWithoutACertificateServesButHasNoDoorForPeers) {
+TEST_F(PeerListenerTest, StaysClosedWithoutACertificateWhileTheNodeServes) {
   BeOfACluster("fresh");
   Hold(Half());
   Start();
@@ -187,13 +187,13 @@ TEST_F(PeerDoorTest, ANodeWithoutACertificateServesButHasNoDoorForPeers) {
   EXPECT_THAT(Admin("/metrics"), HasSubstr("longshore_peer_certificate_end_time_seconds 0\n"));
 }
 
-TEST_F(PeerDoorTest, AnAddressOfIpv6IsToldInBrackets) {
+TEST_F(PeerListenerTest, ReportsAnIpv6AddressInBrackets) {
   const auto can = process::ListenTcp("::1", 0);
   if (!can) GTEST_SKIP() << "this machine has no IPv6: " << can.error().message;
   const process::Descriptor none(*can);
   BeOfACluster("holder");
   HoldCertificate(Certified(authority_, kFleet));
-  flags_.peer_address = "::1:0";  // As a pod's address comes: $(POD_IP):8503.
+  flags_.peer_address = "::1:0";  // The form of $(POD_IP):8503 in a pod.
   Start();
   EXPECT_THAT(PeerAddress(), testing::StartsWith("[::1]:"));
   EXPECT_EQ(AnswerTo(Certified(authority_, kFleet)).code, Code::kOk);

@@ -1,10 +1,10 @@
-#include "serving-node/trial/signatures.h"
+#include "serving-node/rehearsal/signatures.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace longshore::trial {
+namespace longshore::rehearsal {
 namespace {
 
 constexpr int64_t kAnyRank = -2;
@@ -39,7 +39,7 @@ class SignaturesTest : public testing::Test {
   Signatures candidate_;
 };
 
-TEST_F(SignaturesTest, MayTakeMore) {
+TEST_F(SignaturesTest, AllowMoreShapesOutputsAndOptionalInputs) {
   EXPECT_EQ(SignatureChange(stable_, candidate_), "");
   EXPECT_EQ(WithX(Info({-1, -1})), "");
   EXPECT_EQ(WithX(Info({kAnyRank})), "");
@@ -51,7 +51,7 @@ TEST_F(SignaturesTest, MayTakeMore) {
   EXPECT_EQ(SignatureChange(stable_, candidate_), "");
 }
 
-TEST_F(SignaturesTest, MayNotTakeFewerShapesOrOtherTypes) {
+TEST_F(SignaturesTest, RejectFewerShapesAndOtherTypes) {
   EXPECT_EQ(WithX(Info({-1, 3})),
             "signature \"serving_default\": input \"x\" takes float [-1,3] where stable takes float [-1,2]");
   EXPECT_NE(WithX(Info({1, 2})), "");
@@ -62,7 +62,7 @@ TEST_F(SignaturesTest, MayNotTakeFewerShapesOrOtherTypes) {
   EXPECT_NE(WithX(Info({-1, 2})), "") << "stable takes any shape";
 }
 
-TEST_F(SignaturesTest, MayNotLoseASignatureAnInputOrAnOutput) {
+TEST_F(SignaturesTest, RejectRemovedSignaturesInputsAndOutputs) {
   stable_["embed"];
   EXPECT_EQ(SignatureChange(stable_, candidate_), "signature \"embed\" is gone");
   stable_.erase("embed");
@@ -75,15 +75,15 @@ TEST_F(SignaturesTest, MayNotLoseASignatureAnInputOrAnOutput) {
   EXPECT_EQ(SignatureChange(stable_, candidate_), "signature \"serving_default\": input \"x\" is gone");
 }
 
-TEST_F(SignaturesTest, MayNotAskForANewInput) {
+TEST_F(SignaturesTest, RejectNewRequiredInputs) {
   (*Candidate().mutable_inputs())["temperature"] = Info({});
   EXPECT_EQ(SignatureChange(stable_, candidate_),
             "signature \"serving_default\": input \"temperature\" (float []) is new and has no default");
   (*stable_["serving_default"].mutable_inputs())["temperature"] = Info({});
   (*stable_["serving_default"].mutable_defaults())["temperature"];
   EXPECT_EQ(SignatureChange(stable_, candidate_),
-            "signature \"serving_default\": input \"temperature\" has no default any more");
+            "signature \"serving_default\": input \"temperature\" no longer has a default");
 }
 
 }  // namespace
-}  // namespace longshore::trial
+}  // namespace longshore::rehearsal

@@ -1,4 +1,4 @@
-#include "serving-node/trial/signatures.h"
+#include "serving-node/rehearsal/signatures.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-namespace longshore::trial {
+namespace longshore::rehearsal {
 namespace {
 
 using Infos = google::protobuf::Map<std::string, tensorflow::TensorInfo>;
@@ -16,7 +16,7 @@ using tensorflow::SignatureDef;
 using tensorflow::TensorInfo;
 using tensorflow::TensorShapeProto;
 
-// TensorFlow's own, such as __saved_model_init_op: no client calls them.
+// TensorFlow's internal signatures, such as __saved_model_init_op. Clients do not call them.
 bool IsInternal(const std::string& signature) { return signature.starts_with("__"); }
 
 std::string TypeName(const TensorInfo& info) {
@@ -41,7 +41,7 @@ bool TakesAll(const TensorShapeProto& candidate, const TensorShapeProto& stable)
   return true;
 }
 
-// In order, so that the same versions always give the same text.
+// Sorted by name, so that the same versions always give the same text.
 std::map<std::string, TensorInfo> Sorted(const Infos& infos) { return {infos.begin(), infos.end()}; }
 
 std::string InputChange(const SignatureDef& stable, const SignatureDef& candidate) {
@@ -53,7 +53,7 @@ std::string InputChange(const SignatureDef& stable, const SignatureDef& candidat
                          Described(before));
     }
     if (stable.defaults().contains(name) && !candidate.defaults().contains(name)) {
-      return fmt::format("input \"{}\" has no default any more", name);
+      return fmt::format("input \"{}\" no longer has a default", name);
     }
   }
   for (const auto& [name, now] : Sorted(candidate.inputs())) {
@@ -88,4 +88,4 @@ std::string SignatureChange(const Signatures& stable, const Signatures& candidat
   return "";
 }
 
-}  // namespace longshore::trial
+}  // namespace longshore::rehearsal

@@ -1,16 +1,17 @@
-#include "serving-node/app/peer_door.h"
+#include "serving-node/app/peer_listener.h"
 
 #include <utility>
 
 #include "common/log.h"
-#include "serving-node/app/doors.h"
+#include "serving-node/app/client_listeners.h"
 
 namespace longshore::app {
 namespace {
 
-constexpr auto kLookForCertificate = std::chrono::seconds(1);
+constexpr auto kCertificatePollInterval = std::chrono::seconds(1);
 
-// What is listened on as what others dial: with the port that was free, and an IPv6 address in brackets.
+// Converts the address of --peer_address to the gRPC target for other nodes: inserts the actual port and puts an IPv6
+// address into brackets.
 std::string TargetOf(const std::string& listen, int port) {
   if (port == 0) return listen;  // A unix socket.
   std::string host = listen.substr(0, listen.rfind(':'));
@@ -26,11 +27,12 @@ Result<tls::Identity> Shown(identity::NodeIdentity& node) {
                        .verify_client = true};
 }
 
-// The certificate was verified already, but those of other fleets are by the same authority.
+// Accepts only callers of this fleet. TLS has verified the certificate already, but the same authority also signs those
+// of other fleets.
 rpc::CallGate OfOneFleet(std::string fleet_name, rpc::CallGate then) {
   return [fleet_name = std::move(fleet_name), then = std::move(then)](const rpc::CallHead& head) -> Status {
     if (!head.ShowsDnsName(fleet_name)) {
-      return Fail(Code::kUnauthenticated, "the caller's certificate is not of the fleet {}", fleet_name);
+      return Fail(Code::kUnauthenticated, "the caller's certificate does not belong to the fleet {}", fleet_name);
     }
     return then ? then(head) : Status();
   };
@@ -43,50 +45,51 @@ routing::PeerLoad LoadOf(const batching::Admission& admission) {
 
 }  // namespace
 
-PeerDoor::PeerDoor(const Flags& flags, Parts& parts, Security security, routing::PeerService::GetStateFunction state)
+PeerListener::PeerListener(const Flags& flags, Components& components, Security security,
+                           routing::PeerService::GetStateFunction state)
     : flags_(flags),
-      parts_(parts),
+      components_(components),
       security_(std::move(security)),
       service_(
-          flags.fleet, [&parts] { return LoadOf(*parts.admission); }, std::move(state)) {}
+          flags.fleet, [&components] { return LoadOf(*components.admission); }, std::move(state)) {}
 
-Result<rpc::CredentialsOptions> PeerDoor::Credentials() const {
+Result<rpc::CredentialsOptions> PeerListener::Credentials() const {
   rpc::CredentialsOptions credentials{.tls = {}, .gate = ToCallGate(security_.peer_gate)};
-  if (!parts_.identity) return credentials;
-  identity::NodeIdentity& identity = *parts_.identity;
+  if (!components_.identity) return credentials;
+  identity::NodeIdentity& identity = *components_.identity;
   ASSIGN_OR_RETURN(credentials.tls,
                    tls::Identities::Start(
-                       "the certificate for peers", [&] { return Shown(identity); }, kLookForCertificate));
+                       "the certificate for peers", [&] { return Shown(identity); }, kCertificatePollInterval));
   credentials.gate = OfOneFleet(identity.current()->fleet_name, std::move(credentials.gate));
   return credentials;
 }
 
-Result<bool> PeerDoor::OpenIfPossible() {
-  const bool may_open = !parts_.identity || parts_.identity->current();
+Result<bool> PeerListener::OpenIfPossible() {
+  const bool may_open = !components_.identity || components_.identity->current();
   if (server_ || flags_.peer_address.empty() || !may_open) return false;
   frontend::GrpcOptions options = GrpcOptionsOf(flags_, routing::Protocol::kPeer);
   options.listen = flags_.peer_address;
   options.extra_services = {&service_};
-  options.in_flight = parts_.in_flight.get();
-  options.meter = parts_.requests.get();
-  options.home = {parts_.home_catalog.get(), flags_.fleet};
+  options.in_flight = components_.in_flight.get();
+  options.meter = components_.requests.get();
+  options.home = {components_.home_catalog.get(), flags_.fleet};
   ASSIGN_OR_RETURN(options.credentials, Credentials());
-  auto server = frontend::GrpcServer::Start(options, *parts_.router, *parts_.own_catalog);
+  auto server = frontend::GrpcServer::Start(options, *components_.router, *components_.own_catalog);
   if (!server) return Fail(server.error().code, "--peer_address={}: {}", flags_.peer_address, server.error().message);
   server_ = std::move(*server);
   server_->SetServing(true);
   const std::lock_guard lock(mutex_);
   address_ = TargetOf(flags_.peer_address, server_->port());
-  spdlog::info("peers come in by {}{}", address_, parts_.identity ? ", with certificates" : "");
+  spdlog::info("listening for peers on {}{}", address_, components_.identity ? ", with certificates" : "");
   return true;
 }
 
-std::string PeerDoor::address() const {
+std::string PeerListener::address() const {
   const std::lock_guard lock(mutex_);
   return address_;
 }
 
-void PeerDoor::Drain() {
+void PeerListener::Drain() {
   if (!server_) return;
   server_->SetServing(false);
   server_->Drain();

@@ -1,4 +1,4 @@
-#include "serving-node/trial/trial.h"
+#include "serving-node/rehearsal/rehearsal.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 #include "common/log.h"
 #include "common/process/process.h"
 
-namespace longshore::trial {
+namespace longshore::rehearsal {
 namespace {
 
 using process::Descriptor;
@@ -23,10 +23,10 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 constexpr int kResultDescriptor = 3;  // In the child.
 constexpr size_t kResultBytesMax = 1 << 20;
 
-std::vector<std::string> Arguments(const TrialOptions& options) {
+std::vector<std::string> Arguments(const RehearsalOptions& options) {
   const control::Validation& validation = options.validation;
   return {options.program.string(),
-          "trial",
+          "rehearse",
           "--model",
           options.model,
           "--version",
@@ -58,7 +58,7 @@ std::string Encode(const Result<control::GoldenResult>& result) {
   return "0\n" + result->SerializeAsString();
 }
 
-// nullopt when the child did not finish what it wrote.
+// Returns nullopt if the child did not write its complete result.
 std::optional<Result<control::GoldenResult>> Decode(const std::string& text) {
   const size_t line = text.find('\n');
   if (line == std::string::npos) return std::nullopt;
@@ -69,21 +69,21 @@ std::optional<Result<control::GoldenResult>> Decode(const std::string& text) {
   return result;
 }
 
-std::chrono::milliseconds Left(SteadyTime deadline) {
+std::chrono::milliseconds TimeLeft(SteadyTime deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   return std::max(left, std::chrono::milliseconds(0));
 }
 
-// Ok when the descriptor has something to read, or its other end was closed.
+// Waits until `fd` has something to read or its other end is closed. DeadlineExceeded, or Cancelled through stop_fd.
 Status AwaitReadable(int fd, int stop_fd, SteadyTime deadline) {
-  pollfd waiting[] = {{fd, POLLIN, 0}, {stop_fd, POLLIN, 0}};  // A negative descriptor is passed over.
-  const int ready = poll(waiting, 2, static_cast<int>(Left(deadline).count()));
-  if (ready == 0) return DeadlineExceeded("time is over");
+  pollfd waiting[] = {{fd, POLLIN, 0}, {stop_fd, POLLIN, 0}};  // poll ignores negative descriptors.
+  const int ready = poll(waiting, 2, static_cast<int>(TimeLeft(deadline).count()));
+  if (ready == 0) return DeadlineExceeded("the time is up");
   if (waiting[1].revents != 0) return Cancelled("it was stopped");
   return {};
 }
 
-// All that the child writes until it closes its end. DeadlineExceeded, or Cancelled by stop_fd.
+// Reads everything that the child writes until it closes its end. DeadlineExceeded, or Cancelled through stop_fd.
 Status ReadUntilClosed(int fd, int stop_fd, SteadyTime deadline, std::string* text) {
   while (true) {
     RETURN_IF_ERROR(AwaitReadable(fd, stop_fd, deadline));
@@ -95,18 +95,18 @@ Status ReadUntilClosed(int fd, int stop_fd, SteadyTime deadline, std::string* te
   }
 }
 
-std::string Who(const TrialOptions& options) {
-  return fmt::format("the trial process of \"{}\" version {}", options.model, options.version);
+std::string ProcessName(const RehearsalOptions& options) {
+  return fmt::format("the rehearsal process of \"{}\" version {}", options.model, options.version);
 }
 
-std::string How(const process::Exit& exit) {
+std::string DescribeExit(const process::Exit& exit) {
   std::string how = ToString(exit);
-  if (exit.signal == SIGKILL) how += ", as it happens when the machine runs out of memory";
+  if (exit.signal == SIGKILL) how += "; a possible cause is that the machine ran out of memory";
   return how;
 }
 
 void LimitThisProcess(int64_t memory_bytes_max) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // A trial outlives no node.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // The rehearsal must not outlive the node.
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   if (memory_bytes_max <= 0) return;
@@ -114,12 +114,13 @@ void LimitThisProcess(int64_t memory_bytes_max) {
   setrlimit(RLIMIT_AS, &memory);
 }
 
-Result<TrialOptions> ParseArguments(const std::vector<std::string>& arguments) {
-  TrialOptions options;
+Result<RehearsalOptions> ParseArguments(const std::vector<std::string>& arguments) {
+  RehearsalOptions options;
   std::string golden_set, metric = "top1";
   double minimum = 0, tolerance = 0;
   bool non_finite_reject = true, deterministic = false;
-  CLI::App app("Loads one version, warms it up and runs its golden set: started by a node.");
+  CLI::App app(
+      "Loads one version, warms it up and runs its golden set. A node starts this; it is not meant for users.");
   app.add_option("--model", options.model);
   app.add_option("--version", options.version);
   app.add_option("--version-dir", options.version_dir)->required();
@@ -135,7 +136,7 @@ Result<TrialOptions> ParseArguments(const std::vector<std::string>& arguments) {
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& e) {
-    return InvalidArgument("trial: {}", e.what());
+    return InvalidArgument("rehearse: {}", e.what());
   }
   options.validation.set_golden_set(golden_set);
   options.validation.set_metric(metric);
@@ -146,19 +147,21 @@ Result<TrialOptions> ParseArguments(const std::vector<std::string>& arguments) {
   return options;
 }
 
-Result<control::GoldenResult> JudgeWithinMemory(engine::Engine& engine, const TrialOptions& options) {
+Result<control::GoldenResult> JudgeWithinMemory(engine::Engine& engine, const RehearsalOptions& options) {
   try {
     return Judge(engine, options);
   } catch (const std::bad_alloc&) {
-    return ResourceExhausted("the version needs more memory than the {} bytes of a trial", options.memory_bytes_max);
+    return ResourceExhausted("the version needs more memory than the {} bytes of a rehearsal",
+                             options.memory_bytes_max);
   }
 }
 
 }  // namespace
 
-Result<control::GoldenResult> RunTrial(const TrialOptions& options) {
+Result<control::GoldenResult> RunRehearsal(const RehearsalOptions& options) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return Unavailable("{} cannot start: no pipe: {}", Who(options), strerror(errno));
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return Unavailable("{} cannot start: no pipe: {}", ProcessName(options), strerror(errno));
   const Descriptor reading(ends[0]);
   Descriptor writing(ends[1]);
   auto child = process::Spawn({.argv = Arguments(options),
@@ -166,21 +169,22 @@ Result<control::GoldenResult> RunTrial(const TrialOptions& options) {
                                .descriptors = {{kResultDescriptor, writing.get()}},
                                .log_file = {},
                                .new_session = false});
-  if (!child) return Prefixed(child.error(), Who(options) + " cannot start");
+  if (!child) return Prefixed(child.error(), ProcessName(options) + " cannot start");
   writing.Reset();
   const SteadyTime deadline = std::chrono::steady_clock::now() + options.time_max;
   std::string text;
   const Status closed = ReadUntilClosed(reading.get(), options.stop_fd, deadline, &text);
-  auto exit = closed ? child->Wait(Left(deadline)) : std::nullopt;
+  auto exit = closed ? child->Wait(TimeLeft(deadline)) : std::nullopt;
   if (!exit) {
     (void)child->Signal(SIGKILL);
     child->Wait(std::chrono::seconds(10));
     if (!closed && closed.error().code == Code::kCancelled)
-      return Cancelled("{} was stopped: the node leaves", Who(options));
-    return DeadlineExceeded("{} did not end within {} ms and was killed", Who(options), options.time_max.count());
+      return Cancelled("{} was stopped: the node is shutting down", ProcessName(options));
+    return DeadlineExceeded("{} did not end within {} ms and was killed", ProcessName(options),
+                            options.time_max.count());
   }
   const auto result = Decode(text);
-  if (!exit->ok() || !result) return Aborted("{} {}", Who(options), How(*exit));
+  if (!exit->ok() || !result) return Aborted("{} {}", ProcessName(options), DescribeExit(*exit));
   return *result;
 }
 
@@ -200,4 +204,4 @@ int Main(const std::vector<std::string>& arguments, engine::Engine& engine) {
   return 0;
 }
 
-}  // namespace longshore::trial
+}  // namespace longshore::rehearsal

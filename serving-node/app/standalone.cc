@@ -1,4 +1,4 @@
-#include "serving-node/app/alone.h"
+#include "serving-node/app/standalone.h"
 
 #include <algorithm>
 
@@ -11,11 +11,11 @@
 namespace longshore::app {
 namespace {
 
-using models::Source;
+using models::ModelSource;
 using models::State;
 using tensorflow::serving::ModelServerConfig;
 
-constexpr char kLeaving[] = "the node is leaving";
+constexpr char kLeaving[] = "the node is shutting down";
 
 models::Discovery::Options DiscoveryOptions(const Flags& flags, models::ModelStore& store) {
   models::Discovery::Options options;
@@ -30,7 +30,7 @@ models::Discovery::Options DiscoveryOptions(const Flags& flags, models::ModelSto
   return options;
 }
 
-// The flags name one model; a config file names any number, and wins.
+// The configuration that --model_name and --model_base_path stand for.
 ModelServerConfig ConfigOf(const Flags& flags) {
   ModelServerConfig config;
   auto* model = config.mutable_model_config_list()->add_config();
@@ -45,11 +45,16 @@ ModelServerConfig ConfigOf(const Flags& flags) {
   return config;
 }
 
+// Whether the configuration has no list of models, not even an empty one: an empty file, or one of blanks and comments.
+// TensorFlow Serving takes no action for it (ServerCore::ReloadConfig, CONFIG_NOT_SET). Editors and copies may truncate
+// the file before they write it, and a poll may come in between.
+bool NamesNothing(const ModelServerConfig& config) { return config.config_case() == ModelServerConfig::CONFIG_NOT_SET; }
+
 }  // namespace
 
-Alone::Outcome Alone::OutcomeOf(const std::string& model) const {
+Standalone::Outcome Standalone::OutcomeOf(const std::string& model) const {
   bool serves = false;
-  // Before the store is asked: what is no longer being copied is known there.
+  // Read before the store's statuses: a version that leaves this list is in the store by then.
   const auto copied = discovery_.waiting();
   const auto statuses = store_.Statuses(model);
   if (statuses.empty() &&
@@ -66,16 +71,16 @@ Alone::Outcome Alone::OutcomeOf(const std::string& model) const {
   return serves ? Outcome::kServes : Outcome::kCannot;
 }
 
-Alone::Alone(const Flags& flags, models::ModelStore& store, requestlog::RequestLog& log)
+Standalone::Standalone(const Flags& flags, models::ModelStore& store, requestlog::RequestLog& log)
     : flags_(flags),
       store_(store),
       log_(log),
       discovery_(DiscoveryOptions(flags, store),
                  [&store](std::vector<models::Wanted> all) { store.Apply(std::move(all)); }) {}
 
-Alone::~Alone() { Leave(); }
+Standalone::~Standalone() { Leave(); }
 
-void Alone::Leave() {
+void Standalone::Leave() {
   {
     const std::lock_guard lock(mutex_);
     leaving_ = true;
@@ -83,12 +88,12 @@ void Alone::Leave() {
   changed_.notify_all();
 }
 
-bool Alone::leaving() const {
+bool Standalone::leaving() const {
   const std::lock_guard lock(mutex_);
   return leaving_;
 }
 
-Status Alone::Begin() {
+Status Standalone::Begin() {
   if (flags_.model_config_file.empty()) return Take(ConfigOf(flags_), true);
   RETURN_IF_ERROR(ReadConfigFile(true));
   const auto interval =
@@ -97,12 +102,13 @@ Status Alone::Begin() {
   return {};
 }
 
-Status Alone::Take(const ModelServerConfig& config, bool first) {
-  ASSIGN_OR_RETURN(std::vector<Source> sources, config::ToSources(config));
+Status Standalone::Take(const ModelServerConfig& config, bool first) {
+  if (NamesNothing(config)) return InvalidArgument("the configuration is empty: it needs a model_config_list");
+  ASSIGN_OR_RETURN(std::vector<ModelSource> sources, config::ToSources(config));
   ASSIGN_OR_RETURN(const requestlog::Policies policies, requestlog::PoliciesOf(config));
   RETURN_IF_ERROR(CheckLabels(sources, first));
   std::vector<std::string> names;
-  for (Source& source : sources) {
+  for (ModelSource& source : sources) {
     source.warm_up = flags_.warm_up.enable_model_warmup;
     source.batching = flags_.batching.options;
     names.push_back(source.name);
@@ -116,11 +122,11 @@ Status Alone::Take(const ModelServerConfig& config, bool first) {
   return {};
 }
 
-// A label that clients use never moves to a version that cannot answer. One that is new may, at the start, for a new
-// model, and where the flag allows it.
-Status Alone::CheckLabels(const std::vector<Source>& sources, bool first) const {
+// A label that clients already use never moves to a version that cannot answer. A new label may point to such a version
+// at the start, for a new model, and if --allow_version_labels_for_unavailable_models is set.
+Status Standalone::CheckLabels(const std::vector<ModelSource>& sources, bool first) const {
   const std::vector<std::string> known = Names();
-  for (const Source& source : sources) {
+  for (const ModelSource& source : sources) {
     const bool is_new = first || std::ranges::find(known, source.name) == known.end();
     for (const auto& [label, version] : source.labels) {
       if (is_new || store_.Find(source.name, version)) continue;
@@ -134,17 +140,17 @@ Status Alone::CheckLabels(const std::vector<Source>& sources, bool first) const 
   return {};
 }
 
-void Alone::Reload(ModelServerConfig config, TimePoint deadline, ReloadDone done) {
+void Standalone::Reload(ModelServerConfig config, TimePoint deadline, ReloadDone done) {
   const auto latest = std::chrono::steady_clock::now() + kReloadWaitMax;
   auto task = [this, config = std::move(config), deadline = std::min(deadline, latest), done]() mutable {
     Status status = leaving() ? longshore::Unavailable(kLeaving) : Take(config, false);
     if (status) status = WaitUntilSettled(deadline);
     done(std::move(status));
   };
-  if (!reloads_.Post(std::move(task))) done(ResourceExhausted("{} reloads wait already", kReloadsWaitingMax));
+  if (!reloads_.Post(std::move(task))) done(ResourceExhausted("{} reloads are already waiting", kReloadsWaitingMax));
 }
 
-Status Alone::WaitUntilSettled(TimePoint deadline) {
+Status Standalone::WaitUntilSettled(TimePoint deadline) {
   std::unique_lock lock(mutex_);
   while (true) {
     const uint64_t seen = changes_;
@@ -164,11 +170,11 @@ Status Alone::WaitUntilSettled(TimePoint deadline) {
     lock.lock();
     const bool in_time = changed_.wait_until(lock, deadline, [&] { return leaving_ || changes_ != seen; });
     if (leaving_) return longshore::Unavailable(kLeaving);
-    if (!in_time) return DeadlineExceeded("the models were not all available in time; the new configuration stays");
+    if (!in_time) return DeadlineExceeded("not all models became available in time; the new configuration stays");
   }
 }
 
-void Alone::OnChange() {
+void Standalone::OnChange() {
   {
     const std::lock_guard lock(mutex_);
     ++changes_;
@@ -176,7 +182,7 @@ void Alone::OnChange() {
   changed_.notify_all();
 }
 
-bool Alone::tried() const {
+bool Standalone::loads_ended() const {
   const auto begins = [](const models::VersionStatus& status) {
     return status.error.code == Code::kOk &&
            (status.state == State::kStart || status.state == State::kLoading || status.state == State::kWarming);
@@ -186,12 +192,12 @@ bool Alone::tried() const {
   });
 }
 
-std::vector<std::string> Alone::Names() const {
+std::vector<std::string> Standalone::Names() const {
   const std::lock_guard lock(mutex_);
   return names_;
 }
 
-std::vector<std::string> Alone::WhyUnable() const {
+std::vector<std::string> Standalone::WhyUnable() const {
   std::vector<std::string> why = Unavailable(store_);
   for (const auto& waiting : discovery_.waiting()) {
     if (waiting.version || store_.Find(waiting.model)) continue;
@@ -204,22 +210,27 @@ std::vector<std::string> Alone::WhyUnable() const {
   return why;
 }
 
-Status Alone::ReadConfigFile(bool first) {
+Status Standalone::ReadConfigFile(bool first) {
   auto text = ReadFile(flags_.model_config_file, kTextProtoBytesMax);
   if (!text) return Fail(text.error().code, "--model_config_file: {}", text.error().message);
   if (!first && *text == config_text_) return {};
   config_text_ = std::move(*text);
   ModelServerConfig config;
   RETURN_IF_ERROR(ParseTextProto(config_text_, flags_.model_config_file.string(), &config));
+  if (NamesNothing(config)) {
+    spdlog::warn("{} is empty: no action is taken; to unload all models, write \"model_config_list {{}}\"",
+                 flags_.model_config_file.string());
+    return {};
+  }
   const Status taken = Take(config, first);
   if (taken) return {};
   return Fail(taken.error().code, "{}: {}", flags_.model_config_file.string(), taken.error().message);
 }
 
-void Alone::PollConfigFile() {
+void Standalone::PollConfigFile() {
   if (leaving()) return;
   const Status read = ReadConfigFile(false);
-  if (!read) spdlog::error("the models stay as they are: {}", read.error().message);
+  if (!read) spdlog::error("the new model config is not used, the models stay as they are: {}", read.error().message);
 }
 
 }  // namespace longshore::app

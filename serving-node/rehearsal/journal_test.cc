@@ -1,4 +1,4 @@
-#include "serving-node/trial/journal.h"
+#include "serving-node/rehearsal/journal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-namespace longshore::trial {
+namespace longshore::rehearsal {
 namespace {
 
 class JournalTest : public testing::Test {
@@ -22,31 +22,31 @@ class JournalTest : public testing::Test {
     return std::move(*journal);
   }
   Path dir_;
-  const Try v3_{"digits", 3, "uid/3/1"};
+  const Attempt v3_{"digits", 3, "uid/3/1"};
 };
 
-TEST_F(JournalTest, QuarantinesAVersionThatWasBeingLoadedWhenTheProcessDied) {
-  ASSERT_TRUE(Opened()->Begin(v3_, Deed::kLoading));
+TEST_F(JournalTest, QuarantinesAVersionThatWasBeingLoadedWhenTheProcessCrashed) {
+  ASSERT_TRUE(Opened()->Begin(v3_, Activity::kLoading));
   const auto restarted = Opened();
   ASSERT_TRUE(restarted->Quarantined(v3_).has_value());
   EXPECT_THAT(*restarted->Quarantined(v3_), testing::HasSubstr("during the loading"));
-  EXPECT_TRUE(Opened()->Quarantined(v3_).has_value()) << "a second restart forgets it";
+  EXPECT_TRUE(Opened()->Quarantined(v3_).has_value()) << "a second restart must not forget it";
 }
 
-TEST_F(JournalTest, DoesNotBlameAVersionWhoseDeedEnded) {
+TEST_F(JournalTest, DoesNotQuarantineAVersionWhoseFirstRunEnded) {
   const auto journal = Opened();
-  ASSERT_TRUE(journal->Begin(v3_, Deed::kFirstRun));
+  ASSERT_TRUE(journal->Begin(v3_, Activity::kFirstRun));
   journal->End(v3_);
   EXPECT_FALSE(Opened()->Quarantined(v3_).has_value());
 }
 
-TEST_F(JournalTest, GivesANewAttemptANewChance) {
-  ASSERT_TRUE(Opened()->Quarantine(v3_, "the trial died"));
-  EXPECT_EQ(Opened()->Quarantined(v3_), "the trial died");
+TEST_F(JournalTest, DoesNotQuarantineANewAttempt) {
+  ASSERT_TRUE(Opened()->Quarantine(v3_, "the rehearsal crashed"));
+  EXPECT_EQ(Opened()->Quarantined(v3_), "the rehearsal crashed");
   EXPECT_FALSE(Opened()->Quarantined({"digits", 3, "uid/3/2"}).has_value());
 }
 
-TEST_F(JournalTest, SaysWhichFileIsDamaged) {
+TEST_F(JournalTest, NamesTheDamagedFile) {
   ASSERT_TRUE(WriteFileAtomically(dir_ / "journal.json", "{\"open\": 3"));
   const auto journal = Journal::Open(dir_);
   ASSERT_FALSE(journal);
@@ -54,11 +54,11 @@ TEST_F(JournalTest, SaysWhichFileIsDamaged) {
   EXPECT_THAT(journal.error().message, testing::HasSubstr("journal.json"));
 }
 
-TEST_F(JournalTest, DoesNotClaimWhatItCouldNotWrite) {
+TEST_F(JournalTest, FailsIfAnEntryCannotBeWritten) {
   const auto journal = Opened();
   std::filesystem::remove_all(dir_);
-  EXPECT_FALSE(journal->Begin(v3_, Deed::kLoading));
+  EXPECT_FALSE(journal->Begin(v3_, Activity::kLoading));
 }
 
 }  // namespace
-}  // namespace longshore::trial
+}  // namespace longshore::rehearsal

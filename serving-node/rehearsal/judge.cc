@@ -1,4 +1,4 @@
-// What the trial's process does with the version.
+// The part of the rehearsal that runs in the child process.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -6,14 +6,14 @@
 #include "common/log.h"
 #include "serving-node/evidence/drift.h"
 #include "serving-node/models/warm_up.h"
+#include "serving-node/rehearsal/rehearsal.h"
+#include "serving-node/rehearsal/signatures.h"
 #include "serving-node/saved_model/saved_model.h"
 #include "serving-node/saved_model/tfrecord.h"
 #include "serving-node/tensor/proto.h"
-#include "serving-node/trial/signatures.h"
-#include "serving-node/trial/trial.h"
 #include "tensorflow_serving/prediction_log.pb.h"
 
-namespace longshore::trial {
+namespace longshore::rehearsal {
 namespace {
 
 using engine::TensorMap;
@@ -37,8 +37,9 @@ Result<TensorMap> FromProtos(const google::protobuf::Map<std::string, tensorflow
 
 Result<Record> ParseRecord(const std::string& bytes) {
   tensorflow::serving::PredictionLog log;
-  if (!log.ParseFromString(bytes)) return DataLoss("it is no PredictionLog");
-  if (!log.has_predict_log()) return Unimplemented("it is no predict log");
+  if (!log.ParseFromString(bytes)) return DataLoss("it is not a PredictionLog");
+  if (!log.has_predict_log())
+    return Unimplemented("it is a PredictionLog of another method: only predict_log is supported");
   const auto& predict = log.predict_log();
   Record record;
   const std::string& signature = predict.request().model_spec().signature_name();
@@ -60,7 +61,7 @@ Result<std::vector<Record>> ReadRecords(const Path& file, size_t records_max) {
   return records;
 }
 
-// The first float output with more than one column, as argmax needs it.
+// Returns the first float output with more than one column, for argmax; nullptr if there is none.
 const Tensor* Scores(const TensorMap& outputs) {
   for (const auto& [name, values] : outputs) {
     if (values.type() == DType::kFloat && values.rank() > 0 && values.dim(values.rank() - 1) > 1) return &values;
@@ -86,7 +87,7 @@ bool BitEqual(const TensorMap& a, const TensorMap& b) {
   });
 }
 
-// Strings and whole numbers that should be equal and are not, as a record's outputs beside the expected ones.
+// Returns true if an expected output that is neither float nor double is missing or differs.
 bool ExactOutputsDiffer(const TensorMap& outputs, const TensorMap& expected) {
   for (const auto& [name, want] : expected) {
     if (want.type() == DType::kFloat || want.type() == DType::kDouble) continue;
@@ -101,7 +102,7 @@ class GoldenSet {
   GoldenSet(engine::LoadedModel& model, const control::Validation& validation)
       : model_(model), validation_(validation) {}
 
-  // Requires: records were read for this version.
+  // Runs all records and returns the result. An error names the record whose run failed.
   Result<control::GoldenResult> Judge(std::vector<Record> records) {
     for (size_t i = 0; i < records.size(); ++i) {
       auto judged = JudgeOne(std::move(records[i]), i);
@@ -130,7 +131,7 @@ class GoldenSet {
     return {};
   }
 
-  // The first reason stands.
+  // Records why the version fails; only the first reason is kept.
   void Refuse(fmt::format_string<size_t&> reason, size_t i) {
     if (result_.message().empty()) result_.set_message(fmt::format(reason, i));
   }
@@ -153,12 +154,13 @@ class GoldenSet {
   control::GoldenResult result_;
 };
 
-// "" when clients of the version that serves can go on with this one, or that version's file cannot be read any more.
+// Returns the incompatible change of the signatures since stable; "" if there is none or stable cannot be read any
+// more.
 std::string SignatureChangeSince(const Path& stable_dir, const engine::LoadedModel& model) {
   if (stable_dir.empty()) return "";
   const auto stable = saved_model::ReadMetaGraph(stable_dir, engine::LoadOptions{}.tags);
   if (!stable) {
-    spdlog::warn("signatures not compared: {}", ToString(stable.error()));
+    spdlog::warn("cannot compare the signatures with stable: {}", ToString(stable.error()));
     return "";
   }
   return SignatureChange(stable->signature_def(), model.signatures());
@@ -166,7 +168,7 @@ std::string SignatureChangeSince(const Path& stable_dir, const engine::LoadedMod
 
 }  // namespace
 
-Result<control::GoldenResult> Judge(engine::Engine& engine, const TrialOptions& options) {
+Result<control::GoldenResult> Judge(engine::Engine& engine, const RehearsalOptions& options) {
   ASSIGN_OR_RETURN(const auto model,
                    engine.Load(options.version_dir, {.deterministic = options.validation.deterministic()}));
   if (options.warm_up) {
@@ -186,4 +188,4 @@ Result<control::GoldenResult> Judge(engine::Engine& engine, const TrialOptions& 
   return GoldenSet(*model, options.validation).Judge(std::move(*records));
 }
 
-}  // namespace longshore::trial
+}  // namespace longshore::rehearsal

@@ -1,21 +1,23 @@
-#include "serving-node/trial/journal.h"
+#include "serving-node/rehearsal/journal.h"
 
 #include "common/json/json.h"
 #include "common/log.h"
 
-namespace longshore::trial {
+namespace longshore::rehearsal {
 namespace {
 
-Json ToJson(const Try& what) { return {{"model", what.model}, {"version", what.version}, {"attempt", what.attempt}}; }
+Json ToJson(const Attempt& what) {
+  return {{"model", what.model}, {"version", what.version}, {"attempt", what.attempt}};
+}
 
-Try FromJson(const Json& entry) {
+Attempt FromJson(const Json& entry) {
   return {entry.at("model").get<std::string>(), entry.at("version").get<int64_t>(),
           entry.at("attempt").get<std::string>()};
 }
 
 }  // namespace
 
-std::string_view DeedName(Deed deed) { return deed == Deed::kLoading ? "loading" : "first run"; }
+std::string_view ActivityName(Activity activity) { return activity == Activity::kLoading ? "loading" : "first run"; }
 
 Result<std::unique_ptr<Journal>> Journal::Open(const Path& state_dir) {
   std::unique_ptr<Journal> journal(new Journal(state_dir / "journal.json"));
@@ -33,7 +35,7 @@ Status Journal::Read() {
     }
     for (const Json& entry : json->at("open")) {
       quarantined_[FromJson(entry)] =
-          fmt::format("the process died during the {} of the version", entry.at("deed").get<std::string>());
+          fmt::format("the process crashed during the {} of the version", entry.at("deed").get<std::string>());
     }
     if (json->at("open").empty()) return {};
   } catch (const Json::exception& e) {
@@ -45,9 +47,9 @@ Status Journal::Read() {
 Status Journal::Write() {
   while (quarantined_.size() > kEntriesMax) quarantined_.erase(quarantined_.begin());
   Json open = Json::array();
-  for (const auto& [what, deed] : open_) {
+  for (const auto& [what, activity] : open_) {
     open.push_back(ToJson(what));
-    open.back()["deed"] = DeedName(deed);
+    open.back()["deed"] = ActivityName(activity);
   }
   Json quarantined = Json::array();
   for (const auto& [what, reason] : quarantined_) {
@@ -57,32 +59,33 @@ Status Journal::Write() {
   return WriteFileAtomically(file_, Json{{"open", open}, {"quarantined", quarantined}}.dump(1));
 }
 
-Status Journal::Begin(const Try& what, Deed deed) {
+Status Journal::Begin(const Attempt& what, Activity activity) {
   const std::lock_guard lock(mutex_);
-  open_[what] = deed;
+  open_[what] = activity;
   auto written = Write();
   if (!written) open_.erase(what);
   return written;
 }
 
-void Journal::End(const Try& what) {
+void Journal::End(const Attempt& what) {
   const std::lock_guard lock(mutex_);
   if (open_.erase(what) == 0) return;
-  // An entry that stays on a full disk costs a quarantine after a crash, not a request now.
-  if (const auto written = Write(); !written) spdlog::warn("journal: {}", ToString(written.error()));
+  // If the entry cannot be removed, a later crash quarantines the version wrongly. That is better than a failed
+  // request.
+  if (const auto written = Write(); !written) spdlog::warn("cannot write the journal: {}", ToString(written.error()));
 }
 
-std::optional<std::string> Journal::Quarantined(const Try& what) const {
+std::optional<std::string> Journal::Quarantined(const Attempt& what) const {
   const std::lock_guard lock(mutex_);
   const auto found = quarantined_.find(what);
   if (found == quarantined_.end()) return std::nullopt;
   return found->second;
 }
 
-Status Journal::Quarantine(const Try& what, const std::string& reason) {
+Status Journal::Quarantine(const Attempt& what, const std::string& reason) {
   const std::lock_guard lock(mutex_);
   quarantined_[what] = reason;
   return Write();
 }
 
-}  // namespace longshore::trial
+}  // namespace longshore::rehearsal

@@ -1,0 +1,170 @@
+#include "serving-node/app/client_listeners.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "common/log.h"
+
+namespace longshore::app {
+namespace {
+
+// Returns an invalid descriptor if `socket` is invalid.
+Result<process::Descriptor> Copy(const process::Descriptor& socket) {
+  if (!socket.valid()) return process::Descriptor();
+  process::Descriptor copy(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+  if (copy.valid()) return copy;
+  return ResourceExhausted("cannot copy the listening socket {}: {}", socket.get(), strerror(errno));
+}
+
+frontend::RestOptions RestOptionsOf(const Flags& flags) {
+  frontend::RestOptions options;
+  const int processors = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+  options.threads = flags.rest_api_num_threads > 0 ? flags.rest_api_num_threads : processors;
+  options.node = flags.node;
+  options.timeout = std::chrono::milliseconds(flags.rest_api_timeout_in_ms);
+  options.cors = flags.rest_api_enable_cors_support;
+  options.metrics_path = flags.observe.metrics_path;
+  options.check_method_names = flags.enable_signature_method_name_check;
+  options.connections_max = flags.listeners.rest_connections_max;
+  options.body_bytes_max = flags.listeners.rest_body_bytes_max;
+  options.bodies_bytes_max = flags.listeners.rest_bodies_bytes_max;
+  options.stop_timeout = std::chrono::milliseconds(flags.listeners.rest_drain_timeout_ms);
+  options.gzip_bytes_min = flags.listeners.rest_gzip_bytes_min;
+  options.bytes_per_second_min = flags.listeners.rest_bytes_per_second_min;
+  options.budget = flags.limits.budget;
+  return options;
+}
+
+}  // namespace
+
+frontend::GrpcOptions GrpcOptionsOf(const Flags& flags, routing::Protocol protocol) {
+  frontend::GrpcOptions options;
+  options.protocol = protocol;
+  if (flags.managed()) options.node = flags.node;  // A standalone node answers exactly like TensorFlow Serving.
+  options.check_method_names = flags.enable_signature_method_name_check;
+  options.connection_age_max_ms = flags.connection_age_max_ms;
+  options.receive_bytes_max = flags.listeners.grpc_receive_bytes_max;
+  options.memory_bytes_max = flags.listeners.grpc_memory_bytes_max;
+  options.answer_time.bytes_per_second_min = flags.listeners.grpc_bytes_per_second_min;
+  options.drain_timeout = std::chrono::milliseconds(flags.listeners.grpc_drain_timeout_ms);
+  if (protocol == routing::Protocol::kPeer)
+    return options;  // The limits for clients do not apply: a peer's connection carries the requests of many clients.
+  options.streams_max = flags.listeners.grpc_streams_max;
+  options.channel_arguments = flags.grpc_channel_arguments;
+  options.connections_max = flags.listeners.grpc_connections_max;
+  options.reflection = flags.listeners.enable_reflection;
+  return options;
+}
+
+ClientListeners::ClientListeners(const Flags& flags, Components& components, Security security,
+                                 ListeningSockets sockets)
+    : flags_(flags), components_(components), security_(std::move(security)), sockets_(std::move(sockets)) {}
+
+ClientListeners::~ClientListeners() {
+  if (retire_.joinable()) retire_.join();
+}
+
+Result<ClientListeners::Servers> ClientListeners::Start(int64_t connection_age_max_ms) const {
+  Servers servers;
+  servers.connection_age_max_ms = connection_age_max_ms;
+  if (sockets_.grpc.valid() || sockets_.grpc_socket.valid()) {
+    auto options = GrpcOptionsOf(flags_, routing::Protocol::kGrpc);
+    ASSIGN_OR_RETURN(process::Descriptor port, Copy(sockets_.grpc));
+    ASSIGN_OR_RETURN(process::Descriptor socket, Copy(sockets_.grpc_socket));
+    options.listen_fd = port.Release();
+    options.socket_fd = socket.Release();
+    options.connection_age_max_ms = connection_age_max_ms;
+    options.reload = components_.reload;
+    options.credentials = {.tls = security_.grpc_tls, .gate = ToCallGate(security_.gate)};
+    options.meter = components_.requests.get();
+    options.in_flight = components_.in_flight.get();
+    if (flags_.enable_serialization_as_tensor_content) options.encoding = tensor::Encoding::kContent;
+    ASSIGN_OR_RETURN(servers.grpc, frontend::GrpcServer::Start(options, *components_.predictor, *components_.catalog));
+  }
+  if (sockets_.rest.valid()) {
+    auto options = RestOptionsOf(flags_);
+    options.tls = security_.rest_tls;
+    options.gate = security_.gate;
+    options.meter = components_.requests.get();
+    options.in_flight = components_.in_flight.get();
+    ASSIGN_OR_RETURN(process::Descriptor port, Copy(sockets_.rest));
+    options.listen_fd = port.Release();
+    options.connection_age_max_ms = connection_age_max_ms;
+    ASSIGN_OR_RETURN(servers.rest, frontend::RestServer::Start(options, *components_.predictor, *components_.catalog,
+                                                               [this] { return components_.registry.Text(); }));
+  }
+  return servers;
+}
+
+Status ClientListeners::Open(int64_t connection_age_max_ms) {
+  ASSIGN_OR_RETURN(servers_, Start(connection_age_max_ms));
+  const auto over = [](const auto& tls) {
+    return !tls ? "" : tls->current()->verify_client ? " over mutual TLS" : " over TLS";
+  };
+  if (sockets_.grpc_socket.valid()) spdlog::info("gRPC on {}", flags_.listeners.grpc_socket_path.string());
+  if (sockets_.grpc.valid()) spdlog::info("gRPC on port {}{}", sockets_.grpc_port, over(security_.grpc_tls));
+  if (servers_.rest) spdlog::info("REST on port {}{}", sockets_.rest_port, over(security_.rest_tls));
+  open_ = true;
+  return {};
+}
+
+void ClientListeners::SetConnectionAge(int64_t connection_age_max_ms) {
+  if (!open_ || retiring_ || connection_age_max_ms == servers_.connection_age_max_ms) return;
+  if (retire_.joinable()) retire_.join();
+  auto next = Start(connection_age_max_ms);
+  if (!next) {
+    spdlog::error("cannot change the maximum age of connections from {} to {} ms: {}", servers_.connection_age_max_ms,
+                  connection_age_max_ms, next.error().message);
+    servers_.connection_age_max_ms = connection_age_max_ms;  // Do not try again until it changes.
+    return;
+  }
+  if (next->grpc) next->grpc->SetServing(serving_);
+  Retire(std::exchange(servers_, std::move(*next)));
+  spdlog::info("new connections have a maximum age of {} ms", connection_age_max_ms);
+}
+
+void ClientListeners::Retire(Servers servers) {
+  retired_ = std::move(servers);
+  retiring_ = true;
+  retire_ = std::thread([this] {
+    retired_.Drain();
+    retiring_ = false;
+  });
+}
+
+void ClientListeners::SetServing(bool serving) {
+  if (serving == serving_) return;
+  for (const Servers* each : {&servers_, &retired_}) {
+    if (each->grpc) each->grpc->SetServing(serving);
+  }
+  serving_ = serving;
+}
+
+size_t ClientListeners::connections() const { return servers_.connections() + retired_.connections(); }
+
+void ClientListeners::Drain() {
+  sockets_.grpc.Reset();
+  sockets_.grpc_socket.Reset();
+  sockets_.rest.Reset();
+  SetServing(false);
+  servers_.Drain();
+  if (retire_.joinable()) retire_.join();
+}
+
+void ClientListeners::Servers::Drain() {
+  std::thread rest_drain([this] {
+    if (rest) rest->Drain();
+  });
+  if (grpc) grpc->Drain();
+  rest_drain.join();
+}
+
+size_t ClientListeners::Servers::connections() const {
+  return (grpc ? grpc->connections() : 0) + (rest ? rest->connections() : 0);
+}
+
+}  // namespace longshore::app

@@ -1,0 +1,72 @@
+// The gRPC and REST listeners for clients, on sockets that the node may share with other nodes.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "common/error.h"
+#include "serving-node/app/components.h"
+#include "serving-node/app/flags.h"
+#include "serving-node/app/listeners.h"
+#include "serving-node/app/security.h"
+#include "serving-node/frontend/grpc_server.h"
+#include "serving-node/frontend/rest_server.h"
+
+namespace longshore::app {
+
+// The options of a gRPC listener, for clients or peers, that follow from the flags.
+frontend::GrpcOptions GrpcOptionsOf(const Flags& flags, routing::Protocol protocol);
+
+// Only the main loop's thread may use it, except where a function says otherwise.
+class ClientListeners {
+ public:
+  // The components must outlive it. No connection is accepted before Open.
+  ClientListeners(const Flags& flags, Components& components, Security security, ListeningSockets sockets);
+  ~ClientListeners();  // Closes the connections that were not drained; waits for those of a retired server.
+
+  // Opens both listeners, or neither if one fails.
+  Status Open(int64_t connection_age_max_ms);
+  bool open() const { return open_; }  // Any thread.
+
+  // Sets the maximum age of new connections. It starts new servers and retires the old ones: gRPC clients of those are
+  // asked to reconnect when their connection reaches its old age, REST clients with their next answer. No request is
+  // cut. No effect while an earlier change is still in progress: call it again. A failure is logged and changes
+  // nothing.
+  void SetConnectionAge(int64_t connection_age_max_ms);
+
+  void SetServing(bool serving);
+  size_t connections() const;
+  const ListeningSockets& sockets() const { return sockets_; }
+
+  // Accepts no further connections, answers the requests in flight, and returns when no connection is left. Any thread,
+  // while the main loop calls nothing else here.
+  void Drain();
+
+ private:
+  struct Servers {
+    std::unique_ptr<frontend::GrpcServer> grpc;
+    std::unique_ptr<frontend::RestServer> rest;
+    int64_t connection_age_max_ms = 0;
+
+    void Drain();
+    size_t connections() const;
+  };
+  Result<Servers> Start(int64_t connection_age_max_ms) const;
+  void Retire(Servers servers);  // Drains them in the background. Requires: !retiring_.
+
+  const Flags& flags_;
+  Components& components_;
+  const Security security_;
+  ListeningSockets sockets_;  // The servers listen on copies, so that a later server can use the same sockets.
+  std::atomic<bool> open_ = false;
+  bool serving_ = false;
+  Servers servers_;
+  Servers retired_;  // Serve until their connections have ended.
+  std::atomic<bool> retiring_ = false;
+  std::thread retire_;
+};
+
+}  // namespace longshore::app

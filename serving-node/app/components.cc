@@ -1,0 +1,152 @@
+#include "serving-node/app/components.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "common/metrics/process.h"
+#include "serving-node/app/flags.h"
+#include "serving-node/app/models.h"
+#include "serving-node/engine/cpu/cpu.h"
+#include "serving-node/requestlog/logging_predictor.h"
+
+namespace longshore::app {
+namespace {
+
+constexpr metrics::Name kCertificateEnd{
+    "longshore_peer_certificate_end_time_seconds",
+    "End of the validity of the newest certificate for peers, in seconds since 1970; 0 if there is none."};
+
+// Creates the components that only a managed node has: the state directory, the journal, the sources, the gate before
+// each load, and the certificate for peers.
+Status BuildManaged(const Flags& flags, Components& components) {
+  std::error_code error;
+  std::filesystem::create_directories(flags.state_dir, error);
+  if (error) return FailedPrecondition("--state_dir={}: {}", flags.state_dir.string(), error.message());
+  ASSIGN_OR_RETURN(components.journal, rehearsal::Journal::Open(flags.state_dir));
+  ASSIGN_OR_RETURN(components.sources, sources::Sources::Start(flags.sources.Options(flags.state_dir)));
+  rehearsal::GateOptions gate;
+  gate.folder_of = [sources = components.sources.get()](const control::ModelState& model, int64_t version) {
+    return sources->FolderOf(sources::SourceOf(model, version));
+  };
+  components.gate = std::make_unique<rehearsal::Gate>(std::move(gate), *components.journal);
+  if (flags.controller_ca_file.empty()) return {};
+  components.identity = std::make_unique<identity::NodeIdentity>(
+      identity::Options{.file = flags.state_dir / "identity.pb", .ca_file = flags.controller_ca_file}, components.clock,
+      components.timer);
+  components.registry.AddSource([identity = components.identity.get()](metrics::Exposition* out) {
+    const TimePoint until = identity->until().value_or(TimePoint{});
+    out->Set(kCertificateEnd, {}, std::chrono::duration<double>(until.time_since_epoch()).count());
+  });
+  return {};
+}
+
+// Drops the metric labels of an unloaded version, and those of its model if the model is no longer wanted.
+void Forget(const std::string& model, int64_t version, const Components& components) {
+  components.requests->ForgetVersion(model, version);
+  components.runs->ForgetVersion(model, version);
+  const std::vector<std::string> wanted = components.store->Names();
+  if (std::ranges::binary_search(wanted, model)) return;
+  components.requests->ForgetModel(model);
+  components.runs->ForgetModel(model);
+}
+
+void BuildStore(const Flags& flags, models::OnChange on_change, Components& components) {
+  models::ModelStore::Options options = flags.loading.StoreOptions(flags.managed());
+  options.tags = flags.saved_model_tags;
+  options.meter = components.loads.get();
+  options.warm_up_iterations = flags.warm_up.iterations();
+  options.watch_of = [&components](const std::string& model, int64_t version) {
+    return components.profiles.WatchOf(model, version);
+  };
+  if (flags.batching.enable_per_model_batching_parameters) options.batching_of = BatchingOfVersion;
+  models::LoadGate gate;
+  if (components.gate) {
+    gate = [&components](const std::string& model, int64_t version, const Path& dir) {
+      return components.gate->Admit(model, version, dir);
+    };
+  }
+  components.store = std::make_unique<models::ModelStore>(
+      *components.engine, *components.admission, options, std::move(gate),
+      [&components, on_change = std::move(on_change)](const std::string& model, const models::VersionStatus& status) {
+        using models::State;
+        const bool loads = status.state == State::kLoading || status.state == State::kWarming;
+        if (components.gate && !loads) components.gate->Loaded(model, status.version);
+        if (status.state == State::kEnd) Forget(model, status.version, components);
+        on_change(model, status);
+      });
+}
+
+std::function<std::string()> AuthorizationOf(const Security& security) {
+  if (!security.peer_authorization) return {};
+  return [authorization = security.peer_authorization] { return *authorization->current(); };
+}
+
+std::function<std::shared_ptr<const identity::PeerIdentity>()> IdentityOf(const Components& components) {
+  if (!components.identity) return {};
+  return [identity = components.identity.get()] { return identity->current(); };
+}
+
+// Creates the capture of failed requests. Each bundle also names the node and the flags that influence a run, so that a
+// replay can use the same ones.
+void BuildCapture(const Flags& flags, Components& components) {
+  replay::CaptureOptions options = flags.observe.capture;
+  if (options.dir.empty()) return;
+  options.every.set_node(flags.node);
+  options.every.set_software_version(SoftwareVersion());
+  for (const std::string& tag : flags.saved_model_tags) options.every.add_saved_model_tags(tag);
+  options.every.add_flags(fmt::format("threads={}", flags.threads));
+  options.every.add_flags(fmt::format("max_concurrent_runs={}", flags.max_concurrent_runs));
+  options.every.add_flags(fmt::format("enable_batching={}", flags.batching.enable_batching));
+  components.capture = std::make_unique<replay::Capture>(std::move(options), *components.store, *components.origins,
+                                                         components.clock, components.registry);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Components>> BuildComponents(const Flags& flags, const Security& security,
+                                                    models::OnChange on_change) {
+  auto components = std::make_unique<Components>();
+  const Parallelism parallelism = ParallelismOf(flags, static_cast<int>(std::thread::hardware_concurrency()));
+  components->engine = engine::MakeCpuEngine({.runs = parallelism.runs,
+                                              .threads_per_run = parallelism.threads_per_run,
+                                              .run_bytes_max = flags.limits.budget.run_bytes_max});
+  components->admission = std::make_unique<batching::Admission>(
+      batching::Limits{.concurrent_runs_max = flags.max_concurrent_runs,
+                       .simulated_run = std::chrono::milliseconds(flags.simulated_run_ms)});
+  if (flags.managed()) RETURN_IF_ERROR(BuildManaged(flags, *components));
+  ASSIGN_OR_RETURN(components->guards, routing::GuardBook::Open(flags.state_dir));
+  components->loads = std::make_unique<models::LoadMeter>(components->registry);
+  components->runs = std::make_unique<routing::RunMeter>(components->registry);
+  components->requests = std::make_unique<frontend::RequestMeter>(
+      components->registry, [&components = *components](const std::string& model) {
+        return components.catalog->Versions(model).has_value() || components.router->KnownElsewhere(model);
+      });
+  BuildStore(flags, std::move(on_change), *components);
+  components->own_catalog = std::make_unique<frontend::StoreCatalog>(*components->store, flags.managed());
+  components->origins = std::make_unique<routing::OriginSearch>(*components->admission, flags.limits.budget);
+  BuildCapture(flags, *components);
+  components->forwarder = routing::MakeGrpcForwarder(
+      {.fleet = flags.fleet, .authorization = AuthorizationOf(security), .identity = IdentityOf(*components)});
+  routing::RouterOptions options;
+  options.node = flags.node;
+  components->router = std::make_unique<routing::Router>(
+      routing::RouterDeps{*components->store, *components->admission, components->recorder, components->drift,
+                          components->registry, *components->runs, *components->forwarder, *components->guards,
+                          *components->origins, components->clock, components->journal.get(), components->capture.get(),
+                          flags.limits.budget},
+      options);
+  components->catalog =
+      std::make_unique<frontend::FleetCatalog>(*components->own_catalog, *components->router, *components->forwarder);
+  components->home_catalog = std::make_unique<frontend::HomeCatalog>(*components->catalog, *components->router);
+  components->in_flight =
+      std::make_unique<frontend::InFlight>(flags.listeners.requests_in_flight_max, flags.listeners.answer_bytes_max);
+  components->request_log = std::make_unique<requestlog::RequestLog>(
+      requestlog::Options{.node = flags.node, .files = flags.observe.request_log_files}, components->registry);
+  components->predictor = std::make_unique<requestlog::LoggingPredictor>(*components->router, *components->request_log);
+  ExportModelGauges(*components->store, *components->admission, components->registry);
+  metrics::ShowProcess(components->clock.Now(), SoftwareVersion(), components->registry);
+  return components;
+}
+
+}  // namespace longshore::app

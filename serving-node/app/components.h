@@ -1,0 +1,71 @@
+// The components that answer the requests of a node, from the engine to the router, without the listeners.
+#pragma once
+
+#include <memory>
+
+#include "common/clock.h"
+#include "common/metrics/metrics.h"
+#include "serving-node/app/flags.h"
+#include "serving-node/app/security.h"
+#include "serving-node/batching/batching.h"
+#include "serving-node/engine/engine.h"
+#include "serving-node/evidence/drift.h"
+#include "serving-node/evidence/recorder.h"
+#include "serving-node/frontend/fleet_catalog.h"
+#include "serving-node/frontend/grpc_services.h"
+#include "serving-node/frontend/in_flight.h"
+#include "serving-node/frontend/metered.h"
+#include "serving-node/frontend/store_catalog.h"
+#include "serving-node/identity/node_identity.h"
+#include "serving-node/models/model_store.h"
+#include "serving-node/profiling/recorder.h"
+#include "serving-node/rehearsal/gate.h"
+#include "serving-node/replay/capture.h"
+#include "serving-node/requestlog/request_log.h"
+#include "serving-node/routing/forwarder.h"
+#include "serving-node/routing/guard.h"
+#include "serving-node/routing/origin_search.h"
+#include "serving-node/routing/router.h"
+#include "serving-node/routing/run_meter.h"
+#include "serving-node/sources/sources.h"
+
+namespace longshore::app {
+
+// The order of declaration matters: a member outlives those declared after it, so that their callbacks can still use
+// it.
+struct Components {
+  SystemClock clock;
+  SteadyClock timer;
+  metrics::Registry registry;
+  std::unique_ptr<engine::Engine> engine;
+  profiling::Recorder profiles{clock, timer};
+  std::unique_ptr<batching::Admission> admission;
+  evidence::Recorder recorder;
+  std::unique_ptr<rehearsal::Journal> journal;  // Journal, gate and sources: only on a managed node.
+  std::unique_ptr<rehearsal::Gate> gate;
+  std::unique_ptr<sources::Sources> sources;
+  std::unique_ptr<identity::NodeIdentity> identity;  // Only in a cluster. Null: hops are in plain text.
+  std::unique_ptr<routing::GuardBook> guards;
+  std::unique_ptr<frontend::RequestMeter> requests;  // Both meters outlive the store, which reports unloaded versions.
+  std::unique_ptr<routing::RunMeter> runs;
+  std::unique_ptr<models::LoadMeter> loads;
+  std::unique_ptr<models::ModelStore> store;
+  std::unique_ptr<routing::OriginSearch> origins;
+  std::unique_ptr<replay::Capture> capture;             // Null: failed requests are not captured.
+  std::unique_ptr<frontend::StoreCatalog> own_catalog;  // The models of this node, for peers.
+  evidence::DriftSampler drift;
+  std::unique_ptr<frontend::InFlight> in_flight;  // Counts the requests of all listeners together.
+  std::unique_ptr<requestlog::RequestLog> request_log;
+  std::unique_ptr<routing::Predictor> predictor;        // The router with the request log, for clients.
+  std::unique_ptr<frontend::FleetCatalog> catalog;      // The models of the fleet, for clients.
+  std::unique_ptr<frontend::HomeCatalog> home_catalog;  // The same for nodes that ask this one as a home node.
+  std::unique_ptr<routing::Router> router;        // Its destructor waits for requests, which use the members above.
+  std::unique_ptr<routing::Forwarder> forwarder;  // Destroyed first: cancels the requests at peers.
+  frontend::ReloadFunction reload;                // Only on a standalone node; set before the listeners open.
+};
+
+// Creates all components. on_change is called on other threads until the components are destroyed.
+Result<std::unique_ptr<Components>> BuildComponents(const Flags& flags, const Security& security,
+                                                    models::OnChange on_change);
+
+}  // namespace longshore::app

@@ -1,0 +1,88 @@
+// A standalone node, which has no controller: the models that it serves, from flags or from a model config file, and
+// changes to them at run time. A change is applied as a whole or not at all.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/error.h"
+#include "common/ticker.h"
+#include "common/worker.h"
+#include "serving-node/app/flags.h"
+#include "serving-node/models/discovery.h"
+#include "serving-node/models/model_store.h"
+#include "serving-node/requestlog/request_log.h"
+#include "tensorflow_serving/services.pb.h"
+
+namespace longshore::app {
+
+// Thread-safe, except for Begin. The store, the log and the flags must outlive it.
+class Standalone {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  using ReloadDone = std::function<void(Status)>;
+  static constexpr size_t kReloadsWaitingMax = 16;
+  // The deadline of a reload whose caller sets none.
+  static constexpr std::chrono::minutes kReloadWaitMax{30};
+
+  Standalone(const Flags& flags, models::ModelStore& store, requestlog::RequestLog& log);
+  ~Standalone();  // Answers the reloads that still wait.
+
+  // Starts to serve the models of the flags. InvalidArgument names the file, the line or the model that is wrong. An
+  // empty config file, now or later, changes nothing and is logged.
+  Status Begin();
+
+  // Implements HandleReloadConfigRequest. InvalidArgument or FailedPrecondition: the configuration is wrong or empty,
+  // and nothing changes. Unavailable: a model of the configuration cannot be served; DeadlineExceeded: the models did
+  // not load in time; in both cases the new configuration stays. ResourceExhausted: too many reloads wait. Calls `done`
+  // once, on another thread.
+  void Reload(tensorflow::serving::ModelServerConfig config, TimePoint deadline, ReloadDone done);
+
+  // Answers all waiting and future reloads with Unavailable, without any change: their connections would otherwise keep
+  // the node from shutting down.
+  void Leave();
+
+  // Must be called whenever a version changes its state.
+  void OnChange();
+
+  // Returns true if no model is still loading for the first time: each one answers, failed to load, or has no version.
+  bool loads_ended() const;
+
+  // Returns one reason for each model that cannot answer; empty if all can.
+  std::vector<std::string> WhyUnable() const;
+
+ private:
+  enum class Outcome { kWaits, kServes, kCannot };
+
+  // Returns whether the model can answer (kServes), cannot (kCannot), or is still loading (kWaits).
+  Outcome OutcomeOf(const std::string& model) const;
+  Status Take(const tensorflow::serving::ModelServerConfig& config, bool first);
+  Status CheckLabels(const std::vector<models::ModelSource>& sources, bool first) const;
+  Status WaitUntilSettled(TimePoint deadline);
+  bool leaving() const;
+  std::vector<std::string> Names() const;
+  Status ReadConfigFile(bool first);
+  void PollConfigFile();
+
+  const Flags& flags_;
+  models::ModelStore& store_;
+  requestlog::RequestLog& log_;
+  models::Discovery discovery_;
+  mutable std::mutex mutex_;  // Guards what follows.
+  std::condition_variable changed_;
+  bool leaving_ = false;
+  uint64_t changes_ = 0;
+  std::vector<std::string> names_;  // The configured models.
+  std::string config_text_;         // The last content of the config file. After Begin, only poller_ uses it.
+  // Declared last: their threads use the other members.
+  Worker reloads_{kReloadsWaitingMax};
+  std::optional<Ticker> poller_;
+};
+
+}  // namespace longshore::app

@@ -1,0 +1,84 @@
+// A node without a controller, and its model config file.
+#include "serving-node/app/standalone.h"
+
+#include <gtest/gtest.h>
+#include <spdlog/sinks/ringbuffer_sink.h>
+
+#include <algorithm>
+
+#include "common/log.h"
+#include "serving-node/app/testing.h"
+
+namespace longshore::app {
+namespace {
+
+const std::string kHalf =
+    fmt::format(R"(model_config_list {{ config {{ name: "half" base_path: "{}" model_platform: "tensorflow" }} }})",
+                (kModels / "half_plus_two_tf2").string());
+
+class ConfigFile : public NodeTest {
+ protected:
+  void SetUp() override {
+    NodeTest::SetUp();
+    spdlog::default_logger()->sinks().push_back(log_);
+    flags_.model_config_file = dir_ / "models.config";
+    flags_.model_config_file_poll_wait_seconds = 0.01;
+  }
+  void TearDown() override {
+    NodeTest::TearDown();
+    spdlog::default_logger()->sinks().pop_back();
+  }
+
+  void Write(const std::string& text) { ASSERT_TRUE(WriteFileAtomically(flags_.model_config_file, text)); }
+  // Ready first: until then a request waits, and the node's main loop is this thread.
+  bool Serves() { return IsReady() && Answer(*node_).find("3.0") != std::string::npos; }
+  bool TickUntilLogSays(const std::string& text) {
+    return TickUntil([&] { return CountInLog(text) > 0; });
+  }
+  size_t CountInLog(const std::string& text) {
+    const auto lines = log_->last_formatted();
+    return static_cast<size_t>(
+        std::ranges::count_if(lines, [&](const std::string& line) { return line.find(text) != std::string::npos; }));
+  }
+
+  const std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> log_ =
+      std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(10'000);
+};
+
+class EmptyConfigFile : public ConfigFile, public testing::WithParamInterface<std::string> {};
+
+TEST_P(EmptyConfigFile, ChangesNothingAndIsLoggedOnce) {
+  Write(kHalf);
+  Start();
+  ASSERT_TRUE(TickUntil([&] { return Serves(); }));
+
+  Write(GetParam());
+
+  ASSERT_TRUE(TickUntilLogSays("models.config is empty: no action is taken"));
+  EXPECT_TRUE(Serves());
+  Write("model_config_list { config { nme: 'x' } }");  // A later poll, so that the ones before it are over.
+  ASSERT_TRUE(TickUntilLogSays("models.config:1:"));
+  EXPECT_EQ(CountInLog("is empty"), 1u);
+  EXPECT_TRUE(Serves());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EmptyConfigFile, testing::Values("", " \n\t\n", "# model_config_list {}\n"));
+
+TEST_F(ConfigFile, AnEmptyListOfModelsUnloadsThemAll) {
+  Write(kHalf);
+  Start();
+  ASSERT_TRUE(TickUntil([&] { return Serves(); }));
+  Write("model_config_list {}");
+  EXPECT_TRUE(TickUntil([&] { return !Serves(); }));
+}
+
+TEST_F(ConfigFile, ANodeThatStartsWithAnEmptyOneServesWhatItSaysLater) {
+  Write("");
+  Start();
+  ASSERT_TRUE(TickUntilLogSays("models.config is empty: no action is taken"));
+  Write(kHalf);
+  EXPECT_TRUE(TickUntil([&] { return Serves(); }));
+}
+
+}  // namespace
+}  // namespace longshore::app

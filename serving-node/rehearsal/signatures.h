@@ -1,0 +1,18 @@
+// Checks that a candidate still accepts the requests that clients send to stable.
+#pragma once
+
+#include <string>
+
+#include "tensorflow/saved_model.pb.h"
+
+namespace longshore::rehearsal {
+
+using Signatures = google::protobuf::Map<std::string, tensorflow::SignatureDef>;
+
+// Returns why a request that stable accepts would fail at the candidate; "" if none would. Signatures, inputs and
+// outputs must not be removed, types must not change, new inputs need a default, defaults must not be removed, and
+// inputs must not accept fewer shapes. Example: `signature "serving_default": input "x" takes float [-1,3] where stable
+// takes float [-1,2]`.
+std::string SignatureChange(const Signatures& stable, const Signatures& candidate);
+
+}  // namespace longshore::rehearsal
