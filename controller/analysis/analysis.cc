@@ -10,11 +10,13 @@
 namespace longshore::analysis {
 namespace {
 
-// Stable requests that must be known before their quantiles can be thresholds.
+// Minimum number of stable requests before their quantiles can be thresholds.
 constexpr int64_t kPastMin = 50;
-// Requests of one arm that wait for one of the other. What is older was not measured under the same conditions.
+// Maximum number of requests of one arm that wait for requests of the other. Older ones were not measured under the
+// same conditions.
 constexpr int64_t kAloneMax = 10000;
-// Half of LatencyBaseline's share pays for not knowing the baseline's true distribution, half for the test.
+// Half of LatencyBaseline's share of alpha covers the error in the estimated baseline distribution, the other half the
+// test.
 constexpr double kBaselineDelta = kAlphaLatencyBaseline / 2;
 
 int64_t Clamp(int64_t events, int64_t requests) { return std::clamp<int64_t>(events, 0, requests); }
@@ -30,7 +32,7 @@ void Test(const Block& block, double stable_rate, EProcess& process) {
   }
 }
 
-// Stable's errors so far, pulled a little towards one in a hundred while little is known.
+// Stable's error rate so far, shrunk towards 1% while there are few requests.
 double StableErrorRate(const Analysis& analysis) {
   const auto errors = static_cast<double>(analysis.baseline.errors + analysis.stable.errors);
   const auto requests = static_cast<double>(analysis.baseline.requests + analysis.stable.requests);
@@ -45,7 +47,7 @@ void TestErrors(const WindowEvidence& window, Analysis& analysis) {
   Test(block, StableErrorRate(analysis), analysis.errors);
 }
 
-// What is known of stable's run times before this window: recent ones once there are enough.
+// Stable's run times before this window; recent ones once there are enough.
 Buckets StablePast(const Analysis& analysis) {
   constexpr int64_t kRecentEnough = 1000;
   Buckets past = analysis.stable.run_time_buckets;
@@ -53,8 +55,8 @@ Buckets StablePast(const Analysis& analysis) {
   return past;
 }
 
-// Where the candidate begins to count as slower: above stable's threshold by the tolerance, and by kLatencyFloor at
-// least.
+// The threshold above which a run of the candidate counts as slower: that of stable plus the tolerance, and at least
+// kLatencyFloor more.
 int CandidateThreshold(const Analysis& analysis, int threshold) {
   const Duration with_floor(std::llround(TimeBucketUpperMicroseconds(threshold)) + kLatencyFloor.count());
   return std::max(threshold + analysis.tolerance_buckets, BucketOf(with_floor));
@@ -92,8 +94,8 @@ void TestLatencyBaseline(const std::string& node, const WindowEvidence& window, 
   }
 }
 
-// Whether the node's next window counts for LatencyBaseline: known before that window begins, so it cannot bias the
-// test.
+// Whether the next window of the node counts for LatencyBaseline. Decided before that window starts, so that it cannot
+// bias the test.
 bool MissesSlo(const WindowEvidence& window, const Analysis& analysis) {
   if (!analysis.slo_bucket) return false;
   Buckets both = window.stable.run_time_buckets;

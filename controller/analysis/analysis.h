@@ -1,4 +1,4 @@
-// Judgement of a candidate against stable by evidence, valid however often it is looked at.
+// Judges a candidate against stable by evidence. The result is valid no matter how often it is evaluated.
 //
 // Method: e-values for two streams of yes/no events (Turner, Ly, Grünwald: "Generic E-variables for exact sequential
 // k-sample tests", arXiv:2106.02693). Each window contributes a factor whose mean is at most 1 while the candidate is
@@ -8,11 +8,10 @@
 // The tests and their shares of kAlphaTotal (a false rollback of an equal version, over the whole rollout):
 //   ErrorRate        errors of the candidate against stable in the same windows
 //   Latency          run times above thresholds from stable's own past, the candidate's shifted by the tolerance
-//   LatencyBaseline  the same against stable's run times before the rollout, in windows that follow one in which the
-//   SLO's
-//                    target was missed. Both versions may be slower than before for other reasons: it holds, and rolls
-//                    back nothing
-// Certain failures need no test: a non-finite answer where stable was finite on the same input.
+//   LatencyBaseline  the same against stable's run times before the rollout, in windows after one that missed the
+//                    target of the SLO. Both versions may be slower than before for other reasons, so this test
+//                    holds the rollout and never rolls back
+// A non-finite answer to an input for which stable gave a finite one is a certain failure and needs no test.
 //
 // Pure. An Analysis is a value that lives in RolloutStatus::analysis as JSON between two calls.
 #pragma once
@@ -36,17 +35,18 @@ inline constexpr double kAlphaErrors = 0.004;
 inline constexpr double kAlphaLatency = 0.004;
 inline constexpr double kAlphaLatencyBaseline = 0.002;
 
-// What both arms did on one node in one stretch of time: differences of cumulative counts, each request in exactly one
-// window. When a window ends must not depend on how its requests ended; time and numbers of requests are fine.
+// The counts of both arms on one node during one period, as differences of cumulative counts; each request is in
+// exactly one window. The end of a window must not depend on the results of its requests; it may depend on time and on
+// numbers of requests.
 struct WindowEvidence {
   api::ArmEvidence candidate;
   api::ArmEvidence stable;
 };
 
-// By the name of the node. Versions are compared on the same node only: a candidate on a busy node is not worse for it.
+// By node name. Versions are only compared on the same node, so that a busy node does not count against the candidate.
 using Windows = std::map<std::string, WindowEvidence>;
 
-// All nodes together.
+// The sum over all nodes.
 WindowEvidence Sum(const Windows& windows);
 
 // Sums `more` into `total`; the largest difference of drift is kept.
@@ -59,45 +59,45 @@ struct EProcess {
 
 struct Analysis {
   int tolerance_buckets = 0;      // Shift of the candidate's thresholds on the histogram's scale of 2^(1/8).
-  std::optional<int> slo_bucket;  // Last bucket within the latency target; absent: no target.
+  std::optional<int> slo_bucket;  // Last bucket within the latency target; nullopt: no target.
   double slo_quantile = 0.99;
 
   api::ArmEvidence baseline;   // Stable before the rollout.
   api::ArmEvidence candidate;  // Totals since the rollout began.
   api::ArmEvidence stable;
-  Windows open;  // Of nodes where one arm had no request yet; a window with one arm alone says nothing.
+  Windows open;  // Windows of nodes where one arm had no request yet; such a window proves nothing.
 
   EProcess errors;
   std::array<EProcess, 4> latency;  // One per quantile of kQuantiles.
   std::array<EProcess, 4> latency_baseline;
-  std::set<std::string> slo_missed;  // The nodes that missed it in their last closed window.
+  std::set<std::string> slo_missed;  // Nodes whose last closed window missed the objective.
 };
 
-// A candidate with a twentieth of the traffic finds colder caches: a run that is slower by less than this is no event,
-// whatever the tolerance.
+// A candidate with 5% of the traffic has colder caches, so runs that are slower by less than this are ignored for any
+// tolerance.
 inline constexpr Duration kLatencyFloor{100};
 
 inline constexpr std::array<double, 4> kQuantiles = {0.5, 0.75, 0.9, 0.99};
 
-// The state at the beginning of a rollout. `baseline`: what stable did before it, as much as is known.
+// The state at the start of a rollout. `baseline`: the known counts of stable before it.
 Analysis Begin(const api::ModelSpec& spec, const api::ArmEvidence& baseline);
 
-// Takes what one node did. Call it once per node and look.
+// Adds the window of one node. Call it once per node each time evidence is used.
 Analysis Update(Analysis analysis, const std::string& node, const WindowEvidence& window);
 
 // Requests of the candidate since the rollout began.
 int64_t CandidateRequests(const Analysis& analysis);
 
-// Fail with reason and numbers; Pass when nothing failed and `step_requests` of the candidate in this step are at least
-// rollout.requestsMin; otherwise Undecided. No evidence is no promotion, nor is a missed objective while the candidate
-// is slower than stable was before the rollout (LatencyBaseline).
+// Returns Fail with reason and numbers; Pass if no test failed and the candidate had at least rollout.requestsMin
+// requests in this step (`step_requests`); otherwise Undecided. Missing evidence never passes. While the objective is
+// missed and the candidate is slower than stable was before the rollout, the result is Undecided (LatencyBaseline).
 api::Verdict Judge(const Analysis& analysis, const api::ModelSpec& spec, int64_t step_requests);
 
-// The e-value of the errors test, of the mixture.
+// The e-value of a test: the mean over its mixture of alternatives.
 double EValue(const EProcess& process);
 
 Json ToJson(const Analysis& analysis);
-// DataLoss when the JSON is not what ToJson wrote; a null gives an empty Analysis.
+// DataLoss if the JSON was not written by ToJson; null gives an empty Analysis.
 Result<Analysis> FromJson(const Json& json);
 
 }  // namespace longshore::analysis

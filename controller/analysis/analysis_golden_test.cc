@@ -1,8 +1,8 @@
 // Runs tests/golden/analysis. A case has
-//   spec:     what differs from a model with the default canary and requestsMin 100
+//   spec:     fields that differ from a model with the default canary and requestsMin 100
 //   baseline: an arm; windows: [{candidate: arm, stable: arm, times: 3}]
 //   arm:      {requests: 100, errors: 2, nonFinite: 0, ms: 10, spread: 3, drift: {pairs: 5, sum: 0.1}}
-//             run times lie evenly over `spread` buckets that end at the one of `ms`
+//             run times are spread evenly over `spread` buckets that end at the one of `ms`
 #include <gtest/gtest.h>
 
 #include "controller/analysis/analysis.h"
@@ -48,7 +48,7 @@ Analysis Analyse(const Json& json, const api::ModelSpec& spec) {
   return analysis;
 }
 
-TEST(AnalysisGolden, EveryCaseIsJudgedAsItSays) {
+TEST(AnalysisGolden, EachCaseGivesTheExpectedVerdict) {
   const auto cases = golden::LoadCases("analysis");
   ASSERT_TRUE(cases) << cases.error().message;
   EXPECT_GE(cases->size(), 12u);

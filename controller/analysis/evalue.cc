@@ -6,7 +6,7 @@
 namespace longshore::analysis {
 namespace {
 
-// Of a Bernoulli likelihood ratio: events with p against q, the rest with their complements.
+// Log of a Bernoulli likelihood ratio: p against q for the events, their complements for the rest.
 double LogRatio(int64_t requests, int64_t events, double p, double q) {
   const auto hits = static_cast<double>(events);
   const auto misses = static_cast<double>(requests - events);

@@ -26,7 +26,7 @@ struct Block {
 // Logarithm of E. Requires 0 < stable_rate < candidate_rate < 1.
 double LogEValue(const Block& block, double candidate_rate, double stable_rate);
 
-// Logarithm of the e-value for "the rate is at most null_rate" of the candidate alone, alternative candidate_rate.
+// Logarithm of the e-value for "the rate of the candidate is at most null_rate", with the alternative candidate_rate.
 double LogEValueAgainst(double null_rate, int64_t requests, int64_t events, double candidate_rate);
 
 // The alternatives of the mixture: the candidate's odds of an event are this many times stable's.
@@ -34,7 +34,7 @@ const std::vector<double>& OddsRatios();
 // The rate whose odds are `ratio` times those of `rate`.
 double WithOdds(double rate, double ratio);
 
-// log((e^a + e^b + ...) / n), without overflow. 0 for no values: the e-value 1 of having seen nothing.
+// log((e^a + e^b + ...) / n), without overflow. 0 for an empty list: without data the e-value is 1.
 double LogMean(const std::vector<double>& logs);
 
 // One-sided bound of Dvoretzky, Kiefer, Wolfowitz and Massart: with probability 1 - delta the true shares above all

@@ -13,7 +13,7 @@ namespace {
 double Choose(int n, int k) { return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1)); }
 double Binomial(int n, int k, double rate) { return Choose(n, k) * std::pow(rate, k) * std::pow(1 - rate, n - k); }
 
-// The mean of E over all outcomes of a block when the true rates are these: computed, not simulated.
+// The exact mean of E over all outcomes of a block for these true rates (computed, not simulated).
 double MeanE(int n_c, int n_s, double true_candidate, double true_stable, double alternative_candidate,
              double alternative_stable) {
   double mean = 0;
@@ -53,7 +53,7 @@ TEST(EValue, AgainstAFixedRateHasAMeanOfAtMostOneBelowIt) {
   }
 }
 
-TEST(EValue, OneArmAloneSaysNothing) {
+TEST(EValue, OneArmAloneProvesNothing) {
   EXPECT_EQ(LogEValue({10, 10, 0, 0}, 0.5, 0.1), 0);
   EXPECT_EQ(LogEValue({0, 0, 10, 0}, 0.5, 0.1), 0);
 }
@@ -75,7 +75,7 @@ TEST(Histogram, BucketsFollowTheWireContract) {
   EXPECT_EQ(QuantileBucket({0, 5, 4, 1}, 0.99), 3);
 }
 
-TEST(Histogram, WhatIsSlowerThanTheLastBucketCountsThere) {
+TEST(Histogram, TimesAboveTheLastBucketCountInIt) {
   Buckets total;
   Buckets wide(kBucketsMax + 5, 1);
   AddTo(wide, total);
@@ -96,7 +96,7 @@ TEST(Analysis, WindowsOfOneArmWaitForTheOther) {
   EXPECT_TRUE(analysis.open.empty());
 }
 
-TEST(Analysis, AWindowOfOneArmAloneIsNotKeptForEver) {
+TEST(Analysis, WindowOfOneArmIsNotKeptForever) {
   Analysis analysis = Begin({}, {});
   WindowEvidence only_stable;
   only_stable.stable.requests = 1000;
@@ -124,14 +124,14 @@ std::string ResultOf(Duration stable, Duration candidate) {
   return Judge(analysis, {}, 1000).result;
 }
 
-TEST(Analysis, MicrosecondsOfColdCachesAreNoRegression) {
+TEST(Analysis, MicrosecondsFromColdCachesAreNotARegression) {
   EXPECT_EQ(ResultOf(Duration(35), Duration(60)), "Pass");
   EXPECT_EQ(ResultOf(Duration(35), Duration(400)), "Fail");
   EXPECT_EQ(ResultOf(Duration(3500), Duration(6000)), "Fail");
 }
 
-// Twice as slow as the other node, where only stable runs; equal to stable on its own node.
-TEST(Analysis, ACandidateOnASlowNodeIsComparedWithStableOnThatNode) {
+// The candidate runs only on a node that is half as fast as the other, and is equal to stable there.
+TEST(Analysis, CandidateOnASlowNodeIsComparedWithStableOnThatNode) {
   const auto& arm = ArmThatTakes;
   const auto verdict_of = [&](bool per_node) {
     Analysis analysis = Begin({}, {});
@@ -145,10 +145,10 @@ TEST(Analysis, ACandidateOnASlowNodeIsComparedWithStableOnThatNode) {
     return Judge(analysis, {}, 1000);
   };
   EXPECT_EQ(verdict_of(true).result, "Pass");
-  EXPECT_EQ(verdict_of(false).reason, "Latency") << "as it would look over all nodes together";
+  EXPECT_EQ(verdict_of(false).reason, "Latency") << "the result if all nodes were summed";
 }
 
-TEST(Analysis, ForeignJsonIsAnErrorAndNothingIsAnEmptyAnalysis) {
+TEST(Analysis, ForeignJsonIsAnErrorAndNullIsAnEmptyAnalysis) {
   EXPECT_FALSE(FromJson(Json{{"a", 1}}));
   EXPECT_TRUE(FromJson(nullptr));
 }

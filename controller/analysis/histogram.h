@@ -9,10 +9,10 @@
 namespace longshore::analysis {
 
 using Buckets = std::vector<int64_t>;
-inline constexpr int kBucketsMax = 320;  // 2^40 us, twelve days; what is above counts there.
+inline constexpr int kBucketsMax = 320;  // 2^40 us, twelve days; longer times count in the last bucket.
 
 int64_t Total(const Buckets& buckets);
-// How many were slower than the upper edge of `bucket`.
+// Number of samples slower than the upper edge of `bucket`.
 int64_t CountAbove(const Buckets& buckets, int bucket);
 // The first bucket that reaches this quantile. Requires: Total(buckets) > 0.
 int QuantileBucket(const Buckets& buckets, double quantile);

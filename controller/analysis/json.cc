@@ -4,7 +4,7 @@
 namespace longshore::analysis {
 namespace {
 
-// Counts between the first and the last that is not 0: a model's run times lie close together.
+// Only the counts from the first to the last non-zero one, because the run times of a model are close together.
 Json BucketsToJson(const Buckets& buckets) {
   size_t first = 0;
   size_t end = buckets.size();

@@ -9,9 +9,9 @@
 namespace longshore::analysis {
 namespace {
 
-// Pairs a mean difference needs before it is compared with a limit.
+// Minimum number of pairs before their mean difference is compared with the limit.
 constexpr int64_t kDriftPairsMin = 30;
-constexpr double kShownMax = 1e12;  // A larger e-value tells nobody more.
+constexpr double kShownMax = 1e12;  // Larger e-values are shown as this; they carry no more information.
 
 double MixtureOf(const std::array<EProcess, 4>& processes) {
   std::vector<double> logs;
@@ -20,7 +20,7 @@ double MixtureOf(const std::array<EProcess, 4>& processes) {
 }
 
 struct Seen {
-  api::ArmEvidence candidate;  // Of the whole rollout, the open window included.
+  api::ArmEvidence candidate;  // Counts of the whole rollout, including open windows.
   api::ArmEvidence stable;
   double errors = 1;  // E-values.
   double latency = 1;
@@ -93,12 +93,12 @@ std::string LatencyMessage(const Seen& seen, const api::ArmEvidence& other, cons
       QuantileMs(other, 0.99), 100 * spec.rollout.latency.tolerance, e, limit);
 }
 
-// Reason and message of the first test that failed; empty when none did.
+// Reason and message of the first failed test; empty if none failed.
 std::pair<std::string, std::string> Failure(const Seen& seen, const api::ModelSpec& spec) {
   const api::Rollout& rollout = spec.rollout;
   if (spec.validation.non_finite_reject && seen.candidate.non_finite > 0) {
     return {"NonFinite",
-            fmt::format("{} candidate answers held NaN or Inf where stable's were finite on the same input",
+            fmt::format("{} candidate answers contained NaN or Inf where stable's were finite on the same input",
                         seen.candidate.non_finite)};
   }
   if (rollout.error_rate.enabled && seen.errors >= 1 / kAlphaErrors) return {"ErrorRate", ErrorsMessage(seen)};
@@ -113,8 +113,9 @@ std::pair<std::string, std::string> Failure(const Seen& seen, const api::ModelSp
   return {};
 }
 
-// A candidate may slow stable in the same process, and then both look alike. So may a slow hour, and no statistics tell
-// the two apart: it is no reason to roll back, and while the objective is missed none to go on.
+// A candidate may slow stable in the same process, which looks the same as a slow period of the machine. Statistics
+// cannot distinguish the two, so this never rolls back; but while the objective is missed, the rollout does not advance
+// either.
 bool HoldsForBaseline(const Seen& seen, const Analysis& analysis, const api::ModelSpec& spec) {
   return spec.rollout.latency.enabled && !analysis.slo_missed.empty() &&
          seen.latency_baseline >= 2 / kAlphaLatencyBaseline;

@@ -1,5 +1,6 @@
-// What the controller writes into a status is what the schema has: an API server drops a field that the schema does not
-// know, and refuses the whole status for a value of another type.
+// The status that the controller writes must match the schema: an API server drops unknown fields, and refuses the
+// whole status for a value of another type.
+#include <regex>
 #include <set>
 
 #include "controller/api/crd_test.h"
@@ -38,10 +39,24 @@ bool IsOf(const Json& value, const std::string& type) {
   return type == (value.is_number() ? "number" : value.type_name());
 }
 
-// `written` gets the paths of what was met.
+void ExpectWithinLimits(const Json& value, const Json& schema, const std::string& path) {
+  if (value.is_array()) {
+    EXPECT_LE(value.size(), schema.value("maxItems", value.size())) << path;
+  }
+  if (!value.is_string()) return;
+  const std::string& text = value.get_ref<const std::string&>();
+  // The limit counts characters; a text has at least as many bytes.
+  EXPECT_LE(text.size(), schema.value("maxLength", text.size())) << path;
+  EXPECT_GE(text.size(), schema.value("minLength", size_t{0})) << path;
+  if (!schema.contains("pattern")) return;
+  EXPECT_TRUE(std::regex_search(text, std::regex(schema["pattern"].get<std::string>()))) << path << " is " << value;
+}
+
+// Adds the paths that occur in the value to `written`.
 void ExpectFits(const Json& value, const Json& schema, const std::string& path, std::set<std::string>& written) {
   written.insert(path);
   EXPECT_TRUE(IsOf(value, schema["type"])) << path << " is " << value;
+  ExpectWithinLimits(value, schema, path);
   if (value.is_array()) {
     for (const Json& item : value) ExpectFits(item, schema["items"], path + "[0]", written);
   }
@@ -62,20 +77,32 @@ void ExpectWritesTheSchema(const std::string& kind, const Json& status) {
     EXPECT_TRUE(written.contains(path)) << kind << " " << path << " is never written";
 }
 
-TEST(CrdStatus, TheSchemaIsWhatTheControllerWrites) {
+TEST(CrdStatus, SchemaHasTheFieldsThatTheControllerWrites) {
   ExpectWritesTheSchema(kModelKind, ToJson(FullModelStatus()));
   ExpectWritesTheSchema(kServingFleetKind, ToJson(FullFleetStatus()));
 }
 
-TEST(CrdStatus, WhatIsWrittenReadsBack) {
+TEST(CrdStatus, WrittenStatusReadsBack) {
   const Json model = ToJson(FullModelStatus());
   EXPECT_EQ(ToJson(*ModelStatusFromJson(model)), model);
   const Json fleet = ToJson(FullFleetStatus());
   EXPECT_EQ(ToJson(*ServingFleetStatusFromJson(fleet)), fleet);
 }
 
-// tests/crds writes these to a real API server.
-TEST(CrdStatus, TheExamplesAreWhatTheControllerWrites) {
+TEST(CrdStatus, TextIsCutToTheLengthOfTheSchema) {
+  for (const char* character : {"a", "ж", "模"}) {
+    std::string text;
+    while (text.size() < 100'000) text += character;
+    ModelStatus status = FullModelStatus();
+    SetCondition(status.conditions, {"Ready", "False", "NoNodes", text, 7, kThen});
+    ExpectWritesTheSchema(kModelKind, ToJson(status));
+    EXPECT_GT(status.conditions[0].message.size(), kConditionMessageBytesMax - 10);
+    EXPECT_TRUE(text.starts_with(status.conditions[0].message.substr(0, 30'000)));
+  }
+}
+
+// tests/crds writes these examples to a real API server.
+TEST(CrdStatus, ExamplesAreWhatTheControllerWrites) {
   for (const Json& example : LoadOne("tests/crds/status.yaml")) {
     const Json written = example["kind"] == kModelKind ? ToJson(FullModelStatus()) : ToJson(FullFleetStatus());
     EXPECT_EQ(example["status"], written) << Json{{"kind", example["kind"]}, {"status", written}}.dump();

@@ -1,4 +1,4 @@
-// The CRDs and the parser have the same fields, mean the same by them, and leave none without effect.
+// The CRDs and the parser have the same fields with the same meaning, and each field has an effect.
 #include "controller/api/crd_test.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 namespace longshore::api {
 namespace {
 
-// As an API server fills them in. `used` gets the paths of the defaults that were.
+// Sets defaults as an API server does. Adds the paths of the defaults that were set to `used`.
 void FillDefaults(const Json& schema, const std::string& path, Json& value, std::set<std::string>& used) {
   if (value.is_array() && schema.contains("items")) {
     for (Json& item : value) FillDefaults(schema["items"], path + "[0]", item, used);
@@ -25,7 +25,7 @@ void FillDefaults(const Json& schema, const std::string& path, Json& value, std:
   }
 }
 
-TEST(Crd, EveryLeafOfTheSchemasHasACase) {
+TEST(Crd, EachLeafOfTheSchemasHasACase) {
   std::set<std::string> in_schema, in_cases;
   for (const std::string& kind : kKinds) {
     for (const SchemaNode& node : NodesOf(kind, "spec")) {
@@ -41,19 +41,19 @@ TEST(Crd, EveryLeafOfTheSchemasHasACase) {
   EXPECT_EQ(in_schema, in_cases);
 }
 
-TEST(Crd, EveryLeafChangesWhatIsParsed) {
+TEST(Crd, EachLeafChangesTheParsedSpec) {
   for (const Leaf& leaf : Leaves()) {
     const auto without = Parsed(leaf.kind, leaf.without);
     const auto with = Parsed(leaf.kind, leaf.With(leaf.value));
     ASSERT_TRUE(without) << leaf.path << ": " << without.error().message;
     ASSERT_TRUE(with) << leaf.path << ": " << with.error().message;
     EXPECT_EQ(*without == *with, leaf.same) << leaf.path;
-    // What was understood reads back as the same.
+    // The parsed spec reads back as the same.
     EXPECT_EQ(*Parsed(leaf.kind, {{"spec", *with}}), *with) << leaf.path;
   }
 }
 
-TEST(Crd, OnAHostEveryLeafHasAnEffectOrIsRefusedWithAReason) {
+TEST(Crd, EachLeafHasAnEffectInStandaloneModeOrIsRefusedWithAReason) {
   int refused = 0;
   for (const Leaf& leaf : Leaves()) {
     const auto without = Parsed(leaf.kind, leaf.without, Home::kHost);
@@ -68,7 +68,7 @@ TEST(Crd, OnAHostEveryLeafHasAnEffectOrIsRefusedWithAReason) {
   EXPECT_GT(refused, 20);
 }
 
-TEST(Crd, TheDefaultsAreTheParsers) {
+TEST(Crd, DefaultsAreThoseOfTheParser) {
   std::set<std::string> used, there;
   for (const Leaf& leaf : Leaves()) {
     const Json schema = SchemaOf(leaf.kind)["properties"]["spec"];
@@ -88,8 +88,8 @@ TEST(Crd, TheDefaultsAreTheParsers) {
   EXPECT_EQ(used, there);
 }
 
-// Every object of the manifests with a field that nobody has: the parser then says which it has.
-TEST(Crd, TheParserKnowsTheFieldsOfTheSchemaAndNoOther) {
+// Adds an unknown field to each object of the manifests; the error then lists the known fields.
+TEST(Crd, ParserHasExactlyTheFieldsOfTheSchema) {
   std::set<std::string> asked, objects;
   for (const Leaf& leaf : Leaves()) {
     const std::vector<SchemaNode> nodes = NodesOf(leaf.kind, "spec");
@@ -102,10 +102,10 @@ TEST(Crd, TheParserKnowsTheFieldsOfTheSchemaAndNoOther) {
       Json wrong = manifest;
       Put(wrong, node.path + ".zzzzzzzzzzzzzzzzzzzz", 1);
       const std::string refusal = RefusalAt(node.path, leaf.kind, wrong);
-      const size_t list = refusal.find("known here: ");
+      const size_t list = refusal.find("known fields: ");
       ASSERT_NE(list, std::string::npos) << node.path << ": " << refusal;
       std::set<std::string> known, in_schema;
-      std::istringstream names(refusal.substr(list + 12));
+      std::istringstream names(refusal.substr(list + 14));
       for (std::string name; std::getline(names >> std::ws, name, ',');) known.insert(name);
       for (const auto& [name, _] : node.schema["properties"].items()) in_schema.insert(name);
       EXPECT_EQ(known, in_schema) << leaf.kind << " " << node.path;
@@ -114,7 +114,7 @@ TEST(Crd, TheParserKnowsTheFieldsOfTheSchemaAndNoOther) {
   EXPECT_EQ(asked, objects);
 }
 
-TEST(Crd, EveryFieldIsDescribed) {
+TEST(Crd, EachFieldHasADescription) {
   for (const std::string& kind : kKinds) {
     for (const char* const part : {"spec", "status"}) {
       for (const SchemaNode& node : NodesOf(kind, part)) {
@@ -125,8 +125,8 @@ TEST(Crd, EveryFieldIsDescribed) {
   }
 }
 
-// An API server compares whole numbers with the whole part of a bound: `minimum: 0.5` takes 0.
-TEST(Crd, BoundsThatAreNotWholeAreRules) {
+// An API server compares integers with the integer part of a bound: `minimum: 0.5` accepts 0.
+TEST(Crd, FractionalBoundsAreRules) {
   for (const std::string& kind : kKinds) {
     for (const SchemaNode& node : NodesOf(kind, "spec")) {
       for (const char* const bound : {"minimum", "maximum"}) {
@@ -138,8 +138,8 @@ TEST(Crd, BoundsThatAreNotWholeAreRules) {
   }
 }
 
-// CEL grows with Kubernetes; what is used here is in 1.30.
-TEST(Crd, TheRulesUseOnlyWhatTheOldestSupportedKubernetesHas) {
+// Newer versions of Kubernetes add CEL functions; these are in 1.30.
+TEST(Crd, RulesUseOnlyFunctionsOfTheOldestSupportedKubernetes) {
   const std::set<std::string> known = {"has",      "all",      "exists_one", "map",      "isSorted",
                                        "endsWith", "size",     "startsWith", "contains", "matches",
                                        "duration", "quantity", "compareTo",  "string"};
@@ -159,7 +159,7 @@ TEST(Crd, TheRulesUseOnlyWhatTheOldestSupportedKubernetesHas) {
   }
 }
 
-TEST(Crd, AllAreSmallerThan100KilobytesTogether) {
+TEST(Crd, TogetherAreSmallerThan100Kilobytes) {
   EXPECT_LT(ReadFile(InSources("crds/models.yaml"))->size() + ReadFile(InSources("crds/servingfleets.yaml"))->size(),
             100'000u);
 }
@@ -175,7 +175,7 @@ int CountGood(const std::string& folder, Home home) {
   return files;
 }
 
-TEST(Samples, AreGoodManifests) {
+TEST(Samples, AreValidManifests) {
   EXPECT_GE(CountGood("deploy/samples", Home::kHost), 4);
   EXPECT_GE(CountGood("deploy/samples", Home::kCluster), 4);
   EXPECT_GE(CountGood("deploy/samples/cluster", Home::kCluster), 2);

@@ -1,4 +1,4 @@
-// The schemas of crds/ and the leaves of tests/crds/leaves.yaml, for tests that hold the parser against them.
+// The schemas in crds/ and the leaves in tests/crds/leaves.yaml, for tests that compare the parser with them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,12 +11,13 @@
 #include "controller/api/document.h"
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::api {
 
 inline const std::string kKinds[] = {kModelKind, kServingFleetKind};
 
-inline Path InSources(const std::string& relative) { return Path(LONGSHORE_SOURCE_DIR) / relative; }
+inline Path InSources(const std::string& relative) { return source_tree::Root() / relative; }
 
 inline Json LoadOne(const std::string& file) {
   const auto text = ReadFile(InSources(file));
@@ -26,7 +27,7 @@ inline Json LoadOne(const std::string& file) {
   return documents->at(0).root;
 }
 
-// Of the whole object: properties spec and status.
+// Schema of the whole object, with the properties spec and status.
 inline const Json& SchemaOf(const std::string& kind) {
   static const auto load = [](const char* file) -> Json {
     return LoadOne(file)["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
@@ -35,7 +36,7 @@ inline const Json& SchemaOf(const std::string& kind) {
   return kind == kModelKind ? model : fleet;
 }
 
-// Paths as in "spec.rollout.steps[0].hold", the first step standing for all.
+// Paths such as "spec.rollout.steps[0].hold"; item 0 stands for all items.
 struct SchemaNode {
   std::string path;
   Json schema;
@@ -61,7 +62,7 @@ inline const Json* SchemaAt(const std::vector<SchemaNode>& nodes, const std::str
   return node == nodes.end() ? nullptr : &node->schema;
 }
 
-// "spec.steps[0].hold" as nlohmann writes it: "/spec/steps/0/hold".
+// "spec.steps[0].hold" as a JSON pointer: "/spec/steps/0/hold".
 inline Json::json_pointer PointerTo(const std::string& path) {
   std::string pointer = "/";
   for (const char c : path) {
@@ -74,7 +75,7 @@ inline void Put(Json& root, const std::string& path, const Json& value) { root[P
 struct Leaf {
   std::string kind;
   std::string path;
-  Json without;  // The manifest, {"spec": ...}, in which the leaf is absent or another.
+  Json without;  // A manifest, {"spec": ...}, in which the leaf is absent or has another value.
   Json value;
   bool same = false;
 
@@ -105,7 +106,7 @@ inline const std::vector<Leaf>& Leaves() {
   return leaves;
 }
 
-// What the parser makes of a manifest, written out again.
+// Parses a manifest and writes the result.
 inline Result<Json> Parsed(const std::string& kind, const Json& manifest, Home home = Home::kCluster) {
   if (kind == kModelKind) {
     ASSIGN_OR_RETURN(const ModelSpec spec, ModelSpecFromJson(manifest["spec"], "m", home));
@@ -115,7 +116,7 @@ inline Result<Json> Parsed(const std::string& kind, const Json& manifest, Home h
   return ToJson(spec);
 }
 
-// The mistake that the parser finds at this field or within it; "" when it finds none there.
+// The error that the parser reports at this field or within it; "" if none.
 inline std::string RefusalAt(const std::string& path, const std::string& kind, const Json& manifest) {
   const auto parsed = Parsed(kind, manifest);
   if (parsed) return "";

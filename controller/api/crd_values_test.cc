@@ -1,4 +1,4 @@
-// The CRDs and the parser take the same values, leaf by leaf: types, bounds, choices, patterns and sizes.
+// The CRDs and the parser accept the same values for each leaf: types, bounds, choices, patterns and sizes.
 #include <gmock/gmock.h>
 
 #include <regex>
@@ -86,7 +86,7 @@ bool SchemaTakesText(const Json& schema, const std::string& text) {
   return !schema.contains("pattern") || std::regex_match(text, std::regex(schema["pattern"].get<std::string>()));
 }
 
-// The bounds of a duration, which are a rule.
+// The bounds of a duration, which the schema has as a rule.
 struct Bounds {
   Duration min, max;
 };
@@ -104,15 +104,15 @@ void ExpectSameText(const Leaf& leaf, const std::string& path, const Json& schem
   Json manifest = leaf.without;
   Put(manifest, path, text);
   const std::string refusal = RefusalAt(path, leaf.kind, manifest);
-  // What a rule of the schema says besides has its cases below, or in tests/crds/invalid.yaml.
-  for (const char* const rule : {"is not between", "is not below the source", "is the system's"}) {
+  // Other rules of the schema have their cases below or in tests/crds/invalid.yaml.
+  for (const char* const rule : {"is not between", "is not below the source", "is a folder of the system"}) {
     if (schema.contains("x-kubernetes-validations") && refusal.find(rule) != refusal.npos) return;
   }
   EXPECT_EQ(refusal.empty(), SchemaTakesText(schema, text))
       << leaf.kind << " " << path << ": " << Json(text) << refusal;
 }
 
-// A text of this pattern and size, made from one that has the pattern if it can be.
+// A text of this size that matches the pattern, built from a matching seed if possible.
 std::string OfSize(size_t size, const std::string& text, const std::string& pattern) {
   const std::string halves = std::string(size < 317 ? 63 : 253, 'a') + "/" + std::string(63, 'a');
   for (const std::string& seed : {text, std::string("1"), std::string("fd00::/8"), std::string("50.5%"), halves}) {
@@ -145,7 +145,7 @@ void ExpectSameTexts(const Leaf& leaf, const std::string& path, const Json& sche
   EXPECT_NE(RefusalAt(path, leaf.kind, manifest), "") << path << " may be longer";
 }
 
-// The schema with the bounds that a rule says.
+// The schema with the bounds of its rule.
 Json WithBounds(const Json& schema) {
   static const std::regex kRule("self >= ([0-9.]+) && self <= ([0-9.]+)");
   Json out = schema;
@@ -206,10 +206,10 @@ void ExpectSameSizes(const Leaf& leaf, const std::string& path, const Json& sche
   EXPECT_NE(RefusalAt(path, leaf.kind, manifest), "") << path << " may be empty";
 }
 
-// Numbers, texts, lists and mappings in turn; those that the schema does not take are refused at the leaf.
+// Tries a value of each type; types that the schema does not accept must be refused at the leaf.
 void ExpectSameTypes(const Leaf& leaf, const Json& schema) {
   const std::string type = schema.value("type", "");
-  const bool open = type.empty();  // A text or a number.
+  const bool open = type.empty();  // Accepts a text or a number.
   const std::pair<const char*, Json> values[] = {
       {"string", "x"}, {"integer", 7}, {"boolean", true}, {"array", {{1}}}, {"object", {{"k", "v"}}}};
   for (const auto& [name, value] : values) {
@@ -221,7 +221,7 @@ void ExpectSameTypes(const Leaf& leaf, const Json& schema) {
   }
 }
 
-TEST(CrdValues, TheParserTakesTheSameValues) {
+TEST(CrdValues, ParserAcceptsTheSameValues) {
   for (const Leaf& leaf : Leaves()) {
     const std::vector<SchemaNode> nodes = NodesOf(leaf.kind, "spec");
     const Json& schema = *SchemaAt(nodes, leaf.path);
@@ -239,7 +239,7 @@ TEST(CrdValues, TheParserTakesTheSameValues) {
   }
 }
 
-TEST(CrdValues, EveryListOfObjectsHasTheParsersLimit) {
+TEST(CrdValues, EachListOfObjectsHasTheLimitOfTheParser) {
   std::set<std::string> seen;
   for (const Leaf& leaf : Leaves()) {
     for (const SchemaNode& node : NodesOf(leaf.kind, "spec")) {

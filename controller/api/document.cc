@@ -47,7 +47,7 @@ class Converter {
     Json out = Json::object();
     for (const auto& entry : node) {
       const YAML::Node& key = entry.first;
-      if (!key.IsScalar()) return InvalidArgument("{}a key must be a word", origin_.At(path));
+      if (!key.IsScalar()) return InvalidArgument("{}a key must be a scalar", origin_.At(path));
       const std::string child = path.empty() ? key.Scalar() : path + "." + key.Scalar();
       const bool first = !out.contains(key.Scalar());
       origin_.lines[child] = key.Mark().line + 1;
@@ -97,7 +97,7 @@ void Emit(YAML::Emitter& out, const Json& value) {
     if (!FromPlain(text).is_string()) out << YAML::DoubleQuoted;
     out << text;
   } else {
-    out << value.dump();
+    out << DumpJson(value);
   }
 }
 

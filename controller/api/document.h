@@ -1,4 +1,4 @@
-// A manifest as a tree that remembers its lines. yaml-cpp is seen behind this header only.
+// Reads a YAML manifest as JSON and remembers the line of each value. Only document.cc uses yaml-cpp.
 #pragma once
 
 #include <map>
@@ -11,13 +11,13 @@
 
 namespace longshore::api {
 
-// Where a value was written, for messages. Paths are as people say them: "spec.rollout.steps[1].weight".
+// The place of values in a file, for messages. Paths have the form "spec.rollout.steps[1].weight".
 struct Origin {
-  std::string file;                  // "" when the value does not come from a file.
+  std::string file;                  // "" if the value is not from a file.
   std::map<std::string, int> lines;  // Path to line, from 1.
 
-  // "models/digits.yaml:14: spec.rollout: " with the line of the nearest known path above; without a file only the
-  // path.
+  // "models/digits.yaml:14: spec.rollout: " with the line of the nearest known parent path; only the path if there is
+  // no file.
   std::string At(const std::string& path) const;
 };
 
@@ -28,13 +28,13 @@ struct YamlDocument {
 };
 
 inline constexpr int kYamlDepthMax = 64;
-inline constexpr int kYamlNodesMax = 200000;  // Of one file, aliases expanded.
+inline constexpr int kYamlNodesMax = 200000;  // Per file, with aliases expanded.
 
-// All documents of the text that are not empty. Unquoted scalars get YAML 1.2's core types. Refused with file and line:
-// what is not YAML, a key written twice in one mapping, and more than the limits.
+// All documents of the text that are not empty. Unquoted scalars have the core types of YAML 1.2. Returns an error with
+// file and line for text that is not YAML, for a key that occurs twice in a mapping, and above the limits.
 Result<std::vector<YamlDocument>> LoadYaml(std::string_view file, std::string_view text, size_t documents_max);
 
-// The reverse: block style, keys in their order.
+// Writes YAML in block style, with keys in their order.
 std::string EmitYaml(const Json& root);
 
 }  // namespace longshore::api

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "common/text.h"
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
 #include "controller/api/units.h"
@@ -37,7 +38,7 @@ std::string Nearest(const std::string& name, const std::vector<std::string>& kno
   if (best != known.end() && EditDistance(name, *best) <= std::max<size_t>(1, name.size() / 3)) {
     return fmt::format("; did you mean {}?", *best);
   }
-  return fmt::format("; known here: {}", fmt::join(known, ", "));
+  return fmt::format("; known fields: {}", fmt::join(known, ", "));
 }
 
 }  // namespace
@@ -54,8 +55,8 @@ Status Reader::Finish() const {
 std::string Shown(const Json& value) {
   if (value.is_object()) return "a mapping";
   if (value.is_array()) return "a list";
-  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return text.size() > 80 ? text.substr(0, 80) + "..." : text;
+  constexpr size_t kBytesMax = 83;  // 80 bytes of the value and "...".
+  return CutText(DumpJson(value), kBytesMax);
 }
 
 Fields::Fields(Reader& reader, const Json& object, std::string path)
@@ -154,7 +155,7 @@ void Fields::Time(const char* key, Duration& out, Duration min, Duration max) {
 void Fields::Amount(const char* key, std::string& out, Need need) {
   const Json* value = Take(key, need);
   if (value == nullptr) return;
-  const std::string text = value->is_string() ? value->get<std::string>() : value->dump();
+  const std::string text = value->is_string() ? value->get<std::string>() : DumpJson(*value);
   if (!(value->is_string() || value->is_number_integer()) || !Matches(text, kQuantity)) {
     return Refuse(key, fmt::format("{} is not {}", Shown(*value), kQuantity.what));
   }
@@ -232,7 +233,7 @@ void Fields::TextSet(const char* key, size_t items_max, const TextFormat& format
     }
     const std::string text = item.get<std::string>();
     if (std::find(out.begin(), out.end(), text) != out.end()) {
-      return reader_.Refuse(path, fmt::format("{} is there twice", Shown(item)));
+      return reader_.Refuse(path, fmt::format("{} occurs twice", Shown(item)));
     }
     out.push_back(text);
   });

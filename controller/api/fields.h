@@ -1,5 +1,5 @@
-// Reads a tree field by field: types, ranges, choices, unknown names. The first mistake is kept, and after it nothing
-// more is read, so that a parser is a plain list of its fields:
+// Reads a tree field by field, and checks types, ranges, choices and unknown names. Keeps the first error and reads
+// nothing more after it, so that a parser is a plain list of its fields:
 //
 //   Reader reader(origin);
 //   Fields spec(reader, json, "spec");
@@ -40,15 +40,15 @@ class Reader {
   std::optional<Error> error_;
 };
 
-// How a value is shown in messages: `"abc"`, `120`, `a list`.
+// How messages show a value: `"abc"`, `120`, `a list`.
 std::string Shown(const Json& value);
 
 class Fields {
  public:
-  // A field that is null, as in `errorRate:` with nothing after it, is absent, as in Kubernetes.
+  // As in Kubernetes, a field that is null (`errorRate:` with nothing after it) counts as absent.
   Fields(Reader& reader, const Json& object, std::string path);
 
-  // Every reader leaves `out` as it is, its default, when the field is absent.
+  // Each of these leaves `out` unchanged, with its default, if the field is absent.
   void Text(const char* key, std::string& out, Need need = Need::kOptional);
   void Text(const char* key, std::string& out, const TextFormat& format, Need need = Need::kOptional);
   void Flag(const char* key, bool& out);
@@ -95,16 +95,16 @@ class Fields {
   void Objects(const char* key, size_t items_max, const std::function<void(Fields& item)>& read);
   void TextSet(const char* key, size_t items_max, const TextFormat& format, std::vector<std::string>& out);
 
-  // A field that the design has and this release does not do.
+  // Refuses a field that is planned but not supported by this release. `instead`: what to use.
   void NotYet(const char* key, const std::string& instead);
-  // A field that has no meaning, or none yet, where the fleet's nodes are processes of this host.
+  // Refuses a field that has no effect in standalone mode, where nodes are processes of one host.
   void OnlyInCluster(const char* key, const std::string& instead);
   void Refuse(const std::string& key, const std::string& why);
   bool Has(const char* key) const { return object_->contains(key) && !(*object_)[key].is_null(); }
-  // Marks a field as known and gives its value; nullptr when absent. For fields that need a rule of their own.
+  // Marks a field as known and returns its value; nullptr if absent. For fields with rules of their own.
   const Json* Take(const char* key, Need need = Need::kOptional);
 
-  // Refuses fields that nobody asked for. Call it last.
+  // Refuses fields that were not read. Call it last.
   void Done();
 
   Reader& reader() { return reader_; }

@@ -17,23 +17,24 @@ void ReadReplicas(Fields& replicas, ServingFleetSpec& out) {
   out.replicas_max = out.replicas_min;
   replicas.Integer("max", out.replicas_max, 1, kReplicasMax);
   if (out.replicas_max < out.replicas_min) {
-    replicas.Refuse("max", fmt::format("{} is below min, {}", out.replicas_max, out.replicas_min));
+    replicas.Refuse("max", fmt::format("{} is below min {}", out.replicas_max, out.replicas_min));
   }
 }
 
 void ReadPorts(Fields& ports, ServingFleetSpec& out) {
-  const int64_t min = ports.reader().home() == Home::kCluster ? 1 : 0;  // A Service's port is not chosen for it.
+  // In a cluster the port of a Service must be given.
+  const int64_t min = ports.reader().home() == Home::kCluster ? 1 : 0;
   ports.Integer("grpc", out.grpc_port, min, 65535);
   ports.Integer("rest", out.rest_port, min, 65535);
   if (out.grpc_port != 0 && out.grpc_port == out.rest_port) {
-    ports.Refuse("rest", fmt::format("{} is the grpc port too", out.rest_port));
+    ports.Refuse("rest", fmt::format("{} is also the grpc port", out.rest_port));
   }
 }
 
 void ReadAutoscaling(Fields& autoscaling, Autoscaling& out) {
   autoscaling.Time("queueDelay", out.queue_delay_target, std::chrono::microseconds(100), hours(1));
   autoscaling.Share("utilization", out.utilization_target);
-  if (out.utilization_target < 0.01) autoscaling.Refuse("utilization", "less than 1% would never be reached");
+  if (out.utilization_target < 0.01) autoscaling.Refuse("utilization", "must be at least 1%");
   autoscaling.Object(
       "prometheus", [&](Fields& prometheus) { prometheus.Text("url", out.prometheus_url, kHttpUrl, Need::kRequired); });
   autoscaling.Time("metricsAgeMax", out.metrics_age_max, milliseconds(100), hours(1));
@@ -48,7 +49,7 @@ void ReadAllowedNamespaces(Fields& allowed, AllowedNamespaces& out) {
   out.all = from == From::kAll;
   if (allowed.Has("names") && out.names.empty()) allowed.Refuse("names", "is empty");
   if ((from == From::kNames) == out.names.empty()) {
-    allowed.Refuse("names", "belongs to `from: Names`, and that needs it");
+    allowed.Refuse("names", "is required with `from: Names` and only allowed there");
   }
 }
 

@@ -1,7 +1,7 @@
-// Values as JSON, for stores and programs, and as YAML, for people.
+// Writes values as JSON, for stores and programs, and as YAML, for users.
 //
-// Reading back what was written gives the same value (parse.h); defaults are written out, so that a later release with
-// another default changes nothing that is already applied.
+// Reading the result gives the same value (parse.h). Defaults are written out, so that a later release with other
+// defaults does not change applied objects.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ Json ToJson(const ServingFleetStatus& status);
 // The spec of either kind.
 Json SpecToJson(const ParsedObject& object);
 
-// {apiVersion, kind, metadata, spec, status}; without the status when it is null.
+// {apiVersion, kind, metadata, spec, status}; without status if it is null.
 Json Document(const std::string& kind, const Metadata& metadata, const Json& spec, const Json& status);
 
 // Block style, keys in their order, strings quoted where YAML would read them as something else.

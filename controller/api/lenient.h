@@ -1,5 +1,5 @@
-// Reading statuses, which the controller wrote itself: what is absent or of another type has its default. Internal to
-// api/.
+// Reads statuses, which the controller wrote itself: a field that is absent or has another type gets its default.
+// Internal to api/.
 #pragma once
 
 #include <string>
@@ -27,10 +27,10 @@ void Get(const Json& json, const char* key, T& out) {
 
 void GetTime(const Json& json, const char* key, TimePoint& out);
 
-// Null when it is not there.
+// A null value if the key is absent.
 const Json& Child(const Json& json, const char* key);
 
-// Every entry of an array; nothing when there is none.
+// All entries of an array; empty if there is no array.
 template <typename T, typename Read>
 std::vector<T> GetList(const Json& json, const char* key, Read read) {
   std::vector<T> out;
@@ -50,7 +50,7 @@ Json ListToJson(const std::vector<T>& list, Write write) {
 Json ToJson(const Condition& condition);
 Condition ConditionFrom(const Json& json);
 
-// DataLoss when it is neither a mapping nor null.
+// DataLoss if the status is neither a mapping nor null.
 Status CheckIsStatus(const Json& status);
 
 }  // namespace longshore::api

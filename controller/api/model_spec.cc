@@ -14,7 +14,7 @@ constexpr size_t kStepsMax = 50;
 constexpr size_t kBatchSizesMax = 32;
 constexpr size_t kLabelsMax = 64;
 constexpr int kBatchSizeMax = 65536;
-// What `mode: Auto` stands for: large enough to fill a processor, short enough to be lost in a run.
+// The values of `mode: Auto`: large enough to use a processor fully, with a delay that is short compared to a run.
 constexpr int kAutoBatchSize = 16;
 constexpr Duration kAutoDelay = milliseconds(1);
 
@@ -22,7 +22,8 @@ void ReadSource(Fields& source, ModelSpec& out) {
   source.Text("uri", out.source_uri, kSourceUri, Need::kRequired);
   source.Text("sha256", out.source_sha256, kSha256);
   const bool archive = out.source_uri.starts_with("https://");
-  if (archive != source.Has("sha256")) source.Refuse("sha256", "an https:// source needs it, and only that");
+  if (archive != source.Has("sha256"))
+    source.Refuse("sha256", "is required for an https:// source and only allowed there");
 }
 
 void ReadVersion(Fields& spec, ModelSpec& out) {
@@ -35,7 +36,7 @@ void ReadVersion(Fields& spec, ModelSpec& out) {
   }
   int latest = 0;
   spec.Choice<int>("versionPolicy", latest, {{"Latest", 1}});
-  if (latest != 0 && out.version) spec.Refuse("versionPolicy", "version is given too: only one of them can decide");
+  if (latest != 0 && out.version) spec.Refuse("versionPolicy", "version is given too: give only one of them");
 }
 
 void ReadSlo(Fields& slo, Slo& out) {
@@ -79,7 +80,7 @@ void ReadBatching(Fields& batching, Batching& out) {
     out.max_delay = kAutoDelay;
   }
   for (const char* key : {"maxBatchSize", "maxDelay", "allowedBatchSizes"}) {
-    if (mode != Mode::kSizes && batching.Has(key)) batching.Refuse(key, "mode decides this; leave one of them out");
+    if (mode != Mode::kSizes && batching.Has(key)) batching.Refuse(key, "mode sets this; leave one of them out");
   }
   batching.Integer("maxBatchSize", out.max_batch_size, 1, kBatchSizeMax);
   batching.Time("maxDelay", out.max_delay, Duration(0), seconds(10));
@@ -116,7 +117,8 @@ void ReadAssignment(Fields& assignment, Rollout& out) {
 Step ReadStep(Reader& reader, const Json& item, const std::string& path) {
   Step out;
   Fields step(reader, item, path);
-  step.Number("weight", out.weight_percent, 0.01, 100, Need::kRequired);  // The smallest share that can be split.
+  // The smallest weight that can be assigned.
+  step.Number("weight", out.weight_percent, 0.01, 100, Need::kRequired);
   if (step.Has("hold")) {
     out.hold = Duration(0);
     step.Time("hold", *out.hold, Duration(0), hours(24 * 30));
@@ -140,7 +142,7 @@ void ReadSteps(Fields& rollout, Rollout& out) {
     const double before = out.steps.empty() ? 0 : out.steps.back().weight_percent;
     if (step.weight_percent <= before) {
       rollout.reader().Refuse(path + ".weight",
-                              fmt::format("{} is not above the {} before it", step.weight_percent, before));
+                              fmt::format("{} is not above the previous weight {}", step.weight_percent, before));
     }
     out.steps.push_back(step);
   });
@@ -185,7 +187,7 @@ void ReadRollout(Fields& rollout, Rollout& out) {
 void ReadReplicas(Fields& spec, ModelSpec& out) {
   if (const Json* value = spec.Take("replicas"); value != nullptr && *value == 0) {
     return spec.Refuse("replicas",
-                       "0, a model that sleeps until it is asked for, is planned but not served by this release");
+                       "0, a model that is loaded on its first request, is planned but not served by this release");
   }
   if (!spec.Has("replicas")) return;
   int replicas = 1;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "common/text.h"
 #include "controller/api/format.h"
 
 namespace longshore::api {
@@ -58,7 +59,7 @@ std::string MessageOf(const std::string& text) {
   return objects ? "" : objects.error().message;
 }
 
-// A model with the given lines of spec below the required ones; the first of them is line 5.
+// A model with the given lines of spec after the required ones; the first of them is line 5.
 std::string WithSpec(const std::string& lines) {
   return "apiVersion: longshore.dev/v1alpha1\nkind: Model\nmetadata: {name: digits}\n"
          "spec: \n" +
@@ -74,7 +75,7 @@ std::string Replaced(std::string text, const std::string& what, const std::strin
   return text.replace(at, what.size(), with);
 }
 
-TEST(Parse, ReadsEveryFieldOfAModel) {
+TEST(Parse, ReadsEachFieldOfAModel) {
   const ModelSpec spec = ParseModel(kFull);
   EXPECT_EQ(spec.served_name, "my_digits");
   EXPECT_EQ(spec.version, 3);
@@ -96,7 +97,7 @@ TEST(Parse, ReadsEveryFieldOfAModel) {
   EXPECT_EQ(spec.replicas, 2);
 }
 
-TEST(Parse, AnArchiveIsForAHostToo) {
+TEST(Parse, ArchiveSourceIsAllowedInStandaloneMode) {
   const std::string sha256(64, 'a');
   const ModelSpec spec =
       ParseModel(Replaced(WithSpec(""), "uri: \"file:///m\"", "uri: \"https://h/m.tar\", sha256: " + sha256));
@@ -104,7 +105,7 @@ TEST(Parse, AnArchiveIsForAHostToo) {
   EXPECT_EQ(spec.source_sha256, sha256);
 }
 
-TEST(Parse, GivesDefaultsToWhatIsNotWritten) {
+TEST(Parse, SetsDefaultsForAbsentFields) {
   const ModelSpec spec = ParseModel(WithSpec(""));
   EXPECT_EQ(spec.served_name, "digits");
   EXPECT_EQ(spec.version, std::nullopt);
@@ -112,7 +113,7 @@ TEST(Parse, GivesDefaultsToWhatIsNotWritten) {
   EXPECT_EQ(spec.batching.max_batch_size, 1);
 }
 
-TEST(Parse, AModelReadsBackAsItWasWritten) {
+TEST(Parse, ModelReadsBackAsItWasWritten) {
   for (const std::string& text :
        {std::string(kFull), WithSpec(""), WithSpec("  rollout: {strategy: Immediate}\n  batching: {mode: Auto}")}) {
     const Json written = ToJson(ParseModel(text));
@@ -122,14 +123,14 @@ TEST(Parse, AModelReadsBackAsItWasWritten) {
   }
 }
 
-TEST(Parse, TheDocumentForPeopleReadsBackToo) {
+TEST(Parse, YamlDocumentReadsBack) {
   const auto objects = ParseManifests("m.yaml", kFull);
   ASSERT_TRUE(objects);
   const std::string yaml = ToYaml(Document(kModelKind, objects->at(0).metadata, SpecToJson(objects->at(0)), nullptr));
   EXPECT_EQ(ToJson(ParseModel(yaml)), SpecToJson(objects->at(0))) << yaml;
 }
 
-TEST(Parse, NamesFileLineFieldAndWhatIsAllowed) {
+TEST(Parse, ErrorNamesFileLineFieldAndAllowedValues) {
   EXPECT_EQ(MessageOf(Replaced(kFull, "    - weight: 25", "    - weight: 120")),
             "m.yaml:24: spec.rollout.steps[1].weight: 120 is not between 0.01 and 100");
 }
@@ -145,7 +146,8 @@ TEST(Parse, RefusesEachMistakeWithItsReason) {
       {WithSpec("  rollout: {strategy: Canarry}"), "\"Canarry\" is not one of Canary, Immediate"},
       {WithSpec("  rollout: {analysis: {queries: []}}"), "spec.rollout.analysis.queries: is planned but not served"},
       {WithSpec("  rollout: {steps: []}"), "spec.rollout.steps: is empty"},
-      {WithSpec("  rollout: {steps: [{weight: 5}, {weight: 5}]}"), "steps[1].weight: 5 is not above the 5 before it"},
+      {WithSpec("  rollout: {steps: [{weight: 5}, {weight: 5}]}"),
+       "steps[1].weight: 5 is not above the previous weight 5"},
       {WithSpec("  rollout: {steps: [{weight: 5, pause: 30s}]}"), "\"30s\" is not one of Manual"},
       {WithSpec("  rollout: {strategy: Immediate, steps: [{weight: 5}]}"), "has no effect with `strategy: Immediate`"},
       {WithSpec("  rollout: {assignment: {by: Header}}"), "spec.rollout.assignment.key: is required"},
@@ -154,10 +156,10 @@ TEST(Parse, RefusesEachMistakeWithItsReason) {
       {WithSpec("  versionPolicy: All"), "\"All\" is not one of Latest"},
       {WithSpec("  version: 0"), "spec.version: 0 is less than 1"},
       {WithSpec("  version: \"3\""), "spec.version: \"3\" is not a whole number"},
-      {WithSpec("  replicas: 0"), "sleeps until it is asked for"},
+      {WithSpec("  replicas: 0"), "is loaded on its first request"},
       {WithSpec("  slo: {errorRate: \"120%\"}"), "\"120%\" is not a share"},
       {WithSpec("  slo: {latency: {quantile: 0.9}}"), "spec.slo.latency.target: is required"},
-      {WithSpec("  batching: {mode: Auto, maxBatchSize: 4}"), "mode decides this"},
+      {WithSpec("  batching: {mode: Auto, maxBatchSize: 4}"), "mode sets this"},
       {WithSpec("  batching: {maxBatchSize: 4, allowedBatchSizes: [2, 8]}"),
        "8 is not above 2 and at most maxBatchSize 4"},
       {WithSpec("  validation: {goldenSet: {path: /etc/passwd}}"), "is not below the source"},
@@ -173,11 +175,12 @@ TEST(Parse, RefusesEachMistakeWithItsReason) {
       {std::string(kFull) + "status: {a: 1}\n", "status: is written by the controller"},
       {std::string(kFull) + "---\n" + kFull, "Model vision/digits is in this file twice"},
       {"a: [1", "m.yaml:"},
-      {WithFleetSpec("  replicas: {min: 3, max: 2}"), "spec.replicas.max: 2 is below min, 3"},
+      {WithFleetSpec("  replicas: {min: 3, max: 2}"), "spec.replicas.max: 2 is below min 3"},
       {WithFleetSpec("  replicas: 2"), "spec.replicas: 2 is not a mapping of fields"},
       {WithFleetSpec("  replicas: {min: 1, max: 2}"), "2 has no effect without autoscaling"},
       {WithFleetSpec("  image: x"), "spec.image: is for fleets in a cluster only; here nodes are processes"},
-      {Replaced(kFull, "file:///models/digits", "https://h/digits.tar"), "an https:// source needs it, and only that"},
+      {Replaced(kFull, "file:///models/digits", "https://h/digits.tar"),
+       "is required for an https:// source and only allowed there"},
       {WithFleetSpec("  ports: {grpc: 80000}"), "spec.ports.grpc: 80000 is not between 0 and 65535"},
       {WithFleetSpec("  autoscaling: {prometheus: {}}"), "spec.autoscaling.prometheus.url: is required"},
   };
@@ -186,7 +189,7 @@ TEST(Parse, RefusesEachMistakeWithItsReason) {
   }
 }
 
-TEST(Parse, ADocumentThatIsNoMappingIsNamed) {
+TEST(Parse, DocumentThatIsNotAMappingIsRefusedWithItsLine) {
   EXPECT_THAT(MessageOf("- 1\n"), HasSubstr("m.yaml:1: a list is not a mapping of fields"));
 }
 
@@ -199,7 +202,7 @@ TEST(Parse, ReadsSeveralDocumentsAndSkipsEmptyOnes) {
   EXPECT_EQ(std::get<ServingFleetSpec>(objects->at(1).spec).replicas_max, 2);
 }
 
-TEST(Parse, AFleetReadsBackAsItWasWritten) {
+TEST(Parse, FleetReadsBackAsItWasWritten) {
   const auto objects =
       ParseManifests("f.yaml", WithFleetSpec("  replicas: {min: 2, max: 5}\n  ports: {grpc: 0, rest: 0}\n  engine: "
                                              "{concurrentRuns: 2, simulatedRun: 20ms}\n"
@@ -213,13 +216,26 @@ TEST(Parse, AFleetReadsBackAsItWasWritten) {
   EXPECT_EQ(ToJson(*again), written);
 }
 
-TEST(Parse, RefusesABombOfAliases) {
+TEST(Parse, RefusesAliasesThatExpandTooFar) {
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 9; ++i) {
     bomb += fmt::format("a{}: &a{} [", i, i);
     for (int k = 0; k < 10; ++k) bomb += fmt::format("*a{}{}", i - 1, k < 9 ? ", " : "]\n");
   }
   EXPECT_THAT(MessageOf(bomb), HasSubstr("more than"));
+}
+
+TEST(Parse, ShowsALongValueCutBetweenCharacters) {
+  for (const char* character : {"ж", "模", "😀"}) {
+    for (std::string value = "a"; value.size() < 5; value += "a") {  // So that byte 80 is within a character.
+      std::string text = value;
+      while (text.size() < 100) text += character;
+      const std::string message = MessageOf(WithSpec("  version: \"" + text + "\""));
+      EXPECT_EQ(ValidUtf8(message), message) << value;
+      EXPECT_THAT(message, HasSubstr("spec.version: \"" + text.substr(0, 60)));
+      EXPECT_THAT(message, HasSubstr("... is not a whole number"));
+    }
+  }
 }
 
 TEST(Units, DurationsRoundTripExactly) {
@@ -264,7 +280,7 @@ TEST(Status, ReadsBackAsItWasWritten) {
   EXPECT_EQ(written["conditions"][0]["lastTransitionTime"], "2023-11-14T22:13:20.123Z");
 }
 
-TEST(Status, AFleetsReadsBackToo) {
+TEST(Status, OfAFleetReadsBackAsItWasWritten) {
   ServingFleetStatus status;
   status.grpc_address = "127.0.0.1:1";
   status.autoscale = {3, "QueueDelay", "m", 0.5, 0.1, FromUnixMillis(4), FromUnixMillis(5), {{FromUnixMillis(6), 2}}};
@@ -273,7 +289,7 @@ TEST(Status, AFleetsReadsBackToo) {
   EXPECT_EQ(ToJson(*ServingFleetStatusFromJson(written)), written);
 }
 
-TEST(Status, IsEmptyWhenThereIsNoneAndAnErrorWhenItIsNoMapping) {
+TEST(Status, NullIsEmptyAndANonMappingIsAnError) {
   EXPECT_EQ(ModelStatusFromJson(nullptr)->stable_version, 0);
   EXPECT_FALSE(ModelStatusFromJson(Json::array()));
 }

@@ -1,8 +1,8 @@
-// What the nodes of a fleet are made of where they are pods. A manifest for a single host, whose nodes are processes,
-// is refused when it says any of this.
+// Settings of the pods of a fleet in a cluster. Manifests for standalone mode, where nodes are processes, must not
+// contain them.
 //
-// Texts are as Kubernetes takes them: amounts "500m" or "20Gi", names and labels by its rules. An empty one, and an
-// empty list or mapping, was not given.
+// Texts have the format of Kubernetes: amounts "500m" or "20Gi", names and labels by its rules. An empty text, list or
+// mapping means that the field was not given.
 #pragma once
 
 #include <chrono>
@@ -16,12 +16,12 @@
 
 namespace longshore::api {
 
-using Amounts = std::map<std::string, std::string>;  // Resource to amount.
+using Amounts = std::map<std::string, std::string>;  // Amount by resource.
 using Labels = std::map<std::string, std::string>;
 
 struct Toleration {
   std::string key;
-  bool exists = false;  // Operator Exists; otherwise Equal.
+  bool exists = false;  // True: operator Exists; false: Equal.
   std::string value;
   std::string effect;
   std::optional<int64_t> seconds;
@@ -30,19 +30,19 @@ struct Toleration {
 struct TopologySpread {
   std::string topology_key;
   int max_skew = 1;
-  bool required = false;  // DoNotSchedule; otherwise ScheduleAnyway.
+  bool required = false;  // True: DoNotSchedule; false: ScheduleAnyway.
 };
 
-// Either claim_name or secret_name is given.
+// Exactly one of claim_name and secret_name is set.
 struct ModelVolume {
   std::string name;
   std::string mount_path;
   std::string claim_name;
-  bool read_only = true;  // Of the claim.
+  bool read_only = true;  // Applies to the claim.
   std::string secret_name;
 };
 
-// Who may call: addresses, or pods by their labels and those of their namespaces.
+// Clients that may connect: an address range, or pods selected by their labels and those of their namespaces.
 struct ClientPeer {
   std::string cidr;
   std::vector<std::string> except;
@@ -64,11 +64,11 @@ struct Pods {
   std::string service_account;
   std::vector<ModelVolume> model_volumes;
   std::string cache_size_limit;
-  std::string source_ca_file;  // PEM, of the hosts of archives; "": the image's authorities.
+  std::string source_ca_file;  // PEM file with the authorities of archive hosts; "": those of the image.
   int surge = 1;
   ServiceType service_type = ServiceType::kClusterIp;
   std::map<std::string, std::string> service_annotations;
-  std::vector<ClientPeer> clients;  // Empty: everybody may call.
+  std::vector<ClientPeer> clients;  // Empty: all clients may connect.
   Labels labels;
   std::map<std::string, std::string> annotations;
   std::string log_level = "info";

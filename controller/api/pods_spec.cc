@@ -28,7 +28,7 @@ void RefuseOwn(Fields& fields, const char* key, const std::map<std::string, std:
                std::initializer_list<std::string_view> prefixes) {
   for (const auto& [name, _] : map) {
     for (const std::string_view prefix : prefixes) {
-      if (name.starts_with(prefix)) fields.Refuse(key, fmt::format("{} is the controller's to set", name));
+      if (name.starts_with(prefix)) fields.Refuse(key, fmt::format("{} is set by the controller", name));
     }
   }
 }
@@ -42,13 +42,14 @@ void ReadAmounts(Fields& resources, const char* key, Amounts& out) {
   resources.AmountMap(key, kResourcesMax, out);
   for (const auto& [name, _] : out) {
     if (IsResource(name)) continue;
-    resources.Refuse(key, fmt::format("{} is no resource: cpu, memory, ephemeral-storage, hugepages-SIZE or a device "
-                                      "such as nvidia.com/gpu",
-                                      Shown(name)));
+    resources.Refuse(key,
+                     fmt::format("{} is not a resource: cpu, memory, ephemeral-storage, hugepages-SIZE or a device "
+                                 "such as nvidia.com/gpu",
+                                 Shown(name)));
   }
 }
 
-// A device belongs to one pod, so its request is its limit, and whole.
+// A device cannot be shared, so its request must equal its limit and be a whole number.
 void CheckDevices(Fields& resources, const Pods& pods) {
   const auto is_device = [](const std::string& name) { return name.find('/') != std::string::npos; };
   for (const auto& [name, amount] : pods.limits) {
@@ -95,7 +96,7 @@ TopologySpread ReadSpread(Fields& fields) {
   return out;
 }
 
-// Folders that belong to the system or to the node itself.
+// Folders of the system or of the node itself.
 bool IsTaken(const std::string& path) {
   const std::string_view top = std::string_view(path).substr(1, path.find('/', 1) - 1);
   constexpr std::string_view kTaken[] = {"bin", "dev",  "etc", "lib", "lib64", "proc",
@@ -108,7 +109,7 @@ ModelVolume ReadVolume(Fields& fields) {
   fields.Text("name", out.name, kVolumeName, Need::kRequired);
   fields.Text("mountPath", out.mount_path, kMountPath, Need::kRequired);
   if (!out.mount_path.empty() && IsTaken(out.mount_path)) {
-    fields.Refuse("mountPath", fmt::format("{} is the system's or the node's", Shown(out.mount_path)));
+    fields.Refuse("mountPath", fmt::format("{} is a folder of the system or of the node", Shown(out.mount_path)));
   }
   fields.Object("persistentVolumeClaim", [&](Fields& claim) {
     claim.Text("claimName", out.claim_name, kObjectName, Need::kRequired);
@@ -150,7 +151,7 @@ void RefuseTwins(Fields& fields, const char* key, const std::vector<T>& items, N
   for (size_t i = 1; i < items.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
       if (name(items[i]) == name(items[k])) {
-        fields.Refuse(fmt::format("{}[{}]", key, i), fmt::format("\"{}\" is there twice", name(items[i])));
+        fields.Refuse(fmt::format("{}[{}]", key, i), fmt::format("\"{}\" occurs twice", name(items[i])));
       }
     }
   }
@@ -184,7 +185,8 @@ void ReadNetwork(Fields& spec, Pods& out) {
   });
   spec.Object("networkPolicy", [&](Fields& policy) {
     policy.Objects("clients", kClientsMax, [&](Fields& item) { out.clients.push_back(ReadClient(item)); });
-    if (out.clients.empty()) policy.Refuse("clients", "is required and not empty; without networkPolicy everybody may");
+    if (out.clients.empty())
+      policy.Refuse("clients", "is required and not empty; without networkPolicy all clients may connect");
   });
 }
 

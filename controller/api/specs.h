@@ -9,12 +9,12 @@
 
 namespace longshore::api {
 
-// Mistakes are in the reader of `spec`. `name` is the default of servedName.
+// Errors are reported to the reader of `spec`. `name` is the default of servedName.
 ModelSpec ReadModelSpec(Fields& spec, const std::string& name);
 ServingFleetSpec ReadServingFleetSpec(Fields& spec);
 
-// The part of a fleet's spec that is about pods: from the spec, and into one. What has its default is not written, so
-// that what a host has written reads as a manifest for a host.
+// Reads and writes the part of the spec of a fleet that is about pods. Defaults are not written, so that the output in
+// standalone mode is a valid manifest for that mode.
 Pods ReadPods(Fields& spec);
 void PutPods(const Pods& pods, Json& spec);
 

@@ -1,4 +1,4 @@
-// What texts in a spec may look like. The CRDs have the same patterns and lengths (crd_test.cc compares them).
+// Formats of texts in a spec. The CRDs have the same patterns and lengths (crd_test.cc compares them).
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ inline constexpr TextFormat kDuration = {"a duration: write one number with us, 
 inline constexpr TextFormat kShare = {"a share: write \"0.1%\" or 0.001, between 0% and 100%", 24,
                                       "^((100(\\.0+)?|[0-9]{1,2}(\\.[0-9]+)?)%|0(\\.[0-9]+)?|1(\\.0+)?)$"};
 
-// Whether the text has the format. "" has it only where the pattern says so.
+// Whether the text has the format. "" matches only if the pattern allows it.
 bool Matches(const std::string& text, const TextFormat& format);
 
 }  // namespace longshore::api

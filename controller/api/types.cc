@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "common/error.h"
+#include "common/text.h"
 
 namespace longshore::api {
 namespace {
@@ -28,6 +29,7 @@ RolloutPhase RolloutPhaseOf(std::string_view name) {
 }
 
 void SetCondition(std::vector<Condition>& conditions, Condition next) {
+  next.message = CutText(next.message, kConditionMessageBytesMax);
   const auto found = std::ranges::find(conditions, next.type, &Condition::type);
   if (found == conditions.end()) {
     conditions.push_back(std::move(next));

@@ -1,6 +1,6 @@
-// The kinds of longshore.dev/v1alpha1 as values: what users write (spec) and what the controller answers (status).
+// The kinds of longshore.dev/v1alpha1 as values: spec (written by users) and status (written by the controller).
 //
-// Parsing, defaults and validation are in parse.h; writing in format.h. Nothing here does I/O.
+// parse.h parses, sets defaults and validates; format.h writes. No I/O.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ inline constexpr const char* kApiVersion = "longshore.dev/v1alpha1";
 inline constexpr const char* kModelKind = "Model";
 inline constexpr const char* kServingFleetKind = "ServingFleet";
 
-// Which object: the key of a reconcile.
+// Identifies an object: the key of a reconciliation.
 struct Key {
   std::string kind;
   std::string namespace_;
@@ -36,7 +36,7 @@ struct Metadata {
   std::string name;
   std::string namespace_ = "default";
   std::string uid;               // Given by the store at the first apply.
-  int64_t generation = 0;        // Counts changes of the spec.
+  int64_t generation = 0;        // Number of changes of the spec.
   std::string resource_version;  // Changes with every write; for compare-and-set.
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> annotations;
@@ -53,15 +53,18 @@ struct Condition {
   friend bool operator==(const Condition&, const Condition&) = default;
 };
 
-// Adds the condition or replaces the one of its type. While the status stays the same, so does the time of its
-// transition.
+// The maxLength in the CRDs; an API server refuses a whole status if one message is longer.
+inline constexpr size_t kConditionMessageBytesMax = 32768;
+
+// Adds the condition or replaces the one with its type. The transition time changes only if the status changes. Cuts a
+// message above kConditionMessageBytesMax and replaces bytes that are not valid UTF-8.
 void SetCondition(std::vector<Condition>& conditions, Condition next);
 
 // ---------------------------------------------------------------------------------------------------- Model
 
 struct Step {
   double weight_percent = 0;
-  std::optional<Duration> hold;  // Least time at this weight; default: Rollout::hold.
+  std::optional<Duration> hold;  // Minimum time at this weight; default: Rollout::hold.
   bool manual_pause = false;     // `pause: Manual`: waits for promote.
 };
 
@@ -70,10 +73,10 @@ struct AnalysisErrorRate {
 };
 struct AnalysisLatency {
   bool enabled = true;
-  double tolerance = 0.10;  // Slower by less than this share is no regression.
+  double tolerance = 0.10;  // A smaller relative slowdown is not a regression.
 };
 struct AnalysisDrift {
-  std::optional<double> max;  // Without it drift is reported only.
+  std::optional<double> max;  // nullopt: drift is only reported.
 };
 
 enum class Strategy { kCanary, kImmediate };
@@ -86,12 +89,12 @@ struct Rollout {
   std::string assignment_key;
   std::vector<Step> steps = {{5, {}, false}, {25, {}, false}, {50, {}, false}};
   Duration hold = std::chrono::seconds(30);
-  int64_t requests_min = 100;  // Candidate requests a step needs before it can pass.
+  int64_t requests_min = 100;  // Minimum number of candidate requests before a step can pass.
   AnalysisErrorRate error_rate;
   AnalysisLatency latency;
   AnalysisDrift drift;
   OnFailure on_failure = OnFailure::kRollback;
-  Duration progress_deadline = std::chrono::minutes(10);  // For loading and becoming ready.
+  Duration progress_deadline = std::chrono::minutes(10);  // Time limit for loading and becoming ready.
   bool paused = false;
 };
 
@@ -117,7 +120,7 @@ struct Slo {
   std::optional<double> error_rate;  // Share, 0..1.
 };
 
-// Where versions come from, as ModelSpec has it.
+// The source of versions, as in ModelSpec.
 struct Source {
   std::string uri;
   std::string sha256;
@@ -129,42 +132,42 @@ struct ModelSpec {
   std::string fleet;               // "name" or "namespace/name".
   std::string served_name;         // Default: metadata.name.
   std::string source_uri;          // "file:///models/digits" or "https://host/digits.tar"
-  std::string source_sha256;       // Of the archive of an https:// source; otherwise "".
-  std::optional<int64_t> version;  // Absent: the latest that a node finds.
+  std::string source_sha256;       // Checksum of the archive of an https:// source; otherwise "".
+  std::optional<int64_t> version;  // nullopt: the latest version that a node finds.
   std::map<std::string, int64_t> version_labels;
   Slo slo;
   Batching batching;
   bool warm_up = true;
   Validation validation;
   Rollout rollout;
-  std::optional<int> replicas;  // Nodes that hold the stable version; absent: all.
+  std::optional<int> replicas;  // Number of nodes that hold the stable version; nullopt: all.
 };
 
-// A command of a person, written compare-and-set into the status; the controller takes it once.
+// A command of a user, written to the status with compare-and-set; the controller executes it once.
 struct Command {
   std::string verb;        // "promote", "abort", "pause", "resume", "retry".
-  int64_t generation = 0;  // What the person saw; a command for something older is refused.
+  int64_t generation = 0;  // The generation that the user saw; a command for an older one is refused.
   int step = 0;
 
   friend bool operator==(const Command&, const Command&) = default;
 };
 
-// Paired replays of sampled inputs on candidate and stable; only the candidate's side counts them.
+// Results of sampled inputs that were run on candidate and stable. Counted for the candidate only.
 struct DriftEvidence {
   int64_t pairs = 0;
-  double difference_sum = 0;  // Of max|a-b| / max(1, max|b|) per pair.
+  double difference_sum = 0;  // Sum of max|a-b| / max(1, max|b|) over the pairs.
   double difference_max = 0;
   int64_t top1_changed = 0;
 
   friend bool operator==(const DriftEvidence&, const DriftEvidence&) = default;
 };
 
-// Cumulative counts that survive node restarts: sums over incarnations, as the controller saw them.
+// Cumulative counts that survive restarts of nodes: sums over the incarnations that the controller observed.
 struct ArmEvidence {
   int64_t requests = 0;
   int64_t errors = 0;
   int64_t non_finite = 0;
-  std::vector<int64_t> run_time_buckets;  // As control.proto's Evidence.
+  std::vector<int64_t> run_time_buckets;  // As in Evidence of control.proto.
   DriftEvidence drift;
 
   friend bool operator==(const ArmEvidence&, const ArmEvidence&) = default;
@@ -173,7 +176,7 @@ struct ArmEvidence {
 struct Verdict {
   std::string result;   // "Pass", "Fail" or "Undecided".
   std::string reason;   // "ErrorRate", "Latency", "NonFinite", "GoldenSet", "TooFewRequests", ...
-  std::string message;  // With the numbers, for people.
+  std::string message;  // For users, with the numbers.
   std::map<std::string, double> numbers;
 
   friend bool operator==(const Verdict&, const Verdict&) = default;
@@ -181,12 +184,12 @@ struct Verdict {
 
 enum class RolloutPhase { kNone, kValidating, kLoading, kStep, kPaused, kPromoting, kCompleted, kRolledBack };
 std::string_view RolloutPhaseName(RolloutPhase phase);
-// kNone for a name that is none.
+// kNone if the name is unknown.
 RolloutPhase RolloutPhaseOf(std::string_view name);
-// Whether a rollout in this phase still has something to decide.
+// Whether a rollout in this phase is not finished.
 bool IsUnderWay(RolloutPhase phase);
 
-// What of a rollout must survive a restart of the controller.
+// The state of a rollout that must survive a restart of the controller.
 struct RolloutStatus {
   std::string id;  // Salt of the assignment: "<uid>/<candidate>/<attempt>".
   RolloutPhase phase = RolloutPhase::kNone;
@@ -198,20 +201,20 @@ struct RolloutStatus {
   std::string paused_reason;
   TimePoint started_at;
   TimePoint step_started_at;
-  int64_t step_candidate_requests = 0;  // Of the candidate when the step began.
+  int64_t step_candidate_requests = 0;  // Total requests of the candidate when the step began.
   bool paused_by_command = false;
-  bool promoted_by_command = false;  // A person ended the last step, whatever its verdict.
-  TimePoint evidence_used_at;        // When a window last went into `analysis`.
-  TimePoint held_since;              // When the verdict became LatencyBaseline; the epoch while it is another.
-  // State of the sequential tests: log e-values, windows closed so far, totals, baseline of stable. Opaque to all but
-  // analysis/.
+  bool promoted_by_command = false;  // A user ended the last step, whatever its verdict was.
+  TimePoint evidence_used_at;        // When windows were last added to `analysis`.
+  TimePoint held_since;              // When the verdict became LatencyBaseline; TimePoint{} for any other verdict.
+  // State of the sequential tests: log e-values, windows closed so far, totals, baseline of stable. Only analysis/ may
+  // interpret it.
   Json analysis;
   Verdict verdict;
 
   friend bool operator==(const RolloutStatus&, const RolloutStatus&) = default;
 };
 
-// A version that failed is not tried again until its digest or the generation changes, or a person says retry.
+// A failed version is not tried again until its digest or the generation changes, or a user commands retry.
 struct FailedVersion {
   int64_t version = 0;
   std::string digest;
@@ -234,7 +237,7 @@ struct HistoryEntry {
 
 struct NodeStatus {
   std::string node;
-  std::string state;  // Per version, for people: "1:Ready 2:Loading".
+  std::string state;  // State per version, for users: "1:Ready 2:Loading".
 
   friend bool operator==(const NodeStatus&, const NodeStatus&) = default;
 };
@@ -247,15 +250,15 @@ struct ModelStatus {
   RolloutStatus rollout;
   std::vector<FailedVersion> failed;       // At most kFailedMax, the newest last.
   std::vector<HistoryEntry> history;       // At most kHistoryMax, the newest last.
-  std::map<int64_t, std::string> digests;  // Pinned per version.
-  std::map<int64_t, Source> sources;       // What the spec said when the version's rollout began.
-  std::optional<Command> command;          // Waiting to be taken.
-  std::string command_result;              // What became of the last one.
+  std::map<int64_t, std::string> digests;  // Pinned digest by version.
+  std::map<int64_t, Source> sources;       // The source in the spec when the rollout of the version began.
+  std::optional<Command> command;          // Not executed yet.
+  std::string command_result;              // Result of the last command.
   std::vector<NodeStatus> nodes;
 
   friend bool operator==(const ModelStatus&, const ModelStatus&) = default;
 };
-inline constexpr size_t kNodesMax = 100;  // Told of one by one in a status.
+inline constexpr size_t kNodesMax = 100;  // Maximum number of nodes listed in a status.
 inline constexpr size_t kFailedMax = 20;
 inline constexpr size_t kHistoryMax = 50;
 
@@ -268,7 +271,7 @@ struct Model {
 // "namespace/name" of the fleet that serves the model.
 std::string FleetOf(const Metadata& model, const ModelSpec& spec);
 
-// Of the fleet "namespace/name".
+// The key of the fleet "namespace/name".
 Key FleetKey(const std::string& fleet);
 
 // ---------------------------------------------------------------------------------------------------- ServingFleet
@@ -276,13 +279,13 @@ Key FleetKey(const std::string& fleet);
 struct Autoscaling {
   Duration queue_delay_target = std::chrono::milliseconds(10);
   double utilization_target = 0.7;  // Busy share of the run slots.
-  std::string prometheus_url;       // Empty: the nodes' own reports.
+  std::string prometheus_url;       // Empty: use the reports of the nodes.
   Duration metrics_age_max = std::chrono::seconds(15);
   Duration scale_down_stabilization = std::chrono::minutes(5);
   Duration scale_up_cooldown = std::chrono::seconds(3);
 };
 
-// Whose Models a fleet serves beside those of its own namespace.
+// Namespaces whose Models a fleet serves in addition to its own.
 struct AllowedNamespaces {
   bool all = false;
   std::vector<std::string> names;
@@ -297,12 +300,12 @@ struct Quotas {
 struct ServingFleetSpec {
   int replicas_min = 1;
   int replicas_max = 1;
-  int grpc_port = 8500;  // 0: any free port, told in the status.
+  int grpc_port = 8500;  // 0: any free port, which the status reports.
   int rest_port = 8501;
-  int concurrent_runs_max = 0;  // 0: the processors of the node.
+  int concurrent_runs_max = 0;  // 0: the number of processors of the node.
   Duration connection_age_max = std::chrono::seconds(30);
-  Duration simulated_run{0};               // For test fleets: see control.proto.
-  std::optional<Autoscaling> autoscaling;  // Without it: replicas_min nodes.
+  Duration simulated_run{0};               // Only for test fleets; see control.proto.
+  std::optional<Autoscaling> autoscaling;  // nullopt: always replicas_min nodes.
   AllowedNamespaces allowed_namespaces;
   Quotas quotas;
   Pods pods;
@@ -316,7 +319,7 @@ struct AutoscaleStatus {
   double target = 0;
   TimePoint evidence_at;  // Time of the newest sample used.
   TimePoint last_scale_up;
-  // The highest desired count per recent moment, for the stabilisation window.
+  // The highest desired number of nodes by time, for the stabilization window.
   std::vector<std::pair<TimePoint, int>> recommendations;
 
   friend bool operator==(const AutoscaleStatus&, const AutoscaleStatus&) = default;
@@ -337,8 +340,8 @@ struct ServingFleetStatus {
   std::vector<Condition> conditions;
   int replicas = 0;
   int ready_replicas = 0;
-  std::string selector;  // Of the nodes' pods; "" on a host.
-  std::string image;     // Of the nodes' pods; "" on a host.
+  std::string selector;  // Label selector of the pods; "" in standalone mode.
+  std::string image;     // Image of the pods; "" in standalone mode.
   std::string grpc_address;
   std::string rest_address;
   AutoscaleStatus autoscale;

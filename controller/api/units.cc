@@ -19,7 +19,7 @@ struct Unit {
   int64_t microseconds;
 };
 constexpr std::array<Unit, 5> kUnits = {{{"h", 3600000000}, {"m", 60000000}, {"s", 1000000}, {"ms", 1000}, {"us", 1}}};
-// Behind an amount; "m" is a thousandth.
+// Suffixes of amounts; "m" means a thousandth.
 struct Scale {
   std::string_view name;
   double factor;
@@ -38,7 +38,7 @@ constexpr std::array<Scale, 14> kScales = {{{"", 1},
                                             {"Ti", 0x1p40},
                                             {"Pi", 0x1p50},
                                             {"Ei", 0x1p60}}};
-constexpr double kDurationMicrosecondsMax = 1e15;  // 31 years: sums of a few stay far from overflow.
+constexpr double kDurationMicrosecondsMax = 1e15;  // 31 years, so that sums of a few durations cannot overflow.
 
 }  // namespace
 
@@ -58,7 +58,8 @@ Result<Duration> ParseDuration(std::string_view text) {
 std::string FormatDuration(Duration duration) {
   const int64_t count = duration.count();
   if (count == 0) return "0s";
-  // Seconds before minutes: people compare holds and deadlines, and "90s" and "60s" compare better than "90s" and "1m".
+  // Durations up to some minutes are written in seconds, because "90s" and "60s" are easier to compare than "90s" and
+  // "1m".
   for (const Unit& unit : {kUnits[2], kUnits[3]}) {
     if (count % unit.microseconds == 0) return fmt::format("{}{}", count / unit.microseconds, unit.name);
   }

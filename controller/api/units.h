@@ -1,4 +1,4 @@
-// Units as people write them.
+// Parses values with units.
 #pragma once
 
 #include <string_view>
@@ -8,13 +8,14 @@
 
 namespace longshore::api {
 
-// "0.1%" or "0.001"; not checked against 0..1.
+// "0.1%" or "0.001". Does not check the range 0..1.
 Result<double> ParseShare(std::string_view text);
 
-// "20Gi", as Kubernetes writes amounts of bytes; a part of a byte is cut. Requires: the text has the form of kQuantity.
+// Bytes of an amount in Kubernetes notation such as "20Gi"; fractions of a byte are cut. Requires: the text matches
+// kQuantity.
 int64_t BytesOf(std::string_view quantity);
 
-// RFC 3339, with any fraction of a second or none (to the microsecond), in UTC or with an offset; "" is TimePoint{}.
+// RFC 3339 with optional fraction of a second (cut to microseconds), in UTC or with an offset; "" gives TimePoint{}.
 Result<TimePoint> ParseTime(std::string_view text);
 
 }  // namespace longshore::api

@@ -8,7 +8,8 @@ namespace {
 TEST(ParseTime, ReadsEveryFormOfTheApiServer) {
   const TimePoint second = FromUnixMillis(1'700'000'000'000);
   EXPECT_EQ(ParseTime("2023-11-14T22:13:20Z").value(), second) << "metav1.Time";
-  EXPECT_EQ(ParseTime("2023-11-14T22:13:20.123Z").value(), second + std::chrono::milliseconds(123)) << "our own";
+  EXPECT_EQ(ParseTime("2023-11-14T22:13:20.123Z").value(), second + std::chrono::milliseconds(123))
+      << "the format that FormatTime writes";
   EXPECT_EQ(ParseTime("2023-11-14T22:13:20.000045Z").value(), second + Duration(45)) << "metav1.MicroTime";
   EXPECT_EQ(ParseTime("2023-11-14T22:13:20.000045999Z").value(), second + Duration(45)) << "nanoseconds are cut";
   EXPECT_EQ(ParseTime("2023-11-15T00:13:20+02:00").value(), second);
@@ -16,7 +17,7 @@ TEST(ParseTime, ReadsEveryFormOfTheApiServer) {
   EXPECT_EQ(ParseTime("").value(), TimePoint{});
 }
 
-TEST(ParseTime, RefusesWhatIsNone) {
+TEST(ParseTime, RefusesTextsThatAreNotTimes) {
   for (const char* text :
        {"yesterday", "2023-11-14", "2023-11-14T22:13:20", "2023-11-14T22:13:20.Z", "2023-11-14T22:13Z",
         "2023-11-14T22:13:20Zulu", "2023-11-14T22:13:20+2:00", "2023-11-14T22:13:20.1234567890Z"}) {

@@ -22,6 +22,7 @@
 #include "controller/fleet/pods/pod_fleet.h"
 #include "controller/kube/event_writer.h"
 #include "controller/leader/leadership.h"
+#include "controller/nodes/epoch_raises.h"
 #include "controller/store/document.h"
 #include "controller/store/kube/kube_store.h"
 
@@ -80,9 +81,10 @@ class ClusterController final : public Controller {
   Status Lead(int64_t epoch);
   bool Leads() const;
   Status LeadUntilEnd(int64_t epoch);
-  void LookAtEverything(runtime::WorkQueue& queue);
+  void QueueEverything(runtime::WorkQueue& queue);
   void Tell(const reconcile::Event& event);
   void RaiseFloor(int64_t epoch);
+  Status AllowRaise(int64_t epoch);
   void UseAuthority(const std::string& certificate);
   void Pause();
   bool IsStopping() const;
@@ -93,7 +95,7 @@ class ClusterController final : public Controller {
   const SystemClock clock_;
   const SteadyClock timer_;
   metrics::Registry metrics_;
-  LookMetrics look_metrics_{metrics_};
+  ReconcileMetrics reconcile_metrics_{metrics_};
   metrics::Family<metrics::Gauge> epochs_ =
       metrics_.Gauges("longshore_controller_epoch", "The term of this controller; 0 while another one leads.");
   metrics::Family<metrics::Gauge> leading_ =
@@ -111,6 +113,7 @@ class ClusterController final : public Controller {
   std::condition_variable stopped_;
   std::string not_ready_ = "not connected yet";  // Guarded by the mutex, as is:
   bool stopping_ = false;
+  nodes::EpochRaises epoch_raises_;      // Of all terms of this process.
   std::stop_source stop_;                // Of the requests of looks.
   std::atomic<bool> connected_ = false;  // What Connect makes is there, and stays.
   std::atomic<int64_t> floor_ = 0;       // The highest epoch that is known.
@@ -279,40 +282,41 @@ Status ClusterController::LeadUntilEnd(int64_t epoch) {
   };
   nodes_options.epoch = epoch;
   nodes_options.may_send = [this] { return Leads(); };
-  nodes_options.raise_epoch = [this](int64_t above) -> Result<int64_t> {
+  nodes_options.raise_epoch = [this, epoch](int64_t above) -> Result<int64_t> {
+    RETURN_IF_ERROR(AllowRaise(epoch));
     RaiseFloor(above);
-    return Unavailable("a node holds epoch {}; a term above it begins soon", above);
+    return Unavailable("a term above it begins soon");
   };
   ASSIGN_OR_RETURN(const auto nodes, nodes::Registry::Start(nodes_options, timer_,
                                                             [&queue](const std::string& fleet, const std::string&) {
                                                               queue.Add(api::FleetKey(fleet), kReportsTogether);
                                                             }));
-  Looker looker({*store_,
-                 *nodes,
-                 *fleet_,
-                 queue,
-                 *failpoint_,
-                 look_metrics_,
-                 [](const api::Key&) { return std::nullopt; },
-                 [this](const reconcile::Event& event) { Tell(event); },
-                 {},
-                 options_.prometheus,
-                 kWritesMax,
-                 kEvidenceUnwrittenMin});
+  ReconcileLoop loop({*store_,
+                      *nodes,
+                      *fleet_,
+                      queue,
+                      *failpoint_,
+                      reconcile_metrics_,
+                      [](const api::Key&) { return std::nullopt; },
+                      [this](const reconcile::Event& event) { Tell(event); },
+                      {},
+                      options_.prometheus,
+                      kWritesMax,
+                      kEvidenceUnwrittenMin});
   std::thread end([&] {
     leadership_->AwaitEnd(epoch);
     nodes->Close();  // At once, so that the nodes find the next leader whatever is being looked at here.
     queue.Stop();
   });
   queue_.Set(&queue);
-  LookAtEverything(queue);
-  looker.Run();
+  QueueEverything(queue);
+  loop.Run();
   queue_.Set(nullptr);
   end.join();
   return {};
 }
 
-void ClusterController::LookAtEverything(runtime::WorkQueue& queue) {
+void ClusterController::QueueEverything(runtime::WorkQueue& queue) {
   for (const std::string& fleet : fleet_->Fleets()) queue.Add(api::FleetKey(fleet));
   for (const char* kind : {api::kServingFleetKind, api::kModelKind}) {
     const auto keys = store_->Keys(kind);  // Of the cache: it does not fail.
@@ -332,6 +336,12 @@ void ClusterController::RaiseFloor(int64_t epoch) {
   int64_t known = floor_;
   while (known < epoch && !floor_.compare_exchange_weak(known, epoch)) {
   }
+}
+
+// A node asks for the end of the term `epoch`.
+Status ClusterController::AllowRaise(int64_t epoch) {
+  const std::lock_guard lock(mutex_);
+  return epoch_raises_.Allow(epoch, timer_.Now());
 }
 
 // Nodes read it from their fleet's ConfigMap.

@@ -60,7 +60,7 @@ class Controller {
   virtual void Stop() = 0;
 };
 
-// FailedPrecondition when another controller uses the state directory.
+// FailedPrecondition when another controller uses the state directory or the directory of manifests.
 Result<std::unique_ptr<Controller>> StartOnHost(const HostOptions& options);
 // Answers for its health at once; Run connects, and tries again as long as the API server is not there. Errors name
 // what of the options is wrong.

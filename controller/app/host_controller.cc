@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -16,6 +17,7 @@
 #include "controller/app/looker.h"
 #include "controller/fleet/processes/named_nodes.h"
 #include "controller/fleet/processes/process_fleet.h"
+#include "controller/store/local/controller_lock.h"
 #include "controller/store/local/local_store.h"
 
 namespace longshore::app {
@@ -49,6 +51,7 @@ class HostController final : public Controller {
  private:
   Result<std::unique_ptr<fleet::Fleet>> StartFleet(const std::string& socket);
   std::optional<reconcile::SourceProblem> ProblemOf(const api::Key& key) const;
+  void RecordLook();
 
   const HostOptions options_;
   const SystemClock clock_;
@@ -57,17 +60,19 @@ class HostController final : public Controller {
   std::atomic<bool> working_{false};
   runtime::WorkQueue queue_;
   metrics::Registry metrics_;
-  LookMetrics look_metrics_{metrics_};
+  ReconcileMetrics reconcile_metrics_{metrics_};
   metrics::Family<metrics::Gauge> epochs_ =
       metrics_.Gauges("longshore_controller_epoch", "The term of this controller.");
   metrics::Family<metrics::Gauge> leading_ =
       metrics_.Gauges("longshore_controller_leading", "1: there is no other of this state directory.");
   std::unique_ptr<runtime::Failpoint> failpoint_;
   std::unique_ptr<store::LocalStore> store_;
+  std::optional<store::ControllerLock> manifests_lock_;
+  bool is_look_recorded_ = true;
   std::unique_ptr<store::Store> manifests_store_;  // The same with failpoints, for what manifests say.
   std::unique_ptr<fleet::Fleet> fleet_;
   std::unique_ptr<nodes::Registry> nodes_;
-  std::unique_ptr<Looker> looker_;
+  std::unique_ptr<ReconcileLoop> loop_;
   std::unique_ptr<store::Watch> watch_;
   std::unique_ptr<Admin> admin_;
 };
@@ -76,6 +81,7 @@ Status HostController::Start() {
   ASSIGN_OR_RETURN(lock_, LockStateDir(options_.state_dir));
   ASSIGN_OR_RETURN(failpoint_, runtime::Failpoint::FromEnvironment());
   ASSIGN_OR_RETURN(store_, store::LocalStore::Open({.dir = options_.manifests, .read_manifests = true}));
+  ASSIGN_OR_RETURN(manifests_lock_, store::ControllerLock::Take(options_.manifests));
   manifests_store_ = runtime::WithFailpoints(*store_, *failpoint_);
   store_->ApplyManifestsThrough(*manifests_store_);
   const std::string socket = "unix:" + (options_.state_dir / "controller.sock").string();
@@ -87,20 +93,24 @@ Status HostController::Start() {
   nodes_options.address = socket;
   nodes_options.raise_epoch = [epoch_file](int64_t above) { return NextEpoch(epoch_file, above); };
   ASSIGN_OR_RETURN(nodes_options.epoch, NextEpoch(epoch_file, epoch_of_statuses));
+  RETURN_IF_ERROR(manifests_lock_->Describe(nodes_options.epoch));
   const auto node_changed = [this](const std::string& fleet, const std::string&) {
     queue_.Add(api::FleetKey(fleet), kReportsTogether);
   };
   ASSIGN_OR_RETURN(nodes_, nodes::Registry::Start(nodes_options, timer_, node_changed));
-  looker_ = std::make_unique<Looker>(LookerParts{*store_,
-                                                 *nodes_,
-                                                 *fleet_,
-                                                 queue_,
-                                                 *failpoint_,
-                                                 look_metrics_,
-                                                 [this](const api::Key& key) { return ProblemOf(key); },
-                                                 {},
-                                                 options_.state_dir / "prometheus/nodes.json",
-                                                 options_.prometheus});
+  loop_ = std::make_unique<ReconcileLoop>(ReconcileLoopParts{*store_,
+                                                             *nodes_,
+                                                             *fleet_,
+                                                             queue_,
+                                                             *failpoint_,
+                                                             reconcile_metrics_,
+                                                             [this](const api::Key& key) { return ProblemOf(key); },
+                                                             {},
+                                                             options_.state_dir / "prometheus/nodes.json",
+                                                             options_.prometheus,
+                                                             1,
+                                                             Duration(0),
+                                                             [this] { RecordLook(); }});
   metrics_.BeforeText([this] {
     epochs_.With({}).Set(static_cast<double>(nodes_->epoch()));
     leading_.With({}).Set(1);
@@ -134,9 +144,16 @@ std::optional<reconcile::SourceProblem> HostController::ProblemOf(const api::Key
   return reconcile::SourceProblem{problem->reason, problem->message};
 }
 
+// A failure is logged once: it only makes the command line say an older time.
+void HostController::RecordLook() {
+  const Status recorded = manifests_lock_->RecordLook();
+  if (!recorded && is_look_recorded_) spdlog::warn("{}", recorded.error().message);
+  is_look_recorded_ = recorded.has_value();
+}
+
 Status HostController::Run() {
   working_ = true;
-  looker_->Run();
+  loop_->Run();
   working_ = false;
   watch_.reset();
   if (!options_.stop_nodes_on_exit) {

@@ -12,12 +12,12 @@ constexpr metrics::Name kObjects{"longshore_controller_objects", "Objects that a
 constexpr metrics::Name kUnreadable{"longshore_controller_unreadable_objects",
                                     "Those of them that cannot be read; of these nothing else is shown."};
 
-// From a second to a week.
+// Buckets from a second to a week.
 std::vector<double> RolloutBuckets() {
   return {1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 43200, 86400, 604800};
 }
 
-// Calls `show` with what can be read of each, one at a time, and counts them all. False when they are not known.
+// Calls `show` for each readable object, one at a time, and counts all. Returns false if they cannot be listed.
 template <typename Read, typename Show>
 bool ShowKind(const char* kind, store::Store& store, Read read, Show show, metrics::Page* out) {
   const auto keys = store.Keys(kind);
@@ -25,7 +25,7 @@ bool ShowKind(const char* kind, store::Store& store, Read read, Show show, metri
   double all = 0, unreadable = 0;
   for (const api::Key& key : *keys) {
     const auto object = store.Get(key);
-    if (!object && object.error().code == Code::kNotFound) continue;  // It went meanwhile.
+    if (!object && object.error().code == Code::kNotFound) continue;  // It was deleted in the meantime.
     const auto value = object ? read(*object) : tl::make_unexpected(object.error());
     metrics::Exposition shown;
     if (value) show(key, *value, &shown);
@@ -42,8 +42,8 @@ bool ShowKind(const char* kind, store::Store& store, Read read, Show show, metri
 
 }  // namespace
 
-LookMetrics::LookMetrics(metrics::Registry& registry)
-    : looks_(registry.Counters("longshore_controller_looks_total", "Looks at an object, by kind and result.")),
+ReconcileMetrics::ReconcileMetrics(metrics::Registry& registry)
+    : looks_(registry.Counters("longshore_controller_looks_total", "Reconciliations of objects, by kind and result.")),
       look_seconds_(
           registry.Histograms("longshore_controller_look_seconds", "How long looks took; there is one at a time.")),
       rollout_seconds_(registry.Histograms("longshore_rollout_seconds", "From a rollout's begin to its end, by result.",
@@ -51,12 +51,12 @@ LookMetrics::LookMetrics(metrics::Registry& registry)
   registry.AddPages([this](metrics::Page* out) { ShowObjects(out); });
 }
 
-void LookMetrics::Looked(const api::Key& key, Code result, Duration took) {
+void ReconcileMetrics::Reconciled(const api::Key& key, Code result, Duration took) {
   looks_.With({{"kind", key.kind}, {"result", std::string(CodeName(result))}}).Add();
   look_seconds_.With({{"kind", key.kind}}).Observe(std::chrono::duration<double>(took).count());
 }
 
-void LookMetrics::Ended(const api::Key& model, const api::RolloutStatus& rollout, TimePoint now) {
+void ReconcileMetrics::Ended(const api::Key& model, const api::RolloutStatus& rollout, TimePoint now) {
   const std::string result(api::RolloutPhaseName(rollout.phase));
   rollout_seconds_.With({{"result", result}}).Observe(std::chrono::duration<double>(now - rollout.started_at).count());
   const std::lock_guard lock(mutex_);
@@ -64,12 +64,12 @@ void LookMetrics::Ended(const api::Key& model, const api::RolloutStatus& rollout
   ++(rollout.phase == api::RolloutPhase::kCompleted ? outcomes.completed : outcomes.rolled_back);
 }
 
-void LookMetrics::ShowObjectsOf(store::Store* store) {
+void ReconcileMetrics::ShowObjectsOf(store::Store* store) {
   const std::lock_guard lock(store_mutex_);
   store_ = store;
 }
 
-void LookMetrics::ShowObjects(metrics::Page* out) {
+void ReconcileMetrics::ShowObjects(metrics::Page* out) {
   const std::lock_guard lock(store_mutex_);
   if (store_ == nullptr) return;
   std::map<api::Key, exposition::Outcomes> outcomes;

@@ -1,4 +1,4 @@
-// What /metrics shows of the looks at objects, and of the objects themselves while somebody looks at them.
+// Metrics of reconciliations, and of the objects while this controller reconciles them.
 #pragma once
 
 #include <map>
@@ -13,16 +13,16 @@
 
 namespace longshore::app {
 
-// Thread-safe. The registry is read no more when this goes.
-class LookMetrics {
+// Thread-safe. The registry must not be read after the destruction of this.
+class ReconcileMetrics {
  public:
-  explicit LookMetrics(metrics::Registry& registry);
+  explicit ReconcileMetrics(metrics::Registry& registry);
 
-  void Looked(const api::Key& key, Code result, Duration took);
-  // A rollout came to Completed or RolledBack.
+  void Reconciled(const api::Key& key, Code result, Duration took);
+  // Counts a rollout that reached Completed or RolledBack.
   void Ended(const api::Key& model, const api::RolloutStatus& rollout, TimePoint now);
 
-  // From now on the objects of this store are shown, or none. Waits for a reading of the one before.
+  // Sets the store whose objects are shown; nullptr: none. Waits for a read of the previous store.
   void ShowObjectsOf(store::Store* store);
 
  private:
@@ -34,7 +34,7 @@ class LookMetrics {
   std::mutex store_mutex_;         // Held while the objects are read, which may take a second.
   store::Store* store_ = nullptr;  // Guarded by it.
   std::mutex mutex_;
-  std::map<api::Key, exposition::Outcomes> outcomes_{};  // Of Models that are there. Guarded by `mutex_`.
+  std::map<api::Key, exposition::Outcomes> outcomes_{};  // For existing Models. Guarded by `mutex_`.
 };
 
 }  // namespace longshore::app

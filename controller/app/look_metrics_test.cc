@@ -11,14 +11,14 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class LookMetricsTest : public ::testing::Test {
+class ReconcileMetricsTest : public ::testing::Test {
  protected:
-  LookMetricsTest() {
+  ReconcileMetricsTest() {
     char name[] = "/tmp/longshore_look_metrics_XXXXXX";
     dir_ = mkdtemp(name);
     store_ = store::LocalStore::Open({.dir = dir_}).value();
   }
-  ~LookMetricsTest() override { std::filesystem::remove_all(dir_); }
+  ~ReconcileMetricsTest() override { std::filesystem::remove_all(dir_); }
 
   store::Object ApplyModel(const std::string& name,
                            Json spec = {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/m"}}}}) {
@@ -37,14 +37,14 @@ class LookMetricsTest : public ::testing::Test {
   Path dir_;
   std::unique_ptr<store::LocalStore> store_;
   metrics::Registry registry_;
-  LookMetrics metrics_{registry_};
+  ReconcileMetrics metrics_{registry_};
 };
 
 constexpr const char* kRolledBackOfM =
     "longshore_model_rollouts_total{fleet=\"default/cpu\",model=\"m\",name=\"m\",namespace=\"default\",result="
     "\"RolledBack\"} ";
 
-TEST_F(LookMetricsTest, ObjectsAreShownOnlyWhileTheyAreLookedAt) {
+TEST_F(ReconcileMetricsTest, ObjectsAreShownOnlyWhileTheyAreReconciled) {
   ApplyModel("m");
   EXPECT_THAT(registry_.Text(), Not(HasSubstr("name=\"m\"")));
   metrics_.ShowObjectsOf(store_.get());
@@ -54,7 +54,7 @@ TEST_F(LookMetricsTest, ObjectsAreShownOnlyWhileTheyAreLookedAt) {
   EXPECT_THAT(registry_.Text(), Not(HasSubstr("name=\"m\"")));
 }
 
-TEST_F(LookMetricsTest, RolloutsAreCountedFromZeroAndForgottenWithTheirModel) {
+TEST_F(ReconcileMetricsTest, RolloutsAreCountedFromZeroAndForgottenWithTheirModel) {
   const store::Object model = ApplyModel("m");
   metrics_.ShowObjectsOf(store_.get());
   EXPECT_THAT(registry_.Text(), HasSubstr(kRolledBackOfM + std::string("0\n")));
@@ -67,7 +67,7 @@ TEST_F(LookMetricsTest, RolloutsAreCountedFromZeroAndForgottenWithTheirModel) {
   EXPECT_THAT(registry_.Text(), HasSubstr(kRolledBackOfM + std::string("0\n"))) << "it is another Model";
 }
 
-TEST_F(LookMetricsTest, AnObjectThatCannotBeReadIsCountedAndHidesNoOther) {
+TEST_F(ReconcileMetricsTest, AnObjectThatCannotBeReadIsCountedAndHidesNoOther) {
   ApplyModel("m");
   ApplyModel("strange", {{"unheardOf", 1}});
   metrics_.ShowObjectsOf(store_.get());
@@ -77,10 +77,10 @@ TEST_F(LookMetricsTest, AnObjectThatCannotBeReadIsCountedAndHidesNoOther) {
   EXPECT_THAT(text, HasSubstr("name=\"m\""));
 }
 
-TEST_F(LookMetricsTest, LooksAreCountedAndTimed) {
+TEST_F(ReconcileMetricsTest, ReconciliationsAreCountedAndTimed) {
   const api::Key key{api::kModelKind, "default", "m"};
-  metrics_.Looked(key, Code::kOk, std::chrono::milliseconds(2));
-  metrics_.Looked(key, Code::kUnavailable, std::chrono::milliseconds(2));
+  metrics_.Reconciled(key, Code::kOk, std::chrono::milliseconds(2));
+  metrics_.Reconciled(key, Code::kUnavailable, std::chrono::milliseconds(2));
   const std::string text = registry_.Text();
   EXPECT_THAT(text, HasSubstr("longshore_controller_looks_total{kind=\"Model\",result=\"OK\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("longshore_controller_looks_total{kind=\"Model\",result=\"UNAVAILABLE\"} 1\n"));

@@ -8,6 +8,8 @@
 namespace longshore::app {
 namespace {
 
+constexpr std::chrono::seconds kAliveInterval{1};
+
 std::unique_ptr<metrics::Source> MakeSource(const metrics::Query& query, const metrics::PrometheusTrust& trust,
                                             const Clock& clock, const MonotonicClock& timer) {
   if (query.prometheus_url.empty()) return metrics::MakeReportSource(query, timer);
@@ -17,7 +19,7 @@ std::unique_ptr<metrics::Source> MakeSource(const metrics::Query& query, const m
   return nullptr;
 }
 
-// 0 when it names none that could be read.
+// 0 if the status has no readable epoch.
 int64_t EpochOf(const Json& status) {
   const Json epoch = status.is_object() ? status.value("epoch", Json()) : Json();
   return epoch.is_number_integer() ? epoch.get<int64_t>() : 0;
@@ -25,7 +27,7 @@ int64_t EpochOf(const Json& status) {
 
 }  // namespace
 
-Looker::Looker(LookerParts parts)
+ReconcileLoop::ReconcileLoop(ReconcileLoopParts parts)
     : parts_(std::move(parts)),
       store_(runtime::WithFailpoints(parts_.store, parts_.failpoint)),
       nodes_(runtime::WithFailpoints(parts_.nodes, parts_.failpoint)),
@@ -45,32 +47,33 @@ Looker::Looker(LookerParts parts)
     writers_.push_back(std::make_unique<Worker>());
 }
 
-Looker::~Looker() { parts_.metrics.ShowObjectsOf(nullptr); }
+ReconcileLoop::~ReconcileLoop() { parts_.metrics.ShowObjectsOf(nullptr); }
 
-void Looker::Run() {
+void ReconcileLoop::Run() {
   while (!parts_.queue.is_stopped()) {
     if (FinishWritten()) continue;
-    if (const auto key = parts_.queue.Take()) LookAt(*key);
+    if (const auto key = parts_.queue.Take(kAliveInterval)) Reconcile(*key);
+    if (parts_.is_alive) parts_.is_alive();
   }
   while (!writing_.empty()) FinishWritten();
 }
 
-void Looker::LookAt(const api::Key& key) {
+void ReconcileLoop::Reconcile(const api::Key& key) {
   if (const auto writing = writing_.find(key); writing != writing_.end()) {
     writing->second.again = true;
     return;
   }
   const MonotonicPoint began = timer_.Now();
-  Result<reconcile::Look> look = reconciler_.Begin(key);
-  if (!look) return Finish(key, tl::make_unexpected(look.error()), began);
-  if (!look->write) return Finish(key, look->finish({}), began);
-  if (writers_.empty()) return Finish(key, look->finish(reconciler_.Write(*look->write)), began);
-  Write(key, std::move(*look), began);
+  Result<reconcile::Reconciliation> reconciliation = reconciler_.Begin(key);
+  if (!reconciliation) return Finish(key, tl::make_unexpected(reconciliation.error()), began);
+  if (!reconciliation->write) return Finish(key, reconciliation->finish({}), began);
+  if (writers_.empty()) return Finish(key, reconciliation->finish(reconciler_.Write(*reconciliation->write)), began);
+  Write(key, std::move(*reconciliation), began);
 }
 
-void Looker::Write(const api::Key& key, reconcile::Look look, MonotonicPoint began) {
-  const auto at = writing_.emplace(key, Writing{std::move(look), began}).first;
-  const auto write = [this, key, &what = *at->second.look.write] {
+void ReconcileLoop::Write(const api::Key& key, reconcile::Reconciliation reconciliation, MonotonicPoint began) {
+  const auto at = writing_.emplace(key, Writing{std::move(reconciliation), began}).first;
+  const auto write = [this, key, &what = *at->second.reconciliation.write] {
     Status status = reconciler_.Write(what);
     {
       const std::lock_guard lock(mutex_);
@@ -80,12 +83,12 @@ void Looker::Write(const api::Key& key, reconcile::Look look, MonotonicPoint beg
     parts_.queue.Nudge();
   };
   next_writer_ = (next_writer_ + 1) % writers_.size();
-  CHECK(writers_[next_writer_]->Post(write));  // Each has few: no more wait than there are writers.
+  CHECK(writers_[next_writer_]->Post(write));  // Never full: at most as many writes wait as there are writers.
 }
 
-// True when there was something. Where as many writes are under way as may be, or nothing else is to come, it waits for
-// one.
-bool Looker::FinishWritten() {
+// Finishes the reconciliations whose writes are done; returns false if there were none. Waits for one if the limit of
+// concurrent writes is reached, or if the queue is stopped.
+bool ReconcileLoop::FinishWritten() {
   std::vector<Written> written;
   {
     std::unique_lock lock(mutex_);
@@ -97,24 +100,24 @@ bool Looker::FinishWritten() {
   for (const Written& one : written) {
     const auto writing = writing_.extract(one.key);
     const Writing& its = writing.mapped();
-    Finish(one.key, its.look.finish(one.status), its.began);
+    Finish(one.key, its.reconciliation.finish(one.status), its.began);
     if (its.again) parts_.queue.Add(one.key);
   }
   return !written.empty();
 }
 
-void Looker::Finish(const api::Key& key, const reconcile::Looked& looked, MonotonicPoint began) {
-  parts_.metrics.Looked(key, looked ? Code::kOk : looked.error().code, timer_.Now() - began);
+void ReconcileLoop::Finish(const api::Key& key, const reconcile::Outcome& outcome, MonotonicPoint began) {
+  parts_.metrics.Reconciled(key, outcome ? Code::kOk : outcome.error().code, timer_.Now() - began);
   parts_.failpoint.Seen();
-  if (looked) {
+  if (outcome) {
     parts_.queue.Succeeded(key);
-    if (*looked) parts_.queue.Add(key, **looked);
+    if (*outcome) parts_.queue.Add(key, **outcome);
     return;
   }
-  // Somebody else wrote in between: what is there now is looked at anew.
-  if (looked.error().code == Code::kAborted) return parts_.queue.Add(key);
-  if (looked.error().code == Code::kCancelled) return;  // The controller stops; the next one looks at everything.
-  spdlog::error("{}: {}", ToString(key), looked.error().message);
+  // The object changed before the write: reconcile its new state.
+  if (outcome.error().code == Code::kAborted) return parts_.queue.Add(key);
+  if (outcome.error().code == Code::kCancelled) return;  // The controller stops; the next one reconciles all objects.
+  spdlog::error("{}: {}", ToString(key), outcome.error().message);
   parts_.queue.AddAfterFailure(key);
 }
 

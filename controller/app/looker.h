@@ -1,7 +1,7 @@
-// Looks at objects as long as there is something to look at.
+// The reconcile loop: takes objects from the work queue and reconciles them.
 //
-// Everything is decided on one thread. The writes of statuses wait for answers: a few are under way at once, on threads
-// of their own, while other objects are looked at; none of an object that is being written.
+// All decisions are made on one thread. Status writes wait for the API server, so a few of them run at once, on threads
+// of their own, while other objects are reconciled; an object is not reconciled while its status is being written.
 #pragma once
 
 #include <condition_variable>
@@ -26,52 +26,54 @@
 
 namespace longshore::app {
 
-// Reports come several times a second from every node; one look answers those that come together.
+// Each node sends reports several times a second; one reconciliation handles those that arrive within this time.
 inline constexpr Duration kReportsTogether = std::chrono::milliseconds(20);
 
-// All references outlive the looker.
-struct LookerParts {
+// All references must outlive the loop.
+struct ReconcileLoopParts {
   store::Store& store;
   nodes::Registry& nodes;
   fleet::Fleet& fleet;
   runtime::WorkQueue& queue;
   runtime::Failpoint& failpoint;
-  LookMetrics& metrics;
+  ReconcileMetrics& metrics;
   std::function<std::optional<reconcile::SourceProblem>(const api::Key&)> problem_of;
-  std::function<void(const reconcile::Event&)> tell{};  // Beside the log; empty: nobody.
+  std::function<void(const reconcile::Event&)> tell{};  // Called in addition to logging; may be empty.
   Path prometheus_targets{};                            // As reconcile::Options has it.
-  metrics::PrometheusTrust prometheus{};                // For fleets that scale by it.
-  size_t writes_max = 1;               // Of statuses, under way at once; 1: nothing else happens meanwhile.
-  Duration evidence_unwritten_min{0};  // As reconcile::Options has it.
+  metrics::PrometheusTrust prometheus{};                // For fleets that scale by metrics from Prometheus.
+  size_t writes_max = 1;                                // Limit of concurrent status writes; 1: writes block the loop.
+  Duration evidence_unwritten_min{0};                   // As reconcile::Options has it.
+  // Called after each reconciliation, and each second without one, unless a reconciliation hangs; may be empty.
+  std::function<void()> is_alive{};
 };
 
-// For one term: what it remembers is what it has seen since it was made.
-class Looker {
+// Serves one term of leadership: it knows only what it has observed since it was created.
+class ReconcileLoop {
  public:
-  explicit Looker(LookerParts parts);
-  ~Looker();
+  explicit ReconcileLoop(ReconcileLoopParts parts);
+  ~ReconcileLoop();
 
-  // Until the queue is stopped.
+  // Blocks until the queue is stopped.
   void Run();
 
  private:
-  // A look whose write is under way.
+  // A reconciliation whose status write is in progress.
   struct Writing {
-    reconcile::Look look;
+    reconcile::Reconciliation reconciliation;
     MonotonicPoint began;
-    bool again = false;  // Something came meanwhile: it is to be looked at when this is over.
+    bool again = false;  // Whether the object must be reconciled again after this write.
   };
   struct Written {
     api::Key key;
     Status status;
   };
 
-  void LookAt(const api::Key& key);
-  void Write(const api::Key& key, reconcile::Look look, MonotonicPoint began);
+  void Reconcile(const api::Key& key);
+  void Write(const api::Key& key, reconcile::Reconciliation reconciliation, MonotonicPoint began);
   bool FinishWritten();
-  void Finish(const api::Key& key, const reconcile::Looked& looked, MonotonicPoint began);
+  void Finish(const api::Key& key, const reconcile::Outcome& outcome, MonotonicPoint began);
 
-  const LookerParts parts_;
+  const ReconcileLoopParts parts_;
   const SystemClock clock_;
   const SteadyClock timer_;
   const std::unique_ptr<store::Store> store_;  // With failpoints, as is:

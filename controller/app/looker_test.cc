@@ -1,4 +1,4 @@
-// The looker by itself: a store that answers as a test wants, and fleets without nodes.
+// Tests of ReconcileLoop with a store whose answers a test controls, and fleets without nodes.
 #include "controller/app/looker.h"
 
 #include <gmock/gmock.h>
@@ -46,7 +46,7 @@ class NoFleets final : public fleet::Fleet {
   Status Remove(const std::string&) override { return {}; }
 };
 
-// Before a status is written `answer` is asked; its error is the answer.
+// A store that calls `answer` before each status write; an error of it fails the write.
 class AskedStore final : public store::ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
@@ -59,15 +59,15 @@ class AskedStore final : public store::ForwardingStore {
   std::function<Status(const api::Key&)> answer = [](const api::Key&) { return Status(); };
 };
 
-class LookerTest : public ::testing::Test {
+class ReconcileLoopTest : public ::testing::Test {
  protected:
-  LookerTest() {
+  ReconcileLoopTest() {
     char name[] = "/tmp/longshore_looker_XXXXXX";
     dir_ = mkdtemp(name);
     local_ = store::LocalStore::Open({.dir = dir_}).value();
     store_.emplace(*local_);
   }
-  ~LookerTest() override {
+  ~ReconcileLoopTest() override {
     if (running_.joinable()) {
       queue_->Stop();
       running_.join();
@@ -75,22 +75,23 @@ class LookerTest : public ::testing::Test {
     std::filesystem::remove_all(dir_);
   }
 
-  // With the pause after a failure.
+  // Starts the loop with this delay after a failure.
   void Start(milliseconds backoff, size_t writes_max = 1) {
     queue_.emplace(runtime::QueueOptions{backoff, backoff});
-    looker_.emplace(LookerParts{.store = *store_,
-                                .nodes = nodes_,
-                                .fleet = fleet_,
-                                .queue = *queue_,
-                                .failpoint = failpoint_,
-                                .metrics = metrics_,
-                                .problem_of = [](const api::Key&) { return std::nullopt; },
-                                .writes_max = writes_max});
+    loop_.emplace(ReconcileLoopParts{.store = *store_,
+                                     .nodes = nodes_,
+                                     .fleet = fleet_,
+                                     .queue = *queue_,
+                                     .failpoint = failpoint_,
+                                     .metrics = metrics_,
+                                     .problem_of = [](const api::Key&) { return std::nullopt; },
+                                     .writes_max = writes_max,
+                                     .is_alive = [this] { CountTurn(); }});
   }
   void Run() {
-    running_ = std::thread([this] { looker_->Run(); });
+    running_ = std::thread([this] { loop_->Run(); });
   }
-  // Models of a fleet that is not there: their statuses say so.
+  // Creates Models of a fleet that does not exist, so that their statuses change to report it.
   void Apply(const std::string& name) {
     store::Object object;
     object.kind = api::kModelKind;
@@ -103,7 +104,7 @@ class LookerTest : public ::testing::Test {
     const auto object = local_->Get(KeyOfModel(name));
     return object->status.is_object() ? object->status.value("epoch", int64_t{0}) : 0;
   }
-  // Each attempt to write a status of it.
+  // Number of attempts to write the status of the object.
   void Count(const api::Key& key) {
     const std::lock_guard lock(mutex_);
     ++attempts_[key.name];
@@ -112,6 +113,11 @@ class LookerTest : public ::testing::Test {
   bool WaitForAttempts(const std::string& name, int attempts) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, seconds(20), [&] { return attempts_[name] >= attempts; });
+  }
+  void CountTurn() {
+    const std::lock_guard lock(mutex_);
+    ++turns_;
+    changed_.notify_all();
   }
   int attempts(const std::string& name) {
     const std::lock_guard lock(mutex_);
@@ -129,16 +135,17 @@ class LookerTest : public ::testing::Test {
   NoFleets fleet_;
   runtime::Failpoint failpoint_{std::nullopt, {}};
   metrics::Registry registry_;
-  LookMetrics metrics_{registry_};
+  ReconcileMetrics metrics_{registry_};
   std::optional<runtime::WorkQueue> queue_;
-  std::optional<Looker> looker_;
+  std::optional<ReconcileLoop> loop_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, int> attempts_;
+  int turns_ = 0;
   std::thread running_;
 };
 
-TEST_F(LookerTest, WritesTheStatusesOfSeveralObjectsAtOnce) {
+TEST_F(ReconcileLoopTest, WritesTheStatusesOfSeveralObjectsAtOnce) {
   std::set<std::string> inside;
   store_->answer = [&](const api::Key& key) -> Status {
     std::unique_lock lock(mutex_);
@@ -158,7 +165,7 @@ TEST_F(LookerTest, WritesTheStatusesOfSeveralObjectsAtOnce) {
   for (const char* name : {"a", "b", "c"}) EXPECT_EQ(EpochOf(name), 7) << name;
 }
 
-TEST_F(LookerTest, LooksAgainAtOnceWhereSomebodyElseWroteInBetween) {
+TEST_F(ReconcileLoopTest, ReconcilesAgainAtOnceAfterAConflictingWrite) {
   store_->answer = [&](const api::Key& key) -> Status {
     Count(key);
     if (attempts(key.name) == 1) return Aborted("somebody else wrote");
@@ -172,7 +179,7 @@ TEST_F(LookerTest, LooksAgainAtOnceWhereSomebodyElseWroteInBetween) {
   EXPECT_EQ(EpochOf("a"), 7);
 }
 
-TEST_F(LookerTest, AFailureIsTriedAgainAndHoldsNoOtherUp) {
+TEST_F(ReconcileLoopTest, AFailureIsTriedAgainAndHoldsNoOtherUp) {
   store_->answer = [&](const api::Key& key) -> Status {
     Count(key);
     if (key.name == "a" && attempts("a") < 3) return Unavailable("the disk is away");
@@ -190,7 +197,7 @@ TEST_F(LookerTest, AFailureIsTriedAgainAndHoldsNoOtherUp) {
   EXPECT_THAT(registry_.Text(), AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("OK")));
 }
 
-TEST_F(LookerTest, WhatAStopCancelledIsLeftToTheNextController) {
+TEST_F(ReconcileLoopTest, WhatAStopCancelledIsLeftToTheNextController) {
   store_->answer = [&](const api::Key& key) -> Status {
     Count(key);
     if (key.name == "a") return Cancelled("the controller stops");
@@ -201,12 +208,19 @@ TEST_F(LookerTest, WhatAStopCancelledIsLeftToTheNextController) {
   Run();
   EXPECT_TRUE(WaitForAttempts("a", 1));
   Apply("b");
-  EXPECT_TRUE(WaitForAttempts("b", 1)) << "what is due is looked at in order";
+  EXPECT_TRUE(WaitForAttempts("b", 1)) << "due objects are reconciled in order";
   Stop();
   EXPECT_EQ(attempts("a"), 1);
 }
 
-TEST_F(LookerTest, TheHighestEpochOfAnyStatusIsFound) {
+TEST_F(ReconcileLoopTest, ReportsThatItIsAliveWithoutWork) {
+  Start(milliseconds(1));
+  Run();
+  std::unique_lock lock(mutex_);
+  EXPECT_TRUE(changed_.wait_for(lock, seconds(20), [&] { return turns_ >= 3; }));
+}
+
+TEST_F(ReconcileLoopTest, TheHighestEpochOfAnyStatusIsFound) {
   EXPECT_EQ(EpochOfStatuses(*store_).value(), 0);
   Start(milliseconds(1));
   for (const auto& [name, status] : std::map<std::string, Json>{

@@ -9,19 +9,26 @@
 namespace longshore::autoscale {
 namespace {
 
-constexpr double kGrowthMax = 2;   // Of the replicas in one step.
-constexpr double kDeadBand = 0.1;  // Utilisation this close to its target is at its target.
-// Fewer nodes wait longer: scale down only from well below the targets of what users feel.
+constexpr double kGrowthMax = 2;   // Largest factor of the replicas in one step.
+constexpr double kDeadBand = 0.1;  // Utilization this close to its target counts as at its target.
+// Fewer nodes make requests wait longer, so scale down only if latency and queue delay are well below their targets.
 constexpr double kCalm = 0.5;
 
-// One signal against its target.
+// The numbers of nodes that a decision uses.
+struct Nodes {
+  int replicas = 0;  // Wanted now.
+  int measured = 0;  // Number of them that the signals cover.
+};
+
+// One signal with its target.
 struct Reading {
   std::string reason;  // "QueueDelay", "Latency", "Utilization".
+  std::string what;    // The same for users: "Latency of digits".
   double value = 0;
   double target = 0;
   TimePoint at;
   bool known = false;
-  bool proportional = false;  // Halves when the nodes double; true of utilisation alone.
+  bool proportional = false;  // Whether doubling the nodes halves the value; true only of utilization.
   double Ratio() const { return value / target; }
 };
 
@@ -31,7 +38,7 @@ bool IsFresh(const Signal& signal, Duration age_max, TimePoint now) {
 }
 
 Reading Read(const std::string& reason, const Signal& signal, double target, Duration age_max, TimePoint now) {
-  Reading reading{.reason = reason, .value = signal.value, .target = target, .at = signal.at};
+  Reading reading{.reason = reason, .what = reason, .value = signal.value, .target = target, .at = signal.at};
   if (signal.presence == Presence::kIdle) reading.value = 0;
   const bool sound = std::isfinite(reading.value) && reading.value >= 0;
   reading.known = signal.presence != Presence::kUnknown && sound && IsFresh(signal, age_max, now);
@@ -45,24 +52,33 @@ std::vector<Reading> ReadAll(const api::Autoscaling& spec, const Input& input, T
   std::vector<Reading> readings;
   readings.push_back(
       Read("QueueDelay", input.metrics.queue_delay_seconds, Seconds(spec.queue_delay_target), age_max, now));
-  if (input.latency_target) {
-    readings.push_back(Read("Latency", input.metrics.latency_seconds, Seconds(*input.latency_target), age_max, now));
+  for (const ModelLatency& latency : input.metrics.latencies) {
+    readings.push_back(Read("Latency", latency.seconds, Seconds(latency.target), age_max, now));
+    readings.back().what = "Latency of " + latency.model;
   }
   readings.push_back(Read("Utilization", input.metrics.utilization, spec.utilization_target, age_max, now));
   readings.back().proportional = true;
   return readings;
 }
 
-// Nodes this signal asks for.
-int Wanted(const Reading& reading, int replicas) {
-  if (reading.proportional && std::abs(reading.Ratio() - 1) <= kDeadBand) return replicas;
-  if (reading.Ratio() <= 1 && !reading.proportional) return replicas;
-  const double wanted = replicas * std::min(reading.Ratio(), kGrowthMax);
-  return std::max(static_cast<int>(std::ceil(wanted - 1e-9)), reading.Ratio() > 1 ? replicas + 1 : 0);
+bool IsAboveTarget(const Reading& reading) {
+  return reading.known && reading.Ratio() > (reading.proportional ? 1 + kDeadBand : 1);
 }
 
-// What the status says of a decision, all of it together: without a reading there is no value, target or time of
-// evidence.
+// The number of nodes that this signal asks for: never fewer than now if it is above its target, never more if it is
+// below.
+int Wanted(const Reading& reading, const Nodes& nodes) {
+  const double ratio = reading.Ratio();
+  if (ratio <= 1 && !reading.proportional) return nodes.replicas;
+  const double busy_as_targeted = ratio > 1 ? 0 : nodes.replicas - nodes.measured;
+  const double needed = std::min(ratio, kGrowthMax) * nodes.measured + busy_as_targeted;
+  if (reading.proportional && std::abs(needed / nodes.replicas - 1) <= kDeadBand) return nodes.replicas;
+  const int wanted = static_cast<int>(std::ceil(needed - 1e-9));
+  if (ratio <= 1) return std::min(wanted, nodes.replicas);
+  return std::max({wanted, nodes.measured + 1, nodes.replicas});
+}
+
+// Sets all fields of the status for a decision. Without a reading, value, target and evidence time are empty.
 struct Reason {
   std::string reason;
   std::string message;
@@ -80,51 +96,58 @@ api::AutoscaleStatus Set(api::AutoscaleStatus status, int desired, const Reason&
   return status;
 }
 
-// The signal that asks for most; null when none asks for more.
-const Reading* Pressing(const std::vector<Reading>& readings, int replicas) {
+// The signal that asks for the most nodes; nullptr if none asks for more than now.
+const Reading* Pressing(const std::vector<Reading>& readings, const Nodes& nodes) {
   const Reading* most = nullptr;
   for (const Reading& reading : readings) {
-    if (!reading.known || Wanted(reading, replicas) <= replicas) continue;
-    if (most == nullptr || Wanted(reading, replicas) > Wanted(*most, replicas)) most = &reading;
+    if (!reading.known || Wanted(reading, nodes) <= nodes.replicas) continue;
+    if (most == nullptr || Wanted(reading, nodes) > Wanted(*most, nodes)) most = &reading;
   }
   return most;
 }
 
-// What keeps a fleet from being made smaller; "" when everything is known.
-std::string MissingEvidence(const std::vector<Reading>& readings, const FleetMetrics& metrics) {
-  for (const Reading& reading : readings) {
-    if (!reading.known) return reading.reason + " is unknown or too old";
-  }
-  if (metrics.nodes_missing == 0) return "";
-  return fmt::format("the metrics tell nothing of {} ready nodes", metrics.nodes_missing);
+// The first signal above its target for which the unmeasured nodes may be enough; nullptr if there is none.
+const Reading* Awaiting(const std::vector<Reading>& readings, const Nodes& nodes) {
+  if (nodes.measured >= nodes.replicas) return nullptr;
+  const auto found = std::ranges::find_if(readings, IsAboveTarget);
+  return found == readings.end() ? nullptr : &*found;
 }
 
-// What fewer nodes could do, when everything is calm; otherwise what there is.
-int Recommended(const std::vector<Reading>& readings, int replicas) {
+// Why the fleet cannot be scaled down; "" if all signals are known.
+std::string MissingEvidence(const std::vector<Reading>& readings, const FleetMetrics& metrics) {
   for (const Reading& reading : readings) {
-    if (!reading.proportional && reading.Ratio() > kCalm) return replicas;
+    if (!reading.known) return reading.what + " is unknown or too old";
   }
-  return std::min(replicas, std::max(Wanted(readings.back(), replicas), 1));
+  if (metrics.nodes_missing == 0) return "";
+  return fmt::format("the metrics do not cover {} ready nodes", metrics.nodes_missing);
+}
+
+// The smallest sufficient number of nodes if no signal is above its target; otherwise the current number.
+int Recommended(const std::vector<Reading>& readings, const Nodes& nodes) {
+  for (const Reading& reading : readings) {
+    if (!reading.proportional && reading.Ratio() > kCalm) return nodes.replicas;
+  }
+  return std::min(nodes.replicas, std::max(Wanted(readings.back(), nodes), 1));
 }
 
 api::AutoscaleStatus Up(const api::ServingFleetSpec& spec, api::AutoscaleStatus status, const Reading& reading,
-                        int replicas, TimePoint now) {
+                        const Nodes& nodes, TimePoint now) {
   status.recommendations.clear();
-  const int wanted = std::min(Wanted(reading, replicas), spec.replicas_max);
+  const int replicas = nodes.replicas;
+  const int wanted = std::min(Wanted(reading, nodes), spec.replicas_max);
   if (wanted <= replicas) {
     if (status.reason == "AtMaximum") return status;
-    return Set(
-        std::move(status), replicas,
-        {"AtMaximum", fmt::format("{} is above its target, but {} nodes are the maximum", reading.reason, replicas),
-         &reading});
+    return Set(std::move(status), replicas,
+               {"AtMaximum",
+                fmt::format("{} is above its target, but {} nodes are the maximum", reading.what, replicas), &reading});
   }
   if (now - status.last_scale_up < spec.autoscaling->scale_up_cooldown) {
     status.desired = replicas;
     return status;
   }
   status.last_scale_up = now;
-  const std::string message = fmt::format("{} {:.4g} is above {:.4g}: from {} to {} nodes", reading.reason,
-                                          reading.value, reading.target, replicas, wanted);
+  const std::string message = fmt::format("{} {:.4g} is above {:.4g}: from {} to {} nodes", reading.what, reading.value,
+                                          reading.target, replicas, wanted);
   return Set(std::move(status), wanted, {reading.reason, message, &reading});
 }
 
@@ -133,13 +156,25 @@ bool ExplainsReplicas(const std::string& reason) {
          reason == "Idle";
 }
 
-// Keeps one entry: since when fewer nodes would have been enough at every look, and how many at most.
+// More nodes are needed than are measured, but not more than there are.
+api::AutoscaleStatus Await(api::AutoscaleStatus status, const Reading& reading, const Nodes& nodes) {
+  status.recommendations.clear();
+  // The reason of a scale-up stays while the added nodes start.
+  const bool explains = status.reason == "QueueDelay" || status.reason == "Latency" || status.reason == "Utilization";
+  if (status.desired == nodes.replicas && explains) return status;
+  const std::string message = fmt::format("{} {:.4g} is above {:.4g}; waiting for nodes that are not measured yet",
+                                          reading.what, reading.value, reading.target);
+  return Set(std::move(status), nodes.replicas, {reading.reason, message, &reading});
+}
+
+// Keeps one entry: since when fewer nodes would have been enough in each decision, and the highest such number.
 api::AutoscaleStatus Down(const api::ServingFleetSpec& spec, api::AutoscaleStatus status,
-                          const std::vector<Reading>& readings, int replicas, TimePoint now) {
-  const int enough = std::max(Recommended(readings, replicas), spec.replicas_min);
+                          const std::vector<Reading>& readings, const Nodes& nodes, TimePoint now) {
+  const int replicas = nodes.replicas;
+  const int enough = std::max(Recommended(readings, nodes), spec.replicas_min);
   if (enough >= replicas) {
     status.recommendations.clear();
-    // The reason of the last change stays: it is why there are so many nodes.
+    // The reason of the last change stays, because it explains the current number of nodes.
     if (status.desired == replicas && ExplainsReplicas(status.reason)) return status;
     return Set(std::move(status), replicas, {"Steady", "every signal is at its target", &readings.back()});
   }
@@ -175,13 +210,14 @@ api::AutoscaleStatus Decide(const api::ServingFleetSpec& spec, const api::Autosc
     return Set(std::move(status), replicas, {"Bounds", message});
   }
   const std::vector<Reading> readings = ReadAll(*spec.autoscaling, input, now);
-  if (const Reading* pressing = Pressing(readings, replicas))
-    return Up(spec, std::move(status), *pressing, replicas, now);
+  const Nodes nodes{replicas, std::clamp(input.metrics.nodes_measured, 0, replicas)};
+  if (const Reading* pressing = Pressing(readings, nodes)) return Up(spec, std::move(status), *pressing, nodes, now);
+  if (const Reading* awaiting = Awaiting(readings, nodes)) return Await(std::move(status), *awaiting, nodes);
   if (const std::string missing = MissingEvidence(readings, input.metrics); !missing.empty()) {
     status.recommendations.clear();
-    return Set(std::move(status), replicas, {"NoEvidence", missing + ": no node is taken away"});
+    return Set(std::move(status), replicas, {"NoEvidence", missing + ": no node is removed"});
   }
-  return Down(spec, std::move(status), readings, replicas, now);
+  return Down(spec, std::move(status), readings, nodes, now);
 }
 
 }  // namespace longshore::autoscale

@@ -1,43 +1,54 @@
-// How many nodes a fleet should have.
+// Decides how many nodes a fleet should have.
 //
-// Up at once when users wait: queue delay or latency above target, or slots busier than their target; in proportion, at
-// most doubling, one step per cooldown. Down only when every signal proves for the whole stabilisation window that
-// fewer nodes are enough. A signal that is unknown, stale, negative or not a number proves nothing, and signals that do
-// not tell of every ready node prove at most that users wait.
+// Scales up at once when users wait: when queue delay, the latency of a Model, or utilization is above its target. The
+// step is proportional, at most a doubling, and limited to one per cooldown. Scales down only if all signals show for
+// the whole stabilization window that fewer nodes are enough. A signal that is unknown, outdated, negative or NaN
+// proves nothing; signals that do not cover all ready nodes can only show that users wait.
 //
-// Pure. A status that need not change is returned unchanged, so that a steady state writes nothing.
+// A signal is multiplied by the number of nodes that it was measured on, not by nodes that are still starting, which
+// are capacity to come. As in the HorizontalPodAutoscaler of Kubernetes, an unmeasured node counts as idle if the
+// signal asks for more nodes, and as exactly at its target if the signal allows fewer.
+//
+// Pure. A status that need not change is returned unchanged, so that a steady state causes no writes.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "common/clock.h"
 #include "controller/api/types.h"
 
 namespace longshore::autoscale {
 
-// A measurement is a value, the proof that there was nothing to measure, or not known. Zero is never made of "unknown".
+// kIdle: it is certain that there was nothing to measure. Unknown never counts as zero.
 enum class Presence { kUnknown, kIdle, kValue };
 struct Signal {
   Presence presence = Presence::kUnknown;
   double value = 0;
-  TimePoint at;  // Of the oldest sample in it.
+  TimePoint at;  // Time of its oldest sample.
+};
+
+// The latency of one Model and its objective.
+struct ModelLatency {
+  std::string model;  // Its served name.
+  Duration target{};  // Above 0.
+  Signal seconds;     // At the objective's quantile.
 };
 
 struct FleetMetrics {
-  Signal queue_delay_seconds;  // Mean wait of a request for a run slot.
-  Signal latency_seconds;      // At the strictest SLO's quantile; only read when there is a target.
-  Signal utilization;          // Busy share of all run slots, 0..1.
-  int nodes_missing = 0;       // Ready nodes that the signals do not tell of.
+  Signal queue_delay_seconds;           // Mean wait of a request for a run slot.
+  std::vector<ModelLatency> latencies;  // One per Model with a latency objective.
+  Signal utilization;                   // Busy share of all run slots, 0..1.
+  int nodes_measured = 0;               // Nodes that the signals cover.
+  int nodes_missing = 0;                // Ready nodes that the signals do not cover.
 };
 
 struct Input {
   FleetMetrics metrics;
-  std::optional<Duration> latency_target;  // The strictest SLO among the fleet's models.
-  int replicas = 0;                        // Wanted now, those still starting included.
+  int replicas = 0;  // Currently wanted, including nodes that are starting.
 };
 
-// status.autoscale of the fleet, next. `desired` is within the bounds of the spec.
+// The next status.autoscale of the fleet. `desired` is within the bounds of the spec.
 api::AutoscaleStatus Decide(const api::ServingFleetSpec& spec, const api::AutoscaleStatus& before, const Input& input,
                             TimePoint now);
 

@@ -1,9 +1,11 @@
 // Runs tests/golden/autoscale. A case has
-//   spec:     what differs from {replicas: {min: 1, max: 10}, autoscaling: {}}
+//   spec:     fields that differ from {replicas: {min: 1, max: 10}, autoscaling: {}}
 //   before:   the fleet's status.autoscale
-//   replicas: wanted now;  latencyTarget: "50ms"
-//   metrics:  {queueDelay: 0.02, latency: idle, utilization: {value: 0.5, at: 10s}, nodesMissing: 1}; what is not named
-//             is unknown, but nodesMissing, which is 0
+//   replicas: wanted now
+//   metrics:  {queueDelay: 0.02, utilization: {value: 0.5, at: 10s},
+//             latencies: {digits: {target: 50ms, seconds: idle}},
+//             nodesMeasured: 2, nodesMissing: 1}; a signal that is not named is unknown; nodesMissing is 0 by default,
+//             and nodesMeasured the replicas without those
 //   now:      "100s"; metrics without `at` are from now
 #include <gtest/gtest.h>
 
@@ -28,6 +30,15 @@ Signal SignalFrom(const Json& json, TimePoint now) {
   return {Presence::kValue, Get(json, "value", 0.0), golden::TimeOf(json, "at")};
 }
 
+std::vector<ModelLatency> LatenciesFrom(const Json& json, TimePoint now) {
+  std::vector<ModelLatency> latencies;
+  for (const auto& [model, latency] : json.items()) {
+    latencies.push_back({model, *api::ParseDuration(Get<std::string>(latency, "target", "")),
+                         SignalFrom(Child(latency, "seconds"), now)});
+  }
+  return latencies;
+}
+
 struct Given {
   api::ServingFleetSpec spec;
   api::AutoscaleStatus before;
@@ -46,11 +57,12 @@ Given GivenFrom(const Json& json) {
   given.now = golden::TimeOf(json, "now");
   const Json& metrics = Child(json, "metrics");
   given.input.metrics = {SignalFrom(Child(metrics, "queueDelay"), given.now),
-                         SignalFrom(Child(metrics, "latency"), given.now),
-                         SignalFrom(Child(metrics, "utilization"), given.now), Get(metrics, "nodesMissing", 0)};
+                         LatenciesFrom(Child(metrics, "latencies"), given.now),
+                         SignalFrom(Child(metrics, "utilization"), given.now)};
   given.input.replicas = Get(json, "replicas", 1);
-  if (json.contains("latencyTarget"))
-    given.input.latency_target = *api::ParseDuration(Get<std::string>(json, "latencyTarget", ""));
+  given.input.metrics.nodes_missing = Get(metrics, "nodesMissing", 0);
+  given.input.metrics.nodes_measured =
+      Get(metrics, "nodesMeasured", given.input.replicas - given.input.metrics.nodes_missing);
   return given;
 }
 
@@ -84,7 +96,7 @@ TEST(AutoscaleGolden, ADecisionThatIsRepeatedChangesNothing) {
   }
 }
 
-// An outage of the metrics at any moment of a quiet hour takes no node away while it lasts.
+// An outage of the metrics at any time of an idle hour removes no node while it lasts.
 TEST(Autoscale, NeverScalesDownWithoutEvidence) {
   const Given quiet = GivenFrom(*ParseJson(R"({"replicas": 8, "metrics": {"queueDelay": 0, "utilization": 0.01}})"));
   for (int outage_at = 0; outage_at < 600; outage_at += 7) {

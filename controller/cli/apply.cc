@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "controller/cli/commands.h"
+#include "controller/cli/disagreement.h"
 #include "controller/cli/input.h"
 #include "controller/cli/select.h"
 #include "controller/cli/text/plan.h"
@@ -67,6 +68,18 @@ Result<std::string> PlanOf(const Applied& one, const std::vector<Applied>& appli
   return PlanText(model, rollout::Foresee(model, nodes, NewestOf(model), now), nodes.size());
 }
 
+Objects Before(const std::vector<Applied>& applied) {
+  Objects objects;
+  for (const Applied& one : applied) objects.emplace(store::KeyOf(one.after), one.before);
+  return objects;
+}
+
+Objects After(const std::vector<Applied>& applied) {
+  Objects objects;
+  for (const Applied& one : applied) objects.emplace(store::KeyOf(one.after), one.after);
+  return objects;
+}
+
 }  // namespace
 
 Status Apply(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
@@ -77,6 +90,7 @@ Status Apply(const Options& options, const Place& place, const Clock& clock, std
     out << api::ToString(store::KeyOf(one.after)) << " " << WhatBecameOf(one)
         << (options.dry_run ? " (dry run)\n" : "\n");
   }
+  out << DisagreementsText(place, After(applied), options.dry_run ? ObjectsAre::kPlanned : ObjectsAre::kStored);
   if (!options.dry_run) return {};
   for (const Applied& one : applied) {
     if (one.after.kind != api::kModelKind) continue;
@@ -96,6 +110,7 @@ Result<int> Diff(const Options& options, const Place& place, std::ostream& out) 
     differs = true;
     out << api::ToString(store::KeyOf(one.after)) << " would be " << what << "\n" << DiffText(DifferencesOf(one));
   }
+  out << DisagreementsText(place, Before(applied));
   return differs ? kExitDiffers : kExitOk;
 }
 

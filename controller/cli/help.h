@@ -27,7 +27,8 @@ inline constexpr const char* kFooter =
 
 inline constexpr const char* kStatusFooter =
     R"(Exit codes: 0 all is as wanted, 1 something failed and needs help, 4 something is under way; with --wait, still when
-the time is up.
+the time is up; 5 no controller is running on this host; with --wait, none for 5 s. A manifest file of this host that no
+controller has read yet is under way.
 
   longshore apply -f digits.yaml && longshore status digits --wait --timeout 30m)";
 

@@ -69,6 +69,8 @@ inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitNotFound = 3;
 inline constexpr int kExitTimeout = 4;
+// status on a host: no controller is running, so what it shows may be out of date.
+inline constexpr int kExitNoController = 5;
 // Of diff.
 inline constexpr int kExitDiffers = 1;
 inline constexpr int kExitNoDiff = 2;

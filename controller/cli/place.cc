@@ -42,6 +42,7 @@ Result<Place> OpenPlace(const Options& options, const MonotonicClock& clock) {
     if (!std::filesystem::is_directory(options.manifests))
       return NotFound("there is no directory {}", options.manifests.string());
     ASSIGN_OR_RETURN(place.store, store::LocalStore::Open({.dir = options.manifests}));
+    place.manifests = options.manifests;
     return place;
   }
   ASSIGN_OR_RETURN(const kube::Cluster cluster, ClusterOf(options));

@@ -16,6 +16,7 @@ struct Place {
   std::unique_ptr<store::Store> store;
   api::Home home = api::Home::kHost;
   std::string namespace_ = "default";  // Where nothing else is said.
+  Path manifests{};                    // The directory of manifests; "" for a cluster.
 };
 
 // NotFound when there is no such directory, file or context; FailedPrecondition when nothing says where to look.

@@ -62,10 +62,10 @@ Result<int> Run(Options options, const Place& place, const Clock& clock, std::os
   if (options.namespace_.empty()) options.namespace_ = place.namespace_;
   store::Store& store = *place.store;
   switch (options.verb) {
-    case Verb::kGet: return OkAfter(Get(options, store, clock, out));
-    case Verb::kDescribe: return OkAfter(Describe(options, store, clock, out));
-    case Verb::kExplain: return OkAfter(Explain(options, store, clock, out));
-    case Verb::kStatus: return ShowStatus(options, store, clock, out);
+    case Verb::kGet: return OkAfter(Get(options, place, clock, out));
+    case Verb::kDescribe: return OkAfter(Describe(options, place, clock, out));
+    case Verb::kExplain: return OkAfter(Explain(options, place, clock, out));
+    case Verb::kStatus: return ShowStatus(options, place, clock, out);
     case Verb::kApply: return OkAfter(Apply(options, place, clock, out));
     case Verb::kDiff: return Diff(options, place, out);
     case Verb::kDelete: return OkAfter(Delete(options, store, out));

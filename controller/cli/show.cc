@@ -5,6 +5,8 @@
 
 #include "controller/api/format.h"
 #include "controller/cli/changes.h"
+#include "controller/cli/disagreement.h"
+#include "controller/cli/host_view.h"
 #include "controller/cli/select.h"
 #include "controller/cli/text/explain.h"
 #include "controller/cli/text/text.h"
@@ -23,7 +25,7 @@ Json ListDocument(const std::vector<store::Object>& objects) {
 }
 
 std::string Written(const Json& document, Output output) {
-  return output == Output::kJson ? document.dump(2) + "\n" : api::ToYaml(document);
+  return output == Output::kJson ? DumpJson(document, 2) + "\n" : api::ToYaml(document);
 }
 
 Result<std::string> TextOf(const std::vector<store::Object>& objects, const std::string& kind, TimePoint now) {
@@ -39,27 +41,40 @@ Result<std::string> TextOf(const std::vector<store::Object>& objects, const std:
   return kind == api::kModelKind ? ModelsTable(models, now) : FleetsTable(fleets);
 }
 
-Status GetOnce(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
-  ASSIGN_OR_RETURN(const store::Listing listing, Select(options, options.kind, store));
+// Compares the objects that are shown, and those that manifest files define and that are not in the store.
+std::string DisagreementsOf(const Options& options, const Place& place, const store::Listing& listing) {
+  Objects objects;
+  for (const api::Key& key : KeysOfManifests(place)) {
+    const bool is_asked = options.all_namespaces || key.namespace_ == options.namespace_;
+    if (key.kind == options.kind && is_asked && options.name.empty()) objects[key] = std::nullopt;
+  }
+  for (const store::Unreadable& one : listing.unreadable) objects.erase(one.key);
+  for (const store::Object& one : listing.objects) objects[store::KeyOf(one)] = one;
+  return DisagreementsText(place, objects);
+}
+
+Status GetOnce(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
+  ASSIGN_OR_RETURN(const store::Listing listing, Select(options, options.kind, *place.store));
   const std::vector<store::Object>& objects = listing.objects;
   if (options.output != Output::kText) {
     out << Written(options.name.empty() ? ListDocument(objects) : store::ToDocument(objects[0]), options.output);
   } else {
     ASSIGN_OR_RETURN(const std::string text, TextOf(objects, options.kind, clock.Now()));
-    out << text;
+    ASSIGN_OR_RETURN(const std::string note, ControllerNoteOf(place, clock.Now()));
+    out << text << DisagreementsOf(options, place, listing) << note;
   }
   out << std::flush;
   return CheckReadable(listing);
 }
 
 // Ends only when the program is interrupted or the output cannot be written.
-Status GetAndWatch(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
+Status GetAndWatch(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
   ASSIGN_OR_RETURN(const auto changes,
-                   Changes::Watch(store, [&](const api::Key& key) { return key.kind == options.kind; }));
+                   Changes::Watch(*place.store, [&](const api::Key& key) { return key.kind == options.kind; }));
   while (out) {
     changes->Wait();
     out << api::FormatTime(clock.Now()) << "\n";
-    RETURN_IF_ERROR(GetOnce(options, store, clock, out));
+    RETURN_IF_ERROR(GetOnce(options, place, clock, out));
     out << std::endl;
     std::this_thread::sleep_for(kWatchInterval);
   }
@@ -68,28 +83,35 @@ Status GetAndWatch(const Options& options, store::Store& store, const Clock& clo
 
 }  // namespace
 
-Status Get(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
-  return options.watch ? GetAndWatch(options, store, clock, out) : GetOnce(options, store, clock, out);
+Status Get(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
+  return options.watch ? GetAndWatch(options, place, clock, out) : GetOnce(options, place, clock, out);
 }
 
-Status Describe(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
-  ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store, {options.kind, options.namespace_, options.name}));
+Status Describe(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
+  ASSIGN_OR_RETURN(const store::Object object,
+                   GetOrHint(*place.store, {options.kind, options.namespace_, options.name}));
   if (options.output != Output::kText) {
     out << Written(store::ToDocument(object), options.output);
-  } else if (options.kind == api::kModelKind) {
+    return {};
+  }
+  if (options.kind == api::kModelKind) {
     ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
     out << DescribeModel(model, clock.Now());
   } else {
     ASSIGN_OR_RETURN(const api::ServingFleet fleet, ToFleet(object));
     out << DescribeFleet(fleet, clock.Now());
   }
+  ASSIGN_OR_RETURN(const std::string note, ControllerNoteOf(place, clock.Now()));
+  out << note;
   return {};
 }
 
-Status Explain(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
-  ASSIGN_OR_RETURN(const store::Object object, GetOrHint(store, {api::kModelKind, options.namespace_, options.name}));
+Status Explain(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
+  ASSIGN_OR_RETURN(const store::Object object,
+                   GetOrHint(*place.store, {api::kModelKind, options.namespace_, options.name}));
   ASSIGN_OR_RETURN(const api::Model model, ToModel(object));
-  out << ExplainModel(model, clock.Now());
+  ASSIGN_OR_RETURN(const std::string note, ControllerNoteOf(place, clock.Now()));
+  out << ExplainModel(model, clock.Now()) << note;
   return {};
 }
 

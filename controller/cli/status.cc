@@ -1,33 +1,49 @@
 #include "controller/cli/status.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "controller/cli/changes.h"
+#include "controller/cli/host_view.h"
 #include "controller/cli/select.h"
 #include "controller/cli/text/standing.h"
 
 namespace longshore::cli {
 namespace {
 
-struct Seen {
-  std::vector<api::ServingFleet> fleets;
-  std::vector<api::Model> models;
+constexpr std::chrono::milliseconds kHostInterval{200};
 
-  Standing standing() const { return StandingOf(fleets, models); }
+struct Seen {
+  std::optional<HostView> host;  // nullopt: a cluster.
+  std::vector<api::ServingFleet> fleets;
+  std::vector<api::Model> models;  // Empty for a model whose manifest was not applied yet.
+
+  HostSeen from_host() const { return host ? host->seen : HostSeen{}; }
+  Standing standing() const { return StandingOf(fleets, models, from_host()); }
+  bool lacks_controller() const { return host && !host->controller.is_running; }
 };
 
-Result<Seen> Look(const Options& options, store::Store& store) {
+// A missing object is not an error while a manifest that defines it has not been read.
+bool IsExpected(const Options& options, const Seen& seen, const Error& error) {
+  return error.code == Code::kNotFound && !options.name.empty() && !seen.from_host().manifests.empty();
+}
+
+Result<Seen> Look(const Options& options, const Place& place) {
   Seen seen;
-  ASSIGN_OR_RETURN(const store::Listing models, Select(options, api::kModelKind, store));
-  RETURN_IF_ERROR(CheckReadable(models));
-  for (const store::Object& object : models.objects) {
+  ASSIGN_OR_RETURN(seen.host, LookAtHost(options, place));
+  const Result<store::Listing> models = Select(options, api::kModelKind, *place.store);
+  if (!models && IsExpected(options, seen, models.error())) return seen;
+  if (!models) return tl::make_unexpected(models.error());
+  RETURN_IF_ERROR(CheckReadable(*models));
+  for (const store::Object& object : models->objects) {
     ASSIGN_OR_RETURN(seen.models.emplace_back(), ToModel(object));
   }
   if (!options.name.empty()) return seen;
-  ASSIGN_OR_RETURN(const store::Listing fleets, Select(options, api::kServingFleetKind, store));
+  ASSIGN_OR_RETURN(const store::Listing fleets, Select(options, api::kServingFleetKind, *place.store));
   RETURN_IF_ERROR(CheckReadable(fleets));
   for (const store::Object& object : fleets.objects) {
     ASSIGN_OR_RETURN(seen.fleets.emplace_back(), ToFleet(object));
@@ -41,13 +57,19 @@ class Progress {
   explicit Progress(std::ostream& out) : out_(out) {}
 
   void Tell(const Seen& seen) {
-    for (const api::ServingFleet& fleet : seen.fleets) Tell("fleet", fleet.metadata, ReportOf(fleet));
-    for (const api::Model& model : seen.models) Tell("model", model.metadata, ReportOf(model));
+    const HostSeen host = seen.from_host();
+    if (seen.lacks_controller()) Tell("a controller", {Standing::kUnderWay, "no controller is running"});
+    for (const ManifestReport& manifest : host.manifests) Tell("manifest " + manifest.file, manifest.report);
+    for (const api::ServingFleet& fleet : seen.fleets) Tell(NameOf("fleet", fleet.metadata), ReportOf(fleet, host));
+    for (const api::Model& model : seen.models) Tell(NameOf("model", model.metadata), ReportOf(model, host));
   }
 
  private:
-  void Tell(const char* kind, const api::Metadata& metadata, const Report& report) {
-    const std::string name = fmt::format("{} {}/{}", kind, metadata.namespace_, metadata.name);
+  static std::string NameOf(const char* kind, const api::Metadata& metadata) {
+    return fmt::format("{} {}/{}", kind, metadata.namespace_, metadata.name);
+  }
+
+  void Tell(const std::string& name, const Report& report) {
     std::string& told = told_[name];
     if (report.standing != Standing::kUnderWay || report.why == told) return;
     told = report.why;
@@ -58,16 +80,24 @@ class Progress {
   std::map<std::string, std::string> told_;
 };
 
-Result<Seen> Wait(const Options& options, store::Store& store, std::ostream& out) {
-  const auto deadline = std::chrono::steady_clock::now() + options.timeout;
-  ASSIGN_OR_RETURN(const auto changes, Changes::Watch(store, [](const api::Key&) { return true; }));
+// True when the wait has its answer.
+bool IsOver(const Seen& seen) { return !seen.lacks_controller() && seen.standing() != Standing::kUnderWay; }
+
+// No object changes when a controller starts or ends, or when it takes a manifest that says what the object has
+// already: on a host both are looked at in short intervals.
+Result<Seen> Wait(const Options& options, const Place& place, std::ostream& out) {
+  using std::chrono::steady_clock;
+  const auto deadline = steady_clock::now() + options.timeout;
+  ASSIGN_OR_RETURN(const auto changes, Changes::Watch(*place.store, [](const api::Key&) { return true; }));
   Progress progress(out);
-  bool in_time = true;
+  auto controller_until = steady_clock::now() + kControllerPatience;
   for (;;) {
-    ASSIGN_OR_RETURN(Seen seen, Look(options, store));
-    if (seen.standing() != Standing::kUnderWay || !in_time) return seen;
+    const auto now = steady_clock::now();
+    ASSIGN_OR_RETURN(Seen seen, Look(options, place));
+    if (!seen.lacks_controller()) controller_until = now + kControllerPatience;
+    if (IsOver(seen) || now >= deadline || now >= controller_until) return seen;
     progress.Tell(seen);
-    in_time = changes->WaitUntil(deadline);
+    changes->WaitUntil(seen.host ? std::min(deadline, now + kHostInterval) : deadline);
   }
 }
 
@@ -82,10 +112,13 @@ int ExitCodeFor(Standing standing) {
 
 }  // namespace
 
-Result<int> ShowStatus(const Options& options, store::Store& store, const Clock& clock, std::ostream& out) {
-  ASSIGN_OR_RETURN(const Seen seen, options.wait ? Wait(options, store, out) : Look(options, store));
-  out << (options.name.empty() ? StatusTable(seen.fleets, seen.models) : StatusOfModel(seen.models[0], clock.Now()));
-  return ExitCodeFor(seen.standing());
+Result<int> ShowStatus(const Options& options, const Place& place, const Clock& clock, std::ostream& out) {
+  ASSIGN_OR_RETURN(const Seen seen, options.wait ? Wait(options, place, out) : Look(options, place));
+  const HostSeen host = seen.from_host();
+  const bool is_of_one = !options.name.empty() && !seen.models.empty();
+  out << (is_of_one ? StatusOfModel(seen.models[0], clock.Now(), host) : StatusTable(seen.fleets, seen.models, host));
+  if (seen.host) out << ControllerNote(seen.host->controller, clock.Now());
+  return seen.lacks_controller() ? kExitNoController : ExitCodeFor(seen.standing());
 }
 
 }  // namespace longshore::cli

@@ -1,4 +1,4 @@
-// What both kinds say of their conditions. Internal to exposition/.
+// Metrics of conditions, for both kinds. Internal to exposition/.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,8 @@
-// What metrics say of a Model and of a ServingFleet: their specs' and statuses' numbers, conditions and words. Pure.
+// Metrics of Models and ServingFleets, from their specs and statuses. Pure.
 //
-// Every metric has the labels namespace, name, fleet ("namespace/name") and, of a Model, model: the name that clients
-// call, so that it meets the nodes' metrics on (fleet, model). docs/metrics.md lists them all.
+// Each metric has the labels namespace, name and fleet ("namespace/name"). Metrics of a Model also have the label
+// model, the served name, so that they can be joined with the metrics of nodes on (fleet, model). docs/metrics.md lists
+// all metrics.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace longshore::exposition {
 
-// How rollouts of a Model ended since the controller started.
+// The number of rollouts of a Model that ended since the controller started, by result.
 struct Outcomes {
   int64_t completed = 0;
   int64_t rolled_back = 0;

@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// "name{a=b,c=d} value", of every series whose name begins so, without the labels that every one of an object has.
+// "name{a=b,c=d} value" of each series with this prefix, without the labels that identify the object.
 std::vector<std::string> Shown(const metrics::Exposition& exposition, const std::string& prefix) {
   std::vector<std::string> lines;
   for (const auto& [name, family] : exposition.families()) {
@@ -51,7 +51,7 @@ metrics::Exposition Of(const api::Model& model, const Outcomes& outcomes = {}) {
   return exposition;
 }
 
-TEST(ModelExposition, EverySeriesSaysWhichObjectAndMeetsTheNodesByFleetAndModel) {
+TEST(ModelExposition, EachSeriesNamesItsObjectFleetAndServedName) {
   const metrics::Exposition exposition = Of(Digits());
   for (const auto& [name, family] : exposition.families()) {
     for (const auto& [labels, _] : family.metrics) {
@@ -68,7 +68,7 @@ TEST(ModelExposition, WeightsAreSharesThatAddUpToOne) {
       ElementsAre("longshore_model_weight_ratio{version=3} 0.75", "longshore_model_weight_ratio{version=4} 0.25"));
 }
 
-TEST(ModelExposition, AfterARolloutOneVersionHasAllWeight) {
+TEST(ModelExposition, OneVersionHasAllWeightAfterARollout) {
   api::Model model = Digits();
   model.status.rollout.phase = api::RolloutPhase::kRolledBack;
   model.status.rollout.weight_percent = 0;
@@ -79,7 +79,7 @@ TEST(ModelExposition, AfterARolloutOneVersionHasAllWeight) {
   EXPECT_THAT(Shown(Of(model), "longshore_model_weight"), ElementsAre("longshore_model_weight_ratio{version=4} 1"));
 }
 
-TEST(ModelExposition, AModelWithoutAVersionHasNoWeightAndNoRollout) {
+TEST(ModelExposition, ModelWithoutAVersionHasNoWeightAndNoRollout) {
   api::Model model = Digits();
   model.status = {};
   const metrics::Exposition exposition = Of(model);
@@ -89,7 +89,7 @@ TEST(ModelExposition, AModelWithoutAVersionHasNoWeightAndNoRollout) {
               ElementsAre("longshore_model_rollout_attempts_total{} 0"));
 }
 
-TEST(ModelExposition, OnePhaseIsOn) {
+TEST(ModelExposition, ExactlyOnePhaseIsSet) {
   EXPECT_THAT(
       Shown(Of(Digits()), "longshore_model_rollout_phase"),
       ElementsAre("longshore_model_rollout_phase{phase=Completed} 0", "longshore_model_rollout_phase{phase=Loading} 0",
@@ -101,7 +101,7 @@ TEST(ModelExposition, OnePhaseIsOn) {
                           "longshore_model_rollout_steps{} 3"));
 }
 
-TEST(ModelExposition, AVerdictHasItsReasonAndItsNumbersInBaseUnits) {
+TEST(ModelExposition, ShowsReasonAndNumbersOfAVerdictInBaseUnits) {
   api::Model model = Digits();
   model.status.rollout.verdict = {"Fail",
                                   "ErrorRate",
@@ -124,7 +124,7 @@ TEST(ModelExposition, AVerdictHasItsReasonAndItsNumbersInBaseUnits) {
               ElementsAre("longshore_model_rollout_run_seconds{arm=candidate,quantile=0.99} 0.007"));
   EXPECT_THAT(Shown(exposition, "longshore_model_rollout_evidence"),
               ElementsAre("longshore_model_rollout_evidence_ratio{test=ErrorRate} 0.01"))
-      << "without its limit a number says nothing";
+      << "a number without its limit is not shown";
 }
 
 TEST(ModelExposition, ConditionsOutcomesAndTheSloAreShown) {
@@ -167,7 +167,7 @@ TEST(FleetExposition, CountsNodesByState) {
                           "longshore_fleet_nodes{state=Restarting} 2", "longshore_fleet_nodes{state=Starting} 0"));
 }
 
-TEST(FleetExposition, WithoutAutoscalingTheLeastIsWanted) {
+TEST(FleetExposition, WantsTheMinimumWithoutAutoscaling) {
   EXPECT_THAT(ShownOf(Cpu(), "longshore_fleet_replicas"),
               ElementsAre("longshore_fleet_replicas{} 3", "longshore_fleet_replicas_max{} 5",
                           "longshore_fleet_replicas_min{} 2", "longshore_fleet_replicas_ready{} 1",
@@ -175,7 +175,7 @@ TEST(FleetExposition, WithoutAutoscalingTheLeastIsWanted) {
   EXPECT_THAT(ShownOf(Cpu(), "longshore_fleet_autoscale"), IsEmpty());
 }
 
-TEST(FleetExposition, AutoscalingSaysHowManyAndWhy) {
+TEST(FleetExposition, ShowsWantedReplicasAndReasonOfAutoscaling) {
   api::ServingFleet fleet = Cpu();
   fleet.spec.autoscaling.emplace();
   fleet.status.autoscale.desired = 4;

@@ -12,15 +12,15 @@ using metrics::Labels;
 using metrics::Name;
 
 constexpr Name kCondition{"longshore_fleet_condition", "1 while the fleet's condition is True."};
-constexpr Name kMin{"longshore_fleet_replicas_min", "The least nodes of the spec."};
-constexpr Name kMax{"longshore_fleet_replicas_max", "The most nodes of the spec."};
-constexpr Name kWanted{"longshore_fleet_replicas_wanted", "Nodes that the fleet should have now."};
-constexpr Name kReplicas{"longshore_fleet_replicas", "Nodes that it has, without those that are leaving."};
-constexpr Name kReady{"longshore_fleet_replicas_ready", "Nodes that are ready."};
-constexpr Name kNodes{"longshore_fleet_nodes", "Nodes, also those that are leaving, by state."};
-constexpr Name kReason{"longshore_fleet_autoscale_reason", "1, with why as many nodes are wanted."};
+constexpr Name kMin{"longshore_fleet_replicas_min", "Minimum number of nodes in the spec."};
+constexpr Name kMax{"longshore_fleet_replicas_max", "Maximum number of nodes in the spec."};
+constexpr Name kWanted{"longshore_fleet_replicas_wanted", "Number of nodes that the fleet should have now."};
+constexpr Name kReplicas{"longshore_fleet_replicas", "Number of nodes of the fleet, without nodes that are leaving."};
+constexpr Name kReady{"longshore_fleet_replicas_ready", "Number of nodes that are ready."};
+constexpr Name kNodes{"longshore_fleet_nodes", "Number of nodes by state, including nodes that are leaving."};
+constexpr Name kReason{"longshore_fleet_autoscale_reason", "1, with the reason for the wanted number of nodes."};
 constexpr Name kPressure{"longshore_fleet_autoscale_pressure_ratio",
-                         "The signal that the reason names, of its target: above 1 more nodes are wanted."};
+                         "The signal of the reason divided by its target: above 1, more nodes are wanted."};
 
 void ShowAutoscaling(const api::AutoscaleStatus& status, const Labels& fleet, Exposition* out) {
   Labels labels = fleet;

@@ -15,38 +15,39 @@ using metrics::Labels;
 using metrics::Name;
 
 constexpr Name kCondition{"longshore_model_condition", "1 while the Model's condition is True."};
-constexpr Name kStable{"longshore_model_stable_version", "The version that serves; 0 before the first."};
-constexpr Name kCandidate{"longshore_model_candidate_version", "The version that the last rollout is about."};
+constexpr Name kStable{"longshore_model_stable_version", "The stable version; 0 before the first."};
+constexpr Name kCandidate{"longshore_model_candidate_version", "The candidate of the last rollout."};
 constexpr Name kWeight{"longshore_model_weight_ratio", "The share of the requests that a version should get."};
-constexpr Name kFailed{"longshore_model_failed_versions", "Versions that are remembered as failed."};
+constexpr Name kFailed{"longshore_model_failed_versions", "Number of versions that are marked as failed."};
 constexpr Name kSloLatency{"longshore_model_slo_latency_seconds",
-                           "The latency that the spec's slo wants, by quantile."};
+                           "The latency target in the slo of the spec, by quantile."};
 constexpr Name kSloErrors{"longshore_model_slo_error_ratio",
-                          "The share of failed requests that the spec's slo allows."};
+                          "The share of failed requests that the slo of the spec allows."};
 
-constexpr Name kPhase{"longshore_model_rollout_phase", "1 for the phase that the last rollout is in."};
-constexpr Name kVerdict{"longshore_model_rollout_verdict", "1, with what analysis concluded last and why."};
-constexpr Name kAttempts{"longshore_model_rollout_attempts_total", "Rollouts that began since the Model was made."};
+constexpr Name kPhase{"longshore_model_rollout_phase", "1 for the current phase of the last rollout."};
+constexpr Name kVerdict{"longshore_model_rollout_verdict", "1, with the result and reason of the last verdict."};
+constexpr Name kAttempts{"longshore_model_rollout_attempts_total", "Number of rollouts since the Model was created."};
 constexpr Name kEnded{"longshore_model_rollouts_total", "Rollouts that ended since the controller started, by result."};
-constexpr Name kStep{"longshore_model_rollout_step", "The step that the last rollout is at or was at last, from 1."};
-constexpr Name kSteps{"longshore_model_rollout_steps", "The steps of the spec."};
+constexpr Name kStep{"longshore_model_rollout_step", "The current or last step of the last rollout, from 1."};
+constexpr Name kSteps{"longshore_model_rollout_steps", "Number of steps in the spec."};
 constexpr Name kSince{"longshore_model_rollout_step_start_time_seconds",
-                      "When the last rollout came to its phase and weight, in seconds since 1970."};
-constexpr Name kRequests{"longshore_model_rollout_requests", "Requests of the last rollout that analysis has seen."};
-constexpr Name kErrors{"longshore_model_rollout_errors", "Those of them that failed."};
+                      "When the last rollout reached its phase and weight, in seconds since 1970."};
+constexpr Name kRequests{"longshore_model_rollout_requests", "Requests of the last rollout that are in the analysis."};
+constexpr Name kErrors{"longshore_model_rollout_errors",
+                       "Failed requests of the last rollout that are in the analysis."};
 constexpr Name kNonFinite{"longshore_model_rollout_nonfinite",
-                          "Answers of the candidate with NaN or Inf where stable's were finite."};
-constexpr Name kRunSeconds{"longshore_model_rollout_run_seconds", "How long runs took, as analysis has seen it."};
+                          "Answers of the candidate with NaN or Inf for inputs to which stable gave finite ones."};
+constexpr Name kRunSeconds{"longshore_model_rollout_run_seconds", "Run times in the analysis, by quantile."};
 constexpr Name kEvidence{"longshore_model_rollout_evidence_ratio",
-                         "Evidence against the candidate, of what it takes to act on it: at 1 the test says so."};
+                         "Evidence against the candidate divided by the limit of the test: at 1 the test fails."};
 
-// Which number of a verdict is shown how. A number that is missing is not shown.
+// The metric for each number of a verdict. Missing numbers are not shown.
 struct Shown {
   const char* number;
   Name name;
   Labels labels;
   double unit = 1;
-  const char* limit = nullptr;  // The number that it is divided by.
+  const char* limit = nullptr;  // The key of the number to divide by.
 };
 
 const std::vector<Shown>& ShownNumbers() {

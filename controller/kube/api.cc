@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/json/path.h"
+#include "common/text.h"
 #include "controller/kube/lines.h"
 
 namespace longshore::kube {
@@ -49,8 +50,8 @@ Refusal RefusalOf(const http_client::Response& response) {
   Refusal refusal{response.status, "", "", RetryAfterOf(response)};
   const auto status = ParseJson(response.body);
   if (!status || !status->is_object() || status->value("kind", Json()) != "Status") {
-    constexpr size_t kShown = 200;
-    refusal.message = response.body.substr(0, kShown);
+    constexpr size_t kShownBytesMax = 200;
+    refusal.message = CutText(response.body, kShownBytesMax);
     return refusal;
   }
   refusal.reason = TextAt(*status, {"reason"});

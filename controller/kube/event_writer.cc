@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/log.h"
+#include "common/text.h"
 #include "controller/api/format.h"
 
 namespace longshore::kube {
@@ -11,16 +12,7 @@ namespace {
 constexpr size_t kWaitingMax = 1000;
 constexpr double kRoutinePerSecond = 10;
 constexpr double kRoutineBurst = 200;
-constexpr size_t kMessageMax = 1024;
-
-// Not within a character of UTF-8.
-std::string Cut(std::string text) {
-  if (text.size() <= kMessageMax) return text;
-  size_t end = kMessageMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
-  return text;
-}
+constexpr size_t kMessageBytesMax = 1024;
 
 }  // namespace
 
@@ -40,7 +32,7 @@ Json ToJson(const EventNote& note, TimePoint at, uint64_t number, const std::str
             {"uid", involved.uid}}},
           {"type", note.warning ? "Warning" : "Normal"},
           {"reason", note.reason},
-          {"message", Cut(note.message)},
+          {"message", CutText(note.message, kMessageBytesMax)},
           {"source", {{"component", reporter}}},
           {"reportingComponent", reporter},
           {"reportingInstance", reporter},
@@ -74,10 +66,9 @@ bool EventWriter::IsLeftOut(const EventNote& note) {
 void EventWriter::Write(const EventNote& note) {
   if (IsLeftOut(note)) return;
   const bool waits = worker_.Post([this, note, at = clock_.Now()] {
-    const auto answer = api_->Send(
-        {.method = "POST",
-         .target = fmt::format("/api/v1/namespaces/{}/events", note.involved.namespace_),
-         .body = ToJson(note, at, written_++, reporter_).dump(-1, ' ', false, Json::error_handler_t::replace)});
+    const auto answer = api_->Send({.method = "POST",
+                                    .target = fmt::format("/api/v1/namespaces/{}/events", note.involved.namespace_),
+                                    .body = DumpJson(ToJson(note, at, written_++, reporter_))});
     if (!answer && answer.error().code != Code::kCancelled)
       spdlog::warn("an event of {} {} is lost: {}", note.involved.kind, note.involved.name, answer.error().message);
   });

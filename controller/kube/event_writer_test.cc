@@ -14,12 +14,13 @@ EventNote Note(const std::string& message) {
 }
 
 TEST(EventToJson, NamesWhomItIsAboutAndCutsWhatIsTooLong) {
-  const Json event = ToJson(Note(std::string(1023, 'a') + "\u00e9"), TimePoint(std::chrono::seconds(1)), 7, "tester");
+  const Json event =
+      ToJson(Note(std::string(1020, 'a') + "\u00e9" + "bcd"), TimePoint(std::chrono::seconds(1)), 7, "tester");
   EXPECT_EQ(event.at("metadata").at("name"), "digits.f42400007");
   EXPECT_EQ(event.at("involvedObject").at("uid"), "u-1");
   EXPECT_EQ(event.at("type"), "Warning");
   EXPECT_EQ(event.at("firstTimestamp"), "1970-01-01T00:00:01.000Z");
-  EXPECT_EQ(event.at("message").get<std::string>(), std::string(1023, 'a')) << "not within a character";
+  EXPECT_EQ(event.at("message").get<std::string>(), std::string(1020, 'a') + "...") << "not within a character";
 }
 
 class NoCredentials final : public Credentials {

@@ -10,6 +10,7 @@
 
 #include "common/base64.h"
 #include "common/http_client/testing.h"
+#include "common/text.h"
 #include "controller/kube/api.h"
 #include "controller/kube/cache.h"
 #include "controller/kube/lines.h"
@@ -142,6 +143,19 @@ TEST(Api, AnAnswerThatIsNoneOfAnApiServerIsShownInPart) {
   EXPECT_EQ(answer.error().code, Code::kUnavailable);
   EXPECT_THAT(answer.error().message, HasSubstr("<html>xx"));
   EXPECT_LT(answer.error().message.size(), 300U);
+}
+
+TEST(Api, AnAnswerThatIsShownInPartIsCutBetweenCharacters) {
+  for (const char* character : {"ж", "模", "\xFF"}) {
+    for (std::string body = "a"; body.size() < 5; body += "a") {
+      std::string text = body;
+      while (text.size() < 300) text += character;
+      const std::string message = RefusalOf({.status = 502, .headers = {}, .body = text}).message;
+      EXPECT_EQ(ValidUtf8(message), message);
+      EXPECT_LE(message.size(), 200U);
+      EXPECT_THAT(message, testing::EndsWith("..."));
+    }
+  }
 }
 
 TEST(Api, ATokenThatIsRefusedIsReadAgainOnce) {

@@ -119,7 +119,7 @@ Status Reflector::TakeEvent(std::string_view line, Failure* failure) {
   if (type == "ERROR") {
     constexpr int kGone = 410;
     failure->gone = object.value("code", Json()) == kGone;
-    return Unavailable("{}: the watch ends with {}", collection_.path, object.dump());
+    return Unavailable("{}: the watch ends with {}", collection_.path, DumpJson(object));
   }
   ++events_;
   const uint64_t version = VersionOf(object);

@@ -93,7 +93,7 @@ Leadership::~Leadership() {
   if (!release) return;
   const auto written = api_->Send({.method = "PUT",
                                    .target = PathOf(lease_, false),
-                                   .body = ToJson(lease_, release->lease, SystemClock().Now(), others_).dump()});
+                                   .body = DumpJson(ToJson(lease_, release->lease, SystemClock().Now(), others_))});
   if (!written)
     spdlog::warn("the Lease could not be given up, another one takes over later: {}", written.error().message);
 }
@@ -176,7 +176,7 @@ void Leadership::Do(const Write& write) {
   const MonotonicPoint sent_at = clock_.Now();
   const auto answer = api_->Send({.method = creates ? "POST" : "PUT",
                                   .target = PathOf(lease_, creates),
-                                  .body = ToJson(lease_, lease, SystemClock().Now(), others_).dump()});
+                                  .body = DumpJson(ToJson(lease_, lease, SystemClock().Now(), others_))});
   const auto json = answer ? ParseJson(*answer) : tl::make_unexpected(answer.error());
   const auto written = json ? FromJson(*json) : tl::make_unexpected(json.error());
   const std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
-// The seam for what users of a fleet feel, measured: the input of autoscaling.
+// Sources of the metrics that autoscaling reads.
 //
-// Two sources: the fleet's own reports, and a Prometheus server. Neither ever turns "not known" into a number.
+// There are two: the reports of the nodes, and a Prometheus server. Neither turns an unknown value into a number.
 #pragma once
 
 #include <memory>
@@ -15,40 +15,50 @@
 
 namespace longshore::metrics {
 
-// Belongs to one thread.
+// Not thread-safe.
 class Source {
  public:
   virtual ~Source() = default;
 
-  // What is known now. Never waits: a source that asks others does so on a thread of its own. `ready` are the views of
-  // the fleet's ready nodes now: those of which the metrics should tell.
+  // The current metrics. Never blocks: a source that queries a server does so on its own thread. `ready`: the views of
+  // the nodes that are ready now, which the metrics should cover.
   virtual autoscale::FleetMetrics Latest(const std::vector<nodes::ViewPtr>& ready, TimePoint now) = 0;
 };
 
-// What to measure.
+// The latency objective of a Model.
+struct LatencyObjective {
+  std::string model;  // Its served name.
+  double quantile = 0.99;
+  Duration target{};
+
+  friend bool operator==(const LatencyObjective&, const LatencyObjective&) = default;
+};
+
+// Which metrics to read.
 struct Query {
-  std::string fleet;  // "namespace/name".
-  double latency_quantile = 0.99;
-  std::string prometheus_url;  // "http://127.0.0.1:9090"; empty: the nodes' reports.
-  // How old a sample may be. Prometheus' rates are taken over twice that time: it scrapes at least once in the first
+  std::string fleet;                          // "namespace/name".
+  std::vector<LatencyObjective> latencies{};  // At most one per Model.
+  std::string prometheus_url;                 // "http://127.0.0.1:9090"; empty: the nodes' reports.
+  // Maximum age of a sample. Rates from Prometheus cover twice that time, because it scrapes at least once in each
   // half.
   Duration age_max = std::chrono::seconds(15);
 
   friend bool operator==(const Query&, const Query&) = default;
 };
 
-// Rates from the differences of the nodes' reports, which come about once a second. A node that is silent for longer
-// than kSilentAfter is missing, and what it said before is left out.
-inline constexpr Duration kSilentAfter = std::chrono::seconds(3);
-// The clock is the one that tells NodeView::report_at; what it measures has wall time all the same.
+// Computes rates from the differences between reports of nodes, which arrive about once a second. A node without a
+// report for longer than kReportAgeMax is missing, and its earlier reports are ignored. The latency of a Model is known
+// if at least one node reports its requests (NodeLoad.models).
+inline constexpr Duration kReportAgeMax = std::chrono::seconds(3);
+// `clock` must be the clock of NodeView::report_at. The returned signals have wall times.
 std::unique_ptr<Source> MakeReportSource(const Query& query, const MonotonicClock& clock);
 
-// Of all fleets: what a manifest says nothing of.
+// Settings for the connection to Prometheus that a manifest cannot change; the same for all fleets.
 struct PrometheusTrust {
-  Path ca_file{};     // PEM: who signs the certificates of servers by https; empty: the system's authorities.
-  Path token_file{};  // What is shown to `token_for`, read again for each round of questions; empty: nothing.
+  Path ca_file{};     // PEM file with the authorities that sign https servers; empty: those of the system.
+  Path token_file{};  // Bearer token for `token_for`, read again before each round of queries; empty: none.
   std::string
-      token_for{};  // An https URL. Whoever writes a manifest names any server; the token goes to this one only.
+      token_for{};  // The https URL of the only server that gets the token, because a manifest may name any server.
 
   friend bool operator==(const PrometheusTrust&, const PrometheusTrust&) = default;
 };
@@ -60,7 +70,7 @@ struct PrometheusOptions {
   size_t answer_bytes_max = 1 << 20;
 };
 
-// Asks a Prometheus server (its HTTP API, /api/v1/query) once per interval. InvalidArgument when a URL is none.
+// Queries a Prometheus server (HTTP API, /api/v1/query) once per interval. InvalidArgument if a URL is not valid.
 Result<std::unique_ptr<Source>> MakePrometheusSource(const Query& query, const Clock& clock,
                                                      PrometheusOptions options = {});
 

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
 #include <set>
 
+#include "common/buckets.h"
 #include "common/http/server.h"
 #include "common/tls/authority.h"
 #include "controller/metrics/prometheus_answer.h"
@@ -25,7 +27,7 @@ TEST(PrometheusAnswer, OneSampleIsAValueWithItsTime) {
   EXPECT_EQ(ToUnixMillis(signal.at), 1700000000500);
 }
 
-TEST(PrometheusAnswer, WhateverIsNoNumberIsUnknown) {
+TEST(PrometheusAnswer, AnythingButANumberIsUnknown) {
   const auto sample = [](const std::string& value) {
     return R"({"status":"success","data":{"resultType":"vector","result":[{"value":[1700000000,)" + value + "]}]}}";
   };
@@ -64,11 +66,10 @@ class ReportSource : public ::testing::Test {
 
   TimePoint wall_{seconds(1000)};
   FakeMonotonicClock timer_;
-  std::unique_ptr<Source> source_ =
-      MakeReportSource({.fleet = "default/cpu", .latency_quantile = 0.99, .prometheus_url = ""}, timer_);
+  std::unique_ptr<Source> source_ = MakeReportSource({.fleet = "default/cpu", .prometheus_url = ""}, timer_);
 };
 
-TEST_F(ReportSource, MeasuresWhatHappenedBetweenTwoReports) {
+TEST_F(ReportSource, MeasuresTheTimeBetweenTwoReports) {
   EXPECT_EQ(Latest({Node("i", timer_.Now(), 5, 1, 100)}).utilization.presence, Presence::kUnknown);
   timer_.Advance(seconds(2));
   const auto metrics = Latest({Node("i", timer_.Now(), 8, 3, 120)});
@@ -78,7 +79,7 @@ TEST_F(ReportSource, MeasuresWhatHappenedBetweenTwoReports) {
   EXPECT_EQ(metrics.nodes_missing, 0);
 }
 
-TEST_F(ReportSource, AStepOfTheWallClockChangesNoRateAndStopsNoMeasuring) {
+TEST_F(ReportSource, WallClockJumpDoesNotAffectRates) {
   Latest({Node("i", timer_.Now(), 5, 1, 100)});
   for (const auto step : {std::chrono::hours(-2), std::chrono::hours(5)}) {
     wall_ += step;
@@ -90,7 +91,7 @@ TEST_F(ReportSource, AStepOfTheWallClockChangesNoRateAndStopsNoMeasuring) {
   }
 }
 
-TEST_F(ReportSource, NoRequestIsIdleAndARestartedNodeIsMissing) {
+TEST_F(ReportSource, NodeWithoutRequestsIsIdleAndARestartedNodeIsMissing) {
   Latest({Node("i", timer_.Now(), 5, 1, 100)});
   timer_.Advance(seconds(1));
   EXPECT_EQ(Latest({Node("i", timer_.Now(), 5, 1, 100)}).queue_delay_seconds.presence, Presence::kIdle);
@@ -100,7 +101,7 @@ TEST_F(ReportSource, NoRequestIsIdleAndARestartedNodeIsMissing) {
   EXPECT_EQ(after.nodes_missing, 1);
 }
 
-TEST_F(ReportSource, ALiveNodeDoesNotHideASilentOne) {
+TEST_F(ReportSource, LiveNodeDoesNotHideANodeWithoutReports) {
   const auto at = [&](int second, int silent_since) {
     timer_.Advance(MonotonicPoint(seconds(second)) - timer_.Now());
     const MonotonicPoint then{seconds(std::min(second, silent_since))};
@@ -112,29 +113,73 @@ TEST_F(ReportSource, ALiveNodeDoesNotHideASilentOne) {
   EXPECT_EQ(at(2, 1).utilization.at, WallOf(MonotonicPoint(seconds(1)))) << "the oldest counts";
   const auto silent = at(6, 1);
   EXPECT_EQ(silent.nodes_missing, 1);
+  EXPECT_EQ(silent.nodes_measured, 1);
   EXPECT_EQ(silent.utilization.at, WallOf(MonotonicPoint(seconds(6))))
-      << "what the others say may still show that users wait";
+      << "reports of other nodes may still show that users wait";
 }
 
-TEST(PrometheusSource, AUrlThatIsNoneIsRefused) {
+// The report of the node, plus counts of a Model in the bucket of a time.
+nodes::ViewPtr WithTimes(const nodes::ViewPtr& node, const std::string& model, Duration time, int64_t count) {
+  nodes::NodeView view = *node;
+  control::ModelLoad& load = *nodes::Unshared(view.report).mutable_load()->add_models();
+  load.set_served_name(model);
+  load.mutable_total_time_buckets()->Resize(TimeBucketOf(time) + 1, 0);
+  load.set_total_time_buckets(TimeBucketOf(time), count);
+  return std::make_shared<const nodes::NodeView>(std::move(view));
+}
+
+TEST_F(ReportSource, MeasuresTheLatencyOfEachModelSeparately) {
+  using std::chrono::milliseconds;
+  source_ = MakeReportSource({.fleet = "default/cpu",
+                              .latencies = {{"quick", 0.99, milliseconds(20)},
+                                            {"slow", 0.5, seconds(1)},
+                                            {"idle", 0.99, milliseconds(20)},
+                                            {"unknown", 0.99, milliseconds(20)}},
+                              .prometheus_url = ""},
+                             timer_);
+  const auto report = [&](int64_t requests) {
+    auto view = WithTimes(Node("i", timer_.Now(), 0, 0, requests), "quick", milliseconds(15), requests);
+    return WithTimes(WithTimes(view, "slow", milliseconds(500), requests), "idle", milliseconds(1), 7);
+  };
+  Latest({report(100)});
+  timer_.Advance(seconds(1));
+  const auto latencies = Latest({report(200)}).latencies;
+  ASSERT_EQ(latencies.size(), 4U);
+  EXPECT_NEAR(latencies[0].seconds.value, 0.015, 0.002) << "not the 500 ms of the slow Model";
+  EXPECT_EQ(latencies[0].target, milliseconds(20));
+  EXPECT_NEAR(latencies[1].seconds.value, 0.5, 0.05);
+  EXPECT_EQ(latencies[2].seconds.presence, Presence::kIdle);
+  EXPECT_EQ(latencies[3].seconds.presence, Presence::kUnknown) << "no node reports it";
+}
+
+TEST_F(ReportSource, ModelThatANodeRemovedAndGotAgainCountsFromZero) {
+  using std::chrono::milliseconds;
+  source_ = MakeReportSource(
+      {.fleet = "default/cpu", .latencies = {{"m", 0.99, milliseconds(20)}}, .prometheus_url = ""}, timer_);
+  Latest({WithTimes(Node("i", timer_.Now(), 0, 0, 1), "m", milliseconds(500), 1000)});
+  timer_.Advance(seconds(1));
+  const auto latencies = Latest({WithTimes(Node("i", timer_.Now(), 0, 0, 2), "m", milliseconds(15), 3)}).latencies;
+  EXPECT_NEAR(latencies.at(0).seconds.value, 0.015, 0.002);
+}
+
+TEST(PrometheusSource, InvalidUrlIsRefused) {
   const SystemClock clock;
   for (const char* url : {"ftp://x", "nonsense", "http://"}) {
-    EXPECT_FALSE(MakePrometheusSource({.fleet = "f", .latency_quantile = 0.99, .prometheus_url = url}, clock)) << url;
+    EXPECT_FALSE(MakePrometheusSource({.fleet = "f", .prometheus_url = url}, clock)) << url;
   }
 }
 
-TEST(PrometheusSource, AServerThatIsNotThereIsUnknown) {
+TEST(PrometheusSource, UnreachableServerGivesUnknownMetrics) {
   const SystemClock clock;
-  const auto source =
-      MakePrometheusSource({.fleet = "f", .latency_quantile = 0.99, .prometheus_url = "http://127.0.0.1:1"}, clock);
+  const auto source = MakePrometheusSource({.fleet = "f", .prometheus_url = "http://127.0.0.1:1"}, clock);
   ASSERT_TRUE(source);
   EXPECT_EQ((*source)->Latest({}, clock.Now()).utilization.presence, Presence::kUnknown);
 }
 
-// Answers every question as a Prometheus does that was taken two nodes' samples from, the older at 1000 s.
+// Answers queries like a Prometheus server that has samples of two nodes, the older from 1000 s.
 class FakePrometheus {
  public:
-  // By https where there is an identity.
+  // Uses https if there is an identity.
   explicit FakePrometheus(std::shared_ptr<tls::Identities> identities = nullptr)
       : scheme_(identities ? "https" : "http"),
         server_(http::Server::Start(
@@ -143,12 +188,12 @@ class FakePrometheus {
                     .value()) {}
 
   std::string url() const { return fmt::format("{}://127.0.0.1:{}", scheme_, server_->port()); }
-  // Of the newest question, after WaitForQuestions.
+  // The Authorization header of the newest query; call it after WaitForQuestions.
   std::string authorization() const {
     const std::scoped_lock lock(mutex_);
     return authorization_;
   }
-  // Until everything was asked for a second time, so that the answers of the first time are known.
+  // Waits until each query was sent twice, so that the first answers are processed.
   std::set<std::string> WaitForQuestions() {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(asked_.wait_for(lock, seconds(20), [this] { return rounds_ >= 2; }));
@@ -165,10 +210,20 @@ class FakePrometheus {
     authorization_ = request.Header("authorization");
     if (oldest) ++rounds_;
     asked_.notify_all();
+    // "digits" has requests, "idle" had some before, "new" had none yet.
+    if (question.find("histogram_quantile") != std::string::npos) return ByModel("0.02", "NaN");
+    if (question.find("request_seconds_count") != std::string::npos) return ByModel("5", "0");
     const char* value = oldest ? "1000" : nodes ? "2" : "0.5";
     return fmt::format(
         R"({{"status":"success","data":{{"resultType":"vector","result":[{{"metric":{{}},"value":[1700000000,"{}"]}}]}}}})",
         value);
+  }
+
+  static std::string ByModel(const std::string& digits, const std::string& idle) {
+    return fmt::format(R"({{"status":"success","data":{{"resultType":"vector","result":[)"
+                       R"({{"metric":{{"model":"digits"}},"value":[1700000000,"{}"]}},)"
+                       R"({{"metric":{{"model":"idle"}},"value":[1700000000,"{}"]}}]}}}})",
+                       digits, idle);
   }
 
   const std::string scheme_;
@@ -180,10 +235,10 @@ class FakePrometheus {
   std::unique_ptr<http::Server> server_;
 };
 
-TEST(PrometheusSource, TellsTheOldestSampleAndHowManyReadyNodesAreMissing) {
+TEST(PrometheusSource, GivesTheOldestSampleAndTheNumberOfMissingReadyNodes) {
   const SystemClock clock;
   FakePrometheus prometheus;
-  Query query{.fleet = "default/cpu", .latency_quantile = 0.99, .prometheus_url = prometheus.url()};
+  Query query{.fleet = "default/cpu", .prometheus_url = prometheus.url()};
   query.age_max = seconds(30);
   const auto source = MakePrometheusSource(query, clock, {.interval = std::chrono::milliseconds(1)}).value();
   const std::set<std::string> questions = prometheus.WaitForQuestions();
@@ -192,10 +247,49 @@ TEST(PrometheusSource, TellsTheOldestSampleAndHowManyReadyNodesAreMissing) {
   const auto metrics = source->Latest(ready, clock.Now());
   EXPECT_EQ(metrics.utilization.at, TimePoint(seconds(1000)));
   EXPECT_EQ(metrics.nodes_missing, 1);
+  EXPECT_EQ(metrics.nodes_measured, 2);
   EXPECT_EQ(source->Latest({}, clock.Now()).nodes_missing, 0);
   for (const std::string& question : questions) {
     const bool rate = question.find("rate%28") != std::string::npos;
     EXPECT_EQ(question.find("%5B60000ms%5D") != std::string::npos, rate) << "two scrapes of 30 s: " << question;
+  }
+}
+
+TEST(PrometheusSource, ComparesEachModelsLatencyWithItsOwnObjective) {
+  const SystemClock clock;
+  FakePrometheus prometheus;
+  const std::chrono::milliseconds target(50);
+  const Query query{.fleet = "f",
+                    .latencies = {{"digits", 0.99, target}, {"idle", 0.99, target}, {"new.1", 0.99, target}},
+                    .prometheus_url = prometheus.url()};
+  const auto source = MakePrometheusSource(query, clock, {.interval = std::chrono::milliseconds(1)}).value();
+  const std::set<std::string> questions = prometheus.WaitForQuestions();
+  const auto latencies = source->Latest({}, clock.Now()).latencies;
+  ASSERT_EQ(latencies.size(), 3U);
+  EXPECT_EQ(latencies[0].seconds.presence, Presence::kValue);
+  EXPECT_DOUBLE_EQ(latencies[0].seconds.value, 0.02);
+  EXPECT_EQ(latencies[0].seconds.at, TimePoint(seconds(1000)));
+  EXPECT_EQ(latencies[0].target, target);
+  EXPECT_EQ(latencies[1].seconds.presence, Presence::kIdle);
+  EXPECT_EQ(latencies[2].seconds.presence, Presence::kIdle);
+  const auto quantiles = std::ranges::count_if(
+      questions, [](const std::string& question) { return question.find("histogram_quantile") != std::string::npos; });
+  EXPECT_EQ(quantiles, 1) << "one query for all Models of a quantile";
+}
+
+TEST(PrometheusAnswer, SamplesOfAVectorAreKeyedByALabel) {
+  const auto signals = SignalsFromAnswer(
+      R"({"status":"success","data":{"resultType":"vector","result":[{"metric":{"model":"a"},"value":[1700000000,"1"]},)"
+      R"({"metric":{"model":"b"},"value":[1700000000,"NaN"]},{"metric":{},"value":[1700000000,"2"]}]}})",
+      "model");
+  ASSERT_TRUE(signals);
+  ASSERT_EQ(signals->size(), 2U);
+  EXPECT_DOUBLE_EQ(signals->at("a").value, 1);
+  EXPECT_EQ(signals->at("b").presence, Presence::kUnknown);
+  for (const char* body :
+       {"", "[]", R"({"status":"error"})",
+        R"({"status":"success","data":{"resultType":"vector","result":[{"metric":{"model":1}}]}})"}) {
+    EXPECT_FALSE(SignalsFromAnswer(body, "model")) << body;
   }
 }
 
@@ -218,9 +312,9 @@ class PrometheusByHttps : public ::testing::Test {
                "the test's", [=] { return Result<tls::Identity>(identity); }, std::chrono::milliseconds(0))
         .value();
   }
-  // What the server is shown by a source that may show its token to `token_for`.
+  // The Authorization header that the server gets from a source that may send its token to `token_for`.
   std::string Shown(const std::string& token_for) {
-    const Query query{.fleet = "f", .latency_quantile = 0.99, .prometheus_url = prometheus_.url()};
+    const Query query{.fleet = "f", .prometheus_url = prometheus_.url()};
     const auto source = MakePrometheusSource(
         query, clock_,
         {.trust = {dir_ / "ca.crt", dir_ / "token", token_for}, .interval = std::chrono::milliseconds(1)});
@@ -235,13 +329,11 @@ class PrometheusByHttps : public ::testing::Test {
   FakePrometheus prometheus_{Identity()};
 };
 
-TEST_F(PrometheusByHttps, IsBelievedByItsAuthorityAndShownItsToken) {
+TEST_F(PrometheusByHttps, IsTrustedByItsAuthorityAndGetsItsToken) {
   EXPECT_EQ(Shown(prometheus_.url() + "/any/path"), "Bearer secret");
 }
 
-TEST_F(PrometheusByHttps, ThatAManifestNamesIsNotShownTheTokenOfAnother) {
-  EXPECT_EQ(Shown("https://127.0.0.1:1"), "");
-}
+TEST_F(PrometheusByHttps, DoesNotGetTheTokenOfAnotherServer) { EXPECT_EQ(Shown("https://127.0.0.1:1"), ""); }
 
 }  // namespace
 }  // namespace longshore::metrics

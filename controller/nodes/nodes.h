@@ -1,8 +1,9 @@
-// The controller's end of the nodes' streams (proto/longshore/control.proto).
+// The controller's end of the streams of nodes (proto/longshore/control.proto).
 //
-// On one host nodes dial a unix socket in the state directory; who may open that directory may be a node. In a cluster
-// they dial by TLS, and show a token that says which node of which fleet they are. A node's stream may end at any
-// moment: what was sent on it may or may not have arrived, and its next hello tells what it really holds.
+// On one host, nodes connect to a unix socket in the state directory, so any process that may open that directory may
+// be a node. In a cluster they connect with TLS and a token that identifies the fleet and node. A stream may end at any
+// moment: messages sent on it may or may not have arrived, and the next hello of the node reports which state it really
+// holds.
 #pragma once
 
 #include <chrono>
@@ -22,26 +23,28 @@
 
 namespace longshore::nodes {
 
-// What is known of one node. Kept after its stream ended, until Forget.
+// The known state of one node. Kept after its stream ends, until Forget.
 struct NodeView {
-  control::Hello hello;                           // Of the newest stream.
-  std::shared_ptr<const control::Report> report;  // The newest; never of an earlier incarnation.
+  control::Hello hello;                           // From the newest stream.
+  std::shared_ptr<const control::Report> report;  // The newest report; never from an earlier incarnation.
   MonotonicPoint report_at;
   bool connected = false;
-  bool reported = false;    // On this stream: `report` is what it has, not what it had.
-  int64_t acked_epoch = 0;  // The newest state that it said it holds: by hello or acknowledgement.
+  bool reported = false;    // Whether `report` came on the current stream, so that it is up to date.
+  int64_t acked_epoch = 0;  // The newest state that the node confirmed, by hello or acknowledgement.
   int64_t acked_revision = 0;
-  // Why the newest message was refused, or that the node then held something else than it should; "" when it was taken.
+  // Why the node refused the newest message, or that its state differs from the one sent; "" if it accepted the
+  // message.
   std::string ack_error;
-  MonotonicPoint refused_at;  // When it was; `sent` is empty then, and a snapshot puts things right.
-  // What it should hold after all that was sent to it. Null until a snapshot is sent on this stream, unless its hello
-  // showed that it holds exactly what was sent on the last one; null too after a message was refused.
+  MonotonicPoint refused_at;  // When the refusal came; then `sent` is null and the node needs a snapshot.
+  // The state that the node should hold after all sent messages. Null until a snapshot is sent on this stream, unless
+  // the hello showed that the node still holds exactly the state sent before; also null after the node refused a
+  // message.
   std::shared_ptr<const Sent> sent;
 };
-// A view never changes: what changes is another one. So whoever kept the pointer sees whether there is news.
+// A view is immutable: each change creates a new one, so comparing pointers shows whether anything changed.
 using ViewPtr = std::shared_ptr<const NodeView>;
 
-// What is shared, to be changed: a copy of its own, in place of the shared one; empty where there was none.
+// Replaces the shared value by a copy that the caller may change; an empty value if there was none.
 template <typename Value>
 Value& Unshared(std::shared_ptr<const Value>& shared) {
   auto own = shared ? std::make_shared<Value>(*shared) : std::make_shared<Value>();
@@ -50,7 +53,7 @@ Value& Unshared(std::shared_ptr<const Value>& shared) {
   return value;
 }
 
-// Who is on a stream.
+// The node at the other end of a stream.
 struct Identity {
   std::string fleet;
   std::string fleet_uid;
@@ -58,61 +61,69 @@ struct Identity {
 
   friend bool operator==(const Identity&, const Identity&) = default;
 };
-// By the header Authorization of a stream that begins, "" without one. An error refuses it. Any thread; must not block.
+// Identifies the node from the header Authorization of a new stream ("" if absent). An error refuses the stream. Called
+// on any thread; must not block.
 using Identify = std::function<Result<Identity>(std::string_view authorization)>;
-// Makes the certificate of a node, of its request. Any thread; must not block.
+// Issues a certificate for a node from its request. Called on any thread; must not block.
 using Certify = std::function<Result<control::Certificate>(const Identity& node, const std::string& request)>;
 
+// Limit on the terms that may have passed without any trace except in nodes. A node whose epoch is further ahead of the
+// controller is refused: its stream ends with INVALID_ARGUMENT, and nothing else changes.
+inline constexpr int64_t kEpochAheadMax = 1000;
+
 struct Options {
-  std::string address{};                   // Where nodes dial: "unix:/path" or "host:port".
+  std::string address{};                   // The address to listen on: "unix:/path" or "host:port".
   std::shared_ptr<tls::Identities> tls{};  // Null: plaintext.
-  Identify identify{};                     // Empty: whoever can connect is the node that its hello names.
-  Certify certify{};                       // Empty: requests for certificates are refused. Requires identify.
-  std::chrono::milliseconds certify_interval{10'000};  // At least, between two requests on a stream.
+  Identify identify{};  // Empty: every client that connects is taken for the node that its hello names.
+  Certify certify{};    // Empty: requests for certificates are refused. Requires identify.
+  std::chrono::milliseconds certify_interval{10'000};  // Minimum time between two requests on a stream.
   int64_t epoch = 1;                                   // The term of this controller.
-  // A node holds this epoch, which is not below ours: gives one above it, written down where the next controller finds
-  // it. An error refuses the node.
+  // Called if a node holds an epoch that is not below ours and at most kEpochAheadMax above it. Returns an epoch above
+  // it, stored where the next controller finds it. An error ends the stream of this node only. Called under the lock of
+  // the registry.
   std::function<Result<int64_t>(int64_t above)> raise_epoch{};
-  std::function<bool()> may_send{};  // Asked before each message but heartbeats; empty: it may. Thread-safe.
-  size_t queued_max = 1000;          // Messages waiting for a node; beyond, its stream is cut and it dials again.
-  size_t nodes_max = 10'000;         // Views that are kept; beyond, an unknown node is refused.
+  // Called before each message except heartbeats; empty: always allowed. Thread-safe.
+  std::function<bool()> may_send{};
+  // Limit of queued messages per node; above it the stream is closed and the node connects again.
+  size_t queued_max = 1000;
+  size_t nodes_max = 10'000;  // Limit of views; above it unknown nodes are refused.
   std::chrono::milliseconds heartbeat_interval{15'000};
   int message_bytes_max = 64 << 20;
 };
 
-// A node said hello, reported something else than before, acknowledged or left. Called on a thread of the streams: must
-// not block.
+// Called when a node connects, sends a changed report, acknowledges a message or disconnects. Runs on a stream thread
+// and must not block.
 using OnChange = std::function<void(const std::string& fleet, const std::string& node)>;
 
 // Thread-safe.
 class Registry {
  public:
-  // Listens.
+  // Starts to listen.
   static Result<std::unique_ptr<Registry>> Start(Options options, const MonotonicClock& clock, OnChange on_change);
   virtual ~Registry() = default;  // Ends all streams.
 
-  // The one that it listens on; 0 on a unix socket.
+  // The port that it listens on; 0 for a unix socket.
   virtual int port() const = 0;
 
-  // The term of this controller; raised when a node is heard that holds a higher one.
+  // The term of this controller; raised when a node reports a higher one.
   virtual int64_t epoch() const = 0;
 
-  // Ends all streams, and listens no more.
+  // Ends all streams and stops listening.
   virtual void Close() = 0;
 
   // Nodes of one fleet, ordered by name.
   virtual std::vector<ViewPtr> Nodes(const std::string& fleet) const = 0;
-  // Null when it is not known.
+  // nullptr if the node is unknown.
   virtual ViewPtr Node(const std::string& fleet, const std::string& node) const = 0;
 
-  // Queues a message and does not wait; epoch and revision are filled in. `part`: what the node holds of its fleet
-  // after a snapshot or a change of the fleet or its peers. FailedPrecondition for a change when the node has no
-  // snapshot yet; NotFound when it has no stream; ResourceExhausted when its queue is full; FailedPrecondition when it
-  // may not send.
+  // Queues a message without blocking and sets its epoch and revision. `part`: the fleet part that the node holds after
+  // a snapshot or a change of the fleet or its peers. Errors: FailedPrecondition for a change if the node has no
+  // snapshot yet, or if this controller may not send; NotFound if the node has no stream; ResourceExhausted if its
+  // queue is full.
   virtual Status Send(const std::string& fleet, const std::string& node, control::FromController message,
                       std::shared_ptr<const FleetPart> part = nullptr) = 0;
 
-  // Drops what is known of a node without a stream.
+  // Removes the view of a node without a stream.
   virtual void Forget(const std::string& fleet, const std::string& node) = 0;
 };
 

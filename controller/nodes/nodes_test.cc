@@ -11,6 +11,7 @@
 
 #include "common/file.h"
 #include "common/fleet/state_digest.h"
+#include "controller/nodes/epoch_raises.h"
 #include "longshore/control.grpc.pb.h"
 
 namespace longshore::nodes {
@@ -18,7 +19,7 @@ namespace {
 
 constexpr const char* kFleet = "default/cpu";
 
-// A node's end of the stream.
+// The end of the stream on the node.
 class FakeNode {
  public:
   FakeNode(const Path& socket, control::Hello hello) : FakeNode("unix:" + socket.string(), std::move(hello), {}) {}
@@ -111,7 +112,7 @@ class RegistryTest : public ::testing::Test {
     return hello;
   }
 
-  // Until the only node of the fleet is as wanted; false after 20 s.
+  // Waits until the only node of the fleet satisfies the condition; false after 20 s.
   bool WaitUntil(const std::function<bool(const NodeView&)>& wanted) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(20), [&] {
@@ -180,7 +181,7 @@ TEST_F(RegistryTest, SendsInOrderOfEpochAndRevisionAndKeepsACopyOfTheState) {
   EXPECT_TRUE(sent.models.contains("c"));
 }
 
-TEST_F(RegistryTest, ANodeThatDialsAgainNeedsASnapshotUnlessItHoldsExactlyWhatWasSent) {
+TEST_F(RegistryTest, ReconnectedNodeNeedsASnapshotUnlessItHoldsExactlyTheSentState) {
   auto node = std::make_unique<FakeNode>(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
   ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot({"m"}), Part()));
@@ -204,7 +205,7 @@ TEST_F(RegistryTest, ANodeThatDialsAgainNeedsASnapshotUnlessItHoldsExactlyWhatWa
   EXPECT_FALSE(registry_->Nodes(kFleet)[0]->sent);
 }
 
-TEST_F(RegistryTest, ANewIncarnationHasNoReportAndTheNewestStreamCounts) {
+TEST_F(RegistryTest, NewIncarnationHasNoReportAndTheNewestStreamCounts) {
   FakeNode first(Socket(), Hello("a", "i1"));
   first.Report(1);
   ASSERT_TRUE(WaitUntil([](const NodeView& view) { return view.reported; }));
@@ -215,7 +216,7 @@ TEST_F(RegistryTest, ANewIncarnationHasNoReportAndTheNewestStreamCounts) {
   EXPECT_TRUE(registry_->Nodes(kFleet)[0]->connected);
 }
 
-TEST_F(RegistryTest, ARefusedMessageIsKeptAsAnErrorAndASnapshotIsNeeded) {
+TEST_F(RegistryTest, RefusedMessageIsKeptAsAnErrorAndRequiresASnapshot) {
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
   ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot(), Part()));
@@ -228,17 +229,18 @@ TEST_F(RegistryTest, ARefusedMessageIsKeptAsAnErrorAndASnapshotIsNeeded) {
   EXPECT_TRUE(WaitUntil([](const NodeView& view) { return view.ack_error.empty() && view.acked_revision > 0; }));
 }
 
-TEST_F(RegistryTest, ANodeThatHoldsAnotherStateThanItWasSentNeedsASnapshot) {
+TEST_F(RegistryTest, NodeWithADifferentStateThanSentNeedsASnapshot) {
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
   ASSERT_TRUE(registry_->Send(kFleet, "a", Snapshot(), Part()));
   node.Ack(node.Read(), "something else");
   ASSERT_TRUE(WaitUntil([](const NodeView& view) { return !view.ack_error.empty(); }));
-  EXPECT_EQ(registry_->Nodes(kFleet)[0]->ack_error, "it holds another state than it was sent: digest something else");
+  EXPECT_EQ(registry_->Nodes(kFleet)[0]->ack_error,
+            "its state differs from the state that it was sent: digest something else");
   EXPECT_FALSE(registry_->Nodes(kFleet)[0]->sent);
 }
 
-TEST_F(RegistryTest, ANodeHearsTheControllerThoughThereIsNothingToSay) {
+TEST_F(RegistryTest, NodeGetsHeartbeatsWithoutOtherMessages) {
   registry_.reset();
   registry_ = StartRegistry({.heartbeat_interval = std::chrono::milliseconds(1)});
   FakeNode node(Socket(), Hello("a"));
@@ -251,7 +253,7 @@ TEST_F(RegistryTest, ANodeHearsTheControllerThoughThereIsNothingToSay) {
   EXPECT_EQ(registry_->Nodes(kFleet)[0]->sent->revision, revision);
 }
 
-TEST_F(RegistryTest, AKnownNodeIsTakenThoughThereAreAsManyAsThereMayBe) {
+TEST_F(RegistryTest, KnownNodeIsAcceptedAtTheLimitOfNodes) {
   registry_.reset();
   registry_ = StartRegistry({.nodes_max = 1});
   auto node = std::make_unique<FakeNode>(Socket(), Hello("a"));
@@ -262,7 +264,7 @@ TEST_F(RegistryTest, AKnownNodeIsTakenThoughThereAreAsManyAsThereMayBe) {
   EXPECT_EQ(other.ReadEnd().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
-TEST_F(RegistryTest, TheEpochGrowsAboveEveryNodes) {
+TEST_F(RegistryTest, EpochIsRaisedAboveThatOfEachNode) {
   control::Hello ahead = Hello("a");
   ahead.set_epoch(100);
   const FakeNode node(Socket(), ahead);
@@ -270,7 +272,7 @@ TEST_F(RegistryTest, TheEpochGrowsAboveEveryNodes) {
   EXPECT_EQ(registry_->epoch(), 101);
 }
 
-TEST_F(RegistryTest, ANodeOfALaterTermIsRefusedWhereNoneCanBegin) {
+TEST_F(RegistryTest, NodeOfALaterTermIsRefusedIfNoTermCanStart) {
   registry_.reset();
   Options options;
   options.epoch = 5;
@@ -284,7 +286,7 @@ TEST_F(RegistryTest, ANodeOfALaterTermIsRefusedWhereNoneCanBegin) {
   EXPECT_TRUE(WaitForConnected());
 }
 
-TEST_F(RegistryTest, SendsNothingOnceItMayNot) {
+TEST_F(RegistryTest, SendsNothingAfterLosingThePermission) {
   registry_.reset();
   std::atomic<bool> may = true;
   Options options;
@@ -298,7 +300,7 @@ TEST_F(RegistryTest, SendsNothingOnceItMayNot) {
   EXPECT_EQ(registry_->Nodes(kFleet)[0]->sent->models.size(), 1U);
 }
 
-TEST_F(RegistryTest, ClosedItHasNoStreamsAndTakesNone) {
+TEST_F(RegistryTest, HasAndAcceptsNoStreamsAfterClose) {
   FakeNode node(Socket(), Hello("a"));
   ASSERT_TRUE(WaitForConnected());
   registry_->Close();
@@ -308,12 +310,12 @@ TEST_F(RegistryTest, ClosedItHasNoStreamsAndTakesNone) {
   EXPECT_FALSE(FakeNode(Socket(), Hello("b")).ReadEnd().ok());
 }
 
-TEST_F(RegistryTest, AStreamThatDoesNotSayHelloIsRefused) {
+TEST_F(RegistryTest, StreamWithoutHelloIsRefused) {
   FakeNode node(Socket(), control::Hello());
   EXPECT_EQ(node.ReadEnd().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(RegistryTest, AFullQueueCutsTheStream) {
+TEST_F(RegistryTest, FullQueueClosesTheStream) {
   registry_.reset();
   registry_ = StartRegistry({.queued_max = 0});
   FakeNode node(Socket(), Hello("a"));
@@ -324,7 +326,7 @@ TEST_F(RegistryTest, AFullQueueCutsTheStream) {
 
 TEST_F(RegistryTest, ANodeCannotUseUpTheEpochs) {
   const int64_t before = registry_->epoch();
-  for (const int64_t epoch : {before + 1001, std::numeric_limits<int64_t>::max()}) {
+  for (const int64_t epoch : {before + kEpochAheadMax + 1, std::numeric_limits<int64_t>::max()}) {
     control::Hello hello = Hello("a");
     hello.set_epoch(epoch);
     EXPECT_EQ(FakeNode(Socket(), hello).ReadEnd().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
@@ -332,7 +334,35 @@ TEST_F(RegistryTest, ANodeCannotUseUpTheEpochs) {
   EXPECT_EQ(registry_->epoch(), before);
 }
 
-TEST_F(RegistryTest, ANodeIsWhoItsTokenSaysAndNobodyElse) {
+TEST_F(RegistryTest, NodeThatRepeatsAWrongEpochClosesOnlyItsOwnStream) {
+  registry_.reset();
+  Options options;
+  options.epoch = 5;
+  EpochRaises raises;
+  int allowed = 0;
+  // As in a cluster, where the new term would start in another registry.
+  registry_ = StartRegistry(options, [&](int64_t) -> Result<int64_t> {
+    RETURN_IF_ERROR(raises.Allow(5 + allowed, clock_.Now()));
+    ++allowed;
+    return Unavailable("a term above it begins soon");
+  });
+  FakeNode honest(Socket(), Hello("honest"));
+  ASSERT_TRUE(WaitForConnected());
+  control::Hello liar = Hello("liar");
+  for (int i = 0; i < 10; ++i) {
+    liar.set_epoch(6 + i);
+    const grpc::Status end = FakeNode(Socket(), liar).ReadEnd();
+    EXPECT_EQ(end.error_code(), i == 0 ? grpc::StatusCode::UNAVAILABLE : grpc::StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_THAT(end.error_message(), testing::HasSubstr("node liar of fleet " + std::string(kFleet) + " holds epoch"));
+  }
+  EXPECT_EQ(allowed, 1);
+  EXPECT_EQ(registry_->epoch(), 5);
+  EXPECT_TRUE(registry_->Node(kFleet, "honest")->connected);
+  ASSERT_TRUE(registry_->Send(kFleet, "honest", Snapshot({"m"}), Part()));
+  EXPECT_TRUE(honest.Read().has_snapshot());
+}
+
+TEST_F(RegistryTest, NodeHasOnlyTheIdentityOfItsToken) {
   Options options;
   options.address = "127.0.0.1:0";
   options.identify = [](std::string_view authorization) -> Result<Identity> {
@@ -355,7 +385,7 @@ TEST_F(RegistryTest, ANodeIsWhoItsTokenSaysAndNobodyElse) {
   control::Hello elsewhere = Hello("a");
   elsewhere.set_fleet("default/other");
   EXPECT_EQ(FakeNode(target, elsewhere, {"Bearer a"}).ReadEnd().error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_TRUE(registry_->Nodes(kFleet).at(0)->connected) << "the one that is who it says goes on";
+  EXPECT_TRUE(registry_->Nodes(kFleet).at(0)->connected) << "the node with the correct identity stays connected";
 }
 
 class CertifyingRegistryTest : public RegistryTest {
@@ -377,7 +407,7 @@ class CertifyingRegistryTest : public RegistryTest {
   std::string Target() const { return "127.0.0.1:" + std::to_string(registry_->port()); }
 };
 
-TEST_F(CertifyingRegistryTest, ANodeGetsACertificateOfWhoItsTokenSaysItIs) {
+TEST_F(CertifyingRegistryTest, NodeGetsACertificateForTheIdentityOfItsToken) {
   Restart(std::chrono::milliseconds(0));
   FakeNode node(Target(), Hello("a"), {});
   node.AskForCertificate("please");
@@ -386,10 +416,10 @@ TEST_F(CertifyingRegistryTest, ANodeGetsACertificateOfWhoItsTokenSaysItIs) {
   const control::Certificate none = node.Read().certificate();
   EXPECT_EQ(none.error(), "it is empty");
   EXPECT_EQ(none.certificate(), "");
-  EXPECT_EQ(registry_->Nodes(kFleet).at(0)->acked_revision, 0) << "a certificate is no state";
+  EXPECT_EQ(registry_->Nodes(kFleet).at(0)->acked_revision, 0) << "a certificate does not change the state";
 }
 
-TEST_F(CertifyingRegistryTest, WhoAsksTooOftenIsCut) {
+TEST_F(CertifyingRegistryTest, TooFrequentRequestsCloseTheStream) {
   Restart(std::chrono::hours(1));
   FakeNode node(Target(), Hello("a"), {});
   node.AskForCertificate("please");
@@ -398,14 +428,14 @@ TEST_F(CertifyingRegistryTest, WhoAsksTooOftenIsCut) {
   EXPECT_EQ(node.ReadEnd().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
-TEST_F(CertifyingRegistryTest, OnlyWhoSaidHelloIsAnswered) {
+TEST_F(CertifyingRegistryTest, RequestsBeforeTheHelloAreNotAnswered) {
   Restart(std::chrono::milliseconds(0));
   FakeNode node(Target(), control::Hello(), {});
   node.AskForCertificate("please");
   EXPECT_EQ(node.ReadEnd().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(RegistryTest, WithoutAnAuthorityThereAreNoCertificates) {
+TEST_F(RegistryTest, RequestsForCertificatesAreRefusedWithoutAnAuthority) {
   FakeNode node(Socket(), Hello("a"));
   node.AskForCertificate("please");
   EXPECT_EQ(node.Read().certificate().error(), "this controller makes no certificates");

@@ -18,10 +18,8 @@ namespace longshore::nodes {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
-// As many terms as may have passed that nothing but a node remembers. A node that lies must not use them all up.
-constexpr int64_t kEpochAheadMax = 1000;
 
-// "" without one, or with two.
+// "" if the header is absent or occurs twice.
 std::string AuthorizationOf(const grpc::CallbackServerContext& context) {
   const auto [begin, end] = context.client_metadata().equal_range("authorization");
   if (begin == end || std::next(begin) != end) return "";
@@ -46,7 +44,8 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
     credentials_ = rpc::MakeServerCredentials({.tls = options_.tls});
     builder.AddListeningPort(options_.address, credentials_, &port_);
     builder.SetMaxReceiveMessageSize(options_.message_bytes_max);
-    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // A ping for most reports, which need no wide window.
+    // Its probes would add a ping to most reports, which do not need a large window.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
     if (!server_) return FailedPrecondition("cannot listen for nodes on {}", options_.address);
@@ -63,7 +62,7 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
     return epoch_;
   }
 
-  // The nodes' streams never end by themselves.
+  // The streams of nodes never end by themselves.
   void Close() override { server_->Shutdown(std::chrono::system_clock::now()); }
 
   std::vector<ViewPtr> Nodes(const std::string& fleet) const override {
@@ -101,12 +100,12 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
     const auto identity = options_.identify ? options_.identify(AuthorizationOf(*context)) : Result<Identity>();
     const std::scoped_lock lock(mutex_);
     ++streams_;
-    auto* stream = new Stream(*this);  // Deletes itself in OnDone, as gRPC's reactors do.
+    auto* stream = new Stream(*this);  // Deletes itself in OnDone.
     if (!identity) {
       spdlog::error("a stream was refused: {}", ForLog(identity.error().message));
       stream->End({grpc::StatusCode::UNAUTHENTICATED, identity.error().message});
     } else if (options_.identify) {
-      stream->may_be = *identity;
+      stream->identity = *identity;
     }
     return stream;
   }
@@ -133,12 +132,13 @@ class RegistryImpl final : public Registry, private control::NodeControl::Callba
   int streams_ = 0;
   std::map<NodeKey, Known> nodes_;
   int port_ = 0;
-  std::shared_ptr<grpc::ServerCredentials> credentials_;  // As long as the server: handshakes call back into them.
+  // Must live as long as the server: handshakes call back into them.
+  std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<grpc::Server> server_;
   std::optional<Ticker> heart_;  // Last: it uses the rest.
 };
 
-// A stream that has something to say anyway needs no heartbeat.
+// A stream with queued messages needs no heartbeat.
 void RegistryImpl::Beat() {
   control::FromController message;
   message.mutable_heartbeat();
@@ -156,7 +156,8 @@ Status RegistryImpl::CutIfFull(Stream& stream) const {
 
 Status RegistryImpl::Send(const std::string& fleet, const std::string& node, control::FromController message,
                           std::shared_ptr<const FleetPart> part) {
-  if (options_.may_send && !options_.may_send()) return FailedPrecondition("this controller leads no more");
+  if (options_.may_send && !options_.may_send())
+    return FailedPrecondition("this controller is not the leader any more");
   const std::scoped_lock lock(mutex_);
   const auto found = nodes_.find({fleet, node});
   if (found == nodes_.end() || found->second.stream == nullptr) return NotFound("node {} is not attached", node);
@@ -176,7 +177,7 @@ Status RegistryImpl::Send(const std::string& fleet, const std::string& node, con
   return {};
 }
 
-// False when it says what is known already.
+// Returns false if the report contains nothing new.
 bool RegistryImpl::TakeReport(Known& node, const control::Report& report) const {
   NodeView& view = Unshared(node.view);
   const bool is_news = !view.reported || !view.report || view.report->SerializeAsString() != report.SerializeAsString();
@@ -200,7 +201,7 @@ void RegistryImpl::Received(Stream& stream, const control::FromNode& message) {
     }
     const auto found = nodes_.find(stream.key);
     if (found == nodes_.end()) return stream.End({grpc::StatusCode::INVALID_ARGUMENT, "a node says hello first"});
-    if (found->second.stream != &stream) return;  // The node has dialled again meanwhile.
+    if (found->second.stream != &stream) return;  // The node has connected again in the meantime.
     key = stream.key;
     is_news = message.has_hello() || (message.has_ack() && TakeAck(found->second, message.ack(), clock_.Now())) ||
               (message.has_report() && TakeReport(found->second, message.report()));
@@ -211,10 +212,11 @@ void RegistryImpl::Received(Stream& stream, const control::FromNode& message) {
 
 Result<control::Certificate> RegistryImpl::CertificateFor(const Stream& stream, const std::string& request) const {
   if (!options_.certify) return Unimplemented("this controller makes no certificates");
-  return options_.certify(*stream.may_be, request);
+  return options_.certify(*stream.identity, request);
 }
 
-// Without the mutex: making one takes a while. By the thread that reads this stream, which waits for it.
+// Called without the mutex, because issuing a certificate takes time. Runs on the thread that reads this stream, which
+// waits for it.
 void RegistryImpl::AnswerRequest(Stream& stream, const std::string& request) {
   const MonotonicPoint now = clock_.Now();
   if (stream.certified_at && now - *stream.certified_at < options_.certify_interval) {
@@ -237,29 +239,37 @@ void RegistryImpl::AnswerRequest(Stream& stream, const std::string& request) {
 Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
   if (!stream.key.first.empty()) return InvalidArgument("node {} said hello twice", hello.node());
   if (hello.fleet().empty() || hello.node().empty() || hello.incarnation().empty()) {
-    return InvalidArgument("a hello names no fleet, no node or no incarnation");
+    return InvalidArgument("a hello must name a fleet, a node and an incarnation");
   }
-  if (stream.may_be && NodeKey(stream.may_be->fleet, stream.may_be->node) != NodeKey(hello.fleet(), hello.node())) {
-    return Fail(Code::kPermissionDenied, "node {} of fleet {} says that it is {} of {}", stream.may_be->node,
-                stream.may_be->fleet, hello.node(), hello.fleet());
+  if (stream.identity &&
+      NodeKey(stream.identity->fleet, stream.identity->node) != NodeKey(hello.fleet(), hello.node())) {
+    return Fail(Code::kPermissionDenied, "node {} of fleet {} claims to be node {} of fleet {}", stream.identity->node,
+                stream.identity->fleet, hello.node(), hello.fleet());
   }
   if (nodes_.size() >= options_.nodes_max && !nodes_.contains({hello.fleet(), hello.node()})) {
-    return ResourceExhausted("there are {} nodes already", nodes_.size());
+    return ResourceExhausted("the limit of {} nodes is reached", nodes_.size());
   }
   if (hello.epoch() > epoch_ + kEpochAheadMax) {
-    return InvalidArgument("node {} holds epoch {}, and this is {}: no controller was ever there", hello.node(),
-                           hello.epoch(), epoch_);
+    return InvalidArgument(
+        "node {} of fleet {} says that it holds epoch {}; the term of this controller is {}, and an epoch more than {} "
+        "ahead is not plausible",
+        hello.node(), hello.fleet(), hello.epoch(), epoch_, kEpochAheadMax);
   }
   if (hello.epoch() >= epoch_ && hello.epoch() > 0) {
     const auto known = nodes_.find({hello.fleet(), hello.node()});
     const bool of_this_term = known != nodes_.end() && hello.epoch() == epoch_;
     if (!of_this_term) {
-      ASSIGN_OR_RETURN(epoch_, options_.raise_epoch(hello.epoch()));
+      const Result<int64_t> raised = options_.raise_epoch(hello.epoch());
+      if (!raised) {
+        return Prefixed(raised.error(), fmt::format("node {} of fleet {} holds epoch {}, and the term is {}",
+                                                    hello.node(), hello.fleet(), hello.epoch(), epoch_));
+      }
+      epoch_ = *raised;
     }
   }
   stream.key = {hello.fleet(), hello.node()};
   Known& node = nodes_[stream.key];
-  if (node.stream != nullptr) node.stream->End({grpc::StatusCode::ABORTED, "the node has dialled again"});
+  if (node.stream != nullptr) node.stream->End({grpc::StatusCode::ABORTED, "the node has connected again"});
   NodeView& view = Unshared(node.view);
   if (view.hello.incarnation() != hello.incarnation()) view.report.reset();
   if (!view.sent || view.sent->epoch != hello.epoch() || view.sent->revision != hello.revision() ||
@@ -276,20 +286,21 @@ Status RegistryImpl::TakeHello(Stream& stream, const control::Hello& hello) {
   return {};
 }
 
-// True when it is about what is to be done next: a message that was refused.
+// Returns true if the acknowledgement requires an action, because the node refused a message.
 bool RegistryImpl::TakeAck(Known& node, const control::Ack& ack, MonotonicPoint now) {
   NodeView& view = Unshared(node.view);
   view.ack_error = ack.error();
   const bool newest = view.sent && view.sent->epoch == ack.epoch() && view.sent->revision == ack.revision();
   if (newest && ack.error().empty() && ack.state_digest() != DigestOf(*view.sent)) {
-    view.ack_error = fmt::format("it holds another state than it was sent: digest {}", ForLog(ack.state_digest()));
+    view.ack_error =
+        fmt::format("its state differs from the state that it was sent: digest {}", ForLog(ack.state_digest()));
   }
   if (view.ack_error.empty()) {
     view.acked_epoch = ack.epoch();
     view.acked_revision = ack.revision();
     return false;
   }
-  spdlog::error("node {} did not take epoch {} revision {}: {}", view.hello.node(), ack.epoch(), ack.revision(),
+  spdlog::error("node {} did not accept epoch {} revision {}: {}", view.hello.node(), ack.epoch(), ack.revision(),
                 ForLog(view.ack_error));
   view.refused_at = now;
   view.sent.reset();

@@ -1,5 +1,5 @@
-// What a node should hold after all that was sent to it, as much as is needed to see what is missing: digests in place
-// of messages, so that it is small where there are many nodes. Pure.
+// The state that a node should hold after all sent messages. Contains digests instead of messages, so that it stays
+// small for many nodes. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace longshore::nodes {
 
-// What all nodes of a fleet hold alike.
+// The state that is the same on all nodes of a fleet.
 struct FleetPart {
   control::FleetState state;
   std::string digest;
@@ -20,7 +20,7 @@ struct FleetPart {
 std::shared_ptr<const FleetPart> MakeFleetPart(control::FleetState state);
 
 struct SentModel {
-  std::string digest;              // Of the state of this model.
+  std::string digest;              // Digest of the state of this model.
   std::vector<int64_t> answering;  // Versions that the node should load and that have weight.
 };
 std::shared_ptr<const SentModel> MakeSentModel(const control::ModelState& model);
@@ -28,18 +28,18 @@ std::shared_ptr<const SentModel> MakeSentModel(const control::ModelState& model)
 struct Sent {
   int64_t epoch = 0;
   int64_t revision = 0;
-  std::shared_ptr<const FleetPart> fleet;                          // There.
+  std::shared_ptr<const FleetPart> fleet;                          // Never null.
   std::map<std::string, std::shared_ptr<const SentModel>> models;  // By served name.
 
-  // "" when it holds none of this name.
+  // "" if it holds no model of this name.
   std::string DigestOfModel(const std::string& served_name) const;
 };
 
-// A DrainNode, a Heartbeat and a Certificate change nothing. `fleet`: what the node holds of it after a snapshot or a
-// change of the fleet or its peers; unused for other messages.
+// Applies a message to `sent`. DrainNode, Heartbeat and Certificate change nothing. `fleet`: the fleet part that the
+// node holds after a snapshot or a change of the fleet or its peers; unused for other messages.
 void ApplyMessage(const control::FromController& message, const std::shared_ptr<const FleetPart>& fleet, Sent& sent);
 
-// As common/fleet/state_digest.h has it.
+// The digest defined in common/fleet/state_digest.h.
 std::string DigestOf(const Sent& sent);
 
 }  // namespace longshore::nodes

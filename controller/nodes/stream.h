@@ -1,4 +1,4 @@
-// One node's stream, as gRPC's callbacks see it. Internal to nodes/.
+// The stream of one node, as a gRPC reactor. Internal to nodes/.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -19,17 +19,17 @@ using NodeKey = std::pair<std::string, std::string>;  // Fleet and node.
 
 class Stream;
 
-// Who keeps the streams. Its mutex guards their queues.
+// Owns the streams. Its mutex guards their queues.
 class StreamOwner {
  public:
   virtual ~StreamOwner() = default;
   virtual std::mutex& mutex() = 0;
-  // Called by a stream without the mutex; Ended last, after which it is gone.
+  // Called by a stream without holding the mutex. Ended is the last call; the stream deletes itself after it.
   virtual void Received(Stream& stream, const control::FromNode& message) = 0;
   virtual void Ended(Stream& stream) = 0;
 };
 
-// Made on the heap for gRPC, and deletes itself after OnDone, as gRPC's reactors do. The owner outlives it.
+// Must be allocated with new: it deletes itself in OnDone, as gRPC reactors do. The owner must outlive it.
 class Stream final : public grpc::ServerBidiReactor<control::FromNode, control::FromController> {
  public:
   explicit Stream(StreamOwner& owner) : owner_(owner) { StartRead(&incoming_); }
@@ -41,13 +41,13 @@ class Stream final : public grpc::ServerBidiReactor<control::FromNode, control::
 
   // With the owner's mutex held:
   size_t queued() const { return queue_.size(); }
-  bool finished() const { return finished_; }  // What is read of it now counts no more.
+  bool finished() const { return finished_; }  // Messages that are read after this are ignored.
   void Push(control::FromController message);
   void End(grpc::Status status);
 
   NodeKey key;                                   // Set by the hello; empty before.
-  std::optional<Identity> may_be{};              // The only one that its token lets it be. Does not change.
-  std::optional<MonotonicPoint> certified_at{};  // When it was last answered a request for a certificate.
+  std::optional<Identity> identity{};            // The identity that its token proves. Does not change.
+  std::optional<MonotonicPoint> certified_at{};  // Time of the last answer to a certificate request.
 
  private:
   void WriteNext();

@@ -16,7 +16,7 @@
 namespace longshore::plan {
 namespace {
 
-// Refused at once by the node itself, without anybody's help: half of the requests failing is no matter of statistics.
+// The limit at which the node itself stops a version: if half of the requests fail, no statistics are needed.
 constexpr double kGuardErrorRate = 0.5;
 constexpr double kGuardErrorRateLeast = 0.05;
 constexpr int64_t kGuardRequestsMin = 50;
@@ -25,7 +25,7 @@ constexpr double kDriftSample = 0.05;
 constexpr int64_t kReportAgainSoonMs = 1000;
 constexpr int64_t kReportAgainMs = 30'000;
 
-// With an objective, ten times the budget is enough for the guard.
+// With an error objective, the guard trips at ten times the error budget.
 double GuardErrorRate(const api::Slo& slo) {
   return slo.error_rate ? std::clamp(10 * *slo.error_rate, kGuardErrorRateLeast, kGuardErrorRate) : kGuardErrorRate;
 }
@@ -53,7 +53,8 @@ control::VersionState BuildVersion(const api::Model& model, const rollout::Versi
   return version;
 }
 
-// One folder in place of another is the same source elsewhere. An archive never is: what came from it stays with it.
+// A changed folder is the same source in a new location, so all versions follow it. Versions of an archive keep their
+// archive.
 bool IsElsewhere(const api::Source& source, const api::ModelSpec& spec) {
   const bool folders = source.sha256.empty() && spec.source_sha256.empty();
   return !folders && source.sha256 != spec.source_sha256;
@@ -136,12 +137,12 @@ control::ModelState StateFor(const Blueprint& blueprint, const std::string& node
     const rollout::VersionPlacement& placed = blueprint.placement.versions[static_cast<size_t>(i)];
     const bool load = std::ranges::binary_search(placed.nodes, node);
     state.mutable_versions(i)->set_load(load);
-    state.mutable_versions(i)->set_trial(load && placed.trial);
+    state.mutable_versions(i)->set_trial(load && placed.rehearse);
   }
   return state;
 }
 
-std::set<std::string> ConcernedNodes(const std::string& served_name, const rollout::Placement& placement,
+std::set<std::string> RecipientNodes(const std::string& served_name, const rollout::Placement& placement,
                                      const rollout::NodeNames& peers) {
   std::set<std::string> nodes;
   for (const rollout::VersionPlacement& placed : placement.versions) {
@@ -159,7 +160,7 @@ control::FleetState BuildFleetState(const api::ServingFleet& fleet, std::vector<
   state.set_concurrent_runs_max(fleet.spec.concurrent_runs_max);
   state.set_connection_age_max_ms(Milliseconds(fleet.spec.connection_age_max));
   state.set_simulated_run_ms(Milliseconds(fleet.spec.simulated_run));
-  // Where reports decide how many nodes there are, silence must not look like idleness.
+  // If reports decide the number of nodes, missing reports must not look like idle nodes.
   const bool scales_by_reports = fleet.spec.autoscaling && fleet.spec.autoscaling->prometheus_url.empty();
   state.set_report_again_ms(scales_by_reports ? kReportAgainSoonMs : kReportAgainMs);
   return state;
@@ -191,7 +192,7 @@ Plan MakePlan(const api::Model& model, const rollout::Decision& decision, const 
   const Blueprint blueprint = MakeBlueprint(next, decision.placement);
   Plan sends;
   for (const NodeHolds& held : holds) {
-    if (!held.concerned) {
+    if (!held.recipient) {
       if (!held.digest.empty()) sends.push_back(SendModel{held.node, model.spec.served_name, std::nullopt});
       continue;
     }

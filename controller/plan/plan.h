@@ -1,7 +1,7 @@
-// From a decision to the few writes that bring the world there, in an order that is safe to interrupt anywhere.
+// Computes the writes and messages that carry out a decision, in an order that is safe to interrupt at any point.
 //
-// Safety: a candidate that loses weight loses it on the nodes first, and the status follows. Everything else is written
-// down first, so that a new leader never meets a node that is ahead of the status. Nothing to change: an empty plan.
+// Safety: if a candidate loses weight, the nodes are told first and the status follows. Everything else is stored
+// first, so that a new leader never finds a node that is ahead of the status. If nothing changes, the plan is empty.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace longshore::plan {
 
-// Bring one model on one node to this state; nullopt removes it.
+// Sends the state of one model to one node; nullopt removes the model.
 struct SendModel {
   std::string node;
   std::string served_name;
@@ -31,35 +31,37 @@ using Plan = std::vector<Action>;
 
 struct NodeHolds {
   std::string node;
-  // Of what was last put on the way to it for this model (queued, sent or acknowledged), as nodes::SentModel has it;
-  // "": nothing.
+  // Digest of the last state of this model that was queued, sent or acknowledged (see nodes::SentModel); "": none.
   std::string digest;
-  bool concerned = true;  // Should hear of the model: it holds a version, or is a home of the model.
+  // Whether it should receive the state of the model: it holds a version, or is a home node of it.
+  bool recipient = true;
 };
 
-// `model.status` is what is stored now. Every node of `holds` is brought to what the decision says; leave out nodes
-// that drain, they keep what they have for the requests that are left.
+// `model.status` is the stored status. Each node in `holds` gets the state that the decision gives; leave out draining
+// nodes, which keep their state for the remaining requests.
 Plan MakePlan(const api::Model& model, const rollout::Decision& decision, const std::vector<NodeHolds>& holds);
 
-// The same for a model that is deleted or has left the fleet: removed from every node that holds it.
+// The plan for a model that is deleted or has left the fleet: removes it from each node that holds it.
 Plan MakeRemoval(const std::string& served_name, const std::vector<NodeHolds>& holds);
 
-// What the nodes should hold of a model.
+// The state of a model for all nodes; see StateFor for one node.
 struct Blueprint {
-  std::string state;  // Serialized: a ModelState as of a node that loads none of its versions.
+  std::string state;  // Serialized ModelState for a node that loads no version of the model.
   rollout::Placement placement;
 };
 Blueprint MakeBlueprint(const api::Model& model, rollout::Placement placement);
 control::ModelState StateFor(const Blueprint& blueprint, const std::string& node);
 
-// The nodes that should hear of a model: where it is placed, and its homes among the peers (common/fleet/homes.h).
-std::set<std::string> ConcernedNodes(const std::string& served_name, const rollout::Placement& placement,
+// The nodes that receive the state of a model: the nodes in its placement, and its home nodes among the peers
+// (common/fleet/homes.h).
+std::set<std::string> RecipientNodes(const std::string& served_name, const rollout::Placement& placement,
                                      const rollout::NodeNames& peers);
 
-// The fleet's part of a node's desired state. Peers are ordered by name.
+// The fleet part of the desired state of a node. Peers are ordered by name.
 control::FleetState BuildFleetState(const api::ServingFleet& fleet, std::vector<control::Peer> peers);
 
-// The least message from one to the other: a PeersChange, or the whole where that is not all that differs.
+// The shortest message that changes one state to the other: a PeersChange if only peers differ, otherwise the whole
+// fleet part.
 control::FromController ChangeOf(const control::FleetState& before, const control::FleetState& now);
 
 }  // namespace longshore::plan

@@ -24,8 +24,8 @@ rollout::Decision Split(const api::Model& model, int candidate_bp) {
   decision.status = model.status;
   decision.placement.salt = "u/2/1";
   decision.placement.versions = {
-      {.version = 1, .weight_bp = 10000 - candidate_bp, .candidate = false, .trial = false, .nodes = {"a", "b"}},
-      {.version = 2, .weight_bp = candidate_bp, .candidate = true, .trial = false, .nodes = {"a"}}};
+      {.version = 1, .weight_bp = 10000 - candidate_bp, .candidate = false, .rehearse = false, .nodes = {"a", "b"}},
+      {.version = 2, .weight_bp = candidate_bp, .candidate = true, .rehearse = false, .nodes = {"a"}}};
   return decision;
 }
 
@@ -37,7 +37,7 @@ NodeHolds Holds(const std::string& node, const control::ModelState& state) {
   return {node, DigestOfPart(SerializePart(state))};
 }
 
-TEST(Plan, SaysWhatANodeShouldHoldAndWhatItShouldOnlyKnow) {
+TEST(Plan, GivesVersionsToLoadAndVersionsToKnowOnly) {
   const api::Model model = Digits();
   const rollout::Decision decision = Split(model, 500);
   const control::ModelState a = StateOn(model, decision.placement, "a");
@@ -57,7 +57,7 @@ TEST(Plan, SaysWhatANodeShouldHoldAndWhatItShouldOnlyKnow) {
   EXPECT_EQ(b.versions(1).weight_bp(), 500);
 }
 
-TEST(Plan, TellsNodesWhatAnArchiveMustHashTo) {
+TEST(Plan, SendsTheChecksumOfAnArchive) {
   api::Model model = Digits();
   model.spec.source_uri = "https://h/digits.tar";
   model.spec.source_sha256 = "0123";
@@ -66,7 +66,7 @@ TEST(Plan, TellsNodesWhatAnArchiveMustHashTo) {
   EXPECT_EQ(state.source_sha256(), "0123");
 }
 
-TEST(Plan, AVersionKeepsTheArchiveThatItCameFrom) {
+TEST(Plan, VersionKeepsItsArchiveSource) {
   api::Model model = Digits();
   model.status.sources = {{1, {"https://h/1.tar", "01"}}, {2, {"https://h/2.tar", "02"}}};
   model.spec.source_uri = "https://mirror/2.tar";
@@ -77,7 +77,7 @@ TEST(Plan, AVersionKeepsTheArchiveThatItCameFrom) {
   EXPECT_EQ(state.other_sources(0).sha256(), "01");
 }
 
-TEST(Plan, VersionsMoveWithTheirFolderAndStayWhenAnArchiveTakesItsPlace) {
+TEST(Plan, VersionsFollowAChangedFolderButKeepItWhenAnArchiveReplacesIt) {
   api::Model model = Digits();
   model.status.sources = {{1, {"file:///old", ""}}};
   EXPECT_EQ(StateOn(model, Split(model, 0).placement, "a").other_sources_size(), 0);
@@ -86,7 +86,7 @@ TEST(Plan, VersionsMoveWithTheirFolderAndStayWhenAnArchiveTakesItsPlace) {
   EXPECT_EQ(StateOn(model, Split(model, 0).placement, "a").other_sources(0).uri(), "file:///old");
 }
 
-TEST(Plan, WritesTheStatusFirstUnlessItIsAboutSafety) {
+TEST(Plan, WritesTheStatusFirstUnlessTheDecisionIsForSafety) {
   const api::Model model = Digits();
   rollout::Decision decision = Split(model, 500);
   decision.status.command_result = "changed";
@@ -109,28 +109,28 @@ TEST(Plan, IsEmptyWhenEverythingIsAsItShouldBe) {
   EXPECT_EQ(plan.size(), 2u);
 }
 
-TEST(Plan, TakesAModelFromANodeThatHasNothingToDoWithItAnyMore) {
+TEST(Plan, RemovesAModelFromNodesThatAreNoLongerRecipients) {
   const api::Model model = Digits();
   const rollout::Decision decision = Split(model, 500);
   NodeHolds held = Holds("c", StateOn(model, decision.placement, "c"));
-  held.concerned = false;
+  held.recipient = false;
   const Plan plan = MakePlan(model, decision, {held, {"d", "", false}});
   ASSERT_EQ(plan.size(), 1u);
   EXPECT_EQ(std::get<SendModel>(plan[0]).node, "c");
   EXPECT_FALSE(std::get<SendModel>(plan[0]).state.has_value());
 }
 
-TEST(Plan, ConcernsTheNodesOfAModelAndItsHomesHoweverLargeTheFleet) {
+TEST(Plan, RecipientsAreTheNodesOfAModelAndItsHomeNodesForAnyFleetSize) {
   std::vector<std::string> names = {"a", "b"};
   for (int i = 0; i < 1000; ++i) names.push_back(fmt::format("node-{}", i));
   const auto peers = rollout::MakeNodeNames(names);
-  const std::set<std::string> nodes = ConcernedNodes("digits", Split(Digits(), 500).placement, *peers);
+  const std::set<std::string> nodes = RecipientNodes("digits", Split(Digits(), 500).placement, *peers);
   EXPECT_EQ(nodes.size(), 5u);
   EXPECT_TRUE(nodes.contains("a") && nodes.contains("b"));
-  EXPECT_EQ(ConcernedNodes("digits", {}, *rollout::MakeNodeNames({"x", "y"})), (std::set<std::string>{"x", "y"}));
+  EXPECT_EQ(RecipientNodes("digits", {}, *rollout::MakeNodeNames({"x", "y"})), (std::set<std::string>{"x", "y"}));
 }
 
-TEST(Plan, TellsOfPeersByWhatChanged) {
+TEST(Plan, SendsOnlyChangedPeers) {
   const auto state = [](const std::vector<std::pair<std::string, std::string>>& peers) {
     control::FleetState fleet;
     fleet.set_fleet("default/cpu");
@@ -150,13 +150,13 @@ TEST(Plan, TellsOfPeersByWhatChanged) {
   EXPECT_EQ(message.peers().set(1).node(), "e");
   EXPECT_THAT(message.peers().left(), testing::ElementsAre("c"));
   const auto strangers = state({{"one-of-another-name", "1:1"}, {"another-of-another-name", "1:1"}});
-  EXPECT_TRUE(ChangeOf(strangers, state({})).has_fleet()) << "the whole is shorter";
+  EXPECT_TRUE(ChangeOf(strangers, state({})).has_fleet()) << "the whole part is shorter";
   auto limited = before;
   limited.set_concurrent_runs_max(3);
   EXPECT_EQ(ChangeOf(before, limited).fleet().concurrent_runs_max(), 3);
 }
 
-TEST(Plan, RemovesAModelOnlyWhereItIs) {
+TEST(Plan, RemovesAModelOnlyFromNodesThatHoldIt) {
   const api::Model model = Digits();
   const Plan plan = MakeRemoval("my_digits", {Holds("a", StateOn(model, {}, "a")), {"b", {}}});
   ASSERT_EQ(plan.size(), 1u);

@@ -7,7 +7,7 @@
 namespace longshore::reconcile {
 namespace {
 
-// Those that come before the model.
+// The number of Models that take precedence over this one.
 int CountBefore(const Applicant& model, const std::vector<Applicant>& others, bool of_its_namespace) {
   return static_cast<int>(std::ranges::count_if(others, [&](const Applicant& other) {
     if (of_its_namespace && other.key.namespace_ != model.key.namespace_) return false;

@@ -1,4 +1,4 @@
-// Whether a fleet takes a Model: by its namespace, and by the fleet's quotas. Pure.
+// Whether a fleet accepts a Model, given its allowed namespaces and quotas. Pure.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace longshore::reconcile {
 
-// A Model that names the fleet.
+// A Model whose spec names the fleet.
 struct Applicant {
   api::Key key;
-  bool serves = false;  // It has a version there, or is on its way to one.
+  bool serves = false;  // It has a stable version, or its first rollout is under way.
 };
 
 struct Refusal {
@@ -20,8 +20,8 @@ struct Refusal {
   std::string message;
 };
 
-// nullopt when it may come or stay. A Model that serves already is above no quota; of those that do not, the first in
-// the order of keys come first. `others`: the fleet's other Models that are not refused.
+// nullopt if the fleet accepts the Model. A Model that serves is within the quota; the others fill the quota in the
+// order of their keys. `others`: the other Models of the fleet that are not refused.
 std::optional<Refusal> RefusalOf(const api::ServingFleet& fleet, const Applicant& model,
                                  const std::vector<Applicant>& others);
 

@@ -24,7 +24,7 @@ std::string Answer(const api::ServingFleet& fleet, const Applicant& model, const
   return refusal ? refusal->reason : "taken";
 }
 
-TEST(Admission, AFleetServesItsOwnNamespaceAndThoseItNames) {
+TEST(Admission, FleetServesItsOwnAndAllowedNamespaces) {
   const std::string no = "NamespaceNotAllowed";
   EXPECT_EQ(Answer(Fleet({}), Of("shared", "m")), "taken");
   EXPECT_EQ(Answer(Fleet({}), Of("a", "m")), no);
@@ -32,10 +32,10 @@ TEST(Admission, AFleetServesItsOwnNamespaceAndThoseItNames) {
   EXPECT_EQ(Answer(Fleet({.all = false, .names = {"a"}}), Of("shared", "m")), "taken");
   EXPECT_EQ(Answer(Fleet({.all = false, .names = {"a"}}), Of("b", "m")), no);
   EXPECT_EQ(Answer(Fleet({.all = true, .names = {}}), Of("b", "m")), "taken");
-  EXPECT_EQ(Answer(Fleet({}), Of("a", "m", true)), no) << "serving already is no right to stay";
+  EXPECT_EQ(Answer(Fleet({}), Of("a", "m", true)), no) << "also a Model that serves is refused";
 }
 
-TEST(Admission, AQuotaIsForThoseWhoServeAndThenForTheFirst) {
+TEST(Admission, QuotaPrefersServingModelsThenOrderOfKeys) {
   const api::ServingFleet fleet = Fleet({}, {.models_max = 2, .models_per_namespace_max = {}});
   EXPECT_EQ(Answer(fleet, Of("shared", "b"), {Of("shared", "a")}), "taken");
   EXPECT_EQ(Answer(fleet, Of("shared", "c"), {Of("shared", "a"), Of("shared", "b")}), "AboveQuota");
@@ -44,7 +44,7 @@ TEST(Admission, AQuotaIsForThoseWhoServeAndThenForTheFirst) {
   EXPECT_EQ(Answer(fleet, Of("shared", "z", true), {Of("shared", "a"), Of("shared", "b")}), "taken");
 }
 
-TEST(Admission, AQuotaPerNamespaceCountsThatNamespaceOnly) {
+TEST(Admission, QuotaPerNamespaceCountsOnlyThatNamespace) {
   const api::ServingFleet fleet = Fleet({.all = true, .names = {}}, {.models_max = {}, .models_per_namespace_max = 1});
   EXPECT_EQ(Answer(fleet, Of("b", "m"), {Of("a", "m")}), "taken");
   EXPECT_EQ(Answer(fleet, Of("b", "m"), {Of("b", "l")}), "AboveQuota");

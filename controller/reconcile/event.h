@@ -1,4 +1,4 @@
-// What happens to our objects, in words for people. Pure.
+// Events of changes to objects, for users. Pure.
 #pragma once
 
 #include <string>
@@ -17,12 +17,13 @@ struct Event {
   std::string message;
 };
 
-// What was decided, and that it begins to be stalled where that says no warning of it, as a Model that is refused. Of
-// what led to a Model's first version only the last is told, and warnings: nobody has to follow the rest.
+// Events for the decisions, plus a warning if the Model becomes Stalled and no decision reports a warning (for example
+// a refused Model). For the first version of a Model, only warnings and the last event are returned, because the
+// intermediate steps are of no use.
 std::vector<Event> EventsOf(const api::Model& before, const api::ModelStatus& now,
                             const std::vector<rollout::Event>& decided);
 
-// One when it gets another number of nodes, and one when it begins to be stalled.
+// One event if the wanted number of nodes changes, and one if the fleet becomes Stalled.
 std::vector<Event> EventsOf(const api::ServingFleet& before, const api::ServingFleetStatus& now);
 
 }  // namespace longshore::reconcile

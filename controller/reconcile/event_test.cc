@@ -16,7 +16,7 @@ api::ServingFleet Fleet(int desired, const std::string& stalled) {
   return fleet;
 }
 
-TEST(EventsOfAFleet, TellWhenTheNumberOfItsNodesChanges) {
+TEST(EventsOfAFleet, ReportAChangedNumberOfNodes) {
   EXPECT_TRUE(EventsOf(Fleet(2, "False"), Fleet(2, "False").status).empty());
   EXPECT_TRUE(EventsOf(Fleet(0, "False"), Fleet(2, "False").status).empty()) << "it is new";
   const auto out = EventsOf(Fleet(2, "False"), Fleet(3, "False").status);
@@ -27,7 +27,7 @@ TEST(EventsOfAFleet, TellWhenTheNumberOfItsNodesChanges) {
   EXPECT_EQ(EventsOf(Fleet(3, "False"), Fleet(2, "False").status).at(0).reason, "ScaledIn");
 }
 
-TEST(EventsOfAFleet, TellOnceThatItIsStalled) {
+TEST(EventsOfAFleet, ReportStalledOnce) {
   const auto begins = EventsOf(Fleet(2, "False"), Fleet(2, "True").status);
   ASSERT_EQ(begins.size(), 1);
   EXPECT_TRUE(begins[0].warning);
@@ -45,7 +45,7 @@ api::Model Model(const std::string& stalled) {
   return model;
 }
 
-TEST(EventsOfAModel, TellOnceThatItIsStalledWhereNothingElseDoes) {
+TEST(EventsOfAModel, ReportStalledOnceUnlessADecisionIsAWarning) {
   const auto begins = EventsOf(Model("False"), Model("True").status, {});
   ASSERT_EQ(begins.size(), 1);
   EXPECT_TRUE(begins[0].warning);
@@ -59,7 +59,7 @@ TEST(EventsOfAModel, TellOnceThatItIsStalledWhereNothingElseDoes) {
   EXPECT_EQ(told[0].reason, "RolledBack");
 }
 
-TEST(EventsOfAModel, TellOfItsFirstVersionOnceAndOfLaterOnesAll) {
+TEST(EventsOfAModel, ReportTheFirstVersionOnceAndAllStepsOfLaterOnes) {
   const std::vector<rollout::Event> decided = {{false, "Validated", "", 0}, {false, "Promoted", "", 100}};
   api::ModelStatus now;
   const auto first = EventsOf({}, now, decided);

@@ -38,7 +38,8 @@ api::ArmEvidence Difference(const api::ArmEvidence& more, const api::ArmEvidence
   }
   difference.drift.pairs = Less(more.drift.pairs, less.drift.pairs);
   difference.drift.difference_sum = Less(more.drift.difference_sum, less.drift.difference_sum);
-  difference.drift.difference_max = more.drift.difference_max;  // The largest of all has no difference.
+  // The maximum of a window cannot be computed from two totals.
+  difference.drift.difference_max = more.drift.difference_max;
   difference.drift.top1_changed = Less(more.drift.top1_changed, less.drift.top1_changed);
   return difference;
 }
@@ -47,7 +48,7 @@ void EvidenceBook::Take(const std::string& fleet, const std::string& node, const
                         const control::Report& report) {
   Incarnation& known = nodes_[{fleet, node}];
   const bool first = known.id != incarnation;
-  // A node that we knew before and that begins again begins with zero; all it says is new.
+  // A known node that restarts counts from zero, so all of its counts are new.
   const bool was_running_before_us = first && known.id.empty();
   std::map<VersionName, api::ArmEvidence> before = std::move(known.counted);
   known = {incarnation, {}};

@@ -1,8 +1,9 @@
-// What every version did on every node, added up over restarts from the growing counts in the reports.
+// Counts what each version did on each node. Reports contain growing counts, which this adds up across restarts of
+// nodes.
 //
-// Each request is in exactly one window. The first report of an incarnation that was running before we listened counts
-// for nothing: what came before is in the status already, or lost, but never twice. Only what the nodes speak of is
-// kept: a version that no report names any more is forgotten.
+// Each request is in exactly one window. The first report of a process that ran before this controller connected only
+// sets a baseline: its earlier requests are either in the status already or lost, but never counted twice. Versions
+// that no report contains any more are removed.
 #pragma once
 
 #include <map>
@@ -16,30 +17,31 @@
 
 namespace longshore::reconcile {
 
-// Pure of I/O; belongs to one thread.
+// No I/O. Not thread-safe.
 class EvidenceBook {
  public:
-  // Takes what is new in a report. The same report again adds nothing.
+  // Adds the increase since the previous report of the node. Taking the same report again adds nothing.
   void Take(const std::string& fleet, const std::string& node, const std::string& incarnation,
             const control::Report& report);
 
-  // Since the last Use, by node. Nodes where nothing happened are left out.
+  // The counts since the last Use, by node. Nodes without counts are left out.
   analysis::Windows Windows(const std::string& fleet, const std::string& served_name, int64_t candidate,
                             int64_t stable) const;
-  // All that was ever seen, over all nodes.
+  // The counts of all nodes since the book was created.
   api::ArmEvidence Past(const std::string& fleet, const std::string& served_name, int64_t version) const;
 
-  // The windows were used up to here: what is in `used` is in no later window.
+  // Marks the counts in `used` as used: later windows do not contain them.
   void Use(const std::string& fleet, const std::string& served_name, int64_t candidate, int64_t stable,
            const analysis::Windows& used);
 
-  // While nothing is judged, and when a rollout begins: the windows are empty, and nodes that were forgotten are one.
+  // Empties the windows. Called while no rollout is analysed and when one begins. The counts of all removed nodes are
+  // merged into one entry.
   void EmptyWindows(const std::string& fleet, const std::string& served_name);
 
-  // The node has left the fleet. What it did still counts.
+  // The node has left the fleet. Its counts are kept.
   void ForgetNode(const std::string& fleet, const std::string& node);
 
-  // Entries that are kept.
+  // Number of entries, for tests of memory use.
   size_t size() const { return sums_.size() + nodes_.size(); }
 
  private:
@@ -69,7 +71,7 @@ class EvidenceBook {
   std::map<VersionKey, Sums> sums_;
 };
 
-// more - less, where less was counted earlier: never below 0.
+// more - less, with each count at least 0. `less` must have been counted earlier.
 api::ArmEvidence Difference(const api::ArmEvidence& more, const api::ArmEvidence& less);
 
 }  // namespace longshore::reconcile

@@ -27,7 +27,7 @@ class EvidenceBookTest : public ::testing::Test {
   EvidenceBook book_;
 };
 
-TEST_F(EvidenceBookTest, WhatANodeDidBeforeWeListenedCountsForNothing) {
+TEST_F(EvidenceBookTest, RequestsBeforeTheFirstReportAreNotCounted) {
   Take("a", "i", Report(1000));
   EXPECT_EQ(Requests(), 0);
   Take("a", "i", Report(1007));
@@ -41,7 +41,7 @@ TEST_F(EvidenceBookTest, TheSameReportTwiceAddsNothing) {
   EXPECT_EQ(Requests(), 5);
 }
 
-TEST_F(EvidenceBookTest, ARestartedNodeBeginsAtZeroAndLosesNothing) {
+TEST_F(EvidenceBookTest, RestartedNodeCountsFromZeroAndKeepsItsOldCounts) {
   Take("a", "i", Report(0));
   Take("a", "i", Report(5, 1));
   Take("a", "j", Report(3));
@@ -49,7 +49,7 @@ TEST_F(EvidenceBookTest, ARestartedNodeBeginsAtZeroAndLosesNothing) {
   EXPECT_EQ(Window().errors, 1);
 }
 
-TEST_F(EvidenceBookTest, AVersionThatComesLaterCountsFromItsFirstRequest) {
+TEST_F(EvidenceBookTest, LaterVersionCountsFromItsFirstRequest) {
   Take("a", "i", control::Report());
   Take("a", "i", Report(4));
   EXPECT_EQ(Requests(), 4);
@@ -61,14 +61,14 @@ TEST_F(EvidenceBookTest, EachRequestIsInOneWindow) {
   const analysis::Windows used = book_.Windows("f", "m", 1, 2);
   Take("a", "i", Report(7));
   book_.Use("f", "m", 1, 2, used);
-  EXPECT_EQ(Requests(), 2) << "what came meanwhile is in the next one";
+  EXPECT_EQ(Requests(), 2) << "requests after the window was read are in the next one";
   EXPECT_EQ(Window().run_time_buckets, std::vector<int64_t>{2});
   EXPECT_EQ(book_.Past("f", "m", 1).requests, 7);
   book_.EmptyWindows("f", "m");
   EXPECT_EQ(Requests(), 0);
 }
 
-TEST_F(EvidenceBookTest, TenThousandNodesComeAndGoAndOnlyWhatTheyDidIsKept) {
+TEST_F(EvidenceBookTest, TenThousandNodesComeAndGoAndOnlyTheirCountsAreKept) {
   constexpr int kNodes = 10000;
   Take("stays", "i", Report(0));
   for (int i = 0; i < kNodes; ++i) {
@@ -76,7 +76,7 @@ TEST_F(EvidenceBookTest, TenThousandNodesComeAndGoAndOnlyWhatTheyDidIsKept) {
     Take(node, "i", control::Report());
     Take(node, "i", Report(1));
     book_.ForgetNode("f", node);
-    EXPECT_EQ(Requests(), 1) << "it did what it did";
+    EXPECT_EQ(Requests(), 1) << "its request still counts";
     book_.EmptyWindows("f", "m");
   }
   EXPECT_EQ(book_.Past("f", "m", 1).requests, kNodes);
@@ -84,7 +84,7 @@ TEST_F(EvidenceBookTest, TenThousandNodesComeAndGoAndOnlyWhatTheyDidIsKept) {
   EXPECT_LE(book_.size(), 3U);
 }
 
-TEST_F(EvidenceBookTest, AVersionThatNobodyNamesAnyMoreIsForgotten) {
+TEST_F(EvidenceBookTest, VersionThatNoReportContainsIsRemoved) {
   Take("a", "i", Report(0));
   Take("b", "i", Report(0));
   Take("a", "i", Report(5));

@@ -16,8 +16,8 @@ constexpr Duration kMetricsInterval = std::chrono::seconds(1);
 constexpr Duration kListenAgain = std::chrono::milliseconds(500);
 constexpr Duration kAwaitAgain = std::chrono::milliseconds(100);
 
-// Between two messages to all nodes of a fleet, and between two writes of its status: many that come and go at once
-// make one. None in a small fleet.
+// Minimum time between two messages to all nodes of a fleet, and between two writes of its status, so that several
+// joining and leaving nodes cause one message. 0 for a small fleet.
 Duration PauseOf(size_t nodes) {
   constexpr size_t kFew = 20;
   constexpr Duration kForEach = std::chrono::milliseconds(1);
@@ -25,8 +25,8 @@ Duration PauseOf(size_t nodes) {
   return nodes <= kFew ? Duration(0) : std::min(kPauseMax, kForEach * static_cast<int64_t>(nodes));
 }
 
-Looked LookAgain(const api::ServingFleet& fleet, const Result<fleet::Addresses>& addresses) {
-  // A port that is busy, or sockets that are handed over: that may change at any moment.
+Outcome CheckAgainIn(const api::ServingFleet& fleet, const Result<fleet::Addresses>& addresses) {
+  // The port is in use, or the sockets are being handed over: both can change at any moment.
   const bool may_listen_soon = !addresses && (addresses.error().code == Code::kFailedPrecondition ||
                                               addresses.error().code == Code::kUnavailable);
   if (may_listen_soon) return kListenAgain;
@@ -37,33 +37,33 @@ Looked LookAgain(const api::ServingFleet& fleet, const Result<fleet::Addresses>&
 
 }  // namespace
 
-// A large fleet's look takes milliseconds, and its nodes have news all the time: at most a tenth of the time goes
-// there.
-Result<Look> Reconciler::BeginFleet(const api::Key& key) {
-  constexpr int kRestsMin = 9;  // Times as long as the look.
+// Reconciling a large fleet takes milliseconds and its nodes report constantly. The pause limits the share of time that
+// this takes to about a tenth.
+Result<Reconciliation> Reconciler::BeginFleet(const api::Key& key) {
+  constexpr int kRestsMin = 9;  // Pause, as a multiple of the duration of the reconciliation.
   constexpr Duration kRestMax = std::chrono::milliseconds(200);
   FleetMemory& memory = FleetOf(key.namespace_ + "/" + key.name);
   const MonotonicPoint now = deps_.timer.Now();
-  const MonotonicPoint next = memory.looked_at + std::min(kRestMax, kRestsMin * memory.look_took);
-  if (now < next) return Look{std::nullopt, [rest = next - now](const Status&) { return rest; }};
-  auto look = LookAtFleet(key, memory);
-  memory.looked_at = deps_.timer.Now();
-  memory.look_took = memory.looked_at - now;
-  return look;
+  const MonotonicPoint next = memory.reconciled_at + std::min(kRestMax, kRestsMin * memory.reconcile_took);
+  if (now < next) return Reconciliation{std::nullopt, [rest = next - now](const Status&) { return rest; }};
+  auto reconciliation = ReconcileFleet(key, memory);
+  memory.reconciled_at = deps_.timer.Now();
+  memory.reconcile_took = memory.reconciled_at - now;
+  return reconciliation;
 }
 
-Result<Look> Reconciler::LookAtFleet(const api::Key& key, FleetMemory& memory) {
+Result<Reconciliation> Reconciler::ReconcileFleet(const api::Key& key, FleetMemory& memory) {
   const std::string fleet = key.namespace_ + "/" + key.name;
   memory.object = ReadFleet(fleet);
   if (!*memory.object && memory.object->error().code == Code::kNotFound) {
-    return Look{std::nullopt, [removed = RemoveFleet(fleet)](const Status&) { return removed; }};
+    return Reconciliation{std::nullopt, [removed = RemoveFleet(fleet)](const Status&) { return removed; }};
   }
   if (!*memory.object) return tl::make_unexpected(memory.object->error());
   const api::ServingFleet& wanted = **memory.object;
 
   const Result<fleet::Addresses> addresses = deps_.fleet.Ensure(wanted);
   std::vector<fleet::NodeInfo> machines = deps_.fleet.Nodes(fleet);
-  LookAtNodes(fleet, memory, machines);
+  ReadNodes(fleet, memory, machines);
   api::ServingFleet next = wanted;
   next.status.autoscale = Autoscale(wanted, memory);
   const int replicas = wanted.spec.autoscaling ? next.status.autoscale.desired : wanted.spec.replicas_min;
@@ -71,56 +71,57 @@ Result<Look> Reconciler::LookAtFleet(const api::Key& key, FleetMemory& memory) {
   if (addresses) {
     const bool too_many = replicas < CountStaying(machines);
     scaled = deps_.fleet.Scale(fleet, replicas,
-                               too_many ? LeaveFirst(memory.book.nodes(), machines) : std::vector<std::string>());
+                               too_many ? RemovalOrder(memory.book.nodes(), machines) : std::vector<std::string>());
     if (replicas != CountStaying(machines)) machines = deps_.fleet.Nodes(fleet);
   }
   const bool waited = !memory.awaited.empty();
   const bool waits = IsWaitingForNodes(memory, machines);
-  if (waited && !waits) memory.object_seen.clear();  // Now its Models can be looked at.
-  if (!waits) TellNodes(wanted, memory);
+  if (waited && !waits) memory.object_seen.clear();  // Its Models can be reconciled now.
+  if (!waits) SendToNodes(wanted, memory);
   WriteTargets();
-  if (!waits) LookAtModels(memory, fmt::format("{} {}", wanted.metadata.uid, wanted.metadata.generation));
-  // Whatever cannot be written down holds nothing of the above up.
+  if (!waits) QueueChangedModels(memory, fmt::format("{} {}", wanted.metadata.uid, wanted.metadata.generation));
+  // Last, so that a failing status write does not block the steps above.
   next.status = DescribeFleet(next, FleetSeenOf(wanted, machines, addresses, scaled), deps_.clock.Now());
   const MonotonicPoint now = deps_.timer.Now();
   const MonotonicPoint may_write_at = memory.status_at + PauseOf(machines.size());
-  Look look;
+  Reconciliation reconciliation;
   if (next.status != wanted.status && now < may_write_at) {
-    deps_.look_at(key, may_write_at - now);
+    deps_.queue(key, may_write_at - now);
     next.status = wanted.status;
   } else if (next.status != wanted.status) {
     memory.status_at = now;
-    look.write = {key, wanted.metadata.uid, wanted.metadata.resource_version, api::ToJson(next.status)};
+    reconciliation.write = {key, wanted.metadata.uid, wanted.metadata.resource_version, api::ToJson(next.status)};
   }
-  if (waits) deps_.look_at(key, kAwaitAgain);
-  look.finish = [this, wanted, status = next.status, addresses, scaled](const Status& written) -> Looked {
+  if (waits) deps_.queue(key, kAwaitAgain);
+  reconciliation.finish = [this, wanted, status = next.status, addresses, scaled](const Status& written) -> Outcome {
     RETURN_IF_ERROR(written);
-    Tell(EventsOf(wanted, status));
+    RecordEvents(EventsOf(wanted, status));
     RETURN_IF_ERROR(scaled);
-    return LookAgain(wanted, addresses);
+    return CheckAgainIn(wanted, addresses);
   };
-  return look;
+  return reconciliation;
 }
 
-// What the nodes of the fleet say.
-void Reconciler::LookAtNodes(const std::string& fleet, FleetMemory& memory,
-                             const std::vector<fleet::NodeInfo>& machines) {
+// Reads the new reports of the nodes.
+void Reconciler::ReadNodes(const std::string& fleet, FleetMemory& memory,
+                           const std::vector<fleet::NodeInfo>& machines) {
   const std::vector<nodes::ViewPtr> views = deps_.nodes.Nodes(fleet);
-  News news = memory.book.Update(views, machines, deps_.timer.Now());
-  for (const nodes::ViewPtr& view : news.reported) {
+  Changes changes = memory.book.Update(views, machines, deps_.timer.Now());
+  for (const nodes::ViewPtr& view : changes.reported) {
     evidence_.Take(fleet, view->hello.node(), view->hello.incarnation(), *view->report);
   }
-  for (const std::string& node : news.nodes) AwaitDecisions(memory, node);
-  if (const auto until = memory.book.patient_until()) {
-    deps_.look_at(api::FleetKey(fleet), std::max(Duration(0), *until - deps_.timer.Now()) + Duration(1));
+  for (const std::string& node : changes.nodes) AwaitDecisions(memory, node);
+  if (const auto until = memory.book.grace_until()) {
+    deps_.queue(api::FleetKey(fleet), std::max(Duration(0), *until - deps_.timer.Now()) + Duration(1));
   }
   ForgetGoneNodes(fleet, views, machines);
-  memory.news.models.merge(news.models);
-  memory.news.nodes.merge(news.nodes);
-  memory.has_looked = true;
+  memory.changes.models.merge(changes.models);
+  memory.changes.nodes.merge(changes.nodes);
+  memory.nodes_were_read = true;
 }
 
-// A node that came gets its snapshot when all was decided that it may change, or that it speaks of.
+// A new node gets its snapshot only after a decision on each Model that depends on the set of nodes or that the node
+// reports.
 void Reconciler::AwaitDecisions(FleetMemory& memory, const std::string& node) {
   memory.undecided.erase(node);
   const KnownNode* known = memory.book.Find(node);
@@ -139,12 +140,12 @@ FleetSeen Reconciler::FleetSeenOf(const api::ServingFleet& object, const std::ve
   const FleetBook& book = fleets_.at(key.namespace_ + "/" + key.name).book;
   FleetSeen seen{deps_.nodes.epoch(), machines, &book.nodes(), addresses, scaled, deps_.problem_of(key)};
   for (const auto& [model, why] : unreadable_) {
-    if (Allows(object, model.namespace_)) seen.unreadable.push_back(fmt::format("{}: {}", ToString(model), why));
+    if (Allows(object, model.namespace_)) seen.unreadable.push_back({ToString(model) + ": ", why});
   }
   return seen;
 }
 
-// A node that is gone for good is not coming back under the same name with the same state.
+// A node that left the fleet does not come back with the same name and state, so its entries can be removed.
 void Reconciler::ForgetGoneNodes(const std::string& fleet, const std::vector<nodes::ViewPtr>& views,
                                  const std::vector<fleet::NodeInfo>& machines) {
   std::set<std::string_view> there;
@@ -157,37 +158,52 @@ void Reconciler::ForgetGoneNodes(const std::string& fleet, const std::vector<nod
   }
 }
 
-// At those for which something has changed: the fleet itself, what nodes say of them, or the nodes that there are.
-void Reconciler::LookAtModels(FleetMemory& memory, const std::string& object_seen) {
-  const News news = std::exchange(memory.news, {});
+// Schedules the Models for which something changed: the fleet object, the reports of nodes, or the set of nodes.
+void Reconciler::QueueChangedModels(FleetMemory& memory, const std::string& object_seen) {
+  const Changes changes = std::exchange(memory.changes, {});
   if (std::exchange(memory.object_seen, object_seen) != object_seen) {
-    for (const auto& [_, models] : memory.models) LookAtAll(models);
+    for (const auto& [_, models] : memory.models) QueueAll(models);
     return;
   }
-  for (const std::string& name : news.models) {
+  for (const std::string& name : changes.models) {
     const auto models = memory.models.find(name);
-    if (models != memory.models.end()) LookAtAll(models->second);
+    if (models != memory.models.end()) QueueAll(models->second);
   }
-  if (!news.nodes.empty()) LookAtAll(memory.elastic);
-  for (const std::string& node : news.nodes) {
+  if (!changes.nodes.empty()) QueueAll(memory.elastic);
+  for (const std::string& node : changes.nodes) {
     const auto models = memory.of_node.find(node);
-    if (models != memory.of_node.end()) LookAtAll(models->second);
+    if (models != memory.of_node.end()) QueueAll(models->second);
     const auto undecided = memory.undecided.find(node);
-    if (undecided != memory.undecided.end()) LookAtAll(undecided->second);
+    if (undecided != memory.undecided.end()) QueueAll(undecided->second);
   }
 }
 
-// The nodes of a fleet that is no more finish their work first.
-Looked Reconciler::RemoveFleet(const std::string& fleet) {
+// The nodes of a deleted fleet finish their requests before they stop.
+Outcome Reconciler::RemoveFleet(const std::string& fleet) {
   sources_.erase(fleet);
   FleetMemory& memory = FleetOf(fleet);
-  LookAtNodes(fleet, memory, deps_.fleet.Nodes(fleet));
+  ReadNodes(fleet, memory, deps_.fleet.Nodes(fleet));
   memory.awaited.clear();
-  LookAtModels(memory, "gone");
-  const Status removed = deps_.fleet.Remove(fleet);  // When nodes are left, it tells when one of them has gone.
+  QueueChangedModels(memory, "gone");
+  // While nodes remain, the fleet reports each exit, and this runs again.
+  const Status removed = deps_.fleet.Remove(fleet);
   WriteTargets();
   RETURN_IF_ERROR(removed);
   return std::nullopt;
+}
+
+// Latency objectives of the Models that have a stable version. Other Models get no requests, so their latency would
+// stay unknown.
+std::vector<metrics::LatencyObjective> Reconciler::ObjectivesOf(const FleetMemory& memory) const {
+  std::vector<metrics::LatencyObjective> objectives;
+  for (const auto& [served_name, models] : memory.models) {
+    for (const api::Key& key : models) {
+      const ModelMemory& model = models_.at(key);
+      if (model.refused || !model.has_stable || !model.latency_target) continue;
+      objectives.push_back({served_name, model.latency_quantile, *model.latency_target});
+    }
+  }
+  return objectives;
 }
 
 api::AutoscaleStatus Reconciler::Autoscale(const api::ServingFleet& object, const FleetMemory& memory) {
@@ -196,17 +212,10 @@ api::AutoscaleStatus Reconciler::Autoscale(const api::ServingFleet& object, cons
     sources_.erase(fleet);
     return {};
   }
-  metrics::Query query{fleet, 0.99, object.spec.autoscaling->prometheus_url, object.spec.autoscaling->metrics_age_max};
+  const metrics::Query query{fleet, ObjectivesOf(memory), object.spec.autoscaling->prometheus_url,
+                             object.spec.autoscaling->metrics_age_max};
   autoscale::Input input;
   input.replicas = CountStaying(deps_.fleet.Nodes(fleet));
-  for (const auto& [_, models] : memory.models) {
-    for (const api::Key& key : models) {
-      const ModelMemory& model = models_.at(key);
-      if (!model.latency_target || (input.latency_target && *input.latency_target <= *model.latency_target)) continue;
-      input.latency_target = model.latency_target;
-      query.latency_quantile = model.latency_quantile;
-    }
-  }
   auto& [asked, source] = sources_[fleet];
   if (!source || asked != query) {
     asked = query;
@@ -222,7 +231,7 @@ api::AutoscaleStatus Reconciler::Autoscale(const api::ServingFleet& object, cons
   return autoscale::Decide(object.spec, object.status.autoscale, input, now);
 }
 
-// Many nodes that come at once are told of together.
+// Nodes that join at the same time are announced in one message.
 void Reconciler::MakePart(const api::ServingFleet& object, FleetMemory& memory) {
   const MonotonicPoint now = deps_.timer.Now();
   std::vector<control::Peer> peers;
@@ -233,8 +242,8 @@ void Reconciler::MakePart(const api::ServingFleet& object, FleetMemory& memory) 
   control::FleetState state = plan::BuildFleetState(object, std::move(peers));
   if (memory.part && google::protobuf::util::MessageDifferencer::Equals(memory.part->state, state)) return;
   if (memory.part && now < memory.part_at + pause) {
-    deps_.look_at({api::kServingFleetKind, object.metadata.namespace_, object.metadata.name},
-                  memory.part_at + pause - now);
+    deps_.queue({api::kServingFleetKind, object.metadata.namespace_, object.metadata.name},
+                memory.part_at + pause - now);
     return;
   }
   std::vector<std::string> names;
@@ -248,22 +257,23 @@ void Reconciler::MakePart(const api::ServingFleet& object, FleetMemory& memory) 
   }
 }
 
-// One that cannot be read is as it was decided last, and nobody will look at it.
+// A Model that cannot be read keeps its last decision and is not reconciled, so its recipients are updated here.
 void Reconciler::MoveHomes(const api::Key& key, ModelMemory& model, const rollout::NodeNames& peers) {
   if (!model.blueprint || model.refused) return;
-  std::set<std::string> nodes = plan::ConcernedNodes(model.served_name, model.blueprint->placement, peers);
-  if (nodes == model.concerned) return;
+  std::set<std::string> nodes = plan::RecipientNodes(model.served_name, model.blueprint->placement, peers);
+  if (nodes == model.recipients) return;
   if (unreadable_.contains(key)) {
-    SetConcerned(key, model, std::move(nodes));
+    SetRecipients(key, model, std::move(nodes));
   } else {
-    deps_.look_at(key, Duration(0));
+    deps_.queue(key, Duration(0));
   }
 }
 
-void Reconciler::TellNodes(const api::ServingFleet& object, FleetMemory& memory) {
+void Reconciler::SendToNodes(const api::ServingFleet& object, FleetMemory& memory) {
   const std::string fleet = object.metadata.namespace_ + "/" + object.metadata.name;
   MakePart(object, memory);
-  std::map<const nodes::FleetPart*, control::FromController> changes;  // From what nodes hold to what they should hold.
+  // By the part that nodes have: the change to the part that they should have.
+  std::map<const nodes::FleetPart*, control::FromController> changes;
   for (const auto& [name, node] : memory.book.nodes()) {
     const nodes::ViewPtr view = deps_.nodes.Node(fleet, name);
     if (!view || !view->connected || !view->reported || (view->sent && view->sent->fleet == memory.part)) continue;
@@ -271,7 +281,7 @@ void Reconciler::TellNodes(const api::ServingFleet& object, FleetMemory& memory)
     if (!view->sent) {
       const bool refused_just_now =
           !view->ack_error.empty() && deps_.timer.Now() - view->refused_at < options_.refused_pause;
-      if (refused_just_now) deps_.look_at(api::FleetKey(fleet), options_.refused_pause);
+      if (refused_just_now) deps_.queue(api::FleetKey(fleet), options_.refused_pause);
       auto snapshot = refused_just_now ? std::nullopt : SnapshotFor(object, memory, *view);
       if (!snapshot) continue;
       *snapshot->mutable_fleet() = memory.part->state;
@@ -286,9 +296,9 @@ void Reconciler::TellNodes(const api::ServingFleet& object, FleetMemory& memory)
   }
 }
 
-// Nothing until every model was decided that this node may change, or speaks of. A model that cannot be read any more
-// is as it was decided last; one that never could be read is kept by the nodes that serve it, which get nothing
-// meanwhile.
+// No snapshot until each Model that this node may affect, or that it reports, is decided. A Model that became
+// unreadable keeps its last decision. If a Model was never readable, its served name is unknown, so nodes that report
+// an unknown name get no snapshot and keep serving it.
 std::optional<control::DesiredState> Reconciler::SnapshotFor(const api::ServingFleet& object, const FleetMemory& memory,
                                                              const nodes::NodeView& view) const {
   if (!learned_) return std::nullopt;
@@ -298,7 +308,7 @@ std::optional<control::DesiredState> Reconciler::SnapshotFor(const api::ServingF
         undecided->second, [&](const api::Key& key) { return !unreadable_.contains(key) && !models_.at(key).refused; });
     if (waits) return std::nullopt;
   }
-  // Which fleet it is of is not known, but a fleet's models are of its namespace and those that it allows.
+  // The fleet of an unreadable Model is unknown, but it can only be in a namespace that this fleet allows.
   const bool one_is_unknown = std::ranges::any_of(unreadable_, [&](const auto& entry) {
     return !models_.contains(entry.first) && Allows(object, entry.first.namespace_);
   });
@@ -317,7 +327,7 @@ std::optional<control::DesiredState> Reconciler::SnapshotFor(const api::ServingF
   return state;
 }
 
-// What Prometheus reads to find the nodes (file_sd_configs). Written only when it changes.
+// The file from which Prometheus discovers the nodes (file_sd_configs). Written only if it changed.
 void Reconciler::WriteTargets() {
   if (options_.prometheus_targets.empty()) return;
   Json targets = Json::array();
@@ -330,7 +340,7 @@ void Reconciler::WriteTargets() {
       targets.push_back({{"targets", {hello.admin_address()}}, {"labels", {{"fleet", fleet}, {"node", hello.node()}}}});
     }
   }
-  const std::string text = targets.dump(1) + "\n";
+  const std::string text = DumpJson(targets, 1) + "\n";
   if (text == targets_written_) return;
   std::error_code error;
   std::filesystem::create_directories(options_.prometheus_targets.parent_path(), error);

@@ -1,5 +1,5 @@
-// What is known of the nodes of one fleet, kept up to date by what changed: a fleet of a thousand nodes, of which one
-// reports something, costs little more than that one. Pure, but for the memory of what was heard.
+// The known nodes of one fleet and what they report. Updates are incremental: if one of a thousand nodes sends a
+// report, the cost is about that of one node. No I/O.
 #pragma once
 
 #include <cstdint>
@@ -18,54 +18,55 @@
 
 namespace longshore::reconcile {
 
-// Since the last update.
-struct News {
-  std::set<std::string> models{};          // Served names of which a node says something else. Counts of evidence are
-                                           // none: while they matter, a model is looked at by the clock.
-  std::set<std::string> nodes{};           // Came, went, or can be given work no more, or again.
-  std::vector<nodes::ViewPtr> reported{};  // With a report not seen before.
+// What an update changed.
+struct Changes {
+  // Served names with a changed report. Evidence counts are ignored: while they matter, a Model is reconciled
+  // periodically.
+  std::set<std::string> models{};
+  std::set<std::string> nodes{};           // Nodes that joined or left, or whose ability to get work changed.
+  std::vector<nodes::ViewPtr> reported{};  // Views with a new report.
 };
 
 // Belongs to one thread.
 class FleetBook {
  public:
-  // `patience`: so long a node whose stream ended is known with what it said last, so that one that is restarted, or
-  // dials again, does not make every model move.
-  explicit FleetBook(Duration patience) : patience_(patience) {}
+  // how long a disconnected node keeps its last report, so that a node that restarts or reconnects does not cause
+  // Models to move.
+  explicit FleetBook(Duration reconnect_grace) : reconnect_grace_(reconnect_grace) {}
 
-  // `machines`: the nodes that the fleet has. One that it has not is forgotten at once.
-  News Update(const std::vector<nodes::ViewPtr>& views, const std::vector<fleet::NodeInfo>& machines,
-              MonotonicPoint now);
-  // When an update is due for a node whose stream has ended; nullopt: for none.
-  std::optional<MonotonicPoint> patient_until() const;
+  // `machines`: the nodes of the fleet. Nodes that are not in it are removed at once.
+  Changes Update(const std::vector<nodes::ViewPtr>& views, const std::vector<fleet::NodeInfo>& machines,
+                 MonotonicPoint now);
+  // When to call Update because the grace time of a disconnected node ends; nullopt if all are connected.
+  std::optional<MonotonicPoint> grace_until() const;
 
   const std::map<std::string, KnownNode>& nodes() const { return nodes_; }
-  // Null when it is not known.
+  // nullptr if the node is unknown.
   const KnownNode* Find(const std::string& node) const;
-  // Those that can be given work for longer: not draining, not told to leave. Another one when it changes.
+  // The nodes that are not draining and not leaving. The pointer changes only if the list does.
   const std::shared_ptr<const rollout::NodeNames>& staying() const { return staying_; }
 
-  // What the nodes report of a model, by node; null: nothing. As long as the book is not updated.
-  struct Said {
+  // The reports on a model, by node; nullptr if there are none. Valid until the next Update.
+  struct ModelReports {
     std::vector<const control::VersionReport*> versions{};
-    const control::SourceReport* source = nullptr;  // Of a model that comes from an archive.
+    const control::SourceReport* source = nullptr;  // Set if the model comes from an archive source.
   };
-  using Words = std::map<std::string, Said>;
-  const Words* WordsOf(const std::string& served_name) const;
+  using ReportsByNode = std::map<std::string, ModelReports>;
+  const ReportsByNode* ReportsFor(const std::string& served_name) const;
 
  private:
-  // Of one node, by served name.
-  using Heard = std::map<std::string, size_t>;
+  // Hashes of the reports of one node, by served name.
+  using ReportHashes = std::map<std::string, size_t>;
 
-  void Take(const nodes::ViewPtr& view, bool leaving, News& news);
-  void Hear(const std::string& name, const KnownNode& node, News& news);
-  void Unsay(const std::string& name, const std::string& model, News& news);
-  void Forget(const std::string& name, News& news);
+  void Take(const nodes::ViewPtr& view, bool leaving, Changes& changes);
+  void TakeReport(const std::string& name, const KnownNode& node, Changes& changes);
+  void RemoveReport(const std::string& name, const std::string& model, Changes& changes);
+  void Forget(const std::string& name, Changes& changes);
 
-  const Duration patience_;
+  const Duration reconnect_grace_;
   std::map<std::string, KnownNode> nodes_;
-  std::map<std::string, Heard> heard_;  // Hashes of what each node said.
-  std::map<std::string, Words> words_;  // By served name.
+  std::map<std::string, ReportHashes> hashes_;    // By node.
+  std::map<std::string, ReportsByNode> reports_;  // By served name.
   std::shared_ptr<const rollout::NodeNames> staying_ = rollout::MakeNodeNames({});
 };
 

@@ -43,49 +43,49 @@ const control::VersionReport kReady = Version("m", 1, control::VersionReport::RE
 
 class FleetBookTest : public ::testing::Test {
  protected:
-  News Update(const std::vector<nodes::ViewPtr>& views) { return book_.Update(views, machines_, now_); }
+  Changes Update(const std::vector<nodes::ViewPtr>& views) { return book_.Update(views, machines_, now_); }
 
   std::vector<fleet::NodeInfo> machines_ = {Machine("a"), Machine("b")};
   MonotonicPoint now_{seconds(100)};
   FleetBook book_{seconds(3)};
 };
 
-TEST_F(FleetBookTest, TellsOnceWhatIsNew) {
+TEST_F(FleetBookTest, ReportsEachChangeOnce) {
   const nodes::ViewPtr a = View("a", {kReady});
   const nodes::ViewPtr b = View("b");
-  const News first = Update({a, b});
+  const Changes first = Update({a, b});
   EXPECT_THAT(first.nodes, ElementsAre("a", "b"));
   EXPECT_THAT(first.models, ElementsAre("m"));
   EXPECT_THAT(first.reported, ElementsAre(a, b));
   EXPECT_THAT(book_.staying()->names, ElementsAre("a", "b"));
-  const News again = Update({a, b});
+  const Changes again = Update({a, b});
   EXPECT_THAT(again.nodes, IsEmpty());
   EXPECT_THAT(again.models, IsEmpty());
   EXPECT_THAT(again.reported, IsEmpty());
 }
 
-TEST_F(FleetBookTest, KnowsWhoSpeaksOfAModel) {
+TEST_F(FleetBookTest, KnowsWhichNodesReportAModel) {
   Update({View("a", {kReady}), View("b")});
-  ASSERT_NE(book_.WordsOf("m"), nullptr);
-  EXPECT_EQ(book_.WordsOf("m")->at("a").versions.front()->version(), 1);
-  const News news = Update({View("a"), View("b", {kReady, Version("n", 2, control::VersionReport::LOADING)})});
-  EXPECT_THAT(news.models, ElementsAre("m", "n"));
-  EXPECT_EQ(book_.WordsOf("m")->count("a"), 0u);
-  EXPECT_EQ(book_.WordsOf("m")->count("b"), 1u);
+  ASSERT_NE(book_.ReportsFor("m"), nullptr);
+  EXPECT_EQ(book_.ReportsFor("m")->at("a").versions.front()->version(), 1);
+  const Changes changes = Update({View("a"), View("b", {kReady, Version("n", 2, control::VersionReport::LOADING)})});
+  EXPECT_THAT(changes.models, ElementsAre("m", "n"));
+  EXPECT_EQ(book_.ReportsFor("m")->count("a"), 0u);
+  EXPECT_EQ(book_.ReportsFor("m")->count("b"), 1u);
   Update({View("a"), View("b")});
-  EXPECT_EQ(book_.WordsOf("m"), nullptr);
+  EXPECT_EQ(book_.ReportsFor("m"), nullptr);
 }
 
-TEST_F(FleetBookTest, CountsOfEvidenceAreTakenAndAreNoNewsOfAModel) {
+TEST_F(FleetBookTest, EvidenceCountsAreTakenButDoNotChangeTheModel) {
   Update({View("a", {kReady})});
   control::VersionReport more = kReady;
   more.mutable_evidence()->set_requests(5);
-  const News news = Update({View("a", {more})});
-  EXPECT_THAT(news.models, IsEmpty());
-  EXPECT_EQ(news.reported.size(), 1u);
+  const Changes changes = Update({View("a", {more})});
+  EXPECT_THAT(changes.models, IsEmpty());
+  EXPECT_EQ(changes.reported.size(), 1u);
 }
 
-TEST_F(FleetBookTest, AVerdictIsNewsWhenItsReportBecomesOneAboutTheStateLastSent) {
+TEST_F(FleetBookTest, VerdictIsAChangeWhenItsReportBecomesFresh) {
   nodes::NodeView view = *View("a", {Version("m", 1, control::VersionReport::FAILED)});
   nodes::Unshared(view.sent).epoch = 1;
   Update({std::make_shared<const nodes::NodeView>(view)});
@@ -94,34 +94,34 @@ TEST_F(FleetBookTest, AVerdictIsNewsWhenItsReportBecomesOneAboutTheStateLastSent
   EXPECT_THAT(Update({std::make_shared<const nodes::NodeView>(view)}).models, ElementsAre("m"));
 }
 
-TEST_F(FleetBookTest, ALostNodeIsKnownAsLongAsThereIsPatience) {
+TEST_F(FleetBookTest, LostNodeIsKnownUntilItsGraceTimeEnds) {
   const nodes::ViewPtr a = View("a", {kReady});
   Update({a});
-  now_ += seconds(3600);  // A quiet hour.
+  now_ += seconds(3600);  // An hour without changes.
   EXPECT_THAT(Update({Gone(a)}).nodes, ElementsAre("a"));
   EXPECT_FALSE(book_.Find("a")->attached);
-  EXPECT_EQ(book_.patient_until(), now_ + seconds(3));
+  EXPECT_EQ(book_.grace_until(), now_ + seconds(3));
   now_ += seconds(2);
   EXPECT_THAT(Update({Gone(a)}).nodes, IsEmpty());
-  EXPECT_NE(book_.WordsOf("m"), nullptr);
+  EXPECT_NE(book_.ReportsFor("m"), nullptr);
   now_ += seconds(2);
-  const News news = Update({Gone(a)});
-  EXPECT_THAT(news.nodes, ElementsAre("a"));
-  EXPECT_THAT(news.models, ElementsAre("m"));
+  const Changes changes = Update({Gone(a)});
+  EXPECT_THAT(changes.nodes, ElementsAre("a"));
+  EXPECT_THAT(changes.models, ElementsAre("m"));
   EXPECT_EQ(book_.Find("a"), nullptr);
-  EXPECT_EQ(book_.WordsOf("m"), nullptr);
-  EXPECT_EQ(book_.patient_until(), std::nullopt);
+  EXPECT_EQ(book_.ReportsFor("m"), nullptr);
+  EXPECT_EQ(book_.grace_until(), std::nullopt);
   EXPECT_THAT(book_.staying()->names, IsEmpty());
 }
 
-TEST_F(FleetBookTest, ANodeWhoseMachineIsGoneIsForgottenAtOnce) {
+TEST_F(FleetBookTest, NodeWithoutMachineIsRemovedAtOnce) {
   Update({View("a")});
   machines_.clear();
   EXPECT_THAT(Update({View("a")}).nodes, ElementsAre("a"));
   EXPECT_EQ(book_.Find("a"), nullptr);
 }
 
-TEST_F(FleetBookTest, ANodeThatIsToldToLeaveStaysKnownAndCountsNoMore) {
+TEST_F(FleetBookTest, LeavingNodeStaysKnownButIsNotStaying) {
   const nodes::ViewPtr a = View("a");
   Update({a, View("b")});
   machines_[0].state = fleet::NodeState::kStopping;

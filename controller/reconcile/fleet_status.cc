@@ -11,30 +11,27 @@ std::string StateOf(const fleet::NodeInfo& process, const KnownNode* node) {
   return node != nullptr && node->attached && node->ready ? "Ready" : "Starting";
 }
 
-// The nodes' own troubles, each with its node's name.
-std::string TroublesOf(const fleet::NodeInfo& process, const KnownNode* node, const std::string& state) {
-  std::string troubles;
-  if (!process.last_exit.empty() && state != "Ready") {
-    troubles += fmt::format("; {} {}", process.node, process.last_exit);
-  }
+// Adds the exit error of a node and the error with which it refused its state.
+void AddTroubles(const fleet::NodeInfo& process, const KnownNode* node, const std::string& state,
+                 std::vector<api::Sentence>& troubles) {
+  if (!process.last_exit.empty() && state != "Ready") troubles.push_back({process.node, " " + process.last_exit});
   if (node != nullptr && !node->view->ack_error.empty()) {
-    troubles += fmt::format("; {} refused its state: {}", process.node, node->view->ack_error);
+    troubles.push_back({process.node, fmt::format(" refused its state: {}", node->view->ack_error)});
   }
-  return troubles;
 }
 
-// Why the fleet does not have the nodes it should have, or could lose them.
+// Why the fleet has too few or too many nodes, or may lose some; "" if there is no problem.
 std::string ScalingTrouble(const FleetSeen& seen) {
-  std::string trouble = seen.scaled ? "" : seen.scaled.error().message;
+  std::vector<api::Sentence> troubles;
+  if (!seen.scaled) troubles.push_back({"", seen.scaled.error().message});
   for (const fleet::NodeInfo& process : seen.processes) {
-    if (process.trouble.empty()) continue;
-    trouble += fmt::format("{}{}: {}", trouble.empty() ? "" : "; ", process.node, process.trouble);
+    if (!process.trouble.empty()) troubles.push_back({process.node + ": ", process.trouble});
   }
-  return trouble;
+  return api::JoinSentences(troubles);
 }
 
-// Of very many those that are not ready are told of first.
-void KeepTelling(std::vector<api::FleetNodeStatus>& nodes) {
+// If there are too many nodes to list, those that are not ready are kept first.
+void LimitNodes(std::vector<api::FleetNodeStatus>& nodes) {
   if (nodes.size() <= api::kNodesMax) return;
   std::ranges::stable_partition(nodes, [](const api::FleetNodeStatus& node) { return node.state != "Ready"; });
   nodes.resize(api::kNodesMax);
@@ -49,17 +46,17 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
   status.observed_generation = before.metadata.generation;
   status.nodes.clear();
   status.ready_replicas = 0;
-  std::string troubles;
+  std::vector<api::Sentence> troubles;
   for (const fleet::NodeInfo& process : seen.processes) {
     const auto known = seen.nodes->find(process.node);
     const KnownNode* node = known == seen.nodes->end() ? nullptr : &known->second;
     const std::string state = StateOf(process, node);
-    troubles += TroublesOf(process, node, state);
+    AddTroubles(process, node, state, troubles);
     status.nodes.push_back(
         {process.node, process.pid, state, node == nullptr ? "" : node->view->hello.admin_address()});
   }
   status.ready_replicas = static_cast<int>(std::ranges::count(status.nodes, "Ready", &api::FleetNodeStatus::state));
-  KeepTelling(status.nodes);
+  LimitNodes(status.nodes);
   status.replicas = CountStaying(seen.processes);
   if (seen.addresses) {
     status.grpc_address = seen.addresses->grpc;
@@ -74,7 +71,8 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
       seen.addresses ? "" : seen.addresses.error().message);
   const bool ready = status.ready_replicas > 0 && status.ready_replicas == status.replicas;
   set("Ready", ready, ready ? "AllNodesReady" : "NodesNotReady",
-      fmt::format("{} of {} nodes are ready{}", status.ready_replicas, status.replicas, troubles));
+      fmt::format("{} of {} nodes are ready{}{}", status.ready_replicas, status.replicas, troubles.empty() ? "" : "; ",
+                  api::JoinSentences(troubles, {.noun = "trouble"})));
   const std::string scaling = ScalingTrouble(seen);
   set("Scaled", scaling.empty(), scaling.empty() ? "NodesAsWanted" : "NodesInTrouble", scaling);
   const bool stalled = !seen.addresses || !scaling.empty();
@@ -83,7 +81,7 @@ api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const Fle
   set("ManifestAccepted", !seen.manifest, seen.manifest ? seen.manifest->reason : "Applied",
       seen.manifest ? seen.manifest->message : "");
   set("ModelsReadable", seen.unreadable.empty(), seen.unreadable.empty() ? "Readable" : "Damaged",
-      fmt::format("{}", fmt::join(seen.unreadable, "; ")));
+      api::JoinSentences(seen.unreadable, {.noun = "Model"}));
   return status;
 }
 

@@ -1,4 +1,4 @@
-// What is said of a fleet in its status. Pure.
+// Computes the status of a fleet. Pure.
 #pragma once
 
 #include <map>
@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "controller/api/sentences.h"
 #include "controller/api/types.h"
 #include "controller/fleet/fleet.h"
 #include "controller/reconcile/observe.h"
 
 namespace longshore::reconcile {
 
-// What is wrong with where an object comes from, for its conditions.
+// A problem of the manifest or other source of an object, for its conditions.
 struct SourceProblem {
   std::string reason;
   std::string message;
@@ -23,13 +24,13 @@ struct FleetSeen {
   int64_t epoch = 0;
   std::vector<fleet::NodeInfo> processes{};
   const std::map<std::string, KnownNode>* nodes = nullptr;  // By name.
-  Result<fleet::Addresses> addresses{};                     // Where it listens, or why it does not.
-  Status scaled{};                                          // Why nodes could not be started or told to leave.
+  Result<fleet::Addresses> addresses{};                     // Its addresses, or why it cannot listen.
+  Status scaled{};                                          // An error if nodes could not be started or removed.
   std::optional<SourceProblem> manifest{};
-  std::vector<std::string> unreadable{};  // Models of namespaces it serves that cannot be read, and why.
+  std::vector<api::Sentence> unreadable{};  // Unreadable Models in the namespaces that it serves, and why.
 };
 
-// `before` with what is seen now. status.autoscale stays as it is.
+// The status of `before` updated with `seen`. status.autoscale is unchanged.
 api::ServingFleetStatus DescribeFleet(const api::ServingFleet& before, const FleetSeen& seen, TimePoint now);
 
 }  // namespace longshore::reconcile

@@ -17,12 +17,12 @@ bool HasEnded(const api::RolloutStatus& before, const api::RolloutStatus& now) {
 
 api::Key KeyOf(const api::Model& model) { return {api::kModelKind, model.metadata.namespace_, model.metadata.name}; }
 
-// Nothing is to be written.
-Look Done(std::optional<Duration> look_again_in) {
-  return {std::nullopt, [=](const Status&) { return look_again_in; }};
+// A reconciliation without a write.
+Reconciliation Done(std::optional<Duration> check_again_in) {
+  return {std::nullopt, [=](const Status&) { return check_again_in; }};
 }
 
-// Has a version in its fleet, or is on its way to one.
+// Has a stable version, or a rollout that is under way.
 bool Serves(const api::ModelStatus& status) {
   return status.stable_version != 0 || api::IsUnderWay(status.rollout.phase);
 }
@@ -39,7 +39,7 @@ api::ModelStatus WithoutCommand(api::ModelStatus status) {
 
 }  // namespace
 
-Result<Look> Reconciler::BeginModel(const api::Key& key) {
+Result<Reconciliation> Reconciler::BeginModel(const api::Key& key) {
   const auto object = deps_.store.Get(key);
   if (!object && object.error().code == Code::kNotFound) {
     unreadable_.erase(key);
@@ -56,14 +56,14 @@ Result<Look> Reconciler::BeginModel(const api::Key& key) {
   const std::string conflict = ConflictOf(key, memory);
   memory.refused = refusal || !conflict.empty();
   FleetMemory& of_fleet = FleetOf(fleet);
-  if (!of_fleet.has_looked) LookAtNodes(fleet, of_fleet, deps_.fleet.Nodes(fleet));
-  // The fleet's look tells when they have come; where it cannot, all are looked at when patience is over.
-  const Duration patience = began_ + options_.adoption_patience - deps_.timer.Now();
-  if (!of_fleet.awaited.empty() && patience > Duration(0)) return Done(patience);
+  if (!of_fleet.nodes_were_read) ReadNodes(fleet, of_fleet, deps_.fleet.Nodes(fleet));
+  // The fleet's reconciliation schedules this Model when the nodes have connected; the returned time is the fallback.
+  const Duration grace_left = began_ + options_.adoption_grace - deps_.timer.Now();
+  if (!of_fleet.awaited.empty() && grace_left > Duration(0)) return Done(grace_left);
 
-  const bool goes_on = memory.unwritten && memory.unwritten->GoesOn(model);
-  if (!goes_on) memory.unwritten.reset();
-  api::Model from = goes_on ? WithStatus(model, memory.unwritten->status) : model;
+  const bool still_applies = memory.unwritten && memory.unwritten->StillApplies(model);
+  if (!still_applies) memory.unwritten.reset();
+  api::Model from = still_applies ? WithStatus(model, memory.unwritten->status) : model;
   from.status.command = model.status.command;
   const rollout::Observed observed = Observe(from, memory);
   rollout::Decision decision;
@@ -71,19 +71,19 @@ Result<Look> Reconciler::BeginModel(const api::Key& key) {
   if (!memory.refused) decision = rollout::Decide(from, observed, deps_.clock.Now());
   decision.status.epoch = deps_.nodes.epoch();
   ReportProblems(model, conflict, refusal, decision.status);
-  if (goes_on) {
+  if (still_applies) {
     decision.events.insert(decision.events.begin(), memory.unwritten->events.begin(), memory.unwritten->events.end());
   }
-  return Carry(model, decision, observed);
+  return Apply(model, decision, observed);
 }
 
-// Evidence outlives a new manifest, a first rollout begins anew with it.
-bool Reconciler::Unwritten::GoesOn(const api::Model& model) const {
+// A new generation keeps collected evidence, but a first rollout without evidence starts again.
+bool Reconciler::Unwritten::StillApplies(const api::Model& model) const {
   const bool same_status = uid == model.metadata.uid && from == WithoutCommand(model.status);
   return same_status && (generation == model.metadata.generation || !status.rollout.analysis.is_null());
 }
 
-// Where it is now another model than before, it is taken from where it was.
+// If the fleet or served name changed, or the Model is refused now, it is first removed from its old place.
 Reconciler::ModelMemory& Reconciler::MemoryOf(const api::Model& model, bool refused) {
   const api::Key key = KeyOf(model);
   const std::string fleet = api::FleetOf(model.metadata, model.spec);
@@ -111,7 +111,7 @@ void Reconciler::NoteModel(const api::Model& model, ModelMemory& memory) {
   memory.latency_quantile = model.spec.slo.latency_quantile;
 }
 
-// How long what was decided need not be written down, since when it was not.
+// How long the status of this decision may stay unwritten.
 Duration Reconciler::MayWaitFor(const api::Model& model, const rollout::Decision& decision) const {
   const api::ModelStatus& status = decision.status;
   const ModelMemory& memory = models_.at(KeyOf(model));
@@ -120,7 +120,7 @@ Duration Reconciler::MayWaitFor(const api::Model& model, const rollout::Decision
     const Duration lasted = model.status.rollout.evidence_used_at - model.status.rollout.step_started_at;
     return std::clamp(lasted, options_.evidence_unwritten_min, options_.evidence_unwritten_max);
   }
-  // Progress of a Model that serves nothing yet may be over in a moment.
+  // The early phases of a first rollout may last only a moment; then one write covers them all.
   const api::RolloutPhase phase = status.rollout.phase;
   const bool is_first = model.status.stable_version == 0 && status.stable_version == 0 &&
                         (phase == api::RolloutPhase::kNone || phase == api::RolloutPhase::kValidating ||
@@ -128,44 +128,45 @@ Duration Reconciler::MayWaitFor(const api::Model& model, const rollout::Decision
   return is_first && status.failed.empty() ? options_.unwritten_max : Duration(0);
 }
 
-// Writes and sends what was decided, and remembers what now holds.
-Look Reconciler::Carry(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed) {
+// Turns the decision into a status write and messages to nodes, and records the new state.
+Reconciliation Reconciler::Apply(const api::Model& model, const rollout::Decision& decision,
+                                 const rollout::Observed& observed) {
   const api::Key key = KeyOf(model);
   const ModelMemory& memory = models_.at(key);
   std::vector<plan::NodeHolds> holds;
   if (!memory.refused) {
-    holds = HoldsOf(memory, plan::ConcernedNodes(memory.served_name, decision.placement, *FleetOf(memory.fleet).peers));
+    holds = HoldsOf(memory, plan::RecipientNodes(memory.served_name, decision.placement, *FleetOf(memory.fleet).peers));
   }
   const Duration at_most = MayWaitFor(model, decision);
   const bool may_wait =
       at_most > Duration(0) && (!memory.unwritten || deps_.timer.Now() - memory.unwritten->since < at_most);
-  Look look;
+  Reconciliation reconciliation;
   std::vector<plan::SendModel> after;
   bool is_unwritten = false;
   for (plan::Action& action : plan::MakePlan(model, decision, holds)) {
     if (auto* write = std::get_if<plan::WriteStatus>(&action)) {
       is_unwritten = may_wait;
       if (may_wait) continue;
-      look.write = {key, model.metadata.uid, model.metadata.resource_version, api::ToJson(write->status)};
-    } else if (look.write) {
+      reconciliation.write = {key, model.metadata.uid, model.metadata.resource_version, api::ToJson(write->status)};
+    } else if (reconciliation.write) {
       after.push_back(std::move(std::get<plan::SendModel>(action)));
     } else {
       Send(key, std::get<plan::SendModel>(action), memory.fleet);
     }
   }
-  if (is_unwritten) return Postpone(model, decision, observed, at_most);
-  look.finish = [this, model, decision, observed, after = std::move(after)](const Status& written) {
+  if (is_unwritten) return DeferWrite(model, decision, observed, at_most);
+  reconciliation.finish = [this, model, decision, observed, after = std::move(after)](const Status& written) {
     for (size_t i = 0; written && i < after.size(); ++i) {
       Send(KeyOf(model), after[i], api::FleetOf(model.metadata, model.spec));
     }
     return FinishModel(model, decision, observed, written);
   };
-  return look;
+  return reconciliation;
 }
 
-// Nodes have heard it; the status follows when something comes of it, or it has lasted.
-Look Reconciler::Postpone(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed,
-                          Duration at_most) {
+// The nodes have the decision; its status is written when the next phase begins, or after `at_most`.
+Reconciliation Reconciler::DeferWrite(const api::Model& model, const rollout::Decision& decision,
+                                      const rollout::Observed& observed, Duration at_most) {
   const api::Key key = KeyOf(model);
   ModelMemory& memory = models_.at(key);
   const MonotonicPoint since = memory.unwritten ? memory.unwritten->since : deps_.timer.Now();
@@ -178,18 +179,19 @@ Look Reconciler::Postpone(const api::Model& model, const rollout::Decision& deci
   return Done(decision.check_again_in ? std::min(*decision.check_again_in, left) : left);
 }
 
-Looked Reconciler::FinishModel(const api::Model& model, const rollout::Decision& decision,
-                               const rollout::Observed& observed, const Status& written) {
+Outcome Reconciler::FinishModel(const api::Model& model, const rollout::Decision& decision,
+                                const rollout::Observed& observed, const Status& written) {
   const api::Key key = KeyOf(model);
   if (!written) {
-    // New nodes must not wait for a disk that is full: they get what is written down, or what was safer and sent first.
+    // New nodes must get a snapshot even if the disk is full: it contains the stored decision, or the new one if that
+    // was sent before the write because it is safer.
     const bool heard = decision.safety || models_.at(key).refused;
     Remember(key, heard ? WithStatus(model, decision.status) : model,
              heard ? decision.placement : rollout::PlacementNow(model, observed, deps_.clock.Now()));
     return tl::make_unexpected(written.error());
   }
   models_.at(key).unwritten.reset();
-  Tell(EventsOf(model, decision.status, decision.events));
+  RecordEvents(EventsOf(model, decision.status, decision.events));
   if (HasEnded(model.status.rollout, decision.status.rollout)) deps_.rollout_ended(key, decision.status.rollout);
   TakeEvidence(model, decision, observed);
   Remember(key, WithStatus(model, decision.status), decision.placement);
@@ -215,39 +217,39 @@ void Reconciler::Remember(const api::Key& key, const api::Model& model, const ro
   FleetMemory& fleet = FleetOf(memory.fleet);
   NoteModel(model, memory);
   memory.blueprint = plan::MakeBlueprint(model, placement);
-  std::set<std::string> concerned;
-  if (!memory.refused) concerned = plan::ConcernedNodes(memory.served_name, placement, *fleet.peers);
-  SetConcerned(key, memory, std::move(concerned));
+  std::set<std::string> recipients;
+  if (!memory.refused) recipients = plan::RecipientNodes(memory.served_name, placement, *fleet.peers);
+  SetRecipients(key, memory, std::move(recipients));
   const bool counts_nodes = IsUnderWay(model.status.rollout.phase) || model.status.stable_version == 0 ||
                             !model.spec.replicas ||
                             *model.spec.replicas > static_cast<int>(fleet.book.staying()->names.size());
   if (counts_nodes && !memory.refused) fleet.elastic.insert(key);
   if (!counts_nodes || memory.refused) fleet.elastic.erase(key);
   for (auto& [_, models] : fleet.undecided) {
-    if (models.erase(key) > 0 && models.empty()) deps_.look_at(api::FleetKey(memory.fleet), Duration(0));
+    if (models.erase(key) > 0 && models.empty()) deps_.queue(api::FleetKey(memory.fleet), Duration(0));
   }
 }
 
-void Reconciler::SetConcerned(const api::Key& key, ModelMemory& memory, std::set<std::string> nodes) {
+void Reconciler::SetRecipients(const api::Key& key, ModelMemory& memory, std::set<std::string> nodes) {
   FleetMemory& fleet = FleetOf(memory.fleet);
-  for (const std::string& node : memory.concerned) {
+  for (const std::string& node : memory.recipients) {
     if (nodes.contains(node)) continue;
     const auto models = fleet.of_node.find(node);
     models->second.erase(key);
     if (models->second.empty()) fleet.of_node.erase(models);
   }
   for (const std::string& node : nodes) fleet.of_node[node].insert(key);
-  memory.concerned = std::move(nodes);
+  memory.recipients = std::move(nodes);
 }
 
-// Whether it can be read changes what snapshots may be sent and what the fleets' statuses say.
+// Readability affects which snapshots may be sent, and the status of fleets.
 void Reconciler::NoteReadable(const api::Key& key, const Result<api::Model>& model) {
-  // A store that does not answer for a moment says nothing of the model.
+  // A store that is briefly unavailable does not make the Model unreadable.
   if (!model && model.error().code == Code::kUnavailable) return;
   const bool changed =
       model ? unreadable_.erase(key) > 0 : unreadable_.insert_or_assign(key, model.error().message).second;
   if (!changed) return;
-  for (const std::string& fleet : deps_.fleet.Fleets()) deps_.look_at(api::FleetKey(fleet), Duration(0));
+  for (const std::string& fleet : deps_.fleet.Fleets()) deps_.queue(api::FleetKey(fleet), Duration(0));
 }
 
 Result<api::Model> Reconciler::ReadModel(const store::Object& object) const {
@@ -266,25 +268,25 @@ void Reconciler::RemoveModel(const api::Key& key) {
       Send(key, std::get<plan::SendModel>(action), memory.fleet);
     }
   }
-  SetConcerned(key, memory, {});
+  SetRecipients(key, memory, {});
   fleet.elastic.erase(key);
   for (auto& [_, models] : fleet.undecided) {
-    if (models.erase(key) > 0 && models.empty()) deps_.look_at(api::FleetKey(memory.fleet), Duration(0));
+    if (models.erase(key) > 0 && models.empty()) deps_.queue(api::FleetKey(memory.fleet), Duration(0));
   }
   const auto same_name = fleet.models.find(memory.served_name);
   same_name->second.erase(key);
   if (same_name->second.empty()) fleet.models.erase(same_name);
   models_.erase(known);
-  // Its served name, or its place in a quota, may be free now.
+  // Its served name or its share of a quota may be free now.
   for (const auto& [_, models] : fleet.models) {
     for (const api::Key& other : models) {
-      if (models_.at(other).refused) deps_.look_at(other, Duration(0));
+      if (models_.at(other).refused) deps_.queue(other, Duration(0));
     }
   }
 }
 
-// A fleet that is not there refuses nobody. One that cannot be read changes nothing: its own namespace's Models go on,
-// and for others it is an error.
+// A fleet that does not exist refuses nothing. If the fleet cannot be read, Models of the fleet's own namespace
+// continue; for Models of other namespaces it is an error.
 Result<std::optional<Refusal>> Reconciler::RefusalByFleet(const api::Model& model, const std::string& fleet) {
   const Result<api::ServingFleet>& object = ObjectOf(fleet);
   if (!object && object.error().code == Code::kNotFound) return std::nullopt;
@@ -305,7 +307,7 @@ Result<std::optional<Refusal>> Reconciler::RefusalByFleet(const api::Model& mode
   return RefusalOf(*object, applicant, others);
 }
 
-// Who serves already keeps the name; otherwise the first in the order of keys gets it.
+// A Model with a stable version keeps the name; otherwise the first in the order of keys gets it.
 std::string Reconciler::ConflictOf(const api::Key& key, const ModelMemory& memory) const {
   for (const api::Key& other : fleets_.at(memory.fleet).models.at(memory.served_name)) {
     if (other == key) continue;
@@ -316,13 +318,14 @@ std::string Reconciler::ConflictOf(const api::Key& key, const ModelMemory& memor
   return "";
 }
 
-// A node may have been sent something since it was looked at: whether a report is about that is asked of its stream.
+// A message may have been sent after the view was taken, so the live view tells whether a report is about the last
+// state sent.
 rollout::Observed Reconciler::Observe(const api::Model& model, const ModelMemory& memory) const {
   const FleetMemory& fleet = fleets_.at(memory.fleet);
   rollout::Observed observed;
   observed.fleet = fleet.book.staying();
-  if (const FleetBook::Words* words = fleet.book.WordsOf(memory.served_name); words != nullptr) {
-    for (const auto& [name, said] : *words) {
+  if (const FleetBook::ReportsByNode* reports = fleet.book.ReportsFor(memory.served_name); reports != nullptr) {
+    for (const auto& [name, said] : *reports) {
       const KnownNode& node = *fleet.book.Find(name);
       nodes::NodeView view = *node.view;
       if (const nodes::ViewPtr live = deps_.nodes.Node(memory.fleet, name)) view.sent = live->sent;
@@ -346,18 +349,18 @@ void Reconciler::Send(const api::Key& key, const plan::SendModel& send, const st
   if (!sent) spdlog::debug("{}: {}", ToString(key), sent.error().message);
 }
 
-// Of the nodes that hear of the model now, or should. Nodes without a snapshot on this stream get one from the fleet's
-// look instead. Nodes that drain keep what they have for the requests that are left.
+// What the current and future recipients of the Model hold. Nodes without a snapshot on their stream are left out,
+// because the fleet's reconciliation sends them one. Draining nodes keep their state for the remaining requests.
 std::vector<plan::NodeHolds> Reconciler::HoldsOf(const ModelMemory& memory,
-                                                 const std::set<std::string>& concerned) const {
-  std::set<std::string> all = concerned;
-  all.insert(memory.concerned.begin(), memory.concerned.end());
+                                                 const std::set<std::string>& recipients) const {
+  std::set<std::string> all = recipients;
+  all.insert(memory.recipients.begin(), memory.recipients.end());
   std::vector<plan::NodeHolds> holds;
   for (const std::string& name : all) {
     const KnownNode* known = fleets_.at(memory.fleet).book.Find(name);
     const nodes::ViewPtr view = deps_.nodes.Node(memory.fleet, name);
     if (known == nullptr || IsDraining(*known) || !view || !view->connected || !view->sent) continue;
-    holds.push_back({name, view->sent->DigestOfModel(memory.served_name), concerned.contains(name)});
+    holds.push_back({name, view->sent->DigestOfModel(memory.served_name), recipients.contains(name)});
   }
   return holds;
 }
@@ -369,7 +372,7 @@ void Reconciler::ReportProblems(const api::Model& model, const std::string& conf
                  {type, good ? "True" : "False", reason, message, status.observed_generation, deps_.clock.Now()});
   };
   const bool refused = refusal || !conflict.empty();
-  if (refused) {  // Nothing was decided, so this is all there is to say of this generation.
+  if (refused) {  // Refused Models get no decision, so these conditions are the whole report for this generation.
     status.observed_generation = model.metadata.generation;
     const std::string reason = refusal ? refusal->reason : "NameConflict";
     set("Ready", false, reason, refusal ? refusal->message : conflict);

@@ -30,7 +30,7 @@ bool EndsARollout(rollout::NodeState state) {
          state == rollout::NodeState::kNotFound;
 }
 
-// What is there stays true in an old report; what somebody concluded from it does not.
+// An old report is still true about which versions exist, but its conclusions may be outdated.
 rollout::VersionSeen WithoutVerdicts(rollout::VersionSeen seen) {
   seen.golden.reset();
   seen.guard.reset();
@@ -100,11 +100,11 @@ bool IsReady(const nodes::NodeView& view) {
   return true;
 }
 
-std::vector<std::string> LeaveFirst(const std::map<std::string, KnownNode>& nodes,
-                                    std::vector<fleet::NodeInfo> machines) {
+std::vector<std::string> RemovalOrder(const std::map<std::string, KnownNode>& nodes,
+                                      std::vector<fleet::NodeInfo> machines) {
   using Version = std::pair<std::string, int64_t>;
   std::map<Version, int> holders;
-  std::map<std::string, std::vector<Version>> held;  // By node.
+  std::map<std::string, std::vector<Version>> held;  // By node name.
   for (const auto& [name, node] : nodes) {
     for (const control::VersionReport& version : node.view->report->versions()) {
       if (version.state() != control::VersionReport::READY) continue;

@@ -1,4 +1,4 @@
-// From what the nodes say to what the decisions read. Pure.
+// Converts reports of nodes to the input of the decisions. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,39 +14,40 @@
 
 namespace longshore::reconcile {
 
-// A node that can be given work: it has reported on its stream, or its stream ended less than the patience ago.
+// A node that can be given work: it has reported on its stream, or its stream ended less than the grace time ago.
 struct KnownNode {
-  nodes::ViewPtr view{};     // With a report.
-  bool attached = false;     // Can be sent messages.
-  bool leaving = false;      // Its machine was told to stop.
-  MonotonicPoint lost_at{};  // When it was not attached any more.
-  bool ready = false;        // By IsReady, of this view.
+  nodes::ViewPtr view{};     // Always with a report.
+  bool attached = false;     // Connected: can be sent messages.
+  bool leaving = false;      // The fleet is stopping it.
+  MonotonicPoint lost_at{};  // When its stream ended; set if not attached.
+  bool ready = false;        // The result of IsReady for this view.
 };
 
-// Gets no new work.
+// Whether it is leaving or draining. Such a node gets no new work.
 bool IsDraining(const KnownNode& node);
 
-// Whether the report tells of all that the node was sent. Otherwise its verdicts may be about an earlier attempt.
+// Whether the report reflects the last state that the node was sent. If not, its verdicts may be about an earlier
+// attempt.
 bool IsFresh(const nodes::NodeView& view);
 
-// What a node's reports about versions of one model say. `fresh`: as IsFresh; those about an older state than the node
-// was last sent bring no verdicts: no guard's trip, no golden result, no failure.
+// Converts one node's reports on the versions of a model. If not `fresh` (see IsFresh), verdicts are dropped: guard
+// trips, golden results and failures.
 std::map<int64_t, rollout::VersionSeen> SeenOf(const std::vector<const control::VersionReport*>& versions, bool fresh);
 
 rollout::SourceSeen SeenOf(const control::SourceReport& source);
 
-// The highest version that they tell of under the model's source.
+// The highest version that exists in the source of the model; nullopt if the reports contain none.
 std::optional<int64_t> LatestVersion(const std::vector<const control::VersionReport*>& versions);
 
-// Whether every version that should answer on the node does.
+// Whether each version that should answer requests on the node is ready.
 bool IsReady(const nodes::NodeView& view);
 
-// The nodes of a fleet in the order in which their loss costs least: first those that hold no version alone, and of
-// equals the one that was started last.
-std::vector<std::string> LeaveFirst(const std::map<std::string, KnownNode>& nodes,
-                                    std::vector<fleet::NodeInfo> machines);
+// The nodes of a fleet in the order in which to remove them: first the nodes with the fewest versions that no other
+// node has; among equals, the node that was started last.
+std::vector<std::string> RemovalOrder(const std::map<std::string, KnownNode>& nodes,
+                                      std::vector<fleet::NodeInfo> machines);
 
-// What its peers may forward to it.
+// The entry for this node in the list of peers, which may forward requests to it.
 control::Peer PeerOf(const nodes::NodeView& view);
 
 }  // namespace longshore::reconcile

@@ -44,23 +44,23 @@ bool HasVerdicts(const nodes::NodeView& view) {
   return failed;
 }
 
-TEST(Observe, AReportAboutTheStateLastSentIsBelieved) {
+TEST(Observe, ReportAboutTheLastStateSentKeepsItsVerdicts) {
   EXPECT_TRUE(HasVerdicts(Node(2, 5)));
   EXPECT_TRUE(HasVerdicts(Node(3, 1)));
 }
 
-TEST(Observe, AReportAboutAnOlderStateBringsNoVerdicts) {
+TEST(Observe, ReportAboutAnOlderStateHasNoVerdicts) {
   EXPECT_FALSE(HasVerdicts(Node(2, 4)));
   EXPECT_FALSE(HasVerdicts(Node(1, 9)));
 }
 
-TEST(Observe, ANodeThatWasSentNothingYetBringsNoVerdicts) {
+TEST(Observe, ReportOfANodeThatWasSentNothingHasNoVerdicts) {
   nodes::NodeView view = Node(2, 5);
   view.sent.reset();
   EXPECT_FALSE(HasVerdicts(view));
 }
 
-TEST(Observe, ANodeTellsOfTheArchiveOfAModel) {
+TEST(Observe, ConvertsTheReportOnAnArchiveSource) {
   control::SourceReport source;
   source.set_sha256("0123");
   source.set_state(control::SourceReport::FAILED);
@@ -71,7 +71,7 @@ TEST(Observe, ANodeTellsOfTheArchiveOfAModel) {
   EXPECT_EQ(seen.message, "404");
 }
 
-TEST(Observe, ThoseLeaveFirstThatHoldNothingAloneAndOfEqualsTheNewest) {
+TEST(Observe, RemovesNodesWithoutUniqueVersionsFirstAndTheNewestOfEquals) {
   const auto holds = [](const std::string& name, const std::vector<int64_t>& versions) {
     nodes::NodeView view;
     control::Report& report = nodes::Unshared(view.report);
@@ -91,18 +91,18 @@ TEST(Observe, ThoseLeaveFirstThatHoldNothingAloneAndOfEqualsTheNewest) {
   };
   fleet::NodeInfo leaving = machine("leaving", 9);
   leaving.state = fleet::NodeState::kStopping;
-  // Version 2, a candidate, is on "newest" alone; "silent" has said nothing yet.
-  EXPECT_EQ(LeaveFirst({holds("old", {1}), holds("young", {1}), holds("newest", {1, 2})},
-                       {machine("newest", 4), machine("old", 1), machine("silent", 3), machine("young", 2), leaving}),
+  // Version 2, a candidate, is only on "newest"; "silent" has not reported yet.
+  EXPECT_EQ(RemovalOrder({holds("old", {1}), holds("young", {1}), holds("newest", {1, 2})},
+                         {machine("newest", 4), machine("old", 1), machine("silent", 3), machine("young", 2), leaving}),
             (std::vector<std::string>{"silent", "young", "old", "newest"}));
 }
 
-TEST(Observe, TheLatestVersionIsTheHighestThatIsThere) {
+TEST(Observe, LatestVersionIsTheHighestThatExists) {
   nodes::NodeView view = Node(2, 5);
   EXPECT_EQ(LatestVersion(VersionsOf(view)), 2);
   control::VersionReport& unwanted = *nodes::Unshared(view.report).add_versions();
   unwanted.set_version(7);
-  EXPECT_EQ(LatestVersion(VersionsOf(view)), 7) << "found under the source, although not wanted";
+  EXPECT_EQ(LatestVersion(VersionsOf(view)), 7) << "it exists in the source, although it is not wanted";
   unwanted.set_state(control::VersionReport::NOT_FOUND);
   EXPECT_EQ(LatestVersion(VersionsOf(view)), 2);
   EXPECT_EQ(LatestVersion({}), std::nullopt);

@@ -16,12 +16,12 @@ Reconciler::Reconciler(Deps deps, Options options)
   }
 }
 
-Looked Reconciler::Reconcile(const api::Key& key) {
-  ASSIGN_OR_RETURN(const Look look, Begin(key));
-  return look.finish(look.write ? Write(*look.write) : Status());
+Outcome Reconciler::Reconcile(const api::Key& key) {
+  ASSIGN_OR_RETURN(const Reconciliation reconciliation, Begin(key));
+  return reconciliation.finish(reconciliation.write ? Write(*reconciliation.write) : Status());
 }
 
-Result<Look> Reconciler::Begin(const api::Key& key) {
+Result<Reconciliation> Reconciler::Begin(const api::Key& key) {
   LearnModels();
   return key.kind == api::kServingFleetKind ? BeginFleet(key) : BeginModel(key);
 }
@@ -31,7 +31,7 @@ Status Reconciler::Write(const StatusWrite& write) const {
   return {};
 }
 
-// All models have to be known before a node gets a snapshot, which would otherwise take them from it.
+// All Models must be known before a node gets a snapshot: a snapshot without one of them would unload it.
 void Reconciler::LearnModels() {
   if (learned_) return;
   const auto keys = deps_.store.Keys(api::kModelKind);
@@ -50,7 +50,7 @@ void Reconciler::LearnModels() {
 }
 
 Reconciler::FleetMemory& Reconciler::FleetOf(const std::string& fleet) {
-  return fleets_.try_emplace(fleet, options_.patience).first->second;
+  return fleets_.try_emplace(fleet, options_.reconnect_grace).first->second;
 }
 
 Result<api::ServingFleet> Reconciler::ReadFleet(const std::string& fleet) const {
@@ -61,7 +61,7 @@ Result<api::ServingFleet> Reconciler::ReadFleet(const std::string& fleet) const 
   return read;
 }
 
-// As of the fleet's last look: when the object changes, there is one.
+// The object as of the fleet's last reconciliation; each change of the object triggers one.
 const Result<api::ServingFleet>& Reconciler::ObjectOf(const std::string& fleet) {
   FleetMemory& memory = FleetOf(fleet);
   const bool is_known = memory.object && (*memory.object || memory.object->error().code == Code::kNotFound);
@@ -69,19 +69,20 @@ const Result<api::ServingFleet>& Reconciler::ObjectOf(const std::string& fleet) 
   return *memory.object;
 }
 
-void Reconciler::LookAtAll(const std::set<api::Key>& models) const {
-  for (const api::Key& model : models) deps_.look_at(model, Duration(0));
+void Reconciler::QueueAll(const std::set<api::Key>& models) const {
+  for (const api::Key& model : models) deps_.queue(model, Duration(0));
 }
 
-void Reconciler::Tell(const std::vector<Event>& events) const {
+void Reconciler::RecordEvents(const std::vector<Event>& events) const {
   for (const Event& event : events) {
     spdlog::log(event.warning ? spdlog::level::warn : spdlog::level::info, "{}: {}: {}", ToString(event.object),
                 event.reason, ForLog(event.message));
-    deps_.tell(event);
+    deps_.record_event(event);
   }
 }
 
-// A node that ran before us and has not spoken yet would look empty, and everything would move away from it.
+// A node that was started before this controller and has not reported yet would seem to hold no versions, and all
+// Models would be moved away from it.
 bool Reconciler::IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& machines) const {
   if (memory.awaited.empty()) return false;
   std::set<std::string> running;
@@ -90,7 +91,7 @@ bool Reconciler::IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet:
   }
   std::erase_if(memory.awaited,
                 [&](const std::string& node) { return memory.book.Find(node) != nullptr || !running.contains(node); });
-  if (deps_.timer.Now() - began_ >= options_.adoption_patience) memory.awaited.clear();
+  if (deps_.timer.Now() - began_ >= options_.adoption_grace) memory.awaited.clear();
   return !memory.awaited.empty();
 }
 

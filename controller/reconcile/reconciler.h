@@ -1,8 +1,9 @@
-// The shell round the decisions: Observe → Compute → Apply, for one object at a time.
+// Reconciles one object at a time: observe, compute, apply.
 //
-// Level-based: every look begins with what is there now, so it does not matter which change caused it, or whether an
-// earlier look was cut off anywhere. What must survive a restart of the controller is in the objects' status; what is
-// kept here is only what the nodes have said since we listened.
+// Level-based: each reconciliation starts from the current state of the store, the fleet and the nodes. It does not
+// depend on which change triggered it, or on whether an earlier reconciliation was interrupted. State that must survive
+// a restart of the controller is in the status of the objects; this class keeps only what the nodes have reported since
+// it was created.
 #pragma once
 
 #include <functional>
@@ -35,32 +36,35 @@ struct Deps {
   store::Store& store;
   nodes::Registry& nodes;
   fleet::Fleet& fleet;
-  const Clock& clock;           // For what is written down.
-  const MonotonicClock& timer;  // For what is waited for.
+  const Clock& clock;           // For times that are stored in objects.
+  const MonotonicClock& timer;  // For timeouts.
   std::function<std::optional<SourceProblem>(const api::Key&)> problem_of;
   std::function<std::unique_ptr<metrics::Source>(const metrics::Query&)> make_metrics;
-  // Look at this object within this time.
-  std::function<void(const api::Key&, Duration)> look_at;
-  // Something that is written down has happened. Must not wait.
-  std::function<void(const Event&)> tell;
-  // A Model's rollout was promoted or rolled back, and that is written down.
+  // Schedules a reconciliation of the object after at most this time.
+  std::function<void(const api::Key&, Duration)> queue;
+  // Publishes an event of a change that is stored already. Must not block.
+  std::function<void(const Event&)> record_event;
+  // Called when a promotion or rollback of a Model is stored.
   std::function<void(const api::Key&, const api::RolloutStatus&)> rollout_ended;
 };
 
 struct Options {
-  Path prometheus_targets{};                             // Where the nodes' admin addresses are written (file_sd).
-  Duration patience = std::chrono::seconds(3);           // With a node whose stream ended.
-  Duration adoption_patience = std::chrono::seconds(5);  // For nodes that ran before this controller to say hello.
-  Duration refused_pause = std::chrono::seconds(1);      // Before a node that refused a message gets a snapshot.
-  Duration unwritten_max = std::chrono::seconds(1);      // Before what a Model's first rollout does is written down.
-  // Before more evidence of a step is written down where nothing follows from it: as long as the step had lasted when
-  // evidence was last written, within these two. 0: always at once.
+  Path prometheus_targets{};  // File for the admin addresses of the nodes (file_sd); empty: none.
+  Duration reconnect_grace = std::chrono::seconds(3);  // How long a disconnected node still counts.
+  // How long to wait for nodes that were started before this controller to connect.
+  Duration adoption_grace = std::chrono::seconds(5);
+  // Delay before a snapshot is sent to a node that refused a message.
+  Duration refused_pause = std::chrono::seconds(1);
+  // How long the status of a Model's first rollout may stay unwritten.
+  Duration unwritten_max = std::chrono::seconds(1);
+  // How long new evidence of a rollout step may stay unwritten if it does not change the decision: as long as the step
+  // had lasted at the last write of evidence, limited to this range. A minimum of 0 writes evidence immediately.
   Duration evidence_unwritten_min{0};
-  Duration evidence_unwritten_max = std::chrono::seconds(60);  // Not below the least.
+  Duration evidence_unwritten_max = std::chrono::seconds(60);  // Must be at least evidence_unwritten_min.
 };
 
-// When to look again if nothing changes; an error means that it should be tried again soon.
-using Looked = Result<std::optional<Duration>>;
+// Time until the next reconciliation if nothing changes (nullopt: none is needed). An error means: retry soon.
+using Outcome = Result<std::optional<Duration>>;
 
 struct StatusWrite {
   api::Key key;
@@ -69,122 +73,127 @@ struct StatusWrite {
   Json status;
 };
 
-// A look that has begun: what is to be written down, and what follows when it is known what became of that.
-struct Look {
+// A reconciliation in progress: the status to write, and what to do after the write.
+struct Reconciliation {
   std::optional<StatusWrite> write;
-  std::function<Looked(const Status& written)> finish;  // To be called once; OK where nothing is to be written.
+  // Call it exactly once with the result of the write, or with OK if there is nothing to write.
+  std::function<Outcome(const Status& written)> finish;
 };
 
-// Belongs to one thread, except for Write.
+// All members except Write must be called from one thread.
 //
-// A look costs what has changed, not what there is: a Model's look goes to the nodes that speak of it or should hear of
-// it, a fleet's look to the nodes that said something new, and to the Models that these concern.
+// The cost depends on the size of the change, not on the size of the fleet: reconciling a Model reads the nodes that
+// report it and the nodes that receive its state; reconciling a fleet reads the nodes with new reports and schedules
+// the Models that those affect.
 class Reconciler {
  public:
   Reconciler(Deps deps, Options options);
 
-  // Brings the world one step nearer to what the object says.
-  Looked Reconcile(const api::Key& key);
+  // Moves the actual state one step towards the spec of the object.
+  Outcome Reconcile(const api::Key& key);
 
-  // The same in pieces, so that the writes of several objects can be under way at once: Begin, Write where there is
-  // something to write, finish. Other objects' looks may come in between, none of the same object.
-  Result<Look> Begin(const api::Key& key);
+  // The same in three calls, so that status writes of several objects can be in progress at once: Begin, then Write if
+  // there is something to write, then finish. Reconciliations of other objects may happen in between, but not of the
+  // same object.
+  Result<Reconciliation> Begin(const api::Key& key);
   Status Write(const StatusWrite& write) const;  // Any thread.
 
  private:
-  // What was decided and is not written down yet: of a Model's first rollout, where what is over in a moment is written
-  // once, and whoever decides from the stored status comes to the same; of a step, where nothing follows from more
-  // evidence, and whoever decides from the stored status has less of it.
+  // A decision whose status is not written yet. Two cases allow this: the short states of a first rollout, which a
+  // controller that decides from the stored status would reach again; and new evidence of a step that changes no
+  // decision, of which such a controller would merely have less.
   struct Unwritten {
-    bool GoesOn(const api::Model& model) const;
+    bool StillApplies(const api::Model& model) const;
 
     std::string uid;
     int64_t generation = 0;
-    api::ModelStatus from;  // As stored, without a command.
+    api::ModelStatus from;  // The stored status, without its command.
     api::ModelStatus status;
     std::vector<rollout::Event> events;
     MonotonicPoint since;
   };
 
-  // What is remembered of a model between two looks. There are many.
+  // State of one Model between reconciliations. Keep it small: a controller may have many Models.
   struct ModelMemory {
     std::string fleet{};  // "namespace/name".
     std::string served_name{};
-    bool refused = false;     // Its fleet does not take it, or another model of the fleet has its served name.
-    bool has_stable = false;  // As decided last, as is:
-    bool serves = false;      // Has a stable version, or is on its way to one.
+    bool refused = false;     // The fleet refuses it, or another Model of the fleet has its served name.
+    bool has_stable = false;  // This field and the next three are from the last decision.
+    bool serves = false;      // Has a stable version, or its first rollout is under way.
     std::optional<Duration> latency_target{};
     double latency_quantile = 0;
-    std::optional<plan::Blueprint> blueprint{};  // What nodes should hold of it.
-    std::set<std::string> concerned{};           // Those that should hear of it.
+    std::optional<plan::Blueprint> blueprint{};  // The state that nodes should have of this Model.
+    std::set<std::string> recipients{};          // Nodes that receive the state of this Model.
     std::unique_ptr<Unwritten> unwritten{};
   };
 
-  // What is remembered of a fleet, be its object there or not.
+  // State of one fleet between reconciliations, also if its object does not exist.
   struct FleetMemory {
-    explicit FleetMemory(Duration patience) : book(patience) {}
+    explicit FleetMemory(Duration reconnect_grace) : book(reconnect_grace) {}
 
-    std::optional<Result<api::ServingFleet>> object{};  // As read last; NotFound where it is not there.
-    std::string object_seen{};                          // Its uid and generation when its Models were told of it.
-    std::set<std::string> awaited{};                    // Nodes that ran before us and said nothing yet.
+    std::optional<Result<api::ServingFleet>> object{};  // The last read; NotFound if it does not exist.
+    std::string object_seen{};        // Its uid and generation when its Models were last scheduled because of it.
+    std::set<std::string> awaited{};  // Nodes started before this controller that have not reported yet.
     FleetBook book;
-    bool has_looked = false;                              // At its nodes.
-    News news{};                                          // That its Models were not told of.
-    std::map<std::string, std::set<api::Key>> models{};   // By served name, refused ones too.
-    std::set<api::Key> elastic{};                         // Those of them for which every node counts.
-    std::map<std::string, std::set<api::Key>> of_node{};  // That each node should hear of.
-    // That have to be decided with this node in sight before it gets its snapshot, which would take them from it.
+    bool nodes_were_read = false;
+    Changes changes{};                                   // Changes for which the affected Models are not scheduled yet.
+    std::map<std::string, std::set<api::Key>> models{};  // By served name; includes refused Models.
+    std::set<api::Key> elastic{};                        // Models whose placement depends on which nodes exist.
+    std::map<std::string, std::set<api::Key>> of_node{};  // By node: the Models whose state it receives.
+    // By node: Models to decide before the node gets its snapshot; a snapshot without them would unload them.
     std::map<std::string, std::set<api::Key>> undecided{};
-    std::shared_ptr<const nodes::FleetPart> part{};  // What its nodes should hold of it, with:
+    // The fleet part of the state that nodes should have, and below its peers and the time it was made.
+    std::shared_ptr<const nodes::FleetPart> part{};
     std::shared_ptr<const rollout::NodeNames> peers = rollout::MakeNodeNames({});
     MonotonicPoint part_at{};
-    MonotonicPoint status_at{};  // When its status was last written.
-    MonotonicPoint looked_at{};
-    Duration look_took{0};
+    MonotonicPoint status_at{};  // Time of the last status write.
+    MonotonicPoint reconciled_at{};
+    Duration reconcile_took{0};
   };
 
   // model.cc
-  Result<Look> BeginModel(const api::Key& key);
+  Result<Reconciliation> BeginModel(const api::Key& key);
   Result<api::Model> ReadModel(const store::Object& object) const;
   void NoteReadable(const api::Key& key, const Result<api::Model>& model);
   ModelMemory& MemoryOf(const api::Model& model, bool refused);
   static void NoteModel(const api::Model& model, ModelMemory& memory);
-  Look Carry(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed);
+  Reconciliation Apply(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed);
   Duration MayWaitFor(const api::Model& model, const rollout::Decision& decision) const;
-  Look Postpone(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed,
-                Duration at_most);
-  Looked FinishModel(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed,
-                     const Status& written);
+  Reconciliation DeferWrite(const api::Model& model, const rollout::Decision& decision,
+                            const rollout::Observed& observed, Duration at_most);
+  Outcome FinishModel(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed,
+                      const Status& written);
   void TakeEvidence(const api::Model& model, const rollout::Decision& decision, const rollout::Observed& observed);
   void Remember(const api::Key& key, const api::Model& model, const rollout::Placement& placement);
-  void SetConcerned(const api::Key& key, ModelMemory& memory, std::set<std::string> nodes);
+  void SetRecipients(const api::Key& key, ModelMemory& memory, std::set<std::string> nodes);
   void RemoveModel(const api::Key& key);
   std::string ConflictOf(const api::Key& key, const ModelMemory& memory) const;
   Result<std::optional<Refusal>> RefusalByFleet(const api::Model& model, const std::string& fleet);
   rollout::Observed Observe(const api::Model& model, const ModelMemory& memory) const;
   void Send(const api::Key& key, const plan::SendModel& send, const std::string& fleet);
-  std::vector<plan::NodeHolds> HoldsOf(const ModelMemory& memory, const std::set<std::string>& concerned) const;
+  std::vector<plan::NodeHolds> HoldsOf(const ModelMemory& memory, const std::set<std::string>& recipients) const;
   void ReportProblems(const api::Model& model, const std::string& conflict, const std::optional<Refusal>& refusal,
                       api::ModelStatus& status);
 
   // fleet.cc
-  Result<Look> BeginFleet(const api::Key& key);
-  Result<Look> LookAtFleet(const api::Key& key, FleetMemory& memory);
-  Looked RemoveFleet(const std::string& fleet);
-  void LookAtNodes(const std::string& fleet, FleetMemory& memory, const std::vector<fleet::NodeInfo>& machines);
+  Result<Reconciliation> BeginFleet(const api::Key& key);
+  Result<Reconciliation> ReconcileFleet(const api::Key& key, FleetMemory& memory);
+  Outcome RemoveFleet(const std::string& fleet);
+  void ReadNodes(const std::string& fleet, FleetMemory& memory, const std::vector<fleet::NodeInfo>& machines);
   void AwaitDecisions(FleetMemory& memory, const std::string& node);
+  std::vector<metrics::LatencyObjective> ObjectivesOf(const FleetMemory& memory) const;
   api::AutoscaleStatus Autoscale(const api::ServingFleet& object, const FleetMemory& memory);
   void MakePart(const api::ServingFleet& object, FleetMemory& memory);
   void MoveHomes(const api::Key& key, ModelMemory& model, const rollout::NodeNames& peers);
-  void TellNodes(const api::ServingFleet& object, FleetMemory& memory);
+  void SendToNodes(const api::ServingFleet& object, FleetMemory& memory);
   std::optional<control::DesiredState> SnapshotFor(const api::ServingFleet& object, const FleetMemory& memory,
                                                    const nodes::NodeView& view) const;
   FleetSeen FleetSeenOf(const api::ServingFleet& object, const std::vector<fleet::NodeInfo>& machines,
                         const Result<fleet::Addresses>& addresses, const Status& scaled) const;
   void ForgetGoneNodes(const std::string& fleet, const std::vector<nodes::ViewPtr>& views,
                        const std::vector<fleet::NodeInfo>& machines);
-  void LookAtModels(FleetMemory& memory, const std::string& object_seen);
-  void LookAtAll(const std::set<api::Key>& models) const;
+  void QueueChangedModels(FleetMemory& memory, const std::string& object_seen);
+  void QueueAll(const std::set<api::Key>& models) const;
   void WriteTargets();
 
   FleetMemory& FleetOf(const std::string& fleet);
@@ -192,7 +201,7 @@ class Reconciler {
   Result<api::ServingFleet> ReadFleet(const std::string& fleet) const;
   bool IsWaitingForNodes(FleetMemory& memory, const std::vector<fleet::NodeInfo>& machines) const;
   void LearnModels();
-  void Tell(const std::vector<Event>& events) const;
+  void RecordEvents(const std::vector<Event>& events) const;
 
   const Deps deps_;
   const Options options_;
@@ -201,7 +210,7 @@ class Reconciler {
   bool learned_ = false;
   std::map<std::string, FleetMemory> fleets_;
   std::map<api::Key, ModelMemory> models_;
-  std::map<api::Key, std::string> unreadable_;  // Models that are there and cannot be read, and why.
+  std::map<api::Key, std::string> unreadable_;  // Models that exist but cannot be read, and why.
   std::map<std::string, std::pair<metrics::Query, std::unique_ptr<metrics::Source>>> sources_;
   std::string targets_written_;
 };

@@ -1,4 +1,4 @@
-// The shell round the decisions, with nodes and processes that do at once what they are told.
+// Tests of the Reconciler with fake nodes and processes that obey at once.
 #include "controller/reconcile/reconciler.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ const api::Key kFleetKey{api::kServingFleetKind, "default", "cpu"};
 
 api::Key ModelKey(const std::string& name) { return {api::kModelKind, "default", name}; }
 
-// Nodes as nodes::Registry shows them.
+// A fake of nodes::Registry.
 class FakeRegistry final : public nodes::Registry {
  public:
   int port() const override { return 0; }
@@ -53,7 +53,7 @@ class FakeRegistry final : public nodes::Registry {
     if (const auto found = views.find(node); found != views.end() && !found->second.connected) views.erase(found);
   }
 
-  // The node dials and reports versions: {"m", 1} is served.
+  // The node connects and reports versions: {"m", 1} is served.
   void Attach(const std::string& node, const std::vector<std::pair<std::string, int64_t>>& ready = {}) {
     nodes::NodeView& view = views[node];
     view.hello.set_fleet(kFleet);
@@ -69,7 +69,7 @@ class FakeRegistry final : public nodes::Registry {
       version.set_state(control::VersionReport::READY);
     }
   }
-  // Since the node began, each of its versions.
+  // Counts since the node started, for each of its versions.
   void Answered(const std::string& node, int64_t requests) {
     for (control::VersionReport& version : *nodes::Unshared(views.at(node).report).mutable_versions()) {
       version.mutable_evidence()->set_requests(requests);
@@ -103,7 +103,7 @@ class FakeFleet final : public fleet::Fleet {
       if (!staying.contains((--last)->first))
         last = nodes.erase(last);
       else if (first)
-        first = Unavailable("{} cannot be told to leave", last->first);
+        first = Unavailable("{} cannot be removed", last->first);
     }
     return first;
   }
@@ -121,7 +121,7 @@ class FakeFleet final : public fleet::Fleet {
   std::map<std::string, fleet::NodeInfo> nodes;
 };
 
-// The store with a disk that may be full.
+// A store whose disk may be full for some objects.
 class FullDisk final : public store::ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
@@ -133,7 +133,7 @@ class FullDisk final : public store::ForwardingStore {
   }
 
   std::set<api::Key> full_for;
-  std::map<api::Key, int> writes;  // Of statuses.
+  std::map<api::Key, int> writes;  // Number of status writes by object.
 };
 
 class ReconcilerTest : public ::testing::Test {
@@ -149,7 +149,7 @@ class ReconcilerTest : public ::testing::Test {
   }
   ~ReconcilerTest() override { std::filesystem::remove_all(dir_); }
 
-  // A new controller in the same place.
+  // Starts a new controller on the same directory.
   void Restart(Duration unwritten_max = Duration(0), Duration evidence_unwritten_min = Duration(0)) {
     Deps deps{*disk_,
               nodes_,
@@ -159,12 +159,12 @@ class ReconcilerTest : public ::testing::Test {
               [](const api::Key&) { return std::nullopt; },
               [](const metrics::Query&) { return nullptr; },
               [this](const api::Key& key, Duration) { due_.insert(key); },
-              [this](const Event& event) { told_.push_back(event); },
+              [this](const Event& event) { events_.push_back(event); },
               [this](const api::Key& key, const api::RolloutStatus& rollout) {
                 ended_.push_back(ToString(key) + ": " + std::string(api::RolloutPhaseName(rollout.phase)));
               }};
     reconciler_ =
-        std::make_unique<Reconciler>(std::move(deps), Options{.adoption_patience = Duration(0),
+        std::make_unique<Reconciler>(std::move(deps), Options{.adoption_grace = Duration(0),
                                                               .unwritten_max = unwritten_max,
                                                               .evidence_unwritten_min = evidence_unwritten_min});
   }
@@ -191,14 +191,14 @@ class ReconcilerTest : public ::testing::Test {
     const auto found = std::ranges::find(status.conditions, type, &api::Condition::type);
     return found == status.conditions.end() ? "none" : found->status + ": " + found->reason;
   }
-  // Looks at everything that is due, and at what becomes due by that, until nothing changes. Failures are passed over.
+  // Reconciles all objects that are due, and those that become due by it, until nothing changes. Ignores failures.
   void Settle(std::set<api::Key> first = {kFleetKey}) {
     due_.merge(first);
     constexpr int kLooksMax = 1000;
     for (int i = 0; i < kLooksMax && !due_.empty(); ++i) {
       const api::Key key = due_.extract(due_.begin()).value();
-      const auto looked = reconciler_->Reconcile(key);
-      if (looked && *looked && **looked == Duration(0)) due_.insert(key);
+      const auto outcome = reconciler_->Reconcile(key);
+      if (outcome && *outcome && **outcome == Duration(0)) due_.insert(key);
     }
     due_.clear();
   }
@@ -231,12 +231,12 @@ class ReconcilerTest : public ::testing::Test {
   FakeRegistry nodes_;
   FakeFleet processes_;
   std::set<api::Key> due_;
-  std::vector<Event> told_;
-  std::vector<std::string> ended_;  // Rollouts.
+  std::vector<Event> events_;
+  std::vector<std::string> ended_;  // Rollouts that ended.
   std::unique_ptr<Reconciler> reconciler_;
 };
 
-TEST_F(ReconcilerTest, ANodeGetsASnapshotOfAllModelsOfItsFleet) {
+TEST_F(ReconcilerTest, NodeGetsASnapshotOfAllModelsOfItsFleet) {
   ApplyModel("a");
   ApplyModel("b");
   Settle();
@@ -245,7 +245,7 @@ TEST_F(ReconcilerTest, ANodeGetsASnapshotOfAllModelsOfItsFleet) {
   EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "b"}));
 }
 
-TEST_F(ReconcilerTest, AFleetServesModelsOfOtherNamespacesOnlyWhileItAllowsThem) {
+TEST_F(ReconcilerTest, FleetServesModelsOfOtherNamespacesOnlyWhileAllowed) {
   nodes_.Attach("default.cpu-0");
   ApplyModel("a");
   ApplyGuest("g");
@@ -265,7 +265,7 @@ TEST_F(ReconcilerTest, AFleetServesModelsOfOtherNamespacesOnlyWhileItAllowsThem)
   EXPECT_EQ(GuestCondition("g", "Ready"), "False: NamespaceNotAllowed");
 }
 
-TEST_F(ReconcilerTest, AModelAboveTheQuotaWaitsUntilOneGoes) {
+TEST_F(ReconcilerTest, ModelAboveTheQuotaWaitsUntilAnotherIsDeleted) {
   Apply(api::kServingFleetKind, "cpu",
         {{"allowedNamespaces", {{"from", "All"}}}, {"quotas", {{"perNamespace", {{"modelsMax", 1}}}}}});
   nodes_.Attach("default.cpu-0");
@@ -274,7 +274,7 @@ TEST_F(ReconcilerTest, AModelAboveTheQuotaWaitsUntilOneGoes) {
   ApplyGuest("f");
   ApplyModel("a");
   Settle();
-  EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "g"})) << "f comes before g, but g is there already";
+  EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "g"})) << "f comes before g, but g already serves";
   EXPECT_EQ(GuestCondition("f", "Ready"), "False: AboveQuota");
   const api::Key g{api::kModelKind, "team", "g"};
   ASSERT_TRUE(disk_->Delete(g, disk_->Get(g)->metadata.uid));
@@ -282,7 +282,7 @@ TEST_F(ReconcilerTest, AModelAboveTheQuotaWaitsUntilOneGoes) {
   EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "f"}));
 }
 
-TEST_F(ReconcilerTest, AFleetThatCannotBeReadTakesNothingFromItsNodes) {
+TEST_F(ReconcilerTest, UnreadableFleetRemovesNoModelFromItsNodes) {
   Apply(api::kServingFleetKind, "cpu", {{"allowedNamespaces", {{"from", "All"}}}});
   nodes_.Attach("default.cpu-0");
   ApplyModel("a");
@@ -293,7 +293,7 @@ TEST_F(ReconcilerTest, AFleetThatCannotBeReadTakesNothingFromItsNodes) {
   EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "g"}));
 }
 
-TEST_F(ReconcilerTest, ARolloutThatEndsIsToldOnceAndOnlyWhenItIsWrittenDown) {
+TEST_F(ReconcilerTest, EndOfARolloutIsReportedOnceAndOnlyAfterItIsStored) {
   ApplyModel("m");
   Settle();
   nodes_.Attach("default.cpu-0");
@@ -310,7 +310,7 @@ TEST_F(ReconcilerTest, ARolloutThatEndsIsToldOnceAndOnlyWhenItIsWrittenDown) {
   EXPECT_EQ(ended_, std::vector<std::string>{"Model default/m: Completed"});
 }
 
-TEST_F(ReconcilerTest, AStatusThatCannotBeWrittenWithholdsNoSnapshot) {
+TEST_F(ReconcilerTest, FailedStatusWriteDoesNotBlockSnapshots) {
   ApplyModel("a");
   ApplyModel("b");
   Settle();
@@ -319,11 +319,11 @@ TEST_F(ReconcilerTest, AStatusThatCannotBeWrittenWithholdsNoSnapshot) {
   Settle();
   EXPECT_EQ(Holds("default.cpu-0"), (std::vector<std::string>{"a", "b"}));
   const control::DesiredState& snapshot = nodes_.messages.at("default.cpu-0").front().snapshot().state();
-  EXPECT_EQ(snapshot.models(0).versions_size(), 0) << "a's rollout was not written down";
+  EXPECT_EQ(snapshot.models(0).versions_size(), 0) << "a's rollout is not stored";
   EXPECT_EQ(snapshot.models(1).versions_size(), 1);
 }
 
-TEST_F(ReconcilerTest, AModelThatCannotBeReadWithholdsNoSnapshotFromNewNodes) {
+TEST_F(ReconcilerTest, UnreadableModelDoesNotBlockSnapshotsOfNewNodes) {
   ApplyModel("a");
   ApplyModel("b");
   Damage("a");
@@ -334,7 +334,7 @@ TEST_F(ReconcilerTest, AModelThatCannotBeReadWithholdsNoSnapshotFromNewNodes) {
   EXPECT_THAT(ConditionOf("ModelsReadable"), HasSubstr("False: Damaged: Model default/a: " + dir_.string()));
 }
 
-TEST_F(ReconcilerTest, ANodeThatServesAModelThatCannotBeReadKeepsIt) {
+TEST_F(ReconcilerTest, NodeKeepsServingAnUnreadableModel) {
   ApplyModel("a");
   ApplyModel("b");
   Damage("a");
@@ -348,7 +348,7 @@ TEST_F(ReconcilerTest, ANodeThatServesAModelThatCannotBeReadKeepsIt) {
   EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"b"}) << "it was deleted";
 }
 
-TEST_F(ReconcilerTest, AModelOfAnotherNamespaceThatCannotBeReadWithholdsNothing) {
+TEST_F(ReconcilerTest, UnreadableModelOfAnotherNamespaceBlocksNothing) {
   store::Object other;
   other.kind = api::kModelKind;
   other.metadata.name = "x";
@@ -363,7 +363,7 @@ TEST_F(ReconcilerTest, AModelOfAnotherNamespaceThatCannotBeReadWithholdsNothing)
   EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"a"});
 }
 
-TEST_F(ReconcilerTest, AModelThatIsRememberedAndCannotBeReadWithholdsNothing) {
+TEST_F(ReconcilerTest, KnownModelThatBecomesUnreadableBlocksNothing) {
   ApplyModel("a");
   Settle();
   Damage("a");
@@ -373,7 +373,7 @@ TEST_F(ReconcilerTest, AModelThatIsRememberedAndCannotBeReadWithholdsNothing) {
   EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"a"});
 }
 
-TEST_F(ReconcilerTest, AStepOfTheWallClockIsNoPatienceThatIsOver) {
+TEST_F(ReconcilerTest, WallClockJumpDoesNotEndTheGraceTime) {
   ApplyModel("a");
   Settle();
   nodes_.Attach("default.cpu-0", {{"a", 1}});
@@ -390,14 +390,14 @@ TEST_F(ReconcilerTest, AStepOfTheWallClockIsNoPatienceThatIsOver) {
   EXPECT_EQ(nodes_seen(), 0U);
 }
 
-TEST_F(ReconcilerTest, ANodeThatCannotBeToldToLeaveHoldsNoOtherUp) {
+TEST_F(ReconcilerTest, NodeThatCannotBeRemovedDoesNotBlockOthers) {
   Apply(api::kServingFleetKind, "cpu", {{"replicas", {{"min", 4}, {"max", 4}}}});
   Settle();
   Apply(api::kServingFleetKind, "cpu", {{"replicas", {{"min", 1}, {"max", 1}}}});
   processes_.staying = {"default.cpu-3"};
   Settle();
   EXPECT_EQ(processes_.nodes.size(), 2U);
-  EXPECT_EQ(ConditionOf("Scaled"), "False: NodesInTrouble: default.cpu-3 cannot be told to leave");
+  EXPECT_EQ(ConditionOf("Scaled"), "False: NodesInTrouble: default.cpu-3 cannot be removed");
   ASSERT_TRUE(disk_->Delete(kFleetKey, disk_->Get(kFleetKey)->metadata.uid));
   Settle();
   EXPECT_EQ(processes_.nodes.size(), 1U);
@@ -406,7 +406,7 @@ TEST_F(ReconcilerTest, ANodeThatCannotBeToldToLeaveHoldsNoOtherUp) {
   EXPECT_TRUE(processes_.nodes.empty());
 }
 
-TEST_F(ReconcilerTest, AModelThatBecomesUnreadableIsAsItWasDecidedLast) {
+TEST_F(ReconcilerTest, ModelThatBecomesUnreadableKeepsItsLastDecision) {
   ApplyModel("a");
   Settle();
   nodes_.Attach("default.cpu-0", {{"a", 1}});
@@ -418,7 +418,7 @@ TEST_F(ReconcilerTest, AModelThatBecomesUnreadableIsAsItWasDecidedLast) {
   EXPECT_EQ(Holds("default.cpu-1"), std::vector<std::string>{"a"});
 }
 
-TEST_F(ReconcilerTest, ANodeThatCannotBeStartedIsAConditionAndHoldsNothingUp) {
+TEST_F(ReconcilerTest, NodeThatCannotBeStartedSetsAConditionAndBlocksNothing) {
   ApplyModel("a");
   Settle();
   nodes_.Attach("default.cpu-0");
@@ -434,61 +434,61 @@ TEST_F(ReconcilerTest, ANodeThatCannotBeStartedIsAConditionAndHoldsNothingUp) {
   EXPECT_EQ(ConditionOf("Stalled"), "False: None: ");
 }
 
-TEST_F(ReconcilerTest, ANodeThatIsNotWrittenDownIsACondition) {
+TEST_F(ReconcilerTest, NodeWithoutAStoredRecordSetsACondition) {
   Settle();
   processes_.nodes.at("default.cpu-0").trouble = "it is not written down: disk full";
   Settle();
   EXPECT_THAT(ConditionOf("Scaled"), HasSubstr("default.cpu-0: it is not written down: disk full"));
 }
 
-TEST_F(ReconcilerTest, AReportLeadsToLooksAtTheModelsThatItHasNewsOf) {
+TEST_F(ReconcilerTest, ReportTriggersReconciliationOfTheChangedModelsOnly) {
   ApplyModel("a");
   ApplyModel("b");
   Settle();
   nodes_.Attach("default.cpu-0");
   Settle();
   Settle();  // The node has its snapshot now.
-  const auto looked_at = [&] {
+  const auto reconciled_at = [&] {
     due_.clear();
     EXPECT_TRUE(reconciler_->Reconcile(kFleetKey));
     return std::exchange(due_, {});
   };
-  EXPECT_TRUE(looked_at().empty()) << "it said nothing new";
+  EXPECT_TRUE(reconciled_at().empty()) << "the report is unchanged";
   nodes::Unshared(nodes_.views.at("default.cpu-0").report).add_sources()->set_served_name("b");
-  EXPECT_EQ(looked_at(), std::set<api::Key>{ModelKey("b")}) << "of its archive";
+  EXPECT_EQ(reconciled_at(), std::set<api::Key>{ModelKey("b")}) << "its archive source changed";
   nodes::Unshared(nodes_.views.at("default.cpu-0").report).clear_sources();
-  EXPECT_EQ(looked_at(), std::set<api::Key>{ModelKey("b")});
+  EXPECT_EQ(reconciled_at(), std::set<api::Key>{ModelKey("b")});
   nodes_.Attach("default.cpu-0", {{"a", 1}});
-  EXPECT_EQ(looked_at(), std::set<api::Key>{ModelKey("a")});
+  EXPECT_EQ(reconciled_at(), std::set<api::Key>{ModelKey("a")});
   nodes::Unshared(nodes_.views.at("default.cpu-0").report).mutable_versions(0)->mutable_evidence()->set_requests(5);
   nodes::Unshared(nodes_.views.at("default.cpu-0").report).mutable_load()->set_started(5);
-  EXPECT_TRUE(looked_at().empty());
+  EXPECT_TRUE(reconciled_at().empty());
   nodes_.Attach("default.cpu-0");
-  EXPECT_EQ(looked_at(), std::set<api::Key>{ModelKey("a")}) << "it is no longer spoken of";
+  EXPECT_EQ(reconciled_at(), std::set<api::Key>{ModelKey("a")}) << "it is no longer reported";
   nodes_.Leave("default.cpu-0");
-  EXPECT_EQ(looked_at(), (std::set<api::Key>{ModelKey("a"), ModelKey("b"), kFleetKey}))
-      << "the fleet when patience is over";
+  EXPECT_EQ(reconciled_at(), (std::set<api::Key>{ModelKey("a"), ModelKey("b"), kFleetKey}))
+      << "the fleet after the grace time";
 }
 
-TEST_F(ReconcilerTest, AFirstRolloutThatIsOverInAMomentIsWrittenOnce) {
+TEST_F(ReconcilerTest, ShortFirstRolloutIsWrittenOnce) {
   Restart(std::chrono::seconds(1));
   Settle();
   nodes_.Attach("default.cpu-0");
   ApplyModel("a");
   Settle();
   EXPECT_EQ(Holds("default.cpu-0"), std::vector<std::string>{"a"});
-  EXPECT_EQ(disk_->writes[ModelKey("a")], 0) << "the node has heard it already";
-  EXPECT_TRUE(told_.empty());
+  EXPECT_EQ(disk_->writes[ModelKey("a")], 0) << "the node already has the decision";
+  EXPECT_TRUE(events_.empty());
   nodes_.Attach("default.cpu-0", {{"a", 1}});
   Settle();
   EXPECT_EQ(disk_->writes[ModelKey("a")], 1);
   EXPECT_EQ(StatusOf("a").stable_version, 1);
-  EXPECT_EQ(StatusOf("a").history.size(), 3U) << "begun, tried, promoted";
-  ASSERT_EQ(told_.size(), 1U);
-  EXPECT_EQ(told_[0].reason, "Promoted");
+  EXPECT_EQ(StatusOf("a").history.size(), 3U) << "started, validated, promoted";
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(events_[0].reason, "Promoted");
 }
 
-TEST_F(ReconcilerTest, AFirstRolloutThatLastsIsWrittenAfterAMomentAndGoesOnFromThere) {
+TEST_F(ReconcilerTest, LongFirstRolloutIsWrittenAfterADelayAndContinuesFromThere) {
   Restart(std::chrono::seconds(1));
   Settle();
   nodes_.Attach("default.cpu-0");
@@ -503,11 +503,11 @@ TEST_F(ReconcilerTest, AFirstRolloutThatLastsIsWrittenAfterAMomentAndGoesOnFromT
   nodes_.Attach("default.cpu-0", {{"a", 1}});
   Settle({kFleetKey, ModelKey("a")});
   EXPECT_EQ(StatusOf("a").stable_version, 1);
-  EXPECT_EQ(StatusOf("a").rollout.attempt, 1) << "another controller goes on with the same rollout";
+  EXPECT_EQ(StatusOf("a").rollout.attempt, 1) << "another controller continues the same rollout";
   EXPECT_GT(nodes_.messages.at("default.cpu-0").size(), messages);
 }
 
-TEST_F(ReconcilerTest, WhatIsNotWrittenYetGivesWayToANewManifest) {
+TEST_F(ReconcilerTest, NewManifestReplacesAnUnwrittenDecision) {
   Restart(std::chrono::seconds(1));
   Settle();
   nodes_.Attach("default.cpu-0");
@@ -536,7 +536,7 @@ class EvidenceOfAStep : public ReconcilerTest {
     Settle();
     EXPECT_EQ(StatusOf("a").rollout.phase, api::RolloutPhase::kStep);
     AnswerFor(3);
-    EXPECT_EQ(StatusOf("a").rollout.verdict.result, "Pass") << "another result is written at once";
+    EXPECT_EQ(StatusOf("a").rollout.verdict.result, "Pass") << "a changed result is written at once";
     written_ = disk_->writes[ModelKey("a")];
   }
   void ApplyVersion2(const std::string& hold) {
@@ -563,20 +563,20 @@ class EvidenceOfAStep : public ReconcilerTest {
   int64_t answered_ = 0;
 };
 
-TEST_F(EvidenceOfAStep, IsWrittenWhenItHasLasted) {
+TEST_F(EvidenceOfAStep, IsWrittenAtGrowingIntervals) {
   AnswerFor(14);
   EXPECT_EQ(Writes(), 0);
   AnswerFor(4);
   EXPECT_EQ(Writes(), 1);
   EXPECT_GE(Requests(), 1500);
   AnswerFor(15);
-  EXPECT_EQ(Writes(), 1) << "as long again as the step had lasted";
+  EXPECT_EQ(Writes(), 1) << "after as long as the step had lasted";
   AnswerFor(300);
   EXPECT_THAT(Writes(), testing::AllOf(testing::Ge(6), testing::Le(8))) << "every minute in the end";
   EXPECT_GE(Requests(), answered_ - 6200);
 }
 
-TEST_F(EvidenceOfAStep, OutlivesAWriteThatFails) {
+TEST_F(EvidenceOfAStep, SurvivesAFailedWrite) {
   disk_->full_for.insert(ModelKey("a"));
   AnswerFor(40);
   disk_->full_for.clear();
@@ -585,7 +585,7 @@ TEST_F(EvidenceOfAStep, OutlivesAWriteThatFails) {
   EXPECT_GE(Requests(), answered_ - 200);
 }
 
-TEST_F(EvidenceOfAStep, IsGivenUpForAStatusThatSomebodyElseWrote) {
+TEST_F(EvidenceOfAStep, IsDroppedWhenAnotherWriterChangesTheStatus) {
   AnswerFor(10);
   const store::Object object = disk_->Get(ModelKey("a")).value();
   Json status = object.status;
@@ -593,18 +593,18 @@ TEST_F(EvidenceOfAStep, IsGivenUpForAStatusThatSomebodyElseWrote) {
   ASSERT_TRUE(disk_->PutStatus(ModelKey("a"), object.metadata.uid, object.metadata.resource_version, status));
   AnswerFor(20);
   EXPECT_EQ(StatusOf("a").rollout.phase, api::RolloutPhase::kStep);
-  EXPECT_TRUE(StatusOf("a").history.empty()) << "what is stored holds";
+  EXPECT_TRUE(StatusOf("a").history.empty()) << "the stored status wins";
 }
 
-TEST_F(EvidenceOfAStep, IsWrittenWithWhatFollowsFromIt) {
+TEST_F(EvidenceOfAStep, IsWrittenTogetherWithTheDecisionItCauses) {
   AnswerFor(5);
   ApplyVersion2("3s");
   AnswerFor(2);
   EXPECT_EQ(StatusOf("a").stable_version, 2);
-  EXPECT_GE(Requests(), 500) << "what came before the new manifest counts";
+  EXPECT_GE(Requests(), 500) << "evidence before the new manifest counts";
 }
 
-TEST_F(EvidenceOfAStep, IsLessForAControllerThatCameLater) {
+TEST_F(EvidenceOfAStep, IsPartlyLostForALaterController) {
   AnswerFor(5);
   Restart(Duration(0), std::chrono::seconds(15));
   AnswerFor(20);
@@ -614,7 +614,7 @@ TEST_F(EvidenceOfAStep, IsLessForAControllerThatCameLater) {
   EXPECT_LT(Requests(), answered_ - 300);
 }
 
-TEST_F(EvidenceOfAStep, ACommandActsOnAllOfIt) {
+TEST_F(EvidenceOfAStep, IsCompleteWhenACommandActs) {
   AnswerFor(5);
   const store::Object object = disk_->Get(ModelKey("a")).value();
   Json status = object.status;
@@ -625,12 +625,12 @@ TEST_F(EvidenceOfAStep, ACommandActsOnAllOfIt) {
   EXPECT_GE(Requests(), 400);
 }
 
-TEST_F(ReconcilerTest, OnlyTheNodesOfAModelAndItsHomesHearOfIt) {
+TEST_F(ReconcilerTest, OnlyNodesOfAModelAndItsHomeNodesReceiveIt) {
   constexpr int kNodes = 40;
   Apply(api::kServingFleetKind, "cpu", {{"replicas", {{"min", kNodes}, {"max", kNodes}}}});
   Settle();
   for (const auto& [node, _] : processes_.nodes) nodes_.Attach(node);
-  timer_.Advance(std::chrono::seconds(1));  // Messages to all nodes of a large fleet keep their distance.
+  timer_.Advance(std::chrono::seconds(1));  // Messages to all nodes of a large fleet are spaced out.
   Apply(api::kModelKind, "a",
         {{"fleet", "cpu"}, {"source", {{"uri", "file:///models/a"}}}, {"version", 1}, {"replicas", 1}});
   Settle({kFleetKey, ModelKey("a")});
@@ -642,7 +642,7 @@ TEST_F(ReconcilerTest, OnlyTheNodesOfAModelAndItsHomesHearOfIt) {
     return nodes;
   };
   const std::set<std::string> first = told();
-  EXPECT_EQ(first.size(), kHomesMax) << "the one that loads it is the nearest, and so a home";
+  EXPECT_EQ(first.size(), kHomesMax) << "the node that loads it is also a home node";
 
   const std::string gone = *first.begin();
   nodes_.Leave(gone);
@@ -651,11 +651,11 @@ TEST_F(ReconcilerTest, OnlyTheNodesOfAModelAndItsHomesHearOfIt) {
   timer_.Advance(std::chrono::seconds(1));
   Settle();
   Settle();
-  EXPECT_EQ(told().size(), kHomesMax) << "another node became a home";
+  EXPECT_EQ(told().size(), kHomesMax) << "another node became a home node";
   EXPECT_FALSE(told().contains(gone));
 }
 
-TEST_F(ReconcilerTest, TenThousandNodesComeAndGoAndNoneIsKept) {
+TEST_F(ReconcilerTest, TenThousandNodesComeAndGoWithoutGrowingMemory) {
   ApplyModel("a");
   Settle();
   nodes_.Attach("default.cpu-0", {{"a", 1}});

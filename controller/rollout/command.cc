@@ -7,7 +7,7 @@ namespace {
 
 using api::RolloutPhase;
 
-// Each returns why it was refused, "" when it was done.
+// Each returns why the command was refused, or "" if it was executed.
 
 std::string PromoteStep(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
@@ -23,7 +23,7 @@ std::string PromoteStep(Draft& draft) {
   rollout.promoted_by_command = true;
   draft.SetPhase(last ? RolloutPhase::kPromoting : RolloutPhase::kStep);
   draft.Record("PromotedByCommand",
-               fmt::format("version {} goes on from {:g}%", rollout.candidate, rollout.weight_percent));
+               fmt::format("version {} continues from {:g}%", rollout.candidate, rollout.weight_percent));
   return "";
 }
 
@@ -35,14 +35,15 @@ std::string Abort(Draft& draft) {
 
 std::string Pause(Draft& draft) {
   if (!IsUnderWay(draft.rollout().phase)) return "no rollout is under way";
-  if (draft.rollout().paused_by_command) return "it is paused already";
+  if (draft.rollout().paused_by_command) return "the rollout is already paused";
   draft.rollout().paused_by_command = true;
   return "";
 }
 
 std::string Resume(Draft& draft) {
   if (draft.policy().paused) return "spec.rollout.paused is true: change the manifest";
-  if (!draft.rollout().paused_by_command) return "it is not paused by a command; a manual step goes on with promote";
+  if (!draft.rollout().paused_by_command)
+    return "the rollout is not paused by a command; use promote to continue after a manual step";
   draft.rollout().paused_by_command = false;
   return "";
 }
@@ -59,17 +60,19 @@ std::string Retry(Draft& draft) {
 
 std::string Do(Draft& draft, const api::Command& command) {
   if (command.generation != draft.generation()) {
-    return fmt::format("it was for generation {}, now it is {}", command.generation, draft.generation());
+    return fmt::format("the command was for generation {}, but the Model is at generation {}", command.generation,
+                       draft.generation());
   }
   if (command.step != draft.rollout().step_index) {
-    return fmt::format("it was for step {}, now it is step {}", command.step, draft.rollout().step_index);
+    return fmt::format("the command was for step {}, but the rollout is at step {}", command.step,
+                       draft.rollout().step_index);
   }
   if (command.verb == "promote") return PromoteStep(draft);
   if (command.verb == "abort") return Abort(draft);
   if (command.verb == "pause") return Pause(draft);
   if (command.verb == "resume") return Resume(draft);
   if (command.verb == "retry") return Retry(draft);
-  return "known are promote, abort, pause, resume and retry";
+  return "the commands are promote, abort, pause, resume and retry";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "controller/api/sentences.h"
 #include "controller/rollout/draft.h"
 #include "controller/rollout/phases.h"
 
@@ -36,7 +37,8 @@ void DescribeNodes(Draft& draft) {
   }
 }
 
-// The first digest that is heard of a version is the one all nodes must see; it keeps the source that it came from.
+// Pins the first reported digest of each version, which all nodes must match, and keeps the source that the version
+// came from.
 void PinDigests(Draft& draft) {
   api::ModelStatus& status = draft.status();
   const auto is_current = [&](int64_t version) {
@@ -52,17 +54,20 @@ void PinDigests(Draft& draft) {
   }
 }
 
-// Ready or not, it is a problem to be looked at: the same version number means other files somewhere.
+// Reports nodes that have different files for the same version number, even if the version is ready.
 void DescribeFiles(Draft& draft) {
-  std::string message;
+  std::vector<api::Sentence> differences;
   for (const NodeSeen& node : draft.observed().nodes) {
     for (const auto& [version, seen] : node.versions) {
       const auto pinned = draft.status().digests.find(version);
       if (seen.digest.empty() || pinned == draft.status().digests.end() || pinned->second == seen.digest) continue;
-      message += fmt::format("{}node {} has other files of version {} than are pinned: digest {}, not {}",
-                             message.empty() ? "" : "; ", node.name, version, seen.digest, pinned->second);
+      differences.push_back(
+          {fmt::format("node {}", node.name), fmt::format(" has different files of version {}: digest {}, expected {}",
+                                                          version, seen.digest, pinned->second)});
     }
   }
+  // One sentence for each version in which a node differs.
+  const std::string message = api::JoinSentences(differences, {.noun = "difference"});
   draft.Trouble("FilesAgree", message.empty() ? "" : "DigestDiffers", message);
 }
 
@@ -83,14 +88,15 @@ void DescribeReady(Draft& draft) {
   if (!draft.Target()) {
     const auto source = draft.TroubleOfSource();
     return SetCondition(draft, "Ready", "False", "NoVersion",
-                        fmt::format("no node has found a version below {}{}", draft.spec().source_uri,
+                        fmt::format("no node has found a version under {}{}", draft.spec().source_uri,
                                     source ? "; " + source->message : ""));
   }
-  SetCondition(draft, "Ready", "False", "NotLoaded",
-               stable == 0 ? "no version has been loaded yet" : fmt::format("version {} is ready on no node", stable));
+  SetCondition(
+      draft, "Ready", "False", "NotLoaded",
+      stable == 0 ? "no version has been loaded yet" : fmt::format("version {} is not ready on any node", stable));
 }
 
-// Nothing can begin: the archive is on no node.
+// No rollout can start because no node has the archive.
 void DescribeBlocked(Draft& draft, const Draft::SourceTrouble& source) {
   const bool on_its_way = source.reason == "Fetching";
   SetCondition(draft, "Reconciling", on_its_way ? "True" : "False", source.reason, source.message);
@@ -110,11 +116,11 @@ void DescribeProgress(Draft& draft) {
   const api::FailedVersion* failed = target ? draft.FailureOf(*target) : nullptr;
   const bool resting = rollout.phase == RolloutPhase::kNone || rollout.phase == RolloutPhase::kCompleted ||
                        rollout.phase == RolloutPhase::kRolledBack;
-  const std::string message =
-      resting ? ""
-              : fmt::format("version {} at {:g}%{}", rollout.candidate, rollout.weight_percent, draft.WordsOfNodes());
+  const std::string message = resting ? ""
+                                      : fmt::format("version {} at {:g}%{}", rollout.candidate, rollout.weight_percent,
+                                                    draft.ReportsFor(rollout.candidate));
   SetCondition(draft, "Progressing", resting ? "False" : "True", phase, message);
-  // The same for tools that know kstatus: until it is over, the object is not what its spec says.
+  // For tools that follow kstatus: Reconciling is True until the object matches its spec.
   SetCondition(draft, "Reconciling", resting ? "False" : "True", phase, "");
   const auto source = draft.TroubleOfSource();
   if (resting && source && (source->nowhere || source->reason == "OtherSource")) return DescribeBlocked(draft, *source);

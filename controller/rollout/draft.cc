@@ -5,16 +5,22 @@
 #include <tuple>
 
 #include "common/fleet/homes.h"
+#include "common/text.h"
+#include "controller/api/sentences.h"
 
 namespace longshore::rollout {
 namespace {
+
+// Limit for one text in the history or of a failed version. A status holds up to 70 of them, and an object in a cluster
+// has at most 1.5 MB.
+constexpr size_t kTextBytesMax = 8192;
 
 template <typename T>
 void Keep(std::vector<T>& list, size_t max) {
   if (list.size() > max) list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(max));
 }
 
-// Higher is further on the way to answering requests.
+// How close the version is to answering requests on this node; higher is closer.
 int Progress(const NodeSeen& node, int64_t version) {
   const auto seen = node.versions.find(version);
   if (seen == node.versions.end()) return 0;
@@ -56,21 +62,21 @@ std::vector<std::string> Draft::NodesIn(int64_t version, NodeState state) const 
 std::vector<std::string> Draft::Choose(int64_t version, int count) const {
   if (count >= NodesCount()) return fleet_->names;
   const uint64_t model = HashOfName(spec().served_name);
-  // Only a node that runs both can tell whether the candidate is worse than stable.
-  const int64_t beside = version == status_.rollout.candidate ? status_.rollout.stable : 0;
+  // Only a node that runs both versions can show whether the candidate is worse than stable.
+  const int64_t paired = version == status_.rollout.candidate ? status_.rollout.stable : 0;
   std::vector<std::tuple<int, int, uint64_t, std::string_view>> order;
   for (const NodeSeen* node : nodes_) {
     const int progress = Progress(*node, version);
-    const int besides = beside == 0 ? 0 : Progress(*node, beside);
-    if (progress + besides > 0)
-      order.emplace_back(progress, besides, Nearness(HashOfName(node->name), model), node->name);
+    const int paired_progress = paired == 0 ? 0 : Progress(*node, paired);
+    if (progress + paired_progress > 0)
+      order.emplace_back(progress, paired_progress, Nearness(HashOfName(node->name), model), node->name);
   }
   std::ranges::sort(order, std::greater<>());
   std::vector<std::string> names;
-  for (const auto& [progress, besides, nearness, name] : order) {
+  for (const auto& [progress, paired_progress, nearness, name] : order) {
     if (static_cast<int>(names.size()) < count) names.emplace_back(name);
   }
-  // Beyond them as many of the nearest as may be among them already.
+  // The other nodes, nearest first. Some of the nearest may be in the list already, so ask for more than `count`.
   for (const size_t i : Nearest(fleet_->hashes, model, static_cast<size_t>(std::max(count, 0)) + order.size())) {
     if (static_cast<int>(names.size()) >= count) break;
     if (std::ranges::count(names, fleet_->names[i]) == 0) names.push_back(fleet_->names[i]);
@@ -90,25 +96,26 @@ std::optional<Draft::SourceTrouble> Draft::TroubleOfSource() const {
   const auto serves = status_.sources.find(status_.stable_version);
   if (serves != status_.sources.end() && Target() == status_.stable_version && serves->second.sha256 != sha256 &&
       serves->second.sha256 + sha256 != "") {
-    return SourceTrouble{"OtherSource",
-                         fmt::format("version {} serves already, of {}; a version never changes: give the one of {} "
-                                     "another number",
-                                     status_.stable_version, serves->second.uri, spec().source_uri)};
+    return SourceTrouble{
+        "OtherSource",
+        fmt::format("version {} already serves from {}; the files of a version never change: give the one from {} "
+                    "another number",
+                    status_.stable_version, serves->second.uri, spec().source_uri)};
   }
   if (sha256.empty()) return std::nullopt;
   SourceTrouble trouble{.reason = "Fetching", .message = "", .nowhere = true};
-  int without = 0;
+  std::vector<api::Sentence> without;
   for (const NodeSeen* node : nodes_) {
-    if (!node->source || node->source->sha256 != sha256) continue;  // It has not heard of it yet, or need not.
+    // The node has not received this source yet, or does not need it.
+    if (!node->source || node->source->sha256 != sha256) continue;
     if (node->source->state == SourceState::kReady) trouble.nowhere = false;
     if (node->source->state == SourceState::kReady) continue;
     if (node->source->state == SourceState::kFailed) trouble.reason = "FetchFailed";
-    if (++without > kNodesNamedMax) continue;
-    trouble.message += fmt::format("{}node {}: {}", without == 1 ? "" : "; ", node->name, node->source->message);
+    without.push_back({fmt::format("node {}: ", node->name), node->source->message});
   }
-  if (without > kNodesNamedMax) trouble.message += fmt::format("; and {} more nodes", without - kNodesNamedMax);
-  if (without == 0 && !trouble.nowhere) return std::nullopt;
-  if (without == 0) trouble.message = fmt::format("no node has heard of {} yet", spec().source_uri);
+  trouble.message = api::JoinSentences(without, {.count_max = kNodesNamedMax});
+  if (without.empty() && !trouble.nowhere) return std::nullopt;
+  if (without.empty()) trouble.message = fmt::format("no node has reported on {} yet", spec().source_uri);
   return trouble;
 }
 
@@ -130,8 +137,8 @@ void Draft::Forget(int64_t version) {
 void Draft::Remember(int64_t version, const std::string& reason, const std::string& message) {
   Forget(version);
   const auto digest = status_.digests.find(version);
-  status_.failed.push_back(
-      {version, digest == status_.digests.end() ? "" : digest->second, generation(), reason, message, now_});
+  status_.failed.push_back({version, digest == status_.digests.end() ? "" : digest->second, generation(), reason,
+                            CutText(message, kTextBytesMax), now_});
   Keep(status_.failed, api::kFailedMax);
 }
 
@@ -148,19 +155,20 @@ void Draft::Record(const std::string& what, const std::string& message, bool war
 }
 
 void Draft::RecordOf(int64_t version, const std::string& what, const std::string& message, bool warning) {
-  status_.history.push_back({now_, version, what, message});
+  const std::string text = CutText(message, kTextBytesMax);
+  status_.history.push_back({now_, version, what, text});
   Keep(status_.history, api::kHistoryMax);
-  events_.push_back({warning, what, message, status_.rollout.weight_percent});
+  events_.push_back({warning, what, text, status_.rollout.weight_percent});
 }
 
-std::string Draft::WordsOfNodes() const {
-  std::string words;
+std::string Draft::ReportsFor(int64_t version) const {
+  std::vector<api::Sentence> reports;
   for (const NodeSeen* node : nodes_) {
-    const auto seen = node->versions.find(status_.rollout.candidate);
+    const auto seen = node->versions.find(version);
     if (seen == node->versions.end() || seen->second.message.empty()) continue;
-    words += fmt::format("; node {}: {}", node->name, seen->second.message);
+    reports.push_back({fmt::format("node {}: ", node->name), seen->second.message});
   }
-  return words;
+  return reports.empty() ? "" : "; " + api::JoinSentences(reports);
 }
 
 void Draft::SetPhase(api::RolloutPhase phase) {
@@ -176,7 +184,7 @@ void Draft::RollBack(const std::string& reason, const std::string& message, bool
   current.paused_by_command = false;
   current.verdict.result = "Fail";
   current.verdict.reason = reason;
-  current.verdict.message = message;
+  current.verdict.message = CutText(message, kTextBytesMax);
   SetPhase(api::RolloutPhase::kRolledBack);
   Record("RolledBack", fmt::format("version {}: {}: {}", current.candidate, reason, message), remember);
 }

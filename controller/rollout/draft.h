@@ -1,5 +1,4 @@
-// One decision in the making: the status as it changes, and the words for what is asked of it again and again.
-// Internal to rollout/.
+// A decision under construction: the status as it changes, and helpers that the phases share. Internal to rollout/.
 #pragma once
 
 #include <string>
@@ -24,48 +23,51 @@ class Draft {
   api::RolloutStatus& rollout() { return status_.rollout; }
   const std::vector<Event>& events() const { return events_; }
 
-  // What the spec asks for; nullopt while "latest" is not known.
+  // The wanted version; nullopt if the spec names none and the latest is unknown.
   std::optional<int64_t> Target() const;
-  // Nodes that count and say something of the model: those not draining, ordered by name.
+  // The nodes that report the model and are not draining, ordered by name.
   const std::vector<const NodeSeen*>& nodes() const { return nodes_; }
-  // Nodes that count.
+  // Number of nodes of the fleet that are not draining.
   int NodesCount() const { return static_cast<int>(fleet_->names.size()); }
   std::vector<std::string> NodesIn(int64_t version, NodeState state) const;
   int ReadyNodes(int64_t version) const { return static_cast<int>(NodesIn(version, NodeState::kReady).size()); }
-  // What the nodes say about the candidate while they have it not ready: "; node a: no directory of version 2 in /m".
-  std::string WordsOfNodes() const;
-  // Where a version should be on `count` nodes: those that have it already first, so that nothing moves without need;
-  // for a candidate those that have stable; then those nearest to the model, so that models spread over the nodes.
+  // The messages of nodes on which a version is not ready, as a suffix for a sentence: "; node a: no directory of
+  // version 2 in /m". "" if there are none. Limited as in api::JoinSentences.
+  std::string ReportsFor(int64_t version) const;
+  // Chooses `count` nodes for a version: first nodes that have it already, so that nothing moves without need; then,
+  // for a candidate, nodes that have stable; then the nodes nearest to the model by hash, which spreads models over the
+  // nodes.
   std::vector<std::string> Choose(int64_t version, int count) const;
-  // Nodes for the stable version: all, or spec.replicas.
+  // Number of nodes for the stable version: all, or spec.replicas.
   int StableNodes() const;
-  // How many nodes must hold the candidate before it may have this weight: its share of as many as stable should have,
-  // at least one.
+  // How many nodes must hold the candidate before it may get this weight: its share of StableNodes(), at least one.
   int NodesFor(double weight_percent) const { return ShareOf(StableNodes(), weight_percent); }
-  // Of as many as stable is ready on now: what a candidate that has the weight already must not be without.
+  // The same share of the nodes on which stable is ready now: a candidate that already has the weight must not lose
+  // these.
   int NodesForNow(double weight_percent) const { return ShareOf(ReadyNodes(status_.rollout.stable), weight_percent); }
 
-  // What keeps the spec's archive from being on all nodes that should have it; nullopt: nothing, or it is a folder.
+  // Why the archive of the spec is not on all nodes that should have it; nullopt if it is, or if the source is a
+  // folder.
   struct SourceTrouble {
     std::string reason;    // "Fetching", "FetchFailed", "OtherSource".
     std::string message;   // Names up to kNodesNamedMax nodes.
     bool nowhere = false;  // No node has it.
   };
-  static constexpr int kNodesNamedMax = 3;
+  static constexpr size_t kNodesNamedMax = 3;
   std::optional<SourceTrouble> TroubleOfSource() const;
 
   const api::FailedVersion* FailureOf(int64_t version) const;
-  // Keeps the version from being tried again in this generation.
+  // Marks the version as failed: it is not tried again in this generation.
   void Remember(int64_t version, const std::string& reason, const std::string& message);
   void Forget(int64_t version);
 
-  // A line of history, of the candidate or of another version, and its event.
+  // Adds a line of history for the candidate or another version, and its event.
   void Record(const std::string& what, const std::string& message, bool warning = false);
   void RecordOf(int64_t version, const std::string& what, const std::string& message, bool warning);
-  // A condition that is there since the first trouble: False with the reason, True once there is none.
+  // Sets a condition that exists only after its first problem: False with the reason, or True if `reason` is "".
   void Trouble(const std::string& type, const std::string& reason, const std::string& message);
   void SetPhase(api::RolloutPhase phase);
-  // Ends the rollout with the weight back at stable; `remember` keeps the version from being tried again.
+  // Ends the rollout and gives all weight back to stable. `remember`: mark the version as failed.
   void RollBack(const std::string& reason, const std::string& message, bool remember);
 
  private:
@@ -80,10 +82,10 @@ class Draft {
   std::vector<Event> events_;
 };
 
-// Takes the waiting command, if there is one, and says in the status what became of it.
+// Executes the pending command, if any, and stores its result in the status.
 void TakeCommand(Draft& draft);
 
-// Conditions, node summary, pinned digests, observed generation.
+// Sets the conditions, node summary, pinned digests and observed generation.
 void Describe(Draft& draft);
 
 Placement PlacementOf(Draft& draft);

@@ -1,6 +1,7 @@
-// Versions that are served for a label of theirs alone: neither stable nor candidate.
+// Versions that are served only because a label names them: neither stable nor candidate.
 #include <algorithm>
 
+#include "controller/api/sentences.h"
 #include "controller/rollout/phases.h"
 
 namespace longshore::rollout {
@@ -8,17 +9,6 @@ namespace {
 
 std::string Named(const std::string& label, int64_t version) {
   return fmt::format("label \"{}\", version {}", label, version);
-}
-
-// What nodes said last of a version that none of them serves.
-std::string WordsOf(const Draft& draft, int64_t version) {
-  std::string words;
-  for (const NodeSeen* node : draft.nodes()) {
-    const auto seen = node->versions.find(version);
-    if (seen == node->versions.end() || seen->second.message.empty()) continue;
-    words += fmt::format("; node {}: {}", node->name, seen->second.message);
-  }
-  return words;
 }
 
 std::optional<Failure> FailureOn(const NodeSeen& node, int64_t version) {
@@ -36,7 +26,7 @@ std::optional<Failure> FailureOn(const NodeSeen& node, int64_t version) {
   return std::nullopt;
 }
 
-// The first failure on a node that counts.
+// The first failure on a node that is not draining.
 std::optional<Failure> FailureOfLabelled(const Draft& draft, int64_t version) {
   for (const NodeSeen* node : draft.nodes()) {
     if (auto failure = FailureOn(*node, version)) return failure;
@@ -44,8 +34,8 @@ std::optional<Failure> FailureOfLabelled(const Draft& draft, int64_t version) {
   return std::nullopt;
 }
 
-// Whether a node serves it or may come to serve it: one node's trouble is then not the version's.
-bool LivesOnANode(const Draft& draft, int64_t version) {
+// Whether a node serves the version or may come to serve it. Then a failure on another node is a problem of that node.
+bool MayServeOnANode(const Draft& draft, int64_t version) {
   return std::ranges::any_of(draft.nodes(), [&](const NodeSeen* node) {
     const auto seen = node->versions.find(version);
     if (seen == node->versions.end() || FailureOn(*node, version)) return false;
@@ -55,12 +45,12 @@ bool LivesOnANode(const Draft& draft, int64_t version) {
   });
 }
 
-// What keeps a labelled version from being served everywhere that it should be.
+// Why a labelled version is not served everywhere; nullopt if it is ready.
 std::optional<Failure> TroubleOf(const Draft& draft, int64_t version) {
   if (const api::FailedVersion* failed = draft.FailureOf(version)) return Failure{failed->reason, failed->message};
   if (auto failure = FailureOfLabelled(draft, version)) return failure;
   if (draft.ReadyNodes(version) > 0) return std::nullopt;
-  return Failure{"NotReady", "ready on no node" + WordsOf(draft, version)};
+  return Failure{"NotReady", "not ready on any node" + draft.ReportsFor(version)};
 }
 
 }  // namespace
@@ -78,7 +68,7 @@ void FailLabelled(Draft& draft) {
                                   (IsUnderWay(draft.rollout().phase) && version == draft.rollout().candidate);
     if (judged_otherwise || draft.FailureOf(version) != nullptr) continue;
     const std::optional<Failure> failure = FailureOfLabelled(draft, version);
-    if (!failure || LivesOnANode(draft, version)) continue;
+    if (!failure || MayServeOnANode(draft, version)) continue;
     draft.Remember(version, failure->reason, failure->message);
     draft.RecordOf(version, "LabelFailed",
                    fmt::format("{}: {}: {}", Named(label, version), failure->reason, failure->message), true);
@@ -87,15 +77,17 @@ void FailLabelled(Draft& draft) {
 
 void DescribeLabels(Draft& draft) {
   std::string reason;
-  std::string message;
+  std::vector<api::Sentence> troubles;
   for (const auto& [label, version] : draft.spec().version_labels) {
     const std::optional<Failure> trouble = TroubleOf(draft, version);
     if (!trouble) continue;
-    // The first that failed gives the reason; one that is on its way comes after all that failed.
+    // The first failure gives the reason; versions that are only not ready yet come after failures.
     if (reason.empty() || reason == "NotReady") reason = trouble->reason;
-    message += fmt::format("{}{}: {}", message.empty() ? "" : "; ", Named(label, version), trouble->message);
+    troubles.push_back({Named(label, version) + ": ", trouble->message});
   }
-  draft.Trouble("LabelsServed", reason, message);
+  // The sentence of one label may list many nodes.
+  const api::SentenceLimits limits{.noun = "label", .bytes_max = 9000, .sentence_bytes_max = 4500};
+  draft.Trouble("LabelsServed", reason, api::JoinSentences(troubles, limits));
 }
 
 }  // namespace longshore::rollout

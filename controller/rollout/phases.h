@@ -1,4 +1,4 @@
-// The phases of a rollout, each as what it does to a draft. Internal to rollout/.
+// The phases of a rollout, each as a function that changes a draft. Internal to rollout/.
 #pragma once
 
 #include <optional>
@@ -8,36 +8,36 @@
 
 namespace longshore::rollout {
 
-// Whether the candidate goes to all at once: it is the first version, or its strategy has no steps.
+// Whether the candidate gets all requests at once, because it is the first version or its strategy has no steps.
 bool SkipsSteps(const Draft& draft, const api::RolloutStatus& rollout);
 bool CarriesWeight(const api::RolloutStatus& rollout);
-// The weight of the current step; brings a step that the spec has lost back into it.
+// The weight of the current step in percent. Limits step_index to the steps of the spec, which may have fewer now.
 double StepWeight(Draft& draft);
 
-// Adds the windows to the analysis when it is time to, and judges. True when they were used.
+// Adds the windows to the analysis and judges, if it is time to. Returns true if the windows were used.
 bool UseEvidence(Draft& draft);
-// kStep and kPaused: gives weight, waits, pauses, goes on or back.
+// For kStep and kPaused: sets the weight, waits, pauses, advances or rolls back.
 void RunStep(Draft& draft);
-// Whether a person wants nothing to go on; says so in the status. For phases that are not steps.
+// Whether the user paused the rollout; stores this in the status. For phases that are not steps.
 bool IsHeld(Draft& draft);
-// kPromoting: waits until all nodes have the candidate.
+// For kPromoting: waits until all nodes have the candidate.
 void FinishPromotion(Draft& draft);
 
 void Promote(Draft& draft);
-// While the rollout waits for nodes: gives up after the progress deadline, saying what they said last.
+// Rolls back if the rollout has waited for nodes longer than the progress deadline, with the last reports of the nodes.
 void CheckDeadline(Draft& draft, const std::string& waiting_for);
 
-// What a node says of a version that ends its being tried.
+// A failure of a version on one node.
 struct Failure {
   std::string reason;
   std::string message;  // Names the node.
 };
 std::optional<Failure> FailureOnANode(const Draft& draft, int64_t version);
 
-// A labelled version that failed, and that no node has or comes to have, is remembered as failed. While one has it, it
-// stays where it is.
+// Marks a labelled version as failed if it failed on a node and no other node serves or loads it. While a node does, it
+// keeps its placement.
 void FailLabelled(Draft& draft);
-// Condition LabelsServed, when there are labels.
+// Sets the condition LabelsServed if the spec has labels.
 void DescribeLabels(Draft& draft);
 
 }  // namespace longshore::rollout

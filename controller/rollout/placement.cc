@@ -10,7 +10,7 @@ using api::RolloutPhase;
 
 constexpr int kWhole = 10000;
 
-// On how many nodes the candidate should be loaded in this phase.
+// The number of nodes that should load the candidate in this phase.
 int CandidateNodes(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
   const auto& steps = draft.policy().steps;
@@ -40,7 +40,7 @@ void AddCandidate(Draft& draft, Placement& placement) {
       {.version = rollout.candidate,
        .weight_bp = rollout.stable == 0 ? 0 : static_cast<int>(std::lround(rollout.weight_percent * 100)),
        .candidate = true,
-       .trial = rollout.phase == RolloutPhase::kValidating,
+       .rehearse = rollout.phase == RolloutPhase::kValidating,
        .nodes = draft.Choose(rollout.candidate, count)});
 }
 
@@ -52,7 +52,7 @@ void AddStable(Draft& draft, Placement& placement) {
       {.version = stable, .weight_bp = kWhole - given, .nodes = draft.Choose(stable, draft.StableNodes())});
 }
 
-// The version before the last promotion, where it still is, until the new one has soaked.
+// The version before the last promotion stays where it is until the soak time of the new one is over.
 void AddSoaking(Draft& draft, Placement& placement) {
   const api::RolloutStatus& rollout = draft.rollout();
   const bool soaking = rollout.phase == RolloutPhase::kCompleted && rollout.stable != 0 &&
@@ -69,7 +69,7 @@ void AddLabelled(Draft& draft, Placement& placement) {
                                    [&, wanted = version](const auto& placed) { return placed.version == wanted; });
     if (known || draft.FailureOf(version) != nullptr) continue;
     placement.versions.push_back(
-        {.version = version, .trial = true, .nodes = draft.Choose(version, draft.StableNodes())});
+        {.version = version, .rehearse = true, .nodes = draft.Choose(version, draft.StableNodes())});
   }
 }
 

@@ -7,9 +7,9 @@ namespace {
 
 using api::RolloutPhase;
 
-// Longer than every hold that a manifest may ask for.
-constexpr Duration kFirstLook = std::chrono::milliseconds(1);
-constexpr Duration kLastLook = std::chrono::hours(24 * 40);
+// The range of waits that is searched; the maximum is longer than any hold that a manifest may contain.
+constexpr Duration kWaitMin = std::chrono::milliseconds(1);
+constexpr Duration kWaitMax = std::chrono::hours(24 * 40);
 
 bool Moved(const api::ModelStatus& before, const Decision& decision) {
   const api::RolloutStatus& from = before.rollout;
@@ -18,7 +18,7 @@ bool Moved(const api::ModelStatus& before, const Decision& decision) {
          from.weight_percent != to.weight_percent || before.stable_version != decision.status.stable_version;
 }
 
-// Enough for every step, and as good on both sides.
+// Enough requests for each step, with equal results on both sides.
 analysis::WindowEvidence GoodWindow(int64_t requests) {
   api::ArmEvidence arm;
   arm.requests = std::max<int64_t>(1, requests);
@@ -26,9 +26,10 @@ analysis::WindowEvidence GoodWindow(int64_t requests) {
   return {arm, arm};
 }
 
-class World {
+class Simulation {
  public:
-  World(api::Model model, const std::vector<std::string>& nodes, std::optional<int64_t> latest_version, TimePoint now)
+  Simulation(api::Model model, const std::vector<std::string>& nodes, std::optional<int64_t> latest_version,
+             TimePoint now)
       : model_(std::move(model)), now_(now) {
     seen_.latest_version = latest_version;
     for (const std::string& name : nodes) {
@@ -36,23 +37,23 @@ class World {
       seen_.nodes.back().source = SourceSeen{model_.spec.source_sha256, SourceState::kReady, ""};
     }
     if (!nodes.empty()) seen_.windows[nodes.front()] = GoodWindow(model_.spec.rollout.requests_min);
-    Obey(PlacementNow(model_, seen_, now_));
+    ApplyPlacement(PlacementNow(model_, seen_, now_));
   }
 
   const api::Model& model() const { return model_; }
   TimePoint now() const { return now_; }
   std::string WhyNone() const { return WhyNoRollout(model_, seen_, now_); }
 
-  // Goes to the moment when the next thing happens. nullopt: nothing ever does.
+  // Advances the time to the next change and applies it; nullopt if nothing will change.
   std::optional<Decision> Next() {
     Duration moved{0};
     if (!MovesAfter(moved)) {
       Duration rested{0};
-      for (moved = kFirstLook; !MovesAfter(moved); moved *= 2) {
-        if (moved > kLastLook) return std::nullopt;
+      for (moved = kWaitMin; !MovesAfter(moved); moved *= 2) {
+        if (moved > kWaitMax) return std::nullopt;
         rested = moved;
       }
-      while (moved - rested > kFirstLook) {
+      while (moved - rested > kWaitMin) {
         const Duration middle = rested + (moved - rested) / 2;
         (MovesAfter(middle) ? moved : rested) = middle;
       }
@@ -60,7 +61,7 @@ class World {
     now_ += moved;
     Decision decision = Decide(model_, seen_, now_);
     model_.status = decision.status;
-    Obey(decision.placement);
+    ApplyPlacement(decision.placement);
     return decision;
   }
 
@@ -72,7 +73,7 @@ class World {
  private:
   bool MovesAfter(Duration wait) const { return Moved(model_.status, Decide(model_, seen_, now_ + wait)); }
 
-  void Obey(const Placement& placement) {
+  void ApplyPlacement(const Placement& placement) {
     for (NodeSeen& node : seen_.nodes) {
       node.versions.clear();
       for (const VersionPlacement& placed : placement.versions) {
@@ -98,23 +99,23 @@ int NodesOfCandidate(const Decision& decision) {
 
 Preview Foresee(api::Model model, const std::vector<std::string>& nodes, std::optional<int64_t> latest_version,
                 TimePoint now) {
-  World world(std::move(model), nodes, latest_version, now);
+  Simulation simulation(std::move(model), nodes, latest_version, now);
   Preview preview;
-  preview.none = world.WhyNone();
+  preview.none = simulation.WhyNone();
   while (preview.none.empty() && preview.moments.size() < kMomentsMax) {
-    const std::optional<Decision> decision = world.Next();
+    const std::optional<Decision> decision = simulation.Next();
     if (!decision) break;
     const api::RolloutStatus& rollout = decision->status.rollout;
     for (const Event& event : decision->events) {
-      preview.moments.push_back({world.now() - now, event, NodesOfCandidate(*decision)});
+      preview.moments.push_back({simulation.now() - now, event, NodesOfCandidate(*decision)});
     }
     preview.stable = rollout.stable;
     preview.candidate = rollout.candidate;
     preview.held = rollout.paused_reason == "Manual" ? "" : rollout.paused_reason;
-    if (rollout.paused_reason == "Manual") world.Promote();
-    if (!api::IsUnderWay(rollout.phase) && !world.WhyNone().empty()) break;
+    if (rollout.paused_reason == "Manual") simulation.Promote();
+    if (!api::IsUnderWay(rollout.phase) && !simulation.WhyNone().empty()) break;
   }
-  if (preview.stable != 0) preview.soak = world.model().spec.rollout.hold;
+  if (preview.stable != 0) preview.soak = simulation.model().spec.rollout.hold;
   return preview;
 }
 

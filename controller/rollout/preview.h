@@ -1,8 +1,8 @@
-// What a rollout would do, told before it begins: Decide itself, run ahead in a world where everything goes well.
+// Predicts a rollout before it starts by running Decide in a simulation in which everything succeeds.
 //
-// In that world nodes have at once what they are told to have, every version passes its trial, the candidate is as good
-// as stable, a step has its requests when its hold is over, and where a step waits for somebody to say promote,
-// somebody does. So the times are the least that there can be.
+// In the simulation, nodes load their versions at once, each version passes its rehearsal, the candidate is as good as
+// stable, each step has enough requests when its hold ends, and each manual pause is promoted at once. So the predicted
+// times are lower bounds.
 //
 // Pure.
 #pragma once
@@ -14,24 +14,24 @@
 
 namespace longshore::rollout {
 
-// One line of the history that there would be.
+// One line of the predicted history.
 struct Moment {
-  Duration after{0};  // Since now.
-  Event event;        // With the candidate's weight then; 100 once it is promoted.
-  int nodes = 0;      // That hold the candidate, or soon will.
+  Duration after{0};  // Time from now.
+  Event event;        // With the candidate's weight at that time; 100 once it is promoted.
+  int nodes = 0;      // Number of nodes that hold the candidate or are about to.
 };
 
 struct Preview {
-  std::string none;  // Why there is no rollout; "": there is one.
+  std::string none;  // Why there is no rollout; "" if there is one.
   int64_t stable = 0;
   int64_t candidate = 0;
   std::vector<Moment> moments;
-  std::string held;  // paused_reason where it stops for ever: "Spec", "Command"; "": it is promoted.
-  Duration soak{0};  // How long the version before stays loaded after that.
+  std::string held;  // paused_reason if it stops indefinitely: "Spec" or "Command"; "": it is promoted.
+  Duration soak{0};  // How long the previous version stays loaded after the promotion.
 };
 
-// `model`: as the controller would find it after the apply. `latest_version`: what nodes find; only used when the spec
-// names no version. `nodes`: the names of the fleet's nodes.
+// `model`: as after the apply. `latest_version`: the version that nodes would find; used only if the spec names no
+// version. `nodes`: the names of the nodes of the fleet.
 Preview Foresee(api::Model model, const std::vector<std::string>& nodes, std::optional<int64_t> latest_version,
                 TimePoint now);
 

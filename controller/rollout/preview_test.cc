@@ -53,14 +53,14 @@ TEST(Preview, IsTheHistoryOfARolloutInWhichNothingGoesWrong) {
                           "60s Step 50% on 2", "90s Promoting 50% on 4", "90s Promoted 100% on 4"));
 }
 
-TEST(Preview, TakesAnArchiveForFetched) {
+TEST(Preview, AssumesThatAnArchiveIsFetched) {
   const std::string sha256(64, 'a');
   const Preview preview = Of(MakeModel(1, {{"source", {{"uri", "https://h/m.tar"}, {"sha256", sha256}}}}));
   EXPECT_EQ(preview.none, "");
   EXPECT_EQ(preview.moments.back().event.reason, "Promoted");
 }
 
-TEST(Preview, FindsTheEndOfAHoldToTheMillisecond) {
+TEST(Preview, FindsTheEndOfAHoldWithinAMillisecond) {
   const Json rollout = {
       {"rollout", {{"hold", "70ms"}, {"steps", {{{"weight", 10}, {"hold", "720h"}}, {{"weight", 20}}}}}}};
   const Preview preview = Of(MakeModel(1, rollout));
@@ -70,7 +70,7 @@ TEST(Preview, FindsTheEndOfAHoldToTheMillisecond) {
   EXPECT_LE(preview.moments[5].after - preview.moments[3].after, std::chrono::milliseconds(72));
 }
 
-TEST(Preview, SaysPromoteWhereAStepWaitsForIt) {
+TEST(Preview, PromotesAStepThatWaitsForIt) {
   const Json rollout = {{"rollout", {{"steps", {{{"weight", 10}, {"pause", "Manual"}}, {{"weight", 20}}}}}}};
   EXPECT_THAT(Lines(Of(MakeModel(1, rollout))),
               ElementsAre("0s Started 0% on 1", "0s Validated 0% on 1", "0s Step 10% on 1", "0s Paused 10% on 1",
@@ -78,7 +78,7 @@ TEST(Preview, SaysPromoteWhereAStepWaitsForIt) {
                           "30s Promoted 100% on 4"));
 }
 
-TEST(Preview, StopsWhereTheManifestPauses) {
+TEST(Preview, StopsWhenTheManifestPauses) {
   const Preview preview = Of(MakeModel(1, {{"rollout", {{"paused", true}}}}));
   EXPECT_EQ(preview.held, "Spec");
   EXPECT_THAT(Lines(preview), ElementsAre("0s Started 0% on 1", "0s Validated 0% on 1", "0s Paused 0% on 1"));
@@ -89,7 +89,7 @@ TEST(Preview, TheFirstVersionServesAsSoonAsANodeHasIt) {
               ElementsAre("0s Started 0% on 1", "0s Validated 0% on 4", "0s Promoted 100% on 4"));
 }
 
-TEST(Preview, GoesOnFromARolloutThatIsUnderWayAndBeginsAnewWhereTheSpecAsksForAnother) {
+TEST(Preview, ContinuesARolloutThatIsUnderWayOrStartsAnotherOneIfTheSpecChanged) {
   api::Model model = MakeModel(1);
   model.status.rollout.phase = api::RolloutPhase::kStep;
   model.status.rollout.stable = 1;
@@ -104,7 +104,7 @@ TEST(Preview, GoesOnFromARolloutThatIsUnderWayAndBeginsAnewWhereTheSpecAsksForAn
                                             "90s Promoting 50% on 4", "90s Promoted 100% on 4"));
 }
 
-TEST(Preview, SaysWhyThereIsNone) {
+TEST(Preview, SaysWhyThereIsNoRollout) {
   EXPECT_EQ(Of(MakeModel(2)).none, "version 2 serves already");
   EXPECT_TRUE(Of(MakeModel(2)).moments.empty());
   EXPECT_EQ(Foresee(MakeModel(1), {}, std::nullopt, kNow).none, "fleet cpu has no nodes");
@@ -112,7 +112,7 @@ TEST(Preview, SaysWhyThereIsNone) {
   failed.status.failed = {{2, "", 2, "GoldenSet", "0 of 3 passed", kNow}};
   EXPECT_THAT(Of(failed).none, HasSubstr("version 2 failed (GoldenSet: 0 of 3 passed)"));
   failed.metadata.generation = 3;
-  EXPECT_EQ(Of(failed).none, "") << "another manifest tries it again";
+  EXPECT_EQ(Of(failed).none, "") << "a new generation tries it again";
   api::Model latest = MakeModel(1);
   latest.spec.version.reset();
   EXPECT_EQ(Of(latest).none, "no version has been found under file:///models/digits");

@@ -10,8 +10,8 @@ namespace {
 
 using api::RolloutPhase;
 
-// While users' requests tell of the candidate.
-constexpr Duration kLookAgain = std::chrono::milliseconds(200);
+// Interval of decisions while the candidate receives requests.
+constexpr Duration kDecideInterval = std::chrono::milliseconds(200);
 
 void Start(Draft& draft, int64_t candidate) {
   api::ModelStatus& status = draft.status();
@@ -31,7 +31,7 @@ void Start(Draft& draft, int64_t candidate) {
                               : fmt::format("version {} is to replace {}", candidate, status.stable_version));
 }
 
-// Why no rollout begins; "": one does.
+// Why no rollout starts; "" if one can.
 std::string WhyNone(const Draft& draft) {
   const std::optional<int64_t> target = draft.Target();
   const auto source = draft.TroubleOfSource();
@@ -42,11 +42,12 @@ std::string WhyNone(const Draft& draft) {
   if (source && source->nowhere) return source->message;
   const api::FailedVersion* failed = draft.FailureOf(*target);
   if (failed == nullptr) return "";
-  return fmt::format("version {} failed ({}: {}) and waits for other files, another manifest or retry", *target,
-                     failed->reason, failed->message);
+  return fmt::format(
+      "version {} failed ({}: {}) and is not tried again until its files or the manifest change, or after retry",
+      *target, failed->reason, failed->message);
 }
 
-// What a node says about the candidate that ends the rollout, whatever the statistics say.
+// Rolls back if a node reports a failure of the candidate, whatever the statistics are.
 bool FailedOnANode(Draft& draft) {
   const std::optional<Failure> failure = FailureOnANode(draft, draft.rollout().candidate);
   if (failure) draft.RollBack(failure->reason, failure->message, true);
@@ -57,7 +58,7 @@ void Load(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   const int ready = draft.ReadyNodes(rollout.candidate);
   if (SkipsSteps(draft, rollout)) {
-    // The first version serves as soon as anybody holds it: there is nothing it could make worse.
+    // The first version serves as soon as one node has it: there is no serving version that it could be worse than.
     if (IsHeld(draft)) return;
     const int needed = rollout.stable == 0 ? 1 : draft.StableNodes();
     if (ready >= needed && ready > 0) return Promote(draft);
@@ -70,20 +71,22 @@ void Load(Draft& draft) {
 
 void Validate(Draft& draft) {
   const int64_t candidate = draft.rollout().candidate;
-  // A node loads only what passed its trial. One that says it is loading may be about to try it.
+  // A node loads a version only after its rehearsal passed. A node that reports "loading" may still be about to begin
+  // the rehearsal.
   for (const NodeSeen* node : draft.nodes()) {
     const auto seen = node->versions.find(candidate);
     if (seen == node->versions.end()) continue;
     const NodeState state = seen->second.state;
     if (state != NodeState::kWarming && state != NodeState::kReady) continue;
     draft.SetPhase(RolloutPhase::kLoading);
-    draft.Record("Validated", fmt::format("version {} passed its trial on node {}", candidate, node->name));
+    draft.Record("Validated", fmt::format("version {} passed its rehearsal on node {}", candidate, node->name));
     return Load(draft);
   }
-  CheckDeadline(draft, "the trial");
+  CheckDeadline(draft, "the rehearsal");
 }
 
-// What is there already need not be waited for; what was said of an earlier attempt does not count.
+// Continues with validation at once, because a node may have the version ready already. Reports of an earlier attempt
+// do not count.
 void MaybeStart(Draft& draft) {
   if (!WhyNone(draft).empty()) return;
   Start(draft, *draft.Target());
@@ -111,14 +114,14 @@ void Advance(Draft& draft) {
   }
 }
 
-// Nodes tell by themselves what they do; what users' requests tell, and time, has to be looked at.
-std::optional<Duration> LookAgain(Draft& draft) {
+// Nodes report their own changes, but evidence and elapsed time need periodic decisions.
+std::optional<Duration> CheckAgainIn(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
-  if (CarriesWeight(rollout)) return kLookAgain;
+  if (CarriesWeight(rollout)) return kDecideInterval;
   if (IsUnderWay(rollout.phase)) {
     if (draft.NodesCount() == 0) return std::nullopt;
     const Duration left = rollout.step_started_at + draft.policy().progress_deadline - draft.now();
-    return std::max(kLookAgain, left + Duration(1));
+    return std::max(kDecideInterval, left + Duration(1));
   }
   if (WhyNone(draft).empty()) return Duration(0);
   if (rollout.phase != RolloutPhase::kCompleted || rollout.stable == 0) return std::nullopt;
@@ -128,12 +131,13 @@ std::optional<Duration> LookAgain(Draft& draft) {
 
 }  // namespace
 
-// While the rollout waits for nodes: gives up after the progress deadline, saying what they said last.
+// Rolls back if the rollout has waited for nodes longer than the progress deadline, with the last reports of the nodes.
 void CheckDeadline(Draft& draft, const std::string& waiting_for) {
   const Duration waited = draft.now() - draft.rollout().step_started_at;
   if (draft.NodesCount() == 0 || waited <= draft.policy().progress_deadline) return;
   draft.RollBack("ProgressDeadline",
-                 fmt::format("waited {} s for {}{}", waited.count() / 1000000, waiting_for, draft.WordsOfNodes()),
+                 fmt::format("waited {} s for {}{}", waited.count() / 1000000, waiting_for,
+                             draft.ReportsFor(draft.rollout().candidate)),
                  true);
 }
 
@@ -153,14 +157,14 @@ Decision Decide(const api::Model& model, const Observed& observed, TimePoint now
   Advance(draft);
   FailLabelled(draft);
   Describe(draft);
-  // The first window begins with the candidate's first weight.
+  // The first window starts when the candidate first gets weight.
   evidence_used = evidence_used || (before.analysis.is_null() && !draft.rollout().analysis.is_null());
   Decision decision;
   decision.safety = CarriesWeight(before) && draft.status().stable_version == model.status.stable_version &&
                     draft.rollout().weight_percent < before.weight_percent;
   decision.placement = PlacementOf(draft);
   decision.events = draft.events();
-  decision.check_again_in = LookAgain(draft);
+  decision.check_again_in = CheckAgainIn(draft);
   decision.evidence_used = evidence_used;
   decision.status = draft.status();
   return decision;

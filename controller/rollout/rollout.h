@@ -1,10 +1,10 @@
-// How a model gets from the version that serves to the version that is wanted.
+// Moves a model from its serving version to the wanted version.
 //
 //   None ──► Validating ──► Loading ──► Step 0 ──► … ──► Promoting ──► Completed
-//             │ trial and     │ on the    │ weight, hold,   │ on all      the old one stays loaded for a soak
-//             │ golden set    │ first     │ evidence,       │ nodes
+//             │ rehearsal and │ on the    │ weight, hold,   │ on all      the old version stays loaded
+//             │ golden set    │ first     │ evidence,       │ nodes       for the soak time
 //             │ on one node   │ node(s)   │ manual pause    │
-//             └───────────────┴───────────┴──► RolledBack ◄─┘   final until the spec changes or a person says retry
+//             └───────────────┴───────────┴──► RolledBack ◄─┘   final until the spec changes or a user commands retry
 //
 // Pure: the same input always gives the same decision. What must survive a restart is in ModelStatus.
 #pragma once
@@ -36,30 +36,30 @@ struct GuardSeen {
   std::string message;
 };
 
-// What one node says about one version, in a report about the state that it was last sent: what it said about an
-// earlier one is left out (kAbsent), or a retry would fail by the last attempt's words.
+// What one node reports about one version. Only reports about the state that the node was last sent count; for older
+// reports the state is kAbsent, because otherwise a retry would fail on the messages of the previous attempt.
 struct VersionSeen {
   NodeState state = NodeState::kAbsent;
-  std::string message;  // Why, when it failed.
+  std::string message;  // The reason of a failure.
   std::string digest;
   std::optional<GoldenSeen> golden;
-  std::optional<GuardSeen> guard;  // Present when it tripped in this rollout.
+  std::optional<GuardSeen> guard;  // Set if it tripped in this rollout.
 };
 
-// What one node says of the archive that it was told of last.
+// What one node reports about the archive source that it was last sent.
 enum class SourceState { kFetching, kReady, kFailed };
 struct SourceSeen {
   std::string sha256;
   SourceState state = SourceState::kFetching;
-  std::string message;  // How far it is, or why it failed.
+  std::string message;  // Progress, or the reason of the failure.
 };
 
-// A node that can be given work: attached, or lost for less time than the shell's patience.
+// A node that can be given work: connected, or disconnected for less than the controller's grace time.
 struct NodeSeen {
   std::string name;       // Unique in the fleet.
-  bool draining = false;  // Gets no new work and does not count.
+  bool draining = false;  // Gets no new work and is not counted.
   std::map<int64_t, VersionSeen> versions;
-  std::optional<SourceSeen> source{};  // Of a model that comes from an archive.
+  std::optional<SourceSeen> source{};  // Set for a model with an archive source.
 };
 
 // Names of nodes, ordered, with their hashes (common/fleet/homes.h).
@@ -70,17 +70,17 @@ struct NodeNames {
 std::shared_ptr<const NodeNames> MakeNodeNames(std::vector<std::string> names);
 
 struct Observed {
-  // Those that say something of the model, and any others.
+  // At least the nodes that report the model.
   std::vector<NodeSeen> nodes;
-  // All nodes of the fleet that do not drain, whether they say anything or not: in a large fleet most do not, and all
-  // models share this. Null: those of `nodes`.
+  // All nodes of the fleet that are not draining, whether or not they report the model. Shared by all models, because
+  // in a large fleet most nodes do not report a given model. nullptr: the nodes in `nodes`.
   std::shared_ptr<const NodeNames> fleet;
-  // The highest version a node finds under the source. Only used when the spec names no version.
+  // The highest version that a node finds in the source. Used only if the spec names no version.
   std::optional<int64_t> latest_version;
-  // What status.rollout's candidate and stable did on each node since the evidence was last used (see
+  // The counts of status.rollout's candidate and stable on each node since the evidence was last used (see
   // Decision::evidence_used).
   analysis::Windows windows;
-  // All that is known of status.stable_version's past; the baseline when a rollout begins.
+  // All known counts of status.stable_version: the baseline when a rollout begins.
   api::ArmEvidence stable_past;
 };
 
@@ -88,17 +88,17 @@ struct Event {
   bool warning = false;
   std::string reason;  // One CamelCase word: "RolloutStarted", "RolledBack", ...
   std::string message;
-  double weight_percent = 0;  // Of the candidate then.
+  double weight_percent = 0;  // Weight of the candidate at that time.
 };
 
-// Where one version should be, and its share of the requests that name no version.
+// The nodes of one version, and its share of the requests that name no version.
 struct VersionPlacement {
   int64_t version = 0;
-  int weight_bp = 0;       // Of 10000.
+  int weight_bp = 0;       // In 1/10000 of the requests.
   bool candidate = false;  // Otherwise stable when weight_bp > 0 or it is status.stable_version, else extra.
-  bool trial = false;
-  std::vector<std::string> nodes{};  // That should hold it, ordered by name.
-  std::vector<std::string> ready{};  // That have it ready now, ordered by name.
+  bool rehearse = false;
+  std::vector<std::string> nodes{};  // Nodes that should hold it, ordered by name.
+  std::vector<std::string> ready{};  // Nodes on which it is ready now, ordered by name.
 
   friend bool operator==(const VersionPlacement&, const VersionPlacement&) = default;
 };
@@ -106,7 +106,7 @@ struct VersionPlacement {
 // The weights are the same on every node and add up to 10000, or are all 0 while there is nothing to serve.
 struct Placement {
   std::vector<VersionPlacement> versions;  // Ordered by version.
-  std::string salt;                        // Of the assignment.
+  std::string salt;                        // Salt of the assignment of requests to versions.
 
   friend bool operator==(const Placement&, const Placement&) = default;
 };
@@ -115,28 +115,29 @@ struct Decision {
   api::ModelStatus status;
   Placement placement;
   std::vector<Event> events;  // One per change of state.
-  // The candidate loses weight: nodes must hear it before it is written down. Otherwise the status is written first.
+  // True if the candidate loses weight: then the nodes must be told before the status is written. Otherwise the status
+  // is written first.
   bool safety = false;
-  // Observed::windows are now part of status.rollout.analysis: once that status is stored, or kept to be stored later,
-  // the next windows begin after it. While false the windows keep growing; so it is about once a second, not at every
-  // look.
+  // Observed::windows are now part of status.rollout.analysis. Once that status is stored, or kept to be stored later,
+  // the next windows start after them. False if the windows keep growing; evidence is used about once a second, not in
+  // each reconciliation.
   bool evidence_used = false;
-  // When to look again even if nothing is heard; absent: only when something changes.
+  // When to decide again even if nothing changes; nullopt: only after a change.
   std::optional<Duration> check_again_in;
 };
 
-// Decides the next move: as far as what was observed allows, but never past a change of weight; what comes after it
-// depends on how nodes and users take it. Call it again after applying.
-// `model.metadata` gives uid and generation, `model.status` what was decided before.
+// Decides the next move. Goes as far as the observations allow, but at most to the next change of weight, because what
+// follows depends on how nodes and users take it. Call it again after applying the decision.
+// Reads uid and generation from `model.metadata` and the earlier decision from `model.status`.
 Decision Decide(const api::Model& model, const Observed& observed, TimePoint now);
 
-// Why Decide begins no rollout; "": one begins, or is under way.
+// Why Decide does not start a rollout; "" if it does, or if a rollout is under way.
 std::string WhyNoRollout(const api::Model& model, const Observed& observed, TimePoint now);
 
-// Where things should be by the status as it is, without any move: while a decision cannot be written down.
+// The placement that follows from the current status alone. Used while a new decision cannot be stored.
 Placement PlacementNow(const api::Model& model, const Observed& observed, TimePoint now);
 
-// Whether nothing has changed between two statuses but the evidence and the words of a verdict that is as it was.
+// Whether the two statuses differ only in evidence and in the text of a verdict with the same result.
 bool OnlyEvidenceIsNew(const api::ModelStatus& before, const api::ModelStatus& after);
 
 // Time between two uses of the evidence.

@@ -1,10 +1,12 @@
 // Runs tests/golden/rollout. A case has
-//   spec:     what differs from a model that wants version 2 with the default canary
+//   spec:     fields that differ from a model with version 2 and the default canary
 //   status:   as stored; evidence: {candidate: {...}, stable: {...}, times: 20} becomes the rollout's analysis, begun
 //             with baseline: {requests: 1000, errors: 10}, stable's past
 //   nodes:    {a: {1: Ready, 2: {state: Failed, message: why}, source: {sha256: s, state: Failed, message: why}}};
-//   draining: [b]; latest: 3 window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50}, stable: {...}} now:
-//   "90s" after the start of time
+//   draining: [b]
+//   latest:   3
+//   window:   {candidate: {requests: 10, errors: 1, nonFinite: 0, ms: 50}, stable: {...}}
+//   now:      "90s" after the start of time
 #include <gtest/gtest.h>
 
 #include "controller/analysis/histogram.h"
@@ -118,7 +120,7 @@ api::Model ModelFrom(const Json& json) {
 // "500 on a,b".
 std::string Shown(const VersionPlacement& placed) {
   return fmt::format("{} on {}{}{}", placed.weight_bp, fmt::join(placed.nodes, ","),
-                     placed.candidate ? " candidate" : "", placed.trial ? " trial" : "");
+                     placed.candidate ? " candidate" : "", placed.rehearse ? " rehearsal" : "");
 }
 
 Json Outcome(const Decision& decision) {
@@ -147,7 +149,7 @@ Json Outcome(const Decision& decision) {
   return out;
 }
 
-TEST(RolloutGolden, EveryCaseDecidesAsItSays) {
+TEST(RolloutGolden, EachCaseGivesTheExpectedDecision) {
   const auto cases = golden::LoadCases("rollout");
   ASSERT_TRUE(cases) << cases.error().message;
   EXPECT_GE(cases->size(), 20u);

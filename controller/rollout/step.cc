@@ -1,4 +1,4 @@
-// The phases in which the candidate has weight, and the evidence that they are judged by.
+// The phases in which the candidate has weight, and the evidence that decides about them.
 #include <algorithm>
 
 #include "controller/rollout/draft.h"
@@ -11,7 +11,7 @@ using api::RolloutPhase;
 
 analysis::Analysis AnalysisOf(Draft& draft) {
   const auto stored = analysis::FromJson(draft.rollout().analysis);
-  // Evidence that cannot be read is no evidence: begin again.
+  // Unreadable evidence is discarded: the analysis starts again.
   const bool usable = stored && !draft.rollout().analysis.is_null();
   return usable ? *stored : analysis::Begin(draft.spec(), draft.observed().stable_past);
 }
@@ -22,8 +22,9 @@ Duration HoldOf(Draft& draft) {
 
 bool HoldIsOver(Draft& draft) { return draft.now() - draft.rollout().step_started_at >= HoldOf(draft); }
 
-// The windows join the analysis once a second, or earlier when it completes a step. Both depend on time and on numbers
-// of requests, never on how they ended, as the sequential test demands; a non-finite answer is certain and cannot wait.
+// The windows are added to the analysis once a second, or earlier if this completes a step. Both conditions depend only
+// on time and on numbers of requests, not on their results, as the sequential test requires. Non-finite answers are
+// certain failures and are used at once.
 bool IsTimeForEvidence(Draft& draft, const analysis::Analysis& analysis) {
   const analysis::WindowEvidence window = analysis::Sum(draft.observed().windows);
   if (window.candidate.requests == 0 && window.stable.requests == 0) return false;
@@ -35,7 +36,8 @@ bool IsTimeForEvidence(Draft& draft, const analysis::Analysis& analysis) {
          draft.rollout().verdict.result == "Undecided" && HoldIsOver(draft);
 }
 
-// A slow hour passes; a candidate that slows stable as much as itself does not, and looks the same until then.
+// Ends the wait for a LatencyBaseline verdict after the progress deadline. A slow period passes; a candidate that slows
+// stable as much as itself does not, and until then they cannot be distinguished.
 void LimitHold(Draft& draft) {
   api::RolloutStatus& rollout = draft.rollout();
   if (rollout.verdict.reason != "LatencyBaseline") {
@@ -46,10 +48,10 @@ void LimitHold(Draft& draft) {
   const Duration held = draft.now() - rollout.held_since;
   if (held <= draft.policy().progress_deadline) return;
   rollout.verdict.result = "Fail";
-  rollout.verdict.message += fmt::format("; so it has been for {} s", held.count() / 1000000);
+  rollout.verdict.message += fmt::format("; this has lasted for {} s", held.count() / 1000000);
 }
 
-// Gives the candidate its step's weight and starts the step's clock and count.
+// Gives the candidate the weight of its step, and starts the time and request count of the step.
 void ApplyWeight(Draft& draft, double weight_percent) {
   api::RolloutStatus& rollout = draft.rollout();
   const bool first = rollout.analysis.is_null();
@@ -72,7 +74,7 @@ void NextStep(Draft& draft) {
     draft.Record("Promoting", fmt::format("version {} is being loaded on all nodes", draft.rollout().candidate));
 }
 
-// The person's wish, whatever the phase.
+// Why the user wants the rollout to pause, in any phase; "" if not.
 std::string PauseWanted(Draft& draft) {
   if (draft.policy().paused) return "Spec";
   return draft.rollout().paused_by_command ? "Command" : "";
@@ -85,7 +87,7 @@ std::string PauseReason(Draft& draft) {
   return step.manual_pause ? "Manual" : "";
 }
 
-// True when it is another reason than before.
+// Stores the reason; returns true if it changed.
 bool NotePause(Draft& draft, const std::string& reason) {
   api::RolloutStatus& rollout = draft.rollout();
   if (reason == rollout.paused_reason) return false;
@@ -99,7 +101,7 @@ void SetPause(Draft& draft, const std::string& reason) {
   if (NotePause(draft, reason)) draft.rollout().phase = reason.empty() ? RolloutPhase::kStep : RolloutPhase::kPaused;
 }
 
-// True when the statistics end the rollout.
+// Rolls back if the verdict requires it; returns true if it did.
 bool FailedByEvidence(Draft& draft) {
   const api::Verdict verdict = draft.rollout().verdict;
   if (verdict.result != "Fail") return false;
@@ -109,25 +111,26 @@ bool FailedByEvidence(Draft& draft) {
   return true;
 }
 
-// Nodes that held the candidate are gone: no weight on what too few can answer. Half of what a weight needs keeps it,
-// so that one restarting node does not move users back and forth.
+// Takes the weight from the candidate if too few nodes are left that can answer for it. Half of the nodes that the
+// weight requires are enough to keep it, so that one restarting node does not move users back and forth.
 bool LostItsNodes(Draft& draft) {
   const int ready = draft.ReadyNodes(draft.rollout().candidate);
   const int needed = draft.NodesForNow(draft.rollout().weight_percent);
   if (draft.rollout().weight_percent == 0 || (ready > 0 && ready * 2 >= needed)) return false;
   draft.rollout().weight_percent = 0;
   draft.SetPhase(RolloutPhase::kLoading);
-  draft.Record("NodesLost",
-               fmt::format("version {} is ready on {} of {} nodes it needs", draft.rollout().candidate, ready, needed),
-               true);
+  draft.Record(
+      "NodesLost",
+      fmt::format("version {} is ready on {} of the {} nodes that it needs", draft.rollout().candidate, ready, needed),
+      true);
   return true;
 }
 
-// Gives the candidate the weight of its step, once enough nodes can bear it.
+// Gives the candidate the weight of its step once enough nodes can serve it.
 void TakeWeight(Draft& draft) {
   const api::RolloutStatus& rollout = draft.rollout();
   const double weight = StepWeight(draft);
-  // A pause freezes what is; it never keeps weight on a candidate that the spec has taken it from.
+  // A pause prevents more weight, but never keeps weight that the spec has taken from the candidate.
   if (const std::string wanted = PauseWanted(draft); weight > rollout.weight_percent && !wanted.empty()) {
     return SetPause(draft, wanted);
   }
@@ -138,7 +141,8 @@ void TakeWeight(Draft& draft) {
   CheckDeadline(draft, "nodes to take more weight");
 }
 
-// Evidence of the promotion's own time that would have kept the last step from ending, unless a person ended it.
+// Whether evidence collected during the promotion would have kept the last step from ending, unless a user ended that
+// step.
 bool IsDoubted(Draft& draft) {
   const api::Verdict& verdict = draft.rollout().verdict;
   if (draft.rollout().promoted_by_command) return false;
@@ -151,7 +155,7 @@ bool IsDoubted(Draft& draft) {
 double StepWeight(Draft& draft) {
   const auto& steps = draft.policy().steps;
   if (steps.empty()) return 100;
-  // The spec may have lost steps since.
+  // The spec may have fewer steps now.
   draft.rollout().step_index = std::clamp(draft.rollout().step_index, 0, static_cast<int>(steps.size()) - 1);
   return steps[static_cast<size_t>(draft.rollout().step_index)].weight_percent;
 }
@@ -193,7 +197,7 @@ void RunStep(Draft& draft) {
 
 bool IsHeld(Draft& draft) {
   const std::string wanted = PauseWanted(draft);
-  // The pause used up none of the time that there is for progress.
+  // The time of the pause does not count towards the progress deadline.
   if (NotePause(draft, wanted) && wanted.empty()) draft.rollout().step_started_at = draft.now();
   return !wanted.empty();
 }

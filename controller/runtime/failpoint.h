@@ -1,13 +1,13 @@
-// Points at which the controller can be made to kill itself, for the proof that it may die anywhere.
+// Points at which the controller can be made to kill itself, for tests that it survives a crash at any point.
 //
-// Every write to the store and every message to a node is a point, named by what is written and by how often the same
-// was written before in this process: "status of Model/default/half Step 50%#1". The names, unlike a count of all
-// operations, mean the same in the next run, in which other things may have been written as one.
-//   LONGSHORE_CRASH_AT=before:NAME      dies instead of that operation
-//   LONGSHORE_CRASH_AT=lost:NAME        dies when it is done and its answer has not been looked at
-//   LONGSHORE_CRASH_AT=after:NAME       dies when its answer was looked at, before anything else is done
+// Each write to the store and each message to a node is a point. Its name is the operation and how often this process
+// has done it: "status of Model/default/half Step 50%#1". Unlike a count of all operations, the names mean the same in
+// the next run, in which other writes may have been combined.
+//   LONGSHORE_CRASH_AT=before:NAME      exits instead of doing that operation
+//   LONGSHORE_CRASH_AT=lost:NAME        exits after the operation, before its result is processed
+//   LONGSHORE_CRASH_AT=after:NAME       exits after its result was processed, before anything else
 //   LONGSHORE_CRASH_COUNT_FILE=F        appends one line, the name, per operation
-// Without them nothing here does anything.
+// Without these variables, failpoints have no effect.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ struct CrashAt {
   std::string point;
 };
 
-// "lost:NAME". InvalidArgument saying what is allowed.
+// Parses "lost:NAME". InvalidArgument with the allowed forms.
 Result<CrashAt> ParseCrashAt(const std::string& text);
 
 // Thread-safe.
@@ -40,10 +40,11 @@ class Failpoint {
   // From the environment variables above.
   static Result<std::unique_ptr<Failpoint>> FromEnvironment();
 
-  // Around each operation. Done waits, where a crash needs it, until `is_applied` says that the other side has it.
+  // Called before and after each operation. If it has to crash, Done first waits until `is_applied` returns true: until
+  // the other side has the operation.
   void Begin(const std::string& what);
   void Done(const std::function<bool()>& is_applied);
-  // The answers of all operations so far were looked at.
+  // Called when the results of all operations so far were processed.
   void Seen();
 
  private:
@@ -54,10 +55,10 @@ class Failpoint {
   const Path count_file_;
   std::mutex mutex_;
   std::map<std::string, int> counts_;
-  std::string point_;  // The newest.
+  std::string point_;  // The newest point.
 };
 
-// The same store and registry, with every write and message counted. All references outlive what is returned.
+// Wraps the store and registry so that each write and message is a point. All references must outlive the result.
 std::unique_ptr<store::Store> WithFailpoints(store::Store& store, Failpoint& failpoint);
 std::unique_ptr<nodes::Registry> WithFailpoints(nodes::Registry& registry, Failpoint& failpoint);
 

@@ -6,7 +6,7 @@
 namespace longshore::runtime {
 namespace {
 
-TEST(Failpoint, UnderstandsItsSettingAndNamesAWrongOne) {
+TEST(Failpoint, ParsesItsSettingAndRefusesAWrongOne) {
   EXPECT_EQ(ParseCrashAt("lost:status of a:b#2")->point, "status of a:b#2");
   EXPECT_EQ(ParseCrashAt("lost:x#1")->mode, CrashMode::kLost);
   for (const char* wrong : {"", "lost", "lost:", ":x", "soon:x", " after:x"}) {
@@ -23,7 +23,7 @@ TEST(Failpoint, NamesEachOperationInAFile) {
   std::filesystem::remove_all(dir);
 }
 
-// Runs three operations and says how far it came in standard error.
+// Runs three operations and prints its progress to standard error.
 void RunThree(const std::string& at) {
   Failpoint failpoint(ParseCrashAt(at).value(), {});
   for (int i = 1; i <= 3; ++i) {
@@ -35,7 +35,7 @@ void RunThree(const std::string& at) {
   }
 }
 
-TEST(FailpointDeathTest, DiesExactlyWhereItIsTold) {
+TEST(FailpointDeathTest, ExitsExactlyAtTheGivenPoint) {
   const auto killed = ::testing::KilledBySignal(SIGKILL);
   EXPECT_EXIT(RunThree("before:x#2"), killed, "^done 1;seen 1;$");
   EXPECT_EXIT(RunThree("lost:x#2"), killed, "^done 1;seen 1;done 2;$");

@@ -32,8 +32,9 @@ void WorkQueue::Succeeded(const api::Key& key) {
   failures_.erase(key);
 }
 
-std::optional<api::Key> WorkQueue::Take() {
+std::optional<api::Key> WorkQueue::Take(std::chrono::milliseconds wait_max) {
   std::unique_lock lock(mutex_);
+  const Time until = steady_clock::now() + wait_max;
   while (!stopped_ && !nudged_) {
     const Time now = steady_clock::now();
     if (!by_time_.empty() && by_time_.begin()->first <= now) {
@@ -42,11 +43,10 @@ std::optional<api::Key> WorkQueue::Take() {
       by_time_.erase(by_time_.begin());
       return key;
     }
-    if (by_time_.empty()) {
-      changed_.wait(lock);
-    } else {
-      changed_.wait_until(lock, Time(by_time_.begin()->first));
-    }
+    if (now >= until) return std::nullopt;
+    Time next = until;  // A copy: the key may be taken out meanwhile.
+    if (!by_time_.empty()) next = std::min(next, by_time_.begin()->first);
+    changed_.wait_until(lock, next);
   }
   nudged_ = false;
   return std::nullopt;

@@ -1,4 +1,4 @@
-// Which objects are to be looked at, and when. Each key waits at most once, however often it is added.
+// Queue of objects to reconcile, with the time of each. A key is in the queue at most once, however often it is added.
 #pragma once
 
 #include <chrono>
@@ -25,16 +25,17 @@ class WorkQueue {
 
   explicit WorkQueue(QueueOptions options = {}) : options_(options) {}
 
-  // Look at it within this time. A key that waits already keeps the earlier of both times.
+  // Adds the key to be taken within `after`. A key that is queued already keeps the earlier of both times.
   void Add(const api::Key& key, std::chrono::microseconds after = std::chrono::microseconds(0));
-  // Looking failed: again after a pause that doubles with each failure in a row.
+  // Call after a failure: adds the key with a delay that doubles with each failure in a row.
   void AddAfterFailure(const api::Key& key);
-  // Looking worked: the next failure begins with the shortest pause again.
+  // Call after a success: the next failure starts with the shortest delay.
   void Succeeded(const api::Key& key);
 
-  // Waits for the next key and takes it out; nothing once stopped, or once after a nudge.
-  std::optional<api::Key> Take();
-  // Ends a Take that waits, or else the next one: there is something else to do.
+  // Waits for the next key and removes it. Returns nullopt after Stop, once after Nudge, and if no key was due within
+  // wait_max.
+  std::optional<api::Key> Take(std::chrono::milliseconds wait_max = std::chrono::hours(1));
+  // Ends the current or next Take, because the caller has other work.
   void Nudge();
   void Stop();
   bool is_stopped() const;
@@ -46,7 +47,7 @@ class WorkQueue {
   bool stopped_ = false;
   bool nudged_ = false;
   std::map<api::Key, Time> due_;
-  std::set<std::pair<Time, api::Key>> by_time_;  // The same.
+  std::set<std::pair<Time, api::Key>> by_time_;  // The same entries ordered by time.
   std::map<api::Key, int> failures_;
 };
 

@@ -13,13 +13,13 @@ using std::chrono::steady_clock;
 
 api::Key Model(const std::string& name) { return {api::kModelKind, "default", name}; }
 
-TEST(WorkQueue, AKeyThatIsAddedTwiceComesOutOnce) {
+TEST(WorkQueue, KeyThatIsAddedTwiceIsTakenOnce) {
   WorkQueue queue;
   queue.Add(Model("a"));
   queue.Add(Model("a"), hours(1));
   EXPECT_EQ(queue.Take(), Model("a"));
   queue.Add(Model("b"));
-  EXPECT_EQ(queue.Take(), Model("b")) << "no second a is waiting before it";
+  EXPECT_EQ(queue.Take(), Model("b")) << "a is not queued a second time";
 }
 
 TEST(WorkQueue, TheEarlierTimeCounts) {
@@ -29,7 +29,7 @@ TEST(WorkQueue, TheEarlierTimeCounts) {
   EXPECT_EQ(queue.Take(), Model("late"));
 }
 
-TEST(WorkQueue, KeysComeInTheOrderOfTheirTimes) {
+TEST(WorkQueue, KeysAreTakenInTheOrderOfTheirTimes) {
   WorkQueue queue;
   queue.Add(Model("a"), milliseconds(2));
   queue.Add(Model("b"), milliseconds(1));
@@ -37,7 +37,7 @@ TEST(WorkQueue, KeysComeInTheOrderOfTheirTimes) {
   EXPECT_EQ(queue.Take(), Model("a"));
 }
 
-TEST(WorkQueue, ANudgeEndsOneTakeAndLosesNothing) {
+TEST(WorkQueue, NudgeEndsOneTakeWithoutLosingAKey) {
   WorkQueue queue;
   queue.Add(Model("a"));
   queue.Nudge();
@@ -50,6 +50,16 @@ TEST(WorkQueue, ANudgeEndsOneTakeAndLosesNothing) {
   waiting.join();
   queue.Stop();
   EXPECT_TRUE(queue.is_stopped());
+}
+
+TEST(WorkQueue, TakeEndsWithoutAKeyIfNoneWasDueInTime) {
+  WorkQueue queue;
+  EXPECT_FALSE(queue.Take(milliseconds(1)));
+  queue.Add(Model("late"), hours(1));
+  EXPECT_FALSE(queue.Take(milliseconds(1)));
+  queue.Add(Model("due"));
+  EXPECT_EQ(queue.Take(milliseconds(0)), Model("due"));
+  EXPECT_FALSE(queue.is_stopped());
 }
 
 TEST(WorkQueue, PausesDoubleWithEachFailureInARow) {

@@ -13,13 +13,14 @@
 #include "controller/api/parse.h"
 #include "controller/cli/import/kserve.h"
 #include "controller/cli/import/tfserving.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::cli {
 namespace {
 
 using ::testing::HasSubstr;
 
-const Path kFolder = Path(LONGSHORE_SOURCE_DIR) / "tests/golden/cli/import";
+const Path kFolder = source_tree::Root() / "tests/golden/cli/import";
 
 ImportFile Golden(const std::string& name) { return {name, ReadFile(kFolder / name).value()}; }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "common/json/json.h"
 #include "controller/api/parse.h"
 #include "controller/api/text_format.h"
 #include "controller/cli/import/kserve_predictor.h"
@@ -152,7 +153,7 @@ class Assembly {
       }
     } else if (spec[key] != value) {
       fleet.notes.push_back(fmt::format("{} of InferenceService {} is not taken: fleet {} has {} already", key, service,
-                                        fleet.json["metadata"]["name"].get<std::string>(), spec[key].dump()));
+                                        fleet.json["metadata"]["name"].get<std::string>(), DumpJson(spec[key])));
     }
   }
 

@@ -220,7 +220,7 @@ class Reading {
           name.find("kserve.io/") != std::string::npos || name.find("knative.dev/") != std::string::npos;
       const bool ours = name.starts_with("app.kubernetes.io/") || name.starts_with("longshore.dev/");
       if (foreign || ours) {
-        NoteFleet(predictor, key, fmt::format("{}: {}", name, foreign ? kPlain : "is the controller's to set"));
+        NoteFleet(predictor, key, fmt::format("{}: {}", name, foreign ? kPlain : "is set by the controller"));
       } else {
         out_.fleet[as][name] = text;
       }

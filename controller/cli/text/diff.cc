@@ -38,7 +38,7 @@ Leaves LeavesOf(const Json& document) {
   return leaves;
 }
 
-std::string Shown(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string Shown(const Json& value) { return DumpJson(value); }
 
 }  // namespace
 

@@ -138,7 +138,7 @@ std::string WaitReason(const api::Model& model, TimePoint now) {
   const auto& steps = model.spec.rollout.steps;
   if (!rollout.paused_reason.empty()) return PauseSentence(rollout.paused_reason);
   switch (rollout.phase) {
-    case RolloutPhase::kValidating: return "The version runs in a trial process against its golden set.";
+    case RolloutPhase::kValidating: return "The version runs in a rehearsal process against its golden set.";
     case RolloutPhase::kLoading: return "The version is being loaded beside the one that serves.";
     case RolloutPhase::kPromoting: return "The version is being loaded on all nodes that should hold it.";
     default: return index < steps.size() ? StepReason(model, steps[index], now) : "";

@@ -41,7 +41,7 @@ std::string RequestsText(const api::Rollout& rollout) {
 
 std::string ChecksText(const api::ModelSpec& spec) {
   const api::Validation& validation = spec.validation;
-  std::string text = "it loads in a trial process";
+  std::string text = "it loads in a rehearsal process";
   if (spec.warm_up) text += ", warms up";
   if (!validation.golden_set.empty()) {
     text += fmt::format(", and of golden set {} at least {} pass ({}", validation.golden_set,

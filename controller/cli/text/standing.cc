@@ -26,21 +26,43 @@ bool IsTrouble(const api::Condition& condition) {
 }
 
 // By the conditions that every kind has.
-Report ByConditions(const api::Metadata& metadata, int64_t observed_generation,
-                    const std::vector<api::Condition>& conditions) {
+template <typename ObjectStatus>
+Report ByConditions(const api::Metadata& metadata, const ObjectStatus& status, const HostSeen& seen) {
+  const std::vector<api::Condition>& conditions = status.conditions;
   const auto find = [&](const char* type) {
     const auto found = std::ranges::find(conditions, type, &api::Condition::type);
     return found == conditions.end() ? api::Condition{} : *found;
   };
   const api::Condition ready = find("Ready");
-  if (observed_generation < metadata.generation || ready.type.empty())
+  if (status.observed_generation < metadata.generation || ready.type.empty())
     return {Standing::kUnderWay, "no controller has looked at this manifest yet"};
+  if (status.epoch < seen.epoch)
+    return {Standing::kUnderWay, "the controller has started and has not looked at this object yet"};
   const api::Condition stalled = find("Stalled");
   if (stalled.status == "True") return {Standing::kFailed, stalled.reason + ": " + stalled.message};
   const auto trouble = std::ranges::find_if(conditions, IsTrouble);
   if (trouble != conditions.end()) return {Standing::kUnderWay, trouble->type + ": " + trouble->message};
   const bool done = ready.status == "True" && find("Reconciling").status != "True";
   return {done ? Standing::kAsWanted : Standing::kUnderWay, ready.message};
+}
+
+// A manifest that no controller has read decides alone: the object's status is about an older text.
+Report WithManifest(const api::Key& key, const Report& of_object, const HostSeen& seen) {
+  const auto found = seen.manifest_of.find(key);
+  if (found == seen.manifest_of.end()) return of_object;
+  const ManifestReport& manifest = seen.manifests.at(found->second);
+  if (manifest.is_read && of_object.standing >= manifest.report.standing) return of_object;
+  return {manifest.report.standing, manifest.file + ": " + manifest.report.why};
+}
+
+Report ReportWithoutManifest(const api::Model& model, const HostSeen& seen) {
+  Report report = ByConditions(model.metadata, model.status, seen);
+  if (report.standing == Standing::kFailed) return report;
+  if (IsUnderWay(model.status.rollout.phase)) return {Standing::kUnderWay, RolloutInShort(model)};
+  const bool served = !model.spec.version || *model.spec.version == model.status.stable_version;
+  if (report.standing == Standing::kAsWanted && !served)
+    return {Standing::kUnderWay, fmt::format("version {} has not begun its rollout", *model.spec.version)};
+  return report;
 }
 
 std::string Line(const char* name, const std::string& text) {
@@ -55,36 +77,37 @@ std::string VerdictText(const api::Model& model) {
 
 }  // namespace
 
-Report ReportOf(const api::Model& model) {
-  Report report = ByConditions(model.metadata, model.status.observed_generation, model.status.conditions);
-  if (report.standing == Standing::kFailed) return report;
-  if (IsUnderWay(model.status.rollout.phase)) return {Standing::kUnderWay, RolloutInShort(model)};
-  const bool served = !model.spec.version || *model.spec.version == model.status.stable_version;
-  if (report.standing == Standing::kAsWanted && !served)
-    return {Standing::kUnderWay, fmt::format("version {} has not begun its rollout", *model.spec.version)};
-  return report;
+Report ReportOf(const api::Model& model, const HostSeen& seen) {
+  const api::Key key{api::kModelKind, model.metadata.namespace_, model.metadata.name};
+  return WithManifest(key, ReportWithoutManifest(model, seen), seen);
 }
 
-Report ReportOf(const api::ServingFleet& fleet) {
-  return ByConditions(fleet.metadata, fleet.status.observed_generation, fleet.status.conditions);
+Report ReportOf(const api::ServingFleet& fleet, const HostSeen& seen) {
+  const api::Key key{api::kServingFleetKind, fleet.metadata.namespace_, fleet.metadata.name};
+  return WithManifest(key, ByConditions(fleet.metadata, fleet.status, seen), seen);
 }
 
-Standing StandingOf(const std::vector<api::ServingFleet>& fleets, const std::vector<api::Model>& models) {
+Standing StandingOf(const std::vector<api::ServingFleet>& fleets, const std::vector<api::Model>& models,
+                    const HostSeen& seen) {
   Standing worst = Standing::kAsWanted;
-  for (const api::ServingFleet& fleet : fleets) worst = std::max(worst, ReportOf(fleet).standing);
-  for (const api::Model& model : models) worst = std::max(worst, ReportOf(model).standing);
+  for (const ManifestReport& manifest : seen.manifests) worst = std::max(worst, manifest.report.standing);
+  for (const api::ServingFleet& fleet : fleets) worst = std::max(worst, ReportOf(fleet, seen).standing);
+  for (const api::Model& model : models) worst = std::max(worst, ReportOf(model, seen).standing);
   return worst;
 }
 
-std::string StatusTable(const std::vector<api::ServingFleet>& fleets, const std::vector<api::Model>& models) {
+std::string StatusTable(const std::vector<api::ServingFleet>& fleets, const std::vector<api::Model>& models,
+                        const HostSeen& seen) {
   Table table({"KIND", "NAME", "IS", "SERVES", "WHY"});
+  for (const ManifestReport& manifest : seen.manifests)
+    table.Add({"manifest", manifest.file, NameOf(manifest.report.standing), "-", manifest.report.why});
   for (const api::ServingFleet& fleet : fleets) {
-    const Report report = ReportOf(fleet);
+    const Report report = ReportOf(fleet, seen);
     table.Add(
         {"fleet", fleet.metadata.namespace_ + "/" + fleet.metadata.name, NameOf(report.standing), "-", report.why});
   }
   for (const api::Model& model : models) {
-    const Report report = ReportOf(model);
+    const Report report = ReportOf(model, seen);
     const int64_t stable = model.status.stable_version;
     table.Add({"model", model.metadata.namespace_ + "/" + model.metadata.name, NameOf(report.standing),
                stable == 0 ? "-" : std::to_string(stable), report.why});
@@ -92,8 +115,8 @@ std::string StatusTable(const std::vector<api::ServingFleet>& fleets, const std:
   return table.empty() ? "No fleets and no models. Apply a manifest: longshore apply -f FILE\n" : table.Text();
 }
 
-std::string StatusOfModel(const api::Model& model, TimePoint now) {
-  const Report report = ReportOf(model);
+std::string StatusOfModel(const api::Model& model, TimePoint now, const HostSeen& seen) {
+  const Report report = ReportOf(model, seen);
   const api::ModelStatus& status = model.status;
   std::string text =
       fmt::format("Model {}/{}: {}\n", model.metadata.namespace_, model.metadata.name, NameOf(report.standing));

@@ -12,6 +12,7 @@
 #include "controller/cli/text/plan.h"
 #include "controller/cli/text/standing.h"
 #include "controller/cli/text/table.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::cli {
 namespace {
@@ -22,7 +23,7 @@ constexpr TimePoint kNow{std::chrono::seconds(1'800'000'000)};
 constexpr TimePoint Ago(int64_t seconds) { return kNow - std::chrono::seconds(seconds); }
 
 void ExpectGolden(const std::string& name, const std::string& text) {
-  const Path path = Path(LONGSHORE_SOURCE_DIR) / "tests/golden/cli" / (name + ".txt");
+  const Path path = source_tree::Root() / "tests/golden/cli" / (name + ".txt");
   if (std::getenv("LONGSHORE_GOLDEN_WRITE") != nullptr) {
     ASSERT_TRUE(WriteFileAtomically(path, text));
   }
@@ -182,8 +183,9 @@ TEST(Standing, IsUnderWayUntilAControllerHasSeenTheManifestAndNothingIsInTrouble
   EXPECT_EQ(ReportOf(model).standing, Standing::kUnderWay);
   EXPECT_EQ(ReportOf(api::Model{}).standing, Standing::kUnderWay) << "it has no conditions yet";
   model = MakeAsWanted();
-  model.status.conditions.push_back({"LabelsServed", "False", "NotReady", "label \"old\": ready on no node", 4, kNow});
-  EXPECT_EQ(ReportOf(model).why, "LabelsServed: label \"old\": ready on no node");
+  model.status.conditions.push_back(
+      {"LabelsServed", "False", "NotReady", "label \"old\": not ready on any node", 4, kNow});
+  EXPECT_EQ(ReportOf(model).why, "LabelsServed: label \"old\": not ready on any node");
   EXPECT_EQ(ReportOf(model).standing, Standing::kUnderWay);
   model = MakeAsWanted();
   model.status.stable_version = 2;

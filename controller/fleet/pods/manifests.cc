@@ -207,7 +207,7 @@ std::string InputsOf(const api::ServingFleet& fleet, const PodSettings& settings
   }
   const Json inputs = {fleet.metadata.namespace_, fleet.metadata.name, fleet.metadata.uid,
                        fleet.status.image,        settings.controller, spec};
-  return ToHex(Sha256(inputs.dump()));
+  return ToHex(Sha256(DumpJson(inputs)));
 }
 
 Json PortsOf(const api::ServingFleet& fleet) {

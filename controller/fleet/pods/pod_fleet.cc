@@ -66,7 +66,7 @@ Result<Child> ChildFrom(const Json& json) {
   }
   const Json content = {At(json, {"metadata", "labels"}), At(json, {"metadata", "ownerReferences"}), spec,
                         At(json, {"data"})};
-  child.content = ToHex(Sha256(content.dump()));
+  child.content = ToHex(Sha256(DumpJson(content)));
   return child;
 }
 
@@ -245,7 +245,7 @@ void KubePodFleet::Learn(const std::string& kind, const Json& object) {
 Status KubePodFleet::ApplyWhereNeeded(const Json& object) {
   const std::string path = PathOf(object);
   const std::string kind = object.at("kind");
-  const std::string wanted = ToHex(Sha256(object.dump()));
+  const std::string wanted = ToHex(Sha256(DumpJson(object)));
   const auto there = ChildAt(kind, FleetNamedIn(object), object.at("metadata").at("name"));
   if (there || !children_.contains(kind)) {
     const std::lock_guard lock(mutex_);
@@ -255,9 +255,9 @@ Status KubePodFleet::ApplyWhereNeeded(const Json& object) {
   }
   const auto answer = api_->Send({.method = "PATCH",
                                   .target = fmt::format("{}?fieldManager={}&force=true", path, kManager),
-                                  .body = object.dump(),
+                                  .body = DumpJson(object),
                                   .content_type = kube::kApplyPatch});
-  if (!answer) return Prefixed(answer.error(), fmt::format("{} {}", kind, object.at("metadata").at("name").dump()));
+  if (!answer) return Prefixed(answer.error(), fmt::format("{} {}", kind, DumpJson(object.at("metadata").at("name"))));
   ASSIGN_OR_RETURN(const Json made, ParseJson(*answer));
   ASSIGN_OR_RETURN(const Child child, ChildFrom(made));
   Learn(kind, made);
@@ -324,7 +324,7 @@ Status KubePodFleet::RankPods(const std::string& fleet, int too_many, const std:
     const auto answer = api_->Send(
         {.method = "PATCH",
          .target = fmt::format("/api/v1/namespaces/{}/pods/{}", fleet.substr(0, fleet.find('/')), pod.info.node),
-         .body = patch.dump(),
+         .body = DumpJson(patch),
          .content_type = kube::kMergePatch});
     if (!answer && answer.error().code != Code::kNotFound) return Prefixed(answer.error(), pod.info.node);
   }
@@ -355,7 +355,7 @@ Status KubePodFleet::ScaleFrom(const Child& deployment, const std::string& fleet
   const auto answer =
       api_->Send({.method = "PATCH",
                   .target = fmt::format("{}/scale?fieldManager={}-scale", DeploymentPath(fleet), kManager),
-                  .body = patch.dump(),
+                  .body = DumpJson(patch),
                   .content_type = kube::kMergePatch});
   if (!answer) return Prefixed(answer.error(), fmt::format("scaling fleet {} to {} nodes", fleet, nodes));
   // The scale that comes back is no Deployment: what there is now is asked for, so that the next look sees it.

@@ -48,7 +48,7 @@ Status WriteRecord(const NodePaths& paths, const NodeRecord& record) {
                      {"pid", record.pid},
                      {"start_time", record.start_time},
                      {"stopping", record.stopping}};
-  return WriteFileAtomically(paths.record, json.dump(1) + "\n");
+  return WriteFileAtomically(paths.record, DumpJson(json, 1) + "\n");
 }
 
 std::vector<NodeRecord> ReadRecords(const Path& state_dir) {

@@ -28,7 +28,7 @@ Result<std::string> Pack(const std::string& kind, const Json& json) {
   Json document = json;
   document["kind"] = kind;
   ASSIGN_OR_RETURN(const Object object, FromDocument(document));
-  std::string packed = http::Gzip(ToDocument(object).dump());
+  std::string packed = http::Gzip(DumpJson(ToDocument(object)));
   if (packed.empty()) return ResourceExhausted("there is no memory for it");
   packed.shrink_to_fit();
   return packed;
@@ -202,7 +202,7 @@ Result<std::string> KubeStore::SendApply(const Object& object, Mode mode) {
   const std::string target = fmt::format("{}?fieldManager={}&force=true&fieldValidation=Strict{}", ObjectPath(key),
                                          kFieldManager, mode == Mode::kDryRun ? "&dryRun=All" : "");
   auto answer =
-      api_->Send({.method = "PATCH", .target = target, .body = document.dump(), .content_type = kube::kApplyPatch});
+      api_->Send({.method = "PATCH", .target = target, .body = DumpJson(document), .content_type = kube::kApplyPatch});
   if (!answer) return Prefixed(answer.error(), ToString(key));
   return answer;
 }
@@ -230,7 +230,7 @@ Result<Object> KubeStore::PutStatus(const api::Key& key, const std::string& uid,
       {"status", status}};
   const auto answer = api_->Send({.method = "PUT",
                                   .target = fmt::format("{}/status?fieldManager={}", ObjectPath(key), kFieldManager),
-                                  .body = document.dump()});
+                                  .body = DumpJson(document)});
   if (answer) return Written(*answer);
   if (answer.error().code == Code::kAborted) {
     // A conflict of versions, or of uids: then the object that was meant is gone.

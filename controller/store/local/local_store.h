@@ -2,12 +2,13 @@
 //
 //   <dir>/*.yaml, *.yml                                 what users write; only read here
 //   <dir>/.longshore/objects/<Kind>/<namespace>/<name>.json   {apiVersion, kind, metadata, spec, status}
-//   <dir>/.longshore/manifests/<file>.json               which text of a manifest was applied last
+//   <dir>/.longshore/manifests/<file>.json               what was applied last from a manifest file
 //   <dir>/.longshore/lock                               held (flock) for the length of each write
+//   <dir>/.longshore/controller.lock                    held by the running controller, see controller_lock.h
 //
-// Several processes may open one directory at once: the controller and the command line. A manifest is applied when
-// its text changes. One that is invalid, or that vanishes, is a problem that is reported; the last good object goes
-// on. Only Delete deletes.
+// Several processes may open one directory at once: the controller and the command line. An object of a manifest is
+// applied when its meaning changes: an edit of a comment or of white space applies nothing. A manifest that is invalid,
+// or that vanishes, is a problem that is reported; the last good object stays. Only Delete deletes.
 #pragma once
 
 #include <functional>

@@ -60,6 +60,12 @@ class LocalStoreTest : public ::testing::Test {
         "spec:\n  fleet: cpu\n  source: {{uri: \"file:///models/digits\"}}\n  version: {}\n",
         name, version);
   }
+  // As a command does.
+  void SetVersion(const api::Key& key, int version) {
+    Object changed = store_->Get(key).value();
+    changed.spec["version"] = version;
+    ASSERT_TRUE(store_->Apply(changed));
+  }
   static int64_t VersionOf(const Object& object) { return object.spec.at("version").get<int64_t>(); }
 
   const api::Key key_{api::kModelKind, "default", "digits"};
@@ -78,6 +84,64 @@ TEST_F(LocalStoreTest, AppliesAManifestAndItsChangesWhileWatching) {
   ASSERT_TRUE(seen.WaitFor(key_, before + 1));
   EXPECT_EQ(VersionOf(store_->Get(key_).value()), 2);
   EXPECT_EQ(store_->Get(key_)->metadata.generation, 2);
+}
+
+TEST_F(LocalStoreTest, AnEditThatChangesNoMeaningDoesNotOverrideACommand) {
+  Write("digits.yaml", Manifest("digits", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  SetVersion(key_, 7);
+  Write("digits.yaml", "# A comment.\n" + Manifest("digits", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 7);
+  store_ = OpenStore();
+  Write("digits.yaml", "# Another one, while no controller runs.\n" + Manifest("digits", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 7);
+  Write("digits.yaml", Manifest("digits", 2));
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 2) << "another meaning is applied";
+  Write("digits.yaml", Manifest("digits", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 1) << "an earlier meaning too";
+}
+
+TEST_F(LocalStoreTest, AnEditOfOneObjectOfAFileAppliesNoOther) {
+  Write("all.yaml", Manifest("digits", 1) + "---\n" + Manifest("other", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  SetVersion(key_, 7);
+  Write("all.yaml", Manifest("digits", 1) + "---\n" + Manifest("other", 2));
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 7);
+  EXPECT_EQ(VersionOf(store_->Get({api::kModelKind, "default", "other"}).value()), 2);
+}
+
+TEST_F(LocalStoreTest, AnEditThatChangesNoMeaningDoesNotCreateADeletedObjectAgain) {
+  Write("all.yaml", Manifest("digits", 1) + "---\n" + Manifest("other", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  ASSERT_TRUE(store_->Delete(key_, store_->Get(key_)->metadata.uid));
+  Write("all.yaml", "# A comment.\n" + Manifest("digits", 1) + "---\n" + Manifest("other", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_FALSE(store_->Get(key_));
+  Write("all.yaml", Manifest("other", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  Write("all.yaml", Manifest("digits", 1) + "---\n" + Manifest("other", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_TRUE(store_->Get(key_)) << "it left the file and came back";
+}
+
+TEST_F(LocalStoreTest, AnIndexOfAnEarlierReleaseProtectsCommandsFromCommentsToo) {
+  Write("digits.yaml", Manifest("digits", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  SetVersion(key_, 7);
+  const Path index = dir_.path() / ".longshore/manifests/digits.yaml.json";
+  Json record = ParseJson(ReadFile(index).value()).value();
+  ASSERT_EQ(record["objects"][0].erase("meaning"), 1U);
+  ASSERT_TRUE(WriteFileAtomically(index, record.dump()));
+  store_ = OpenStore();
+  ASSERT_TRUE(store_->ReadManifests());
+  Write("digits.yaml", "# A comment.\n" + Manifest("digits", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  EXPECT_EQ(VersionOf(store_->Get(key_).value()), 7);
 }
 
 TEST_F(LocalStoreTest, AnInvalidManifestIsReportedWithItsLineAndTheLastGoodOneGoesOn) {
@@ -192,6 +256,16 @@ TEST_F(LocalStoreTest, ARestartNeitherOverridesACommandNorRevivesWhatWasDeleted)
   Write("digits.yaml", Manifest("digits", 3));
   ASSERT_TRUE(store_->ReadManifests());
   EXPECT_EQ(VersionOf(store_->Get(key_).value()), 3) << "a new text is a new wish";
+}
+
+TEST_F(LocalStoreTest, ATextThatIsNotValidUtf8IsWrittenWithReplacements) {
+  Write("digits.yaml", Manifest("digits", 1));
+  ASSERT_TRUE(store_->ReadManifests());
+  const Object object = store_->Get(key_).value();
+  const Json status = {{"commandResult", "cut \xE6\xA8"}};
+  ASSERT_TRUE(store_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, status));
+  const std::string read = OpenStore()->Get(key_)->status.at("commandResult").get<std::string>();
+  EXPECT_EQ(read, "cut \uFFFD");
 }
 
 TEST_F(LocalStoreTest, ADamagedRecordIsNamed) {

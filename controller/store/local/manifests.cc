@@ -3,40 +3,10 @@
 #include <utility>
 
 #include "common/log.h"
-#include "common/sha256.h"
-#include "controller/api/format.h"
 #include "controller/api/parse.h"
 #include "controller/store/document.h"
 
 namespace longshore::store {
-namespace {
-
-std::set<std::string> ManifestNames(const Path& dir) {
-  std::set<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator at(dir, error), end; !error && at != end; at.increment(error)) {
-    const Path& path = at->path();
-    const bool yaml = path.extension() == ".yaml" || path.extension() == ".yml";
-    if (yaml && path.filename().string().front() != '.') names.insert(path.filename());
-  }
-  return names;
-}
-
-std::set<api::Key> KeysFromJson(const Json& json) {
-  std::set<api::Key> keys;
-  for (const Json& entry : json) keys.insert({entry.at("kind"), entry.at("namespace"), entry.at("name")});
-  return keys;
-}
-
-Json KeysToJson(const std::set<api::Key>& keys) {
-  Json json = Json::array();
-  for (const api::Key& key : keys) {
-    json.push_back({{"kind", key.kind}, {"namespace", key.namespace_}, {"name", key.name}});
-  }
-  return json;
-}
-
-}  // namespace
 
 Status Manifests::Read(Store& store) {
   RETURN_IF_ERROR(LoadIndex());
@@ -75,28 +45,17 @@ Status Manifests::LoadIndex() {
 }
 
 Status Manifests::LoadTaken(const std::string& file) {
-  const Path path = index_ / (file + ".json");
-  const auto text = ReadFile(path);
-  if (!text && text.error().code == Code::kNotFound) return {};
-  if (!text) return tl::make_unexpected(text.error());
-  const Result<Json> json = ParseJson(*text);
-  if (!json) return DataLoss("{}: {}", path.string(), json.error().message);
-  try {
-    taken_[file] = {json->at("digest"), KeysFromJson(json->at("objects")), KeysFromJson(json->at("gone")),
-                    KeysFromJson(json->value("refused", Json::array())), true};
-  } catch (const Json::exception& wrong) {
-    return DataLoss("{}: {}", path.string(), wrong.what());
-  }
+  ASSIGN_OR_RETURN(std::optional<TakenManifest> taken, ReadTaken(index_, file));
+  if (taken) taken_[file] = Taken{std::move(*taken), true};
   return {};
 }
 
-Status Manifests::SaveIndex(const std::string& file) const {
-  const Taken& taken = taken_.at(file);
-  const Json json = {{"digest", taken.digest},
-                     {"objects", KeysToJson(taken.objects)},
-                     {"gone", KeysToJson(taken.gone)},
-                     {"refused", KeysToJson(taken.refused)}};
-  return WriteFileAtomically(index_ / (file + ".json"), json.dump(1) + "\n");
+void Manifests::Save(const std::string& file) {
+  Taken& taken = taken_.at(file);
+  const Status saved = WriteTaken(index_, file, taken);
+  taken.saved = saved.has_value();
+  if (!saved)
+    Report(file, "NotApplied", "the record of what was applied could not be written: " + saved.error().message, {});
 }
 
 void Manifests::ReadOne(const std::string& file, Store& store) {
@@ -114,30 +73,53 @@ void Manifests::ReadOne(const std::string& file, Store& store) {
     return;
   }
   if (!text) return Report(file, "Invalid", text.error().message, KnownOf(file));
-  const std::string digest = ToHex(Sha256(*text));
+  const std::string digest = DigestOf(*text);
   const auto before = taken_.find(file);
-  const bool new_text = before == taken_.end() || before->second.digest != digest;
-  if (!new_text && before->second.refused.empty() && before->second.saved) return;
+  const bool is_new_text = before == taken_.end() || before->second.digest != digest;
+  const bool is_done = !is_new_text && before->second.refused.empty() && before->second.saved;
+  if (is_done && before->second.refreshed) return;
   const auto objects = api::ParseManifests(file, *text);
+  if (is_done && !objects) return;  // An earlier release took this text.
   if (!objects) return Report(file, "Invalid", objects.error().message, KnownOf(file));
-  if (new_text) Begin(file, digest, *objects);
+  if (is_new_text) Begin(file, digest, *objects);
+  if (!is_new_text && !before->second.refreshed) Refresh(file, *objects);
   ApplyRefused(file, *objects, store);
 }
 
-// All that the text holds is still to be applied; what was taken of an older text goes on.
+// An object of the new text is still to be applied unless it means what was applied last from this file. Objects that
+// only an older text held stay in the store.
 void Manifests::Begin(const std::string& file, const std::string& digest,
                       const std::vector<api::ParsedObject>& objects) {
-  Taken next{.digest = digest, .objects = {}, .gone = KnownOf(file), .refused = {}};
+  const Taken before = taken_.contains(file) ? taken_.at(file) : Taken{};
+  Taken next;
+  next.digest = digest;
+  next.gone = KnownOf(file);
+  next.refreshed = true;
   for (const api::ParsedObject& object : objects) {
     const api::Key key = api::KeyOf(object);
-    next.refused.insert(key);
     if (next.gone.erase(key) > 0) next.objects.insert(key);
+    const auto last = before.meanings.find(key);
+    if (last != before.meanings.end()) next.meanings.insert(*last);
+    if (last == before.meanings.end() || last->second != MeaningOf(ObjectOf(object))) next.refused.insert(key);
   }
   taken_[file] = std::move(next);
 }
 
+// The text is the one that was taken, perhaps by another release, which has other fields and defaults. So that a later
+// edit is compared with what this release reads, the meanings are computed again.
+void Manifests::Refresh(const std::string& file, const std::vector<api::ParsedObject>& objects) {
+  Taken& taken = taken_.at(file);
+  const auto before = taken.meanings;
+  for (const api::ParsedObject& object : objects) {
+    const api::Key key = api::KeyOf(object);
+    if (taken.objects.contains(key) && !taken.refused.contains(key)) taken.meanings[key] = MeaningOf(ObjectOf(object));
+  }
+  taken.refreshed = true;
+  if (taken.meanings != before) Save(file);
+}
+
 // Each object is applied once. One that another file defines, or that the store did not take, is tried again at every
-// Read: that may pass by itself.
+// Read, because the reason may have passed.
 void Manifests::ApplyRefused(const std::string& file, const std::vector<api::ParsedObject>& objects, Store& store) {
   Taken& taken = taken_.at(file);
   const std::set<api::Key> refused = std::exchange(taken.refused, {});
@@ -147,11 +129,13 @@ void Manifests::ApplyRefused(const std::string& file, const std::vector<api::Par
     const std::string where = fmt::format("{}:{}", file, object.line);
     if (const auto owner = OwnerOf(key, file); owner) {
       taken.objects.erase(key);
+      taken.meanings.erase(key);
       taken.refused.insert(key);
       Report(file, "Duplicate", fmt::format("{}: {} is defined in {} already", where, ToString(key), *owner), {key});
       continue;
     }
-    const auto applied = store.Apply({object.metadata, object.kind, api::SpecToJson(object), Json()});
+    const Object wanted = ObjectOf(object);
+    const auto applied = store.Apply(wanted);
     if (!applied) {
       taken.refused.insert(key);
       const bool mistake = applied.error().code == Code::kInvalidArgument;
@@ -159,12 +143,10 @@ void Manifests::ApplyRefused(const std::string& file, const std::vector<api::Par
       continue;
     }
     taken.objects.insert(key);
+    taken.meanings[key] = MeaningOf(wanted);
     spdlog::info("{}: {} is applied as generation {}", where, ToString(key), applied->metadata.generation);
   }
-  if (taken.saved && taken.refused == refused) return;
-  const Status saved = SaveIndex(file);
-  taken.saved = saved.has_value();
-  if (!saved) Report(file, "NotApplied", "what was applied is not written down: " + saved.error().message, {});
+  if (!taken.saved || taken.refused != refused) Save(file);
 }
 
 std::set<api::Key> Manifests::KnownOf(const std::string& file) const {

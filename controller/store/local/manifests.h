@@ -1,7 +1,8 @@
-// Brings the manifests of a directory into a store, each text once.
+// Brings the manifests of a directory into a store. Each object is applied when its meaning in the file changes: an
+// edit of a comment, of white space or of another object of the file does not apply it again.
 //
-// What was taken from a file is remembered in <index>/<file>.json {digest, objects, gone, refused}, so that a restart
-// applies nothing again, and neither overrides what a command changed meanwhile nor revives what a command deleted.
+// What was taken from a file is remembered in the index (manifest_index.h), so that neither a restart nor such an edit
+// overrides what a command changed meanwhile, or creates again what a command deleted.
 #pragma once
 
 #include <map>
@@ -13,6 +14,7 @@
 #include "common/file.h"
 #include "controller/api/parse.h"
 #include "controller/store/local/local_store.h"
+#include "controller/store/local/manifest_index.h"
 #include "controller/store/store.h"
 
 namespace longshore::store {
@@ -22,27 +24,25 @@ class Manifests {
  public:
   Manifests(Path dir, Path index) : dir_(std::move(dir)), index_(std::move(index)) {}
 
-  // Applies every manifest whose text changed since it was last applied. What goes wrong with one is its problem, and
-  // holds no other up.
+  // Applies every object whose meaning changed since it was last applied from its file. A failure is the problem of its
+  // manifest and does not hold up the others.
   Status Read(Store& store);
 
   std::optional<ManifestProblem> ProblemOf(const api::Key& key) const;
   std::vector<ManifestProblem> Problems() const;
 
  private:
-  struct Taken {
-    std::string digest;
-    std::set<api::Key> objects;  // That the text holds.
-    std::set<api::Key> gone;     // That it held earlier; they go on.
-    std::set<api::Key> refused;  // That the text holds and that were not applied yet.
-    bool saved = false;          // In the index.
+  struct Taken : TakenManifest {
+    bool saved = false;      // In the index.
+    bool refreshed = false;  // The meanings are as this release computes them.
   };
 
   Status LoadIndex();
   Status LoadTaken(const std::string& file);
-  Status SaveIndex(const std::string& file) const;
+  void Save(const std::string& file);
   void ReadOne(const std::string& file, Store& store);
   void Begin(const std::string& file, const std::string& digest, const std::vector<api::ParsedObject>& objects);
+  void Refresh(const std::string& file, const std::vector<api::ParsedObject>& objects);
   void ApplyRefused(const std::string& file, const std::vector<api::ParsedObject>& objects, Store& store);
   std::optional<std::string> OwnerOf(const api::Key& key, const std::string& except) const;
   void Report(const std::string& file, const std::string& reason, const std::string& message,

@@ -48,7 +48,7 @@ Result<Object> Records::Read(const api::Key& key) const {
 
 Status Records::Write(const Object& object) const {
   const Path path = PathOf(KeyOf(object));
-  const std::string text = ToDocument(object).dump(1) + "\n";
+  const std::string text = DumpJson(ToDocument(object), 1) + "\n";
   if (text.size() > object_bytes_max_) {
     return ResourceExhausted("{} has {} bytes; the limit is {}", ToString(KeyOf(object)), text.size(),
                              object_bytes_max_);

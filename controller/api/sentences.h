@@ -1,0 +1,30 @@
+// Joins messages of many nodes to one text of limited length for a status. Without the limit, the message of a
+// condition would grow with the fleet until the API server refused the whole status.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace longshore::api {
+
+// One sentence about one node, Model or label, in two parts: {"node a: ", "no such file"}.
+struct Sentence {
+  std::string name;  // The node, Model or label.
+  std::string text;  // Repeated texts are dropped first.
+};
+
+struct SentenceLimits {
+  std::string noun = "node";  // Singular.
+  size_t bytes_max = 4096;    // Limit of the result. It must have room for one sentence and the ending.
+  size_t sentence_bytes_max = 1024;
+  size_t count_max = std::numeric_limits<size_t>::max();
+};
+
+// Joins the sentences by "; ", in their order, to valid UTF-8 of at most `bytes_max` bytes. A sentence that is too long
+// is cut. If not all fit, sentences with a new text are kept before those that repeat a text, and the result ends with
+// "; and 7 more nodes". "" for an empty list.
+std::string JoinSentences(const std::vector<Sentence>& sentences, const SentenceLimits& limits = {});
+
+}  // namespace longshore::api

@@ -1,0 +1,234 @@
+// The commands on a host: what they say about its controller and its manifest files. The tests hold the controller's
+// lock, read the manifests and write the statuses in the place of a controller.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <thread>
+
+#include "controller/api/format.h"
+#include "controller/cli/host_view.h"
+#include "controller/cli/program.h"
+#include "controller/cli/status.h"
+#include "controller/store/document.h"
+#include "controller/store/local/controller_lock.h"
+#include "controller/store/local/local_store.h"
+
+namespace longshore::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string Manifest(int version) {
+  return fmt::format(
+      "apiVersion: longshore.dev/v1alpha1\nkind: Model\nmetadata: {{name: iris}}\n"
+      "spec:\n  fleet: cpu\n  source: {{uri: \"file:///models/iris\"}}\n  version: {}\n",
+      version);
+}
+
+class Host : public testing::Test {
+ protected:
+  struct Outcome {
+    int code;
+    std::string text;
+  };
+
+  Host() {
+    std::string pattern = testing::TempDir() + "host.XXXXXX";
+    dir_ = ::mkdtemp(pattern.data());
+    controller_ = store::LocalStore::Open({.dir = dir_, .read_manifests = true}).value();
+    place_.store = store::LocalStore::Open({.dir = dir_}).value();
+    place_.manifests = dir_;
+  }
+  ~Host() override { std::filesystem::remove_all(dir_); }
+
+  void Write(const std::string& file, const std::string& text) { ASSERT_TRUE(WriteFileAtomically(dir_ / file, text)); }
+
+  void StartController(int64_t epoch) {
+    lock_ = store::ControllerLock::Take(dir_).value();
+    ASSERT_TRUE(lock_->Describe(epoch));
+    ASSERT_TRUE(lock_->RecordLook());
+  }
+  // A controller that has read the manifests and serves what they say.
+  void Serve(int64_t epoch) {
+    ASSERT_TRUE(controller_->ReadManifests());
+    const store::Object object = controller_->Get(key_).value();
+    api::ModelStatus status;
+    status.epoch = epoch;
+    status.observed_generation = object.metadata.generation;
+    status.stable_version = object.spec.at("version").get<int64_t>();
+    status.conditions = {{"Ready", "True", "Serving", "it serves", 1, {}}, {"Stalled", "False", "None", "", 1, {}}};
+    ASSERT_TRUE(
+        controller_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, api::ToJson(status)));
+  }
+
+  Outcome Run(const Options& options) {
+    std::ostringstream out;
+    const int code = cli::Run(options, place_, SystemClock(), out).value();
+    return {code, out.str()};
+  }
+  Outcome RunStatus(const std::string& name = "", bool wait = false, int timeout_ms = 50) {
+    Options options;
+    options.verb = Verb::kStatus;
+    options.name = name;
+    options.wait = wait;
+    options.timeout = std::chrono::milliseconds(timeout_ms);
+    return Run(options);
+  }
+  Outcome RunFile(Verb verb, const std::string& text, bool dry_run = false) {
+    Write("other.txt", text);
+    Options options;
+    options.verb = verb;
+    options.file = (dir_ / "other.txt").string();
+    options.dry_run = dry_run;
+    return Run(options);
+  }
+  Outcome RunGet() {
+    Options options;
+    options.kind = api::kModelKind;
+    return Run(options);
+  }
+
+  const api::Key key_{api::kModelKind, "default", "iris"};
+  Path dir_;
+  std::unique_ptr<store::LocalStore> controller_;
+  std::optional<store::ControllerLock> lock_;
+  Place place_;
+};
+
+TEST_F(Host, StatusHasACodeOfItsOwnWhenNoControllerIsRunning) {
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  EXPECT_EQ(RunStatus("iris").code, kExitOk);
+  lock_.reset();
+  const Outcome status = RunStatus("iris");
+  EXPECT_EQ(status.code, kExitNoController);
+  EXPECT_THAT(status.text, HasSubstr("no controller is running; this is the state of "));
+  const Outcome waited = RunStatus("", true);
+  EXPECT_EQ(waited.code, kExitNoController);
+  EXPECT_THAT(waited.text, HasSubstr("waiting for a controller: no controller is running"));
+  EXPECT_THAT(RunGet().text, HasSubstr("no controller is running; this is the state of "));
+}
+
+TEST_F(Host, StatusWaitsForAControllerThatStartsLater) {
+  Write("iris.yaml", Manifest(1));
+  std::thread controller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    StartController(1);
+    Serve(1);
+  });
+  const Outcome waited = RunStatus("iris", true, 60'000);
+  controller.join();
+  EXPECT_EQ(waited.code, kExitOk) << waited.text;
+}
+
+TEST_F(Host, StatusWaitsUntilTheControllerHasReadTheManifest) {
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  Write("iris.yaml", Manifest(2));
+  for (const std::string name : {"", "iris"}) {
+    const Outcome early = RunStatus(name, true);
+    EXPECT_EQ(early.code, kExitTimeout) << early.text;
+    EXPECT_THAT(early.text, HasSubstr("no controller has read the present text of this file yet"));
+  }
+  std::thread controller([&] { Serve(1); });
+  EXPECT_EQ(RunStatus("iris", true, 60'000).code, kExitOk);
+  controller.join();
+  EXPECT_THAT(RunStatus("iris").text, HasSubstr("serves    version 2"));
+}
+
+TEST_F(Host, StatusWaitsForAModelThatOnlyItsManifestNamesYet) {
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  EXPECT_EQ(RunStatus("iris").code, kExitTimeout);
+  Serve(1);
+  EXPECT_EQ(RunStatus("iris").code, kExitOk);
+}
+
+TEST_F(Host, AFailureOfTheManifestBeforeDoesNotEndTheWait) {
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  store::Object object = controller_->Get(key_).value();
+  api::ModelStatus status = ToModel(object)->status;
+  status.conditions[1].status = "True";
+  ASSERT_TRUE(controller_->PutStatus(key_, object.metadata.uid, object.metadata.resource_version, api::ToJson(status)));
+  EXPECT_EQ(RunStatus("iris", true).code, kExitFailed);
+  Write("iris.yaml", Manifest(2));
+  EXPECT_EQ(RunStatus("iris", true).code, kExitTimeout);
+}
+
+TEST_F(Host, StatusWaitsUntilAControllerThatStartedHasLookedAtTheObject) {
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  lock_.reset();
+  StartController(2);
+  const Outcome early = RunStatus("iris", true);
+  EXPECT_EQ(early.code, kExitTimeout);
+  EXPECT_THAT(early.text, HasSubstr("the controller has started and has not looked at this object yet"));
+  Serve(2);
+  EXPECT_EQ(RunStatus("iris", true).code, kExitOk);
+}
+
+TEST_F(Host, AManifestWithAMistakeIsAFailureThatStatusNames) {
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  Write("broken.yaml", "kind: [");
+  const Outcome all = RunStatus();
+  EXPECT_EQ(all.code, kExitFailed);
+  EXPECT_THAT(all.text, HasSubstr("broken.yaml   failed"));
+  EXPECT_EQ(RunStatus("iris").code, kExitOk) << "the file never had to do with it";
+  Write("iris.yaml", Manifest(1) + "  colour: blue\n");
+  const Outcome one = RunStatus("iris", true);
+  EXPECT_EQ(one.code, kExitFailed);
+  EXPECT_THAT(one.text, HasSubstr("iris.yaml:8: spec.colour"));
+}
+
+TEST_F(Host, ApplyGetAndDiffSayWhereAManifestAndItsObjectDisagree) {
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  const std::string file = (dir_ / "iris.yaml").string();
+  EXPECT_THAT(RunFile(Verb::kApply, Manifest(2), true).text,
+              HasSubstr(file + " says version 1; Model default/iris would have version 2 from `longshore apply`\n"));
+  const std::string sentence = file + " says version 1; Model default/iris has version 2 from `longshore apply`\n";
+  EXPECT_THAT(RunGet().text, Not(HasSubstr("says")));
+  EXPECT_THAT(RunFile(Verb::kApply, Manifest(2)).text, HasSubstr(sentence));
+  EXPECT_THAT(RunGet().text, HasSubstr(sentence));
+  EXPECT_THAT(RunFile(Verb::kDiff, Manifest(1)).text, HasSubstr(sentence));
+  Write("iris.yaml", Manifest(2));
+  EXPECT_THAT(RunGet().text, Not(HasSubstr("says"))) << "the file is newer";
+  ASSERT_TRUE(controller_->ReadManifests());
+  EXPECT_THAT(RunGet().text, Not(HasSubstr("says")));
+}
+
+TEST_F(Host, GetSaysWhichObjectOfAManifestWasDeleted) {
+  Write("iris.yaml", Manifest(1));
+  StartController(1);
+  Serve(1);
+  ASSERT_TRUE(place_.store->Delete(key_, place_.store->Get(key_)->metadata.uid));
+  EXPECT_THAT(RunGet().text, HasSubstr("iris.yaml defines Model default/iris, which `longshore delete` deleted\n"));
+}
+
+TEST(ControllerNote, SaysHowOldTheStateIs) {
+  const TimePoint at{std::chrono::seconds(1'800'000'000)};  // 2027-01-15T08:00:00Z
+  const auto note = [&](bool is_running, std::chrono::seconds ago) {
+    return ControllerNote({.is_running = is_running, .last_look_at = at}, at + ago);
+  };
+  EXPECT_EQ(note(true, std::chrono::seconds(2)), "");
+  EXPECT_EQ(note(true, std::chrono::seconds(31)),
+            "a controller is running, but it has not looked at any object since 08:00:00 UTC (31s ago)\n");
+  EXPECT_EQ(note(false, std::chrono::seconds(12)),
+            "no controller is running; this is the state of 08:00:00 UTC (12s ago)\n");
+  EXPECT_EQ(note(false, std::chrono::hours(72)),
+            "no controller is running; this is the state of 2027-01-15 08:00:00 UTC (3d ago)\n");
+  EXPECT_EQ(ControllerNote({}, at), "no controller is running; none has looked at these objects yet\n");
+}
+
+}  // namespace
+}  // namespace longshore::cli

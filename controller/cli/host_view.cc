@@ -1,0 +1,94 @@
+#include "controller/cli/host_view.h"
+
+#include <algorithm>
+#include <set>
+
+#include "controller/api/format.h"
+#include "controller/cli/text/text.h"
+#include "controller/store/local/manifest_files.h"
+
+namespace longshore::cli {
+namespace {
+
+// A controller looks at its objects every second at least; one look may take some seconds when the disk is slow.
+constexpr std::chrono::seconds kSilenceMax{30};
+
+std::set<api::Key> KeysOf(const store::ManifestFile& file) {
+  std::set<api::Key> keys = file.objects;
+  keys.insert(file.refused.begin(), file.refused.end());
+  keys.insert(file.not_taken.begin(), file.not_taken.end());
+  return keys;
+}
+
+// The namespace of a file that was never valid is unknown, so the file concerns all namespaces.
+bool Concerns(const Options& options, const std::set<api::Key>& keys) {
+  if (!options.name.empty()) return keys.contains({api::kModelKind, options.namespace_, options.name});
+  if (options.all_namespaces || keys.empty()) return true;
+  return std::ranges::any_of(keys, [&](const api::Key& key) { return key.namespace_ == options.namespace_; });
+}
+
+std::optional<ManifestReport> ReportOf(const store::ManifestFile& file, const Path& dir) {
+  const std::string path = (dir / file.name).string();
+  if (!file.mistake.empty()) return ManifestReport{path, true, {Standing::kFailed, file.mistake}};
+  if (!file.is_taken) {
+    return ManifestReport{
+        path, false, {Standing::kUnderWay, "no controller has read the present text of this file yet"}};
+  }
+  if (file.refused.empty()) return std::nullopt;
+  return ManifestReport{path,
+                        true,
+                        {Standing::kUnderWay, api::ToString(*file.refused.begin()) +
+                                                  " could not be applied from this file; the log of the controller "
+                                                  "says why"}};
+}
+
+void AddReport(const store::ManifestFile& file, const Path& dir, HostSeen& seen) {
+  const std::optional<ManifestReport> report = ReportOf(file, dir);
+  if (!report) return;
+  const bool is_about_refused = file.is_taken && file.mistake.empty();
+  for (const api::Key& key : is_about_refused ? file.refused : KeysOf(file)) {
+    const auto [at, is_new] = seen.manifest_of.emplace(key, seen.manifests.size());
+    if (!is_new && !report->is_read) at->second = seen.manifests.size();
+  }
+  seen.manifests.push_back(*report);
+}
+
+std::string TimeText(TimePoint at, TimePoint now) {
+  const std::string day_and_time = api::FormatTime(at);  // "2026-11-21T05:23:49.120Z"
+  const std::string time = day_and_time.substr(11, 8) + " UTC";
+  const std::string day = day_and_time.substr(0, 10);
+  return day == api::FormatTime(now).substr(0, 10) ? time : day + " " + time;
+}
+
+}  // namespace
+
+Result<std::optional<HostView>> LookAtHost(const Options& options, const Place& place) {
+  if (place.manifests.empty()) return std::nullopt;
+  HostView view;
+  ASSIGN_OR_RETURN(view.controller, store::ReadControllerLock(place.manifests));
+  if (view.controller.is_running) view.seen.epoch = view.controller.epoch;
+  for (const store::ManifestFile& file : store::ReadManifestFiles(place.manifests)) {
+    if (Concerns(options, KeysOf(file))) AddReport(file, place.manifests, view.seen);
+  }
+  return view;
+}
+
+std::string ControllerNote(const store::ControllerSeen& controller, TimePoint now) {
+  const TimePoint at = controller.last_look_at;
+  if (at == TimePoint{})
+    return controller.is_running ? "" : "no controller is running; none has looked at these objects yet\n";
+  if (!controller.is_running) {
+    return fmt::format("no controller is running; this is the state of {} ({} ago)\n", TimeText(at, now), Age(at, now));
+  }
+  if (now - at < kSilenceMax) return "";
+  return fmt::format("a controller is running, but it has not looked at any object since {} ({} ago)\n",
+                     TimeText(at, now), Age(at, now));
+}
+
+Result<std::string> ControllerNoteOf(const Place& place, TimePoint now) {
+  if (place.manifests.empty()) return std::string();
+  ASSIGN_OR_RETURN(const store::ControllerSeen controller, store::ReadControllerLock(place.manifests));
+  return ControllerNote(controller, now);
+}
+
+}  // namespace longshore::cli

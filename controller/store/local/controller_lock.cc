@@ -1,0 +1,99 @@
+#include "controller/store/local/controller_lock.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <string>
+
+#include "common/json/json.h"
+
+namespace longshore::store {
+namespace {
+
+constexpr size_t kTextBytesMax = 4096;
+
+Path LockPath(const Path& dir) { return dir / ".longshore" / "controller.lock"; }
+
+// A lock on the whole file. It belongs to the open file, not to the process: one process can hold it and test it.
+struct flock WholeFile(int type) {
+  struct flock lock {};
+  lock.l_type = static_cast<short>(type);
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+// Takes the pid and the epoch from the text. While a controller starts, the text has neither: no status that is there
+// was written by the running controller.
+void ReadDescription(const Path& path, ControllerSeen& seen) {
+  seen.epoch = std::numeric_limits<int64_t>::max();
+  const auto text = ReadFile(path, kTextBytesMax);
+  const Result<Json> json = text ? ParseJson(*text) : tl::make_unexpected(text.error());
+  if (!json || !json->is_object()) return;
+  const Json pid = json->value("pid", Json());
+  const Json epoch = json->value("epoch", Json());
+  if (!pid.is_number_integer() || !epoch.is_number_integer()) return;
+  seen.pid = pid.get<pid_t>();
+  seen.epoch = epoch.get<int64_t>();
+}
+
+}  // namespace
+
+Result<ControllerLock> ControllerLock::Take(const Path& dir) {
+  const Path path = LockPath(dir);
+  process::Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.valid()) return Unavailable("cannot open {}: {}", path.string(), std::strerror(errno));
+  struct flock lock = WholeFile(F_WRLCK);
+  if (fcntl(file.get(), F_OFD_SETLK, &lock) != 0) {
+    if (errno == EAGAIN || errno == EACCES)
+      return FailedPrecondition("another longshore-controller uses the directory of manifests {}", dir.string());
+    return Unavailable("cannot lock {}: {}", path.string(), std::strerror(errno));
+  }
+  ControllerLock taken(std::move(file));
+  RETURN_IF_ERROR(taken.Write("{}\n"));  // The text that was there describes an earlier controller.
+  return taken;
+}
+
+Status ControllerLock::Describe(int64_t epoch) {
+  return Write(Json{{"pid", getpid()}, {"epoch", epoch}}.dump() + "\n");
+}
+
+// Keeps the modification time; that of a new file becomes 1970, because there was no look yet.
+Status ControllerLock::Write(const std::string& text) {
+  const int file = file_.get();
+  struct stat before {};
+  if (fstat(file, &before) != 0) return Unavailable("cannot look at the lock file: {}", std::strerror(errno));
+  const timespec last_look = before.st_size == 0 ? timespec{} : before.st_mtim;
+  const timespec times[2] = {last_look, last_look};
+  const bool written = ftruncate(file, 0) == 0 && pwrite(file, text.data(), text.size(), 0) == std::ssize(text) &&
+                       futimens(file, times) == 0;
+  if (!written) return Unavailable("cannot write the lock file: {}", std::strerror(errno));
+  return {};
+}
+
+Status ControllerLock::RecordLook() {
+  if (futimens(file_.get(), nullptr) == 0) return {};
+  return Unavailable("cannot write the time of the last look: {}", std::strerror(errno));
+}
+
+Result<ControllerSeen> ReadControllerLock(const Path& dir) {
+  const Path path = LockPath(dir);
+  const process::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid() && errno == ENOENT) return ControllerSeen{};
+  if (!file.valid()) return Unavailable("cannot open {}: {}", path.string(), std::strerror(errno));
+  struct flock lock = WholeFile(F_RDLCK);
+  struct stat info {};
+  if (fcntl(file.get(), F_OFD_GETLK, &lock) != 0 || fstat(file.get(), &info) != 0)
+    return Unavailable("cannot look at {}: {}", path.string(), std::strerror(errno));
+  ControllerSeen seen{.is_running = lock.l_type != F_UNLCK};
+  const auto since_1970 = std::chrono::seconds(info.st_mtim.tv_sec) + std::chrono::nanoseconds(info.st_mtim.tv_nsec);
+  if (info.st_size > 0) seen.last_look_at = TimePoint(std::chrono::floor<Duration>(since_1970));
+  if (seen.is_running) ReadDescription(path, seen);
+  return seen;
+}
+
+}  // namespace longshore::store

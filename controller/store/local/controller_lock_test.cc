@@ -1,0 +1,67 @@
+#include "controller/store/local/controller_lock.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <optional>
+
+namespace longshore::store {
+namespace {
+
+class ControllerLockTest : public ::testing::Test {
+ protected:
+  ControllerLockTest() {
+    char name[] = "/tmp/longshore_lock_XXXXXX";
+    dir_ = mkdtemp(name);
+    std::filesystem::create_directories(dir_ / ".longshore");
+  }
+  ~ControllerLockTest() override { std::filesystem::remove_all(dir_); }
+
+  ControllerSeen Seen() const { return ReadControllerLock(dir_).value(); }
+
+  Path dir_;
+};
+
+TEST_F(ControllerLockTest, SaysThatNoControllerEverRanWhereThereIsNoFile) {
+  EXPECT_FALSE(Seen().is_running);
+  EXPECT_EQ(Seen().last_look_at, TimePoint{});
+}
+
+TEST_F(ControllerLockTest, ShowsTheControllerWhileItHoldsTheLock) {
+  std::optional<ControllerLock> lock(ControllerLock::Take(dir_).value());
+  EXPECT_TRUE(Seen().is_running);
+  EXPECT_GT(Seen().epoch, int64_t{1} << 60) << "no status can be of a controller that has not said its epoch";
+  ASSERT_TRUE(lock->Describe(7));
+  EXPECT_EQ(Seen().epoch, 7);
+  EXPECT_EQ(Seen().pid, getpid());
+  lock.reset();
+  EXPECT_FALSE(Seen().is_running);
+}
+
+TEST_F(ControllerLockTest, KeepsTheTimeOfTheLastLookWhenTheControllerEndsAndTheNextOneStarts) {
+  std::optional<ControllerLock> lock(ControllerLock::Take(dir_).value());
+  ASSERT_TRUE(lock->Describe(1));
+  EXPECT_EQ(Seen().last_look_at, TimePoint{}) << "it has not looked yet";
+  const TimePoint before = SystemClock().Now() - std::chrono::seconds(1);  // Times of files are coarser.
+  ASSERT_TRUE(lock->RecordLook());
+  const TimePoint at = Seen().last_look_at;
+  EXPECT_GT(at, before);
+  lock.reset();
+  EXPECT_EQ(Seen().last_look_at, at);
+  lock = ControllerLock::Take(dir_).value();
+  ASSERT_TRUE(lock->Describe(2));
+  EXPECT_EQ(Seen().last_look_at, at);
+}
+
+TEST_F(ControllerLockTest, RefusesASecondControllerOfTheSameManifests) {
+  ASSERT_TRUE(Seen().last_look_at == TimePoint{});
+  const ControllerLock first = ControllerLock::Take(dir_).value();
+  EXPECT_TRUE(Seen().is_running) << "reading does not take the lock";
+  const auto second = ControllerLock::Take(dir_);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kFailedPrecondition);
+  EXPECT_NE(second.error().message.find(dir_.string()), std::string::npos) << second.error().message;
+}
+
+}  // namespace
+}  // namespace longshore::store
