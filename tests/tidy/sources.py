@@ -1,0 +1,105 @@
+"""The C++ sources of the repository: their folders, includes, comments and messages."""
+
+import dataclasses
+import functools
+import pathlib
+import re
+
+CODE = ("common/", "controller/", "serving-node/", "tests/")
+_INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+_TOKEN = re.compile(
+    r"""(?P<raw>R"(?P<mark>[^(\s"]*)\((?:.|\n)*?\)(?P=mark)")"""
+    r"""|(?P<text>"(?:\\.|[^"\\\n])*")"""
+    r"""|(?P<char>'(?:\\.|[^'\\\n])')"""
+    r"""|(?P<line>//[^\n]*)"""
+    r"""|(?P<block>/\*(?:.|\n)*?\*/)"""
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Text:
+    """A comment block or a message: the number of its first line, and its text as one line."""
+
+    line: int
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A C++ file. `path` is relative to the repository root and is how other sources include it."""
+
+    path: str
+    content: str
+
+    @property
+    def folder(self):
+        return str(pathlib.PurePosixPath(self.path).parent)
+
+    @property
+    def is_test(self):
+        return self.path.endswith(("_test.cc", "_bench.cc"))
+
+    @property
+    def component(self):
+        """The name that x.h and x.cc share."""
+        return re.sub(r"\.(h|cc)$", "", self.path)
+
+    @functools.cached_property
+    def includes(self):
+        """Pairs of line number and included path, of the project's own headers."""
+        return [(self.line_of(match.start()), match[1]) for match in _INCLUDE.finditer(self.content)]
+
+    def line_of(self, offset):
+        return self.content.count("\n", 0, offset) + 1
+
+    @functools.cached_property
+    def _tokens(self):
+        return list(_TOKEN.finditer(self.content))
+
+    @functools.cached_property
+    def comments(self):
+        """Comment blocks: adjacent lines of // are one block, and a comment behind code is a block of its own."""
+        blocks = []
+        end_line = -1
+        for token in self._tokens:
+            if token.lastgroup not in ("line", "block"):
+                continue
+            line = self.line_of(token.start())
+            text = _words(token.group())
+            starts_line = not self.content[self.content.rfind("\n", 0, token.start()) + 1 : token.start()].strip()
+            if starts_line and line == end_line + 1 and blocks:
+                blocks[-1] = Text(blocks[-1].line, f"{blocks[-1].text} {text}")
+            else:
+                blocks.append(Text(line, text))
+            end_line = line + token.group().count("\n") if starts_line else -1
+        return [block for block in blocks if block.text and not block.text.startswith("namespace ")]
+
+    @functools.cached_property
+    def messages(self):
+        """String literals that are sentences or parts of them: neighbours are one, and at least three words."""
+        joined = []
+        end = -1
+        for token in self._tokens:
+            if token.lastgroup != "text":
+                continue
+            text = token.group()[1:-1]
+            if joined and end >= 0 and not self.content[end : token.start()].strip():
+                joined[-1] = Text(joined[-1].line, joined[-1].text + text)
+            else:
+                joined.append(Text(self.line_of(token.start()), text))
+            end = token.end()
+        return [message for message in joined if len(re.findall(r"[A-Za-z]{2,}", message.text)) >= 3]
+
+
+def _words(comment):
+    lines = re.sub(r"^/\*+|\*/$", "", comment).split("\n")
+    return " ".join(re.sub(r"^\s*(//+|\*)\s?", "", line).strip() for line in lines).strip()
+
+
+def read(root, paths):
+    """The C++ sources among `paths`."""
+    return [
+        Source(path, (root / path).read_text(encoding="utf-8"))
+        for path in paths
+        if path.endswith((".h", ".cc")) and path.startswith(CODE)
+    ]

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Checks how the repository is written: sizes, dependencies, language, documents, formats.
+
+    ./dev check            the files that differ from the commit before, or that are not committed
+    ./dev check --all      every file
+    ./dev check FILE...    these files
+
+Rules that need the whole repository (dependencies, cycles, sizes of folders) look at all of it in each case. Each violation is
+printed with its file, its line and how to repair it; the limits are in limits.yaml. Exits with 1 if there is any.
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import time
+
+import yaml
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import documents
+import formats
+import plain_english
+import sources
+import structure
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def git_paths(*arguments):
+    listed = subprocess.run(["git", *arguments, "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return {path for path in listed.split("\0") if path and (ROOT / path).is_file()}
+
+
+def all_paths():
+    return git_paths("ls-files") | git_paths("ls-files", "--others", "--exclude-standard")
+
+
+def changed_paths(base):
+    return git_paths("diff", "--name-only", base) | git_paths("ls-files", "--others", "--exclude-standard")
+
+
+def findings_of(paths, everything, limits):
+    every_source = sources.read(ROOT, everything)
+    chosen = [source for source in every_source if source.path in set(paths)]
+    yield from structure.check_functions(ROOT, chosen, limits)
+    yield from structure.check_files(chosen, limits)
+    yield from structure.check_folders(every_source, limits)
+    yield from structure.check_declared(ROOT, every_source)
+    yield from structure.check_cycles(every_source, limits)
+    yield from structure.check_namespaces(chosen, limits)
+    yield from structure.check_pure(chosen, limits)
+    yield from plain_english.check(every_source, limits)
+    yield from documents.check(ROOT, everything)
+    for check in (formats.check_cpp, formats.check_python, formats.check_shell, formats.check_yaml, formats.check_chart):
+        yield from check(ROOT, paths)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        prog="./dev check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--all", action="store_true", help="check every file")
+    parser.add_argument("--base", default="HEAD~1", metavar="COMMIT", help="check what differs from it [HEAD~1]")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="check these files")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    started = time.monotonic()
+    everything = sorted(all_paths())
+    if arguments.all:
+        paths = everything
+    elif arguments.files:
+        paths = [str(pathlib.Path(file).resolve().relative_to(ROOT)) for file in arguments.files]
+    else:
+        paths = sorted(changed_paths(arguments.base))
+    limits = yaml.safe_load((pathlib.Path(__file__).parent / "limits.yaml").read_text(encoding="utf-8"))
+    found = []
+    for finding in findings_of(paths, everything, limits):
+        print(finding)
+        if not isinstance(finding, plain_english.Summary):
+            found.append(finding)
+    print(f"{len(paths)} files, {len(found)} violations, {time.monotonic() - started:.1f} s")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

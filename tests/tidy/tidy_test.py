@@ -1,0 +1,141 @@
+"""Each rule finds the violation that it is for, and nothing in the repaired text."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import documents
+import formats
+import plain_english
+import structure
+from sources import Source
+
+LIMITS = {
+    "function_lines": 3,
+    "function_exceptions": [],
+    "file_lines": 4,
+    "test_file_lines": 6,
+    "folder_sources": 1,
+    "folder_exceptions": {},
+    "component_cycles": 0,
+    "namespace_exceptions": {},
+    "pure_folders": ["controller/plan"],
+    "banned_in_pure": "_clock::now",
+    "riddle_comments_percent": 0,
+    "riddle_messages": 0,
+}
+
+
+def problems(findings):
+    return [finding.problem for finding in findings if not isinstance(finding, plain_english.Summary)]
+
+
+class FolderTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.root = pathlib.Path(temporary.name)
+
+    def write(self, path, content):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(content, encoding="utf-8")
+        return Source(path, content)
+
+    def test_a_function_above_the_limit_is_found_with_its_line(self):
+        source = self.write("common/a.cc", "\nint F() {\n  int a = 1;\n  a += 2;\n  return a;\n}\n")
+        (finding,) = structure.check_functions(self.root, [source], LIMITS)
+        self.assertEqual((finding.path, finding.line), ("common/a.cc", 2))
+        self.assertIn("5 lines", finding.problem)
+        self.assertEqual(list(structure.check_functions(self.root, [source], {**LIMITS, "function_exceptions": ["F"]})), [])
+
+    def test_an_include_of_a_folder_that_is_not_declared_is_found(self):
+        self.write("common/http/CMakeLists.txt", "longshore_folder(DEPS common)")
+        self.write("common/CMakeLists.txt", "longshore_folder(DEPS x\n TEST_DEPS common_http)")
+        http = self.write("common/http/h.h", "")
+        source = self.write("common/a.cc", '#include "common/http/h.h"\n')
+        test = self.write("common/a_test.cc", '#include "common/http/h.h"\n')
+        (finding,) = structure.check_declared(self.root, [http, source, test])
+        self.assertEqual((finding.path, finding.line), ("common/a.cc", 1))
+
+    def test_dead_links_anchors_and_paths_are_found(self):
+        self.write("docs/a.md", "# One thing\n[x](b.md) [y](#one-thing) [z](#other) `common/none.h` `common/here.h`\n")
+        self.write("common/here.h", "")
+        found = problems(documents.check(self.root, ["docs/a.md"]))
+        self.assertEqual(len(found), 3, found)
+
+    def test_python_shell_and_yaml_are_checked(self):
+        self.write("a.py", "import os\n")
+        self.write("a.sh", "#!/bin/sh\nrm -rf $1/x\n")
+        self.write("a.yaml", "a: 1\na: 2\n")
+        self.assertIn("F401", problems(formats.check_python(self.root, ["a.py"]))[0])
+        self.assertIn("SC2086", problems(formats.check_shell(self.root, ["a.sh"]))[0])
+        self.assertIn("duplication", problems(formats.check_yaml(self.root, ["a.yaml"]))[0])
+
+
+class SourceTest(unittest.TestCase):
+    def test_long_files_and_crowded_folders_are_found(self):
+        sources = [Source("common/a.cc", "\n" * 5), Source("common/b.cc", ""), Source("common/a_test.cc", "\n" * 6)]
+        self.assertEqual(problems(structure.check_files(sources, LIMITS)), ["5 lines; the limit is 4"])
+        self.assertEqual(problems(structure.check_folders(sources, LIMITS)), ["2 sources; the limit is 1"])
+
+    def test_cycles_of_components_and_of_folders_are_found(self):
+        sources = [
+            Source("common/a.h", '#include "common/http/b.h"\n'),
+            Source("common/http/b.h", ""),
+            Source("common/http/b.cc", '#include "common/a.h"\n'),
+        ]
+        found = problems(structure.check_cycles(sources, LIMITS))
+        self.assertEqual(len(found), 2, found)
+        self.assertEqual(problems(structure.check_cycles(sources[:2], LIMITS)), [])
+
+    def test_a_namespace_that_is_not_the_folder_is_found(self):
+        sources = [
+            Source("controller/store/local/a.h", "namespace longshore::store {\n"),
+            Source("controller/store/local/b.h", "namespace longshore::store::local {\n"),
+        ]
+        (finding,) = structure.check_namespaces(sources, LIMITS)
+        self.assertEqual(finding.path, "controller/store/local/a.h")
+
+    def test_clocks_in_pure_folders_are_found_but_not_in_their_comments(self):
+        source = Source("controller/plan/a.cc", "// system_clock::now\nauto now = system_clock::now();\n")
+        (finding,) = structure.check_pure([source], LIMITS)
+        self.assertEqual(finding.line, 2)
+
+    def test_neighbouring_comment_lines_are_one_block(self):
+        source = Source("common/a.h", "// One\n// two.\nint a;  // Three.\nint b;  // Four.\n")
+        self.assertEqual([block.text for block in source.comments], ["One two.", "Three.", "Four."])
+
+    def test_strings_that_touch_are_one_message(self):
+        source = Source("common/a.cc", 'f("a // not a comment "\n  "and words here");')
+        self.assertEqual([message.text for message in source.messages], ["a // not a comment and words here"])
+        self.assertEqual(source.comments, [])
+
+
+class PlainEnglishTest(unittest.TestCase):
+    def test_riddles_are_found(self):
+        for text in (
+            "Who is asked for another model hands it on.",
+            "Of the nodes of one graph.",
+            "What is held nowhere is none.",
+            "The text is no resource.",
+            "Nothing for nobody.",
+            "All but for one.",
+        ):
+            self.assertIsNotNone(plain_english.riddle_in(text), text)
+
+    def test_plain_sentences_are_not(self):
+        for text in (
+            "Returns nullopt if no peer holds the version.",
+            "Of course it may fail.",
+            "The lease is no longer held.",
+            "What does it cost? A second.",
+            "The text is not a resource.",
+        ):
+            self.assertIsNone(plain_english.riddle_in(text), text)
+
+
+if __name__ == "__main__":
+    unittest.main()
