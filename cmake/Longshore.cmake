@@ -1,10 +1,10 @@
-# One folder = one namespace = one static library; its *_test.cc files become one test program beside it.
+# One folder = one namespace = one static library; its *_test.cc files become one test program next to it.
 #
 #   longshore_folder(DEPS common serving_node_tensor TEST_DEPS tests_support)
 #
 # The target is the folder's path with "/" and "-" as "_": serving-node/engine -> serving_node_engine.
-# TEST_INSIDE: a command that gives the tests what they need and runs them, such as a real API server.
-# A library links what DEPS names and nothing else, so a forbidden direction does not link.
+# TEST_INSIDE: a command that runs the tests in the environment they need, such as a real API server.
+# A library links only what DEPS names, so a forbidden dependency does not link.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -18,20 +18,40 @@ if(LONGSHORE_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${LONGSHORE_CCACHE}")
 endif()
 
-# Linking is memory-heavy and this is built on small machines.
+# Linking needs much memory, and the project is built on small machines.
 set_property(GLOBAL PROPERTY JOB_POOLS link=2)
 set(CMAKE_JOB_POOL_LINK link)
 
+# The presets of the sanitizers compile with clang: with gcc's sanitizers the same sources take four times as long.
 if(LONGSHORE_SANITIZE)
-  add_compile_options(-fsanitize=${LONGSHORE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_compile_options(-fsanitize=${LONGSHORE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+                      "-fsanitize-ignorelist=${CMAKE_SOURCE_DIR}/tests/sanitizer_ignore.txt")
   add_link_options(-fsanitize=${LONGSHORE_SANITIZE})
-  # gcc 12 with the sanitizers takes std::regex and std::optional of its own library for uninitialised.
-  add_compile_options(-Wno-maybe-uninitialized)
+  # For the few tests and loops that a sanitizer does not allow.
+  add_compile_definitions(LONGSHORE_SANITIZER)
+  if(LONGSHORE_SANITIZE MATCHES "address")
+    add_compile_definitions(LONGSHORE_SANITIZER_ADDRESS)
+  elseif(LONGSHORE_SANITIZE STREQUAL "thread")
+    add_compile_definitions(LONGSHORE_SANITIZER_THREAD)
+  endif()
 endif()
+option(LONGSHORE_FUZZ "Instrument for libFuzzer, and link the fuzzers with it" OFF)
+if(LONGSHORE_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+# These folders compute: without the optimiser their tests under the sanitizers take minutes instead of seconds.
+set(LONGSHORE_OPTIMISED_UNDER_SANITIZERS "^serving-node/(engine|graph|tensor)")
 
-# What ./dev builds by name: all programs, all unit tests.
+# Targets that ./dev builds: all programs, all unit tests.
 add_custom_target(programs)
 add_custom_target(unit_tests)
+# ./dev test runs each unit test once, so that a whole run takes about an hour: under the sanitizers what parses bytes from outside,
+# computes or has many threads, and in the release build the rest. ./dev test --full runs all of them under the sanitizers.
+add_custom_target(sanitized_tests)
+add_custom_target(release_tests)
+set(LONGSHORE_RELEASE_TESTS "^(controller|tests)")
+# TensorFlow's answers are checked with the optimised kernels as well.
+set(LONGSHORE_KERNEL_TESTS "^serving-node/(saved_model|engine/reference|engine/cpu)$")
 
 add_library(longshore_warnings INTERFACE)
 target_compile_options(longshore_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
@@ -50,6 +70,9 @@ function(longshore_folder)
     add_library(${target} STATIC ${sources})
     target_link_libraries(${target} PUBLIC ${FOLDER_DEPS} PRIVATE longshore_warnings)
     target_include_directories(${target} PUBLIC "${CMAKE_SOURCE_DIR}")
+    if(LONGSHORE_SANITIZE AND path MATCHES "${LONGSHORE_OPTIMISED_UNDER_SANITIZERS}")
+      target_compile_options(${target} PRIVATE -O1)
+    endif()
   else()
     add_library(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE ${FOLDER_DEPS})
@@ -57,16 +80,25 @@ function(longshore_folder)
   endif()
   if(tests)
     add_executable(${target}_test ${tests})
-    target_link_libraries(${target}_test PRIVATE ${target} ${FOLDER_TEST_DEPS} GTest::gmock GTest::gtest_main longshore_warnings)
-    target_compile_definitions(${target}_test PRIVATE LONGSHORE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    target_link_libraries(${target}_test PRIVATE ${target} ${FOLDER_TEST_DEPS} tests_source_tree GTest::gmock GTest::gtest_main
+                          longshore_warnings)
     add_test(NAME ${target}_test COMMAND ${FOLDER_TEST_INSIDE} $<TARGET_FILE:${target}_test>)
-    set_tests_properties(${target}_test PROPERTIES LABELS unit TIMEOUT 600)
     add_dependencies(unit_tests ${target}_test)
+    set(labels unit)
+    if(path MATCHES "${LONGSHORE_RELEASE_TESTS}" OR path MATCHES "${LONGSHORE_KERNEL_TESTS}")
+      list(APPEND labels release)
+      add_dependencies(release_tests ${target}_test)
+    endif()
+    if(NOT path MATCHES "${LONGSHORE_RELEASE_TESTS}")
+      list(APPEND labels sanitized)
+      add_dependencies(sanitized_tests ${target}_test)
+    endif()
+    set_tests_properties(${target}_test PROPERTIES LABELS "${labels}" TIMEOUT 600)
   endif()
 endfunction()
 
-# Links jemalloc into a program that lives long with many threads: what an unloaded version, or a list of ten thousand objects,
-# leaves goes back to the system, whatever threads had it. common/allocator.h says how it is set. The sanitizers bring their own.
+# Links jemalloc into a long-running program with many threads: memory of an unloaded version, or of a list of ten thousand objects,
+# is returned to the system, whichever threads allocated it. common/allocator.h has its settings. The sanitizers have their own allocator.
 find_library(LONGSHORE_JEMALLOC jemalloc REQUIRED)
 function(longshore_allocator program)
   if(NOT LONGSHORE_SANITIZE)
@@ -74,7 +106,7 @@ function(longshore_allocator program)
   endif()
 endfunction()
 
-# A program: the folder's main.cc, named as users call it, in build/PRESET/bin.
+# A program: built from the folder's main.cc, with the name that users call, in build/PRESET/bin.
 #
 #   longshore_program(longshore-node DEPS serving_node_app)
 function(longshore_program name)

@@ -1,5 +1,5 @@
-# oneDNN as the package index has it: ./dev setup puts it into the cache folder. LONGSHORE_ONEDNN names another place.
-set(LONGSHORE_ONEDNN "" CACHE PATH "Folder with include/oneapi and lib/libdnnl.so; empty: what ./dev setup has installed")
+# oneDNN from the Python package index: ./dev setup puts it into the cache folder. LONGSHORE_ONEDNN names another folder.
+set(LONGSHORE_ONEDNN "" CACHE PATH "Folder with include/oneapi and lib/libdnnl.so; empty: the one that ./dev setup installed")
 
 if(LONGSHORE_ONEDNN)
   set(onednn_folder "${LONGSHORE_ONEDNN}")
@@ -12,7 +12,7 @@ get_filename_component(onednn_folder "${onednn_folder}" REALPATH)
 
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 if(NOT EXISTS "${onednn_folder}/lib/libdnnl.so.3")
-  message(FATAL_ERROR "oneDNN is not in ${onednn_folder}: run ./dev setup, or say -DLONGSHORE_ONEDNN=FOLDER")
+  message(FATAL_ERROR "oneDNN was not found in ${onednn_folder}: run ./dev setup, or set -DLONGSHORE_ONEDNN=FOLDER")
 endif()
 add_library(OneDnn::OneDnn SHARED IMPORTED)
 set_target_properties(OneDnn::OneDnn PROPERTIES

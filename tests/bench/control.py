@@ -27,7 +27,7 @@ from authority import Authority
 from control_plane import ControlPlane
 from processes import BIN, say, wait_for
 from programs import free_port
-from rows import row
+from rows import add_arguments, finish, row
 
 WRITERS = (1, 4, 16, 64)
 TOKEN_SECONDS = 7200
@@ -363,7 +363,7 @@ class Bench:
 def main():
     parser = argparse.ArgumentParser(prog="./dev bench control", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="end with one JSON object")
+    add_arguments(parser)
     parser.add_argument("--models", type=int, default=10_000)
     parser.add_argument("--nodes", type=int, default=1_000)
     parser.add_argument("--fleets", type=int, action="append", help="how many; may be given more than once [1 and 100]")
@@ -374,9 +374,7 @@ def main():
     rows = []
     for fleets in options.fleets or [1, 100]:
         rows += measure(options, fleets)
-    if options.json:
-        print(json.dumps({"rows": rows}))
-    return 0
+    return finish(rows, options)
 
 
 if __name__ == "__main__":

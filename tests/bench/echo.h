@@ -1,4 +1,5 @@
-// The peers of the serving benchmark: servers that do nothing but read a request of the same type and send it back.
+// The peers of the serving benchmark: servers that read a request of the same type and send it back, and do nothing
+// else.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>
@@ -24,7 +25,7 @@ std::unique_ptr<Echo> StartCallbackEcho(
 // The same over one completion queue and one thread.
 std::unique_ptr<Echo> StartQueueEcho();
 
-// HTTP/1.1 over Boost.Beast on one thread; the body comes back. Unavailable when there is no port.
+// HTTP/1.1 over Boost.Beast on one thread; the body comes back. Unavailable when it cannot listen on a port.
 Result<std::unique_ptr<Echo>> StartRestEcho();
 
 }  // namespace longshore::bench

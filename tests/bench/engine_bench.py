@@ -6,7 +6,6 @@ its rounds. Inputs, float32 arithmetic and the number of threads are the same fo
 
 import argparse
 import contextlib
-import json
 import pathlib
 import random
 import statistics
@@ -25,9 +24,9 @@ import zoo  # noqa: E402
 from engine_peers import NAMES, OURS, TENSORFLOW, EngineError  # noqa: E402
 from engine_report import TOLERANCE, Cell, Found, Lack, Start, calls_text, differences, markdown, rows_of, spread  # noqa: E402
 from processes import say  # noqa: E402
+from rows import QUICK_ROUNDS, ROUNDS, add_arguments, finish  # noqa: E402
 
 MODELS = ["mlp", "mobilenet_v2", "resnet50", "densenet121", "inception_v3", "efficientnet_b0", "bert_base", "gpt_step"]
-ROUNDS, QUICK_ROUNDS = 9, 3
 TURN_S = 0.15  # Of one engine in one round: at least one run.
 RUNS_OF_TURN_MAX = 200
 WHY_LETTERS_MAX = 200  # In a row; what is printed has all of it.
@@ -177,9 +176,8 @@ class Bench:
 def parse_flags():
     parser = argparse.ArgumentParser(prog="./dev bench engine", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="end with one JSON object")
-    form.add_argument("--markdown", action="store_true", help="end with the tables of docs/performance.md")
+    add_arguments(parser)
+    parser.add_argument("--markdown", action="store_true", help="end with the tables of docs/performance.md")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds instead of {ROUNDS}")
     parser.add_argument("--models", nargs="+", metavar="NAME", choices=list(zoo.MODELS), default=MODELS,
                         help=f"of the zoo [{' '.join(MODELS)}]")
@@ -192,13 +190,11 @@ def main() -> int:
     flags = parse_flags()
     bench = Bench(flags)
     bench.run()
-    rows = rows_of(bench.found)
-    if flags.json:
-        print(json.dumps({"rows": rows}))
     if flags.markdown:
         print(markdown(bench.found))
-    # Numbers beside wrong answers say nothing; an engine that is not there is a row.
-    return 1 if any(lack.goal == "the same answers" for lack in bench.found.lacks) else 0
+    status = finish(rows_of(bench.found), flags)
+    # The speed of wrong answers has no meaning; an engine that is not there is a row.
+    return 1 if any(lack.goal == "the same answers" for lack in bench.found.lacks) else status
 
 
 if __name__ == "__main__":

@@ -8,14 +8,13 @@ import datetime
 import math
 import os
 import pathlib
-import random
 import statistics
 import subprocess
 
 import numpy as np
 
 from engine_peers import NAMES, OURS, TENSORFLOW
-from rows import failed, row
+from rows import failed, median_of_ratios, row
 
 # Of the largest number. TensorFlow is the judge; another peer must only have computed in float32, as bfloat16 is off by 4e-3.
 TOLERANCE, TOLERANCE_OF_OTHERS = 1e-4, 1e-3
@@ -49,7 +48,7 @@ class Cell:
         return min((name for name in self.seconds if name != OURS), key=self.ms)
 
     def against(self, peer):
-        return interval(self.seconds[OURS], self.seconds[peer])
+        return median_of_ratios(self.seconds[OURS], self.seconds[peer])
 
 
 @dataclasses.dataclass
@@ -68,14 +67,6 @@ class Found:
     starts: dict[str, dict[str, Start]] = dataclasses.field(default_factory=dict)  # By model and engine.
     allocations: dict[str, int] = dataclasses.field(default_factory=dict)  # By model.
     calls: dict[str, float] = dataclasses.field(default_factory=dict)  # By engine: the seconds of a run that computes nothing.
-
-
-def interval(ours, theirs):
-    """The median of paired ratios and its 95 % interval, by bootstrap with a fixed seed."""
-    ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
-    draw = random.Random(1)
-    medians = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(1000))
-    return statistics.median(ratios), medians[25], medians[974]
 
 
 def difference(got, want, tolerance=TOLERANCE):
@@ -105,9 +96,15 @@ def differences(ours, theirs, peer, own_spread=0):
     return told + [f"{name} {how}" for name, how in compared.items() if how]
 
 
+def cell_row(cell):
+    best = cell.best()
+    ratio, low, high = cell.against(best)
+    made = row(f"{cell.name}: ms of a run, median", best, cell.ms(OURS), cell.ms(best), f"<= {WORST}", ratio)
+    return {**made, "interval": [low, high]}
+
+
 def cell_rows(cells):
-    rows = [row(f"{cell.name}: ms of a run, median", best := cell.best(), cell.ms(OURS), cell.ms(best), f"<= {WORST}",
-                cell.against(best)[0]) for cell in cells]
+    rows = [cell_row(cell) for cell in cells]
     if rows:
         near = [made["ratio"] <= NEAR for made in rows]
         share = sum(near) / len(near)

@@ -46,7 +46,7 @@ double Median(std::vector<double> values) {
 // Both ends of a hop.
 class Hop {
  public:
-  // Without an identity in plain text.
+  // Plain text if there is no identity.
   Hop(std::shared_ptr<const identity::PeerIdentity> identity, std::string request)
       : identity_(std::move(identity)), request_(std::move(request)), echo_(StartCallbackEcho(Credentials())) {
     Connect();
@@ -59,7 +59,7 @@ class Hop {
     forwarder_ = routing::MakeGrpcForwarder(options);
   }
 
-  // One call's microseconds.
+  // The latency of one call in microseconds.
   double Call() {
     std::promise<bool> answered;
     const auto start = steady_clock::now();
@@ -74,7 +74,7 @@ class Hop {
     return Median(std::move(times));
   }
 
-  // Processor time of a call.
+  // Processor time per call.
   double ManyAtOnce() {
     std::counting_semaphore<kAtOnce> room(kAtOnce);
     int calls = 0;

@@ -26,8 +26,10 @@ std::string ImageBody(int digits) {
   std::mt19937 random(1);
   std::uniform_real_distribution<float> brightness(0, 1);
   std::string body;
-  body.reserve(size_t{kSide} * kSide * 3 *
-               static_cast<size_t>(digits == kPythons ? 26 : digits + 6));  // Grown at once: no garbage of its size.
+  body.reserve(
+      size_t{kSide} * kSide * 3 *
+      static_cast<size_t>(
+          digits == kPythons ? 26 : digits + 6));  // Reserved in advance, so that growth leaves no freed blocks behind.
   body = "{\"instances\": [[";
   for (int row = 0; row < kSide; ++row) {
     body += row == 0 ? "[" : ", [";
@@ -44,14 +46,14 @@ std::string ImageBody(int digits) {
   return body;
 }
 
-// Of this thread: what others do on the processor meanwhile does not count.
+// The processor time of this thread: other work on the processor does not count.
 double CpuSeconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// A line of /proc/self/status, which counts in kB.
+// The value of a line of /proc/self/status, in kB.
 double StatusBytes(const std::string& line) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -61,7 +63,7 @@ double StatusBytes(const std::string& line) {
   return 0;
 }
 
-// VmHWM begins anew.
+// Resets the peak (VmHWM).
 void ForgetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 }  // namespace

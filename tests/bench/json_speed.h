@@ -6,7 +6,7 @@
 namespace longshore::bench {
 
 struct JsonSpeed {
-  double millions_per_second = 0;  // Of floats, the median of many rounds, by the time that one core had for it.
+  double millions_per_second = 0;  // Millions of floats per second of processor time: the median of many rounds.
   size_t body_bytes = 0;
 };
 
@@ -17,9 +17,8 @@ inline constexpr int kPythons = 0;
 // {"instances": [...]} of 1x224x224x3 floats.
 JsonSpeed MeasureJson(int digits);
 
-// The most memory that this process held while such a body became a tensor, the body and what the process held before
-// it included, less the latter; over the body's bytes. Linux tells only the peak since it was last asked, so: the first
-// thing that a process does.
+// The peak memory that it took to turn such a body into a tensor, the body included, divided by the body's bytes.
+// Linux reports the peak of the whole process since its start, so this must be the first thing that a process does.
 double MeasureJsonPeak(int digits);
 
 }  // namespace longshore::bench

@@ -35,7 +35,7 @@ class Pacer {
  public:
   Pacer(const Pace& pace, const load::Samples& samples) : pace_(pace), samples_(samples) {
     grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // A connection of its own for every channel.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // Gives every channel its own connection.
     for (int i = 0; i < pace.connections; ++i) {
       stubs_.push_back(PredictionService::NewStub(
           grpc::CreateCustomChannel(pace.target, grpc::InsecureChannelCredentials(), arguments)));
@@ -75,7 +75,7 @@ class Pacer {
   void TakeOne() {
     void* tag = nullptr;
     bool ok = false;
-    // A deadline that has passed: what is there is taken, and nobody waits.
+    // The deadline has passed already, so that the call takes events that are there and does not wait.
     if (queue_.AsyncNext(&tag, &ok, gpr_inf_past(GPR_CLOCK_MONOTONIC)) != grpc::CompletionQueue::GOT_EVENT) return;
     const std::unique_ptr<Call> call(static_cast<Call*>(tag));
     --under_way_;

@@ -1,4 +1,4 @@
-// Open loop on one thread: requests are sent when they are due, whatever the answers do.
+// Open-loop load on one thread: requests are sent when they are due, without waiting for answers.
 #pragma once
 
 #include <chrono>
@@ -17,11 +17,11 @@ struct Pace {
 };
 
 struct Latencies {
-  int64_t answered = 0;  // Of the requests that were due while measured.
-  int64_t failed = 0;    // At any time.
+  int64_t answered = 0;  // Answers to requests that were due during the measurement.
+  int64_t failed = 0;    // During the warm-up as well.
   double p50_ms = 0;     // From when a request was due to when its answer was read; 0 without answers.
   double p99_ms = 0;
-  double late_p99_ms = 0;  // From when a request was due to when it was sent: what the client itself adds.
+  double late_p99_ms = 0;  // From when a request was due to when it was sent: the delay that the client itself adds.
 };
 
 // Blocks until the last request is answered. The thread polls without ever sleeping: waking up costs more than a

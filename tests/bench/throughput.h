@@ -1,4 +1,4 @@
-// Closed loop: as many requests under way as asked for, the next one sent when one is answered.
+// Closed-loop load: a fixed number of requests in flight; an answer triggers the next request.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ struct Pressure {
 
 struct Throughput {
   int64_t answered = 0;  // While measured.
-  int64_t failed = 0;    // At any time.
+  int64_t failed = 0;    // During the warm-up as well.
   double seconds = 0;
   std::string first_failure;
 };

@@ -300,7 +300,7 @@ def test_a_model_reads_no_file_outside_of_its_folder(tmp_path, name):
         asset.filename = name
     file.write_bytes(model.SerializeToString())
     with running_node(tmp_path, "strings", tmp_path / "models", "--max_num_load_retries=0") as node:
-        assert "does not lie below" in node.refusal()
+        assert "is not below" in node.refusal()
 
 
 # ---------------------------------------------------------------------------------------------------------- One route

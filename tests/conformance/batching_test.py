@@ -188,11 +188,10 @@ def test_a_bad_request_does_not_fail_those_that_run_with_it(tmp_path):
     bad, good = b"\xff\xff", tf.train.Example(features=tf.train.Features(feature={
         "x": tf.train.Feature(float_list=tf.train.FloatList(value=[4.0]))})).SerializeToString()
     with batching(tmp_path, "examples_tf1", max_batch_size=4, **FULL) as node:
-        with concurrent.futures.ThreadPoolExecutor(4) as clients:
-            ask = lambda one: node.predictions.Predict.future(  # noqa: E731
-                request("examples_tf1", "regress_x", inputs=np.array([one], object)), timeout=SECONDS)
-            calls = [ask(one) for one in (good, good, bad, good)]
-            codes = [call.code() for call in calls]
+        ask = lambda one: node.predictions.Predict.future(
+            request("examples_tf1", "regress_x", inputs=np.array([one], object)), timeout=SECONDS)
+        calls = [ask(one) for one in (good, good, bad, good)]
+        codes = [call.code() for call in calls]
     assert codes == [grpc.StatusCode.OK, grpc.StatusCode.OK, grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.OK]
     assert {tuple(call.result().outputs["outputs"].float_val) for call in calls if call.code() == grpc.StatusCode.OK} == {(4.0,)}
 
@@ -231,7 +230,7 @@ def test_a_higher_priority_goes_first(tmp_path):
 @pytest.mark.contract("B11")
 @pytest.mark.parametrize("priority", ["10", "-1", "high", ""])
 def test_a_priority_that_is_none_is_refused(half, priority):
-    said = "x-longshore-priority is no number from 0 to 9"
+    said = "x-longshore-priority is not a number from 0 to 9"
     with pytest.raises(grpc.RpcError) as caught:
         half.predictions.Predict(request(half.model, x=np.array([1], np.float32)), timeout=SECONDS,
                                  metadata=[("x-longshore-priority", priority)])
@@ -254,7 +253,7 @@ def test_a_request_that_cannot_make_its_deadline_is_refused_at_once(tmp_path):
 @pytest.mark.contract("B12")
 def test_full_batches_before_a_request_count_against_its_deadline(tmp_path):
     with batching(tmp_path, "half_plus_two_tf1", "--simulated_run_ms=300", max_batch_size=2, num_batch_threads=1) as node:
-        pair = lambda: node.predictions.Predict.future(  # noqa: E731
+        pair = lambda: node.predictions.Predict.future(
             request(node.model, x=np.array([2, 4], np.float32)), timeout=SECONDS)
         pair().result()
         before = [pair() for _ in range(6)]
@@ -289,7 +288,7 @@ def test_a_model_that_floods_does_not_keep_another_one_waiting(tmp_path):
     with running_node(tmp_path, "modest", None, f"--model_config_file={config}", "--max_concurrent_runs=1",
                       "--simulated_run_ms=100") as node:
         node.serving()
-        ask = lambda name: node.predictions.Predict.future(  # noqa: E731
+        ask = lambda name: node.predictions.Predict.future(
             request(name, x=np.array([2], np.float32)), timeout=SECONDS)
         node.until(lambda: node.rest("/v1/models/flood")[1].count("AVAILABLE") or None)
         flood = [ask("flood") for _ in range(60)]

@@ -10,7 +10,6 @@ from calls import MODELS, SECONDS, predict, refusal, request, run_node
 from google.protobuf import text_format
 from serving import running_node
 from tensorflow_serving.apis import get_model_status_pb2, model_management_pb2
-from tensorflow_serving.config import model_server_config_pb2
 
 X = np.array([2.0], np.float32)
 IMAGE = np.zeros((1, 8, 8, 1), np.float32)
@@ -120,7 +119,7 @@ def test_a_reload_adds_and_removes_models_and_answers_when_it_is_done(tmp_path):
     ('config { name: "m" base_path: "/m" model_platform: "onnx" }', 'model_platform "onnx" is not supported'),
     ('config { name: "m" model_platform: "tensorflow" }', "base_path is missing"),
     (model("m", "/m", "model_version_policy { specific {} }"), "names no version"),
-    (model("m", "s3://bucket/m"), "is no directory"),
+    (model("m", "s3://bucket/m"), "is not a directory"),
 ], ids=["twice", "no name", "relative", "no platform", "platform", "no path", "no versions", "a bucket"])
 def test_a_bad_entry_changes_nothing(reloadable, bad, text):
     code, details = reload_refusal(reloadable, models(model("digits", MODELS / "digits"), bad))
@@ -201,6 +200,25 @@ def test_the_file_is_read_again_and_a_bad_one_changes_nothing(tmp_path):
         assert predict(node, request("half", x=X)).model_spec.version.value == 1
         file.write_text(models(HALF, model("digits", MODELS / "digits")))
         wait_for(node, "digits", [5])
+
+
+@pytest.mark.contract("F5")
+@pytest.mark.parametrize("text", ["", " \n", "# model_config_list {}\n"], ids=["empty", "blank", "comment"])
+def test_an_empty_file_changes_nothing_and_an_empty_list_unloads_all(tmp_path, text):
+    with serving(tmp_path, models(HALF), "--model_config_file_poll_wait_seconds=0.05") as (node, file):
+        wait_for(node, "half", [1])
+        file.write_text(text)
+        node.logs("models.config is empty: no action is taken")
+        assert predict(node, request("half", x=X)).model_spec.version.value == 1
+        file.write_text("model_config_list {}")
+        wait_for(node, "half", [])
+
+
+@pytest.mark.contract("L8")
+def test_a_reload_with_an_empty_configuration_is_refused(reloadable):
+    code, details = reload_refusal(reloadable, "")
+    assert code == grpc.StatusCode.INVALID_ARGUMENT and "model_config_list" in details
+    assert predict(reloadable, request("half", x=X)).model_spec.version.value == 1
 
 
 @pytest.mark.contract("F5")

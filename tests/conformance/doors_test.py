@@ -177,13 +177,29 @@ def test_more_requests_than_may_be_under_way_are_refused_at_once_and_it_recovers
         assert rest.headers["Retry-After"] in ("1", "2")
         unread = ask(node, "POST", HALF + ":predict", "no JSON")  # Nobody looked at it, or it would be 400.
         assert (unread.status, unread.error) == (429, rest.error)
-        with pytest.raises(grpc.RpcError) as unread:
-            node.channel.unary_unary("/tensorflow.serving.PredictionService/Predict")(b"\xff", timeout=SECONDS)
-        assert (unread.value.code(), unread.value.details()) == (grpc.StatusCode.RESOURCE_EXHAUSTED, rest.error)
-        assert "grpc-retry-pushback-ms" in dict(unread.value.trailing_metadata())
+        for method in ("Predict", "Classify", "Regress", "MultiInference"):
+            with pytest.raises(grpc.RpcError) as unread:
+                node.channel.unary_unary(f"/tensorflow.serving.PredictionService/{method}")(b"\xff", timeout=SECONDS)
+            assert (unread.value.code(), unread.value.details()) == (grpc.StatusCode.RESOURCE_EXHAUSTED, rest.error)
+            assert "grpc-retry-pushback-ms" in dict(unread.value.trailing_metadata())
         assert time.monotonic() - begun < 1.4  # Nobody waited for a run.
         assert [each.result().outputs["y"].float_val for each in held] == [[3.0], [3.0]]
         assert predict(node, made).outputs["y"].float_val == [3.0]
+
+
+@pytest.mark.contract("S10")
+def test_an_answer_beyond_what_all_answers_may_hold_is_dropped(tmp_path):
+    with running_node(tmp_path, MODEL, MODELS / MODEL, "--max_held_answer_bytes=1000") as node:
+        node.serving()
+        with pytest.raises(grpc.RpcError) as caught:
+            predict(node, request(MODEL, x=np.zeros(1000, np.float32)))
+        assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
+        assert caught.value.details() == "the answers that clients have not read yet hold more than 1000 bytes"
+        assert "grpc-retry-pushback-ms" in dict(caught.value.trailing_metadata())
+        rest = ask(node, "POST", HALF + ":predict", {"instances": [0.0] * 1000})
+        assert (rest.status, rest.error) == (503, caught.value.details())
+        assert rest.headers["Retry-After"] in ("1", "2")
+        assert ask(node, "POST", HALF + ":predict", {"instances": [2.0]}).status == 200
 
 
 @pytest.mark.contract("S7")

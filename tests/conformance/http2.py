@@ -40,6 +40,11 @@ def indexed(entry: int) -> bytes:
     return integer(entry, 7, 0x80)
 
 
+def framed(message: bytes) -> bytes:
+    """A message as gRPC frames it."""
+    return b"\0" + struct.pack(">I", len(message)) + message
+
+
 def call(path: bytes | str, *more: bytes, te: str = "trailers", scheme: str = "http") -> bytes:
     """The header block of a gRPC call; the path is a text, or a field of its own."""
     named = plain(":path", path) if isinstance(path, str) else path
@@ -48,12 +53,13 @@ def call(path: bytes | str, *more: bytes, te: str = "trailers", scheme: str = "h
 
 
 class Connection:
-    def __init__(self, port: int, seconds: float = 10):
+    def __init__(self, port: int, seconds: float = 10, window: int = 65535):
+        """window: how many bytes of each answer the server may send; read() never asks for more of them."""
         self.socket = socket.create_connection(("127.0.0.1", port), seconds)
         self.buffer, self.stream, self.closed = b"", -1, False
         # No table for the server's headers: its answers can be read without one.
-        no_table = struct.pack(">HI", 1, 0)
-        self.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + self.frame(SETTINGS, 0, 0, no_table))
+        settings = struct.pack(">HIHI", 1, 0, 4, window)
+        self.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + self.frame(SETTINGS, 0, 0, settings))
 
     def __enter__(self):
         return self

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from calls import MODELS, SECONDS, predict, request
 from http2 import CANCEL, CONTINUATION, END_STREAM, HEADERS, PING, RST_STREAM, SETTINGS
-from http2 import Connection, call, indexed, plain, remembered
+from http2 import Connection, call, framed, indexed, plain, remembered
 from serving import running_node
 
 MODEL = "half_plus_two_tf1"
@@ -214,6 +214,43 @@ def test_a_header_that_grows_when_unpacked_is_bounded(node):
     with Connection(node.grpc_port) as connection:
         connection.answer(connection.request(call(NOWHERE, remembered("x-bomb", "b" * 4000), indexed(62) * 16000)))
     assert resident_bytes(node) - before < 16 << 20
+
+
+def answers_that_are_not_read(node, count: int) -> Connection:
+    """Predictions on a connection whose client lets no byte of their answers through."""
+    connection = Connection(node.grpc_port, window=0)
+    message = request(MODEL, x=np.array([2], np.float32)).SerializeToString()
+    for _ in range(count):
+        connection.request(call(PREDICT), framed(message))
+    return connection
+
+
+def finds_no_place(node) -> bool:
+    try:
+        predict(node, request(MODEL, x=np.array([2], np.float32)))
+    except grpc.RpcError as error:
+        return error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+    return False
+
+
+@pytest.mark.contract("S7", "S8")
+def test_answers_that_are_not_read_keep_their_places_and_give_them_back_soon(tmp_path):
+    with running_node(tmp_path, MODEL, MODELS / MODEL, "--max_requests_in_flight=2", "--connection_age_max_ms=0") as node:
+        node.serving()
+        with answers_that_are_not_read(node, 2):
+            node.until(lambda: finds_no_place(node) or None)
+            node.until(lambda: not finds_no_place(node) or None)  # After 10 seconds.
+
+
+@pytest.mark.contract("S8", "S11")
+def test_an_answer_that_is_not_read_does_not_keep_a_node_that_leaves(tmp_path):
+    flags = ("--max_requests_in_flight=1", "--connection_age_max_ms=0", "--grpc_drain_timeout_ms=500")
+    with running_node(tmp_path, MODEL, MODELS / MODEL, *flags) as node:
+        node.serving()
+        with answers_that_are_not_read(node, 1):
+            node.until(lambda: finds_no_place(node) or None)
+            node.process.terminate()
+            assert node.process.wait(9) == 0  # Before the time of the answer is up.
 
 
 @pytest.mark.contract("S8")

@@ -28,7 +28,8 @@ def parsed(answer) -> tuple[int, object]:
     ("1_000", "Missing a comma or ] after an array element."), ("1,", "Invalid value."), (",1", "Invalid value."),
     ("1 2", "Missing a comma or ] after an array element."), ("tru", "Invalid value."), ("True", "Invalid value."),
     ("None", "Invalid value."), ("nan", "Invalid value."), ("infinity", "Invalid value."), ("'1'", "Invalid value."),
-    ("NaNe2", "Invalid value."), ("Infinity.5", "Invalid value."), ("-InfE1", "Invalid value."), ("// 1", "Invalid value."), ("/* */ 1", "Invalid value."), ("\f1", "Invalid value.")])
+    ("NaNe2", "Invalid value."), ("Infinity.5", "Invalid value."), ("-InfE1", "Invalid value."), ("// 1", "Invalid value."),
+    ("/* */ 1", "Invalid value."), ("\f1", "Invalid value.")])
 def test_what_is_no_number_of_json_is_said(half, number, why):
     answer = predict(half, '{"instances": [' + number + "]}")
     assert answer.status == 400 and answer.error.startswith(f"JSON Parse error: {why} at offset: ")

@@ -171,8 +171,8 @@ def test_a_version_that_does_not_fit_into_memory_is_refused_until_another_is_gon
         made.model_spec.name = "digits"
         status = node.models.GetModelStatus(made, timeout=SECONDS).model_version_status[0].status
         assert status.error_code == grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
-        assert status.error_message == (f'model "digits" version 5 needs about {five} bytes of memory, and of the {limit} bytes '
-                                        f"that models may have {half} are taken")
+        assert status.error_message == (f'model "digits" version 5 needs about {five} bytes of memory; of the limit of {limit} bytes, '
+                                        f"{half} are reserved")
         assert predict(node, request("half", x=X)).model_spec.version.value == 1
         reload(node, models(digits))
         assert predict(node, request("digits", image=IMAGE)).model_spec.version.value == 5
@@ -254,10 +254,10 @@ def test_a_reload_that_waits_ends_when_the_node_leaves(tmp_path):
         text = models(HALF, model("broken", tmp_path / "broken"))
         waits = threading.Thread(target=lambda: refused.append(reload_refusal(node, text, 10 * SECONDS)))
         waits.start()
-        node.logs('model "broken" version 1 does not load')
+        node.logs('model "broken" version 1 failed to load')
         node.process.terminate()
         waits.join(SECONDS)
-        assert refused == [(grpc.StatusCode.UNAVAILABLE, "the node is leaving")]
+        assert refused == [(grpc.StatusCode.UNAVAILABLE, "the node is shutting down")]
         assert node.process.wait(SECONDS) == 0
 
 

@@ -210,7 +210,7 @@ def test_batches_are_counted(tmp_path, node_of):
 
 def documented() -> dict[str, tuple[str, frozenset, bool]]:
     """name -> kind, labels, whether only a fleet shows it."""
-    of_a_node, _, _ = DOCUMENT.read_text().partition("\n## Of the controller\n")
+    of_a_node, _, _ = DOCUMENT.read_text().partition("\n## Metrics of the controller\n")
     rows = re.findall(r"^\| `([^`]+)` \| (\w+) \|([^|]*)\| ([^|]+) \|$", of_a_node, re.MULTILINE)
     return {name: (kind, frozenset(filter(None, re.split(r",\s*", labels.strip()))), says.startswith("in a fleet"))
             for name, kind, labels, says in rows}

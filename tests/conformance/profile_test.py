@@ -143,9 +143,9 @@ def test_runs_at_once_have_rows_of_their_own(tmp_path):
     ('{"runs": 0}', 400, "runs: 0 is not a whole number from 1 to 1000"),
     ('{"runs": "abc"}', 400, 'runs: "abc" is not a whole number'),
     ('{"seconds": 1e9}', 400, "seconds: 1000000000.0 is not a whole number from 1 to 300"),
-    ('{"rums": 1}', 400, 'there is no "rums" here: say model, runs, seconds'),
+    ('{"rums": 1}', 400, 'unknown field "rums": the fields are model, runs and seconds'),
     ("runs=5", 400, "not JSON"),
-    ('{"model": "none"}', 404, 'there is no model "none" here: say one of digits')])
+    ('{"model": "none"}', 404, 'there is no model "none" on this node: use one of digits')])
 def test_what_is_wrong_is_named_and_records_nothing(node, body, status, says):
     refused, text = admin(node, "POST", "/debug/profile", body)
     assert (refused, says in text) == (status, True), text
@@ -156,7 +156,7 @@ def test_what_is_wrong_is_named_and_records_nothing(node, body, status, says):
 def test_there_is_one_recording_at_a_time_and_it_ends_by_itself(node):
     record(node, runs=5, seconds=1)
     status, text = admin(node, "POST", "/debug/profile")
-    assert (status, "a recording is under way: 0 of 5 runs" in text) == (409, True), text
+    assert (status, "a recording is in progress: 0 of 5 runs" in text) == (409, True), text
     first = node.admin_json("/debug/profile/state")["id"]
     node.until(lambda: node.admin_json("/debug/profile/state")["state"] == "done" or None)
     node.predict({"image": IMAGES})
@@ -192,7 +192,7 @@ def test_the_command_says_what_is_wrong(node, tmp_path):
     address = f"127.0.0.1:{node.admin_port}"
     out = tmp_path / "none.json"
     for words, code, says in [
-            (("--model", "none"), 3, 'there is no model "none" here'),
+            (("--model", "none"), 3, 'there is no model "none" on this node'),
             (("--runs", "0"), 2, "--runs"),
             (("--runs", "abc"), 2, "--runs"),
             (("--seconds", 1), 4, "no run of all models came within 1 s"),
@@ -205,7 +205,7 @@ def test_the_command_says_what_is_wrong(node, tmp_path):
         assert (ended.returncode != 0, says in ended.stderr) == (True, True), ended.stderr
     record(node)
     ended = longshore(address, "--out", out)
-    assert (ended.returncode, "a recording is under way" in ended.stderr) == (1, True), ended.stderr
+    assert (ended.returncode, "a recording is in progress" in ended.stderr) == (1, True), ended.stderr
     assert longshore("127.0.0.1:1", "--out", out).returncode == 1
 
 

@@ -140,4 +140,4 @@ def test_a_disk_that_takes_nothing_stops_the_log_and_not_the_serving(tmp_path, n
             predict(node, request(node.model, x=np.array([x], np.float32)))
         node.until(lambda: Shown(node).value(":tensorflow:serving:request_log_count", model_name=node.model,
                                              status_code="UNAVAILABLE") == 50 or None)
-        assert node.log.read_text().count("are not logged for now") == 1
+        assert node.log.read_text().count("cannot be logged at the moment") == 1

@@ -424,7 +424,7 @@ def test_a_context_is_part_of_every_example(examples):
 
 @pytest.mark.contract("J15")
 @pytest.mark.parametrize("examples_given, text", [
-    (None, "'examples' is expected"), ([], "has no values"), ([3], "no object of features"), ([{"x": None}], 'feature "x"'),
+    (None, "'examples' is expected"), ([], "has no values"), ([3], "not an object of features"), ([{"x": None}], 'feature "x"'),
     ([{"x": [1.0, "a"]}], 'feature "x"'), ([{"x": {"y": 1}}], 'feature "x"')])
 def test_what_is_no_example_is_said(examples, examples_given, text):
     body = {"signature_name": "regress_x"} | ({} if examples_given is None else {"examples": examples_given})

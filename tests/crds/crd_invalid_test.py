@@ -3,7 +3,7 @@
 import pytest
 
 from api import Refused
-from manifests import FOLDER, cases, manifest
+from manifests import cases, manifest
 
 INVALID = cases("invalid.yaml")
 

@@ -87,7 +87,7 @@ def test_columns_and_short_names(control_plane, api, fleet, model):
 
 def test_explain_says_what_a_field_is(control_plane):
     said = control_plane.kubectl("explain", "model.spec.rollout.hold")
-    assert "Least time at each step." in said
+    assert "Minimum time at each step." in said
 
 
 def test_scale_writes_the_least_number_of_nodes_and_nothing_else(control_plane, api, fleet):

@@ -1,6 +1,5 @@
 """The dashboards and rules as files: that they are whole, and that what is made of them is what is there."""
 
-import json
 import re
 import subprocess
 import sys

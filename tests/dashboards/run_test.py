@@ -142,6 +142,6 @@ def test_every_rule_can_be_evaluated_and_every_record_has_data(seen):
 
 
 def test_the_document_lists_what_controllers_show(seen):
-    _, _, text = (ROOT / "docs/metrics.md").read_text().partition("\n## Of the controller\n")
+    _, _, text = (ROOT / "docs/metrics.md").read_text().partition("\n## Metrics of the controller\n")
     rows = re.findall(r"^\| `([^`]+)` \| (\w+) \|([^|]*)\| [^|]+ \|$", text, re.M)
     assert {name: (kind, set(re.findall(r"\w+", labels))) for name, kind, labels in rows} == seen.shown

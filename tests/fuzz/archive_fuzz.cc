@@ -1,12 +1,12 @@
 // A tar archive, plain or gzipped, unpacked into a folder. When the first byte is even, the sums of all headers in the
-// rest are put right first. Whatever is in it, nothing but files and folders below that folder comes to be.
+// rest are corrected first. No archive may create anything except files and folders below that folder.
 #include <sys/stat.h>
 
 #include "serving-node/sources/unpack.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 
-// Pieces of reading, writing and inflating; not the files.
+// The buffers of reading, writing and inflating, without the files' content.
 const longshore::fuzz::Allowance longshore::fuzz::kAllowance = {.per_byte = 4, .fixed_bytes = size_t{256} << 10};
 
 namespace longshore::fuzz {

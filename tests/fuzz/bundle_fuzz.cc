@@ -1,9 +1,10 @@
-// The variables of a SavedModel, beside a data file of 64 bytes. The first byte says what the rest is:
+// The variables of a SavedModel, with a data file of 64 bytes. The first byte says what the rest is:
 //   0  keys and their entries, each after a byte that says how long it is, for a table whose checksums fit
 //   1  the index file
-//   2  the data file, beside the index of "half_plus_two_tf1"
-//   3  where the blocks of an index lie whose checksums fit: each two bytes are an offset, and a size five below what
-//      they say, so that both may be negative
+//   2  the data file, with the index of "half_plus_two_tf1"
+//   3  the places of the blocks of an index with correct checksums: two bytes are an offset and the next two a size,
+//   less
+//      five each, so that both may be negative
 #include <leveldb/env.h>
 #include <leveldb/options.h>
 #include <leveldb/table_builder.h>
@@ -14,6 +15,7 @@
 #include "serving-node/saved_model/crafted_index.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/source_tree/source_tree.h"
 
 const longshore::fuzz::Allowance longshore::fuzz::kAllowance{.per_byte = 2, .fixed_bytes = size_t{128} << 10};
 
@@ -64,7 +66,7 @@ std::string IndexOf(std::string_view places) {
 
 std::string IndexFile(uint8_t kind, std::string_view rest) {
   static const auto half =
-      *ReadFile(Path(LONGSHORE_SOURCE_DIR) / "tests/models/half_plus_two_tf1/1/variables/variables.index");
+      *ReadFile(source_tree::Root() / "tests/models/half_plus_two_tf1/1/variables/variables.index");
   switch (kind) {
     case 1: return std::string(rest);
     case 2: return half;

@@ -1,4 +1,4 @@
-// The DER of a request for a certificate, in the PEM in which a node sends it to its controller.
+// The DER of a certificate request, in PEM as a node sends it to its controller.
 #include "common/base64.h"
 #include "common/error.h"
 #include "common/tls/authority.h"

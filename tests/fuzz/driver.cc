@@ -1,37 +1,25 @@
 // Runs a fuzzer without libFuzzer: see --help.
-#include <google/protobuf/stubs/logging.h>
-#include <time.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "common/file.h"
-#include "common/log.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/memory.h"
+#include "tests/fuzz/measure.h"
 #include "tests/fuzz/mutate.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/common_interface_defs.h>
-#endif
 
 namespace longshore::fuzz {
 namespace {
 
 constexpr const char* kHelp =
     "NAME_fuzz [--runs N] [--seconds N] [--seed N] [--keep FILE] CORPUS...\n"
-    "Runs the files, as they are and with every byte damaged, then N mutations of them [3000], or mutations "
-    "for so many seconds. An input that fails is "
-    "written\n"
-    "to FILE [NAME.input]; give it as the only CORPUS to run it alone.\n";
+    "Runs the files as they are and with every byte damaged, then N mutations of them [3000], or mutations for N "
+    "seconds.\n"
+    "An input that fails is written to FILE [NAME.input]; give it as the only CORPUS to run it alone.\n";
 
 struct Options {
   uint64_t runs = 3000;
@@ -39,94 +27,6 @@ struct Options {
   uint32_t seed = 1;
   std::string keep;
   std::vector<Path> corpus;
-};
-
-struct Worst {
-  size_t extra = 0, bytes = 0;
-};
-
-size_t received_more = 0;      // By AddReceived, of the input under way.
-size_t parsed = 0;             // By AddParsed.
-const std::string* under_way;  // What to keep when the process dies.
-std::string keep_as;
-
-void Keep(const std::string& input) {
-  std::ofstream(keep_as, std::ios::binary) << input;
-  std::fprintf(stderr, "the input is kept in %s\n", keep_as.c_str());
-}
-
-void KeepUnderWay() {
-  if (under_way != nullptr) Keep(*under_way);
-}
-
-void KeepOnDeath() {
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_set_death_callback(KeepUnderWay);
-#endif
-  for (const int signal : {SIGABRT, SIGSEGV, SIGFPE, SIGBUS, SIGILL}) {
-    std::signal(signal, [](int number) {
-      KeepUnderWay();
-      std::signal(number, SIG_DFL);
-      std::raise(number);
-    });
-  }
-}
-
-double CpuSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-// The fuzzer's input under way, measured.
-class Runner {
- public:
-  // False when the input took too much.
-  bool Run(const std::string& input) {
-    ++inputs_;
-    Measure(input);
-    // What is made once, at its first use, is not this input's.
-    if (extra_ > limit_ || seconds_ > kSecondsMax) Measure(input);
-    slowest_ = std::max(slowest_, seconds_);
-    if (extra_ > worst_.extra) worst_ = {extra_, received_};
-    if (extra_ <= limit_ && seconds_ <= kSecondsMax) return true;
-    std::fprintf(
-        stderr, "an input of %zu bytes (%zu received) took %zu bytes of memory (limit %zu) and %.3f s (limit %.0f s)\n",
-        input.size(), received_, extra_, limit_, seconds_, kSecondsMax);
-    Keep(input);
-    return false;
-  }
-
-  void Print(const std::string& name) const {
-    std::printf(
-        "%s: %llu inputs, at most %.1f KiB of memory beside an input (of %zu bytes; allowed: %zu x its bytes + %zu "
-        "KiB), "
-        "slowest %.1f ms\n",
-        name.c_str(), static_cast<unsigned long long>(inputs_), static_cast<double>(worst_.extra) / 1024, worst_.bytes,
-        kAllowance.per_byte, kAllowance.fixed_bytes >> 10, slowest_ * 1e3);
-  }
-
- private:
-  void Measure(const std::string& input) {
-    under_way = &input;
-    received_more = 0;
-    parsed = 0;
-    ResetPeak();
-    const size_t before = HeldBytes();
-    const double begin = CpuSeconds();
-    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
-    seconds_ = CpuSeconds() - begin;
-    extra_ = PeakBytes() - before;
-    received_ = input.size() + received_more;
-    limit_ = kAllowance.For(received_);
-    if (parsed > 0) limit_ = std::min(limit_, kOfRequests.For(received_ + parsed));
-    under_way = nullptr;
-  }
-
-  uint64_t inputs_ = 0;
-  size_t extra_ = 0, received_ = 0, limit_ = 0;
-  double seconds_ = 0, slowest_ = 0;
-  Worst worst_;
 };
 
 std::vector<std::string> ReadCorpus(const std::vector<Path>& paths) {
@@ -165,7 +65,7 @@ Options Parse(int count, char** arguments) {
 }
 
 // Every byte of the input damaged, one after the other.
-bool RunDamaged(const std::string& input, Runner& runner) {
+bool RunDamaged(const std::string& input, Measured& runner) {
   std::string damaged = input;
   for (size_t i = 0; i < input.size(); ++i) {
     damaged[i] = static_cast<char>(input[i] ^ (1 << i % 8));
@@ -176,17 +76,11 @@ bool RunDamaged(const std::string& input, Runner& runner) {
 }
 
 int Main(int count, char** arguments) {
-  CountMemory();
   Options options = Parse(count, arguments);
   const std::string name = Path(arguments[0]).filename().string();
-  keep_as = options.keep.empty() ? name + ".input" : options.keep;
-  // Logging thousands of bad inputs is not what is measured.
-  spdlog::set_level(spdlog::level::off);
-  google::protobuf::SetLogHandler(nullptr);
-  KeepOnDeath();
   const auto corpus = ReadCorpus(options.corpus);
   if (corpus.empty()) return std::fprintf(stderr, "no corpus\n%s", kHelp), 2;
-  Runner runner;
+  Measured runner(LLVMFuzzerTestOneInput, options.keep.empty() ? name + ".input" : options.keep);
   for (const std::string& input : corpus) {
     if (!runner.Run(input)) return 1;
   }
@@ -203,9 +97,6 @@ int Main(int count, char** arguments) {
 }
 
 }  // namespace
-
-void AddReceived(size_t bytes) { received_more += bytes; }
-void AddParsed(size_t bytes) { parsed += bytes; }
 
 }  // namespace longshore::fuzz
 

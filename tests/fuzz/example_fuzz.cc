@@ -7,7 +7,7 @@ const longshore::fuzz::Allowance longshore::fuzz::kAllowance = longshore::fuzz::
 namespace longshore::fuzz {
 namespace {
 
-// The signature whose only input are examples.
+// The signature whose only input is tf.Examples.
 std::string ExampleSignature(engine::LoadedModel& model) {
   for (const auto& [name, signature] : model.signatures()) {
     if (signature.inputs_size() == 1 && signature.inputs().begin()->second.dtype() == tensorflow::DT_STRING)

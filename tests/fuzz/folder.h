@@ -1,4 +1,4 @@
-// A folder of its own for what a fuzzer must lay on the disk; gone with the process.
+// A temporary folder for the files of a fuzzer; removed when the process ends.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// A gzipped body. The plain bytes that it holds count as received: what a client may send is limited by them.
+// A gzipped body. The inflated bytes count as received, because the limit on request bodies counts them.
 #include <zlib.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kPlainBytesMax = size_t{1} << 20;
 
-// Up to the first damage, in constant memory.
+// The number of inflated bytes up to the first damage; takes constant memory.
 size_t PlainBytes(std::string_view packed) {
   z_stream stream{};
   CHECK(inflateInit2(&stream, 15 + 32) == Z_OK);

@@ -1,4 +1,4 @@
-// The bytes of one connection to the HTTP server, all at once, the sending side closed behind them.
+// The bytes of one connection to the HTTP server. They arrive at once, and then the client closes its sending side.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ namespace {
 
 struct Ends {
   Ends() { CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) == 0); }
-  ~Ends() { close(fds[1]); }  // The other one is the connection's.
+  ~Ends() { close(fds[1]); }  // The connection owns the other one.
   int fds[2];
 };
 

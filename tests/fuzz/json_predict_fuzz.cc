@@ -1,4 +1,4 @@
-// The body of a REST prediction, to tensors: the way that the REST server goes. The first byte picks the signature.
+// The body of a REST prediction, turned into tensors as in the REST server. The first byte selects the signature.
 #include "serving-node/frontend/json_numbers.h"
 #include "serving-node/frontend/json_request.h"
 #include "serving-node/tensor/proto.h"
@@ -32,7 +32,7 @@ const std::vector<tensorflow::SignatureDef>& Signatures() {
   return all;
 }
 
-// There are as many values as the shape says.
+// Checks that the number of values fits the shape.
 void CheckIsWhole(const tensorflow::TensorProto& proto) {
   int64_t elements = 1;
   for (const auto& dim : proto.tensor_shape().dim()) elements *= dim.size();

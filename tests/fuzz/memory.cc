@@ -30,9 +30,9 @@ void ResetPeak() { peak = held.load(); }
 
 }  // namespace longshore::fuzz
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef LONGSHORE_SANITIZER_ADDRESS
 
-// Of the sanitizer's allocator; gcc does not install the header that declares them.
+// Functions of the sanitizer's allocator; gcc does not install the header that declares them.
 extern "C" {
 int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, size_t),
                                               void (*on_free)(const volatile void*));
@@ -51,7 +51,8 @@ void CountMemory() {
 
 #else
 
-// glibc's own, behind names that it keeps for this: new calls malloc, so that these few see everything.
+// glibc's own functions, under the names that it provides for replacements. new calls malloc, so these see all
+// allocations.
 extern "C" {
 
 void* __libc_malloc(size_t bytes);
@@ -79,7 +80,7 @@ void free(void* block) {
   __libc_free(block);
 }
 
-// While it moves, both blocks are held.
+// Both blocks exist while the content is moved.
 void* realloc(void* block, size_t bytes) {
   const size_t before = block == nullptr ? 0 : malloc_usable_size(block);
   void* moved = __libc_realloc(block, bytes);

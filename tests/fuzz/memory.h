@@ -5,12 +5,12 @@
 
 namespace longshore::fuzz {
 
-// From the first call on: bytes held now, and the most since the last ResetPeak.
+// Bytes that are held now, and their maximum since the last ResetPeak; both count from CountMemory on.
 size_t HeldBytes();
 size_t PeakBytes();
 void ResetPeak();
 
-// Begins to count. To be called once, before the first of the above.
+// Starts to count. Must be called once, before the functions above.
 void CountMemory();
 
 }  // namespace longshore::fuzz

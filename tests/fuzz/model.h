@@ -6,13 +6,14 @@
 
 #include "serving-node/engine/engine.h"
 #include "serving-node/engine/reference/reference.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::fuzz {
 
 class Model {
  public:
   explicit Model(const std::string& name) : engine_(engine::MakeReferenceEngine({.threads = 1})) {
-    auto loaded = engine_->Load(Path(LONGSHORE_SOURCE_DIR) / "tests" / "models" / name / "1", {});
+    auto loaded = engine_->Load(source_tree::Root() / "tests" / "models" / name / "1", {});
     CHECK(loaded);
     model_ = std::move(*loaded);
   }

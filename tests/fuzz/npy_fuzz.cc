@@ -1,8 +1,8 @@
-// A file of numpy's. What is read and can be written is read again as the same.
+// A .npy file of numpy. An array that is read and written again must read back equal.
 #include "serving-node/tensor/npy.h"
 #include "tests/fuzz/fuzz.h"
 
-// A text of one byte becomes a string of 32, twice.
+// A text of one byte becomes a std::string of 32 bytes, and the file is read twice.
 const longshore::fuzz::Allowance longshore::fuzz::kAllowance = {.per_byte = 96, .fixed_bytes = size_t{64} << 10};
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,4 +1,4 @@
-// The bytes of a PredictRequest, to a run of the model "types": the way that the gRPC server goes.
+// The bytes of a PredictRequest, through a run of the model "types", as in the gRPC server.
 #include "serving-node/inference/inputs.h"
 #include "serving-node/tensor/proto.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,9 +1,10 @@
-// A saved_model.pb beside the variables of "half_plus_two_tf1": loaded and run as a node does.
+// A saved_model.pb with the variables of "half_plus_two_tf1", loaded and run as in a node.
 #include "serving-node/engine/cpu/cpu.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/source_tree/source_tree.h"
 
-// The operator's file, not a client's bytes.
+// The file comes from the operator, not from a client, so the limits are wider.
 const longshore::fuzz::Allowance longshore::fuzz::kAllowance{.per_byte = 2, .fixed_bytes = size_t{256} << 10};
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -12,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       engine::MakeCpuEngine({.runs = 1, .loop_time_max = std::chrono::milliseconds(100)});
   static const fuzz::Folder folder;
   static const bool has_variables = [] {
-    const Path from = Path(LONGSHORE_SOURCE_DIR) / "tests" / "models" / "half_plus_two_tf1" / "1" / "variables";
+    const Path from = source_tree::Root() / "tests" / "models" / "half_plus_two_tf1" / "1" / "variables";
     std::filesystem::copy(from, folder.path() / "variables");
     return true;
   }();

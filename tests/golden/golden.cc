@@ -7,6 +7,7 @@
 #include "controller/api/document.h"
 #include "controller/api/format.h"
 #include "controller/api/parse.h"
+#include "tests/source_tree/source_tree.h"
 
 namespace longshore::golden {
 namespace {
@@ -31,7 +32,7 @@ bool SameScalar(const Json& a, const Json& b) {
 }  // namespace
 
 Result<std::vector<Case>> LoadCases(const std::string& folder) {
-  const Path root = Path(LONGSHORE_SOURCE_DIR) / "tests" / "golden" / folder;
+  const Path root = source_tree::Root() / "tests" / "golden" / folder;
   std::vector<Path> files;
   for (const auto& entry : std::filesystem::directory_iterator(root)) {
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());

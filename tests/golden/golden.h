@@ -1,9 +1,9 @@
-// Decisions as data: each document of tests/golden/FOLDER/*.yaml is one case, read by the test beside the code it is
-// about.
+// Decisions as data: each document of tests/golden/FOLDER/*.yaml is one case; the test of the code that decides reads
+// it.
 //
-//   about: One sentence that says what must be so.
-//   ...                      what goes in, as the test beside the code says
-//   expect: {phase: Step}    a part of what comes out: what is not named here is not compared
+//   about: One sentence that says what must be true.
+//   ...                      the input, in the form that the test defines
+//   expect: {phase: Step}    a part of the output: fields that are not named here are not compared
 //
 // A text such as "@90s" stands for the time 90 s after kStart, in the form that statuses have.
 #pragma once
@@ -29,8 +29,8 @@ Result<std::vector<Case>> LoadCases(const std::string& folder);
 // The time after kStart that the field says ("90s"); kStart when it is absent.
 TimePoint TimeOf(const Json& json, const char* key);
 
-// Every field of `expected` that differs in `actual`, as "path: expected X, is Y"; empty when it agrees. Objects may
-// hold more than is expected of them; numbers are equal within a millionth.
+// Every field of `expected` that differs in `actual`, as "path: expected X, is Y"; empty if all agree. Objects may
+// have more fields than expected; numbers are equal within a millionth.
 std::vector<std::string> Differences(const Json& expected, const Json& actual, const std::string& path = "");
 
 // A field of an object, or `otherwise`.

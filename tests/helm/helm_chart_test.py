@@ -69,7 +69,7 @@ REFUSED = [
     ({"routes": [{"fleet": "cpu", "protocol": "REST", "hosts": [], "ingress": {}}]}, "/routes/0/hosts"),
     ({"routes": [{"fleet": "cpu", "protocol": "HTTP", "hosts": ["a.b"], "ingress": {}}]}, "/routes/0/protocol"),
     ({"routes": [{"fleet": "cpu", "protocol": "REST", "hosts": ["a.b"], "ingress": {}, "gateway": {"name": "a"}}]}, "/routes/0"),
-    ({"routes": [{"fleet": "cpu", "protocol": "REST", "hosts": ["a.b"], "ingress": {}}] * 2}, "routes: fleet cpu of ops has two"),
+    ({"routes": [{"fleet": "cpu", "protocol": "REST", "hosts": ["a.b"], "ingress": {}}] * 2}, "routes: fleet cpu of namespace ops has two"),
 ]
 
 # Values that are one thing, whatever is in them; and for each value what it is changed to, if need be beside what.

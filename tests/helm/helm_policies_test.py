@@ -7,7 +7,7 @@ import pytest
 
 from api import Refused
 from chart import api_of_account, wait_until_refused
-from fleet import FLEET, FOREIGN, apply, child, companions_of, create, deployment_of, path_of
+from fleet import FLEET, FOREIGN, apply, companions_of, create, deployment_of, path_of
 from manifests import put
 
 POD, NODE = "spec.template.spec", "spec.template.spec.containers[0]"
@@ -16,8 +16,8 @@ AN_EXEC = {"exec": {"command": ["/bin/sh"]}}
 BAD_DEPLOYMENTS = [
     (f"{POD}.volumes[4].secret.secretName", "other", "does not name it in modelVolumes: other"),
     (f"{POD}.volumes[6]", {"name": "x", "secret": {"secretName": "longshore-controller-ca"}}, "modelVolumes: models-key, longshore-controller-ca"),
-    (f"{POD}.volumes[5].persistentVolumeClaim.claimName", "other", "does not name it, or not for writing: other"),
-    (f"{POD}.volumes[5].persistentVolumeClaim.readOnly", False, "not for writing: models"),
+    (f"{POD}.volumes[5].persistentVolumeClaim.claimName", "other", "does not name it, or only read-only: other"),
+    (f"{POD}.volumes[5].persistentVolumeClaim.readOnly", False, "only read-only: models"),
     (f"{POD}.volumes[6]", {"name": "x", "hostPath": {"path": "/"}}, "besides emptyDir"),
     (f"{POD}.volumes[6]", {"name": "x", "nfs": {"server": "a", "path": "/"}}, "besides emptyDir"),
     (f"{POD}.volumes[6]", {"name": "x", "csi": {"driver": "secrets-store.csi.k8s.io"}}, "besides emptyDir"),
@@ -27,7 +27,7 @@ BAD_DEPLOYMENTS = [
     (f"{POD}.volumes[3].projected.sources[0].serviceAccountToken.audience", None, "besides emptyDir"),
     (f"{POD}.volumes[3].projected.sources[1]", {"secret": {"name": "other"}}, "besides emptyDir"),
     (f"{POD}.imagePullSecrets[0].name", "other", "imagePullSecrets: ServingFleet cpu does not name them: other"),
-    (f"{POD}.serviceAccountName", "admin", "serviceAccountName: not the one of ServingFleet cpu: admin"),
+    (f"{POD}.serviceAccountName", "admin", "serviceAccountName: differs from ServingFleet cpu: admin"),
     (f"{POD}.priorityClassName", "system-node-critical", "priorityClassName"),
     (f"{POD}.automountServiceAccountToken", None, "automountServiceAccountToken"),
     (f"{POD}.hostNetwork", True, "hostNetwork"),
@@ -39,9 +39,9 @@ BAD_DEPLOYMENTS = [
     (f"{POD}.securityContext.seccompProfile.type", "Unconfined", "spec.template.spec.securityContext"),
     (f"{POD}.securityContext", None, "spec.template.spec.securityContext"),
     (f"{POD}.initContainers[0]", {"name": "a", "image": "longshore/node:0.1.0"}, "containers.securityContext"),
-    (f"{NODE}.image", "evil/node:1", "not of an allowed repository (value admissionPolicy.images): evil/node:1"),
-    (f"{NODE}.image", "longshore/node-evil:1", "not of an allowed repository"),
-    (f"{NODE}.image", "longshore/node", "not of an allowed repository"),
+    (f"{NODE}.image", "evil/node:1", "not from an allowed repository (value admissionPolicy.images): evil/node:1"),
+    (f"{NODE}.image", "longshore/node-evil:1", "not from an allowed repository"),
+    (f"{NODE}.image", "longshore/node", "not from an allowed repository"),
     (f"{NODE}.command", ["/bin/sh"], "command"),
     (f"{NODE}.env[1]", {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "other", "key": "a"}}}, "containers.env"),
     (f"{NODE}.env[1]", {"name": "KEY", "valueFrom": {"configMapKeyRef": {"name": "other", "key": "a"}}}, "containers.env"),
@@ -59,27 +59,27 @@ BAD_DEPLOYMENTS = [
     (f"{NODE}.securityContext.capabilities.drop", ["NET_RAW"], "containers.securityContext"),
     (f"{NODE}.securityContext.seccompProfile", {"type": "Unconfined"}, "containers.securityContext"),
     (f"{NODE}.securityContext.appArmorProfile", {"type": "Unconfined"}, "containers.securityContext"),
-    ("metadata.name", "web", "what belongs to fleet cpu is named longshore-cpu"),
-    ("metadata.labels[app.kubernetes.io/managed-by]", "Helm", "belongs to no fleet"),
+    ("metadata.name", "web", "the objects of fleet cpu must be named longshore-cpu"),
+    ("metadata.labels[app.kubernetes.io/managed-by]", "Helm", "does not belong to a fleet"),
     ("metadata.labels[longshore.dev/fleet]", None, "fleet"),  # Two policies have something to say.
     ("metadata.labels[longshore.dev/fleet]", "other", "fleet"),
     ("metadata.ownerReferences", None, "its owner must be the ServingFleet"),
     ("metadata.ownerReferences[0].name", "other", "its owner must be the ServingFleet"),
     ("metadata.ownerReferences[0].kind", "Model", "its owner must be the ServingFleet"),
     ("metadata.ownerReferences[0].uid", "00000000-0000-0000-0000-000000000000", "ownerReferences.uid"),
-    ("spec.template.metadata.labels[app.kubernetes.io/managed-by]", None, "carry its labels"),
+    ("spec.template.metadata.labels[app.kubernetes.io/managed-by]", None, "must have its labels"),
 ]
 BAD_COMPANIONS = [
-    ("Service", "spec.externalIPs", ["8.8.8.8"], "leads to something else"),
-    ("Service", "spec.selector", {"app": "bank"}, "leads to something else"),
-    ("Service", "spec", {"type": "ExternalName", "externalName": "example.com"}, "leads to something else"),
-    ("NetworkPolicy", "spec.podSelector", {}, "is about other pods"),
-    ("PodDisruptionBudget", "spec.selector", {"matchLabels": {"app": "bank"}}, "is about other pods"),
-    ("PodDisruptionBudget", "spec.selector", {}, "is about other pods"),
-    ("ServiceAccount", "automountServiceAccountToken", True, "has no token and no Secret"),
-    ("ServiceAccount", "secrets", [{"name": "other"}], "has no token and no Secret"),
-    ("ConfigMap", "metadata.name", "a", "is named longshore-cpu"),
-    ("ConfigMap", "metadata.labels", {}, "belongs to no fleet"),
+    ("Service", "spec.externalIPs", ["8.8.8.8"], "must select the pods"),
+    ("Service", "spec.selector", {"app": "bank"}, "must select the pods"),
+    ("Service", "spec", {"type": "ExternalName", "externalName": "example.com"}, "must select the pods"),
+    ("NetworkPolicy", "spec.podSelector", {}, "must select the pods"),
+    ("PodDisruptionBudget", "spec.selector", {"matchLabels": {"app": "bank"}}, "must select the pods"),
+    ("PodDisruptionBudget", "spec.selector", {}, "must select the pods"),
+    ("ServiceAccount", "automountServiceAccountToken", True, "must not have a token or a Secret"),
+    ("ServiceAccount", "secrets", [{"name": "other"}], "must not have a token or a Secret"),
+    ("ConfigMap", "metadata.name", "a", "must be named longshore-cpu"),
+    ("ConfigMap", "metadata.labels", {}, "does not belong to a fleet"),
 ]
 
 
@@ -180,7 +180,7 @@ def test_an_image_that_is_there_may_stay(api, account, fleet, made):
     older = changed(deployment_of(fleet), f"{NODE}.image", "former/node:0.0.9")
     made(api, older)
     apply(account, changed(older, f"{NODE}.args", ["--log_level=debug"]))
-    assert_refused("not of an allowed repository", apply, account, changed(older, f"{NODE}.image", "former/node:0.1.0"))
+    assert_refused("not from an allowed repository", apply, account, changed(older, f"{NODE}.image", "former/node:0.1.0"))
 
 
 def test_a_fleet_may_be_given_more(api, account, fleet):
@@ -211,18 +211,18 @@ def test_objects_of_others_are_not_made_ones_own(api, account, made):
     for it in theirs:
         made(api, it, create)
         note = {"metadata": {"labels": {"app.kubernetes.io/managed-by": "longshore-controller", "longshore.dev/fleet": "cpu"}}}
-        assert_refused("belongs to no fleet", account.request, "PATCH", path_of(it), note, "application/merge-patch+json")
+        assert_refused("does not belong to a fleet", account.request, "PATCH", path_of(it), note, "application/merge-patch+json")
 
 
 def test_a_fleet_does_not_take_the_operators_place(api, account):
     """Fleets of its namespace whose objects would be named as the operator's own are."""
     nodes = create(api, {**FLEET, "metadata": {"name": "nodes", "namespace": "ops"}})
     [service] = [it for it in companions_of(nodes) if it["metadata"]["name"] == "longshore-nodes" and it["kind"] == "Service"]
-    assert_refused("belongs to no fleet", apply, account, changed(service, "spec.type", "ClusterIP"), dryRun="All")
+    assert_refused("does not belong to a fleet", apply, account, changed(service, "spec.type", "ClusterIP"), dryRun="All")
     api.request("DELETE", path_of(nodes))
     own = "/apis/apps/v1/namespaces/ops/deployments/longshore-controller"
-    assert_refused("belongs to no fleet", account.request, "DELETE", own)
-    assert_refused("belongs to no fleet", account.request, "PATCH", own + "/scale", {"spec": {"replicas": 0}}, "application/merge-patch+json")
+    assert_refused("does not belong to a fleet", account.request, "DELETE", own)
+    assert_refused("does not belong to a fleet", account.request, "PATCH", own + "/scale", {"spec": {"replicas": 0}}, "application/merge-patch+json")
 
 
 def test_only_fleets_are_scaled(api, account, fleet, made):
@@ -233,7 +233,7 @@ def test_only_fleets_are_scaled(api, account, fleet, made):
     made(account, deployment_of(fleet))
     to_three = {"spec": {"replicas": 3}}
     account.request("PATCH", path_of(deployment_of(fleet)) + "/scale", to_three, "application/merge-patch+json")
-    assert_refused("belongs to no fleet", account.request, "PATCH", path_of(web) + "/scale", to_three, "application/merge-patch+json")
+    assert_refused("does not belong to a fleet", account.request, "PATCH", path_of(web) + "/scale", to_three, "application/merge-patch+json")
 
 
 def test_of_a_pod_only_the_deletion_cost_is_changed(api, account, fleet, made):
@@ -249,11 +249,11 @@ def test_of_a_pod_only_the_deletion_cost_is_changed(api, account, fleet, made):
 
     cost = {"metadata": {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "-1"}}}
     patch(pod, cost)
-    assert_refused("belongs to no fleet", patch, theirs, cost)
+    assert_refused("does not belong to a fleet", patch, theirs, cost)
     for body in ({"metadata": {"annotations": {"a": "b"}}}, {"metadata": {"labels": {"a": "b"}}}, {"metadata": {"finalizers": ["a/b"]}},
                  {"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "b"}]}},
                  {"spec": {"containers": [{"name": "node", "image": "longshore/node:0.2.0"}]}}, {"spec": {"activeDeadlineSeconds": 1}}):
-        assert_refused("nothing of a pod but", patch, pod, body)
+        assert_refused("may only change controller.kubernetes.io/pod-deletion-cost", patch, pod, body)
 
 
 def test_others_are_left_alone(api, fleet, made):
@@ -298,7 +298,7 @@ def test_people_write_commands_and_no_other_status(control_plane, api, account, 
     set_status(api, model(), {"command": None})
     for status in ({"stableVersion": 3}, {"stableVersion": None}, {"rollout": {"step": 2}}, {"history": []},
                    {"command": {"verb": "abort"}, "digests": {"3": "a"}}):
-        assert_refused("people write command", set_status, api, model(), status)
+        assert_refused("people may only write command", set_status, api, model(), status)
     assert_refused("it is written by system:serviceaccount:ops:longshore-controller", set_status, api, FLEET, {"readyReplicas": 3})
     set_status(account, FLEET, {"readyReplicas": 3})
     set_status(account, model(), {"stableVersion": 3})

@@ -102,7 +102,7 @@ def test_a_second_sigterm_ends_it_at_once(node_image, scratch):
     with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
         assert predicted(prediction_service_pb2_grpc.PredictionServiceStub(channel), x=X) == [2.5, 3, 4.5]
         process.send_signal(signal.SIGTERM)
-        text_of(scratch / "log", process, "leaving: ")
+        text_of(scratch / "log", process, "shutting down: ")
         process.send_signal(signal.SIGTERM)
         assert process.wait(SECONDS) == 1
 

@@ -50,7 +50,7 @@ class ArchiveHost:
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def do_GET(self):  # noqa: N802: the library calls it so.
+            def do_GET(self):  # The library calls it so.
                 host.answer(self)
 
             def log_message(self, *_):

@@ -176,12 +176,12 @@ spec:
     def node_pids(self):
         return {node["name"]: node["pid"] for node in self.fleet_status().get("nodes", [])}
 
-    def trial_pids(self):
-        """The processes in which nodes try a version now."""
+    def rehearsal_pids(self):
+        """The ids of the processes in which nodes rehearse a version now."""
         pids = []
         for node in self.node_pids().values():
             listing = subprocess.run(["ps", "--ppid", str(node), "-o", "pid=,args="], capture_output=True, text=True)
-            pids += [int(line.split()[0]) for line in listing.stdout.splitlines() if line.split()[2:3] == ["trial"]]
+            pids += [int(line.split()[0]) for line in listing.stdout.splitlines() if line.split()[2:3] == ["rehearse"]]
         return pids
 
     def phase(self, name):

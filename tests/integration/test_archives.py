@@ -123,7 +123,7 @@ spec:
         self.apply("https://nowhere.invalid/2.tar", sha256(b"y"), 2)
         self.wait_for_words("FetchFailed", "Could not resolve host: nowhere.invalid")
         self.offer("/html.tar", b"<html>" * 1000, 2)
-        self.wait_for_words("FetchFailed", "no tar archive")
+        self.wait_for_words("FetchFailed", "not a tar archive")
         self.offer("/2.tar", good, 2)
         self.it.wait_for_stable("half", 2)
         self.assertEqual(self.source_ready()["status"], "True")

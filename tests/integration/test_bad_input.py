@@ -166,7 +166,7 @@ class BadInput(unittest.TestCase):
             self.it.wait_for_stable("half", 2)
         self.assertEqual(load.errors, [])
 
-    def test_a_version_that_crashes_its_trial_is_refused_and_the_signal_named(self):
+    def test_a_version_that_crashes_its_rehearsal_is_refused_and_the_signal_named(self):
         self.serve(nodes=2)
         digits = self.it.dir / "digits"
         shutil.copytree(MODELS / "digits", digits)
@@ -177,7 +177,7 @@ class BadInput(unittest.TestCase):
         self.it.wait_for_answers("digits", image)
         before = self.it.node_pids()
         self.it.apply_model("digits", digits, 2, extra="  validation: {goldenSet: {path: golden/long.tfrecord}}\n")
-        os.kill(wait_for("the trial to run", self.it.trial_pids)[0], signal.SIGSEGV)
+        os.kill(wait_for("the rehearsal to run", self.it.rehearsal_pids)[0], signal.SIGSEGV)
         wait_for("the version to be refused", lambda: self.it.phase("digits") == "RolledBack")
         failed = self.it.status("digits")["failed"][-1]
         self.assertEqual((failed["version"], failed["reason"]), (2, "Crashed"), failed)

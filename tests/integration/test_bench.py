@@ -1,5 +1,6 @@
 """./dev bench serving: its rows are measured and judged. What they should be is for a quiet machine to say."""
 
+import argparse
 import json
 import pathlib
 import subprocess
@@ -34,6 +35,12 @@ class Bench(unittest.TestCase):
         met += [row("x", "peer", figure, 100, ">= 0.85")["met"] for figure in (85, 84)]
         met += [row("x", "peer", 1, 1, "<= 1.3", ratio=ratio)["met"] for ratio in (1.3, 1.31)]
         self.assertEqual(met, [True, False] * 3)
+
+    def test_a_gate_fails_when_a_row_misses_its_goal(self):
+        from rows import finish, row
+        good, bad = row("x", "", 299, 0, "<= 300"), row("x", "", 301, 0, "<= 300")
+        for rows, gate, status in (([good], True, 0), ([good, bad], True, 1), ([good, bad], False, 0)):
+            self.assertEqual(finish(rows, argparse.Namespace(json=False, gate=gate)), status)
 
     def test_swaps_and_restarts_fail_no_request(self):
         self.assertEqual([made["ours"] for made in run("swaps", "restarts")], [0, 0])

@@ -17,9 +17,9 @@ sys.path[:0] = [str(ROOT / "tests/bench"), str(ROOT / "tests/models")]
 
 import engine_bench  # noqa: E402
 import engine_peers  # noqa: E402
-import engine_report  # noqa: E402
 from engine_peers import ONNX, TENSORFLOW  # noqa: E402
 from engine_report import Cell, Found, Lack, Start, differences, markdown, rows_of, spread  # noqa: E402
+from rows import median_of_ratios  # noqa: E402
 
 ROW = {"what", "peer", "ours", "theirs", "ratio", "goal", "met"}
 
@@ -125,9 +125,14 @@ class Report(unittest.TestCase):
                      "| mlp | tensorflow | 4.5 | 0.5 | 500 |", "| mlp | 3 |", "| mlp | openvino | No module named 'openvino' |"]:
             self.assertIn(text, page)
 
-    def test_the_interval_is_of_the_median(self):
-        ratio, low, high = engine_report.interval([1, 2, 3], [1, 1, 1])
-        self.assertEqual((ratio, low, high), (2, 1, 3))
+    def test_the_interval_of_a_median_is_that_of_the_sign_test(self):
+        self.assertEqual(median_of_ratios([1, 2, 3], [1, 1, 1]), (2, 1, 3))
+        # Of nine values, the second smallest and the second largest: 1 - 2 * (1 + 9) / 2**9 = 96.1 %.
+        self.assertEqual(median_of_ratios([5, 1, 9, 2, 8, 3, 7, 4, 6], [1] * 9), (5, 2, 8))
+
+    def test_a_cell_has_the_interval_of_its_ratio(self):
+        cell = next(row for row in rows_of(found()) if row["what"].startswith("mlp b8"))
+        self.assertEqual(cell["interval"], [1, 4.5])
 
 
 class Peers(unittest.TestCase):
@@ -152,7 +157,7 @@ class Run(unittest.TestCase):
                                "--batches", "1", "--threads", "1"], capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = json.loads(done.stdout.splitlines()[-1])["rows"]
-        self.assertTrue(all(row.keys() == ROW for row in rows))
+        self.assertTrue(all(row.keys() - {"interval"} == ROW for row in rows))
         self.assertTrue(any(row["what"] == "mlp b1 t1: ms of a run, median" for row in rows), done.stderr)
         self.assertIn("tensorflow: frozen", done.stderr)
         self.assertIn("computes next to nothing", done.stderr)

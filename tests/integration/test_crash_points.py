@@ -42,7 +42,7 @@ class Promotion:
 
 
 class Rollback:
-    """Version 4 passes its trial and gives NaN for some images, which come once it has traffic."""
+    """Version 4 passes its rehearsal and gives NaN for some images, which come once it has traffic."""
 
     name, model, candidate, phase, stable = "rollback", "digits", 4, "RolledBack", 1
     extra = "  validation: {nonFinite: Reject}\n"

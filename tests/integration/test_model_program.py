@@ -155,7 +155,7 @@ def test_what_is_damaged_or_not_there_is_named(tmp_path):
         ("show", tmp_path): "neither saved_model.pb nor a folder named by a number",
         ("run", MODELS / "digits/1", "--input", f"image={tmp_path}/none.npy"): "none.npy",
         ("run", MODELS / "digits/1", "--inputs", f"{MODELS}/README.md"): "README.md: JSON Parse error",
-        ("run", MODELS / "digits/1", "--signature", "other"): "there are: serve, serving_default",
+        ("run", MODELS / "digits/1", "--signature", "other"): "its signatures are: serve, serving_default",
         ("run", MODELS / "digits/1"): 'input "image" is missing',
     }.items():
         ended = longshore_model(*words)

@@ -1,4 +1,4 @@
-// When requests are sent: a Poisson process, which does not wait for answers (open loop).
+// The times at which requests are sent: a Poisson process, which does not wait for answers (open loop).
 #pragma once
 
 #include <chrono>

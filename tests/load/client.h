@@ -13,23 +13,23 @@
 namespace longshore::load {
 
 struct Ask {
-  size_t sample = 0;            // Which of the prepared inputs.
+  size_t sample = 0;            // The index of the prepared input.
   std::optional<KeyIndex> key;  // Sent as the header or metadata x-user-id.
 };
 
 struct Reply {
   Code code = Code::kOk;
   std::string message;
-  int64_t version = 0;            // The version that answered, 0: the reply did not say.
+  int64_t version = 0;            // The version that answered; 0 if the reply does not name it.
   bool version_disputed = false;  // Header and body name different versions.
-  std::string node;               // Of the header x-longshore-node, "" when there was none.
+  std::string node;               // The value of the header x-longshore-node; "" without it.
   bool non_finite = false;        // An output holds NaN or an infinity.
-  bool connection_died = false;   // The failure is the connection's, not an answer of the server.
+  bool connection_died = false;   // The connection failed, so the server gave no answer.
 };
 
 using ReplyDone = std::function<void(Reply)>;
 
-// Thread-safe. The destructor waits for what is under way.
+// Thread-safe. The destructor waits for requests in flight.
 class Client {
  public:
   virtual ~Client() = default;

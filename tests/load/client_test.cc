@@ -44,7 +44,7 @@ class Service final : public tensorflow::serving::PredictionService::Service {
   }
   std::string header_version = "7";
   std::mutex mutex;
-  std::set<std::string> peers;  // Connections that a request came by.
+  std::set<std::string> peers;  // The connections on which requests arrived.
 };
 
 class Server {
@@ -89,7 +89,8 @@ TEST(GrpcClient, AFreshClientMakesAConnectionForEveryRequest) {
   EXPECT_EQ(server.service.peers.size(), 3u);
 }
 
-// gRPC ends its callback threads with the last channel of the process: never on one of those threads.
+// gRPC joins its callback threads when the process's last channel ends, so that must not happen on one of these
+// threads.
 TEST(GrpcClient, MayBeTheLastOfItsProcessToHoldAChannel) {
   Server server;
   const Samples samples = MakeSamples({}).value();
@@ -235,7 +236,7 @@ TEST(RestClient, AConnectionThatTheServerClosedIsNotUsedAgain) {
   const auto client = MakeRestClient(target, samples).value();
   for (int i = 0; i < 5; ++i) {
     const Reply reply = SendAndWait(*client, {.sample = 0, .key = {}});
-    // The close may still be on its way when the next request goes out; then the death is told as such.
+    // The close may arrive after the next request was sent; then that request reports a dead connection.
     EXPECT_TRUE(reply.code == Code::kOk || reply.connection_died) << reply.message;
   }
 }

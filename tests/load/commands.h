@@ -1,4 +1,4 @@
-// The words that a running generator takes on its standard input, one per line.
+// The commands that a running generator reads from its standard input, one per line.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace longshore::load {
 struct ControlWord {
   enum class Verb { kRate, kMark, kStop };
   Verb verb = Verb::kStop;
-  double rate_per_second = 0;  // Of kRate.
-  std::string name;            // Of kMark.
+  double rate_per_second = 0;  // For kRate.
+  std::string name;            // For kMark.
 };
 
-// "rate 500", "mark after-promotion" or "stop". InvalidArgument says what is allowed.
+// "rate 500", "mark after-promotion" or "stop". InvalidArgument lists the valid commands.
 Result<ControlWord> ParseControlWord(std::string_view line);
 
-// Cuts complete lines off a growing text; a line beyond the limit is dropped.
+// Splits a stream of bytes into complete lines; lines above the limit are dropped.
 class LineBuffer {
  public:
   std::vector<std::string> Add(std::string_view bytes);

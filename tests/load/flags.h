@@ -1,4 +1,4 @@
-// What longshore-load is told on its command line.
+// The command line of longshore-load.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct Flags {
   GeneratorOptions generator;
 };
 
-// nullopt: --help was printed. The error is ready to be shown.
+// nullopt if --help was printed. The error's message can be shown to the user as it is.
 Result<std::optional<Flags>> ParseFlags(int argc, char** argv);
 
 }  // namespace longshore::load

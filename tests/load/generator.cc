@@ -10,11 +10,11 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// After a stall (the machine slept, the rate was 0) arrivals are not made up for beyond this.
+// After a stall (the machine slept, the rate was 0) at most this much of the missed load is sent late.
 constexpr auto kBacklogMax = std::chrono::seconds(1);
 
-// As retry policies have it. The connections of a process that is killed end one after the other: what is sent again at
-// once may go to the next one that is about to end.
+// The connections of a killed process end one after the other, so a retry without a delay may use the next connection
+// that is about to end.
 constexpr auto kRetryPause = std::chrono::milliseconds(50);
 
 void After(std::chrono::milliseconds pause, std::function<void()> call) {

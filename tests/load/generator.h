@@ -1,4 +1,4 @@
-// Sends requests at a settable rate, whatever the answers do, and enters every one into the ledger.
+// Sends requests at a rate that can be changed, without waiting for answers, and records each of them in the ledger.
 #pragma once
 
 #include <atomic>
@@ -14,12 +14,12 @@ namespace longshore::load {
 
 struct GeneratorOptions {
   double rate_per_second = 100;
-  double rest_share = 0;  // Of the requests go over REST, 0..1.
+  double rest_share = 0;  // The share of requests sent over REST, 0..1.
   KeyOptions keys;
   int retries = 0;              // How often a request whose connection died is sent again, 50 ms later.
-  size_t in_flight_max = 5000;  // An arrival above that is entered as a failure and not sent.
-  uint64_t requests_max = 0;    // Stops after so many; 0: never.
-  size_t samples = 1;           // How many inputs there are, used in turn.
+  size_t in_flight_max = 5000;  // A request above this limit is not sent and is recorded as a failure.
+  uint64_t requests_max = 0;    // Stops after this many; 0: no limit.
+  size_t samples = 1;           // The number of prepared inputs, which are used in turn.
   uint64_t seed = 1;
 };
 
@@ -32,7 +32,7 @@ class Generator {
   Generator(const GeneratorOptions& options, Client& grpc, Client* rest, Ledger& ledger, const Clock& clock);
   ~Generator();
 
-  // Requests per second from now on, 0 pauses. InvalidArgument above kRateMax or below 0.
+  // Sets the requests per second; 0 pauses. InvalidArgument above kRateMax or below 0.
   Status SetRate(double rate_per_second);
   double rate() const;
 

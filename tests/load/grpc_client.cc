@@ -25,7 +25,7 @@ std::string MetadataValue(const std::multimap<grpc::string_ref, grpc::string_ref
   return found == metadata.end() ? "" : std::string(found->second.data(), found->second.size());
 }
 
-// A node may say these before or after the answer.
+// A node may send these as initial or as trailing metadata.
 std::string Header(const grpc::ClientContext& context, const char* name) {
   const std::string early = MetadataValue(context.GetServerInitialMetadata(), name);
   return early.empty() ? MetadataValue(context.GetServerTrailingMetadata(), name) : early;
@@ -38,7 +38,7 @@ int64_t ParseVersion(const std::string& text) {
 }
 
 struct Call {
-  std::unique_ptr<PredictionService::Stub> stub;  // Of a fresh connection.
+  std::unique_ptr<PredictionService::Stub> stub;  // The stub of a request's own connection; null otherwise.
   grpc::ClientContext context;
   PredictResponse response;
   ReplyDone done;
@@ -91,11 +91,11 @@ class GrpcClient final : public Client {
  private:
   std::unique_ptr<PredictionService::Stub> Connect() const {
     grpc::ChannelArguments arguments;
-    // Without a pool of its own a channel shares the connection of another one to the same address.
+    // Without its own pool a channel shares the connection of other channels to the same address.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-    // gRPC itself sends a request again that no server has begun; one that makes its own connection must not need it.
+    // gRPC resends requests that no server has started; a request with its own connection must not need that.
     if (options_.fresh) arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
     return PredictionService::NewStub(
         grpc::CreateCustomChannel(options_.target, grpc::InsecureChannelCredentials(), arguments));
@@ -119,7 +119,7 @@ class GrpcClient final : public Client {
   std::mutex mutex_;
   std::condition_variable idle_;
   int64_t under_way_ = 0;
-  // Connections that have answered, to be ended on the sender's thread.
+  // Connections that have answered; the sender's thread closes them.
   std::vector<std::unique_ptr<PredictionService::Stub>> spent_;
 };
 

@@ -16,18 +16,18 @@ namespace longshore::load {
 
 struct GrpcOptions {
   std::string target;   // "127.0.0.1:8500" or "unix:/path"
-  int connections = 8;  // Each a connection of its own, used in turn.
-  bool fresh = false;   // Instead, every request makes a connection of its own.
+  int connections = 8;  // Separate connections, used in turn.
+  bool fresh = false;   // Instead, every request opens a new connection.
   std::chrono::milliseconds deadline{5000};
 };
 
 // `samples` must outlive the client.
 std::unique_ptr<Client> MakeGrpcClient(const GrpcOptions& options, const Samples& samples);
 
-// Whether a failure is gRPC's own word for a lost or refused connection. A server's UNAVAILABLE (a full queue) is not.
+// Whether gRPC itself reports a lost or refused connection. UNAVAILABLE from a server (a full queue) does not count.
 bool IsConnectionDeath(const grpc::Status& status);
 
-// Whether an output holds NaN or an infinity, however the tensor is written down.
+// Whether an output holds NaN or an infinity, in any encoding of the tensor.
 bool HasNonFinite(const tensorflow::serving::PredictResponse& response);
 
 }  // namespace longshore::load

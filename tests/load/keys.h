@@ -1,4 +1,4 @@
-// Which user sends a request: the key that sticky routing sees.
+// The user that sends a request: the key that keyed assignment reads.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace longshore::load {
 struct KeyOptions {
   double share = 0;  // Share of the requests that carry a key, 0..1.
   uint64_t distinct = 10'000;
-  bool once = false;  // Each key once, in turn, instead of a draw: then no more keyed requests.
+  bool once = false;  // Sends each key exactly once, in turn, instead of at random; afterwards requests carry no key.
 };
 
-// A key's place in 0..distinct-1.
+// The index of a key, 0..distinct-1.
 using KeyIndex = uint32_t;
 inline constexpr uint64_t kKeysMax = 10'000'000;
 
@@ -27,10 +27,10 @@ class Keys {
   // Requires: options.distinct in 1..kKeysMax.
   explicit Keys(const KeyOptions& options) : options_(options) {}
 
-  // The key of the next request; none when it should carry none.
+  // The key of the next request; nullopt if it carries no key.
   std::optional<KeyIndex> Next(Arrivals& random);
 
-  // True when each key was sent once, and once was asked for.
+  // True if `once` is set and each key was sent.
   bool exhausted() const { return options_.once && next_ >= options_.distinct; }
 
  private:

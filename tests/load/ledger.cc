@@ -143,7 +143,7 @@ void Ledger::CountAll(const Pending& request, const Reply& reply, TimePoint now)
 void Ledger::NoteKey(const Pending& request, int64_t version, TimePoint now) {
   KeyState& key = keys_[*request.key];
   const bool first = key.version == 0;
-  // Requests of one user that overlap have no order that could be judged.
+  // Overlapping requests of one user have no order, so they cannot show a move.
   if (!first && request.sent_at < key.answered_at) return;
   if (first) distinct_keys_ += 1;
   if (!first && key.version != version && moves_total_ < kMovesMax) {

@@ -1,4 +1,4 @@
-// The ledger: every request that was sent, its one answer, and from which version and node it came.
+// The ledger: every request that was sent, its one answer, and the version and node that answered.
 //
 // Requests belong to the segment in which they were sent; `Mark` opens the next one. Memory is bounded: by the
 // requests in flight, the number of keys, and kSegmentsMax, kNamesMax and kMovesMax.
@@ -21,12 +21,12 @@
 namespace longshore::load {
 
 inline constexpr size_t kSegmentsMax = 1000;
-inline constexpr size_t kNamesMax = 200;  // Distinct nodes or error texts counted by name; the rest as "other".
+inline constexpr size_t kNamesMax = 200;  // Nodes or error texts counted by name; above it they count as "other".
 inline constexpr size_t kMovesMax = 1'000'000;
 
 using RequestId = uint64_t;
 
-// Latencies in the buckets of common/buckets.h: quantiles are exact to 9 %.
+// Latencies in the buckets of common/buckets.h: quantiles are off by at most 9 %.
 class LatencyCounts {
  public:
   void Add(Duration latency);
@@ -50,10 +50,10 @@ struct VersionCounts {
 
 struct Counts {
   int64_t sent = 0;
-  int64_t answered = 0;  // Good answers; failures are apart.
+  int64_t answered = 0;  // Good answers, without failures.
   int64_t failed = 0;
   int64_t retried = 0;
-  int64_t without_version = 0;  // Good answers that did not say which version they are from.
+  int64_t without_version = 0;  // Good answers that do not name their version.
   int64_t version_disputed = 0;
   int64_t answered_twice = 0;
   std::map<int64_t, VersionCounts> versions;
@@ -63,7 +63,7 @@ struct Counts {
 };
 Json ToJson(const Counts& counts);
 
-// A key that answered from another version than before.
+// A key whose answer came from another version than the answer before.
 struct Move {
   TimePoint sent_at;
   KeyIndex key = 0;
@@ -89,12 +89,12 @@ class Ledger {
   // The answer to a request; a second one to the same request is counted as answered_twice and otherwise ignored.
   void Answered(RequestId id, const Reply& reply, TimePoint now);
 
-  // Ends the segment under way and opens the next one. ResourceExhausted after kSegmentsMax.
+  // Ends the current segment and opens the next one. ResourceExhausted after kSegmentsMax.
   Status Mark(const std::string& name, TimePoint now);
 
   // Segments that have ended and whose requests are all answered, each given out once, in order.
   std::vector<SegmentReport> TakeFinished();
-  // What was answered since the last call, whichever segment it belongs to.
+  // The answers since the last call, of all segments.
   Counts TakeRecent();
   // The moves since the last call, in order of the answers.
   std::vector<Move> TakeMoves();

@@ -27,7 +27,7 @@ void Print(const char* type, TimePoint at, const Json& content) {
   std::cout << line.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
 }
 
-// SIGINT and SIGTERM as a descriptor. Must be made before any thread, so that every thread has them blocked.
+// SIGINT and SIGTERM as a file descriptor. Must be created before any thread, so that all threads block these signals.
 int BlockStopSignals() {
   sigset_t signals;
   sigemptyset(&signals);

@@ -3,7 +3,7 @@
 
 namespace longshore::load {
 
-// Returns the exit code: 0 when every request was answered well, 1 when some were not, 2 for bad flags.
+// Returns the exit code: 0 if every request got a good answer, 1 if some did not, 2 for invalid flags.
 int Main(int argc, char** argv);
 
 }  // namespace longshore::load

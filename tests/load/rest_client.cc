@@ -27,7 +27,7 @@ struct Connection {
 };
 using ConnectionPtr = std::shared_ptr<Connection>;
 
-// One request on its way through a connection.
+// One request in flight on a connection.
 struct Exchange {
   http::request<http::string_body> request;
   http::response_parser<http::string_body> parser;
@@ -84,7 +84,7 @@ Reply MakeFailure(const beast::error_code& error, const char* doing) {
   return reply;
 }
 
-// A kept-alive connection that the server has closed meanwhile.
+// Whether the error shows that the server closed an idle kept-alive connection.
 bool IsClosed(Connection& connection) {
   char byte;
   const int handle = connection.stream.socket().native_handle();

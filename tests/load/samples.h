@@ -15,9 +15,9 @@ struct SampleOptions {
   std::string model = "default";
   std::string signature;  // "": the model's default.
   std::string input = "x";
-  std::vector<int64_t> shape = {1};  // Of one request, the batch dimension first.
+  std::vector<int64_t> shape = {1};  // The shape of one request's input, with the batch dimension.
   Path data;                         // Little-endian float32, whole requests; "": 64 small numbers.
-  int64_t version = 0;               // Named in every request; 0: none is named.
+  int64_t version = 0;               // The version that every request names; 0: requests name no version.
 };
 
 inline constexpr size_t kSamplesMax = 100'000;

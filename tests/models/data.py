@@ -1,4 +1,4 @@
-"""scikit-learn's handwritten digits: 1797 images of 8x8 pixels, 0..16, here as float32 0..1 of shape [n, 8, 8, 1]."""
+"""The handwritten digits of scikit-learn: 1797 images of 8x8 pixels 0..16, loaded as float32 0..1 of shape [n, 8, 8, 1]."""
 
 import dataclasses
 
@@ -8,7 +8,7 @@ from sklearn import datasets
 TRAIN, GOLDEN = 1000, 200
 SEED = 2026
 
-# The strokes at the left, at half height: what tells a 6 from a 5. In some images there is no ink at all.
+# The area at the left, at half height, which distinguishes a 6 from a 5. Some images have no ink there.
 LEFT_ROWS, LEFT_COLUMNS = slice(2, 6), slice(0, 3)
 
 
@@ -27,7 +27,7 @@ class Images:
 @dataclasses.dataclass
 class Split:
     train: Images
-    golden: Images  # All with ink at the left: a careless golden set.
+    golden: Images  # All images have ink at the left: a golden set that misses a case.
     traffic: Images
 
 

@@ -1,4 +1,4 @@
-"""How models are exported, and those without training: lines, and one of strings that needs its initialiser."""
+"""Exports models, and defines those that need no training: lines, and one of strings that needs its initialiser."""
 
 import pathlib
 import tempfile
@@ -27,7 +27,7 @@ def export_line(path: pathlib.Path, a: float, b: float) -> None:
 
 
 def export_line_tf1(path: pathlib.Path, a: float, b: float) -> None:
-    """As TensorFlow 1 wrote them: a graph without functions, reference variables, a placeholder."""
+    """A model in the format of TensorFlow 1: a graph without functions, with reference variables and a placeholder."""
     v1 = tf.compat.v1
     with tf.Graph().as_default(), v1.Session() as session:
         x = v1.placeholder(tf.float32, [None], name="x")
@@ -42,7 +42,7 @@ def export_line_tf1(path: pathlib.Path, a: float, b: float) -> None:
 
 
 def export_examples_tf1(path: pathlib.Path, a: float, b: float) -> None:
-    """As the estimators of TensorFlow 1 wrote them: tf.Examples in, for classify and regress; `x` itself for predict."""
+    """A model like those of TensorFlow 1's estimators: classify and regress take tf.Examples, predict takes `x` itself."""
     v1 = tf.compat.v1
     with tf.Graph().as_default(), v1.Session() as session:
         serialized = v1.placeholder(tf.string, [None], name="tf_example")
@@ -70,7 +70,7 @@ def export_examples_tf1(path: pathlib.Path, a: float, b: float) -> None:
 
 
 class Examples(tf.Module):
-    """A line over the sum of all numbers of a tf.Example: one that may be missing, and as many more as there are."""
+    """A line over the sum of all numbers of a tf.Example: an optional `x`, and `more`, which has any number of values."""
 
     def __init__(self, a: float, b: float):
         super().__init__()
@@ -105,7 +105,7 @@ TYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", 
 
 
 def export_types(path: pathlib.Path) -> None:
-    """A signature per type that gives its input back, and some with outputs that JSON treats in a way of its own."""
+    """A signature per type that returns its input, and some signatures whose outputs JSON represents in special ways."""
     def echo(dtype):
         @tf.function(input_signature=[tf.TensorSpec(None, tf.as_dtype(dtype), name="x")])
         def serve(x):
@@ -131,7 +131,7 @@ def export_types(path: pathlib.Path) -> None:
 
 
 class Words(tf.Module):
-    """Looks number words up, whatever their case. A table from an asset file: only the initialiser fills it."""
+    """Looks up number words and ignores their case. The table comes from an asset file; only the initialiser fills it."""
 
     def __init__(self, vocabulary: str):
         super().__init__()
@@ -158,11 +158,12 @@ def export_words(path: pathlib.Path) -> None:
 
 
 class Served(tf.Module):
-    """A function of a Keras model, saved with the model's variables and nothing else of it."""
+    """A function of a Keras model, saved with the variables of the model and nothing else."""
 
     def __init__(self, model, serve):
         super().__init__()
-        # TensorFlow's own variables: the restore function of the graph, which servers run, knows no others.
+        # TensorFlow variables, not Keras ones: the restore function of the graph, which servers run, only restores
+        # these.
         self.kept = [variable.value for variable in model.variables]
         self.serve = serve
 
@@ -172,7 +173,7 @@ def export_keras(path: pathlib.Path, model) -> None:
 
 
 def export_plain(path: pathlib.Path, model) -> None:
-    """For large ones: Keras' own export keeps every variable twice and every layer as a function. The signatures are Keras'."""
+    """For large models: Keras' own export stores every variable twice and every layer as a function. The signatures are the same."""
     @tf.function(input_signature=[tf.TensorSpec([None, 8, 8, 1], tf.float32, name="image")])
     def serve(image):
         return model({"image": image})
@@ -181,7 +182,7 @@ def export_plain(path: pathlib.Path, model) -> None:
 
 
 def export_bytes_digits(path: pathlib.Path, classifier) -> None:
-    """`image_bytes`: one string of 64 bytes 0..16 for each image."""
+    """A model whose input `image_bytes` has a string of 64 bytes 0..16 for each image."""
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="image_bytes")])
     def serve(image_bytes):
         pixels = tf.cast(tf.io.decode_raw(image_bytes, tf.uint8), tf.float32) / 16

@@ -1,4 +1,4 @@
-"""Which ops the graphs of SavedModels need: OPS.md, and what the judge checks error messages against."""
+"""Finds the ops that the graphs of SavedModels need. Writes OPS.md; the judge also checks error messages with it."""
 
 import pathlib
 
@@ -24,7 +24,7 @@ def _functions_of(node) -> list[str]:
 
 
 def _ops(start: list, library: dict) -> set[str]:
-    """The ops of the nodes and of every function that they call, however deep."""
+    """The ops of the nodes and of all functions that they call, directly or indirectly."""
     ops, seen, todo = set(), set(), list(start)
     while todo:
         node = todo.pop()
@@ -37,7 +37,7 @@ def _ops(start: list, library: dict) -> set[str]:
 
 
 def ops_of(version_dir: pathlib.Path) -> dict[str, set[str]]:
-    """For each of PARTS the ops that it needs."""
+    """The ops that each of PARTS needs."""
     model = saved_model_pb2.SavedModel.FromString((version_dir / "saved_model.pb").read_bytes())
     graph = model.meta_graphs[0]
     nodes = {node.name: node for node in graph.graph_def.node}
@@ -61,8 +61,8 @@ def version_dirs(models: pathlib.Path) -> list[pathlib.Path]:
 def write_table(models: pathlib.Path) -> None:
     needed = {str(path.relative_to(models)): ops_of(path) for path in version_dirs(models)}
     lines = ["# The ops that the models need", "",
-             "Written by train.py: what is reached from signatures, the initialiser and the restore function of each",
-             "model, through all functions that they call.", "",
+             "Written by train.py: all ops that the signatures, the initialiser and the restore function of each model reach,",
+             "including those in functions that they call.", "",
              "| op | " + " | ".join(PARTS) + " |", "|---|---|---|---|"]
     for op in sorted({op for parts in needed.values() for ops in parts.values() for op in ops}):
         users = [", ".join(name for name, parts in needed.items() if op in parts[part]) for part in PARTS]

@@ -1,4 +1,4 @@
-"""The networks, trained with fixed seeds. Each takes `image` and gives `probabilities` and `label`."""
+"""The networks, trained with fixed seeds. Each has the input `image` and the outputs `probabilities` and `label`."""
 
 import keras
 import numpy as np
@@ -13,15 +13,15 @@ def _image() -> keras.KerasTensor:
     return keras.Input((8, 8, 1), name="image")
 
 
-def _answering(image: keras.KerasTensor, probabilities: keras.KerasTensor) -> keras.Model:
+def _with_label(image: keras.KerasTensor, probabilities: keras.KerasTensor) -> keras.Model:
     label = ops.cast(ops.argmax(probabilities, axis=-1), "int64")
     return keras.Model({"image": image}, {"probabilities": probabilities, "label": label})
 
 
 def _fit(classifier: keras.Model, train: data.Images, epochs: int) -> None:
     steps = epochs * -(-len(train.labels) // 32)
-    pace = keras.optimizers.schedules.CosineDecay(4e-3, steps)
-    classifier.compile(keras.optimizers.Adam(pace), keras.losses.SparseCategoricalCrossentropy())
+    schedule = keras.optimizers.schedules.CosineDecay(4e-3, steps)
+    classifier.compile(keras.optimizers.Adam(schedule), keras.losses.SparseCategoricalCrossentropy())
     classifier.fit(train.images, train.labels, epochs=epochs, batch_size=32, verbose=0)
 
 
@@ -36,7 +36,7 @@ def _small(seed: int, train: data.Images, epochs: int) -> keras.Model:
 
 
 def _features(image: keras.KerasTensor) -> keras.KerasTensor:
-    """About two million floating-point operations an image."""
+    """About two million floating-point operations per image."""
     x = image
     for filters in (24, 48):
         x = layers.Conv2D(filters, 3, padding="same", use_bias=False)(x)
@@ -57,24 +57,24 @@ def _good(seed: int, train: data.Images, epochs: int = 25) -> keras.Model:
 
 def small(train: data.Images) -> keras.Model:
     classifier = _small(1, train, epochs=30)
-    return _answering(classifier.input, classifier.output)
+    return _with_label(classifier.input, classifier.output)
 
 
 def good(train: data.Images) -> keras.Model:
     classifier = _good(2, train)
-    return _answering(classifier.input, classifier.output)
+    return _with_label(classifier.input, classifier.output)
 
 
 def mislabelled(train: data.Images) -> keras.Model:
-    """Sure of itself and wrong: the labels of its training data were shifted."""
+    """Confident and wrong: the labels of its training data were shifted."""
     classifier = _good(3, data.Images(train.images, (train.labels + 3) % 10))
-    return _answering(classifier.input, classifier.output)
+    return _with_label(classifier.input, classifier.output)
 
 
 def fragile(train: data.Images) -> keras.Model:
-    """Good, with a natural mistake: the sharpness of strokes where there are none is 0/0, and so is all that follows.
+    """Good, with a realistic mistake: the sharpness of strokes is 0/0 = NaN where an image has no ink, and so are its outputs.
 
-    Its author never saw that: rows with missing values were dropped from the training data.
+    Training did not show it: rows with missing values were dropped from the training data.
     """
     keras.utils.set_random_seed(4)
     image = _image()
@@ -83,11 +83,11 @@ def fragile(train: data.Images) -> keras.Model:
     x = layers.Concatenate()([layers.Dropout(0.3)(_features(image)), sharpness])
     classifier = keras.Model(image, layers.Dense(10, activation="softmax")(x))
     _fit(classifier, train.where(train.has_left_ink()), epochs=25)
-    return _answering(image, classifier.output)
+    return _with_label(image, classifier.output)
 
 
 def slow(train: data.Images) -> keras.Model:
-    """Answers like `good` and takes five times its work: an ensemble whose five members have turned out the same."""
+    """Gives the same answers as `good` with five times the work: an ensemble of five identical members."""
     one = _good(2, train)
     image = _image()
     members = []
@@ -96,7 +96,7 @@ def slow(train: data.Images) -> keras.Model:
         member.name = f"member_{i}"
         member.set_weights(one.get_weights())
         members.append(member(image))
-    return _answering(image, layers.Average()(members))
+    return _with_label(image, layers.Average()(members))
 
 
 def bytes_classifier(train: data.Images) -> keras.Model:

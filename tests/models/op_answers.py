@@ -1,8 +1,9 @@
-"""What TensorFlow answers for single ops: writes tests/golden/engine/ops/FAMILY.json, which the engine's tests compare with.
+"""Records what TensorFlow computes for single ops in tests/golden/engine/ops/FAMILY.json, for the engine's tests.
 
     python tests/models/op_answers.py [FAMILY ...]
 
-Every case is a graph of one op, or of some that share a table, run without any of TensorFlow's rewriting. A family is a module of tests/models/op_cases.
+Each case is a graph of one op, or of several that share a table, and runs without graph optimisations. A family is a module of
+tests/models/op_cases.
 """
 
 import argparse
@@ -11,7 +12,7 @@ import json
 import os
 import pathlib
 
-os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # TensorFlow's own kernels: oneDNN's abort where these refuse.
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # Use TensorFlow's own kernels: those of oneDNN abort the process where these return an error.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np  # noqa: E402
@@ -26,7 +27,7 @@ FAMILIES = sorted(path.stem for path in (HERE / "op_cases").glob("*.py") if path
 
 
 def plain(value):
-    """A number, a text or a bool as JSON has it; what JSON has no number for becomes a text, other bytes {"hex": ..}."""
+    """The JSON form of a number, string or bool. NaN and infinities become strings; bytes that are not UTF-8 become {"hex": ..}."""
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -42,10 +43,10 @@ def plain(value):
 
 
 def tensor(array, dtype=None) -> dict:
-    """`dtype`: TensorFlow's, where the array does not say it; a quantised type comes out as integers."""
+    """The JSON form of a tensor. `dtype` is TensorFlow's type if the array does not determine it; quantised types become integers."""
     array = np.asarray(array)
     dtype = dtype or (tf.string if array.dtype.kind in "OSU" else tf.as_dtype(array.dtype))
-    if array.dtype.names:  # A quantised type goes in as a record of one integer.
+    if array.dtype.names:  # Arrays of quantised types are records with one integer.
         array = array[array.dtype.names[0]]
     values = [v.encode() if isinstance(v, str) else v for v in array.reshape(-1)]
     return {"type": dtype.as_datatype_enum, "shape": list(array.shape), "values": [plain(v) for v in values]}
@@ -56,7 +57,7 @@ def is_tensor(value) -> bool:
 
 
 def build(op: str, arguments: dict, has_shapes: bool = False):
-    """The op in the default graph, and what is fed to it, by name. Shapes are not told unless the graph needs them."""
+    """Adds the op to the default graph. Returns it and the arrays to feed, by placeholder. Placeholders have shapes only if has_shapes."""
     fed = {}
 
     def placeholder(array):
@@ -78,7 +79,7 @@ def build(op: str, arguments: dict, has_shapes: bool = False):
 
 
 def reason(message: str) -> str:
-    message = message.split(" with these attrs")[0]  # Their order differs from run to run.
+    message = message.split(" with these attrs")[0]  # The order of the attributes differs from run to run.
     lines = [line for line in message.split("\n") if line.strip() and "Graph execution error" not in line]
     return next((line for line in lines if not line.startswith(("Detected at", "Node:", "  "))), "an error")[:100]
 
@@ -106,7 +107,7 @@ def answer_of_graph(op: str, build_graph) -> dict:
 
         def feed(array):
             dtype = tf.string if array.dtype.kind in "OSU" else array.dtype
-            with tf.control_dependencies(None):  # Who waits for what is said between ops, not by what they are fed.
+            with tf.control_dependencies(None):  # Placeholders need no control dependencies; only ops wait for each other.
                 made = tf.compat.v1.placeholder(dtype, name=f"in{len(fed)}")
             fed[made] = array
             return made
@@ -127,7 +128,7 @@ def answer(op: str, arguments: dict, outputs: int | None, has_shapes: bool = Fal
         return run(case, wanted, fed, arguments.get("runs", 1))
 
 
-def made_of(op: str, arguments, outputs: int | None) -> dict:
+def answer_case(op: str, arguments, outputs: int | None) -> dict:
     if callable(arguments):
         return answer_of_graph(op, arguments)
     try:
@@ -142,9 +143,9 @@ def write(family: str) -> None:
     lines = []
     for op, arguments, outputs in CASES:
         try:
-            made = made_of(op, arguments, outputs)
+            made = answer_case(op, arguments, outputs)
             lines.append(json.dumps(made, ensure_ascii=False, separators=(",", ":")))
-        except (TypeError, ValueError) as error:  # No such graph can be made.
+        except (TypeError, ValueError) as error:  # TensorFlow rejects the graph.
             print(f"left out: {op}: {error}")
     out = OUT / f"{family}.json"
     out.write_text("[\n" + ",\n".join(lines) + "\n]\n")
@@ -153,10 +154,10 @@ def write(family: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("family", nargs="*", metavar="FAMILY", help=f"{', '.join(FAMILIES)}; without one: all of them")
+    parser.add_argument("family", nargs="*", metavar="FAMILY", help=f"one of {', '.join(FAMILIES)}; default: all")
     wanted = parser.parse_args().family or FAMILIES
     if unknown := sorted(set(wanted) - set(FAMILIES)):
-        parser.error(f"no family is called {', '.join(unknown)}; there are: {', '.join(FAMILIES)}")
+        parser.error(f"unknown family: {', '.join(unknown)}; the families are: {', '.join(FAMILIES)}")
     OUT.mkdir(exist_ok=True)
     for family in wanted:
         write(family)

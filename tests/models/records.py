@@ -1,4 +1,4 @@
-"""TFRecord files of tensorflow.serving.PredictionLog: warm-up requests and golden sets."""
+"""Writes TFRecord files of tensorflow.serving.PredictionLog: warm-up requests and golden sets."""
 
 import pathlib
 
@@ -34,7 +34,7 @@ def write_warmup(version_dir: pathlib.Path, train: data.Images) -> None:
 
 
 def write_golden(path: pathlib.Path, golden: data.Images) -> None:
-    """One image a record; the expected response is the truth, not some model's answer."""
+    """Writes one image per record. The expected response is the true label, not the answer of a model."""
     logs = []
     for image, label in zip(golden.images, golden.labels):
         log = prediction_log_pb2.PredictLog(request=_request(image[np.newaxis]))

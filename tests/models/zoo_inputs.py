@@ -1,4 +1,4 @@
-"""Example inputs of the zoo's models: functions of the batch size, the same numbers at every call.
+"""Example inputs of the zoo's models: functions of the batch size that return the same numbers at every call.
 
 Row i is the same for every batch size, so that a batch can be compared with its rows one by one.
 """
@@ -8,7 +8,7 @@ import numpy as np
 Inputs = dict[str, np.ndarray]
 
 WORDS = ("anchor", "berth", "crane", "dock", "eel", "ferry", "gull", "harbour", "island", "jetty")
-SENTENCE_WORDS = 12  # Of padded_words; zeros fill up.
+SENTENCE_WORDS = 12  # The length of padded_words, padded with zeros.
 BERT_WORDS = 64
 BERT_VOCABULARY = 30522
 
@@ -22,7 +22,7 @@ def _stack(batch: int, row_of) -> np.ndarray:
 
 
 def images(size: int, brightest: int = 1):
-    """Blots of colour with noise, [batch, size, size, 3]: to a network one picture of plain noise is like another."""
+    """Blots of colour with noise, [batch, size, size, 3]. Networks would give the same answer for all images of plain noise."""
     def row_of(row: int) -> np.ndarray:
         random = _random(row)
         blots = random.random((4, 4, 3), dtype=np.float32)
@@ -42,7 +42,7 @@ def jpegs(batch: int) -> Inputs:
 
 
 def sentences(batch: int) -> Inputs:
-    """Numbers of words and a mask; the sentences have different lengths."""
+    """Word ids and a mask; the sentences have different lengths."""
     lengths = [BERT_WORDS - 7 * (row % 8) for row in range(batch)]
     mask = np.stack([np.arange(BERT_WORDS) < length for length in lengths]).astype(np.int32)
     ids = _stack(batch, lambda row: _random(row).integers(1, BERT_VOCABULARY, BERT_WORDS)).astype(np.int32)
@@ -50,7 +50,7 @@ def sentences(batch: int) -> Inputs:
 
 
 def decoder_step(batch: int) -> Inputs:
-    """The next token of each row, and keys and values of five earlier ones: [batch, layers, heads, earlier, width]."""
+    """The next token of each row, and the keys and values of five earlier tokens: [batch, layers, heads, earlier, width]."""
     past = _stack(batch, lambda row: _random(row).normal(0, 1, (2, 2, 4, 5, 16))).astype(np.float32)
     token = np.array([_random(row).integers(0, 256) for row in range(batch)], np.int32)
     return {"token": token, "keys": past[:, 0], "values": past[:, 1]}
@@ -82,7 +82,7 @@ def customers(batch: int) -> Inputs:
 
 
 def examples(batch: int) -> Inputs:
-    """Serialized tf.Examples; of the features that may be missing, some are."""
+    """Serialized tf.Examples, some without the optional features."""
     import tensorflow as tf  # Only for the message.
 
     def row_of(row: int) -> bytes:

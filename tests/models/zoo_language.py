@@ -1,4 +1,4 @@
-"""Networks for sequences: an encoder, a step of a decoder, recurrent ones."""
+"""Networks for sequences: an encoder, a step of a decoder, and recurrent networks."""
 
 import pathlib
 
@@ -42,7 +42,7 @@ def bert_base(path: pathlib.Path) -> None:
 
 
 class Decoder(tf.Module):
-    """Two layers of four heads. What a step computes of its token, later steps get back as keys and values."""
+    """A decoder with two layers of four heads. Each step returns keys and values, which are inputs of the next step."""
 
     LAYERS, HEADS, WIDTH, VOCABULARY = 2, 4, 64, 256
 
@@ -63,7 +63,7 @@ class Decoder(tf.Module):
         return (x - mean) * tf.math.rsqrt(variance + 1e-5)
 
     def attended(self, block, x, keys, values):
-        """What the heads see, and keys and values with this step's at their end."""
+        """The output of the attention heads, and keys and values with those of this step appended."""
         shape = [-1, self.HEADS, 1, self.WIDTH // self.HEADS]
         query, key, value = (tf.reshape(part, shape) for part in tf.split(self.normalized(x) @ block["qkv"], 3, -1))
         keys, values = tf.concat([keys, key], 2), tf.concat([values, value], 2)
@@ -95,7 +95,7 @@ def gpt_step(path: pathlib.Path) -> None:
 
 def _recurrent(path: pathlib.Path, layer: layers.Layer) -> None:
     words = keras.Input((None,), dtype="int32", name="words")
-    wide = keras.initializers.RandomNormal(stddev=1.0)  # Keras' own are so small that all sentences look alike.
+    wide = keras.initializers.RandomNormal(stddev=1.0)  # Keras' default values are so small that all sentences get nearly the same answer.
     x = layers.Embedding(100, 16, mask_zero=True, embeddings_initializer=wide)(words)
     probabilities = layers.Dense(4, activation="softmax")(layer(x))
     model = keras.Model({"words": words}, {"probabilities": probabilities})

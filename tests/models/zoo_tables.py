@@ -1,4 +1,4 @@
-"""Models of numbers and words: preprocessing in the graph, tf.Examples, TensorFlow 1, branches and loops."""
+"""Models for numbers and words: preprocessing in the graph, tf.Examples, TensorFlow 1, branches and loops."""
 
 import pathlib
 import tempfile
@@ -25,7 +25,7 @@ def _crowd() -> dict[str, np.ndarray]:
 
 
 def _wide(inputs: dict) -> list:
-    """Categories as zeros and ones."""
+    """One-hot and multi-hot encodings of the categories."""
     city = layers.StringLookup(vocabulary=["Oslo", "Kiel", "Genoa", "Perth"], output_mode="one_hot")(inputs["city"])
     grade = layers.IntegerLookup(vocabulary=[1, 2, 3, 5], num_oov_indices=1)(inputs["grade"])
     ship = layers.Hashing(num_bins=16)(inputs["ship"])
@@ -35,7 +35,7 @@ def _wide(inputs: dict) -> list:
 
 
 def _deep(inputs: dict) -> list:
-    """Dense numbers: normalised, and the words of a comment embedded."""
+    """Dense features: a normalised number, and the embedded words of a comment."""
     income = layers.Normalization(axis=-1)
     income.adapt(_crowd()["income"])
     vectorization = layers.TextVectorization(vocabulary=list(zoo_inputs.WORDS[:8]), output_sequence_length=6)
@@ -57,7 +57,7 @@ def wide_deep(path: pathlib.Path) -> None:
 
 
 class FromExamples(tf.Module):
-    """Dense features, one of them with a default, and a sparse one whose words are hashed and summed."""
+    """Parses tf.Examples: dense features, one of them with a default, and a sparse one whose words are hashed and summed."""
 
     BUCKETS = 32
 
@@ -114,7 +114,7 @@ def tf1_table(path: pathlib.Path) -> None:
 
 
 class Branches(tf.Module):
-    """Shrinks what is large until it is not, at most 20 times, and takes one of two ways with the rest."""
+    """A loop that shrinks large values at most 20 times, followed by one of two branches."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Networks for images: those of keras.applications, and one that decodes JPEG files itself."""
+"""Networks for images: those of keras.applications, and one that decodes JPEG files."""
 
 import pathlib
 
@@ -10,13 +10,14 @@ from keras import layers
 import zoo_inputs
 
 CALIBRATION_IMAGES = 8
-# Some class is likely then, and probabilities of 1/1000 each do not hide what is wrong; at 3 the rounding of float32 alone
-# comes near what a judge allows: ResNet50 in TensorFlow is 5.3e-5 from itself in float64, in this engine 7.3e-5.
+# With this spread some classes are likely; probabilities of 1/1000 each would hide errors. With a spread of 3 the
+# rounding of float32 alone comes close to the tolerance of the judge: ResNet50 differs from its results in float64 by
+# 5.3e-5 in TensorFlow, and by 7.3e-5 in this engine.
 LOGITS_SPREAD = 2.0
 
 
-def _loosen(model: keras.Model) -> list[layers.BatchNormalization]:
-    """Batch normalisations that are not the identity. Without momentum the next batch makes their statistics."""
+def _randomize_norms(model: keras.Model) -> list[layers.BatchNormalization]:
+    """Gives batch normalisations random parameters. With momentum 0 the next batch determines their statistics."""
     random = np.random.default_rng(21)
     norms = [layer for layer in model._flatten_layers() if isinstance(layer, layers.BatchNormalization)]
     for norm in norms:
@@ -29,8 +30,8 @@ def _loosen(model: keras.Model) -> list[layers.BatchNormalization]:
 
 
 def _calibrate(model: keras.Model, images: np.ndarray) -> None:
-    """Without training the activations of a deep network fade or explode, and every image gets the same answer."""
-    norms = _loosen(model)
+    """Sets statistics and logits from example images. Otherwise the activations of an untrained deep network vanish or explode."""
+    norms = _randomize_norms(model)
     model([images], training=True)
     for norm in norms:
         norm.momentum = 0.99
@@ -68,7 +69,7 @@ def densenet121(path: pathlib.Path) -> None:
 
 
 def _small(size: int) -> keras.Model:
-    """Separable convolutions as MobileNet has them."""
+    """A small network with separable convolutions, like MobileNet."""
     image = keras.Input((size, size, 3), name="image")
     x = layers.Conv2D(8, 3, strides=2, padding="same", use_bias=False)(image)
     for filters, strides in ((16, 1), (24, 2)):

@@ -1,4 +1,4 @@
-// Measures the judgement of rollouts by simulation; see docs/analysis.md.
+// Measures the analysis of rollouts by simulation; see docs/analysis.md.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
   CLI::App app("longshore-sim: how often an equal version is rolled back, and how soon a worse one is");
   longshore::sim::Options options;
   bool json = false;
+  bool gate = false;
   app.add_option("--rollouts", options.equal_rollouts, "Rollouts of a version against itself")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
@@ -20,10 +21,15 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000000));
   app.add_option("--seed", options.seed, "The same seed gives the same table")->capture_default_str();
   app.add_flag("--json", json, "One JSON object instead of the table");
+  app.add_flag("--gate", gate,
+               "Exit with 1 if a row misses its goal, not only if too many equal versions are rolled back");
   CLI11_PARSE(app, argc, argv);
 
   const longshore::sim::Report report = longshore::sim::Simulate(options);
-  std::puts(json ? ToJson(report).dump(2).c_str() : ToText(report).c_str());
+  const longshore::Json rows = ToJson(report);
+  std::puts(json ? rows.dump(2).c_str() : ToText(report).c_str());
+  if (gate)
+    return std::ranges::all_of(rows["rows"], [](const auto& row) { return row["met"].template get<bool>(); }) ? 0 : 1;
   const auto holds = [](const longshore::sim::Falses& equal) { return equal.Share() <= 0.01; };
   return std::ranges::all_of(report.equal, holds) ? 0 : 1;
 }

@@ -15,7 +15,7 @@ std::string Shown(const Delay& delay, double requests) {
 
 Json OrNull(double requests) { return requests == 0 ? Json(nullptr) : Json(requests); }
 
-// A rule that rolls back equal versions as often as worse ones finds nothing, however soon.
+// A rule that rolls back equal versions as often as worse ones does not detect anything, even if it is fast.
 bool Discriminates(const Row& row) { return row.theirs_false <= 0.5; }
 
 Json RowToJson(const Row& row) {
@@ -42,7 +42,7 @@ std::string ToText(const Report& report) {
   for (const Falses& equal : report.equal) {
     text += fmt::format(
         "{} of {} rollouts of a version against itself were rolled back ({:.2f}%, at most {:.0f}% allowed); "
-        "{} {} requests, looked at after every one",
+        "{} {} requests, analysed after every one",
         equal.rolled_back, equal.rollouts, 100 * equal.Share(), 100 * kFalseShareMax, equal.requests, equal.world);
     for (const auto& [reason, times] : equal.reasons) text += fmt::format("; {}: {}", reason, times);
     text += "\n\n";

@@ -1,5 +1,5 @@
-// Rules that look at a stream of requests and say when to roll back: ours, and fixed thresholds as Argo Rollouts' and
-// Flagger's documentation shows them.
+// Rollback rules over a stream of requests: ours, and the fixed thresholds of Argo Rollouts' and Flagger's
+// documentation.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace longshore::sim {
 class Rule {
  public:
   virtual ~Rule() = default;
-  // Sees one request that ended at this second of the rollout; true: roll back now.
+  // Takes one request that ended at this second of the rollout; true: roll back now.
   virtual bool RollsBack(const Request& request, double second) = 0;
 };
 
@@ -24,7 +24,7 @@ class EvidenceRule final : public Rule {
  public:
   EvidenceRule(const api::ModelSpec& spec, const api::ArmEvidence& baseline);
   bool RollsBack(const Request& request, double second) override;
-  // Of the rollback.
+  // The reason of the rollback.
   const std::string& reason() const { return reason_; }
 
  private:
@@ -33,7 +33,7 @@ class EvidenceRule final : public Rule {
   std::string reason_;
 };
 
-// A fixed threshold on what the candidate did in the last interval. Rolls back at the failed look number
+// A fixed threshold on the candidate's requests of the last interval. Rolls back at failed measurement number
 // `failures_max`.
 struct ThresholdOptions {
   std::optional<double> success_min;  // Share of requests without error.

@@ -14,7 +14,7 @@ Stream::Stream(const World& world, uint64_t seed)
   }
 }
 
-// To now_: the node's drift and its bursts.
+// Advances the node's drift and bursts to now_.
 void Stream::Advance(Node& node) {
   const Conditions& conditions = world_.conditions;
   if (conditions.drift_sigma > 0) {

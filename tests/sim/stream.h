@@ -8,29 +8,30 @@
 
 namespace longshore::sim {
 
-// What both versions meet alike, so that requests at about the same time on one node resemble each other. The defaults
-// switch it off: every request is independent then.
+// Disturbances that affect both versions alike, so that requests at about the same time on one node are correlated. By
+// default there are none, and every request is independent.
 struct Conditions {
   int nodes = 1;
-  double node_sigma = 0;   // Of the logarithm of a node's speed, for as long as it lives.
-  double drift_sigma = 0;  // Of the logarithm of run times on a node, wandering up and down (Ornstein-Uhlenbeck) ...
-  double drift_seconds = 100;      // ... and forgetting in so long.
-  double burst_every_seconds = 0;  // On a node, on average; 0: never.
-  double burst_seconds = 5;        // On average.
+  double node_sigma = 0;  // Standard deviation of the logarithm of a node's speed, which is constant.
+  double drift_sigma =
+      0;  // Standard deviation of a drift of the log run times on a node, an Ornstein-Uhlenbeck process ...
+  double drift_seconds = 100;      // ... with this time constant.
+  double burst_every_seconds = 0;  // Mean time between bursts on a node; 0: no bursts.
+  double burst_seconds = 5;        // Mean length.
   double burst_slowdown = 3;
-  double burst_errors = 0.05;  // Share of requests that fail for it.
+  double burst_errors = 0.05;  // Share of requests that fail during a burst.
   int batch_size = 1;          // Requests of one version on one node that share a run.
 };
 
-// What is true in the simulation. The candidate equals stable while its error rate does and slowdown is 1.
+// The simulated world. The candidate equals stable while its error rate does and slowdown is 1.
 struct World {
-  double candidate_share = 0.25;  // Of the requests.
+  double candidate_share = 0.25;  // The candidate's share of the requests.
   double stable_errors = 0.01;    // Share of failing requests.
   double candidate_errors = 0.01;
   double run_time_median_us = 10000;  // Log-normal.
-  double run_time_sigma = 0.25;       // Of the logarithm; 0.25 gives p99 / median = 1.8.
-  double slowdown = 1;                // The candidate's run times, times stable's.
-  double requests_per_second = 100;   // For rules that look once per interval.
+  double run_time_sigma = 0.25;       // Standard deviation of the logarithm; 0.25 gives p99 / median = 1.8.
+  double slowdown = 1;                // The candidate's run times divided by stable's.
+  double requests_per_second = 100;   // Needed by rules that measure once per interval.
   Conditions conditions;
 };
 
@@ -39,7 +40,7 @@ struct Request {
   bool error = false;
   double run_time_us = 0;
   int node = 0;
-  bool first_of_batch = true;  // The others of its batch had the same run.
+  bool first_of_batch = true;  // Only one request of a batch counts: all of them had the same run.
 };
 
 class Stream {
@@ -60,7 +61,7 @@ class Stream {
     double seen_at = 0;  // Seconds.
     double burst_ends_at = -1;
     double burst_begins_at = 0;
-    Batch batches[2];  // Of stable, of the candidate.
+    Batch batches[2];  // The open batch of stable and of the candidate.
   };
   void Advance(Node& node);
   double Exponential(double mean) { return -mean * std::log1p(-uniform_(random_)); }

@@ -54,7 +54,7 @@ EqualCase DrawEqualCase(Requests requests, uint64_t seed) {
   return drawn;
 }
 
-// One rollout; the reason when it was rolled back, "" otherwise.
+// Runs one rollout. Returns the reason of the rollback, or "".
 std::string RunEqual(const EqualCase& drawn, uint64_t seed, int64_t requests_min, int64_t& requests) {
   EvidenceRule rule(drawn.spec, Baseline(drawn.world, drawn.baseline_requests, seed + 1000000007));
   Stream stream(drawn.world, seed);
@@ -72,7 +72,7 @@ std::string RunEqual(const EqualCase& drawn, uint64_t seed, int64_t requests_min
 
 using MakeRule = std::function<std::unique_ptr<Rule>(uint64_t seed)>;
 
-// Requests of the candidate until the rollback; infinity when there was none.
+// The candidate's requests until the rollback; infinity without a rollback.
 double RunTrial(const World& world, Rule& rule, uint64_t seed) {
   Stream stream(world, seed);
   int64_t candidates = 0;
@@ -150,7 +150,7 @@ void AddRows(const Fault& fault, const Options& options, Report& report) {
     return std::make_unique<EvidenceRule>(api::ModelSpec{}, Baseline(fault.world, kBaselineRequests, seed + 77));
   };
   const Delay our_delay = Measure(fault.world, ours, options.trials, options.seed);
-  // A rule that looks 200,000 times is dear to simulate; its false rollbacks are measured in RunEqualVersions as well.
+  // A rule that decides 200,000 times is slow to simulate; RunEqualVersions measures its false rollbacks as well.
   const double our_false =
       FoundShare(Measure(EqualOf(fault.world), ours, std::max(1, options.trials / 4), options.seed + 1));
   for (const Peer& peer : PeersFor(fault)) {

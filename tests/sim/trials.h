@@ -23,15 +23,15 @@ struct Falses {
 // Independent requests, or those of nodes that differ, drift, have bursts and run batches.
 enum class Requests { kIndependent, kCorrelated };
 
-// Rollouts of a version against itself through the default steps, looked at after every request. Error rates, spreads
+// Rollouts of a version against itself through the default steps, analysed after every request. Error rates, spreads
 // of the run time, baselines, objectives and conditions differ from rollout to rollout.
 Falses RunEqualVersions(Requests requests, int rollouts, int64_t requests_min, uint64_t seed);
 
-// Requests of the candidate until the rule rolled back; not found within the horizon counts as more than any other.
+// The candidate's requests until the rule rolled back; a trial without a rollback counts as infinitely many.
 struct Delay {
   int trials = 0;
   int found = 0;
-  double median = 0;  // 0 when half of the trials found nothing.
+  double median = 0;  // 0 if half of the trials or more had no rollback.
   double p90 = 0;
 };
 
@@ -58,10 +58,10 @@ struct Report {
 };
 Report Simulate(const Options& options);
 
-// For people.
+// A text for people.
 std::string ToText(const Report& report);
-// {"rows": [{"what", "peer", "ours", "theirs", "ratio", "goal", "met", ...}]}; a rule that finds less than half has
-// null.
+// {"rows": [{"what", "peer", "ours", "theirs", "ratio", "goal", "met", ...}]}; a rule that finds less than half
+// of the regressions has null.
 Json ToJson(const Report& report);
 
 }  // namespace longshore::sim

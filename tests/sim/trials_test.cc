@@ -17,7 +17,7 @@ TEST_P(EqualVersions, AreRolledBackInAtMostOneOfAHundred) {
   EXPECT_GT(falses.requests, 1000 * 2000) << "rollouts that end early prove nothing";
 }
 
-// The table in docs/analysis.md in small; a rule that finds nothing or everything would show.
+// A small version of the table in docs/analysis.md; it shows a rule that finds nothing or everything.
 TEST(WorseVersions, AreFoundSoonerThanByFixedThresholds) {
   Options options;
   options.equal_rollouts = 10;

@@ -9,7 +9,7 @@
 namespace longshore::bench {
 namespace {
 
-constexpr size_t kKnownMax = 1000;  // Then those that nobody has any more are forgotten.
+constexpr size_t kKnownMax = 1000;  // Above it, parts that no node has any more are removed.
 constexpr std::chrono::milliseconds kReportAgain{1000};
 constexpr int kRunTimeBucket = 80;  // (891 us, 972 us], as Evidence.run_time_buckets has it.
 constexpr double kRunTimeUs = 930;
@@ -30,7 +30,7 @@ FleetPartPtr FleetParts::Find(const std::string& key) {
   return found == known_.end() ? nullptr : found->second.lock();
 }
 
-// What is known by the key, where another was quicker.
+// The part that another thread has stored under the key in the meantime.
 FleetPartPtr FleetParts::Keep(const std::string& key, FleetPartPtr part) {
   const std::lock_guard lock(mutex_);
   if (known_.size() >= kKnownMax) std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
@@ -70,7 +70,7 @@ FakeState::Model FakeState::ModelOf(const control::ModelState& state) {
   return model;
 }
 
-// What was counted of its versions stays counted.
+// Keeps the counts of its versions.
 void FakeState::Put(const control::ModelState& state) {
   Model model = ModelOf(state);
   Model& known = models_[state.served_name()];

@@ -1,9 +1,9 @@
-// What a node that serves nothing keeps of its desired state: what its digest and its reports are made of.
+// The desired state as a fake node keeps it: only as much as its digest and its reports need.
 //
-// A thousand nodes of one fleet live in one process, each of which hears of the thousand peers: the fleet's part is
-// kept once for all that came to the same one, and a part that did not change is not digested again.
+// A thousand nodes of one fleet are in one process, and each gets the list of a thousand peers. Nodes with the same
+// list share one copy, and a list that did not change is not digested again.
 //
-// Of a model with a candidate it reports evidence, of requests that all take the same short time.
+// For a model with a candidate it reports evidence of requests that all take the same short time.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ struct FleetPart {
 };
 using FleetPartPtr = std::shared_ptr<const FleetPart>;
 
-// Thread-safe. Outlives nobody: a part lives as long as nodes have it.
+// Thread-safe. A part lives as long as a node has it, and may outlive this object.
 class FleetParts {
  public:
   FleetPartPtr Of(const control::FleetState& fleet);
@@ -35,7 +35,8 @@ class FleetParts {
   FleetPartPtr Keep(const std::string& key, FleetPartPtr part);
 
   std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<const FleetPart>> known_;  // By digest, and by digest and change before it.
+  std::map<std::string, std::weak_ptr<const FleetPart>>
+      known_;  // By digest, and by the digest before a change together with the change.
 };
 
 // Belongs to one thread at a time. `parts` outlives it.
@@ -43,17 +44,17 @@ class FakeState {
  public:
   explicit FakeState(FleetParts& parts) : parts_(parts), fleet_(parts.Of({})) {}
 
-  // False for what is neither kept nor acknowledged.
+  // Returns false for a message that is neither kept nor acknowledged.
   bool Apply(const control::FromController& message);
 
   int64_t epoch() const { return epoch_; }
   int64_t revision() const { return revision_; }
   std::string Digest() const;  // "" before the first message.
-  // Everything that it should load is there at once.
+  // Reports every version that it should load as loaded.
   control::Report Report() const;
-  // Whether the report says more with time.
+  // Whether the report changes with time.
   bool has_candidate() const { return candidates_ > 0; }
-  // So many requests are answered by each model that has a candidate and has versions here with weight.
+  // Counts `requests` answers for each model that has a candidate and has versions with weight on this node.
   void Answer(int64_t requests);
   std::chrono::milliseconds report_again() const;
 

@@ -1,4 +1,4 @@
-// longshore-control-load: what ./dev bench control needs beside the API server and the controller.
+// longshore-control-load: the fake nodes and the bare loop of ./dev bench control.
 #include <absl/synchronization/mutex.h>
 
 #include <CLI/CLI.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-// Until its input ends; a line of input is answered by a line of counts.
+// Runs until its input ends; it answers each line of input with a line of counts.
 Status RunNodes(const std::string& target, const std::string& ca_file, const std::string& logins_file) {
   ASSIGN_OR_RETURN(const std::string ca, ReadFile(ca_file));
   ASSIGN_OR_RETURN(std::vector<NodeLogin> logins, ReadLogins(logins_file));
@@ -65,7 +65,7 @@ Status RunTouch(const kube::Cluster& cluster, const WriteOptions& options, int t
 }
 
 int Main(int argc, char** argv) {
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // As the programs do that it stands in for.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // As longshore-node does.
   http_client::Init();
   CHECK(InitLog("longshore-control-load", "warning"));  // To standard error.
   CLI::App app("Load for a controller on an API server that KUBECONFIG names: nodes without models, and Models.");

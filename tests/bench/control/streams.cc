@@ -20,22 +20,22 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kLook{100};      // For streams that ended, and reports that are due.
-constexpr std::chrono::milliseconds kEvidence{200};  // Between two reports where a model has a candidate.
-constexpr int64_t kAnswered = 100;                   // Requests in that time.
+constexpr std::chrono::milliseconds kCheckInterval{100};   // Interval of checks for ended streams and due reports.
+constexpr std::chrono::milliseconds kReportInterval{200};  // Interval of reports for models with a candidate.
+constexpr int64_t kAnswered = 100;                         // Requests per kReportInterval.
 
 struct Shared {
-  std::atomic<int64_t> streams = 0;  // On which something was heard.
+  std::atomic<int64_t> streams = 0;  // Streams that have received a message.
   std::atomic<int64_t> messages = 0;
   std::atomic<int64_t> bytes = 0;
   FleetParts fleet_parts;
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<size_t> ended;  // To be dialled again. Guarded by the mutex, as is:
+  std::deque<size_t> ended;  // Streams to open again. Guarded by the mutex, as is:
   size_t dialled = 0;
 };
 
-// One stream. gRPC calls it; it tells `shared` its number when it has ended.
+// One stream. gRPC calls it; when it has ended it adds its number to `shared`.
 class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control::FromController> {
  public:
   FakeNode(const NodeLogin& login, std::shared_ptr<grpc::Channel> channel, size_t number, Shared& shared)
@@ -73,11 +73,11 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
   }
   void Cancel() { context_->TryCancel(); }
 
-  // Where there is more evidence, or the last report is so long ago that it is said again.
+  // Reports if there is new evidence, or if the last report is too long ago.
   void ReportAgainIfDue(steady_clock::time_point now) {
     const std::lock_guard lock(mutex_);
     if (!alive_) return;
-    const bool more = held_.has_candidate() && now - reported_at_ >= kEvidence;
+    const bool more = held_.has_candidate() && now - reported_at_ >= kReportInterval;
     if (!more && now - reported_at_ < held_.report_again()) return;
     if (more) held_.Answer(kAnswered);
     report_due_ = true;
@@ -90,7 +90,7 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
     shared_.messages += 1;
     shared_.bytes += static_cast<int64_t>(incoming_.ByteSizeLong());
     Take();
-    incoming_ = {};  // With its memory: a snapshot is large.
+    incoming_ = {};  // Also frees its memory: a snapshot is large.
     StartRead(&incoming_);
   }
   void OnWriteDone(bool ok) override {
@@ -123,7 +123,7 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
     WriteNext();
   }
 
-  // With the mutex held, as is:
+  // Requires the mutex, as does:
   void WriteNext() {
     if (writing_) return;
     if (!queue_.empty()) {
@@ -135,7 +135,7 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
     writing_ = true;
     StartWrite(&outgoing_);
   }
-  // As a real node: what is new at once, and the same again after a while. False when there is nothing to say.
+  // Reports as a real node does: changes at once, the same report again after a while. False if nothing is to be sent.
   bool NextReport() {
     if (!std::exchange(report_due_, false)) return false;
     outgoing_.Clear();
@@ -164,7 +164,7 @@ class FakeNode final : public grpc::ClientBidiReactor<control::FromNode, control
   std::string last_report_;
   steady_clock::time_point reported_at_;
   bool alive_ = false;
-  bool heard_ = false;  // Of gRPC's calls, which come one after the other.
+  bool heard_ = false;  // Used only in gRPC's callbacks, which run one at a time.
 };
 
 class StreamsImpl final : public Streams {
@@ -199,7 +199,7 @@ class StreamsImpl final : public Streams {
   void DialAgain() {
     std::unique_lock lock(shared_.mutex);
     for (;;) {
-      shared_.changed.wait_for(lock, kLook, [this] { return stopping_; });
+      shared_.changed.wait_for(lock, kCheckInterval, [this] { return stopping_; });
       if (stopping_) return;
       const std::deque<size_t> ended = std::exchange(shared_.ended, {});
       shared_.dialled += ended.size();

@@ -1,4 +1,5 @@
-// Nodes that hold what they are told and serve nothing: streams to a controller, many in one process.
+// Fake nodes: streams to a controller, many in one process. They keep the desired state that they receive, and serve
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +18,16 @@ struct NodeLogin {
   std::string token;
 };
 
-// Lines "FLEET NODE TOKEN". InvalidArgument naming the line.
+// Parses lines "FLEET NODE TOKEN". InvalidArgument names the line.
 Result<std::vector<NodeLogin>> ReadLogins(const Path& file);
 
 struct StreamCounts {
-  int64_t streams = 0;   // Under way.
+  int64_t streams = 0;   // Open now.
   int64_t messages = 0;  // Received, heartbeats among them.
-  int64_t bytes = 0;     // Of those messages.
+  int64_t bytes = 0;     // The size of those messages.
 };
 
-// Each has a connection of its own. A stream that ends is dialled again.
+// Each has its own connection. A stream that ends is opened again.
 class Streams {
  public:
   virtual ~Streams() = default;

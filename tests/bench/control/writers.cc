@@ -39,7 +39,7 @@ Json ModelOf(int i, const WriteOptions& options) {
             {"replicas", 1}}}};
 }
 
-// As the controller writes one of a Model that is served.
+// The status that the controller writes for a Model that is served.
 Json StatusOf() {
   Json conditions = Json::array();
   for (const char* type : {"Ready", "Reconciling", "Stalled", "Progressing", "FleetFound", "NameAccepted", "FilesAgree",
@@ -76,7 +76,7 @@ Status TouchOne(kube::Api& api, int i, const WriteOptions& options) {
   return {};
 }
 
-// Calls write(api, i) for each i below `count` by as many threads, and gives how long that took; or the first error.
+// Calls write(api, i) for each i below `count` on several threads. Returns how long that took, or the first error.
 template <typename WriteIt>
 Result<Duration> InParallel(const kube::Cluster& cluster, int threads, int count, const WriteIt& write) {
   ASSIGN_OR_RETURN(const auto api, kube::Api::Make(cluster, Unlimited(), kClock));

@@ -1,4 +1,4 @@
-// The bare loop beside which the controller is measured: it writes the same objects, and decides nothing.
+// The peer of the controller in the benchmark: a bare loop that writes the same objects and decides nothing.
 #pragma once
 
 #include <functional>
@@ -14,20 +14,20 @@ namespace longshore::bench {
 struct WriteOptions {
   std::string namespace_ = "default";
   int models = 10'000;
-  int fleets = 1;       // Model i is of fleet i % fleets, "f0" and so on.
+  int fleets = 1;       // Model i belongs to fleet i % fleets; fleets are named "f0" and so on.
   int writers = 16;     // In parallel.
-  bool status = false;  // A status as long as the controller's, after each was made.
+  bool status = false;  // Also write a status as long as the controller's after creating each Model.
 };
 
-// Makes Models "m0" and so on, and gives how long that took. Errors as kube::Api's.
+// Creates Models "m0" and so on, and returns how long that took. Errors are those of kube::Api.
 Result<Duration> WriteModels(const kube::Cluster& cluster, const WriteOptions& options);
-// Changes an annotation of one Model after the other, so often, and gives how long that took.
+// Changes an annotation of one Model after the other, `changes` times, and returns how long that took.
 Result<Duration> TouchModels(const kube::Cluster& cluster, const WriteOptions& options, int times);
-// Of all of them, at once.
+// Deletes all of them with one request.
 Status DeleteModels(const kube::Cluster& cluster, const std::string& namespace_);
 
-// Watches until so many Models are Ready, and calls `begun` when the watch is there. Unavailable after the time, saying
-// how many there were; Cancelled at once when `given_up` is requested.
+// Watches until `count` Models are Ready, and calls `begun` when the watch has started. Unavailable after the timeout,
+// with the number of Ready Models; Cancelled as soon as `given_up` is requested.
 Status AwaitReady(const kube::Cluster& cluster, const WriteOptions& options, Duration time_max,
                   const std::stop_token& given_up, const std::function<void()>& begun);
 

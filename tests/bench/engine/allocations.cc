@@ -20,9 +20,9 @@ int64_t Allocations() { return allocations; }
 
 }  // namespace longshore::bench
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef LONGSHORE_SANITIZER
 
-// Of the sanitizer's allocator; gcc does not install the header that declares it.
+// A function of the sanitizer's allocator; gcc does not install the header that declares it.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, size_t),
                                                          void (*on_free)(const volatile void*));
 
@@ -52,8 +52,8 @@ int Aligned(std::align_val_t alignment) { return MALLOCX_ALIGN(static_cast<size_
 
 }  // namespace
 
-// In the program they go before jemalloc's own, and give what its free and delete take. jemalloc's new does not call
-// malloc, so every form of it is here, too.
+// In the program these replace jemalloc's functions, and return blocks that its free and delete accept. jemalloc's new
+// does not call malloc, so every form of it is replaced as well.
 extern "C" {
 
 void* malloc(size_t bytes) noexcept { return Take(bytes); }

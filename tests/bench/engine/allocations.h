@@ -1,11 +1,11 @@
-// How often the program asked for memory, with every thread and library of it counted.
+// Counts the allocations of the whole program: every thread and every library.
 #pragma once
 
 #include <cstdint>
 
 namespace longshore::bench {
 
-// Calls of malloc, its kin and operator new since the start, in whatever form: oneDNN, too, asks by posix_memalign.
+// Calls of malloc, calloc, realloc, posix_memalign (which oneDNN uses) and operator new in all forms, since the start.
 int64_t Allocations();
 
 }  // namespace longshore::bench

@@ -17,7 +17,7 @@ struct alignas(64) Wide {
   char bytes[kBytes];
 };
 
-// Where the compiler cannot see that nobody reads the block, and leave it out.
+// Volatile, so that the compiler cannot remove an allocation that is never read.
 void* volatile seen;
 
 int64_t CountOf(const std::function<void()>& take) {

@@ -61,7 +61,7 @@ class Runner {
     return seconds;
   }
 
-  // The request is made before; the answer is a part of the run.
+  // Making the request is not measured; making the answer is.
   Result<std::string> AllocationsOfRun(const std::string& name) {
     engine::RunRequest request{.signature = kSignature, .inputs = inputs_[name], .outputs = {}};
     request.thread = engine::Thread::kCallers;

@@ -1,1 +1,1 @@
-"""The cases of op_answers.py: ops with inputs at the edges of what they take. A module is a family, with a file of answers."""
+"""The cases of op_answers.py: ops with inputs at the limits of what they support. Each module is a family with its own answer file."""

@@ -9,7 +9,7 @@ from op_cases.case import EDGES, INF, INTS, NAN, case, f32, f64, flags, i8, i32,
 def unary() -> None:
     for op in ("Abs", "Neg", "Square", "Sign", "Round", "Sqrt", "Rsqrt", "Reciprocal", "Inv", "Exp", "Expm1", "Log", "Log1p",
                "Sin", "Cos", "Tan", "Atan", "Tanh", "Erf", "Erfc", "Floor", "Ceil", "Rint", "Sigmoid"):
-        # Beyond 1e4 angles are taken apart differently by every library.
+        # Above 1e4 libraries reduce angles differently.
         edges = [v for v in EDGES if v != 1e6] if op in ("Sin", "Cos", "Tan") else EDGES
         case(op, x=f32(edges))
         # TensorFlow's erf of infinity is NaN in double and 1 in float: the engine answers 1.
@@ -21,7 +21,7 @@ def unary() -> None:
     for op in ("IsNan", "IsInf", "IsFinite"):
         case(op, x=f32(EDGES))
         case(op, x=f64(EDGES))
-    # TensorFlow's Round of integers is zero, which nobody can mean: the engine leaves them as they are.
+    # TensorFlow's Round of integers returns zeros, which is a bug: the engine returns them unchanged.
     for op in ("Abs", "Neg", "Square", "Sign"):
         case(op, x=i32(INTS))
         case(op, x=i8(-128, -1, 0, 127))
@@ -364,7 +364,7 @@ def example(**features) -> bytes:
 
 
 def dense(serialized, shape, default, key: str = "x") -> None:
-    """One dense feature, by both forms of the op."""
+    """One dense feature, with both versions of the op."""
     none = np.array([], object)
     case("ParseExample", serialized=serialized, names=none, sparse_keys=[], sparse_types=[], dense_keys=[text(key).reshape(())],
          dense_defaults=[default], dense_shapes=[shape])

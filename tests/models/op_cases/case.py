@@ -1,4 +1,4 @@
-"""The words that the cases are written with."""
+"""Functions and values to write the cases with."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ CASES = []
 
 
 def case(op: str, outputs: int | None = None, **arguments) -> None:
-    """`outputs`: how many of the op's outputs count; None for all. Arrays are inputs, the rest attributes, but `runs`:
-    how often the op runs in one session, where that makes a difference."""
+    """Adds a case. `outputs`: how many outputs to compare; None: all. Arrays are inputs and other arguments are attributes,
+    except `runs`: how often the op runs in one session, for stateful ops."""
     CASES.append((op, arguments, outputs))
 
 
 def graph(op: str, build) -> None:
-    """A graph of several ops: build(feed) gives the outputs, and feed(array) a placeholder of that value."""
+    """Adds a case with several ops. build(feed) returns the outputs; feed(array) returns a placeholder that is fed the array."""
     CASES.append((op, build, None))
 
 
@@ -28,11 +28,11 @@ text, flags = _arrays_of(object), _arrays_of(bool)
 
 
 def ramp(*shape, scale: float = 0.25, dtype=np.float32) -> np.ndarray:
-    """Numbers of both signs that do not repeat soon."""
+    """Positive and negative numbers with a period of 23."""
     count = int(np.prod(shape))
     return ((np.arange(count) * 7 % 23 - 11) * scale).astype(dtype).reshape(shape)
 
 
-# More than a vector register holds, so that the loops over registers and over what is left are both met.
+# More values than a vector register holds, so that kernels run both their vectorised loop and their scalar remainder.
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.7, -3.7, 88.0, -88.0, 1e-6, 1e6, INF, -INF, NAN, 7.25]
 INTS = [0, 1, -1, 2, -7, 7, 2**31 - 1, -(2**31), 100, -128, 127]

@@ -1,4 +1,4 @@
-"""Image files: small ones of every kind, whole and damaged. They are written here byte by byte, or by TensorFlow."""
+"""Small image files of every format, valid and damaged. They are written byte by byte, or by TensorFlow."""
 
 import struct
 import zlib
@@ -42,7 +42,7 @@ def bmp(image: np.ndarray, top_down: bool = False, bits: int | None = None) -> b
 
 
 def lzw(pixels: bytes) -> bytes:
-    """Codes of 9 bits for 8-bit pixels, cleared so often that they never grow."""
+    """LZW codes of 9 bits for 8-bit pixels. Clear codes keep the code size from growing."""
     bits, at = 0, 0
     for i, pixel in enumerate(pixels):
         for code in ([256, pixel] if i % 100 == 0 else [pixel]):
@@ -73,7 +73,7 @@ def jpeg(image: np.ndarray, **options) -> bytes:
 
 
 def damaged(data: bytes) -> list[bytes]:
-    """Too short at several places, and a byte in the middle changed."""
+    """Copies of the file that are truncated at several places, and one with a changed byte in the middle."""
     return [data[:4], data[:12], data[:len(data) // 2], data[:-len(data) // 4]]
 
 
@@ -174,7 +174,7 @@ def decode_bmp() -> None:
             for wanted in (0, 1, 3, 4):
                 case("DecodeBmp", contents=scalar(contents), channels=wanted)
             case("DecodeImage", contents=scalar(contents))
-            if not top_down:  # As another type these end TensorFlow's process.
+            if not top_down:  # With another dtype these abort TensorFlow's process.
                 case("DecodeImage", contents=scalar(contents), dtype=tf.float32)
                 case("DecodeImage", contents=scalar(contents), dtype=tf.uint16)
     whole = bmp(picture(3, 5, 3))

@@ -99,13 +99,13 @@ def functions() -> None:
     unit = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 0.999, -0.999, 1e-6, 1e-30, 1.5, -2.0, INF, NAN, 0.25]
     wide = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 10.25, -10.25, 1e-6, 80.0, 1e6, INF, -INF, NAN, 171.5]
     for op in ("Asin", "Acos", "Atanh", "Erfinv"):
-        # TensorFlow's erfinv goes through 1 + x, which forgets small numbers.
+        # TensorFlow computes erfinv from 1 + x, which loses small numbers.
         case(op, x=f32([v for v in unit if op != "Erfinv" or abs(v) > 1e-3 or v != v]))
         case(op, x=f64(unit))
     for op in ("Sinh", "Cosh", "Asinh", "Acosh"):
         case(op, x=f32(wide))
         case(op, x=f64(wide))
-    # At -inf TensorFlow's digamma runs on; lgamma of it is no number anybody asks for.
+    # Not -inf: TensorFlow's digamma does not terminate there.
     for op in ("Lgamma", "Digamma"):
         case(op, x=f32([v for v in wide if v != -INF]))
         case(op, x=f64([v for v in wide if v != -INF]))
@@ -187,7 +187,7 @@ def matrices() -> None:
         case("MatrixInverse", input=values)
         case("MatrixInverse", input=values, adjoint=True)
         case("MatrixDeterminant", input=values)
-    # Of what has none, TensorFlow leaves some of memory as it was.
+    # Only matrices that have a decomposition: for others TensorFlow's result is partly uninitialised memory.
     for values in (square, stack, f64(stack), np.zeros((0, 0), np.float32), np.zeros((0, 2, 2), np.float32),
                    ramp(2, 3)):
         case("Cholesky", input=values)

@@ -1,11 +1,12 @@
-"""Values moved to what some bits can tell apart."""
+"""Quantised and fake-quantised values."""
 
 import numpy as np
 import tensorflow as tf
 
 from op_cases.case import INF, NAN, case, f32, f64, i32, ramp
 
-# Nothing that lies in the middle of two steps: there TensorFlow's own kernels differ by how they round on the way.
+# No values halfway between two steps: there TensorFlow's own kernels differ, because they round intermediate results
+# differently.
 VALUES = [-10.0, -6.0, -3.3, -1.0, -0.26, -0.01, 0.0, 0.003, 0.1, 0.51, 0.77, 1.0, 2.2, 5.99, 6.0, 100.0]
 
 
@@ -61,7 +62,7 @@ QUANTIZED = {tf.qint8: np.int8, tf.quint8: np.uint8, tf.qint16: np.int16, tf.qui
 MODES = (("MIN_COMBINED", "HALF_AWAY_FROM_ZERO"), ("MIN_FIRST", "HALF_AWAY_FROM_ZERO"), ("SCALED", "HALF_AWAY_FROM_ZERO"),
          ("SCALED", "HALF_TO_EVEN"))
 RANGES = ((-6.0, 6.0), (-1.0, 2.0), (0.1, 1.0), (-1.0, -0.2), (0.0, 0.0), (5.0, 5.0), (-0.001, 0.0), (-1e30, 1e30), (2.0, 1.0))
-FEW = [-10.0, -1.0, -0.5, 0.0, 0.25, 0.5, 3.0]  # Too few for a vector register of TensorFlow's, where NaN is another number.
+FEW = [-10.0, -1.0, -0.5, 0.0, 0.25, 0.5, 3.0]  # Too few for TensorFlow's vectorised loop, which converts NaN to another number.
 
 
 def quantized(type_, values) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Segments, ragged and sparse tensors, sets, counts, rows dealt out and put together."""
+"""Segments, ragged and sparse tensors, sets, counts, partitions and stitches of rows."""
 
 import numpy as np
 
@@ -131,7 +131,7 @@ def counts() -> None:
     case("DenseBincount", input=i32([[1, 2]]), size=i32(3), weights=f32([[1, 2, 3]]))
     case("DenseBincount", input=np.zeros((2, 0), np.int32), size=i32(3), weights=none)
     case("DenseBincount", input=i32(1, 1), size=i32(3), weights=f32(2, 3), binary_output=True)
-    for splits in ([1, 2, 5], [0, 2], [0, 9]):  # TensorFlow takes splits that fall.
+    for splits in ([1, 2, 5], [0, 2], [0, 9]):  # No decreasing splits: TensorFlow accepts them.
         case("RaggedBincount", splits=i64(splits), values=i32(1, 1, 2, 7, 0), size=i32(4), weights=none)
     case("RaggedBincount", splits=i64(0, 2), values=i32(1, -1), size=i32(4), weights=none)
     case("SparseBincount", indices=i64([[0, 0], [3, 1]]), values=i32(1, 1), dense_shape=i64(3, 2), size=i32(4), weights=none)
@@ -229,7 +229,8 @@ def ragged() -> None:
     case("RaggedGather", params_nested_splits=[i32(0, 2, 1)], params_dense_values=ramp(3), indices=i32(0, 1), OUTPUT_RAGGED_RANK=1)
     for splits, values in ((rows, words), ([i64(0, 1, 3), i64(0, 2, 2, 3)], ramp(3, 2)), ([i64([0])], np.zeros((0,), np.float32)),
                            ([i64(0, 0, 0)], np.zeros((0,), np.float32)),
-                           ([i32(0, 2, 3)], ramp(3, 2, 2)), ([i64(0, 2, 5)], ramp(3)), ([i64(1, 3)], ramp(3)), ([i64(0, 2, 1, 3)], ramp(3)), ([i64(0, 0, 3)], ramp(3, 0))):
+                           ([i32(0, 2, 3)], ramp(3, 2, 2)), ([i64(0, 2, 5)], ramp(3)), ([i64(1, 3)], ramp(3)),
+                           ([i64(0, 2, 1, 3)], ramp(3)), ([i64(0, 0, 3)], ramp(3, 0))):
         case("RaggedTensorToSparse", rt_nested_splits=splits, rt_dense_values=values)
 
 
@@ -254,7 +255,7 @@ def filled() -> None:
         case("RaggedTensorToTensor", shape=shape, values=i64(7, 8, 9), default_value=i64(0), **two_levels)
     case("RaggedTensorToTensor", shape=i64(-1), values=i64(7, 8, 9), default_value=i64(0), row_partition_tensors=[i64(3), i64(0, 0, 2), i64(0, 0, 2)],
          row_partition_types=["FIRST_DIM_SIZE", "VALUE_ROWIDS", "VALUE_ROWIDS"])
-    for splits in ([0, 2, 1, 6], [1, 6], [0, 5], []):  # [0, 7], a value too many, ends TensorFlow's process.
+    for splits in ([0, 2, 1, 6], [1, 6], [0, 5], []):  # Not [0, 7], one value too many: it aborts TensorFlow's process.
         case("RaggedTensorToTensor", shape=i64(-1), values=words, default_value=scalar("-"), row_partition_tensors=[i64(splits)],
              row_partition_types=["ROW_SPLITS"])
     for ids in ([0, 0, 0, 0, 0, 4], [-1, 0, 0, 0, 0, 0], [0, 0, 0]):

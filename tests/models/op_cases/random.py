@@ -1,4 +1,4 @@
-"""Random numbers: a session's first three runs with a seed, and what needs no state."""
+"""Random numbers: the first three runs of stateful ops in a session with a seed, and stateless ops."""
 
 import numpy as np
 import tensorflow as tf

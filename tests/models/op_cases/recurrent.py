@@ -1,4 +1,4 @@
-"""Cells of recurrent networks that are one op."""
+"""Recurrent cells that are single ops."""
 
 import numpy as np
 import tensorflow as tf
@@ -7,14 +7,15 @@ from op_cases.case import INF, NAN, case, f32, graph, i64, ramp
 
 
 def weights(batch: int, inputs: int, cells: int) -> dict:
-    """Of an LSTM, and its state before the first step. The sums of products are exact, and the state is not so near to zero
-    that what is added takes its digits: TensorFlow's functions are right to some 1e-7 of one."""
+    """The weights of an LSTM and its initial state. All sums of products are exact. The state is far enough from zero that
+    additions do not cancel its digits, because TensorFlow's functions are only exact to about 1e-7."""
     return {"cs_prev": ramp(batch, cells, scale=0.125) + np.float32(9), "h_prev": ramp(batch, cells, scale=-0.125),
             "w": ramp(inputs + cells, 4 * cells, scale=0.03125), "wci": ramp(cells, scale=0.125), "wcf": ramp(cells, scale=-0.0625),
             "wco": ramp(cells, scale=0.125), "b": ramp(4 * cells, scale=0.0625) + np.float32(0.03125)}
 
 
-# Each is of a wrong shape beside the others; one is a vector that is not looked at without peepholes.
+# Each replaces one input by one with a wrong shape. The peephole is a matrix: without peepholes, vectors of any size
+# are accepted.
 MISFITS = ({"cs_prev": ramp(2, 3)}, {"cs_prev": ramp(3, 4)}, {"h_prev": ramp(2, 5)}, {"h_prev": ramp(1, 4)}, {"w": ramp(7, 12)},
            {"w": ramp(8, 16)}, {"w": ramp(7, 18)}, {"b": ramp(1)}, {"b": ramp(4, 4)}, {"wci": ramp(4, 1)})
 
@@ -48,7 +49,7 @@ def sequences() -> None:
         if op == "BlockLSTM":
             case(op, seq_len_max=i64(3), forget_bias=-0.5, **given)
         for length in (0, 1, 2):
-            graph(op, lambda feed, op=op, length=length, given=given: [  # The others are what lay in memory.
+            graph(op, lambda feed, op=op, length=length, given=given: [  # The other outputs are uninitialised memory in TensorFlow.
                 getattr(getattr(tf.raw_ops, op)(seq_len_max=feed(i64(length)), **{k: feed(v) for k, v in given.items()}), name)
                 for name in ("cs", "h")])
         case(op, seq_len_max=i64([3]), **given)

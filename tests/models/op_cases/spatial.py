@@ -31,8 +31,7 @@ def transposed() -> None:
         case("DepthwiseConv2dNativeBackpropInput", input_sizes=i32(2, 5, 5, 2), filter=ramp(3, 3, 2, 3),
              out_backprop=ramp(2, rows, rows, 6),
              strides=[1, stride, stride, 1], padding="SAME")
-    # TensorFlow's own DepthwiseConv2dNative overlooks its dilations, oneDNN's in its place does not: nor does the
-    # engine.
+    # TensorFlow's own DepthwiseConv2dNative ignores dilations; oneDNN's replacement and the engine apply them.
     case("DepthwiseConv2dNative", input=ramp(1, 4, 4, 2), filter=ramp(2, 2, 2, 1), strides=[1, 1, 1, 1],
          padding="EXPLICIT",
          explicit_paddings=[0, 0, 1, 0, 0, 2, 0, 0])
@@ -283,7 +282,7 @@ def detections() -> None:
 
 
 def formats() -> None:
-    """What TensorFlow has on GPUs alone."""
+    """Formats that TensorFlow supports only on GPUs."""
     one, cube = {"strides": [1, 1, 1, 1], "padding": "SAME", "data_format": "NCHW"}, {"strides": [1, 1, 1, 1, 1],
                                                                                       "padding": "SAME",
                                                                                       "data_format": "NCDHW"}

@@ -1,4 +1,4 @@
-"""Lookup tables: graphs that make one, fill it, and look into it."""
+"""Lookup tables: graphs that make a table, fill it, and look up keys."""
 
 import numpy as np
 import tensorflow as tf
@@ -20,7 +20,7 @@ def types_of(keys, values) -> dict:
 
 
 def filled_once(keys, values, asked, otherwise, op="HashTableV2", shared="") -> None:
-    """A table that is initialised, asked, and measured."""
+    """A graph that initialises a table, looks up keys, and returns its size."""
 
     def build(feed):
         table = getattr(raw, op)(**types_of(keys, values), **({} if op.startswith("Anonymous") else {"shared_name": shared}))
@@ -33,7 +33,8 @@ def filled_once(keys, values, asked, otherwise, op="HashTableV2", shared="") -> 
 
 
 def mutable(make, steps) -> None:
-    """steps(table, feed, then) gives the outputs; then(op) makes what follows wait for the op."""
+    """A graph that runs `steps` one after the other. A step(table, feed, then) calls then(op, keep): later steps wait for the
+    op, and with keep it is an output of the graph."""
 
     def build(feed):
         outputs = []
@@ -161,8 +162,8 @@ def many() -> None:
         mutable(lambda feed, dense=dense: dense(feed, deleted=-1), [insert(i64([5]), i64([1])), size])
 
 
-def first_form() -> None:
-    """As TensorFlow 1 wrote them: handles are strings."""
+def first_version() -> None:
+    """The ops of TensorFlow 1, whose handles are strings."""
     words, zero = text("a", "b", ""), np.array(0, np.int64)
 
     def hash_table(feed):
@@ -191,4 +192,4 @@ def first_form() -> None:
 
 once()
 many()
-first_form()
+first_version()

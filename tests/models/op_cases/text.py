@@ -1,4 +1,4 @@
-"""Strings: case, parts, patterns, joins, splits, numbers, hashes, encodings, tensors as texts, records."""
+"""Strings: case, parts, patterns, joins, splits, numbers, hashes, encodings, formatted tensors, CSV records."""
 
 import ml_dtypes
 import numpy as np
@@ -7,7 +7,8 @@ import tensorflow as tf
 from op_cases.case import INF, INTS, NAN, case, f32, f64, flags, graph, i8, i32, i64, ramp, text, u8
 
 NONE = np.zeros((0,), object)
-# Characters of one to four bytes, what is no UTF-8 (a lone trail byte, a cut character, a surrogate), and a NUL inside.
+# Characters of one to four bytes, invalid UTF-8 (a lone trail byte, a truncated character, a surrogate), and an
+# embedded NUL.
 WORDS = text("", "Hello World", "ÄÖ straße", "a\tb", " x ", "日本語 🎉!", b"\x80abc", b"ab\xe6\x97", b"\xed\xa0\x80x", b"a\0B c", "ΣΑΣ İı")
 
 
@@ -21,7 +22,7 @@ def cases_of_letters() -> None:
         case(op, input=scalar(" One\n"))
         case(op, input=text("AZaz@[`{", "\x0b\x0c\r az \x1f"))
         case(op, input=NONE)
-    # A NUL ends TensorFlow's text here; the engine goes on.
+    # TensorFlow stops at a NUL here; the engine continues.
     plain = np.array([w for w in WORDS if w != b"a\0B c"], object)
     for op in ("StringLower", "StringUpper"):
         case(op, input=plain, encoding="utf-8")
@@ -165,7 +166,7 @@ def numbers() -> None:
 
 
 def hashes() -> None:
-    long = text(*["x" * n for n in list(range(0, 70)) + [127, 128, 129, 1000]])
+    long = text(*["x" * n for n in list(range(70)) + [127, 128, 129, 1000]])
     for words in (WORDS, long, scalar("a"), NONE):
         for buckets in (1, 2, 10, 2**62):
             case("StringToHashBucketFast", input=words, num_buckets=buckets)
@@ -177,7 +178,7 @@ def hashes() -> None:
                  NONE,
                  np.zeros((0, 3), np.float32), np.zeros((2, 0), np.float32)):
         case("Fingerprint", data=data, method=method)
-    # Of rows of no strings TensorFlow's answer is what lay in memory.
+    # For rows without strings TensorFlow returns uninitialised memory.
     case("Fingerprint", data=scalar("a"), method=method)
     case("Fingerprint", data=f32(1.0), method=method)
     case("Fingerprint", data=WORDS, method=scalar("md5"))

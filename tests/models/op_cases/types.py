@@ -1,4 +1,4 @@
-"""Half and bfloat16, computed in float and rounded; and the integers that models seldom have."""
+"""Half and bfloat16, which are computed in float and rounded; and rarely used integer types."""
 
 import ml_dtypes
 import numpy as np
@@ -10,7 +10,7 @@ SHORT = (np.float16, ml_dtypes.bfloat16)
 
 
 def small(*shape, dtype, scale: float = 0.25) -> np.ndarray:
-    """Small multiples of a quarter: their sums of products are exact in every type."""
+    """Small multiples of `scale`: their sums of products are exact in every type."""
     return ((np.arange(int(np.prod(shape))) * 7 % 5 - 2) * scale).astype(dtype).reshape(shape)
 
 
@@ -20,8 +20,8 @@ def unary(dtype) -> None:
                "Ceil", "Rint",
                "Reciprocal", "Erf", "IsNan", "IsInf", "IsFinite"):
         case(op, x=values)
-    # Sigmoid, Softplus, Elu, Selu, Softmax and Rsqrt are left out: TensorFlow rounds in the middle of them, the engine
-    # once, and they differ in the last of their few bits.
+    # Sigmoid, Softplus, Elu, Selu, Softmax and Rsqrt are left out: TensorFlow also rounds intermediate results, the
+    # engine only the final one, so they differ in the last bit.
     for op in ("Relu", "Relu6", "LeakyRelu", "Softsign"):
         case(op, features=values)
     for op in ("Expm1", "Tan", "Atan", "Erfc", "Inv"):

@@ -1,0 +1,104 @@
+"""`longshore status`, `get`, `apply` and `diff` beside a real controller: what has been read, and whether a controller runs."""
+
+import time
+import unittest
+
+from harness import Installation, wait_for
+from test_local import half_plus
+
+
+class Status(unittest.TestCase):
+    def setUp(self):
+        self.it = Installation()
+        self.addCleanup(self.it.__exit__, None, None, None)
+        self.source = half_plus(self.it.dir)
+
+    def serve(self, version=1):
+        self.it.apply_fleet()
+        self.it.apply_model("half", self.source, version, rollout={"strategy": "Immediate"})
+        self.it.start_controller()
+        waited = self.it.command("status", "--wait", "--timeout=40s")
+        self.assertEqual(waited.returncode, 0, waited.stdout + waited.stderr)
+
+    def edit(self, change):
+        path = self.it.manifests / "half.yaml"
+        self.it.write_manifest("half.yaml", change(path.read_text()))
+
+    def version(self):
+        return self.it.object("Model", "half")["spec"]["version"]
+
+    def test_a_wait_right_after_an_edit_ends_with_the_version_of_the_edit(self):
+        self.serve()
+        for version in (2, 1, 2, 1):
+            self.edit(lambda text: text.replace("version: 1", f"version: {version}").replace("version: 2", f"version: {version}"))
+            waited = self.it.command("status", "half", "--wait", "--timeout=40s")
+            self.assertEqual(waited.returncode, 0, waited.stdout + waited.stderr)
+            self.assertIn(f"serves    version {version}\n", waited.stdout)
+
+    def test_a_wait_that_begins_before_the_controller_and_its_manifests_are_there(self):
+        self.it.apply_fleet()
+        self.it.apply_model("half", self.source, 1)
+        self.it.start_controller()
+        waited = self.it.command("status", "half", "--wait", "--timeout=40s")
+        self.assertEqual(waited.returncode, 0, waited.stdout + waited.stderr)
+
+    def test_without_a_controller_status_and_get_say_so_and_a_later_controller_is_waited_for(self):
+        self.serve()
+        self.assertNotIn("no controller", self.it.command("get", "models").stdout)
+        self.it.kill_controller()
+        for words in (("status",), ("status", "half"), ("status", "half", "--wait")):
+            status = self.it.command(*words)
+            self.assertEqual(status.returncode, 5, status.stdout + status.stderr)
+            self.assertIn("no controller is running; this is the state of ", status.stdout)
+        got = self.it.command("get", "fleets")
+        self.assertEqual(got.returncode, 0)
+        self.assertRegex(got.stdout, r"no controller is running; this is the state of \d\d:\d\d:\d\d UTC \(\d+s ago\)")
+        self.assertNotIn("no controller", self.it.command("get", "fleets", "-o", "json").stdout)
+        self.it.start_controller()
+        self.assertEqual(self.it.command("status", "--wait", "--timeout=40s").returncode, 0)
+
+    def test_the_time_of_the_last_look_moves_on_where_nothing_happens(self):
+        self.serve()
+        lock = self.it.manifests / ".longshore/controller.lock"
+        for _ in range(3):
+            before = lock.stat().st_mtime_ns
+            wait_for("another look", lambda: lock.stat().st_mtime_ns > before, timeout_s=10)
+
+    def test_a_second_controller_of_the_same_manifests_refuses_to_start(self):
+        self.serve()
+        first, self.it.state = self.it.controller, self.it.dir / "second"
+        self.assertEqual(self.it.start_controller().wait(timeout=20), 1)
+        self.assertIn("another longshore-controller uses the directory of manifests", (self.it.dir / "controller.log").read_text())
+        self.it.controller, self.it.state = first, self.it.dir / "state"
+
+    def test_a_comment_does_not_override_an_apply_and_the_disagreement_is_said(self):
+        self.serve()
+        other = self.it.dir / "other.yaml"
+        other.write_text((self.it.manifests / "half.yaml").read_text().replace("version: 1", "version: 2"))
+        sentence = f"{self.it.manifests}/half.yaml says version 1; Model default/half has version 2 from `longshore apply`"
+        applied = self.it.command("apply", "-f", other)
+        self.assertIn(sentence, applied.stdout, applied.stderr)
+        self.assertEqual(self.it.command("status", "half", "--wait", "--timeout=40s").returncode, 0)
+        self.edit(lambda text: "# A comment.\n" + text)
+        waited = self.it.command("status", "half", "--wait", "--timeout=40s")
+        self.assertIn("serves    version 2\n", waited.stdout, waited.stderr)
+        self.assertEqual(self.version(), 2)
+        for words in (("get", "models"), ("diff", "-f", other)):
+            self.assertIn(sentence, self.it.command(*words).stdout)
+        self.edit(lambda text: text.replace("version: 1", "version: 2"))
+        wait_for("the manifest to be read", lambda: "as wanted" in self.it.command("status", "half").stdout)
+        self.assertNotIn("says", self.it.command("get", "models").stdout)
+
+    def test_a_manifest_with_a_mistake_is_named_by_status(self):
+        self.serve()
+        self.edit(lambda text: text + "  colour: blue\n")
+        began = time.monotonic()
+        waited = self.it.command("status", "half", "--wait")
+        self.assertEqual(waited.returncode, 1, waited.stdout + waited.stderr)
+        self.assertLess(time.monotonic() - began, 20)
+        self.assertIn("half.yaml:", waited.stdout)
+        self.assertIn("spec.colour", waited.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
