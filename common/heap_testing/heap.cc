@@ -13,7 +13,7 @@ namespace {
 // Constant-initialised: operator new is called before any constructor.
 constinit std::atomic<int64_t> held_bytes{0};
 constinit std::atomic<int64_t> peak_bytes{0};
-constinit thread_local int64_t successes_left = -1;  // Below zero: calls do not fail.
+constinit thread_local int64_t successes_left = -1;  // Negative: calls do not fail.
 constinit thread_local int64_t failed = 0;
 
 }  // namespace
@@ -65,7 +65,7 @@ namespace {
 
 namespace heap = longshore::heap_testing;
 
-// The forms for arrays, and those that do not throw, call these by default.
+// The array forms and the nothrow forms call these by default.
 void* operator new(size_t bytes) {
   if (heap::Fails()) throw std::bad_alloc();
   return heap::Count(std::malloc(std::max<size_t>(bytes, 1)));

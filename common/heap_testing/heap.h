@@ -1,5 +1,5 @@
-// For tests: replaces operator new by one that can fail and that counts what it gave. A test program that links this
-// folder and uses it gets the replacement; the programs that users run never do.
+// For tests: replaces operator new with one that can fail and that counts the allocated bytes. Only test programs link
+// this folder.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,15 @@
 
 namespace longshore::heap_testing {
 
-// False in builds with a sanitizer, which brings an operator new of its own: then nothing fails and nothing is counted.
+// False in builds with a sanitizer, which has its own operator new: then nothing fails and nothing is counted.
 #ifdef LONGSHORE_SANITIZER
 inline constexpr bool kIsReplaced = false;
 #else
 inline constexpr bool kIsReplaced = true;
 #endif
 
-// While it lives, operator new throws std::bad_alloc on the thread that made it, after `successes` calls that succeed.
-// One at a time on each thread.
+// During its lifetime, operator new throws std::bad_alloc on the thread that created it, after `successes` successful
+// calls. A thread may have only one at a time.
 class FailingNew {
  public:
   explicit FailingNew(int64_t successes = 0);
@@ -23,11 +23,12 @@ class FailingNew {
   FailingNew(const FailingNew&) = delete;
   FailingNew& operator=(const FailingNew&) = delete;
 
-  // How many calls failed so far.
+  // The number of calls that have failed so far.
   int64_t failures() const;
 };
 
-// The most bytes that operator new held at once, on all threads, beyond those held when this was made. One at a time.
+// The peak of the bytes allocated by operator new on all threads since its construction, above those allocated before.
+// Only one may exist at a time.
 class PeakBytes {
  public:
   PeakBytes();

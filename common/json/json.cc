@@ -1,5 +1,7 @@
 #include "common/json/json.h"
 
+#include "common/os/file.h"
+
 namespace longshore {
 
 Result<Json> ParseJson(std::string_view text) {
@@ -7,8 +9,8 @@ Result<Json> ParseJson(std::string_view text) {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     return InvalidArgument("not JSON at byte {}: {}", error.byte, error.what());
-  } catch (const Json::exception& error) {  // A number that no double holds.
-    return InvalidArgument("not JSON that can be held: {}", error.what());
+  } catch (const Json::exception& error) {  // A number outside the range of a double.
+    return InvalidArgument("JSON with an unsupported value: {}", error.what());
   }
 }
 

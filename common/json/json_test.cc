@@ -7,7 +7,7 @@
 namespace longshore {
 namespace {
 
-TEST(ParseJson, WhateverCannotBeHeldIsAnErrorAndNothingIsThrown) {
+TEST(ParseJson, ReturnsErrorsWithoutThrowing) {
   for (const char* text : {"", "{", "{\"a\": 1e999}", "[-1e999]", "\xff", "1 2", "{\"a\": 1,}"}) {
     const auto json = ParseJson(text);
     ASSERT_FALSE(json) << text;
@@ -16,14 +16,14 @@ TEST(ParseJson, WhateverCannotBeHeldIsAnErrorAndNothingIsThrown) {
   EXPECT_EQ(ParseJson("{\"a\": [1.5, null]}")->at("a").size(), 2U);
 }
 
-TEST(DumpJson, ReplacesWhatIsNotValidUtf8AndThrowsNothing) {
+TEST(DumpJson, ReplacesInvalidUtf8WithoutThrowing) {
   const Json json = {{"a", "cut \xE6\xA8"}, {"b", "模"}};
   EXPECT_EQ(DumpJson(json), "{\"a\":\"cut \uFFFD\",\"b\":\"模\"}");
   EXPECT_EQ(DumpJson(Json{{"a", 1}}, 1), "{\n \"a\": 1\n}");
   EXPECT_TRUE(ParseJson(DumpJson(json)));
 }
 
-TEST(TextAt, IsTheTextAtTheEndOfAPathAndNothingWhereThereIsNone) {
+TEST(TextAt, ReturnsTheStringAtThePathOrAnEmptyString) {
   const Json json = {{"a", {{"b/c", "x"}, {"n", 1}}}, {"list", {{{"d", "y"}}}}, {"text", "z"}};
   EXPECT_EQ(TextAt(json, {"a", "b/c"}), "x");
   EXPECT_EQ(TextAt(json, {"list", "0", "d"}), "y");

@@ -1,4 +1,4 @@
-// What documents of others hold, whatever form they have.
+// Access to JSON documents of unknown structure.
 #pragma once
 
 #include <initializer_list>
@@ -9,10 +9,10 @@
 
 namespace longshore {
 
-// What stands at the end of a path of keys; of a list "0" is the first. Null when there is nothing.
+// Returns the value at a path of keys; "0" is the first element of a list. Returns null if the path does not exist.
 const Json& At(const Json& json, std::initializer_list<std::string_view> path);
 
-// The text there; "" when there is none.
+// Returns the string at the path; "" if the value is not a string.
 std::string TextAt(const Json& json, std::initializer_list<std::string_view> path);
 
 }  // namespace longshore

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 namespace longshore::metrics {
 namespace {

@@ -1,9 +1,10 @@
-// A histogram that several families of metrics show, each with buckets of its own: one observation feeds them all.
+// A histogram for several metric families with different buckets: each value is observed once, and read with the
+// buckets of each family.
 //
 //   Distribution latency(TimeBounds());                  // Microseconds.
 //   latency.Observe(250);
-//   latency.Read(SecondsBounds());                       // What longshore_request_seconds shows,
-//   latency.Read(ServingBounds());                       // and :tensorflow:serving:request_latency.
+//   latency.Read(SecondsBounds());                       // For longshore_request_seconds,
+//   latency.Read(ServingBounds());                       // for :tensorflow:serving:request_latency.
 #pragma once
 
 #include <atomic>
@@ -14,24 +15,25 @@
 
 namespace longshore::metrics {
 
-// Upper bounds of buckets, rising.
+// Upper bounds of buckets, ascending.
 using Bounds = std::vector<double>;
 
-// All that are in one of them.
+// All bounds of the given lists.
 Bounds Union(const std::vector<Bounds>& all);
-// first, first * factor, ... to six digits.
+// first, first * factor, ..., rounded to six digits.
 Bounds Exponential(double first, double factor, int count);
 
-// Of times in microseconds. SecondsBounds are those of SecondsBuckets; ServingBounds those of TensorFlow Serving's
-// latencies (10 us times powers of 1.8), QueuingBounds those of its batching queues; TimeBounds holds all of them.
+// Bounds of times in microseconds. SecondsBounds: the bounds of SecondsBuckets. ServingBounds: those of TensorFlow
+// Serving's latencies (10 us times powers of 1.8). QueuingBounds: those of its batching queues. TimeBounds: all
+// these bounds.
 const Bounds& SecondsBounds();
 const Bounds& ServingBounds();
 const Bounds& QueuingBounds();
 const Bounds& TimeBounds();
-// Of counts: 1, 2, 4, ... 16384.
+// Bounds of counts: 1, 2, 4, ... 16384.
 const Bounds& CountBounds();
 
-// How many observations each bucket holds, the last one all above the last bound.
+// The number of observations per bucket. The last bucket has those above the last bound.
 struct Buckets {
   Bounds bounds;
   std::vector<int64_t> counts;
@@ -40,11 +42,11 @@ struct Buckets {
   int64_t count() const;
   // Requires: the same bounds.
   void Add(const Buckets& other);
-  // Bounds and sum in another unit.
+  // Converts bounds and sum to another unit.
   void DivideBy(double units);
 };
 
-// Thread-safe without locks. A reader may see an observation's count before its share of the sum.
+// Thread-safe without locks. A reader may see an observation in the counts before it is in the sum.
 class Distribution {
  public:
   // `bounds` must outlive it.
@@ -53,7 +55,7 @@ class Distribution {
   void Observe(double value);
   // Requires: the same bounds.
   void Add(const Distribution& other);
-  // Requires: every one of `bounds` is one of its own.
+  // Requires: the distribution has all of `bounds`.
   Buckets Read(const Bounds& bounds) const;
 
  private:

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 const Bounds kTens = {10, 20, 30};
 const Bounds kFives = {5, 20};
 
-TEST(Distribution, OneObservationIsInTheRightBucketOfEveryView) {
+TEST(Distribution, CountsAnObservationInTheRightBucketOfEveryView) {
   const Bounds all = Union({kTens, kFives});
   Distribution distribution(all);
   for (const double value : {5.0, 5.1, 20.0, 20.1, 31.0}) distribution.Observe(value);
@@ -22,7 +22,7 @@ TEST(Distribution, OneObservationIsInTheRightBucketOfEveryView) {
   EXPECT_EQ(distribution.Read(kFives).count(), 5);
 }
 
-TEST(Distribution, TheBoundsOfTensorFlowServingAreAmongThoseOfTimes) {
+TEST(Distribution, HasTheBoundsOfTensorFlowServingForTimes) {
   EXPECT_EQ(ServingBounds().size(), 33u);
   EXPECT_THAT((Bounds{ServingBounds().begin(), ServingBounds().begin() + 4}), ElementsAre(10, 18, 32.4, 58.32));
   Distribution distribution(TimeBounds());
@@ -34,7 +34,7 @@ TEST(Distribution, TheBoundsOfTensorFlowServingAreAmongThoseOfTimes) {
   EXPECT_EQ(distribution.Read(QueuingBounds()).counts[0], 2);
 }
 
-TEST(Distribution, AddsUpAndChangesItsUnit) {
+TEST(Distribution, AddsOtherDistributionsAndConvertsUnits) {
   Distribution one(SecondsBounds());
   Distribution two(SecondsBounds());
   one.Observe(100);
@@ -48,7 +48,7 @@ TEST(Distribution, AddsUpAndChangesItsUnit) {
   EXPECT_DOUBLE_EQ(read.sum, 0.00035);
 }
 
-TEST(Distribution, LosesNothingAmongThreads) {
+TEST(Distribution, LosesNoObservationOfConcurrentThreads) {
   Distribution distribution(CountBounds());
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {

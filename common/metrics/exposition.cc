@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 namespace longshore::metrics {
 
@@ -22,11 +22,11 @@ void Exposition::Set(const Name& name, const Labels& labels, double value) {
 }
 
 void Exposition::Observed(const Name& name, const Labels& labels, Buckets buckets) {
-  Buckets& shown = At(name, Kind::kHistogram, labels).buckets;
-  if (shown.counts.empty()) {
-    shown = std::move(buckets);
+  Buckets& sum = At(name, Kind::kHistogram, labels).buckets;
+  if (sum.counts.empty()) {
+    sum = std::move(buckets);
   } else {
-    shown.Add(buckets);
+    sum.Add(buckets);
   }
 }
 

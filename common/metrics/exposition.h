@@ -1,10 +1,10 @@
-// What is shown at one reading of the metrics, put together from counters that live elsewhere.
+// The metrics of one scrape, collected from counters that are kept elsewhere.
 //
 //   exposition.Count({"longshore_requests_total", "Predictions."}, {{"model", "digits"}, {"version", "3"}}, 7);
 //   exposition.Count({":tensorflow:serving:request_count", "Predictions."}, {{"model_name", "digits"}}, 7);
 //
-// What is told twice with the same name and labels is added up: a source tells each of its counters to every family
-// that shows it, and a family with fewer labels shows sums.
+// Values with the same name and labels are added up. So a source can report each of its counters to several families,
+// and a family with fewer labels has the sums.
 #pragma once
 
 #include <map>
@@ -21,13 +21,13 @@ struct Name {
   const char* help;
 };
 
-// Not thread-safe. A name is always of one kind.
+// Not thread-safe. A name must always have the same kind.
 class Exposition {
  public:
   enum class Kind { kCounter, kGauge, kHistogram };
   struct Metric {
     double value = 0;
-    Buckets buckets;  // Of a histogram.
+    Buckets buckets;  // Only for histograms.
   };
   struct Family {
     Kind kind = Kind::kCounter;

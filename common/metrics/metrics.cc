@@ -10,7 +10,7 @@
 #include <limits>
 #include <mutex>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 namespace longshore::metrics {
 namespace {
@@ -41,19 +41,19 @@ ClientMetric::Histogram ToHistogram(const Buckets& buckets) {
 }
 
 ClientMetric ToMetric(Exposition::Kind kind, const Labels& labels, const Exposition::Metric& metric) {
-  ClientMetric shown;
-  for (const auto& [name, value] : labels) shown.label.push_back({name, value});
-  if (kind == Exposition::Kind::kCounter) shown.counter.value = metric.value;
-  if (kind == Exposition::Kind::kGauge) shown.gauge.value = metric.value;
-  if (kind == Exposition::Kind::kHistogram) shown.histogram = ToHistogram(metric.buckets);
-  return shown;
+  ClientMetric out;
+  for (const auto& [name, value] : labels) out.label.push_back({name, value});
+  if (kind == Exposition::Kind::kCounter) out.counter.value = metric.value;
+  if (kind == Exposition::Kind::kGauge) out.gauge.value = metric.value;
+  if (kind == Exposition::Kind::kHistogram) out.histogram = ToHistogram(metric.buckets);
+  return out;
 }
 
 void Append(const Exposition& exposition, std::vector<MetricFamily>* families) {
   for (const auto& [name, family] : exposition.families()) {
-    MetricFamily shown{name, family.help, TypeOf(family.kind), {}};
-    for (const auto& [labels, metric] : family.metrics) shown.metric.push_back(ToMetric(family.kind, labels, metric));
-    families->push_back(std::move(shown));
+    MetricFamily out{name, family.help, TypeOf(family.kind), {}};
+    for (const auto& [labels, metric] : family.metrics) out.metric.push_back(ToMetric(family.kind, labels, metric));
+    families->push_back(std::move(out));
   }
 }
 
@@ -82,7 +82,7 @@ class FamilyState {
   }
 
  private:
-  // The backend returns the same metric when asked again for the same labels.
+  // The backend returns the existing metric if it has one with these labels.
   Backend& Make(const Labels& labels) {
     if constexpr (std::is_same_v<Metric, Histogram>) {
       return family_.Add(labels, buckets_);
@@ -109,7 +109,7 @@ struct Registry::State {
   std::vector<Registry::Source> sources;
   std::vector<Registry::Pages> pages;
 
-  bool Taken(const std::string& name) const {
+  bool IsNameUsed(const std::string& name) const {
     return counters.contains(name) || gauges.contains(name) || histograms.contains(name);
   }
 
@@ -119,7 +119,7 @@ struct Registry::State {
     std::lock_guard lock(mutex);
     auto found = families.find(name);
     if (found != families.end()) return Family<Metric>(found->second.get());
-    CHECK(!Taken(name));
+    CHECK(!IsNameUsed(name));
     auto& backend = builder.Name(name).Help(help).Register(registry);
     auto& state = families[name];
     state = std::make_unique<FamilyState<Metric>>(backend, options.label_sets_max, std::move(buckets));
@@ -176,7 +176,7 @@ void Registry::AddSource(Source source) {
   state_->sources.push_back(std::move(source));
 }
 
-void Registry::AddPages(Pages pages) {
+void Registry::AddPageSource(Pages pages) {
   std::lock_guard lock(state_->mutex);
   state_->pages.push_back(std::move(pages));
 }

@@ -1,11 +1,12 @@
-// Metrics in Prometheus' text format. prometheus-cpp is seen only behind this header.
+// Metrics in Prometheus' text format. Only this folder uses prometheus-cpp.
 //
 //   metrics::Registry registry;
 //   auto requests = registry.Counters("longshore_requests_total", "Requests answered.");
 //   requests.With({{"model", "digits"}, {"code", "OK"}}).Add();
 //
-// Thread-safe. With() takes a lock and looks up, so keep its result where that is hot; Add, Set and Observe take none
-// (a histogram takes a short one). Handles and families are small values, valid as long as the registry lives.
+// Thread-safe. With() takes a lock and looks the labels up, so keep its result in hot code. Counter and Gauge take no
+// lock, Histogram::Observe takes one for a short time. Metrics and families are small handles, valid as long as the
+// registry exists.
 #pragma once
 
 #include <cstddef>
@@ -65,13 +66,14 @@ std::vector<double> SecondsBuckets();
 template <typename Metric>
 class FamilyState;
 
-// The metrics of one name, told apart by their labels.
+// The metrics of one name, distinguished by their labels.
 template <typename Metric>
 class Family {
  public:
   explicit Family(FamilyState<Metric>* state) : state_(state) {}
 
-  // The metric with these labels. Beyond Options::label_sets_max sets, new ones share one whose values are all "other".
+  // The metric with these labels. After Options::label_sets_max sets, all new ones share a metric whose label values
+  // are "other".
   Metric With(const Labels& labels);
 
  private:
@@ -89,25 +91,26 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // The family of this name; the same one when asked again. Requires: one name is always of one kind.
+  // The family of this name, created by the first call. Requires: a name always has the same kind.
   Family<Counter> Counters(const std::string& name, const std::string& help);
   Family<Gauge> Gauges(const std::string& name, const std::string& help);
   Family<Histogram> Histograms(const std::string& name, const std::string& help,
                                std::vector<double> buckets = SecondsBuckets());
 
-  // Called before each Text, to set gauges that are read from elsewhere. Must not call Text.
+  // Registers a function that each Text calls first, to set gauges. It must not call Text.
   void BeforeText(std::function<void()> refresh);
 
-  // Called at each Text after the refreshes, to show what is counted elsewhere, under names of its own. Must not call
-  // Text.
+  // Registers a function that each Text calls after those of BeforeText, to add metrics that are counted elsewhere.
+  // Their names must differ from all others. It must not call Text.
   using Source = std::function<void(Exposition* exposition)>;
   void AddSource(Source source);
 
-  // The same, for a source with so many series that they had better not be there at once. Names are no other source's.
+  // The same, for a source with so many series that all their objects would take too much memory. Their names must
+  // differ from those of all other sources.
   using Pages = std::function<void(Page* page)>;
-  void AddPages(Pages pages);
+  void AddPageSource(Pages pages);
 
-  // Everything, in the text exposition format 0.0.4.
+  // All metrics in the text exposition format 0.0.4.
   std::string Text() const;
 
  private:

@@ -8,7 +8,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(Metrics, AreWrittenInPrometheusTextFormat) {
+TEST(Metrics, AreFormattedInPrometheusTextFormat) {
   Registry registry;
   registry.Counters("requests_total", "Requests answered.").With({{"model", "digits"}}).Add(2);
   registry.Gauges("running", "Runs now.").With({}).Set(3);
@@ -23,14 +23,14 @@ TEST(Metrics, AreWrittenInPrometheusTextFormat) {
   EXPECT_THAT(text, HasSubstr("run_seconds_bucket{model=\"a\",le=\"1\"} 1\n"));
 }
 
-TEST(Metrics, TheSameNameAndLabelsAreTheSameMetric) {
+TEST(Metrics, ReturnTheSameMetricForTheSameNameAndLabels) {
   Registry registry;
   registry.Counters("n", "").With({{"a", "1"}}).Add();
   registry.Counters("n", "").With({{"a", "1"}}).Add();
   EXPECT_EQ(registry.Counters("n", "").With({{"a", "1"}}).value(), 2);
 }
 
-TEST(Metrics, LabelSetsBeyondTheLimitShareOneNamedOther) {
+TEST(Metrics, ShareOneMetricNamedOtherAboveTheLimitOfLabelSets) {
   Registry registry({.label_sets_max = 2});
   auto family = registry.Counters("n", "");
   for (const char* model : {"a", "b", "c", "d", "a"}) family.With({{"model", model}}).Add();
@@ -41,7 +41,7 @@ TEST(Metrics, LabelSetsBeyondTheLimitShareOneNamedOther) {
   EXPECT_THAT(text, Not(HasSubstr("model=\"c\"")));
 }
 
-TEST(Metrics, RefreshesRunBeforeEachText) {
+TEST(Metrics, AreRefreshedBeforeEachText) {
   Registry registry;
   auto gauge = registry.Gauges("queued", "").With({});
   int calls = 0;
@@ -50,7 +50,7 @@ TEST(Metrics, RefreshesRunBeforeEachText) {
   EXPECT_THAT(registry.Text(), HasSubstr("queued 2\n"));
 }
 
-TEST(Metrics, SourcesShowWhatIsCountedElsewhere) {
+TEST(Metrics, IncludeThoseOfSources) {
   Registry registry;
   registry.AddSource([](Exposition* out) {
     for (const char* version : {"1", "2"}) {
@@ -70,7 +70,7 @@ TEST(Metrics, SourcesShowWhatIsCountedElsewhere) {
   EXPECT_THAT(text, HasSubstr("run_seconds_count 5\nrun_seconds_sum 7\n"));
 }
 
-TEST(Metrics, BucketBoundsRise) {
+TEST(Metrics, HaveAscendingBucketBounds) {
   const std::vector<double> bounds = SecondsBuckets();
   EXPECT_TRUE(std::is_sorted(bounds.begin(), bounds.end()));
   EXPECT_EQ(bounds.size(), 25u);

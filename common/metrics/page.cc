@@ -7,14 +7,14 @@
 #include <string_view>
 #include <utility>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 namespace longshore::metrics {
 namespace {
 
 constexpr size_t kPieceBytes = 64 << 10;
 
-// As the format wants it within quotes, or, of a help text, without.
+// Escapes text for the format: `quoted` for label values, otherwise for help texts.
 void Escape(std::string_view text, bool quoted, std::string* out) {
   for (const char c : text) {
     if (c == '\\')

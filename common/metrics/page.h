@@ -1,4 +1,4 @@
-// Series as text from the beginning, for a program that shows hundreds of thousands of them.
+// Metrics that are converted to text immediately, for programs with hundreds of thousands of series.
 //
 //   for (const Object& object : objects) {
 //     Exposition exposition;
@@ -18,14 +18,14 @@ namespace longshore::metrics {
 // Not thread-safe.
 class Page {
  public:
-  // Each series once. Requires: no histograms.
+  // Appends counters and gauges, not histograms. Requires: no series is appended twice.
   void Append(const Exposition& exposition);
 
-  // Appends all in the text exposition format 0.0.4, ordered by name, and is empty then.
+  // Appends all series to `text` in the text exposition format 0.0.4, ordered by name. The page is empty afterwards.
   void MoveTo(std::string* text);
 
  private:
-  // Lines in pieces, so that they are never copied when there are more, and each goes as soon as it was moved.
+  // Pieces of lines: adding more lines copies nothing, and each piece is freed as soon as it was moved.
   std::map<std::string, std::vector<std::string>> families_;
 };
 

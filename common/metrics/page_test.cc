@@ -26,7 +26,7 @@ void ShowTwo(Page* page) {
   page->Append(alone);
 }
 
-TEST(Page, EachFamilyIsTogetherAndEscapedAsTheFormatWantsIt) {
+TEST(Page, GroupsSeriesByFamilyAndEscapesTexts) {
   Page page;
   ShowTwo(&page);
   std::string text = "before\n";
@@ -44,7 +44,7 @@ TEST(Page, EachFamilyIsTogetherAndEscapedAsTheFormatWantsIt) {
   EXPECT_THAT(text, ::testing::EndsWith("0.25\n")) << "it is empty now";
 }
 
-TEST(Page, ManyPiecesAreOneText) {
+TEST(Page, JoinsManyPiecesToOneText) {
   Page page;
   for (int i = 0; i < 10'000; ++i) {
     Exposition exposition;
@@ -57,10 +57,10 @@ TEST(Page, ManyPiecesAreOneText) {
   EXPECT_THAT(text, ::testing::HasSubstr("\nshare_ratio{name=\"5000\"} 5000\n"));
 }
 
-TEST(Page, ARegistryShowsItBehindItsOwn) {
+TEST(Page, FollowsTheMetricsOfTheRegistry) {
   Registry registry;
   registry.Counters("mine_total", "Mine.").With({}).Add();
-  registry.AddPages(ShowTwo);
+  registry.AddPageSource(ShowTwo);
   const std::string text = registry.Text();
   EXPECT_THAT(text, ::testing::StartsWith("# HELP mine_total"));
   EXPECT_THAT(text, ::testing::HasSubstr("share_ratio{name=\"a\"} 0.25\n"));

@@ -11,11 +11,12 @@ namespace longshore::metrics {
 namespace {
 
 constexpr Name kStartTime{"process_start_time_seconds", "When the process started, in seconds since 1970."};
-constexpr Name kCpu{"process_cpu_seconds_total", "Processor time that the process took, in seconds."};
-constexpr Name kMemory{"process_resident_memory_bytes", "Memory that the process holds."};
-constexpr Name kOpenFiles{"process_open_fds", "Files and sockets that are open."};
-constexpr Name kFilesMax{"process_max_fds", "How many may be."};
-constexpr Name kBuildInfo{"longshore_build_info", "1, with what this program is."};
+constexpr Name kCpu{"process_cpu_seconds_total", "Processor time that the process has used, in seconds."};
+constexpr Name kMemory{"process_resident_memory_bytes", "Resident memory of the process, in bytes."};
+constexpr Name kOpenFiles{"process_open_fds", "Number of open files and sockets."};
+constexpr Name kFilesMax{"process_max_fds", "Limit of open files and sockets."};
+constexpr Name kBuildInfo{"longshore_build_info",
+                          "Always 1; the labels have the version and the compiler of the program."};
 
 double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
@@ -43,7 +44,7 @@ void ShowFiles(Exposition* out) {
 
 }  // namespace
 
-void ShowProcess(TimePoint started, const std::string& version, Registry& registry) {
+void AddProcessMetrics(TimePoint started, const std::string& version, Registry& registry) {
   const double seconds = std::chrono::duration<double>(started.time_since_epoch()).count();
   registry.AddSource([seconds, version](Exposition* out) {
     out->Set(kStartTime, {}, seconds);

@@ -11,9 +11,9 @@ double ValueOf(const std::string& text, const std::string& name) {
   return at == std::string::npos ? -1 : std::stod(text.substr(at + name.size() + 2));
 }
 
-TEST(Process, ShowsWhatThisProgramTakes) {
+TEST(Process, ShowsTheResourcesOfThisProgram) {
   Registry registry;
-  ShowProcess(TimePoint(std::chrono::seconds(1000)), "1.2.3", registry);
+  AddProcessMetrics(TimePoint(std::chrono::seconds(1000)), "1.2.3", registry);
   const std::string text = registry.Text();
   EXPECT_EQ(ValueOf(text, "process_start_time_seconds"), 1000);
   EXPECT_GT(ValueOf(text, "process_cpu_seconds_total"), 0);

@@ -1,9 +1,9 @@
-// Counters by key, in bounded number, found quickly by threads that only add to them.
+// A bounded map of counters, with fast concurrent access for threads that only increment them.
 //
 //   Series<Key, Counters> series(1000, Key{.model = "other"});
 //   series.With(KeyOf(request), [](Counters& each) { each.requests.Add(1); });
 //
-// Key is ordered by <. Value is made by default, and has void Add(const Value&).
+// Key must have operator<. Value must be default-constructible and have void Add(const Value&).
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ namespace longshore::metrics {
 template <typename Key, typename Value>
 class Series {
  public:
-  // Keys beyond `keys_max` share the values of `other`.
+  // After `keys_max` keys, all new keys share the value of the key `other`.
   Series(size_t keys_max, Key other) : keys_max_(keys_max), other_(std::move(other)) {}
 
-  // Calls use(value), which must be thread-safe and quick.
+  // Calls use(value) for the key's value. `use` must be thread-safe and fast.
   template <typename Use>
   void With(const Key& key, const Use& use) {
     {
@@ -33,19 +33,19 @@ class Series {
     use(values_[is_full ? other_ : key]);
   }
 
-  // Whether a value of this key is there.
+  // Whether the key has a value.
   bool Has(const Key& key) const {
     const std::shared_lock lock(mutex_);
     return values_.contains(key);
   }
 
-  // Takes each value for which moved(&key) is true to the key that it then is, and adds it to what is there.
-  template <typename Moved>
-  void Move(const Moved& moved) {
+  // Calls change_key(&key) with a copy of each key. If it returns true, the value is added to that of the changed key.
+  template <typename ChangeKey>
+  void Move(const ChangeKey& change_key) {
     const std::unique_lock lock(mutex_);
     for (auto it = values_.begin(); it != values_.end();) {
       Key key = it->first;
-      if (!moved(&key)) {
+      if (!change_key(&key)) {
         ++it;
         continue;
       }
@@ -54,11 +54,11 @@ class Series {
     }
   }
 
-  // Calls see(key, value) for each.
-  template <typename See>
-  void ForEach(const See& see) const {
+  // Calls visit(key, value) for each key.
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
     const std::shared_lock lock(mutex_);
-    for (const auto& [key, value] : values_) see(key, value);
+    for (const auto& [key, value] : values_) visit(key, value);
   }
 
  private:

@@ -26,7 +26,7 @@ void Add(Counts& counts, const std::string& key) {
 
 using Expected = std::map<std::string, int>;
 
-TEST(Series, KeysBeyondTheLimitShareOneValue) {
+TEST(Series, SharesOneValueAmongKeysAboveTheLimit) {
   Counts counts(2, "other");
   for (const char* key : {"a", "b", "c", "d", "a"}) Add(counts, key);
   EXPECT_EQ(Read(counts), (Expected{{"a", 2}, {"b", 1}, {"other", 2}}));
@@ -34,7 +34,7 @@ TEST(Series, KeysBeyondTheLimitShareOneValue) {
   EXPECT_FALSE(counts.Has("c"));
 }
 
-TEST(Series, WhatMovesIsAddedToWhatIsThere) {
+TEST(Series, AddsAMovedValueToThatOfTheNewKey) {
   Counts counts(10, "other");
   for (const char* key : {"a1", "a2", "b1", "a2"}) Add(counts, key);
   counts.Move([](std::string* key) {

@@ -3,6 +3,8 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include "common/os/file.h"
+
 namespace longshore {
 namespace {
 
@@ -10,7 +12,7 @@ class FirstError final : public google::protobuf::io::ErrorCollector {
  public:
   explicit FirstError(const std::string& what) : what_(what) {}
 
-  // Both count from zero.
+  // Line and column count from zero.
   void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
     if (text_.empty()) text_ = fmt::format("{}:{}:{}: {}", what_, line + 1, column + 1, message);
   }
@@ -33,7 +35,7 @@ Status ParseTextProto(std::string_view text, const std::string& what, google::pr
   parser.RecordErrorsTo(&error);
   if (locations != nullptr) parser.WriteLocationsTo(locations);
   if (parser.Parse(&stream, message)) return {};
-  return InvalidArgument("{}", error.text().empty() ? what + " cannot be read" : error.text());
+  return InvalidArgument("{}", error.text().empty() ? "cannot parse " + what : error.text());
 }
 
 Status ReadTextProto(const Path& file, google::protobuf::Message* message, size_t bytes_max) {

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(TextProto, NamesFileLineAndColumnOfWhatIsWrong) {
+TEST(TextProto, NamesFileLineAndColumnOfAnError) {
   tensorflow::serving::BatchingParameters batching;
   const Status unknown = ParseTextProto("max_batch_size { value: 8 }\n  max_size: 3", "batching.txt", &batching);
   ASSERT_FALSE(unknown);

@@ -1,0 +1,15 @@
+// Base64 (RFC 4648, the standard alphabet).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace longshore {
+
+std::string ToBase64(std::string_view bytes);
+
+// Accepts text without its padding. Returns nullopt for any other text that is not valid Base64.
+std::optional<std::string> FromBase64(std::string_view text);
+
+}  // namespace longshore

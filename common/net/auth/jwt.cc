@@ -1,0 +1,194 @@
+#include "common/net/auth/jwt.h"
+
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/ecdsa.h>
+#include <openssl/evp.h>
+#include <openssl/param_build.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/base/base64.h"
+#include "common/json/path.h"
+
+namespace longshore::auth {
+namespace {
+
+constexpr Duration kSkewMax = std::chrono::seconds(60);
+constexpr size_t kTokenBytesMax = size_t{64} << 10;
+
+struct Free {
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+  void operator()(EVP_PKEY_CTX* context) const { EVP_PKEY_CTX_free(context); }
+  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  void operator()(BIGNUM* number) const { BN_free(number); }
+  void operator()(OSSL_PARAM_BLD* builder) const { OSSL_PARAM_BLD_free(builder); }
+  void operator()(OSSL_PARAM* params) const { OSSL_PARAM_free(params); }
+  void operator()(ECDSA_SIG* signature) const { ECDSA_SIG_free(signature); }
+};
+template <typename T>
+using Owned = std::unique_ptr<T, Free>;
+
+// Base64url without padding (RFC 4648, section 5).
+std::optional<std::string> FromBase64Url(std::string text) {
+  for (char& c : text) {
+    if (c == '+' || c == '/' || c == '=') return std::nullopt;
+    if (c == '-') c = '+';
+    if (c == '_') c = '/';
+  }
+  return FromBase64(text);
+}
+
+Owned<BIGNUM> NumberAt(const Json& json, const char* key) {
+  const auto bytes = FromBase64Url(TextAt(json, {key}));
+  if (!bytes || bytes->empty()) return nullptr;
+  return Owned<BIGNUM>(
+      BN_bin2bn(reinterpret_cast<const unsigned char*>(bytes->data()), static_cast<int>(bytes->size()), nullptr));
+}
+
+Owned<EVP_PKEY> KeyOf(const char* type, OSSL_PARAM_BLD* builder) {
+  const Owned<OSSL_PARAM> params(OSSL_PARAM_BLD_to_param(builder));
+  const Owned<EVP_PKEY_CTX> context(EVP_PKEY_CTX_new_from_name(nullptr, type, nullptr));
+  EVP_PKEY* key = nullptr;
+  if (!params || !context || EVP_PKEY_fromdata_init(context.get()) != 1 ||
+      EVP_PKEY_fromdata(context.get(), &key, EVP_PKEY_PUBLIC_KEY, params.get()) != 1)
+    return nullptr;
+  return Owned<EVP_PKEY>(key);
+}
+
+Owned<EVP_PKEY> RsaKey(const Json& json) {
+  const auto modulus = NumberAt(json, "n");
+  const auto exponent = NumberAt(json, "e");
+  const Owned<OSSL_PARAM_BLD> builder(OSSL_PARAM_BLD_new());
+  if (!modulus || !exponent || !builder || BN_num_bits(modulus.get()) < 2048) return nullptr;
+  OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, modulus.get());
+  OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, exponent.get());
+  return KeyOf("RSA", builder.get());
+}
+
+// For the curve P-256 only.
+Owned<EVP_PKEY> EcKey(const Json& json) {
+  const auto x = FromBase64Url(TextAt(json, {"x"}));
+  const auto y = FromBase64Url(TextAt(json, {"y"}));
+  const Owned<OSSL_PARAM_BLD> builder(OSSL_PARAM_BLD_new());
+  if (!x || !y || x->size() != 32 || y->size() != 32 || !builder || TextAt(json, {"crv"}) != "P-256") return nullptr;
+  const std::string point = "\x04" + *x + *y;  // Uncompressed.
+  OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0);
+  OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(), point.size());
+  return KeyOf("EC", builder.get());
+}
+
+// Converts the signature from its two numbers in a row, 32 bytes each, to the ASN.1 form that OpenSSL expects.
+std::optional<std::string> AsDer(const std::string& pair) {
+  if (pair.size() != 64) return std::nullopt;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(pair.data());
+  const Owned<ECDSA_SIG> signature(ECDSA_SIG_new());
+  if (!signature ||
+      ECDSA_SIG_set0(signature.get(), BN_bin2bn(bytes, 32, nullptr), BN_bin2bn(bytes + 32, 32, nullptr)) != 1)
+    return std::nullopt;
+  unsigned char* der = nullptr;
+  const int size = i2d_ECDSA_SIG(signature.get(), &der);
+  if (size <= 0) return std::nullopt;
+  std::string out(reinterpret_cast<const char*>(der), static_cast<size_t>(size));
+  OPENSSL_free(der);
+  return out;
+}
+
+struct DecodedToken {
+  Json header;
+  Json claims;
+  std::string_view signed_text;
+  std::string signature;
+};
+
+std::optional<Json> ObjectOf(std::string_view part) {
+  const auto text = FromBase64Url(std::string(part));
+  auto json = text ? ParseJson(*text) : tl::make_unexpected(Error{});
+  if (!json || !json->is_object()) return std::nullopt;
+  return std::move(*json);
+}
+
+std::optional<DecodedToken> Decode(std::string_view token) {
+  const size_t first = token.find('.');
+  const size_t second = first == std::string_view::npos ? first : token.find('.', first + 1);
+  if (token.size() > kTokenBytesMax || second == std::string_view::npos) return std::nullopt;
+  auto header = ObjectOf(token.substr(0, first));
+  auto claims = ObjectOf(token.substr(first + 1, second - first - 1));
+  auto signature = FromBase64Url(std::string(token.substr(second + 1)));
+  if (!header || !claims || !signature) return std::nullopt;
+  return DecodedToken{std::move(*header), std::move(*claims), token.substr(0, second), std::move(*signature)};
+}
+
+bool IsFor(const Json& claims, const std::string& audience) {
+  const auto found = claims.find("aud");
+  if (found == claims.end()) return false;
+  if (found->is_string()) return *found == audience;
+  return found->is_array() && std::find(found->begin(), found->end(), Json(audience)) != found->end();
+}
+
+// Returns nullopt if the claim is missing or not a number.
+std::optional<TimePoint> TimeAt(const Json& claims, const char* key) {
+  const auto found = claims.find(key);
+  if (found == claims.end() || !found->is_number()) return std::nullopt;
+  constexpr double kSecondsMax = 1e11;  // Beyond it the arithmetic would overflow.
+  return TimePoint(std::chrono::seconds(static_cast<int64_t>(std::clamp(found->get<double>(), 0.0, kSecondsMax))));
+}
+
+Result<Json> Refused(const char* why) { return Fail(Code::kUnauthenticated, "the token {}", why); }
+
+}  // namespace
+
+struct IssuerKeys::Key {
+  std::string algorithm;
+  Owned<EVP_PKEY> key;
+
+  bool HasSigned(std::string_view text, const std::string& signature) const {
+    const auto der = algorithm == "ES256" ? AsDer(signature) : signature;
+    const Owned<EVP_MD_CTX> context(EVP_MD_CTX_new());
+    if (!der || !context || EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) != 1)
+      return false;
+    return EVP_DigestVerify(context.get(), reinterpret_cast<const unsigned char*>(der->data()), der->size(),
+                            reinterpret_cast<const unsigned char*>(text.data()), text.size()) == 1;
+  }
+};
+
+Result<IssuerKeys> IssuerKeys::Parse(const Json& key_set) {
+  const auto list = key_set.is_object() ? key_set.find("keys") : key_set.end();
+  if (!key_set.is_object() || list == key_set.end() || !list->is_array())
+    return InvalidArgument("not a JSON Web Key Set");
+  IssuerKeys keys;
+  for (const Json& json : *list) {
+    if (!json.is_object()) continue;
+    const bool is_rsa = TextAt(json, {"kty"}) == "RSA";
+    auto key = is_rsa ? RsaKey(json) : TextAt(json, {"kty"}) == "EC" ? EcKey(json) : nullptr;
+    if (key) keys.keys_[TextAt(json, {"kid"})] = std::make_shared<Key>(Key{is_rsa ? "RS256" : "ES256", std::move(key)});
+  }
+  if (keys.keys_.empty()) return InvalidArgument("the key set has no key for RS256 or ES256");
+  return keys;
+}
+
+std::string KeyIdOf(std::string_view token) {
+  const auto decoded = Decode(token);
+  return decoded ? TextAt(decoded->header, {"kid"}) : "";
+}
+
+Result<Json> VerifyJwt(std::string_view token, const IssuerKeys& keys, const std::string& audience, TimePoint now) {
+  const auto decoded = Decode(token);
+  if (!decoded) return Refused("is not a JSON Web Token");
+  const auto key = keys.keys_.find(TextAt(decoded->header, {"kid"}));
+  if (key == keys.keys_.end()) return Refused("names an unknown key");
+  if (TextAt(decoded->header, {"alg"}) != key->second->algorithm || decoded->header.contains("crit"))
+    return Refused("does not use its key's algorithm, or requires unsupported extensions");
+  if (!key->second->HasSigned(decoded->signed_text, decoded->signature)) return Refused("is not signed by the issuer");
+  if (!IsFor(decoded->claims, audience)) return Refused("is for another audience");
+  const auto expires = TimeAt(decoded->claims, "exp");
+  if (!expires || now >= *expires + kSkewMax) return Refused("has expired");
+  if (const auto begins = TimeAt(decoded->claims, "nbf"); begins && now < *begins - kSkewMax)
+    return Refused("is not valid yet");
+  return decoded->claims;
+}
+
+}  // namespace longshore::auth

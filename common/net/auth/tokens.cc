@@ -1,0 +1,133 @@
+#include "common/net/auth/tokens.h"
+
+#include <openssl/crypto.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+#include "common/os/file.h"
+
+namespace longshore::auth {
+namespace {
+
+constexpr size_t kFileBytesMax = size_t{4} << 20;
+constexpr auto kReadInterval = std::chrono::seconds(1);
+constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kScheme = "bearer ";
+
+struct Line {
+  std::string_view name;
+  std::string_view token;
+};
+
+// Returns nullopt for empty lines and comments.
+std::optional<Line> Split(std::string_view line) {
+  const size_t begin = line.find_first_not_of(kBlanks);
+  if (begin == line.npos || line[begin] == '#') return std::nullopt;
+  line = line.substr(begin, line.find_last_not_of(kBlanks) + 1 - begin);
+  const size_t gap = std::min(line.find_first_of(kBlanks), line.size());
+  const size_t token = std::min(line.find_first_not_of(kBlanks, gap), line.size());
+  return Line{line.substr(0, gap), line.substr(token)};
+}
+
+// Calls take(line, number) for each line with content.
+template <typename Take>
+Status ForEachLine(std::string_view text, Take take) {
+  for (size_t number = 1; !text.empty(); ++number) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    if (const auto line = Split(text.substr(0, end))) {
+      RETURN_IF_ERROR(take(*line, number));
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return {};
+}
+
+bool IsVisible(char c) { return std::isgraph(static_cast<unsigned char>(c)) != 0; }
+
+Status CheckLine(const Line& line, size_t number) {
+  if (line.token.empty()) return InvalidArgument("line {}: expected a name and a token", number);
+  if (!std::ranges::all_of(line.token, IsVisible)) {
+    return InvalidArgument("line {}: a token must not contain blanks", number);
+  }
+  if (line.token.size() < kTokenBytesMin || line.token.size() > kTokenBytesMax) {
+    return InvalidArgument("line {}: a token must have {} to {} characters", number, kTokenBytesMin, kTokenBytesMax);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Tokens::Add(const Entry& entry, size_t number) {
+  const auto same = [&](const Entry& each) { return each.name == entry.name || each.hash == entry.hash; };
+  if (std::ranges::any_of(entries_, same)) {
+    return InvalidArgument("line {}: the name or the token is repeated", number);
+  }
+  if (entries_.size() == kTokensMax) return InvalidArgument("the file has more than {} tokens", kTokensMax);
+  entries_.push_back(entry);
+  return {};
+}
+
+Result<Tokens> Tokens::Parse(std::string_view text) {
+  Tokens tokens;
+  const Status read = ForEachLine(text, [&tokens](const Line& line, size_t number) -> Status {
+    RETURN_IF_ERROR(CheckLine(line, number));
+    return tokens.Add({std::string(line.name), Sha256(line.token)}, number);
+  });
+  if (!read) return tl::make_unexpected(read.error());
+  if (tokens.entries_.empty()) return InvalidArgument("the file has no token");
+  return tokens;
+}
+
+bool Tokens::Contains(std::string_view token) const {
+  const Sha256Bytes hash = Sha256(token);
+  bool found = false;
+  for (const Entry& each : entries_) found |= CRYPTO_memcmp(each.hash.data(), hash.data(), hash.size()) == 0;
+  return found;
+}
+
+Result<std::shared_ptr<const Gate>> Gate::Open(const std::string& flag, const Path& file) {
+  const auto read = [flag, file]() -> Result<Tokens> {
+    const auto text = ReadFile(file, kFileBytesMax);
+    if (!text) return Prefixed(text.error(), flag);
+    auto tokens = Tokens::Parse(*text);
+    if (!tokens) return Prefixed(tokens.error(), fmt::format("{}: {}", flag, file.string()));
+    return tokens;
+  };
+  ASSIGN_OR_RETURN(auto tokens, Reloaded<Tokens>::Start(flag, read, kReadInterval));
+  return std::make_shared<const Gate>(std::move(tokens));
+}
+
+Status Gate::Admit(std::string_view authorization) const {
+  const auto lower = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  const bool bearer = authorization.size() <= kScheme.size() + kTokenBytesMax &&
+                      std::ranges::equal(authorization.substr(0, kScheme.size()), kScheme, lower);
+  if (bearer && tokens_->current()->Contains(authorization.substr(kScheme.size()))) return {};
+  return Fail(Code::kUnauthenticated, "a bearer token is needed here");
+}
+
+Result<std::string> ReadToken(const Path& file) {
+  ASSIGN_OR_RETURN(std::string token, ReadFile(file, kFileBytesMax));
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+  if (token.empty()) return InvalidArgument("{} is empty", file.string());
+  return token;
+}
+
+Result<std::shared_ptr<Authorization>> OpenAuthorization(const std::string& flag, const Path& file) {
+  const auto read = [flag, file]() -> Result<std::string> {
+    const auto text = ReadFile(file, kFileBytesMax);
+    if (!text) return Prefixed(text.error(), flag);
+    if (const auto tokens = Tokens::Parse(*text); !tokens) return Prefixed(tokens.error(), flag);
+    std::string first;
+    const auto keep_first = [&first](const Line& line, size_t) -> Status {
+      if (first.empty()) first = fmt::format("Bearer {}", line.token);
+      return {};
+    };
+    RETURN_IF_ERROR(ForEachLine(*text, keep_first));
+    return first;
+  };
+  return Authorization::Start(flag, read, kReadInterval);
+}
+
+}  // namespace longshore::auth

@@ -1,0 +1,68 @@
+// Bearer tokens, by which a listener recognises the clients that may call it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/base/path.h"
+#include "common/base/sha256.h"
+#include "common/os/reloaded.h"
+
+namespace longshore::auth {
+
+inline constexpr size_t kTokensMax = 1000;
+inline constexpr size_t kTokenBytesMin = 16;
+inline constexpr size_t kTokenBytesMax = 4096;
+
+// A set of tokens. Keeps only their hashes.
+class Tokens {
+ public:
+  // One per line: a name, blanks, the token. Ignores empty lines and lines that begin with #. InvalidArgument if a line
+  // is malformed, a name or a token is repeated, a token is too short or too long, or the text has no token. The
+  // message names the line by its number, and never shows its content.
+  static Result<Tokens> Parse(std::string_view text);
+
+  // Constant time: a token that is nearly right takes as long as any other of its length.
+  bool Contains(std::string_view token) const;
+
+  friend bool operator==(const Tokens&, const Tokens&) = default;
+
+ private:
+  struct Entry {
+    std::string name;
+    Sha256Bytes hash;
+    friend bool operator==(const Entry&, const Entry&) = default;
+  };
+  Status Add(const Entry& entry, size_t number);
+
+  std::vector<Entry> entries_;
+};
+
+// Admits calls to a listener by their tokens. Thread-safe.
+class Gate {
+ public:
+  // Takes the tokens from a file, which is read again when it changes. Errors begin with the flag.
+  static Result<std::shared_ptr<const Gate>> Open(const std::string& flag, const Path& file);
+  explicit Gate(std::shared_ptr<const Reloaded<Tokens>> tokens) : tokens_(std::move(tokens)) {}
+
+  // `authorization` is the value of the header of this name: "Bearer TOKEN". The error is Unauthenticated, always with
+  // the same text.
+  Status Admit(std::string_view authorization) const;
+
+ private:
+  const std::shared_ptr<const Reloaded<Tokens>> tokens_;
+};
+
+// Reads a file with a single token, as Kubernetes mounts it, without the line break at its end. InvalidArgument if it
+// is empty.
+Result<std::string> ReadToken(const Path& file);
+
+// The header value that a client of such a listener sends: "Bearer " and the file's first token. The file is read again
+// when it changes.
+using Authorization = Reloaded<std::string>;
+Result<std::shared_ptr<Authorization>> OpenAuthorization(const std::string& flag, const Path& file);
+
+}  // namespace longshore::auth

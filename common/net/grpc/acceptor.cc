@@ -1,0 +1,158 @@
+#include "common/net/grpc/acceptor.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "common/os/log.h"
+
+namespace longshore::rpc {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr auto kYieldPerConnection = microseconds(200);
+constexpr auto kYieldMax = milliseconds(5);
+constexpr auto kDrainPoll = milliseconds(20);
+constexpr auto kCountEvery = milliseconds(100);
+
+// The inode of the socket; 0 if `fd` is not a socket.
+uint64_t SocketInode(int fd) {
+  struct stat info {};
+  if (fstat(fd, &info) != 0 || !S_ISSOCK(info.st_mode)) return 0;
+  return info.st_ino;
+}
+
+// Whether the peer has reset the connection. gRPC 1.51 misses some resets that arrive while it reads, and keeps such a
+// socket until its next write.
+bool IsReset(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_state == TCP_CLOSE;
+}
+
+}  // namespace
+
+ConnectionAcceptor::ConnectionAcceptor(int listen_fd, ::grpc::ServerBuilder& builder,
+                                       std::shared_ptr<::grpc::ServerCredentials> credentials, size_t connections_max,
+                                       std::function<size_t()> counted)
+    : credentials_(std::move(credentials)),
+      connections_max_(connections_max),
+      counted_(counted ? std::move(counted) : [this] { return connections(); }),
+      listen_fd_(listen_fd),
+      wake_fd_(eventfd(0, EFD_CLOEXEC)) {
+  fcntl(listen_fd, F_SETFL, fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
+  grpc_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+      ::grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials_);
+}
+
+ConnectionAcceptor::~ConnectionAcceptor() {
+  StopAccepting();
+  close(wake_fd_);
+}
+
+void ConnectionAcceptor::Start() {
+  thread_ = std::thread([this] { AcceptUntilStopped(); });
+}
+
+void ConnectionAcceptor::StopAccepting() {
+  if (thread_.joinable()) {
+    eventfd_write(wake_fd_, 1);
+    thread_.join();
+  }
+  if (const int fd = listen_fd_.exchange(-1); fd >= 0) close(fd);
+}
+
+// Waits for a connection, then gives processes with fewer connections time to accept it. Returns false if the thread
+// has to stop.
+bool ConnectionAcceptor::AwaitTurn(int readiness_ms_max) {
+  pollfd waits[] = {{listen_fd_, POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+  poll(waits, 2, readiness_ms_max);
+  if (waits[1].revents != 0) return false;
+  if (waits[0].revents == 0) return true;
+  const auto yield = std::min<microseconds>(kYieldMax, kYieldPerConnection * static_cast<int64_t>(connections()));
+  std::this_thread::sleep_for(yield);
+  return true;
+}
+
+// Waits until the number of connections is below the limit. Returns false if the thread has to stop.
+bool ConnectionAcceptor::AwaitRoom() {
+  pollfd wait = {wake_fd_, POLLIN, 0};
+  while (counted_() >= connections_max_) {
+    if (poll(&wait, 1, static_cast<int>(kDrainPoll.count())) > 0) return false;
+  }
+  return true;
+}
+
+void ConnectionAcceptor::AcceptUntilStopped() {
+  constexpr int kPollMs = 1000;
+  while (AwaitTurn(kPollMs) && AwaitRoom()) AcceptOne();
+  while (AcceptOne()) {
+  }
+}
+
+bool ConnectionAcceptor::AcceptOne() {
+  const int fd = accept4(listen_fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (fd < 0) {
+    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+      spdlog::warn("cannot accept a connection: {}", strerror(errno));
+      std::this_thread::sleep_for(kYieldMax);  // Probably out of descriptors: do not retry in a busy loop.
+    }
+    return false;
+  }
+  const int yes = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  {
+    std::lock_guard lock(mutex_);
+    handed_over_[fd] = SocketInode(fd);
+  }
+  ::grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+  parameters.listener_fd = listen_fd_;
+  parameters.fd = fd;
+  grpc_acceptor_->HandleNewConnection(&parameters);
+  return true;
+}
+
+size_t ConnectionAcceptor::connections() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::chrono::steady_clock::now() - counted_at_ < kCountEvery) return handed_over_.size();
+  }
+  return Count();
+}
+
+size_t ConnectionAcceptor::Count() {
+  const std::lock_guard lock(mutex_);
+  counted_at_ = std::chrono::steady_clock::now();
+  std::erase_if(handed_over_, [](const auto& entry) {
+    const auto& [fd, inode] = entry;
+    return SocketInode(fd) != inode || IsReset(fd);
+  });
+  return handed_over_.size();
+}
+
+void ConnectionAcceptor::AwaitNoConnections(const std::function<void(size_t left)>& log,
+                                            std::chrono::steady_clock::time_point until) {
+  auto logged_at = std::chrono::steady_clock::now();
+  for (size_t left = Count(); left > 0; left = Count()) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= until) return;
+    if (now - logged_at >= std::chrono::seconds(1)) {
+      log(left);
+      logged_at = now;
+    }
+    std::this_thread::sleep_for(kDrainPoll);
+  }
+}
+
+}  // namespace longshore::rpc

@@ -1,0 +1,43 @@
+// An HTTP/1.1 server. Only this folder uses Boost.Beast and Asio.
+//
+//   auto server = http::Server::Start({.address = "127.0.0.1:0"}, [](http::Request request, http::Responder respond) {
+//     respond({.status = 200, .body = "you asked for " + request.target});
+//   });
+//
+// Supports keep-alive and pipelining. A connection reads and handles one request at a time, so answers keep their order
+// and pipelined requests wait in the socket. Bodies may be chunked and gzipped; the handler gets plain bytes. Answers
+// are gzipped for clients that accept it. A request that exceeds a limit or is ambiguous is answered with 400, 413, 414
+// or 431, and the connection is closed. Clients slower than the timeouts are disconnected. If the processing of a
+// request throws, only this request fails: with 503 if memory ran out, otherwise with 500.
+//
+// A client that has shut down only its sending side gets its answer. At first the server cannot distinguish it from a
+// client that is gone; if the request takes longer, the server sends a "100 Continue" to find out. Under TLS, the end
+// of the client's input counts as its disconnection. HTTP/1.0 clients, and clients with further pipelined requests, are
+// never regarded as gone.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "common/base/error.h"
+#include "common/net/http/types.h"
+
+namespace longshore::http {
+
+class Server {
+ public:
+  // InvalidArgument if the address is not valid; FailedPrecondition with the address if it is in use.
+  static Result<std::unique_ptr<Server>> Start(Options options, Handler handler);
+  virtual ~Server() = default;  // Stops immediately: open connections are cut.
+
+  virtual int port() const = 0;       // 0 for a unix socket.
+  virtual int listen_fd() const = 0;  // -1 once stopping.
+  virtual size_t connections() const = 0;
+
+  // Stops accepting connections, answers the requests in progress with "Connection: close", closes idle connections,
+  // and returns when no connection is left: at the latest stop_timeout plus stop_grace after the last handler has
+  // answered. Must not be called from a handler.
+  virtual void Stop() = 0;
+};
+
+}  // namespace longshore::http

@@ -1,0 +1,83 @@
+// A connection's socket, plaintext or TLS, as an asynchronous stream for Asio and Beast.
+#pragma once
+
+#include <array>
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/strand.hpp>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "common/net/tls/identity.h"
+
+namespace longshore::http {
+
+// The TLS context of the current identity, created once per identity. Thread-safe.
+class TlsContexts {
+ public:
+  // Keeps the previous context if the new one cannot be created; null if there has never been one.
+  std::shared_ptr<boost::asio::ssl::context> Current(const tls::Identities& identities);
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const tls::Identity> identity_;
+  std::shared_ptr<boost::asio::ssl::context> context_;
+};
+
+// Belongs to its connection's strand.
+class Stream {
+ public:
+  using Protocol = boost::asio::generic::stream_protocol;
+  // Not the library's default, the polymorphic executor, which is slow in comparison with a short request.
+  using executor_type = boost::asio::strand<boost::asio::io_context::executor_type>;
+  using Socket = boost::asio::basic_stream_socket<Protocol, executor_type>;
+
+  Stream(const executor_type& executor, const Protocol& protocol, int fd) : socket_(executor, protocol, fd) {}
+
+  executor_type get_executor() { return socket_.get_executor(); }
+  Socket& socket() { return socket_; }
+  bool encrypted() const { return tls_.has_value(); }
+
+  // Begins TLS: all later data is encrypted. Calls handler(error).
+  template <typename Handler>
+  void Handshake(boost::asio::ssl::context& context, Handler handler) {
+    tls_.emplace(socket_, context);
+    tls_->async_handshake(boost::asio::ssl::stream_base::server, std::move(handler));
+  }
+  // Sends the client the end of the TLS stream. Requires: encrypted().
+  template <typename Handler>
+  void EndTls(Handler handler) {
+    tls_->async_shutdown(std::move(handler));
+  }
+
+  // Writes as much as the socket accepts without waiting. Returns the number of bytes: 0 under TLS, and 0 after an
+  // error, which the next write reports.
+  size_t TrySend(const std::array<boost::asio::const_buffer, 2>& buffers);
+
+  // The number of written bytes that the client's machine has not acknowledged yet; under TLS, encrypted bytes. 0 if
+  // the system does not report it.
+  size_t UnacknowledgedBytes();
+
+  template <typename Buffers, typename Handler>
+  void async_read_some(const Buffers& buffers, Handler&& handler) {
+    if (tls_) return tls_->async_read_some(buffers, std::forward<Handler>(handler));
+    socket_.async_read_some(buffers, std::forward<Handler>(handler));
+  }
+  template <typename Buffers, typename Handler>
+  void async_write_some(const Buffers& buffers, Handler&& handler) {
+    if (tls_) return tls_->async_write_some(buffers, std::forward<Handler>(handler));
+    socket_.async_write_some(buffers, std::forward<Handler>(handler));
+  }
+
+ private:
+  Socket socket_;
+  std::optional<boost::asio::ssl::stream<Socket&>> tls_;
+};
+
+}  // namespace longshore::http

@@ -1,0 +1,81 @@
+// Requests, responses and the options of a server.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/net/tls/identity.h"
+
+namespace longshore::http {
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+struct Request {
+  std::string method;    // "GET"
+  std::string target;    // Path and query as sent: "/v1/models/x?y=z".
+  Headers headers = {};  // Names in lower case.
+  std::string body = {};
+  // Stop is requested once the client is gone and the answer is not needed any more.
+  std::stop_token gone = {};
+
+  // The first value of the header; "" if it was not sent. Requires: name in lower case.
+  std::string_view Header(std::string_view name) const;
+};
+
+struct Response {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body = {};
+  Headers headers = {};
+  // Kept alive until the answer has been written or its connection is gone. The answer uses memory until then, so
+  // limits of the requests in progress must count it.
+  std::shared_ptr<const void> until_written = {};
+};
+
+// Answers one request. Thread-safe; only the first call has an effect. If the responder is dropped without a call, the
+// request is answered with 500.
+using Responder = std::function<void(Response)>;
+// Runs on a thread of the server: must not block.
+using Handler = std::function<void(Request, Responder)>;
+
+struct Options {
+  std::string address = {};  // "host:port"; "[::1]:80" for IPv6; port 0: any free port. Unused with listen_fd.
+  int listen_fd = -1;        // A listening socket to use instead; the server owns it.
+  std::shared_ptr<tls::Identities> tls = {};  // Null: plaintext. Every handshake takes the current identity.
+  int threads = 1;
+  // Called when the head of a request is complete, before its body is read. A returned response rejects the request and
+  // closes the connection. Runs on a thread of the server: must not block.
+  std::function<std::optional<Response>(const Request& head)> admit = {};
+  size_t connections_max = 10000;                    // Further connections wait in the backlog of the system.
+  size_t request_line_bytes_max = size_t{16} << 10;  // 414
+  size_t header_bytes_max = size_t{64} << 10;        // 431
+  size_t header_fields_max = 128;                    // 431
+  size_t body_bytes_max = size_t{256} << 20;         // 413; size as sent.
+  size_t inflated_bytes_max = size_t{100} << 20;     // 413; size of a gzip body after decompression.
+  size_t bodies_bytes_max = size_t{4} << 30;         // 503; all requests whose answers are not written yet.
+  size_t gzip_bytes_min = size_t{4} << 10;           // Shorter answers are not gzipped; 0: no answer is.
+  std::chrono::milliseconds header_timeout{10000};   // For the TLS handshake, and for a request's header.
+  // A body or an answer may take transfer_grace plus the time that its received bytes take at bytes_per_second_min. For
+  // an answer, those are the bytes that the client's machine has acknowledged.
+  std::chrono::milliseconds transfer_grace{10000};
+  size_t bytes_per_second_min = size_t{16} << 10;
+  std::chrono::milliseconds idle_timeout{300000};  // Between two requests of a connection.
+  // Older connections are closed after their next answer, so that clients spread over new processes. Jitter: 10 %.
+  // 0: never.
+  std::chrono::milliseconds connection_age_max{0};
+  // While stopping, an idle connection may send one more request for this time: HTTP/1.1 cannot announce the end of an
+  // idle connection.
+  std::chrono::milliseconds stop_grace{1000};
+  // While stopping, the limit for the transfer of a request or an answer, whatever its rate.
+  std::chrono::milliseconds stop_timeout{30000};
+};
+
+}  // namespace longshore::http

@@ -1,0 +1,145 @@
+#include "common/net/tls/identity.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
+
+#include <string_view>
+
+#include "common/net/tls/pem.h"
+#include "common/os/file.h"
+
+namespace longshore::tls {
+namespace {
+
+// Debian and Alpine; Fedora; openSUSE.
+constexpr const char* kSystemAuthorities[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+                                              "/etc/ssl/ca-bundle.pem"};
+constexpr size_t kAuthoritiesBytesMax = size_t{16} << 20;
+constexpr size_t kNameBytesMax = 200;
+
+Status UseCertificates(const std::string& pem, SSL_CTX* context) {
+  const auto bio = Open(pem);
+  ASSIGN_OR_RETURN(const auto own, NextCertificate(bio.get()));
+  if (!own) return InvalidArgument("the certificate is not PEM text");
+  if (SSL_CTX_use_certificate(context, own.get()) != 1) return InvalidArgument("OpenSSL rejects the certificate");
+  for (;;) {
+    ASSIGN_OR_RETURN(auto next, NextCertificate(bio.get()));
+    if (!next) return {};
+    if (SSL_CTX_add0_chain_cert(context, next.get()) != 1) return InvalidArgument("the certificate's chain is damaged");
+    next.release();
+  }
+}
+
+Status UseKey(const std::string& pem, SSL_CTX* context) {
+  ASSIGN_OR_RETURN(const auto key, ReadKey(pem));
+  if (SSL_CTX_use_PrivateKey(context, key.get()) != 1 || SSL_CTX_check_private_key(context) != 1) {
+    return InvalidArgument("the key does not belong to the certificate");
+  }
+  return {};
+}
+
+// Calls use(certificate) for each certificate of the text. Returns their number.
+template <typename Use>
+Result<int> ForEachCertificate(const std::string& pem, Use use) {
+  const auto bio = Open(pem);
+  for (int count = 0;; ++count) {
+    ASSIGN_OR_RETURN(const auto next, NextCertificate(bio.get()));
+    if (!next) return count;
+    if (!use(next.get())) return InvalidArgument("OpenSSL rejects a certificate of the CA");
+  }
+}
+
+Status TrustClientsOf(const std::string& pem, SSL_CTX* context) {
+  ASSIGN_OR_RETURN(const int count, ForEachCertificate(pem, [&](X509* authority) {
+                     SSL_CTX_add_client_CA(context, authority);
+                     return X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority) == 1;
+                   }));
+  if (count == 0) return InvalidArgument("the CA to verify clients is not PEM text");
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  return {};
+}
+
+Status TrustServersOf(const std::string& pem, SSL_CTX* context) {
+  X509_STORE* store = X509_STORE_new();
+  if (store == nullptr) return ResourceExhausted("not enough memory for TLS");
+  SSL_CTX_set_cert_store(context, store);  // The context owns it, and drops the store with the system's CAs.
+  ASSIGN_OR_RETURN(const int count, ForEachCertificate(pem, [&](X509* authority) {
+                     return X509_STORE_add_cert(store, authority) == 1;
+                   }));
+  if (count == 0) return InvalidArgument("the CA to verify servers is not PEM text");
+  return {};
+}
+
+// The subject, such as "CN=prometheus", cut to kNameBytesMax: the creator of the certificate may choose any length.
+std::string NameOf(X509* certificate) {
+  const Owned<BIO> out(BIO_new(BIO_s_mem()));
+  if (certificate == nullptr || !out) return "without a name";
+  X509_NAME_print_ex(out.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
+  const std::string name = TextOf(out.get()).substr(0, kNameBytesMax);
+  return name.empty() ? "without a name" : "\"" + name + "\"";
+}
+
+// Verifies like OpenSSL's default, and reports failures to on_verify_failure.
+int Verify(X509_STORE_CTX* chain, void* on_verify_failure) {
+  if (X509_verify_cert(chain) == 1) return 1;
+  const int error = X509_STORE_CTX_get_error(chain);
+  // The caller's library verifies the name, and rejects it without setting a specific error.
+  const bool is_other_name = error == X509_V_OK || error == X509_V_ERR_UNSPECIFIED;
+  const char* why =
+      is_other_name ? "it is for another name than the dialled one" : X509_verify_cert_error_string(error);
+  (*static_cast<const OnVerifyFailure*>(on_verify_failure))(
+      fmt::format("the certificate {} is not trusted: {}", NameOf(X509_STORE_CTX_get_current_cert(chain)), why));
+  return 0;
+}
+
+int ChooseProtocol(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
+                   unsigned int in_size, void*) {
+  static constexpr unsigned char kHttp[] = "\x08http/1.1";
+  auto** chosen = const_cast<unsigned char**>(out);
+  const int match = SSL_select_next_proto(chosen, out_size, kHttp, sizeof kHttp - 1, in, in_size);
+  return match == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+}  // namespace
+
+void Init() { OPENSSL_init_ssl(0, nullptr); }
+
+Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity) {
+  const std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
+  if (!context) return ResourceExhausted("not enough memory for TLS");
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  static constexpr std::string_view kSessions = "longshore";
+  SSL_CTX_set_session_id_context(context.get(), reinterpret_cast<const unsigned char*>(kSessions.data()),
+                                 kSessions.size());
+  SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol, nullptr);
+  Status used = UseCertificates(identity.certificate, context.get());
+  if (used) used = UseKey(identity.key, context.get());
+  if (used && identity.verify_client) used = TrustClientsOf(identity.client_ca, context.get());
+  // The error queue belongs to the thread: an error left in it would be attributed to a later operation.
+  ERR_clear_error();
+  if (!used) return tl::make_unexpected(used.error());
+  return context;
+}
+
+Status UseAsClient(const ClientIdentity& identity, SSL_CTX* context, const OnVerifyFailure* on_verify_failure) {
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  if (on_verify_failure != nullptr)
+    SSL_CTX_set_cert_verify_callback(context, Verify, const_cast<OnVerifyFailure*>(on_verify_failure));
+  Status used = TrustServersOf(identity.server_ca, context);
+  if (used && !identity.certificate.empty()) used = UseCertificates(identity.certificate, context);
+  if (used && !identity.certificate.empty()) used = UseKey(identity.key, context);
+  ERR_clear_error();
+  return used;
+}
+
+Result<std::string> ReadSystemCas() {
+  for (const char* file : kSystemAuthorities) {
+    auto text = ReadFile(file, kAuthoritiesBytesMax);
+    if (text || text.error().code != Code::kNotFound) return text;
+  }
+  return NotFound("this system has no list of trusted CAs: {}", fmt::join(kSystemAuthorities, ", "));
+}
+
+}  // namespace longshore::tls

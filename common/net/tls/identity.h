@@ -1,0 +1,62 @@
+// The certificates and trusted CAs of TLS servers and clients. Only this folder and common/net/http use OpenSSL for
+// TLS.
+#pragma once
+
+#include <openssl/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/base/error.h"
+#include "common/base/path.h"
+#include "common/os/reloaded.h"
+
+namespace longshore::tls {
+
+// The identity of a server. All texts are PEM.
+struct Identity {
+  std::string certificate;  // The server's certificate, followed by the intermediate ones.
+  std::string key;
+  std::string client_ca;  // The CAs of the clients' certificates. Required if clients are verified.
+  bool verify_client = false;
+
+  friend bool operator==(const Identity&, const Identity&) = default;
+};
+
+// The identity of a client. All texts are PEM.
+struct ClientIdentity {
+  std::string server_ca;    // The CAs of the servers' certificates.
+  std::string certificate;  // The client's certificate, followed by the intermediate ones; empty: none is sent.
+  std::string key;
+
+  friend bool operator==(const ClientIdentity&, const ClientIdentity&) = default;
+};
+
+// The identity of new connections; existing connections keep theirs.
+using Identities = Reloaded<Identity>;
+
+// Initialises OpenSSL. Must be called before anything that starts threads that outlive main: exit handlers run in
+// reverse order, so these threads end and release their OpenSSL objects before OpenSSL cleans up.
+void Init();
+
+// Creates OpenSSL's context for a server: TLS 1.2 or newer, no renegotiation, and HTTP/1.1 if the client uses ALPN.
+// InvalidArgument if a text is not PEM, if key and certificate do not belong together, or if a CA is missing. The
+// message contains nothing of the key.
+Result<std::shared_ptr<SSL_CTX>> MakeServerContext(const Identity& identity);
+
+// Called on the thread of the handshake if a server's certificate fails verification. `why` has the certificate's name
+// and the reason.
+using OnVerifyFailure = std::function<void(const std::string& why)>;
+
+// Configures OpenSSL's context for a client: it trusts only the CAs of the identity, uses TLS 1.2 or newer, and sends
+// the certificate, if there is one. The caller's library must verify the server's name. `on_verify_failure` must
+// outlive the context; it may be null. Errors as in MakeServerContext.
+Status UseAsClient(const ClientIdentity& identity, SSL_CTX* context,
+                   const OnVerifyFailure* on_verify_failure = nullptr);
+
+// The CAs that this system trusts, as PEM text. Reads the first existing one of the usual files; NotFound, with all
+// their names, if none exists.
+Result<std::string> ReadSystemCas();
+
+}  // namespace longshore::tls

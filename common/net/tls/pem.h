@@ -1,0 +1,51 @@
+// Converts PEM text to OpenSSL's certificates and keys, and back. Internal to tls/.
+#pragma once
+
+#include <openssl/types.h>
+
+#include <memory>
+#include <string>
+
+#include "common/base/error.h"
+
+struct X509_req_st;  // X509_REQ; openssl/types.h does not declare it.
+
+namespace longshore::tls {
+
+struct Free {
+  void operator()(BIO* bio) const;
+  void operator()(X509* certificate) const;
+  void operator()(EVP_PKEY* key) const;
+  void operator()(X509_req_st* request) const;
+};
+template <typename T>
+using Owned = std::unique_ptr<T, Free>;
+
+// The password callback for all functions that read PEM. Without it, OpenSSL would wait for a password at the terminal
+// if a text is encrypted.
+int NoPassword(char*, int, int, void*);
+
+// For reading. The text must outlive it.
+Owned<BIO> Open(const std::string& pem);
+
+// Returns null after the last certificate. InvalidArgument if a certificate is malformed, for example truncated.
+Result<Owned<X509>> NextCertificate(BIO* bio);
+
+// InvalidArgument if the text is not PEM or needs a password. The message contains nothing of the key.
+Result<Owned<EVP_PKEY>> ReadKey(const std::string& pem);
+
+inline constexpr size_t kRequestBytesMax = 4096;  // Longshore's requests have 400.
+
+// Returns the public key of a certificate request (PKCS #10) from an untrusted sender. InvalidArgument if the text is
+// malformed or too long, if the key is not a P-256 key, or if it has not signed the request.
+Result<Owned<EVP_PKEY>> ReadRequest(const std::string& pem);
+
+// Creates a P-256 key.
+Result<Owned<EVP_PKEY>> MakeKey();
+
+// The text that was written to a memory BIO.
+std::string TextOf(BIO* bio);
+Result<std::string> ToPem(X509* certificate);
+Result<std::string> ToPem(EVP_PKEY* key);
+
+}  // namespace longshore::tls

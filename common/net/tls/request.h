@@ -1,0 +1,17 @@
+// Certificate requests (PKCS #10): a public key, and the proof that the sender has its private key.
+#pragma once
+
+#include <string>
+
+#include "common/base/error.h"
+
+namespace longshore::tls {
+
+// PEM texts. The request has no names: the signer chooses the names in the certificate.
+struct Request {
+  std::string request;
+  std::string key;  // A new P-256 key, which is not part of the request.
+};
+Result<Request> MakeRequest();
+
+}  // namespace longshore::tls

@@ -1,0 +1,26 @@
+// Reading and writing files. The programs use nothing else for it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+#include "common/base/error.h"
+#include "common/base/path.h"
+
+namespace longshore {
+
+inline constexpr size_t kFileBytesMax = size_t{8} << 30;
+
+// Reads the whole file. NotFound if it does not exist; ResourceExhausted if it has more than bytes_max bytes.
+Result<std::string> ReadFile(const Path& path, size_t bytes_max = kFileBytesMax);
+
+// Replaces the file: writes a temporary file in the same folder, flushes it, renames it, and flushes the folder. After
+// a crash or an error the file has either the old content or the new content, never a mixture.
+//
+// Errors: ResourceExhausted if the disk is full. If the last step fails (Unavailable, "cannot flush"), the new content
+// can be read, but a crash may bring the old content back.
+Status WriteFileAtomically(const Path& path, std::string_view bytes, mode_t mode = 0644);
+
+}  // namespace longshore
